@@ -1,0 +1,40 @@
+# `make` alone lists the targets. Everything runs in .venv, which is made on
+# first use and again when the pins change.
+.DEFAULT_GOAL := help
+.PHONY: help book test lab serve refresh bench lint lock clean test-torch
+
+PYTHON ?= python3
+BIN := .venv/bin
+CHAPTERS ?=
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
+
+.venv/ready: requirements.txt requirements-test.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-test.txt
+	touch $@
+
+book: .venv/ready  ## set up everything and build the site into _build/html
+	$(BIN)/python -W error::SyntaxWarning -m jupyter_book build . -W -n --keep-going --quiet
+
+test: .venv/ready  ## set up everything and run every check
+	$(BIN)/ruff check .
+	$(BIN)/python -m pytest --doctest-modules helpers tests
+	$(BIN)/python -m pytest --nbval book
+
+refresh: .venv/ready  ## execute the chapters and store outputs (CHAPTERS=book/01-...ipynb for some)
+	$(BIN)/python tools/refresh.py $(CHAPTERS)
+
+lab: .venv/ready  ## open the chapters in JupyterLab
+	$(BIN)/jupyter lab book
+
+serve: book  ## build the site and serve it at http://localhost:8000
+	$(BIN)/python -m http.server --directory _build/html 8000
+
+lint: .venv/ready  ## check the style of code and chapters
+	$(BIN)/ruff check .
+
+clean:  ## delete what the other targets made
+	rm -rf _build .venv .pytest_cache .ruff_cache *.egg-info

@@ -1,0 +1,145 @@
+"""Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ._checks import (
+    booleans,
+    broadcast,
+    default_scale,
+    finite_floats,
+    floats,
+    leading_axes,
+)
+from .softmax import softmax
+
+
+class Attention(NamedTuple):
+    """What attention returns: the mixed values, and the weights used."""
+
+    output: np.ndarray  # (..., T, d_v)
+    weights: np.ndarray  # (..., T, S)
+
+
+def attention_scores(Q, K, *, scale=None):
+    """How well each query matches each key.
+
+    Parameters
+    ----------
+    Q : (..., T, d_k) array
+        Queries.
+    K : (..., S, d_k) array
+        Keys. Leading axes broadcast against those of `Q`.
+    scale : float, optional
+        Factor on the dot products; 1/sqrt(d_k) by default.
+
+    Returns
+    -------
+    (..., T, S) array
+        Scaled dot products, ``Q K^T * scale``.
+
+    Raises
+    ------
+    TypeError
+        If `Q` or `K` does not hold real numbers.
+    ValueError
+        If shapes do not fit, an entry is not finite, or the scores overflow.
+
+    Notes
+    -----
+    Vaswani et al. 2017, equation 1, before the softmax.
+
+    Examples
+    --------
+    >>> attention_scores([[2.0, 0.0]], [[1.0, 2.0], [4.0, 0.0]], scale=1)
+    array([[2., 8.]])
+    """
+    Q = finite_floats(Q, "Q", ndim=2, axes="(..., T, d_k)")
+    K = finite_floats(K, "K", ndim=2, axes="(..., S, d_k)")
+    if Q.shape[-1] != K.shape[-1]:
+        raise ValueError(
+            f"Q and K must share d_k; got Q {Q.shape} and K {K.shape}"
+        )
+    leading_axes(Q=Q, K=K)
+    scale = default_scale(scale, Q.shape[-1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = Q @ K.swapaxes(-1, -2) * scale  # (..., T, S)
+    if not np.isfinite(scores).all():
+        raise ValueError(
+            f"the scores overflow {scores.dtype}; "
+            "pass Q and K in a wider type, or smaller"
+        )
+    return scores
+
+
+def _biased(scores, bias):
+    """`scores` plus `bias`, in the type of the scores."""
+    bias = floats(bias, "bias")
+    if np.any(np.isnan(bias) | np.isposinf(bias)):
+        raise ValueError("bias must not hold NaN or +inf")
+    bias = broadcast(bias, "bias", scores.shape, "scores")
+    with np.errstate(over="ignore"):
+        total = scores + bias.astype(scores.dtype)
+    if np.any(np.isinf(total) & np.isfinite(bias)):
+        raise ValueError(f"scores plus bias overflow {scores.dtype}")
+    return total
+
+
+def attention(Q, K, V, *, mask=None, bias=None, scale=None):
+    """Average the values, weighted by how well query and key match.
+
+    Parameters
+    ----------
+    Q : (..., T, d_k) array
+        Queries.
+    K : (..., S, d_k) array
+        Keys.
+    V : (..., S, d_v) array
+        Values.
+    mask : (..., T, S) boolean array, optional
+        True = may attend. Broadcasts to the shape of the scores.
+    bias : (..., T, S) float array, optional
+        Added to the scaled scores. ``-inf`` forbids, as a mask does.
+    scale : float, optional
+        Factor on the dot products; 1/sqrt(d_k) by default.
+
+    Returns
+    -------
+    Attention
+        ``output`` (..., T, d_v) and ``weights`` (..., T, S). A query that may
+        attend to nothing has weights and output of exactly zero.
+
+    Raises
+    ------
+    TypeError
+        If an array does not hold real numbers, `mask` is not boolean, or
+        `bias` is.
+    ValueError
+        If shapes do not fit, an entry is not finite, or scores overflow.
+
+    Notes
+    -----
+    ``softmax(Q K^T / sqrt(d_k) + bias) V``: Vaswani et al. 2017, equation 1.
+
+    Examples
+    --------
+    >>> K = [[1.0, 0.0], [0.0, 1.0]]
+    >>> output, weights = attention([[0.0, 0.0]], K, [[10.0], [20.0]])
+    >>> output.tolist(), weights.tolist()
+    ([[15.0]], [[0.5, 0.5]])
+    """
+    V = finite_floats(V, "V", ndim=2, axes="(..., S, d_v)")
+    scores = attention_scores(Q, K, scale=scale)
+    if V.shape[-2] != scores.shape[-1]:
+        raise ValueError(
+            "K and V must share S; "
+            f"got K {np.shape(K)} and V {V.shape}"
+        )
+    leading_axes(scores=scores, V=V)
+    if bias is not None:
+        scores = _biased(scores, bias)
+    if mask is not None:
+        mask = booleans(mask, "mask", scores.shape, "scores")
+    weights = softmax(scores, where=mask)  # (..., T, S)
+    return Attention(weights @ V, weights)  # (..., T, d_v)

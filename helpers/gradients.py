@@ -1,0 +1,150 @@
+"""The backward pass of attention, written by hand.
+
+A vector-Jacobian product takes the gradient of the loss with respect to what
+a function returned, and gives the gradient with respect to what it was given.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ._checks import default_scale, finite_floats, leading_axes
+
+
+class AttentionGradients(NamedTuple):
+    """Gradients of the loss, each with the shape of what it belongs to."""
+
+    Q: np.ndarray  # (..., T, d_k)
+    K: np.ndarray  # (..., S, d_k)
+    V: np.ndarray  # (..., S, d_v)
+    weights: np.ndarray  # (..., T, S)
+    scores: np.ndarray  # (..., T, S), of the scaled and masked scores
+
+
+def _expect(name, array, shape, rule):
+    if array.shape != shape:
+        raise ValueError(f"{rule}; got {name} {array.shape} and {shape}")
+
+
+def softmax_vjp(grad, weights, axis=-1):
+    """Carry a gradient from softmax weights back to the scores.
+
+    Parameters
+    ----------
+    grad : (..., S) array
+        Gradient of the loss with respect to the weights.
+    weights : (..., S) array
+        What softmax returned.
+    axis : int, default -1
+        The axis along which the weights sum to one.
+
+    Returns
+    -------
+    (..., S) array
+        Gradient with respect to the scores. Zero where the weight is zero.
+
+    Raises
+    ------
+    TypeError
+        If an array does not hold real numbers.
+    ValueError
+        If the shapes differ or an entry is not finite.
+
+    Notes
+    -----
+    The Jacobian of one row is ``diag(w) - w w^T``; times `grad` that is
+    ``w * (grad - sum(grad * w))``, with no matrix formed.
+
+    Examples
+    --------
+    >>> softmax_vjp([1.0, 0.0], [0.5, 0.5]).tolist()
+    [0.25, -0.25]
+    """
+    grad = finite_floats(grad, "grad", ndim=1, axes="(...,)")
+    weights = finite_floats(weights, "weights", ndim=1, axes="(...,)")
+    _expect("grad", grad, weights.shape, "grad and weights must share a shape")
+    return weights * (grad - (grad * weights).sum(axis, keepdims=True))
+
+
+def _sum_to(grad, shape):
+    """Sum `grad` over the axes along which `shape` was broadcast."""
+    grad = grad.sum(axis=tuple(range(grad.ndim - len(shape))))
+    repeated = tuple(
+        i for i, n in enumerate(shape) if n == 1 and grad.shape[i] != 1
+    )
+    return grad.sum(axis=repeated, keepdims=True)
+
+
+def attention_vjp(grad_output, Q, K, V, weights, *, scale=None):
+    """Carry a gradient from the output of attention back to Q, K and V.
+
+    Parameters
+    ----------
+    grad_output : (..., T, d_v) array
+        Gradient of the loss with respect to the output.
+    Q, K, V : (..., T, d_k), (..., S, d_k), (..., S, d_v) arrays
+        What attention was given.
+    weights : (..., T, S) array
+        The weights that attention returned. Masked entries are zero, so the
+        mask is not needed again.
+    scale : float, optional
+        The scale that the forward pass used; 1/sqrt(d_k) by default.
+
+    Returns
+    -------
+    AttentionGradients
+        Gradients of `Q`, `K`, `V`, the weights and the scaled scores. An
+        array that was broadcast gets the sum over its copies.
+
+    Raises
+    ------
+    TypeError
+        If an array does not hold real numbers.
+    ValueError
+        If shapes do not fit or an entry is not finite.
+
+    Notes
+    -----
+    From ``O = A V``: ``dA = dO V^T`` and ``dV = A^T dO``. Through the softmax:
+    ``dS = A * (dA - rowsum(dA * A))``. From ``S = scale * Q K^T``:
+    ``dQ = scale * dS K`` and ``dK = scale * dS^T Q``.
+
+    Examples
+    --------
+    >>> grads = attention_vjp([[1.0]], [[1.0]], [[0.0], [1.0]],
+    ...                       [[2.0], [4.0]], [[0.5, 0.5]])
+    >>> grads.Q.tolist(), grads.V.tolist()
+    ([[0.5]], [[0.5], [0.5]])
+    """
+    Q = finite_floats(Q, "Q", ndim=2, axes="(..., T, d_k)")
+    K = finite_floats(K, "K", ndim=2, axes="(..., S, d_k)")
+    V = finite_floats(V, "V", ndim=2, axes="(..., S, d_v)")
+    A = finite_floats(weights, "weights", ndim=2, axes="(..., T, S)")
+    dO = finite_floats(
+        grad_output, "grad_output", ndim=2, axes="(..., T, d_v)"
+    )
+    scale = default_scale(scale, Q.shape[-1])
+    T, S, d_k, d_v = Q.shape[-2], K.shape[-2], Q.shape[-1], V.shape[-1]
+    lead = leading_axes(Q=Q, K=K, V=V, weights=A)
+    _expect("K", K, (*K.shape[:-2], S, d_k), "Q and K must share d_k")
+    _expect("V", V, (*V.shape[:-2], S, d_v), "K and V must share S")
+    _expect("weights", A, (*A.shape[:-2], T, S), "weights must be (..., T, S)")
+    _expect(
+        "grad_output",
+        dO,
+        (*lead, T, d_v),
+        "grad_output must have the shape of the output",
+    )
+
+    dA = dO @ V.swapaxes(-1, -2)  # (..., T, S)
+    dV = A.swapaxes(-1, -2) @ dO  # (..., S, d_v)
+    dS = softmax_vjp(dA, np.broadcast_to(A, dA.shape))
+    dQ = scale * dS @ K  # (..., T, d_k)
+    dK = scale * dS.swapaxes(-1, -2) @ Q  # (..., S, d_k)
+    return AttentionGradients(
+        _sum_to(dQ, Q.shape),
+        _sum_to(dK, K.shape),
+        _sum_to(dV, V.shape),
+        dA,
+        dS,
+    )

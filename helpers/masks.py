@@ -1,0 +1,134 @@
+"""Masks: boolean, True = may attend, combined with ``&``."""
+
+import numpy as np
+
+from ._checks import integer
+
+
+def _distance(T, S):
+    """How far key j lies before query i, as a (T, S) array of integers."""
+    T = integer(T, "T")
+    S = T if S is None else integer(S, "S")
+    if T > S:
+        raise ValueError(
+            "the T queries are the last of the S positions, so T <= S; "
+            f"got T {T} and S {S}"
+        )
+    # Lower-right alignment: query i stands at position S - T + i.
+    return (np.arange(T)[:, None] + S - T) - np.arange(S)
+
+
+def causal_mask(T, S=None):
+    """Let each query see itself and what came before it.
+
+    Parameters
+    ----------
+    T : int
+        Number of queries; they are the last T of the S positions.
+    S : int, optional
+        Number of keys; T by default.
+
+    Returns
+    -------
+    (T, S) boolean array
+        True where the key is not later than the query.
+
+    Raises
+    ------
+    TypeError
+        If a size is not an integer.
+    ValueError
+        If a size is negative or T > S.
+
+    Notes
+    -----
+    Vaswani et al. 2017, section 3.2.3, aligned so that decoding with a cache
+    (T = 1) sees every key.
+
+    Examples
+    --------
+    >>> causal_mask(2, 3).astype(int)
+    array([[1, 1, 0],
+           [1, 1, 1]])
+    """
+    return _distance(T, S) >= 0
+
+
+def sliding_window_mask(T, S=None, *, window):
+    """Let each query see itself and the ``window - 1`` keys before it.
+
+    Parameters
+    ----------
+    T : int
+        Number of queries; they are the last T of the S positions.
+    S : int, optional
+        Number of keys; T by default.
+    window : int
+        Number of keys that a query may attend to, itself included.
+
+    Returns
+    -------
+    (T, S) boolean array
+        True where the key is at most ``window - 1`` positions back.
+
+    Raises
+    ------
+    TypeError
+        If a size is not an integer.
+    ValueError
+        If a size is negative, T > S, or `window` is below one.
+
+    Notes
+    -----
+    Jiang et al. 2023 (Mistral 7B), section 2.
+
+    Examples
+    --------
+    >>> sliding_window_mask(3, window=2).astype(int)
+    array([[1, 0, 0],
+           [1, 1, 0],
+           [0, 1, 1]])
+    """
+    window = integer(window, "window", least=1)
+    distance = _distance(T, S)
+    return (distance >= 0) & (distance < window)
+
+
+def padding_mask(lengths, S):
+    """Hide the padding behind each sequence of a batch.
+
+    Parameters
+    ----------
+    lengths : (B,) integers
+        How many of the S positions of each sequence are real.
+    S : int
+        Number of keys.
+
+    Returns
+    -------
+    (B, 1, 1, S) boolean array
+        True at real positions; broadcasts over heads and queries.
+
+    Raises
+    ------
+    TypeError
+        If `lengths` or `S` is not integer.
+    ValueError
+        If `lengths` is not one axis, or a length is not between 0 and S.
+
+    Examples
+    --------
+    >>> padding_mask([1, 3], 3)[:, 0, 0].astype(int)
+    array([[1, 0, 0],
+           [1, 1, 1]])
+    """
+    lengths, S = np.asarray(lengths), integer(S, "S")
+    if lengths.dtype.kind not in "iu":
+        raise TypeError(f"lengths must be integers; got {lengths.dtype}")
+    if lengths.ndim != 1:
+        raise ValueError(f"lengths must have axes (B,); got {lengths.shape}")
+    if np.any((lengths < 0) | (lengths > S)):
+        raise ValueError(
+            f"lengths must lie between 0 and S = {S}; got {lengths.tolist()}"
+        )
+    return (np.arange(S) < lengths[:, None])[:, None, None, :]

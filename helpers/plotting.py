@@ -1,0 +1,299 @@
+"""One style for every figure of the book, and the few figures it repeats.
+
+Figures are SVG. Text and lines are drawn in `INK`, which the site replaces by
+the page's own ink, so that a figure reads in light and in dark.
+"""
+
+import io
+import math
+import re
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import seaborn as sns
+from IPython.display import display
+
+INK = "#1f2933"
+# Okabe and Ito's palette, without yellow and black: told apart by every kind
+# of colour vision, and visible on white and on near-black.
+COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
+# Light is little and dark is much, on white and on near-black alike.
+CMAP = mpl.colors.LinearSegmentedColormap.from_list(
+    "book", ["#eaf1f7", "#8fbfe0", "#0072b2", "#00304d"]
+)
+
+_STYLE = {
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.prop_cycle": mpl.cycler(color=COLORS),
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "figure.dpi": 72,
+    "figure.figsize": (6.4, 3.6),
+    "figure.constrained_layout.use": True,
+    "font.family": "sans-serif",
+    "font.size": 11,
+    "grid.color": INK,
+    "grid.alpha": 0.15,
+    "legend.frameon": False,
+    "lines.linewidth": 2,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "attention-verified",
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+
+
+def use_book_style():
+    """Draw every later figure in the style of the book."""
+    mpl.rcParams.update(_STYLE)
+
+
+class _Figure:
+    """An SVG with its alt text, as a notebook stores it."""
+
+    def __init__(self, svg, alt):
+        self.svg, self.alt = svg, alt
+
+    def __repr__(self):
+        return f"Figure: {self.alt}"
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        # A transparent figure in a dark notebook needs a light ground.
+        return (
+            {"image/svg+xml": self.svg, "text/plain": repr(self)},
+            {"image/svg+xml": {"needs_background": "light"}},
+        )
+
+
+def show(fig, *, alt):
+    """Display a figure as SVG and close it.
+
+    Parameters
+    ----------
+    fig : matplotlib Figure
+    alt : str
+        What is seen in the figure, for readers who do not see it.
+
+    Raises
+    ------
+    ValueError
+        If `alt` is empty.
+
+    Examples
+    --------
+    >>> fig, ax = plt.subplots()
+    >>> show(fig, alt="An empty pair of axes.")
+    Figure: An empty pair of axes.
+    """
+    if not alt.strip():
+        raise ValueError("alt must say what is seen in the figure")
+    buffer = io.StringIO()
+    fig.savefig(
+        buffer,
+        format="svg",
+        transparent=True,
+        metadata={"Date": None, "Creator": None},
+    )
+    plt.close(fig)
+    display(_Figure(_accessible(buffer.getvalue(), alt), alt))
+
+
+def _accessible(svg, alt):
+    """The `<svg>` element alone, named by its alt text."""
+    alt = alt.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.S)
+    return svg.replace("<svg", f'<svg role="img" aria-label="{alt}"', 1)
+
+
+def _luminance(color):
+    """Relative luminance of a colour, as WCAG 2.2 defines it.
+
+    Black text on a luminance above 0.179, and white text below, both have a
+    contrast of at least 4.5 to 1.
+    """
+    rgb = np.array(mpl.colors.to_rgb(color))
+    linear = np.where(
+        rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4
+    )
+    return linear @ [0.2126, 0.7152, 0.0722]
+
+
+def show_weights(
+    weights,
+    *,
+    queries,
+    keys,
+    ax=None,
+    fmt=".2f",
+    vmin=0,
+    vmax=1,
+    cbar=False,
+    cmap=CMAP,
+):
+    """Draw a matrix with one row a query and one column a key.
+
+    Parameters
+    ----------
+    weights : (T, S) array
+        Weights, scores, or a gradient of either.
+    queries, keys : lists of str
+        The names of the T rows and the S columns.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+    fmt : str, default ".2f"
+        Format of the values written into the cells; "" writes none.
+    vmin, vmax : float
+        The values at the ends of the colour scale.
+    cbar : bool, default False
+        Draw the colour scale.
+    cmap : str or Colormap
+        The colour map; from light for little to dark for much by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ValueError
+        If there are not T queries and S keys.
+
+    Examples
+    --------
+    >>> show_weights([[1.0]], queries=["a"], keys=["a"]).get_ylabel()
+    'queries'
+    """
+    weights = np.asarray(weights, dtype=float)
+    if weights.shape != (len(queries), len(keys)):
+        raise ValueError(
+            "weights must have one row a query and one column a key; got "
+            f"{weights.shape}, {len(queries)} queries and {len(keys)} keys"
+        )
+    if ax is None:
+        T, S = weights.shape
+        _, ax = plt.subplots(figsize=(1.2 + 0.75 * S, 0.8 + 0.5 * T))
+    sns.heatmap(
+        weights,
+        ax=ax,
+        annot=bool(fmt),
+        fmt=fmt or ".2f",
+        vmin=vmin,
+        vmax=vmax,
+        cbar=cbar,
+        cmap=cmap,
+        linewidths=1,
+        linecolor="none",
+        xticklabels=keys,
+        yticklabels=queries,
+    )
+    for text, color in zip(
+        ax.texts, ax.collections[0].get_facecolors(), strict=bool(fmt)
+    ):
+        text.set_color("black" if _luminance(color) > 0.179 else "white")
+    ax.set(xlabel="keys", ylabel="queries")
+    ax.tick_params(length=0)
+    ax.tick_params(axis="y", rotation=0)
+    return ax
+
+
+def show_heads(weights, *, queries, keys, labels=None, **style):
+    """Draw one heatmap a head, side by side on one colour scale.
+
+    Parameters
+    ----------
+    weights : (H, T, S) array
+        The weights of each head.
+    queries, keys : lists of str
+        The names of the T rows and the S columns.
+    labels : list of str, optional
+        A name for each head; "head 0" and so on by default.
+    **style
+        As `show_weights`.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Raises
+    ------
+    ValueError
+        If `weights` has not three axes, or `labels` not one name a head.
+
+    Examples
+    --------
+    >>> len(show_heads(np.ones((2, 1, 1)), queries="a", keys="a").axes)
+    2
+    """
+    weights = np.asarray(weights, dtype=float)
+    if weights.ndim != 3:
+        raise ValueError(f"weights must be (H, T, S); got {weights.shape}")
+    H, T, S = weights.shape
+    labels = [f"head {h}" for h in range(H)] if labels is None else labels
+    if len(labels) != H:
+        raise ValueError(f"{H} heads need {H} labels; got {len(labels)}")
+    columns = min(H, max(1, int(12 // S)))
+    rows = math.ceil(H / columns)
+    fig, axes = plt.subplots(
+        rows,
+        columns,
+        figsize=(0.8 + 0.62 * S * columns, rows * (1.0 + 0.5 * T)),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+    )
+    for ax, head, label in zip(axes.flat, weights, labels, strict=False):
+        show_weights(head, queries=queries, keys=keys, ax=ax, **style)
+        ax.set_xlabel(f"keys\n{label}")
+        ax.label_outer(remove_inner_ticks=False)
+        ax.set_xlabel(f"keys\n{label}")
+    for ax in axes.flat[H:]:
+        ax.remove()
+    return fig
+
+
+def show_shapes(stages):
+    """Draw the arrays of a computation as rectangles in proportion.
+
+    Parameters
+    ----------
+    stages : list of (str, (int, int))
+        Each array's label and its shape, rows first, in order of the flow.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to draw, or a shape has not two axes.
+
+    Examples
+    --------
+    >>> fig = show_shapes([("Q", (3, 4)), ("Q K^T", (3, 3))])
+    >>> [text.get_text() for text in fig.axes[0].texts]
+    ['Q', '3 × 4', '→', 'Q K^T', '3 × 3']
+    """
+    if not stages or any(len(shape) != 2 for _, shape in stages):
+        raise ValueError(
+            f"stages must hold labels with shapes of two axes; got {stages}"
+        )
+    largest = max(max(shape) for _, shape in stages)
+    fig, ax = plt.subplots(figsize=(1.35 * len(stages), 2.2))
+    for i, (label, (rows, columns)) in enumerate(stages):
+        w, h = 0.7 * columns / largest, 0.7 * rows / largest
+        box = plt.Rectangle(
+            (i - w / 2, -h / 2), w, h, color=COLORS[0], alpha=0.35
+        )
+        ax.add_patch(box)
+        if i:
+            ax.text(i - 0.5, 0, "→", ha="center", va="center", size=16)
+        ax.text(i, 0.45, label, ha="center", va="bottom")
+        ax.text(i, -0.45, f"{rows} × {columns}", ha="center", va="top")
+    ax.set(xlim=(-0.6, len(stages) - 0.4), ylim=(-0.75, 0.75), aspect="equal")
+    ax.axis("off")
+    return fig

@@ -1,0 +1,143 @@
+"""Softmax, its normaliser and its entropy, stable and safe on empty rows."""
+
+import numpy as np
+
+from ._checks import booleans, floats
+
+
+def _prepare(x, axis, where):
+    """`x` and `where` as arrays, and the finite maximum that is subtracted."""
+    x = floats(x, "x", ndim=1, axes="(...,)")
+    allowed = True if where is None else booleans(where, "where", x.shape, "x")
+    if np.any((np.isnan(x) | np.isposinf(x)) & allowed):
+        raise ValueError("x must not hold NaN or +inf where it is allowed")
+    top = x.max(axis=axis, keepdims=True, initial=-np.inf, where=allowed)
+    # An empty row has no maximum; zero keeps -inf - -inf from becoming NaN.
+    return x, allowed, np.where(np.isneginf(top), x.dtype.type(0), top)
+
+
+def _exponentials(x, allowed, top):
+    """exp(x - top), and exactly zero where it is not allowed."""
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        return np.exp(np.where(allowed, x - top, -np.inf))
+
+
+def softmax(x, axis=-1, *, where=None):
+    """Positive weights that sum to one, larger where `x` is larger.
+
+    Parameters
+    ----------
+    x : (..., S) array
+        Scores. ``-inf`` gives the weight zero.
+    axis : int, default -1
+        The axis along which the weights sum to one.
+    where : boolean array, optional
+        Broadcasts to the shape of `x`. An entry that is not allowed gets the
+        weight zero and has no influence on the others.
+
+    Returns
+    -------
+    (..., S) array
+        The weights. A row in which nothing is allowed, or that has no
+        entries, gives exactly zero: neither NaN nor a uniform average.
+
+    Raises
+    ------
+    TypeError
+        If `x` does not hold real numbers or `where` is not boolean.
+    ValueError
+        If an allowed entry is NaN or ``+inf``, or `where` does not broadcast.
+
+    Notes
+    -----
+    ``exp(x_i - m) / sum_j exp(x_j - m)`` with ``m = max_j x_j``. The factor
+    ``exp(-m)`` cancels; the largest exponent is zero, so nothing overflows.
+
+    Examples
+    --------
+    >>> softmax([0.0, 0.0, -np.inf]).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    exp = _exponentials(*_prepare(x, axis, where))
+    total = exp.sum(axis=axis, keepdims=True)
+    return exp / np.where(total == 0, exp.dtype.type(1), total)
+
+
+def logsumexp(x, axis=-1, *, where=None, keepdims=False):
+    """The logarithm of a sum of exponentials, without overflow.
+
+    Parameters
+    ----------
+    x : (..., S) array
+        Scores, in nats.
+    axis : int, default -1
+        The axis that is summed.
+    where : boolean array, optional
+        Entries that take part; broadcasts to the shape of `x`.
+    keepdims : bool, default False
+        Keep `axis` with length one.
+
+    Returns
+    -------
+    (...,) array
+        ``log(sum(exp(x)))``, in nats; ``-inf`` where nothing is allowed.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `softmax`.
+
+    Notes
+    -----
+    ``m + log(sum_j exp(x_j - m))`` with ``m = max_j x_j``.
+
+    Examples
+    --------
+    >>> round(float(logsumexp([1000.0, 1000.0])), 4)
+    1000.6931
+    """
+    x, allowed, top = _prepare(x, axis, where)
+    total = _exponentials(x, allowed, top).sum(axis=axis, keepdims=True)
+    with np.errstate(divide="ignore"):
+        result = top + np.log(total)
+    return result if keepdims else result.squeeze(axis)
+
+
+def entropy(weights, axis=-1):
+    """How spread out a distribution is, in nats.
+
+    Parameters
+    ----------
+    weights : (..., S) array
+        Distributions along `axis`.
+    axis : int, default -1
+        The axis along which the weights sum to one.
+
+    Returns
+    -------
+    (...,) array
+        Entropy in nats: 0 where one entry has all the weight, ``log(S)``
+        where all are equal, and 0 for an empty row.
+
+    Raises
+    ------
+    TypeError
+        If `weights` does not hold real numbers.
+    ValueError
+        If a weight is NaN or outside 0 to 1.
+
+    Notes
+    -----
+    ``-sum_j w_j log(w_j)`` with ``0 log 0 = 0``.
+
+    Examples
+    --------
+    >>> round(float(entropy([0.5, 0.5, 0.0])), 4)
+    0.6931
+    """
+    weights = floats(weights, "weights", ndim=1, axes="(...,)")
+    slack = 8 * np.finfo(weights.dtype).eps
+    if not ((weights >= 0) & (weights <= 1 + slack)).all():
+        raise ValueError("weights must lie between 0 and 1")
+    log = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
+    return -(weights * log).sum(axis=axis)

@@ -1,0 +1,227 @@
+"""The chapters keep the house rules: form, outputs, ledger, no shortcuts."""
+
+import ast
+import re
+import statistics
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+
+from helpers.published import FOLDER
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import refresh  # noqa: E402
+
+NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
+LESSONS = [path for path in NOTEBOOKS if path.name[:2].isdigit()]
+TAGS = {"hide-cell", "hide-input", "raises-exception", "nbval-ignore-output"}
+HEADINGS = [
+    "What you'll do",
+    "What you'll need",
+    "On your own",
+    "In practice",
+    "Recap",
+    "Further reading",
+]
+
+every_notebook = pytest.mark.parametrize(
+    "path", NOTEBOOKS, ids=lambda path: path.stem
+)
+every_lesson = pytest.mark.parametrize(
+    "path", LESSONS, ids=lambda path: path.stem
+)
+
+
+def read(path):
+    return nbformat.read(path, as_version=4)
+
+
+def code(path):
+    return [cell for cell in read(path).cells if cell.cell_type == "code"]
+
+
+def tags(cell):
+    return set(cell.metadata.get("tags", []))
+
+
+def prose(path):
+    cells = read(path).cells
+    return "\n\n".join(c.source for c in cells if c.cell_type == "markdown")
+
+
+def calls(path, name):
+    """Every call of a function or method of that name, in any cell."""
+    for cell in code(path):
+        for node in ast.walk(ast.parse(cell.source)):
+            if isinstance(node, ast.Call):
+                function = node.func
+                called = getattr(function, "attr", None) or getattr(
+                    function, "id", None
+                )
+                if called == name:
+                    yield node
+
+
+def test_the_table_of_contents_lists_every_page_once():
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    listed = [
+        chapter["file"] for part in toc["parts"] for chapter in part["chapters"]
+    ]
+    pages = [
+        path.relative_to(ROOT).with_suffix("").as_posix()
+        for path in (ROOT / "book").glob("*")
+        if path.suffix in (".ipynb", ".md")
+    ]
+    assert sorted(listed) == sorted(pages)
+
+
+@every_notebook
+def test_stored_in_normal_form(path):
+    stored = path.read_text(encoding="utf-8")
+    normal = nbformat.writes(refresh.normalise(read(path))) + "\n"
+    assert stored == normal, f"run: make refresh CHAPTERS=book/{path.name}"
+
+
+@every_notebook
+def test_no_cell_is_hidden_from_nbval(path):
+    for cell in code(path):
+        assert tags(cell) <= TAGS, cell.source
+        if "nbval-ignore-output" in tags(cell):
+            assert "assert" in cell.source, "a measurement asserts a bound"
+
+
+@every_notebook
+def test_outputs_are_compared_and_planned(path):
+    for cell in code(path):
+        for output in cell.outputs:
+            data = output.get("data", {})
+            assert not {"image/png", "image/jpeg"} & set(data), (
+                "nbval does not compare bitmaps; use plotting.show"
+            )
+            if output.output_type == "error":
+                assert "raises-exception" in tags(cell), output.evalue
+            if output.output_type == "stream":
+                assert output.name == "stdout", output.text
+
+
+@every_notebook
+def test_nothing_in_an_output_depends_on_the_machine(path):
+    for cell in code(path):
+        for output in cell.outputs:
+            text = output.get("text", "") + "".join(
+                value
+                for key, value in output.get("data", {}).items()
+                if isinstance(value, str) and key != "image/svg+xml"
+            )
+            assert not re.search(r"0x[0-9a-f]{6,}|/home/|/tmp/", text), text
+            assert not re.search(r"\b(np\.float|array\()", text), (
+                f"a bare NumPy repr in {path.name}: {text}"
+            )
+
+
+@every_notebook
+def test_figures_have_alt_text(path):
+    for cell in code(path):
+        for output in cell.outputs:
+            svg = output.get("data", {}).get("image/svg+xml")
+            if svg is not None:
+                alt = re.search(r'<svg role="img" aria-label="([^"]+)"', svg)
+                assert alt, f"no alt text: {cell.source}"
+                assert len(alt[1]) > 40, f"says too little: {alt[1]}"
+
+
+@every_lesson
+def test_headings(path):
+    text = prose(path)
+    assert re.match(r"# \S+ .+", text), "a title with a verb comes first"
+    found = re.findall(r"^## (.+)$", text, flags=re.M)
+    places = [
+        next((i for i, h in enumerate(found) if h.startswith(heading)), None)
+        for heading in HEADINGS
+    ]
+    missing = [h for h, i in zip(HEADINGS, places, strict=True) if i is None]
+    assert not missing, f"missing {missing} in {found}"
+    assert places[:2] == [0, 1]
+    assert places == sorted(places), f"order of {found}"
+    assert "remember" in text.split("## Recap")[1], "what to remember"
+    assert re.search(r"\d+ minutes", text), "reading time"
+
+
+@every_lesson
+def test_cells_are_small(path):
+    lengths = []
+    for cell in code(path):
+        lines = [line for line in cell.source.splitlines() if line.strip()]
+        lengths.append(len(lines))
+        assert len(lines) <= 15, cell.source
+        assert max(map(len, lines)) <= 79, cell.source
+    assert statistics.median(lengths) < 8
+    assert len(lengths) >= 20
+
+
+@every_lesson
+def test_the_chapter_can_fail(path):
+    cells = code(path)
+    asserts = sum(
+        isinstance(node, ast.Assert)
+        for cell in cells
+        for node in ast.walk(ast.parse(cell.source))
+    )
+    assert asserts >= 10
+    assert any("raises-exception" in tags(cell) for cell in cells)
+    figures = sum(
+        "image/svg+xml" in output.get("data", {})
+        for cell in cells
+        for output in cell.outputs
+    )
+    assert 2 <= figures <= 8
+
+
+@every_lesson
+def test_no_assert_and_no_verdict_is_constant(path):
+    for cell in code(path):
+        for node in ast.walk(ast.parse(cell.source)):
+            if isinstance(node, ast.Assert):
+                assert not isinstance(node.test, ast.Constant | ast.Tuple), (
+                    f"cannot fail: {ast.unparse(node)}"
+                )
+    for call in calls(path, "claim"):
+        for keyword in call.keywords:
+            names = [
+                node
+                for node in ast.walk(keyword.value)
+                if isinstance(node, ast.Name | ast.Call | ast.Attribute)
+            ]
+            assert names, f"a verdict typed by hand: {ast.unparse(call)}"
+
+
+@every_lesson
+def test_solutions_end_in_a_check(path):
+    for cell in code(path):
+        if "hide-cell" in tags(cell):
+            last = ast.parse(cell.source).body[-1]
+            checks = [n for n in ast.walk(last) if isinstance(n, ast.Assert)]
+            assert checks or isinstance(last, ast.FunctionDef | ast.ClassDef), (
+                f"the last line of a solution asserts: {cell.source}"
+            )
+
+
+def test_every_ledger_is_closed_by_one_chapter():
+    closed = []
+    for path in LESSONS:
+        loaded = [call.args[0].value for call in calls(path, "load")]
+        closes = list(calls(path, "close"))
+        assert len(loaded) == len(closes), f"{path.name} closes its ledgers"
+        closed += loaded
+    assert sorted(closed) == sorted(p.stem for p in FOLDER.glob("*.yml"))
+
+
+@every_lesson
+def test_the_source_is_not_quoted_in_length(path):
+    """Facts carry over, sentences do not: no long quotation blocks."""
+    quotes = re.findall(r"^> .+(?:\n> .+)*", prose(path), flags=re.M)
+    assert all(len(quote.split()) < 40 for quote in quotes)

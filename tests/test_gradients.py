@@ -1,0 +1,185 @@
+"""Gradients against central differences along random directions."""
+
+import re
+
+import numpy as np
+import pytest
+from closeness import assert_close
+
+from helpers.attention import attention
+from helpers.gradients import attention_vjp, softmax_vjp
+from helpers.masks import causal_mask
+from helpers.softmax import softmax
+
+STEP = np.finfo(float).eps ** (1 / 3)
+
+
+def assert_gradient(loss, x, gradient, rng, directions=4):
+    """Compare with (loss(x + h u) - loss(x - h u)) / 2h, u of length one."""
+    assert gradient.shape == x.shape
+    for _ in range(directions):
+        u = rng.normal(size=x.shape)
+        u /= np.linalg.norm(u)
+        measured = (loss(x + STEP * u) - loss(x - STEP * u)) / (2 * STEP)
+        np.testing.assert_allclose(
+            (gradient * u).sum(), measured, rtol=1e-7, atol=1e-8
+        )
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 5), (2, 3, 4)])
+@pytest.mark.parametrize("axis", [-1, 0])
+def test_softmax_vjp(rng, shape, axis):
+    x, upstream = rng.normal(size=shape), rng.normal(size=shape)
+
+    def loss(x):
+        return (softmax(x, axis) * upstream).sum()
+
+    gradient = softmax_vjp(upstream, softmax(x, axis), axis)
+    assert_gradient(loss, x, gradient, rng)
+    # Softmax ignores a shift, so the gradient sums to zero along the axis.
+    assert_close(gradient.sum(axis), np.zeros_like(gradient.sum(axis)))
+
+
+def test_softmax_vjp_equals_the_jacobian_product(rng):
+    w, upstream = softmax(rng.normal(size=5)), rng.normal(size=5)
+    jacobian = np.array(
+        [[w[i] * ((i == j) - w[j]) for j in range(5)] for i in range(5)]
+    )
+    assert_close(softmax_vjp(upstream, w), jacobian @ upstream)
+
+
+CASES = {
+    "plain": {},
+    "causal": {"mask": causal_mask(4, 5)},
+    "empty row": {"mask": np.arange(4)[:, None] != np.zeros((1, 5))},
+    "scaled": {"scale": 0.7},
+    "biased": {"bias": np.linspace(-1, 1, 20).reshape(4, 5)},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("lead", [(), (2,), (2, 3)])
+def test_attention_vjp(rng, case, lead):
+    options = CASES[case]
+    inputs = {
+        "Q": rng.normal(size=(*lead, 4, 3)),
+        "K": rng.normal(size=(*lead, 5, 3)),
+        "V": rng.normal(size=(*lead, 5, 2)),
+    }
+    upstream = rng.normal(size=(*lead, 4, 2))
+    weights = attention(**inputs, **options).weights
+    gradients = attention_vjp(
+        upstream, **inputs, weights=weights, scale=options.get("scale")
+    )
+    for name, x in inputs.items():
+
+        def loss(x, name=name):
+            changed = inputs | {name: x}
+            return (attention(**changed, **options).output * upstream).sum()
+
+        assert_gradient(loss, x, getattr(gradients, name), rng)
+
+    def loss_of_weights(A):
+        return (A @ inputs["V"] * upstream).sum()
+
+    def loss_of_scores(S):
+        mask = options.get("mask")
+        return (softmax(S, where=mask) @ inputs["V"] * upstream).sum()
+
+    scores = np.log(np.where(weights > 0, weights, 1))
+    assert_gradient(loss_of_weights, weights, gradients.weights, rng)
+    assert_gradient(loss_of_scores, scores, gradients.scores, rng)
+
+
+def test_a_shared_key_gets_the_sum_over_its_copies(rng):
+    Q = rng.normal(size=(3, 4, 2))
+    K, V = rng.normal(size=(1, 5, 2)), rng.normal(size=(5, 2))
+    upstream = rng.normal(size=(3, 4, 2))
+    weights = attention(Q, K, V).weights
+    shared = attention_vjp(upstream, Q, K, V, weights)
+    copies = attention_vjp(
+        upstream, Q, np.repeat(K, 3, 0), np.stack([V] * 3), weights
+    )
+    assert_close(shared.K, copies.K.sum(0, keepdims=True))
+    assert_close(shared.V, copies.V.sum(0))
+
+
+def test_the_gradient_is_zero_where_nothing_is_attended(rng):
+    Q, K, V = rng.normal(size=(3, 4, 4))
+    mask = np.ones((4, 4), bool)
+    mask[1], mask[:, 2] = False, False
+    weights = attention(Q, K, V, mask=mask).weights
+    gradients = attention_vjp(np.ones((4, 4)), Q, K, V, weights)
+    np.testing.assert_array_equal(gradients.Q[1], 0)
+    np.testing.assert_array_equal(gradients.K[2], 0)
+    np.testing.assert_array_equal(gradients.V[2], 0)
+    np.testing.assert_array_equal(gradients.scores[~mask], 0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_dtype_is_kept(rng, dtype):
+    Q, K, V = rng.normal(size=(3, 4, 4)).astype(dtype)
+    weights = attention(Q, K, V).weights
+    for gradient in attention_vjp(V, Q, K, V, weights):
+        assert gradient.dtype == dtype
+
+
+I2, I3 = np.eye(2), np.eye(3)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: softmax_vjp([1.0], [0.5, 0.5]),
+            ValueError,
+            "grad and weights must share a shape; got grad (1,) and (2,)",
+        ),
+        (
+            lambda: softmax_vjp([np.nan], [1.0]),
+            ValueError,
+            "grad must be finite",
+        ),
+        (
+            lambda: softmax_vjp([1.0], ["a"]),
+            TypeError,
+            "weights must hold real numbers",
+        ),
+        (
+            lambda: attention_vjp(I2, I2, I3, I3, I2),
+            ValueError,
+            "Q and K must share d_k; got K (3, 3) and (3, 2)",
+        ),
+        (
+            lambda: attention_vjp(I2, I2, I2, I3, I2),
+            ValueError,
+            "K and V must share S; got V (3, 3) and (2, 3)",
+        ),
+        (
+            lambda: attention_vjp(I2, I2, I2, I2, I3),
+            ValueError,
+            "weights must be (..., T, S); got weights (3, 3) and (2, 2)",
+        ),
+        (
+            lambda: attention_vjp(I3, I2, I2, I2, I2),
+            ValueError,
+            "grad_output must have the shape of the output; "
+            "got grad_output (3, 3) and (2, 2)",
+        ),
+        (
+            lambda: attention_vjp(I2, I2, I2, I2, I2, scale=np.nan),
+            ValueError,
+            "scale must be finite",
+        ),
+        (
+            lambda: attention_vjp(
+                I2, np.ones((2, 2, 2)), np.ones((3, 2, 2)), I2, I2
+            ),
+            ValueError,
+            "the leading axes of Q and K and V and weights must broadcast",
+        ),
+    ],
+)
+def test_bad_input_is_refused(call, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        call()

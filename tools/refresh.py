@@ -1,0 +1,96 @@
+"""Execute chapters and store their outputs in a normal form.
+
+A second run gives the same file to the byte: cell ids follow from the cell's
+text, execution counts from its place, and no version or time is kept.
+"""
+
+import hashlib
+import sys
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+BOOK = Path(__file__).resolve().parent.parent / "book"
+KEPT = ("tags", "mystnb")
+
+
+def cell_id(source, taken):
+    """An id that depends on the text of the cell alone."""
+    for salt in range(len(taken) + 1):
+        digest = hashlib.sha256(f"{salt}{source}".encode()).hexdigest()[:8]
+        if digest not in taken:
+            taken.add(digest)
+            return digest
+    raise AssertionError("more cells than salts")
+
+
+def merge_streams(outputs):
+    """Join neighbouring pieces of one stream, which arrive as they please."""
+    merged = []
+    for output in outputs:
+        last = merged[-1] if merged else None
+        if (
+            last is not None
+            and output.output_type == last.output_type == "stream"
+            and output.name == last.name
+        ):
+            last.text += output.text
+        else:
+            merged.append(output)
+    return merged
+
+
+def normalise(notebook):
+    """Keep what a reader sees and nbval compares, and nothing else."""
+    taken, count = set(), 0
+    for cell in notebook.cells:
+        cell.source = cell.source.strip("\n")
+        cell.metadata = {k: v for k, v in cell.metadata.items() if k in KEPT}
+        cell.id = cell_id(cell.source, taken)
+        if cell.cell_type != "code":
+            cell.pop("attachments", None)
+            continue
+        count += 1
+        cell.execution_count = count
+        cell.outputs = merge_streams(cell.outputs)
+        for output in cell.outputs:
+            if output.output_type == "execute_result":
+                output.execution_count = count
+            if output.output_type == "error":
+                output.traceback = [f"{output.ename}: {output.evalue}"]
+    notebook.metadata = {
+        "kernelspec": {
+            "display_name": "Python 3",
+            "language": "python",
+            "name": "python3",
+        },
+        "language_info": {"name": "python"},
+    }
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    return notebook
+
+
+def refresh(path):
+    """Execute one chapter in a fresh kernel and store what it printed."""
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = []
+    client = NotebookClient(
+        notebook,
+        timeout=120,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+    client.execute()
+    text = nbformat.writes(normalise(notebook)) + "\n"
+    changed = not path.exists() or path.read_text(encoding="utf-8") != text
+    path.write_text(text, encoding="utf-8")
+    print(f"{'changed' if changed else 'same   '}  {path.name}")
+
+
+if __name__ == "__main__":
+    named = [Path(name) for name in sys.argv[1:]]
+    for chapter in named or sorted(BOOK.glob("*.ipynb")):
+        refresh(chapter.resolve())
