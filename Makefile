@@ -17,7 +17,7 @@ help:  ## list the targets
 	touch $@
 
 book: .venv/ready  ## set up everything and build the site into _build/html
-	$(BIN)/python -W error::SyntaxWarning -m jupyter_book build . -W -n --keep-going --quiet
+	$(BIN)/jupyter-book build . -W -n --keep-going --quiet
 
 test: .venv/ready  ## set up everything and run every check
 	$(BIN)/ruff check .
@@ -35,6 +35,18 @@ serve: book  ## build the site and serve it at http://localhost:8000
 
 lint: .venv/ready  ## check the style of code and chapters
 	$(BIN)/ruff check .
+
+lock:  ## resolve requirements*.in into pinned requirements*.txt (needs uv)
+	{ echo "# Made by \`make lock\` from requirements.in; what Binder, the README and CI install."; \
+	  uv pip compile --universal --python-version 3.11 --no-annotate --no-header -q requirements.in -c requirements.txt; \
+	  echo "-e ."; } > .lock && mv .lock requirements.txt
+	{ echo "# Made by \`make lock\` from requirements-test.in: what only the checks need."; \
+	  echo "-r requirements.txt"; \
+	  uv pip compile --universal --python-version 3.11 --no-annotate --no-header -q requirements-test.in -c requirements-test.txt \
+	  | grep -vxFf requirements.txt; } > .lock && mv .lock requirements-test.txt
+
+test-torch: .venv/ready  ## check the PyTorch solution, where PyTorch is installed
+	$(BIN)/python -m pytest -o addopts= tests/with_torch
 
 clean:  ## delete what the other targets made
 	rm -rf _build .venv .pytest_cache .ruff_cache *.egg-info

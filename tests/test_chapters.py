@@ -66,6 +66,13 @@ def calls(path, name):
                     yield node
 
 
+def is_check(node):
+    """An assert statement, or a call of NumPy's assert_... functions."""
+    if isinstance(node, ast.Call):
+        return ast.unparse(node.func).startswith("np.testing.assert_")
+    return isinstance(node, ast.Assert)
+
+
 def test_the_table_of_contents_lists_every_page_once():
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     listed = [
@@ -167,7 +174,7 @@ def test_cells_are_small(path):
 def test_the_chapter_can_fail(path):
     cells = code(path)
     asserts = sum(
-        isinstance(node, ast.Assert)
+        is_check(node)
         for cell in cells
         for node in ast.walk(ast.parse(cell.source))
     )
@@ -204,7 +211,7 @@ def test_solutions_end_in_a_check(path):
     for cell in code(path):
         if "hide-cell" in tags(cell):
             last = ast.parse(cell.source).body[-1]
-            checks = [n for n in ast.walk(last) if isinstance(n, ast.Assert)]
+            checks = [n for n in ast.walk(last) if is_check(n)]
             assert checks or isinstance(last, ast.FunctionDef | ast.ClassDef), (
                 f"the last line of a solution asserts: {cell.source}"
             )

@@ -1,0 +1,20 @@
+"""The one Sphinx extension of the site: what Jupyter Book does not do.
+
+* `mathml`: formulas are rendered at build time and read without scripts.
+* `svg`: figures stand in the page itself, so that they follow its colours.
+* `launch`: launch buttons point at the repository that the book is built
+  from, and are left out where there is none.
+* `bundle`: one small style sheet and one small script for the whole site,
+  and no request to any other host.
+
+Each step checks that it found what it replaces, so that an update of the
+theme that moves something fails the build and not the page.
+"""
+
+from . import bundle, launch, mathml, svg
+
+
+def setup(app):
+    for part in (mathml, svg, launch, bundle):
+        part.setup(app)
+    return {"version": "1", "parallel_read_safe": True}

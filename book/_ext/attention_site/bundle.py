@@ -1,0 +1,252 @@
+"""One small style sheet and one small script for the whole site.
+
+The theme links ten style sheets and a dozen scripts, of which most bytes are
+never used. After the pages are written, this joins the style sheets and
+leaves out every rule that no page can match, cuts the icon fonts down to the
+icons in use, joins the scripts, and links the results instead.
+"""
+
+import hashlib
+import io
+import logging
+import re
+from pathlib import Path
+
+import tinycss2
+from fontTools import subset
+from fontTools.ttLib import TTFont
+from sphinx.errors import ExtensionError
+
+STYLES = (
+    "styles/theme.css",
+    "basic.css",
+    "styles/pydata-sphinx-theme.css",
+    "pygments.css",
+    "styles/sphinx-book-theme.css",
+    "copybutton.css",
+    "mystnb.*.css",
+    "proof.css",
+    "sphinx-design.min.css",
+    "site.css",
+)
+SCRIPTS = (
+    "documentation_options.js",
+    "doctools.js",
+    "sphinx_highlight.js",
+    "clipboard.min.js",
+    "copybutton.js",
+    "scripts/sphinx-book-theme.js",
+    "scripts/bootstrap.js",
+    "scripts/pydata-sphinx-theme.js",
+    "site.js",
+)
+# The icon web fonts show the icons; the script draws them once more as SVG.
+DROPPED = ("scripts/fontawesome.js", "design-tabs.js")
+ICON_FONTS = ("fa-solid-900", "fa-regular-400", "fa-brands-400")
+CLASS = re.compile(r"[\w-]+")
+
+logging.getLogger("fontTools").setLevel(logging.ERROR)
+
+
+def find(static, pattern):
+    """The one file of that name; a theme that moved it fails the build."""
+    found = sorted(static.glob(pattern))
+    if len(found) != 1:
+        raise ExtensionError(
+            f"attention_site.bundle expects one {pattern} among the static "
+            f"files and found {len(found)}; has the theme changed?"
+        )
+    return found[0]
+
+
+def vocabulary(pages, scripts):
+    """Every word that a class, an id or a script of the site could be."""
+    words, elements = set(), {"html", "body", "head"}
+    for page in pages:
+        elements |= set(re.findall(r"<([a-z][a-z0-9-]*)", page))
+        for value in re.findall(r'\b(?:class|id)="([^"]*)"', page):
+            words |= set(value.split())
+    return words | set(CLASS.findall(scripts)), elements
+
+
+def matches(selector, words, elements):
+    """Whether any page could match one selector."""
+    selector = re.sub(r"\[[^\]]*\]", "", selector)
+    selector = re.sub(r":{1,2}[\w-]+(\([^)]*\))?", "", selector)
+    names = re.findall(r"[.#]((?:[\w-]|\\.)+)", selector)
+    tags = re.findall(r"(?:^|[\s>+~])([a-z][a-z0-9-]*)", selector)
+    return all(n.replace("\\", "") in words for n in names) and all(
+        tag in elements for tag in tags
+    )
+
+
+def split_selectors(prelude):
+    """The selectors of a rule, split at commas outside brackets."""
+    parts, current = [], []
+    for token in prelude:
+        if token.type == "literal" and token.value == ",":
+            parts.append(current)
+            current = []
+        else:
+            current.append(token)
+    return [tinycss2.serialize(part).strip() for part in [*parts, current]]
+
+
+def purge(rules, words, elements):
+    """The rules that some page could match, as text."""
+    kept = []
+    for rule in rules:
+        if rule.type == "qualified-rule":
+            selectors = [
+                s
+                for s in split_selectors(rule.prelude)
+                if matches(s, words, elements)
+            ]
+            if selectors:
+                body = tinycss2.serialize(rule.content).strip()
+                kept.append(f"{','.join(selectors)}{{{body}}}")
+        elif rule.type == "at-rule":
+            kept.append(purge_at_rule(rule, words, elements))
+    return "\n".join(part for part in kept if part)
+
+
+def purge_at_rule(rule, words, elements):
+    """A media block without its unused rules; other at-rules as they are."""
+    name, prelude = rule.lower_at_keyword, tinycss2.serialize(rule.prelude)
+    if name in ("import", "charset"):
+        return ""
+    if name in ("media", "supports"):
+        inner = purge(
+            tinycss2.parse_rule_list(rule.content, True, True), words, elements
+        )
+        return f"@{name}{prelude}{{{inner}}}" if inner else ""
+    if name == "font-face":
+        return font_face(tinycss2.serialize(rule.content))
+    return rule.serialize()
+
+
+def font_face(content):
+    """A font-face that loads the cut-down font, or nothing."""
+    for font in ICON_FONTS:
+        if font in content:
+            source = f'src:url("{font}.woff2") format("woff2")'
+            content = re.sub(r"src:[^;}]*", source, content)
+    if "fa-v4compatibility" in content:
+        return ""
+    return f"@font-face{{{content}}}"
+
+
+def icons(css):
+    """The characters that the style sheet shows as icons."""
+    escaped = re.findall(r"\\([ef][0-9a-f]{3})\b", css)
+    return {chr(int(code, 16)) for code in escaped} | set(
+        re.findall("[\ue000-\uf8ff]", css)
+    )
+
+
+def cut_font(source, characters, target):
+    """Write the font with those characters only."""
+    font = TTFont(source)
+    options = subset.Options(flavor="woff2", layout_features=[])
+    cutter = subset.Subsetter(options)
+    cutter.populate(text="".join(characters))
+    cutter.subset(font)
+    font.flavor = "woff2"
+    buffer = io.BytesIO()
+    font.save(buffer)
+    target.write_bytes(buffer.getvalue())
+
+
+def digest(text):
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def bundle_styles(static, words, elements):
+    """Write the one style sheet and the icon fonts it needs."""
+    text = "\n".join(
+        find(static, name).read_text(encoding="utf-8") for name in STYLES
+    )
+    css = purge(tinycss2.parse_stylesheet(text, True, True), words, elements)
+    # Icons are either `content:` or a custom property that content uses.
+    characters = icons(css)
+    for font in ICON_FONTS:
+        cut_font(
+            find(static, f"vendor/fontawesome/webfonts/{font}.ttf"),
+            characters,
+            static / f"{font}.woff2",
+        )
+    (static / "bundle.css").write_text(css, encoding="utf-8")
+    return digest(css)
+
+
+def bundle_scripts(static):
+    """Write the one script; return its text."""
+    text = ";\n".join(
+        re.sub(
+            r"^//# sourceMappingURL.*$",
+            "",
+            find(static, name).read_text(encoding="utf-8"),
+            flags=re.M,
+        )
+        for name in SCRIPTS
+    )
+    (static / "bundle.js").write_text(text, encoding="utf-8")
+    return text
+
+
+def relink(page, name, css, js):
+    """Link the bundles instead of what they hold."""
+    root = re.search(r'data-content_root="([^"]*)"', page)[1]
+    page = re.sub(r"<link [^>]*(?:rel=\"preload\")[^>]*>\s*", "", page)
+    page, styles = re.subn(r'<link [^>]*rel="stylesheet"[^>]*>\s*', "", page)
+    for script in (*SCRIPTS, *DROPPED):
+        page = re.sub(
+            rf'<script [^>]*src="[^"]*_static/{re.escape(script)}[^"]*"[^>]*>'
+            r"</script>\s*",
+            "",
+            page,
+        )
+    page = re.sub(r"<script>DOCUMENTATION_OPTIONS[^<]*</script>\s*", "", page)
+    page = re.sub(r'<script src="', '<script defer src="', page)
+    if not styles:
+        raise ExtensionError(f"attention_site.bundle: {name} links no styles")
+    head = (
+        f'<link rel="stylesheet" href="{root}_static/bundle.css?v={css}">\n'
+        f'<script defer src="{root}_static/bundle.js?v={js}"></script>\n'
+    )
+    return page.replace("<title>", head + "<title>", 1)
+
+
+def mend_roles(page):
+    """Hide decorative icons, name icon-only buttons, drop an old role."""
+    page = page.replace('role="doc-biblioentry"', 'role="listitem"')
+    page = re.sub(
+        r'<(i|span) class="((?:[^"]* )?fa[bsr]?[ -][^"]*)"',
+        r'<\1 aria-hidden="true" class="\2"',
+        page,
+    )
+    return re.sub(
+        r'(<(?:button|a)\b(?![^>]*aria-label)[^>]*?)title="([^"]*)"',
+        r'\1aria-label="\2" title="\2"',
+        page,
+    )
+
+
+def finish(app, exception):
+    if exception is not None or app.builder.format != "html":
+        return
+    out = Path(app.outdir)
+    static = out / "_static"
+    paths = [p for p in out.rglob("*.html") if static not in p.parents]
+    pages = {p: p.read_text(encoding="utf-8") for p in paths}
+    scripts = bundle_scripts(static)
+    words, elements = vocabulary(pages.values(), scripts)
+    css = bundle_styles(static, words, elements)
+    for path, page in pages.items():
+        if "_static/bundle.css" not in page and "data-content_root" in page:
+            page = relink(page, path.name, css, digest(scripts))
+            path.write_text(mend_roles(page), encoding="utf-8")
+
+
+def setup(app):
+    app.connect("build-finished", finish, priority=900)

@@ -1,0 +1,48 @@
+"""Launch and repository buttons, if there is a repository."""
+
+import re
+import subprocess
+
+
+def repository(folder):
+    """The https address of the git remote, or None."""
+    remote = subprocess.run(
+        ["git", "config", "--get", "remote.origin.url"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.strip()
+    return web_address(remote)
+
+
+def web_address(remote):
+    """The https address of a remote on a host that Binder knows, or None."""
+    found = re.match(
+        r"(?:https://|git@|ssh://git@)(?:[^@/]+@)?(github\.com|gitlab\.com)"
+        r"[:/](.+?/.+?)(?:\.git)?/?$",
+        remote,
+    )
+    return f"https://{found[1]}/{found[2]}" if found else None
+
+
+def add_buttons(app, config):
+    """Point the theme's buttons at the repository."""
+    address = repository(app.srcdir)
+    if address is None:
+        return
+    config.html_theme_options.update(
+        repository_url=address,
+        repository_branch="main",
+        path_to_docs="",
+        use_repository_button=True,
+        use_issues_button=True,
+        launch_buttons={
+            "binderhub_url": "https://mybinder.org",
+            "notebook_interface": "jupyterlab",
+        },
+    )
+
+
+def setup(app):
+    app.connect("config-inited", add_buttons)

@@ -1,0 +1,117 @@
+"""Render formulas to MathML at build time.
+
+KaTeX turns TeX into MathML once per formula, in a small JavaScript engine.
+Browsers draw MathML themselves: no script, no style sheet, and a screen
+reader reads it.
+"""
+
+import re
+import unicodedata
+from functools import cache, lru_cache
+from pathlib import Path
+
+import quickjs
+import sphinxcontrib
+from docutils import nodes
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+
+# MathML Core knows one mathvariant, "normal"; the others are characters.
+STYLES = {
+    "bold": "BOLD",
+    "double-struck": "DOUBLE-STRUCK",
+    "script": "SCRIPT",
+    "fraktur": "FRAKTUR",
+    "sans-serif": "SANS-SERIF",
+    "bold-italic": "BOLD ITALIC",
+}
+
+
+@lru_cache(maxsize=1)
+def _katex():
+    path = Path(next(iter(sphinxcontrib.__path__)), "katex.min.js")
+    engine = quickjs.Context()
+    engine.set_max_stack_size(8 * 2**20)
+    engine.eval(path.read_text(encoding="utf-8"))
+    return engine.eval(
+        "(tex, display) => katex.renderToString(tex, "
+        "{output: 'mathml', displayMode: display, strict: 'error'})"
+    )
+
+
+def _styled(character, style):
+    """A letter or digit in a mathematical style, as its own character."""
+    name = unicodedata.name(character, "")
+    for old in ("LATIN ", "GREEK ", ""):
+        base = name.removeprefix(old).replace(" LETTER", "")
+        for new in (f"MATHEMATICAL {style} {base}", f"{style} {base}"):
+            try:
+                return unicodedata.lookup(new)
+            except KeyError:
+                continue
+    return character
+
+
+def _restyle(match):
+    tag, style, text = match["tag"], match["style"], match["text"]
+    if style not in STYLES:
+        return match[0]
+    letters = "".join(_styled(c, STYLES[style]) for c in text)
+    return f"<{tag}>{letters}</{tag}>"
+
+
+@cache
+def mathml(tex, display):
+    """One formula as MathML; ValueError where it is not TeX."""
+    try:
+        html = _katex()(tex, display)
+    except quickjs.JSException as error:
+        raise ValueError(str(error).splitlines()[0]) from None
+    html = re.sub(r"<annotation.*?</annotation>", "", html, flags=re.S)
+    html = re.sub(
+        r'<(?P<tag>m[ino]|mtext) mathvariant="(?P<style>[a-z-]+)">'
+        r"(?P<text>[^<]*)</(?P=tag)>",
+        _restyle,
+        html,
+    )
+    html = html.replace("<semantics>", "").replace("</semantics>", "")
+    return re.search(r"<math.*</math>", html, flags=re.S)[0].replace(
+        ' xmlns="http://www.w3.org/1998/Math/MathML"', ""
+    )
+
+
+def _render(tex, display, node):
+    try:
+        return mathml(tex, display)
+    except ValueError as error:
+        logger.warning("formula %r: %s", tex, error, location=node)
+        return ""
+
+
+def visit_math(self, node):
+    body = _render(node.astext(), False, node)
+    self.body.append(f'<span class="math">{body}</span>')
+    raise nodes.SkipNode
+
+
+def visit_displaymath(self, node):
+    tex = node.astext().strip()
+    if r"\\" in tex and r"\begin" not in tex:
+        tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"
+    tex = tex.replace("{align}", "{align*}")
+    number = f'<span class="eqno">({node["number"]})</span>' * bool(
+        node["number"]
+    )
+    ids = "".join(f' id="{name}"' for name in node.get("ids", [])[:1])
+    body = _render(tex, True, node)
+    self.body.append(
+        f'<div class="math math-display"{ids}>{number}{body}</div>\n'
+    )
+    raise nodes.SkipNode
+
+
+def setup(app):
+    app.add_html_math_renderer(
+        "mathml", (visit_math, None), (visit_displaymath, None)
+    )

@@ -1,0 +1,50 @@
+"""Put each stored SVG output into the page, drawn in the page's ink."""
+
+import re
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.transforms import SphinxTransform
+
+from helpers.plotting import INK
+
+
+class InlineFigures(SphinxTransform):
+    """Replace the images of outputs by their SVG."""
+
+    default_priority = 400
+
+    def apply(self):
+        images = [
+            node
+            for node in self.document.findall(nodes.image)
+            if node["uri"].endswith(".svg") and _is_output(node)
+        ]
+        for number, image in enumerate(images):
+            svg = Path(self.env.srcdir, image["uri"].lstrip("/")).read_text(
+                encoding="utf-8"
+            )
+            html = f'<div class="figure">{themed(svg, f"f{number}-")}</div>'
+            image.replace_self(nodes.raw("", html, format="html"))
+
+
+def _is_output(node):
+    while node is not None:
+        if "cell_output" in node.get("classes", ()):
+            return True
+        node = node.parent
+    return False
+
+
+def themed(svg, prefix):
+    """`svg` in the page's ink and font, with ids that no other figure has."""
+    svg = re.sub(r'\bid="', f'id="{prefix}', svg)
+    svg = re.sub(r"url\(#", f"url(#{prefix}", svg)
+    svg = re.sub(r'href="#', f'href="#{prefix}', svg)
+    svg = re.sub(r" ?font-family: [^;\"]+;?", "", svg)
+    svg = re.sub(r"\.(\d\d)\d+", r".\1", svg)
+    return svg.replace(INK, "var(--ink)")
+
+
+def setup(app):
+    app.add_transform(InlineFigures)

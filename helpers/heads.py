@@ -1,0 +1,388 @@
+"""Attention with several heads, which may share their keys and values."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ._checks import (
+    booleans,
+    broadcast,
+    finite_floats,
+    floats,
+    integer,
+    leading_axes,
+)
+from .attention import Attention, attention
+
+
+class Projections(NamedTuple):
+    """The weights of multi-head attention, and how they are cut into heads.
+
+    Head h owns columns ``h * d_k`` to ``(h + 1) * d_k - 1`` of `W_Q`, and the
+    rows of `W_O` that its output meets; key/value head g owns the same blocks
+    of `W_K` and `W_V`. ``n_kv_heads`` equal to ``n_heads`` is multi-head
+    attention, 1 is multi-query, and what lies between is grouped-query.
+    """
+
+    W_Q: np.ndarray  # (d_model, H * d_k)
+    W_K: np.ndarray  # (d_model, H_kv * d_k)
+    W_V: np.ndarray  # (d_model, H_kv * d_v)
+    W_O: np.ndarray  # (H * d_v, d_model)
+    n_heads: int  # H
+    n_kv_heads: int  # H_kv, a divisor of H
+
+
+def _with_axes(X, axes):
+    """`X` as an array that has at least the named axes."""
+    X = np.asarray(X)
+    if X.ndim < axes.count(","):
+        raise ValueError(f"X must have axes {axes}; got X {X.shape}")
+    return X
+
+
+def split_heads(X, n_heads):
+    """Cut the columns into heads and put the heads before the positions.
+
+    Parameters
+    ----------
+    X : (..., T, H * d) array
+        One row a position; head h owns columns ``h * d`` to
+        ``(h + 1) * d - 1``.
+    n_heads : int
+        H, a divisor of the number of columns.
+
+    Returns
+    -------
+    (..., H, T, d) array
+        A view of `X` where NumPy can make one; the type is kept.
+
+    Raises
+    ------
+    TypeError
+        If `n_heads` is not an integer.
+    ValueError
+        If `n_heads` does not divide the last axis, or axes are missing.
+
+    Notes
+    -----
+    ``result[h, t, j] = X[t, h * d + j]``. The concatenation of Vaswani et
+    al. 2017, section 3.2.2, read backwards.
+
+    Examples
+    --------
+    >>> split_heads([[0, 1, 2, 3], [10, 11, 12, 13]], 2).tolist()
+    [[[0, 1], [10, 11]], [[2, 3], [12, 13]]]
+    """
+    X = _with_axes(X, "(..., T, H * d)")
+    n_heads = integer(n_heads, "n_heads", least=1)
+    *lead, T, width = X.shape
+    if width % n_heads:
+        raise ValueError(
+            "n_heads must divide the last axis of X; "
+            f"got n_heads {n_heads} and X {X.shape}"
+        )
+    cut = X.reshape(*lead, T, n_heads, width // n_heads)  # (..., T, H, d)
+    return cut.swapaxes(-3, -2)  # (..., H, T, d)
+
+
+def merge_heads(X):
+    """Put the heads side by side again: undo `split_heads`.
+
+    Parameters
+    ----------
+    X : (..., H, T, d) array
+        One matrix a head.
+
+    Returns
+    -------
+    (..., T, H * d) array
+        The columns of head 0, then those of head 1, and so on.
+
+    Raises
+    ------
+    ValueError
+        If axes are missing.
+
+    Notes
+    -----
+    ``result[t, h * d + j] = X[h, t, j]``: the concatenation of Vaswani et
+    al. 2017, section 3.2.2.
+
+    Examples
+    --------
+    >>> merge_heads([[[0, 1], [10, 11]], [[2, 3], [12, 13]]]).tolist()
+    [[0, 1, 2, 3], [10, 11, 12, 13]]
+    """
+    X = _with_axes(X, "(..., H, T, d)")
+    *lead, H, T, d = X.shape
+    return X.swapaxes(-3, -2).reshape(*lead, T, H * d)  # (..., T, H * d)
+
+
+def repeat_kv(X, n_rep):
+    """Give each key/value head to `n_rep` query heads in a row.
+
+    Parameters
+    ----------
+    X : (..., H_kv, S, d) array
+        Keys or values, one matrix a key/value head.
+    n_rep : int
+        H / H_kv, the number of query heads that share one.
+
+    Returns
+    -------
+    (..., H_kv * n_rep, S, d) array
+        Query head h finds its keys at h: those of key/value head
+        ``h // n_rep``.
+
+    Raises
+    ------
+    TypeError
+        If `n_rep` is not an integer.
+    ValueError
+        If `n_rep` is below one, or axes are missing.
+
+    Notes
+    -----
+    Ainslie et al. 2023, section 2.2: neighbouring query heads form a group.
+
+    Examples
+    --------
+    >>> repeat_kv([[[1]], [[2]]], 2)[:, 0, 0].tolist()
+    [1, 1, 2, 2]
+    """
+    X = _with_axes(X, "(..., H_kv, S, d)")
+    return np.repeat(X, integer(n_rep, "n_rep", least=1), axis=-3)
+
+
+def _head_counts(n_heads, n_kv_heads):
+    """Both counts as integers, the second a divisor of the first."""
+    H = integer(n_heads, "n_heads", least=1)
+    H_kv = integer(n_kv_heads, "n_kv_heads", least=1)
+    if H % H_kv:
+        raise ValueError(
+            "n_kv_heads must divide n_heads; "
+            f"got n_kv_heads {H_kv} and n_heads {H}"
+        )
+    return H, H_kv
+
+
+def _shapes(d_model, H, H_kv, d_k, d_v):
+    """The shape of each weight matrix, by name."""
+    return {
+        "W_Q": (d_model, H * d_k),
+        "W_K": (d_model, H_kv * d_k),
+        "W_V": (d_model, H_kv * d_v),
+        "W_O": (H * d_v, d_model),
+    }
+
+
+def init_projections(
+    rng, d_model, n_heads, n_kv_heads=None, *, d_k=None, d_v=None
+):
+    """Random weights that keep the size of what they multiply.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Where the random numbers come from.
+    d_model : int
+        Width of a token's vector.
+    n_heads : int
+        H, the number of query heads.
+    n_kv_heads : int, optional
+        H_kv, a divisor of `n_heads`; `n_heads` by default.
+    d_k : int, optional
+        Width of a query and of a key in one head; ``d_model / n_heads`` by
+        default, and `n_heads` must then divide `d_model`.
+    d_v : int, optional
+        Width of a value in one head; `d_k` by default.
+
+    Returns
+    -------
+    Projections
+        Normal numbers with mean 0 and variance 1 over the number of rows.
+
+    Raises
+    ------
+    TypeError
+        If a size is not an integer, or `rng` is not a Generator.
+    ValueError
+        If a size is below one, or counts do not divide.
+
+    Notes
+    -----
+    Columns that average n terms keep a variance of 1 when each weight has
+    1/n: LeCun et al. 1998, Efficient BackProp, section 4.6.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> [W.shape for W in init_projections(rng, 8, 4, 2)[:4]]
+    [(8, 8), (8, 4), (8, 4), (8, 8)]
+    """
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng must be a numpy.random.Generator; got {rng!r}")
+    d_model = integer(d_model, "d_model", least=1)
+    n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
+    H, H_kv = _head_counts(n_heads, n_kv_heads)
+    if d_k is None and d_model % H:
+        raise ValueError(
+            "n_heads must divide d_model where d_k is not given; "
+            f"got n_heads {H} and d_model {d_model}"
+        )
+    d_k = integer(d_model // H if d_k is None else d_k, "d_k", least=1)
+    d_v = integer(d_k if d_v is None else d_v, "d_v", least=1)
+    shapes = _shapes(d_model, H, H_kv, d_k, d_v).values()
+    W = (rng.normal(0, 1 / math.sqrt(shape[0]), shape) for shape in shapes)
+    return Projections(*W, H, H_kv)
+
+
+def _matrix(W, name):
+    """`W` as a finite float matrix."""
+    W = finite_floats(W, name)
+    if W.ndim != 2:
+        raise ValueError(f"{name} must have two axes; got {name} {W.shape}")
+    return W
+
+
+def _head_width(W, name, count, n):
+    """The columns of `W` in one of its `n` heads, which `count` names."""
+    if W.shape[1] % n:
+        raise ValueError(
+            f"{count} must divide the columns of {name}; "
+            f"got {count} {n} and {name} {W.shape}"
+        )
+    return W.shape[1] // n
+
+
+def _checked(projections):
+    """The projections as float matrices that fit each other."""
+    if not isinstance(projections, Projections):
+        kind = type(projections).__name__
+        raise TypeError(f"projections must be Projections; got {kind}")
+    H, H_kv = _head_counts(projections.n_heads, projections.n_kv_heads)
+    names = Projections._fields[:4]
+    W = {name: _matrix(getattr(projections, name), name) for name in names}
+    W_Q, W_V = W["W_Q"], W["W_V"]
+    d_k = _head_width(W_Q, "W_Q", "n_heads", H)
+    d_v = _head_width(W_V, "W_V", "n_kv_heads", H_kv)
+    for name, shape in _shapes(len(W_Q), H, H_kv, d_k, d_v).items():
+        if W[name].shape != shape:
+            raise ValueError(
+                f"{name} must be {shape} to fit W_Q {W_Q.shape}, W_V "
+                f"{W_V.shape}, n_heads {H} and n_kv_heads {H_kv}; "
+                f"got {name} {W[name].shape}"
+            )
+    return Projections(**W, n_heads=H, n_kv_heads=H_kv)
+
+
+def _tokens(X, name, d_model):
+    """`X` as finite rows of width `d_model`."""
+    X = finite_floats(X, name, ndim=2, axes="(..., positions, d_model)")
+    if X.shape[-1] != d_model:
+        raise ValueError(
+            f"{name} must have the d_model = {d_model} columns that the "
+            f"rows of the projections ask for; got {name} {X.shape}"
+        )
+    return X
+
+
+def _project(X, W, name):
+    """``X @ W``, refused where it leaves the range of its type."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        product = X @ W
+    if not np.isfinite(product).all():
+        raise ValueError(f"{name} overflow {product.dtype}; use a wider type")
+    return product
+
+
+def _source(X, context, cache, d_model):
+    """The rows that keys and values are made of."""
+    if context is None:
+        return X
+    if cache is not None:
+        raise ValueError("context and cache exclude each other; got both")
+    context = _tokens(context, "context", d_model)
+    leading_axes(X=X, context=context)
+    return context
+
+
+def _for_scores(x, name, shape):
+    """A mask or bias broadcast to the scores; None stays None."""
+    if x is None:
+        return None
+    x = np.asarray(x)
+    surplus = max(0, x.ndim - len(shape))
+    if x.shape[:surplus] == (1,) * surplus:
+        # padding_mask gives (B, 1, 1, S), also where X has no batch axis.
+        x = x.reshape(x.shape[surplus:])
+    if name == "mask":
+        return booleans(x, name, shape, "scores")
+    return broadcast(floats(x, name), name, shape, "scores")
+
+
+def multi_head_attention(
+    X, projections, *, context=None, mask=None, bias=None, cache=None
+):
+    """Several attentions side by side, their outputs mixed by one matrix.
+
+    Parameters
+    ----------
+    X : (..., T, d_model) array
+        One row a token; each asks one query in every head.
+    projections : Projections
+        The weights, and the number of query and of key/value heads.
+    context : (..., S, d_model) array, optional
+        Where keys and values come from (cross-attention); `X` by default.
+    mask : (..., H, T, S) boolean array, optional
+        True = may attend. Broadcasts: (T, S) serves every head, and the
+        (B, 1, 1, S) of `padding_mask` every head and query.
+    bias : (..., H, T, S) float array, optional
+        Added to the scaled scores.
+    cache : KVCache, optional
+        Keys and values of earlier positions. Those of `X` are appended, and
+        S counts all of them.
+
+    Returns
+    -------
+    Attention
+        ``output`` (..., T, d_model) and ``weights`` (..., H, T, S).
+
+    Raises
+    ------
+    TypeError
+        If an array does not hold real numbers, `mask` is not boolean, or
+        `projections` is not a `Projections`.
+    ValueError
+        If shapes or head counts do not fit, an entry is not finite, a
+        product overflows, or both `context` and `cache` are given. Nothing
+        is appended to the cache where shapes or types do not fit.
+
+    Notes
+    -----
+    Vaswani et al. 2017, section 3.2.2; with fewer key/value heads, Shazeer
+    2019 (one) and Ainslie et al. 2023 (some). No biases.
+
+    Examples
+    --------
+    >>> projections = init_projections(np.random.default_rng(0), 8, 4, 2)
+    >>> output, weights = multi_head_attention(np.eye(3, 8), projections)
+    >>> output.shape, weights.shape
+    ((3, 8), (4, 3, 3))
+    """
+    W_Q, W_K, W_V, W_O, H, H_kv = _checked(projections)
+    X = _tokens(X, "X", len(W_Q))
+    source = _source(X, context, cache, len(W_K))
+    Q = split_heads(_project(X, W_Q, "queries"), H)  # (..., H, T, d_k)
+    K = split_heads(_project(source, W_K, "keys"), H_kv)
+    V = split_heads(_project(source, W_V, "values"), H_kv)
+    S = K.shape[-2] + (0 if cache is None else len(cache))
+    shape = (*leading_axes(X=X, source=source), H, X.shape[-2], S)
+    mask = _for_scores(mask, "mask", shape)
+    bias = _for_scores(bias, "bias", shape)
+    if cache is not None:
+        K, V = cache.append(K, V)  # (..., H_kv, S, d_k), (..., H_kv, S, d_v)
+    K, V = repeat_kv(K, H // H_kv), repeat_kv(V, H // H_kv)
+    heads, weights = attention(Q, K, V, mask=mask, bias=bias)
+    return Attention(_project(merge_heads(heads), W_O, "outputs"), weights)

@@ -1,0 +1,83 @@
+"""Positions in plain loops: the specification of `helpers.positions`.
+
+This file imports `math` only and the helpers never import it. Arrays are
+nested lists.
+"""
+
+import math
+
+
+def sinusoid(position, column, d_model, base=10000.0):
+    """One entry of the encoding: an even column is a sine."""
+    pair = column // 2
+    wavelength = 2 * math.pi * base ** (2 * pair / d_model)
+    angle = 2 * math.pi * position / wavelength
+    return math.cos(angle) if column % 2 else math.sin(angle)
+
+
+def partner(column, d, interleaved):
+    """The other column of the pair, the pair's number, and who is first."""
+    if interleaved:
+        other = column - 1 if column % 2 else column + 1
+        return other, column // 2, column % 2 == 0
+    half = d // 2
+    if column < half:
+        return column + half, column, True
+    return column - half, column - half, False
+
+
+def rotate(row, position, base=10000.0, interleaved=False):
+    """One row, turned pair by pair."""
+    d = len(row)
+    turned = []
+    for column in range(d):
+        other, pair, is_first = partner(column, d, interleaved)
+        angle = position / base ** (2 * pair / d)
+        sign = -1.0 if is_first else 1.0
+        turned.append(
+            row[column] * math.cos(angle)
+            + sign * row[other] * math.sin(angle)
+        )
+    return turned
+
+
+def slope_exponents(n_heads, rule):
+    """Each head's slope as a fraction: (p, q) stands for 2^(-p/q)."""
+    if rule == "paper":
+        return [(8 * head, n_heads) for head in range(1, n_heads + 1)]
+    power = 1
+    while 2 * power <= n_heads:
+        power *= 2
+    exponents = [(8 * head, power) for head in range(1, power + 1)]
+    # Of 2 * power heads, the odd-numbered ones lie between those above.
+    for head in range(1, 2 * (n_heads - power), 2):
+        exponents.append((8 * head, 2 * power))
+    return exponents
+
+
+def power_of_two_slopes(n_heads):
+    """The slopes of 2^a heads by square roots alone, from 1/256 for one."""
+    first, heads = 1 / 256, 1
+    while heads < n_heads:
+        first, heads = math.sqrt(first), 2 * heads
+    slopes = [first]
+    while len(slopes) < n_heads:
+        slopes.append(slopes[-1] * first)
+    return slopes
+
+
+def alibi(slope, T, S):
+    """The bias of one head: how far each key is from each query."""
+    bias = []
+    for query in range(T):
+        position = S - T + query
+        row = []
+        for key in range(S):
+            row.append(-slope * abs(position - key))
+        bias.append(row)
+    return bias
+
+
+def alibi_of_the_authors(slope, T, S):
+    """The bias as the published code adds it: every row is the same."""
+    return [[slope * key for key in range(S)] for _ in range(T)]

@@ -1,0 +1,260 @@
+"""The site builds without a warning and leaves no reader out."""
+
+import gzip
+import re
+import sys
+
+import pytest
+import website
+import yaml
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import sync_playwright
+
+sys.path.insert(0, str(website.ROOT / "book" / "_ext"))
+from attention_site import bundle, launch, mathml, svg
+
+TOC = yaml.safe_load((website.ROOT / "_toc.yml").read_text(encoding="utf-8"))
+PAGES = [
+    TOC["root"],
+    *(
+        chapter["file"]
+        for part in TOC["parts"]
+        for chapter in part["chapters"]
+    ),
+]
+WIDTHS = {"wide": 1280, "phone": 390}
+BUDGET = {"index": 160_000}
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    return website.build(tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture(scope="session")
+def site(built):
+    run, folder = built
+    assert run.returncode == 0, run.stdout + run.stderr
+    return folder
+
+
+@pytest.fixture(scope="session")
+def address(site):
+    server = website.serve(site)
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    with sync_playwright() as playwright:
+        browser = website.launch(playwright)
+        yield browser
+        browser.close()
+
+
+def test_the_site_builds_without_a_warning(built):
+    run, _ = built
+    said = run.stdout + run.stderr
+    assert run.returncode == 0, said
+    assert "WARNING" not in said, said
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_shows_the_stored_figures_and_asks_no_other_host(site, page):
+    html = (site / f"{page}.html").read_text(encoding="utf-8")
+    loaded = re.findall(r"<(?:script|link|img|iframe)\b[^>]*>", html)
+    outside = [
+        tag for tag in loaded if re.search(r'(?:src|href)="(https?:)?//', tag)
+    ]
+    assert not outside
+    assert len(re.findall(r'<svg role="img" aria-label="[^"]+"', html)) == (
+        html.count('<div class="figure">')
+    )
+    assert "var(--ink)" in html or '<div class="figure">' not in html
+    assert 'class="merror"' not in html
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("size", WIDTHS)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_in_a_browser(address, browser, page, size, scheme):
+    said, requests, failed, moved = [], [], [], 0
+    context = browser.new_context(
+        viewport={"width": WIDTHS[size], "height": 900}, color_scheme=scheme
+    )
+    tab = context.new_page()
+    tab.on(
+        "console", lambda m: said.append(m.text) if m.type == "error" else 0
+    )
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.on("request", lambda request: requests.append(request.url))
+    tab.on("requestfailed", lambda request: failed.append(request.url))
+    tab.on(
+        "response",
+        lambda r: failed.append(r.url) if r.status >= 400 else None,
+    )
+    bodies = []
+    tab.on("response", lambda r: bodies.append(r))
+    tab.goto(f"{address}/{page}.html", wait_until="networkidle")
+    height = tab.evaluate("document.documentElement.scrollHeight")
+    for y in range(0, height, 800):
+        tab.evaluate(f"scrollTo(0, {y})")
+    tab.wait_for_load_state("networkidle")
+    moved = sum(len(gzip.compress(r.body(), 9)) for r in bodies)
+
+    assert tab.evaluate("document.documentElement.dataset.theme") == scheme
+    assert not [
+        url for url in requests if not url.startswith((address, "data:"))
+    ]
+    assert not said
+    assert not failed
+    sideways = tab.evaluate(
+        "document.documentElement.scrollWidth - innerWidth"
+    )
+    assert sideways <= 0
+    assert moved <= BUDGET.get(page, 250_000), f"{moved} bytes"
+
+    tab.evaluate(AXE_SCRIPT)
+    found = tab.evaluate(
+        "tags => axe.run(document, {runOnly: tags, preload: false})", WCAG
+    )
+    problems = [
+        (v["id"], [node["html"][:200] for node in v["nodes"]][:5])
+        for v in found["violations"]
+    ]
+    assert not problems
+    assert found["passes"], "axe ran and looked at something"
+    context.close()
+
+
+def test_the_menu_opens_on_a_phone(address, browser):
+    tab = browser.new_page(viewport={"width": 390, "height": 844})
+    tab.goto(f"{address}/{PAGES[1]}.html")
+    link = tab.locator(".bd-docs-nav a", has_text="Notation").last
+    assert not link.is_visible()
+    tab.locator("button.primary-toggle:visible").click()
+    link.wait_for(state="visible")
+    link.click()
+    tab.wait_for_url("**/notation.html")
+    tab.close()
+
+
+def test_search_finds_a_word(address, browser):
+    tab = browser.new_page()
+    tab.goto(f"{address}/index.html")
+    tab.keyboard.press("Control+k")
+    tab.locator("#pst-search-dialog input:visible").fill("lower right")
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**/search.html?q=lower+right**")
+    tab.get_by_role("link", name="Notation").last.wait_for()
+    tab.close()
+
+
+def test_a_ledger_table_sorts(address, browser):
+    tab = browser.new_page()
+    tab.goto(f"{address}/book/ledger.html")
+    table = tab.locator("table.ledger").first
+    column = table.locator("tbody tr td:nth-child(4)")
+    before = column.all_inner_texts()
+    heading = table.get_by_role("button", name="errata")
+    heading.press("Enter")
+    ascending = [int(text) for text in column.all_inner_texts()]
+    assert ascending == sorted(map(int, before))
+    heading.press("Enter")
+    descending = [int(text) for text in column.all_inner_texts()]
+    assert descending == ascending[::-1]
+    tab.close()
+
+
+def test_code_can_be_copied(address, browser):
+    context = browser.new_context()
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    tab = context.new_page()
+    lesson = next(page for page in PAGES if "/0" in page)
+    tab.goto(f"{address}/{lesson}.html")
+    cell = tab.locator(".cell_input").first
+    cell.hover()
+    cell.locator("button.copybtn").click()
+    copied = tab.evaluate("navigator.clipboard.readText()")
+    assert "import" in copied
+    assert ">>>" not in copied
+    context.close()
+
+
+def test_pages_follow_one_another(address, browser):
+    tab = browser.new_page()
+    tab.goto(f"{address}/{PAGES[0]}.html")
+    for page in PAGES[1:]:
+        tab.locator("a.right-next").click()
+        tab.wait_for_url(f"**/{page}.html")
+    tab.close()
+
+
+def test_a_chapter_can_be_downloaded(site):
+    for page in PAGES:
+        source = website.ROOT / f"{page}.ipynb"
+        if source.exists():
+            copy = site / "_sources" / f"{page}.ipynb"
+            assert copy.read_bytes() == source.read_bytes()
+
+
+def test_a_page_reads_without_scripts(address, browser):
+    context = browser.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    lesson = next(page for page in PAGES if "/0" in page)
+    tab.goto(f"{address}/{lesson}.html")
+    assert tab.locator(".figure svg").first.is_visible()
+    assert tab.locator("math").first.is_visible()
+    context.close()
+
+
+@pytest.mark.parametrize(
+    ("remote", "expected"),
+    [
+        ("https://github.com/a/b.git", "https://github.com/a/b"),
+        ("https://user:token@github.com/a/b", "https://github.com/a/b"),
+        ("git@github.com:a/b.git", "https://github.com/a/b"),
+        ("ssh://git@gitlab.com/a/b", "https://gitlab.com/a/b"),
+        ("", None),
+        ("/srv/git/b", None),
+        ("https://example.org/a/b", None),
+    ],
+)
+def test_launch_buttons_follow_the_remote(remote, expected):
+    assert launch.web_address(remote) == expected
+
+
+def test_a_formula_becomes_mathml():
+    html = mathml.mathml(r"\frac{Q K^\top}{\sqrt{d_k}}", True)
+    assert html.startswith('<math display="block">')
+    assert "<mfrac>" in html
+    assert "<msqrt>" in html
+    assert "ℝ" in mathml.mathml(r"\mathbb{R}", False)
+    assert "𝟏" in mathml.mathml(r"\mathbf{1}", False)
+    with pytest.raises(ValueError, match="KaTeX parse error"):
+        mathml.mathml(r"\frac{1", False)
+
+
+def test_a_figure_takes_the_ink_of_the_page():
+    themed = svg.themed('<g id="a" style="fill: #1f2933"/>', "f0-")
+    assert themed == '<g id="f0-a" style="fill: var(--ink)"/>'
+
+
+def test_rules_that_no_page_matches_are_left_out():
+    rules = bundle.tinycss2.parse_stylesheet(
+        ".a, .b:hover { x: y } .c { x: y } p > .a { x: y } q { x: y }"
+        "@media print { .a { x: y } .c { x: y } }"
+        "@media screen { .c { x: y } }"
+    )
+    kept = bundle.purge(rules, {"a", "b"}, {"p"})
+    assert kept.split() == (
+        ".a,.b:hover{x: y} p > .a{x: y} @media print {.a{x: y}}".split()
+    )
+
+
+def test_a_theme_that_moved_a_file_fails_the_build(tmp_path):
+    with pytest.raises(bundle.ExtensionError, match="has the theme changed"):
+        bundle.find(tmp_path, "styles/theme.css")
