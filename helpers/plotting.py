@@ -128,7 +128,7 @@ def show_weights(
     queries,
     keys,
     ax=None,
-    fmt=".2f",
+    fmt="z.2f",
     vmin=0,
     vmax=1,
     cbar=False,
@@ -144,7 +144,7 @@ def show_weights(
         The names of the T rows and the S columns.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
-    fmt : str, default ".2f"
+    fmt : str, default "z.2f"
         Format of the values written into the cells; "" writes none.
     vmin, vmax : float
         The values at the ends of the colour scale.

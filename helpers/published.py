@@ -234,10 +234,8 @@ class Ledger:
 
     def _misses(self, entry, field, value, rule):
         texts = entry[field]
-        if isinstance(value, (list, tuple, np.ndarray)):
-            values = np.asarray(value, dtype=object)
-        else:
-            values = np.array(value, dtype=object)
+        # Objects keep fractions and integers exact.
+        values = np.array(value, dtype=object)
         if values.shape != shape(texts):
             raise LedgerError(
                 f"{self.slug}: {entry['id']}: {field} has shape "
@@ -324,7 +322,8 @@ def _describe(entry, wrong):
         lines.append(_indent(entry["says"]))
     else:
         total = len(leaves(entry["printed"]))
-        noun = "figure" if total == 1 else "figures"
+        noun = "input" if entry["kind"] == "given" else "figure"
+        noun += "s" * (total > 1)
         tail = f", {wrong} in error" if wrong else " reproduced"
         lines = [f"{entry['id']}: {total} {noun}{tail}"]
     if wrong:
@@ -337,7 +336,7 @@ def _describe(entry, wrong):
     return "\n".join(lines)
 
 
-def _indent(text, width=76):
+def _indent(text, width=66):
     """`text` wrapped, four spaces in; runs of spaces are kept."""
     return fill(
         text,

@@ -75,9 +75,8 @@ def is_check(node):
 
 def test_the_table_of_contents_lists_every_page_once():
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    listed = [
-        chapter["file"] for part in toc["parts"] for chapter in part["chapters"]
-    ]
+    chapters = [c for part in toc["parts"] for c in part["chapters"]]
+    listed = [chapter["file"] for chapter in chapters]
     pages = [
         path.relative_to(ROOT).with_suffix("").as_posix()
         for path in (ROOT / "book").glob("*")
@@ -212,9 +211,8 @@ def test_solutions_end_in_a_check(path):
         if "hide-cell" in tags(cell):
             last = ast.parse(cell.source).body[-1]
             checks = [n for n in ast.walk(last) if is_check(n)]
-            assert checks or isinstance(last, ast.FunctionDef | ast.ClassDef), (
-                f"the last line of a solution asserts: {cell.source}"
-            )
+            defines = isinstance(last, ast.FunctionDef | ast.ClassDef)
+            assert checks or defines, f"no check at the end: {cell.source}"
 
 
 def test_every_ledger_is_closed_by_one_chapter():

@@ -98,7 +98,7 @@ def test_a_complete_chapter(capsys):
     toy = ledger()
     toy.compare("1-good", Fraction(1, 3))
     toy.compare("1-bad", [0.5, 0.25], mistake=[0.5, 0.26])
-    toy.compare("1-luck", 2, mistake=2)
+    toy.compare("1-luck", 2, mistake=2.25)
     toy.claim("1-says", holds=True)
     toy.claim("1-loose", holds=False, charitably=True)
     toy.close()

@@ -13,6 +13,7 @@ from nbclient import NotebookClient
 
 BOOK = Path(__file__).resolve().parent.parent / "book"
 KEPT = ("tags", "mystnb")
+WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 def cell_id(source, taken):
@@ -57,6 +58,8 @@ def normalise(notebook):
         for output in cell.outputs:
             if output.output_type == "execute_result":
                 output.execution_count = count
+            # The id of a live widget; the page shows the figure's HTML.
+            output.get("data", {}).pop(WIDGET, None)
             if output.output_type == "error":
                 output.traceback = [f"{output.ename}: {output.evalue}"]
     notebook.metadata = {
