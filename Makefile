@@ -22,10 +22,13 @@ book: .venv/ready  ## set up everything and build the site into _build/html
 test: .venv/ready  ## set up everything and run every check
 	$(BIN)/ruff check .
 	$(BIN)/python -m pytest --doctest-modules helpers tests
-	$(BIN)/python -m pytest --nbval book
+	$(BIN)/python -m pytest --nbval book index.ipynb
 
 refresh: .venv/ready  ## execute the chapters and store outputs (CHAPTERS=book/01-...ipynb for some)
 	$(BIN)/python tools/refresh.py $(CHAPTERS)
+
+bench: .venv/ready  ## measure speed, memory and page weight, as ratios in one run
+	for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 lab: .venv/ready  ## open the chapters in JupyterLab
 	$(BIN)/jupyter lab book

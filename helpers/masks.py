@@ -80,7 +80,10 @@ def sliding_window_mask(T, S=None, *, window):
 
     Notes
     -----
-    Jiang et al. 2023 (Mistral 7B), section 2.
+    `window` counts keys, the query's own included: position i attends to
+    ``i - window + 1`` up to ``i``. Jiang et al. 2023 (Mistral 7B), section 2,
+    count in two ways: the caption of figure 1 as here, at most W tokens; the
+    text from i - W to i, which is W + 1 keys, so ``window=W + 1`` here.
 
     Examples
     --------

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 import refresh  # noqa: E402
 
-NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
+NOTEBOOKS = [ROOT / "index.ipynb", *sorted((ROOT / "book").glob("*.ipynb"))]
 LESSONS = [path for path in NOTEBOOKS if path.name[:2].isdigit()]
 TAGS = {"hide-cell", "hide-input", "raises-exception", "nbval-ignore-output"}
 HEADINGS = [
@@ -89,7 +89,7 @@ def test_the_table_of_contents_lists_every_page_once():
 def test_stored_in_normal_form(path):
     stored = path.read_text(encoding="utf-8")
     normal = nbformat.writes(refresh.normalise(read(path))) + "\n"
-    assert stored == normal, f"run: make refresh CHAPTERS=book/{path.name}"
+    assert stored == normal, f"run: make refresh CHAPTERS={path.relative_to(ROOT)}"
 
 
 @every_notebook

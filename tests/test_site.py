@@ -99,9 +99,7 @@ def test_a_page_in_a_browser(address, browser, page, size, scheme):
     bodies = []
     tab.on("response", lambda r: bodies.append(r))
     tab.goto(f"{address}/{page}.html", wait_until="networkidle")
-    height = tab.evaluate("document.documentElement.scrollHeight")
-    for y in range(0, height, 800):
-        tab.evaluate(f"scrollTo(0, {y})")
+    tab.evaluate(website.SCROLL_THROUGH)
     tab.wait_for_load_state("networkidle")
     moved = sum(len(gzip.compress(r.body(), 9)) for r in bodies)
 

@@ -19,6 +19,16 @@ CHROMIUM = next(
 )
 
 
+# Whatever loads when it comes near the window is loaded after this.
+SCROLL_THROUGH = """async () => {
+  const { scrollHeight } = document.documentElement;
+  for (let y = 0; y < scrollHeight; y += 3000) {
+    scrollTo(0, y);
+    await new Promise((done) => requestAnimationFrame(done));
+  }
+}"""
+
+
 def build(folder):
     """Build every page into `folder`, with warnings as errors."""
     command = Path(sys.executable).with_name("jupyter-book")

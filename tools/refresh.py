@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
-BOOK = Path(__file__).resolve().parent.parent / "book"
+ROOT = Path(__file__).resolve().parent.parent
 KEPT = ("tags", "mystnb")
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -95,5 +95,6 @@ def refresh(path):
 
 if __name__ == "__main__":
     named = [Path(name) for name in sys.argv[1:]]
-    for chapter in named or sorted(BOOK.glob("*.ipynb")):
+    every = [ROOT / "index.ipynb", *sorted((ROOT / "book").glob("*.ipynb"))]
+    for chapter in named or every:
         refresh(chapter.resolve())

@@ -23,3 +23,35 @@ const reach = () => {
 };
 addEventListener("load", reach);
 addEventListener("resize", reach);
+
+// Interactive figures: load a figure's module when it comes into view, and
+// give it a model that keeps the settings in the page instead of a kernel.
+const pageModel = (state) => {
+  const listeners = {};
+  return {
+    get: (key) => state[key],
+    set: (key, value) => {
+      state[key] = value;
+      for (const listener of listeners[`change:${key}`] ?? []) listener();
+    },
+    save_changes: () => {},
+    on: (event, listener) => (listeners[event] ??= []).push(listener),
+    off: () => {},
+  };
+};
+const start = async (el) => {
+  const { default: figure } = await import(new URL(`figures/${el.dataset.figure}.js`, siteRoot));
+  figure.render({ model: pageModel(JSON.parse(el.dataset.state)), el });
+};
+const siteRoot = document.currentScript.src;
+const seen = new IntersectionObserver(
+  (entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      seen.unobserve(target);
+      start(target);
+    }
+  },
+  { rootMargin: "400px" },
+);
+for (const el of document.querySelectorAll("[data-figure]")) seen.observe(el);

@@ -2,6 +2,8 @@
 
 * `mathml`: formulas are rendered at build time and read without scripts.
 * `svg`: figures stand in the page itself, so that they follow its colours.
+* `figures`: the module of each interactive figure is written beside the
+  page, which loads it when the figure comes into view.
 * `launch`: launch buttons point at the repository that the book is built
   from, and are left out where there is none.
 * `bundle`: one small style sheet and one small script for the whole site,
@@ -11,10 +13,10 @@ Each step checks that it found what it replaces, so that an update of the
 theme that moves something fails the build and not the page.
 """
 
-from . import bundle, launch, mathml, svg
+from . import bundle, figures, launch, mathml, svg
 
 
 def setup(app):
-    for part in (mathml, svg, launch, bundle):
+    for part in (mathml, svg, figures, launch, bundle):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True}

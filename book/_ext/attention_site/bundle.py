@@ -27,6 +27,7 @@ STYLES = (
     "mystnb.*.css",
     "proof.css",
     "sphinx-design.min.css",
+    "figures.css",
     "site.css",
 )
 SCRIPTS = (
@@ -240,7 +241,9 @@ def finish(app, exception):
     paths = [p for p in out.rglob("*.html") if static not in p.parents]
     pages = {p: p.read_text(encoding="utf-8") for p in paths}
     scripts = bundle_scripts(static)
-    words, elements = vocabulary(pages.values(), scripts)
+    modules = sorted(static.glob("figures/*.js"))
+    said = "\n".join(m.read_text(encoding="utf-8") for m in modules)
+    words, elements = vocabulary(pages.values(), scripts + said)
     css = bundle_styles(static, words, elements)
     for path, page in pages.items():
         if "_static/bundle.css" not in page and "data-content_root" in page:

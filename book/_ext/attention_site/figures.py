@@ -1,0 +1,30 @@
+"""Write the module of each interactive figure where the page can load it."""
+
+from pathlib import Path
+
+from helpers import figures
+
+
+def names():
+    """The figures there are, by name."""
+    classes = figures.InteractiveFigure.__subclasses__()
+    return sorted(
+        {c._name for c in classes if c.__module__ == "helpers.figures"}
+    )
+
+
+def write_modules(app, exception):
+    if exception is not None or app.builder.format != "html":
+        return
+    folder = Path(app.outdir, "_static", "figures")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names():
+        (folder / f"{name}.js").write_text(
+            figures.module(name), encoding="utf-8"
+        )
+    css = (figures.FOLDER / "figures.css").read_text(encoding="utf-8")
+    (folder.parent / "figures.css").write_text(css, encoding="utf-8")
+
+
+def setup(app):
+    app.connect("build-finished", write_modules, priority=800)

@@ -1,0 +1,182 @@
+"""Keys and values of the positions so far, kept from call to call."""
+
+import numpy as np
+
+from ._checks import finite_floats, integer
+
+
+def _sizes(batch):
+    """`batch` as a tuple of integers."""
+    if not isinstance(batch, tuple):
+        raise TypeError(f"batch must be a tuple of sizes; got {batch!r}")
+    return tuple(integer(n, f"batch[{i}]") for i, n in enumerate(batch))
+
+
+def _floating(dtype):
+    """`dtype` as a floating NumPy type."""
+    dtype = np.dtype(dtype)
+    if dtype.kind != "f":
+        raise TypeError(f"dtype must be a floating type; got {dtype}")
+    return dtype
+
+
+def _rows_for(store, X, name):
+    """`X` in the type of `store`, if its rows fit behind those stored."""
+    X = finite_floats(X, name)
+    *lead, _, width = store.shape
+    if X.ndim != store.ndim or X.shape[:-2] + X.shape[-1:] != (*lead, width):
+        shape = ", ".join(map(str, (*lead, "n", width)))
+        raise ValueError(
+            f"{name} must be ({shape}) to fit the cache; got {name} {X.shape}"
+        )
+    with np.errstate(over="ignore"):
+        X = X.astype(store.dtype)
+    if not np.isfinite(X).all():
+        raise ValueError(
+            f"{name} overflows the cache's {store.dtype}; "
+            "make the cache in a wider type"
+        )
+    return X
+
+
+def _prefix(store, n):
+    """The first `n` positions, as a view that refuses to be written to."""
+    view = store[..., :n, :]
+    view.flags.writeable = False
+    return view
+
+
+class KVCache:
+    """The keys and values of one layer, so that none is computed twice.
+
+    Parameters
+    ----------
+    max_len : int
+        How many positions fit. Their memory is taken at once.
+    n_kv_heads : int
+        H_kv, the number of key/value heads.
+    d_k : int
+        Width of a key.
+    d_v : int, optional
+        Width of a value; `d_k` by default.
+    batch : tuple of int, default ()
+        Sizes of the axes in front of the heads.
+    dtype : floating type, default float
+        What is stored, whatever arrives: `append` rounds to it.
+
+    Attributes
+    ----------
+    max_len : int
+        How many positions fit; ``len(cache)`` says how many are stored, and
+        so which position comes next.
+    nbytes : int
+        Bytes taken, by stored and by free positions together.
+
+    Raises
+    ------
+    TypeError
+        If a size is not an integer, `batch` is not a tuple, or `dtype` is
+        not a floating type.
+    ValueError
+        If a size is negative, or a width or `n_kv_heads` is below one.
+
+    Notes
+    -----
+    Shazeer 2019, section 2.4, keeps K and V in this way between the steps of
+    a decoder. An empty cache is false where a truth value is asked for: test
+    ``cache is not None``.
+
+    Examples
+    --------
+    >>> cache = KVCache(4, n_kv_heads=1, d_k=2)
+    >>> K, V = cache.append([[[1.0, 2.0]]], [[[3.0, 4.0]]])
+    >>> K, V = cache.append([[[5.0, 6.0]]], [[[7.0, 8.0]]])
+    >>> K.tolist(), len(cache), cache.nbytes
+    ([[[1.0, 2.0], [5.0, 6.0]]], 2, 128)
+    """
+
+    def __init__(
+        self, max_len, n_kv_heads, d_k, d_v=None, *, batch=(), dtype=float
+    ):
+        self._max_len = integer(max_len, "max_len")
+        H_kv = integer(n_kv_heads, "n_kv_heads", least=1)
+        d_k = integer(d_k, "d_k", least=1)
+        d_v = d_k if d_v is None else integer(d_v, "d_v", least=1)
+        shape = (*_sizes(batch), H_kv, self._max_len)
+        dtype = _floating(dtype)
+        self._K = np.zeros((*shape, d_k), dtype)  # (..., H_kv, max_len, d_k)
+        self._V = np.zeros((*shape, d_v), dtype)  # (..., H_kv, max_len, d_v)
+        self._len = 0
+
+    def __len__(self):
+        return self._len
+
+    def __repr__(self):
+        return (
+            f"KVCache({len(self)} of {self.max_len} positions, "
+            f"K {self._K.shape}, V {self._V.shape}, {self._K.dtype})"
+        )
+
+    @property
+    def max_len(self):
+        """How many positions fit."""
+        return self._max_len
+
+    @property
+    def nbytes(self):
+        """Bytes taken by keys and values, free positions included."""
+        return self._K.nbytes + self._V.nbytes
+
+    def append(self, K, V):
+        """Store the keys and values of the next positions, get all so far.
+
+        Parameters
+        ----------
+        K : (*batch, H_kv, n, d_k) array
+            Keys of the next n positions; n may be 0.
+        V : (*batch, H_kv, n, d_v) array
+            Their values.
+
+        Returns
+        -------
+        K : (*batch, H_kv, S, d_k) array
+            All keys so far, in the cache's type.
+        V : (*batch, H_kv, S, d_v) array
+            All values so far.
+
+        Raises
+        ------
+        TypeError
+            If `K` or `V` does not hold real numbers.
+        ValueError
+            If shapes do not fit, an entry is not finite or overflows the
+            cache's type, or more than `max_len` positions would be stored.
+            The cache then is what it was.
+
+        Notes
+        -----
+        Both results are read-only views of the cache, not copies. A later
+        call writes behind them and never into them.
+
+        Examples
+        --------
+        >>> cache = KVCache(2, n_kv_heads=1, d_k=1)
+        >>> [x.shape for x in cache.append(np.ones((1, 2, 1)), [[[3], [4]]])]
+        [(1, 2, 1), (1, 2, 1)]
+        """
+        K, V = _rows_for(self._K, K, "K"), _rows_for(self._V, V, "V")
+        if K.shape[-2] != V.shape[-2]:
+            raise ValueError(
+                "K and V must hold the same number of positions; "
+                f"got K {K.shape} and V {V.shape}"
+            )
+        S = len(self) + K.shape[-2]
+        if S > self.max_len:
+            raise ValueError(
+                f"the cache has room for max_len = {self.max_len} positions "
+                f"and holds {len(self)}; got K {K.shape}"
+            )
+        self._K[..., len(self) : S, :] = K
+        self._V[..., len(self) : S, :] = V
+        self._len = S
+        return _prefix(self._K, S), _prefix(self._V, S)

@@ -1,0 +1,314 @@
+"""What attention costs: FLOPs and bytes, as exact integers."""
+
+import math
+
+import numpy as np
+
+from ._checks import floats, integer
+from .heads import _head_counts, _shapes
+
+
+def _count(*sizes):
+    """The product of sizes given as (size, name, least)."""
+    product = 1
+    for size, name, least in sizes:
+        product *= integer(size, name, least=least)
+    return product
+
+
+def _with_total(stages):
+    """The stages, in order, and their sum as the last one."""
+    return {**stages, "total": sum(stages.values())}
+
+
+def _rate(x, name):
+    """`x` as a positive, finite amount per second."""
+    x = floats(x, name)
+    if x.ndim or not 0 < x < math.inf:
+        raise ValueError(
+            f"{name} must be one number, finite and above 0; got {x}"
+        )
+    return float(x)
+
+
+def attention_flops(T, S, d_k, d_v, *, n_heads=1, batch=1):
+    """Count the operations of attention, stage by stage.
+
+    Parameters
+    ----------
+    T : int
+        Number of queries.
+    S : int
+        Number of keys.
+    d_k, d_v : int
+        Width of a key and of a value in one head.
+    n_heads : int, default 1
+        H, the number of query heads; sharing keys between heads changes the
+        bytes, not the FLOPs.
+    batch : int, default 1
+        B, the number of sequences.
+
+    Returns
+    -------
+    dict of str to int
+        FLOPs of "scores", "scale", "softmax" and "values", and the "total".
+
+    Raises
+    ------
+    TypeError
+        If a size is not an integer.
+    ValueError
+        If `T` or `S` is negative, or another size is below one.
+
+    Notes
+    -----
+    A multiply-add is 2 FLOPs, so a product of (m, k) and (k, n) takes
+    ``2 m n k``. The softmax takes 5 for each weight: a comparison for the
+    maximum, a subtraction, an exponential, an addition and a division, one
+    each. Sums and maxima start from an accumulator: n terms, n operations.
+    The projections are counted by `projection_flops`. A mask changes nothing
+    here: masked scores are computed too.
+
+    Examples
+    --------
+    >>> attention_flops(4, 4, 2, 2)
+    {'scores': 64, 'scale': 16, 'softmax': 80, 'values': 64, 'total': 224}
+    """
+    pairs = _count(
+        (T, "T", 0), (S, "S", 0), (n_heads, "n_heads", 1), (batch, "batch", 1)
+    )
+    return _with_total(
+        {
+            "scores": 2 * pairs * _count((d_k, "d_k", 1)),
+            "scale": pairs,
+            "softmax": 5 * pairs,
+            "values": 2 * pairs * _count((d_v, "d_v", 1)),
+        }
+    )
+
+
+def projection_flops(
+    T, d_model, n_heads, n_kv_heads=None, *, d_k=None, d_v=None, batch=1
+):
+    """Count the operations of the four projections around attention.
+
+    Parameters
+    ----------
+    T : int
+        Number of positions that are projected.
+    d_model : int
+        Width of a token's vector.
+    n_heads : int
+        H, the number of query heads.
+    n_kv_heads : int, optional
+        H_kv, a divisor of `n_heads`; `n_heads` by default.
+    d_k : int, optional
+        Width of a key in one head; ``d_model / n_heads`` by default, and
+        `n_heads` must then divide `d_model`.
+    d_v : int, optional
+        Width of a value in one head; `d_k` by default.
+    batch : int, default 1
+        B, the number of sequences.
+
+    Returns
+    -------
+    dict of str to int
+        FLOPs of "Q", "K", "V" and "O", and the "total". No biases.
+
+    Raises
+    ------
+    TypeError
+        If a size is not an integer.
+    ValueError
+        If `T` is negative, another size is below one, or counts do not
+        divide.
+
+    Notes
+    -----
+    A multiply-add is 2 FLOPs; the shapes are those of
+    `helpers.heads.init_projections`.
+
+    Examples
+    --------
+    >>> projection_flops(4, 2, 1)
+    {'Q': 32, 'K': 32, 'V': 32, 'O': 32, 'total': 128}
+    """
+    rows = _count((T, "T", 0), (batch, "batch", 1))
+    d_model = integer(d_model, "d_model", least=1)
+    n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
+    H, H_kv = _head_counts(n_heads, n_kv_heads)
+    if d_k is None and d_model % H:
+        raise ValueError(
+            "n_heads must divide d_model where d_k is not given; "
+            f"got n_heads {H} and d_model {d_model}"
+        )
+    d_k = integer(d_model // H if d_k is None else d_k, "d_k", least=1)
+    d_v = integer(d_k if d_v is None else d_v, "d_v", least=1)
+    shapes = _shapes(d_model, H, H_kv, d_k, d_v)
+    # "W_Q" names the matrix, "Q" the stage.
+    return _with_total(
+        {name[2:]: 2 * rows * m * n for name, (m, n) in shapes.items()}
+    )
+
+
+def scores_bytes(T, S, n_heads, itemsize, *, batch=1):
+    """Count the bytes of the scores, or of the weights, of one layer.
+
+    Parameters
+    ----------
+    T : int
+        Number of queries.
+    S : int
+        Number of keys.
+    n_heads : int
+        H, the number of query heads.
+    itemsize : int
+        Bytes of one number: 4 for float32, 2 for float16.
+    batch : int, default 1
+        B, the number of sequences.
+
+    Returns
+    -------
+    int
+        Bytes of one (B, H, T, S) array.
+
+    Raises
+    ------
+    TypeError
+        If a size is not an integer.
+    ValueError
+        If `T` or `S` is negative, or another size is below one.
+
+    Examples
+    --------
+    >>> scores_bytes(2048, 2048, 1, 4) // 2**20  # MiB
+    16
+    """
+    return _count(
+        (T, "T", 0),
+        (S, "S", 0),
+        (n_heads, "n_heads", 1),
+        (itemsize, "itemsize", 1),
+        (batch, "batch", 1),
+    )
+
+
+def kv_cache_bytes(S, n_layers, n_kv_heads, d_k, d_v, itemsize, *, batch=1):
+    """Count the bytes that the keys and values of S positions take.
+
+    Parameters
+    ----------
+    S : int
+        Number of cached positions.
+    n_layers : int
+        L, the number of layers.
+    n_kv_heads : int
+        H_kv, the number of key/value heads.
+    d_k, d_v : int
+        Width of a key and of a value in one head.
+    itemsize : int
+        Bytes of one number: 4 for float32, 2 for float16 and bfloat16.
+    batch : int, default 1
+        B, the number of sequences.
+
+    Returns
+    -------
+    int
+        Bytes of all keys and all values.
+
+    Raises
+    ------
+    TypeError
+        If a size is not an integer.
+    ValueError
+        If `S` is negative, or another size is below one.
+
+    Examples
+    --------
+    >>> kv_cache_bytes(1, 12, 12, 64, 64, 2) // 2**10  # GPT-2, KiB a token
+    36
+    """
+    positions = _count(
+        (S, "S", 0),
+        (n_layers, "n_layers", 1),
+        (n_kv_heads, "n_kv_heads", 1),
+        (itemsize, "itemsize", 1),
+        (batch, "batch", 1),
+    )
+    return positions * (_count((d_k, "d_k", 1)) + _count((d_v, "d_v", 1)))
+
+
+def arithmetic_intensity(flops, n_bytes):
+    """Say how many FLOPs are done for each byte that is moved.
+
+    Parameters
+    ----------
+    flops : int
+        Operations of a computation.
+    n_bytes : int
+        Bytes that it reads from memory and writes to memory.
+
+    Returns
+    -------
+    float
+        FLOPs per byte; the float nearest to the exact ratio.
+
+    Raises
+    ------
+    TypeError
+        If a count is not an integer.
+    ValueError
+        If `flops` is negative or `n_bytes` is below one.
+
+    Examples
+    --------
+    >>> arithmetic_intensity(64, 128)
+    0.5
+    """
+    # Python divides integers of any size and rounds once.
+    return integer(flops, "flops") / integer(n_bytes, "n_bytes", least=1)
+
+
+def roofline(intensity, peak_flops, bandwidth):
+    """Bound the speed of a computation by arithmetic and by memory.
+
+    Parameters
+    ----------
+    intensity : (...) array or float
+        FLOPs per byte.
+    peak_flops : float
+        The most FLOPs that the machine does in a second.
+    bandwidth : float
+        The most bytes that it moves to and from memory in a second.
+
+    Returns
+    -------
+    (...) array or float
+        Attainable FLOPs per second. Memory limits it where the intensity is
+        below ``peak_flops / bandwidth``, arithmetic where it is above.
+
+    Raises
+    ------
+    TypeError
+        If an argument does not hold real numbers.
+    ValueError
+        If an argument is not finite, `intensity` is negative, or a rate is
+        not positive.
+
+    Notes
+    -----
+    ``min(peak_flops, intensity * bandwidth)``: Williams, Waterman and
+    Patterson 2009.
+
+    Examples
+    --------
+    >>> [float(roofline(x, 200e9, 20e9)) for x in (0.5, 10, 64)]
+    [10000000000.0, 200000000000.0, 200000000000.0]
+    """
+    intensity = floats(intensity, "intensity").astype(np.float64)
+    if not np.all((intensity >= 0) & (intensity < math.inf)):
+        raise ValueError(
+            f"intensity must be finite and at least 0; got {intensity}"
+        )
+    peak_flops = _rate(peak_flops, "peak_flops")
+    return np.minimum(peak_flops, intensity * _rate(bandwidth, "bandwidth"))

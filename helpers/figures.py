@@ -1,0 +1,343 @@
+"""Interactive figures: one Python object, one JavaScript module each.
+
+In Jupyter an object is a widget whose traits follow its sliders. On the
+static page the same module runs with no kernel. Without scripts the page
+shows the figure's first state, which the module itself has drawn: Python runs
+it in a small JavaScript engine and stores what it returns.
+"""
+
+import json
+from functools import lru_cache
+from html import escape
+from pathlib import Path
+
+import anywidget
+import quickjs
+from traitlets import Bool, Float, Int, List, TraitError, Unicode
+
+FOLDER = Path(__file__).resolve().parent / "js"
+THREE_TOKENS = [[1.0, 0, 1, 0], [0.0, 1, 0, 1], [1.0, 1, 0, 0]]
+
+
+def module(name):
+    """The complete ES module of a figure, as the browser runs it.
+
+    Parameters
+    ----------
+    name : str
+        The figure's name, such as "causal".
+
+    Returns
+    -------
+    str
+    """
+    parts = ("common.js", f"{name}.js")
+    return "\n".join((FOLDER / p).read_text(encoding="utf-8") for p in parts)
+
+
+@lru_cache
+def _engine(name):
+    """The functions of a figure's module, callable from Python."""
+    engine = quickjs.Context()
+    engine.set_max_stack_size(4 * 2**20)
+    text = module(name).replace("export default", "globalThis.exported =")
+    # A module has a scope of its own; a script needs one made.
+    engine.eval("{" + text + "}")
+    return engine.eval(
+        # Not JSON.parse, which knows neither NaN nor Infinity.
+        "(what, state) => JSON.stringify(exported[what](eval(`(${state})`)))"
+    )
+
+
+def controls(name):
+    """What can be set in a figure, as its module lists it.
+
+    Parameters
+    ----------
+    name : str
+        The figure's name.
+
+    Returns
+    -------
+    list of dict
+        Each with ``key``, ``kind`` and its limits.
+    """
+    return json.loads(_engine(name)("controls", "null"))
+
+
+def presets(name):
+    """The ready-made settings of a figure, as its module lists them.
+
+    Parameters
+    ----------
+    name : str
+        The figure's name.
+
+    Returns
+    -------
+    dict of str to dict
+        For each preset the settings that it fills in.
+    """
+    return json.loads(_engine(name)("presets", "null"))
+
+
+def plain(value):
+    """An array or a NumPy number as Python's lists and numbers."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+class InteractiveFigure(anywidget.AnyWidget):
+    """A figure with sliders; each subclass names its module and its state.
+
+    Every trait that is synced is one setting. A setting that the figure
+    cannot show is refused with the message that the page would show.
+
+    Raises
+    ------
+    traitlets.TraitError
+        If a setting has the wrong type or is out of range.
+    """
+
+    _name = ""
+    _label = ""
+
+    def __init__(self, **settings):
+        unknown = set(settings) - set(self._settings())
+        if unknown:
+            raise TraitError(
+                f"{type(self).__name__} has no setting {sorted(unknown)}; "
+                f"it has {self._settings()}"
+            )
+        super().__init__(**{k: plain(v) for k, v in settings.items()})
+        wrong = self._call("problem")
+        if wrong:
+            raise TraitError(wrong)
+
+    @classmethod
+    def _settings(cls):
+        inherited = anywidget.AnyWidget.class_trait_names()
+        return [
+            name
+            for name in cls.class_trait_names(sync=True)
+            if name not in inherited and not name.startswith("_")
+        ]
+
+    def _call(self, what):
+        state = {name: getattr(self, name) for name in self._settings()}
+        return json.loads(_engine(self._name)(what, json.dumps(state)))
+
+    @property
+    def values(self):
+        """The numbers that the figure shows, as its module computes them."""
+        return self._call("values")
+
+    def __repr__(self):
+        return f"Interactive figure: {self._label}"
+
+    def _repr_mimebundle_(self, **kwargs):
+        state = {name: getattr(self, name) for name in self._settings()}
+        html = (
+            f'<section class="av-figure" data-figure="{self._name}" '
+            f'data-state="{escape(json.dumps(state))}" '
+            f'aria-label="{escape(self._label)}">{self._call("shell")}'
+            "</section>"
+        )
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        shown = {"text/plain": repr(self), "text/html": html}
+        return {**data, **shown}, metadata
+
+
+class CausalHeatmap(InteractiveFigure):
+    """Masks, ALiBi and temperature on one matrix of weights.
+
+    The score of query i and key j is ``cos(i - 2 j)``, divided by the
+    temperature, minus ``slope * |i - j|``.
+
+    Examples
+    --------
+    >>> CausalHeatmap(T=3, mask="causal").values["weights"][0]
+    [1, 0, 0]
+    """
+
+    _name = "causal"
+    _label = "attention weights under masks, ALiBi and temperature"
+    _esm = module("causal")
+    _css = (FOLDER / "figures.css").read_text(encoding="utf-8")
+    mask = Unicode("causal").tag(sync=True)
+    T = Int(8).tag(sync=True)
+    window = Int(3).tag(sync=True)
+    length = Int(5).tag(sync=True)
+    slope = Float(0.0).tag(sync=True)
+    temperature = Float(1.0).tag(sync=True)
+
+
+class StepThrough(InteractiveFigure):
+    """Every matrix of one attention call, and what made each entry.
+
+    Starts from `X`, which is then queries, keys and values at once, or from
+    `Q`, `K` and `V` where one of them is given.
+
+    Examples
+    --------
+    >>> StepThrough(X=[[1, 0], [1, 1]]).values["scores"]
+    [[1, 1], [1, 2]]
+    """
+
+    _name = "step"
+    _label = "attention step by step, from the numbers that you type"
+    _esm = module("step")
+    _css = (FOLDER / "figures.css").read_text(encoding="utf-8")
+    what = Unicode("X").tag(sync=True)
+    X = List(List(Float()), THREE_TOKENS).tag(sync=True)
+    Q = List(List(Float()), THREE_TOKENS).tag(sync=True)
+    K = List(List(Float()), THREE_TOKENS).tag(sync=True)
+    V = List(List(Float()), THREE_TOKENS).tag(sync=True)
+    scale = Bool(True).tag(sync=True)
+    causal = Bool(False).tag(sync=True)
+
+    def __init__(self, **settings):
+        if not {"Q", "K", "V"}.isdisjoint(settings):
+            settings.setdefault("what", "Q, K, V")
+        super().__init__(**settings)
+
+
+class Saturation(InteractiveFigure):
+    """How the width of queries and keys hardens the softmax.
+
+    Thirty-two queries and up to 64 keys hold standard normal numbers, made from
+    the seed by mulberry32 and the Box-Muller formula.
+
+    Examples
+    --------
+    >>> figure = Saturation(d_k=1024, scale=False)
+    >>> figure.values["largest"] > 0.8
+    True
+    """
+
+    _name = "saturation"
+    _label = "scores and weights as the width d_k grows"
+    _esm = module("saturation")
+    _css = (FOLDER / "figures.css").read_text(encoding="utf-8")
+    d_k = Int(64).tag(sync=True)
+    scale = Bool(False).tag(sync=True)
+    S = Int(32).tag(sync=True)
+    seed = Int(0).tag(sync=True)
+
+
+class HeadsAndGroups(InteractiveFigure):
+    """Columns cut into heads, and heads that share keys and values.
+
+    Head h owns columns ``h * d_k`` to ``h * d_k + d_k - 1`` and reads
+    key/value head ``h // (H / H_kv)``. Parameters are those of one layer
+    with ``d_model = H * d_k``, ``d_v = d_k`` and no biases; the cache holds
+    2 bytes a number. A `column` beyond the last one counts as the last.
+
+    Examples
+    --------
+    >>> HeadsAndGroups(H=4, H_kv=2).values["kv_head"]
+    [0, 0, 1, 1]
+    """
+
+    _name = "heads"
+    _label = "columns cut into heads, and heads that share keys and values"
+    _esm = module("heads")
+    _css = (FOLDER / "figures.css").read_text(encoding="utf-8")
+    H = Int(4).tag(sync=True)
+    H_kv = Int(2).tag(sync=True)
+    d_k = Int(2).tag(sync=True)
+    T = Int(3).tag(sync=True)
+    column = Int(5).tag(sync=True)
+
+
+class Positions(InteractiveFigure):
+    """Sinusoids, rotations and biases, one method at a time.
+
+    *sinusoid*: `T` positions in ``2 * pairs`` columns; `pair` is drawn as
+    two waves. *RoPE*: a query that is (1, 0) in each pair, turned to
+    position `m`, and a key that is `angle` degrees ahead of it in each
+    pair, turned to `n`; `shift` moves both. Scores are divided by the root
+    of ``2 * pairs``, and ``by_distance`` runs from -32 to 32. *ALiBi*:
+    slopes by `rule`, and the bias of each head at distances 0 to T - 1.
+
+    Examples
+    --------
+    >>> Positions(kind="ALiBi", heads=2, T=3).values["slopes"]
+    [0.0625, 0.00390625]
+    """
+
+    _name = "positions"
+    _label = "sinusoids, rotations and biases"
+    _esm = module("positions")
+    _css = (FOLDER / "figures.css").read_text(encoding="utf-8")
+    kind = Unicode("sinusoid").tag(sync=True)
+    T = Int(8).tag(sync=True)
+    pairs = Int(4).tag(sync=True)
+    pair = Int(1).tag(sync=True)
+    m = Int(3).tag(sync=True)
+    n = Int(1).tag(sync=True)
+    shift = Int(0).tag(sync=True)
+    angle = Float(90.0).tag(sync=True)
+    heads = Int(8).tag(sync=True)
+    rule = Unicode("reference").tag(sync=True)
+
+
+class KVCacheCalculator(InteractiveFigure):
+    """The bytes that the keys and values of all positions take.
+
+    ``n_layers * n_kv_heads * (d_k + d_v)`` numbers for each of `S`
+    positions in each of `batch` sequences. Counts are exact integers; MiB
+    and GiB are binary. More than 1 PiB is refused. ``presets("kvcache")``
+    holds the sizes of published models.
+
+    Examples
+    --------
+    >>> gpt2 = presets("kvcache")["GPT-2 small"]
+    >>> KVCacheCalculator(**gpt2, S=1024).values["mib"]
+    36
+    """
+
+    _name = "kvcache"
+    _label = "calculator for the memory of a KV cache"
+    _esm = module("kvcache")
+    _css = (FOLDER / "figures.css").read_text(encoding="utf-8")
+    n_layers = Int(32).tag(sync=True)
+    n_kv_heads = Int(8).tag(sync=True)
+    d_k = Int(128).tag(sync=True)
+    d_v = Int(128).tag(sync=True)
+    S = Int(8192).tag(sync=True)
+    batch = Int(1).tag(sync=True)
+    dtype = Unicode("float16 or bfloat16").tag(sync=True)
+
+
+class Tiles(InteractiveFigure):
+    """Exact attention that visits one block of scores at a time.
+
+    The score of query i and key j is ``(1 + j / 8) cos(i - 2 j)``. Blocks
+    are visited query block by query block; with `causal`, those above the
+    diagonal are left out. ``maxima``, ``factors``, ``added`` and ``sums``
+    are what one query remembers after each of its blocks among the first
+    `step`: the maximum so far, the factor on the old sum, what the block
+    adds, and the sum of exponentials. ``held`` counts numbers in memory at
+    once, besides inputs and output: plain attention all scores, tiles one
+    block of scores and two numbers for each of its queries. ``keys_read``
+    counts rows of keys. A size, step or row beyond its end counts as the
+    end.
+
+    Examples
+    --------
+    >>> figure = Tiles(T=8, block_q=4, block_k=4, causal=True)
+    >>> figure.values["blocks"]
+    [[0, 4, 0, 4], [4, 8, 0, 4], [4, 8, 4, 8]]
+    """
+
+    _name = "tiles"
+    _label = "attention computed block by block"
+    _esm = module("tiles")
+    _css = (FOLDER / "figures.css").read_text(encoding="utf-8")
+    T = Int(12).tag(sync=True)
+    block_q = Int(4).tag(sync=True)
+    block_k = Int(4).tag(sync=True)
+    causal = Bool(True).tag(sync=True)
+    step = Int(5).tag(sync=True)
+    row = Int(10).tag(sync=True)

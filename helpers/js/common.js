@@ -1,0 +1,341 @@
+// Shared by every interactive figure: numbers, drawing, controls, address.
+//
+// A figure is a pure function from its state to HTML. Python calls it in a
+// small engine for the static page; the browser calls it again when a control
+// moves. So the page reads the same with and without scripts.
+
+// --- numbers -------------------------------------------------------------
+
+// Weights of one row; zeros where nothing is allowed, as in helpers.softmax.
+const softmax = (row, may = row.map(() => true)) => {
+  const top = Math.max(...row.filter((x, i) => may[i]));
+  if (!(top > -Infinity)) return row.map(() => 0);
+  const exp = row.map((x, i) => (may[i] ? Math.exp(x - top) : 0));
+  const total = exp.reduce((a, b) => a + b, 0);
+  return exp.map((x) => x / total);
+};
+const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+const transpose = (A) => A[0].map((_, j) => A.map((row) => row[j]));
+const matmul = (A, B) => {
+  const columns = transpose(B);
+  return A.map((row) => columns.map((column) => dot(row, column)));
+};
+const entropy = (row) => -row.reduce((sum, w) => sum + (w > 0 ? w * Math.log(w) : 0), 0);
+const range = (n) => Array.from({ length: n }, (_, i) => i);
+
+// --- drawing -------------------------------------------------------------
+
+const escape = (text) =>
+  String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
+const fixed = (x, digits = 2) => (x === -Infinity ? "−∞" : x.toFixed(digits).replace(/^-(0(\.0*)?)$/, "$1").replace("-", "−"));
+
+const whole = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+
+// The book's colour map, light for little and dark for much.
+const STOPS = [[234, 241, 247], [143, 191, 224], [0, 114, 178], [0, 48, 77]];
+const shade = (x) => {
+  const at = Math.min(Math.max(x, 0), 1) * (STOPS.length - 1);
+  const i = Math.min(Math.floor(at), STOPS.length - 2);
+  return STOPS[i].map((a, c) => Math.round(a + (at - i) * (STOPS[i + 1][c] - a)));
+};
+const luminance = (rgb) => {
+  const [r, g, b] = rgb.map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const ink = (rgb) => (luminance(rgb) > 0.179 ? "#000" : "#fff");
+
+// A matrix as a table whose cells are shaded by value between low and high.
+const grid = ({ label, rows, columns, values, digits = 2, low = 0, high = 1, attributes = () => "" }) => {
+  const head = columns.map((c) => `<th scope="col">${escape(c)}</th>`).join("");
+  const body = values.map((row, i) => {
+    const cells = row.map((x, j) => {
+      const rgb = shade((x - low) / (high - low));
+      return `<td style="background:rgb(${rgb});color:${ink(rgb)}" ${attributes(i, j)}>${fixed(x, digits)}</td>`;
+    });
+    return `<tr><th scope="row">${escape(rows[i])}</th>${cells.join("")}</tr>`;
+  });
+  return `<table class="av-grid"><caption>${escape(label)}</caption><thead><tr><td></td>${head}</tr></thead><tbody>${body.join("")}</tbody></table>`;
+};
+
+// A large matrix of numbers from 0 to 1 as a few SVG paths, one a shade.
+const LEVELS = 24;
+const mosaic = ({ label, values }) => {
+  const T = values.length, S = values[0].length;
+  const paths = range(LEVELS + 1).map(() => []);
+  values.forEach((row, i) => row.forEach((x, j) => paths[Math.round(x * LEVELS)].push(`M${j} ${i}h1v1h-1z`)));
+  const drawn = paths.map((d, k) => (d.length ? `<path fill="rgb(${shade(k / LEVELS)})" d="${d.join("")}"/>` : ""));
+  return `<p class="av-caption" aria-hidden="true">${escape(label)}</p><svg class="av-mosaic" role="img" aria-label="${escape(label)}" viewBox="0 0 ${S} ${T}" preserveAspectRatio="xMinYMin" shape-rendering="crispEdges">${drawn.join("")}</svg>`;
+};
+
+// Lines over a common x, each with a name written at its end; marked points.
+const chart = ({ label, x, y, lines, marks = [], xlabel, ylabel, width = 460, height = 240, right = 110 }) => {
+  const [left, top, bottom] = [52, 12, 40];
+  const px = (v) => left + ((v - x[0]) / (x[1] - x[0])) * (width - left - right);
+  const py = (v) => height - bottom - ((v - y[0]) / (y[1] - y[0])) * (height - top - bottom);
+  const ticks = (a, b) => range(5).map((k) => a + (k * (b - a)) / 4);
+  const axis =
+    ticks(...x).map((v) => `<text x="${px(v)}" y="${height - bottom + 16}" text-anchor="middle">${+v.toPrecision(3)}</text>`).join("") +
+    ticks(...y).map((v) => `<text x="${left - 6}" y="${py(v) + 4}" text-anchor="end">${+v.toPrecision(3)}</text><path class="av-rule" d="M${left} ${py(v)}H${width - right}"/>`).join("");
+  const drawn = lines.map(({ points, name, dash = "", filled = false }, k) => {
+    const d = points.map(([a, b], i) => `${i ? "L" : "M"}${px(a).toFixed(1)} ${py(b).toFixed(1)}`).join("");
+    const [, last] = points[points.length - 1];
+    return `<path class="av-line av-line-${k}${filled ? " av-filled" : ""}" stroke-dasharray="${dash}" d="${d}"/><text class="av-name" x="${width - right + 6}" y="${(py(last) + 4).toFixed(1)}">${escape(name)}</text>`;
+  });
+  const dots = marks.map(([a, b, name]) => `<circle class="av-dot" cx="${px(a).toFixed(1)}" cy="${py(b).toFixed(1)}" r="5"/><text class="av-name" x="${(px(a) + 8).toFixed(1)}" y="${(py(b) - 8).toFixed(1)}">${escape(name)}</text>`);
+  return `<svg class="av-chart" role="img" aria-label="${escape(label)}" viewBox="0 0 ${width} ${height}">${axis}${drawn.join("")}${dots.join("")}<text x="${(left + width - right) / 2}" y="${height - 4}" text-anchor="middle">${escape(xlabel)}</text><text transform="translate(12 ${(top + height - bottom) / 2}) rotate(-90)" text-anchor="middle">${escape(ylabel)}</text></svg>`;
+};
+
+const say = (text) => `<p class="av-say" role="status">${escape(text)}</p>`;
+
+// --- state ---------------------------------------------------------------
+
+// What a control holds, from the text that a reader or an address gives.
+const parse = (control, text) => {
+  if (control.kind === "choice") return text;
+  if (control.kind === "flag") return { true: true, false: false }[text] ?? text;
+  if (control.kind === "list") return String(text).split(/[\s,;]+/).filter(Boolean).map(Number);
+  if (control.kind === "matrix")
+    return String(text).trim().split(/\n|;/).map((row) => row.trim().split(/[\s,]+/).filter(Boolean).map(Number));
+  return String(text).trim() === "" ? NaN : Number(text);
+};
+const show = (control, value) => {
+  if (control.kind === "list") return value.join(", ");
+  if (control.kind === "matrix") return value.map((row) => row.join(" ")).join("\n");
+  return String(value);
+};
+
+const within = (x, { min = -Infinity, max = Infinity, step }) =>
+  Number.isFinite(x) && x >= min && x <= max && (step !== 1 || Number.isInteger(x));
+const wanted = ({ min, max, step }) => `${step === 1 ? "a whole number" : "a number"} from ${min} to ${max}`;
+
+// What is wrong with one control's value, or "".
+const complaint = (control, value) => {
+  const { key, kind } = control;
+  if (kind === "choice")
+    return control.options.includes(value) ? "" : `${key} must be one of ${control.options.join(", ")}; got ${value}`;
+  if (kind === "flag") return typeof value === "boolean" ? "" : `${key} must be true or false; got ${value}`;
+  if (kind === "list") {
+    if (!Array.isArray(value) || value.length < control.least || value.length > control.most)
+      return `${key} must hold ${control.least} to ${control.most} numbers`;
+    return value.every((x) => within(x, control)) ? "" : `each of ${key} must be ${wanted(control)}`;
+  }
+  if (kind === "matrix") {
+    const { rows, columns } = control;
+    const sizes = Array.isArray(value) && value.every(Array.isArray) ? value.map((r) => r.length) : [];
+    const among = (n, [least, most]) => n >= least && n <= most;
+    if (!among(sizes.length, rows) || !sizes.every((n) => n === sizes[0] && among(n, columns)))
+      return `${key} must have ${rows.join(" to ")} rows of ${columns.join(" to ")} numbers, all rows equally long; got ${sizes.length} rows of ${[...new Set(sizes)].slice(0, 4).join(" and ")}`;
+    return value.every((r) => r.every((x) => within(x, control))) ? "" : `each number of ${key} must be ${wanted(control)}`;
+  }
+  if (kind === "power") {
+    const { min, max } = control;
+    return within(value, control) && Number.isInteger(Math.log2(value)) ? "" : `${key} must be a power of two from ${min} to ${max}; got ${value}`;
+  }
+  return within(value, control) ? "" : `${key} must be ${wanted(control)}; got ${Number.isNaN(value) ? "no number" : value}`;
+};
+const problem = (figure, state) =>
+  figure.controls.map((c) => complaint(c, state[c.key])).find(Boolean) || (figure.check ? figure.check(state) : "") || "";
+
+// --- page ----------------------------------------------------------------
+
+const input = (figure, control, value) => {
+  const id = `av-${figure.name}-${control.key}`;
+  const name = `id="${id}" name="${control.key}"`;
+  const label = `<label for="${id}">${escape(control.label)}</label>`;
+  if (control.kind === "choice") {
+    const options = control.options.map((o) => `<option${o === value ? " selected" : ""}>${escape(o)}</option>`);
+    return `<div>${label}<select ${name}>${options.join("")}</select></div>`;
+  }
+  if (control.kind === "flag") return `<div>${label}<input type="checkbox" ${name}${value ? " checked" : ""}></div>`;
+  if (control.kind === "matrix")
+    return `<div>${label}<textarea ${name} rows="${value.length}" cols="${show(control, value).indexOf("\n") + 4}" spellcheck="false">${escape(show(control, value))}</textarea></div>`;
+  if (control.kind === "list") return `<div>${label}<input type="text" ${name} value="${escape(show(control, value))}" spellcheck="false"></div>`;
+  const limits = `min="${control.min}" max="${control.max}" step="${control.step ?? "any"}" value="${value}"`;
+  if (control.kind === "number") return `<div>${label}<input type="number" inputmode="decimal" ${name} ${limits}></div>`;
+  const powers = `min="${Math.log2(control.min)}" max="${Math.log2(control.max)}" step="1" value="${Math.log2(value)}" aria-valuetext="${value}"`;
+  return `<div>${label}<input type="range" ${name} ${control.kind === "power" ? powers : limits}><output for="${id}">${value}</output></div>`;
+};
+
+// What a field holds, and the other way round. A slider of powers of two
+// moves in exponents.
+const held = (control, field) => {
+  if (control.kind === "power") return 2 ** field.value;
+  return parse(control, control.kind === "flag" ? field.checked : field.value);
+};
+const tell = (control, field, value) => {
+  if (field.type === "range") field.nextElementSibling.value = value;
+  if (control.kind === "power") field.setAttribute("aria-valuetext", value);
+};
+const put = (control, field, value) => {
+  if (control.kind === "flag") field.checked = value;
+  else field.value = control.kind === "power" ? Math.log2(value) : show(control, value);
+  tell(control, field, value);
+};
+
+// Some controls end where others say (`upTo`) or matter only for some states
+// (`when`). What is beyond such an end counts as the end.
+const limited = (control, state) =>
+  control.upTo ? { ...control, max: Math.min(control.max, control.upTo(state)) } : control;
+const matters = (control, state) => !control.when || control.when(state);
+
+// Presets set several controls at once; the name shown follows from the state.
+const OWN = "own numbers";
+const preset = (figure, state) =>
+  Object.keys(figure.presets).find((name) => Object.entries(figure.presets[name]).every(([k, v]) => state[k] === v)) ?? OWN;
+const presetInput = (figure, state) => {
+  const options = [OWN, ...Object.keys(figure.presets)];
+  return input(figure, { key: "preset", kind: "choice", label: figure.presetLabel, options }, preset(figure, state));
+};
+
+const shell = (figure, state) => {
+  const controls = figure.controls.filter((c) => !c.hidden).map((c) => {
+    const max = limited(c, state).max;
+    const html = input(figure, { ...c, max }, c.upTo ? Math.min(state[c.key], max) : state[c.key]);
+    return matters(c, state) ? html : html.replace("<div>", "<div hidden>");
+  });
+  if (figure.presets) controls.unshift(presetInput(figure, state));
+  return (
+    `<form class="av-controls">${controls.join("")}</form>` +
+    `<p class="av-error" role="alert"></p>` +
+    `<div class="av-result">${figure.view(state, figure.compute(state))}</div>`
+  );
+};
+
+// Settings in the address: ?causal.window=3, so that a state can be linked to.
+const fromAddress = (figure, state) => {
+  const query = new URLSearchParams(location.search);
+  const found = { ...state };
+  for (const control of figure.controls) {
+    const text = query.get(`${figure.name}.${control.key}`);
+    if (text !== null) found[control.key] = parse(control, text);
+  }
+  const unknown = [...query.keys()].filter(
+    (k) => k.startsWith(`${figure.name}.`) && !figure.controls.some((c) => k === `${figure.name}.${c.key}`),
+  );
+  const wrong = unknown.length ? `the address has an unknown setting ${unknown[0]}` : problem(figure, found);
+  return wrong ? { state, wrong: `${wrong}. The figure shows its first state.` } : { state: found, wrong: "" };
+};
+const toAddress = (figure, state) => {
+  const url = new URL(location.href);
+  for (const c of figure.controls) {
+    const name = `${figure.name}.${c.key}`;
+    if (matters(c, state)) url.searchParams.set(name, show(c, state[c.key]).replaceAll("\n", ";"));
+    else url.searchParams.delete(name);
+  }
+  history.replaceState(history.state, "", url);
+};
+
+const attach = (figure, { model, el }) => {
+  const read = () => Object.fromEntries(figure.controls.map((c) => [c.key, model.get(c.key)]));
+  const linked = el.dataset.figure !== undefined;
+  if (!el.querySelector(".av-result")) {
+    el.classList.add("av-figure");
+    el.innerHTML = shell(figure, read());
+  }
+  const [form, error, result] = ["form", ".av-error", ".av-result"].map((s) => el.querySelector(s));
+  const draft = {}; // what was typed and waits for something else to fit
+  // In JupyterLab the arrow keys belong to the sliders, not to the notebook.
+  for (const field of form.elements) field.dataset.lmSuppressShortcuts = "true";
+  let pending = 0;
+  let saving = 0;
+
+  const adjust = (state) => {
+    for (const control of figure.controls) {
+      const field = form.elements.namedItem(control.key);
+      if (!field) continue;
+      field.closest("div").hidden = !matters(control, state);
+      if (!control.upTo) continue;
+      field.max = limited(control, state).max;
+      field.value = state[control.key];
+      field.nextElementSibling.value = field.value;
+    }
+    if (figure.presets) form.elements.namedItem("preset").value = preset(figure, state);
+  };
+  // What scrolls sideways can be reached and scrolled with the keyboard.
+  const reach = () => {
+    const wide = result.scrollWidth > result.clientWidth;
+    const given = { tabindex: 0, role: "group", "aria-label": "result, scrolls sideways" };
+    for (const [name, value] of Object.entries(given)) {
+      if (wide) result.setAttribute(name, value);
+      else result.removeAttribute(name);
+    }
+  };
+  const paint = () => {
+    pending = 0;
+    const state = read();
+    const wrong = problem(figure, state);
+    if (wrong) {
+      error.textContent = wrong;
+      return;
+    }
+    adjust(state);
+    const values = figure.compute(state);
+    el.values = values;
+    result.innerHTML = figure.view(state, values);
+    if (figure.enhance) figure.enhance(result, state, values);
+    reach();
+  };
+  const refresh = () => {
+    if (!pending) pending = requestAnimationFrame(paint);
+  };
+  // Browsers refuse an address that changes too often: wait for a pause.
+  const save = () => {
+    clearTimeout(saving);
+    saving = setTimeout(() => toAddress(figure, read()), 100);
+  };
+  const fill = () => {
+    for (const control of figure.controls) {
+      const field = form.elements.namedItem(control.key);
+      if (!field || field === document.activeElement) continue;
+      put(control, field, model.get(control.key));
+    }
+  };
+  const change = (event) => {
+    const field = event.target;
+    const control = figure.controls.find((c) => c.key === field.name);
+    if (control) draft[control.key] = held(control, field);
+    else Object.assign(draft, figure.presets[field.value]);
+    if (control) tell(control, field, draft[control.key]);
+    const wrong = problem(figure, { ...read(), ...draft });
+    error.textContent = wrong;
+    field.setAttribute("aria-invalid", Boolean(wrong));
+    if (wrong) return;
+    for (const other of form.elements) other.removeAttribute("aria-invalid");
+    for (const [key, value] of Object.entries(draft)) {
+      model.set(key, value);
+      delete draft[key];
+    }
+    model.save_changes();
+    if (linked) save();
+    refresh();
+  };
+
+  if (linked) {
+    const { state, wrong } = fromAddress(figure, read());
+    for (const [key, value] of Object.entries(state)) model.set(key, value);
+    error.textContent = wrong;
+    fill();
+  }
+  form.addEventListener("input", change);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  for (const control of figure.controls) {
+    model.on(`change:${control.key}`, () => {
+      delete draft[control.key];
+      if (!Object.keys(draft).length) error.textContent = "";
+      fill();
+      refresh();
+    });
+  }
+  paint();
+  new ResizeObserver(reach).observe(result);
+  el.classList.add("av-live");
+};
+
+const figureModule = (figure) => ({
+  render: (context) => attach(figure, context),
+  controls: () => figure.controls,
+  presets: () => figure.presets ?? {},
+  problem: (state) => problem(figure, state),
+  shell: (state) => shell(figure, state),
+  values: (state) => figure.compute(state),
+});

@@ -1,0 +1,93 @@
+// KV-cache calculator: the bytes that keys and values of all positions take.
+
+const ITEMSIZE = { float32: 4, "float16 or bfloat16": 2, "8 bits": 1 };
+const MOST = 2 ** 50; // 1 PiB; every count below is exact
+const KIB = 2 ** 10, MIB = 2 ** 20, GIB = 2 ** 30;
+
+// Sizes as the models' own configurations state them. One line may serve
+// several models: the cache depends on nothing else.
+const model = (n_layers, n_kv_heads, d_k, d_v) => ({ n_layers, n_kv_heads, d_k, d_v });
+const LATENT = "DeepSeek-V3";
+const MODELS = {
+  "GPT-2 small": model(12, 12, 64, 64),
+  "GPT-3": model(96, 96, 128, 128),
+  "Llama 2 7B": model(32, 32, 128, 128),
+  "Llama 2 13B": model(40, 40, 128, 128),
+  "Llama 3 8B, Mistral 7B": model(32, 8, 128, 128),
+  "Llama 2 70B, Llama 3 70B, Qwen2.5 72B": model(80, 8, 128, 128),
+  "Llama 3.1 405B": model(126, 8, 128, 128),
+  [LATENT]: model(61, 1, 512, 64),
+};
+const perToken = ({ n_layers, n_kv_heads, d_k, d_v }, itemsize) => n_layers * n_kv_heads * (d_k + d_v) * itemsize;
+const bytes = (state) => perToken(state, ITEMSIZE[state.dtype]) * state.S * state.batch;
+
+const short = (x) => +x.toFixed(3);
+const size = (n) => {
+  const [unit, name] = n >= GIB ? [GIB, "GiB"] : n >= MIB ? [MIB, "MiB"] : [KIB, "KiB"];
+  return `${short(n / unit)} ${name}`;
+};
+
+const figure = {
+  name: "kvcache",
+  presetLabel: "model",
+  presets: MODELS,
+  controls: [
+    { key: "n_layers", kind: "number", label: "layers L", min: 1, max: 256, step: 1 },
+    { key: "n_kv_heads", kind: "number", label: "key/value heads H_kv", min: 1, max: 256, step: 1 },
+    { key: "d_k", kind: "number", label: "width of a key d_k", min: 1, max: 1024, step: 1 },
+    { key: "d_v", kind: "number", label: "width of a value d_v", min: 1, max: 1024, step: 1 },
+    { key: "S", kind: "number", label: "positions S", min: 1, max: 10000000, step: 1 },
+    { key: "batch", kind: "number", label: "sequences B", min: 1, max: 4096, step: 1 },
+    { key: "dtype", kind: "choice", label: "numbers", options: Object.keys(ITEMSIZE) },
+  ],
+  check: (state) =>
+    bytes(state) > MOST ? `the cache would take ${fixed(bytes(state) / MOST, 1)} PiB, and the figure stops at 1; lower S or batch` : "",
+
+  compute: (state) => {
+    const itemsize = ITEMSIZE[state.dtype];
+    const token = perToken(state, itemsize);
+    const total = bytes(state);
+    return {
+      per_layer: token / state.n_layers,
+      per_token: token,
+      per_sequence: token * state.S,
+      total,
+      mib: total / MIB,
+      gib: total / GIB,
+      tokens_per_gib: Math.floor(GIB / token),
+      models: Object.fromEntries(Object.entries(MODELS).map(([name, m]) => [name, perToken(m, itemsize)])),
+    };
+  },
+
+  view: (state, values) => {
+    const { n_layers, n_kv_heads, d_k, d_v, S, batch, dtype } = state;
+    const line = (name, n) => `<tr><th scope="row">${name}</th><td>${whole(n)}</td><td>${size(n)}</td></tr>`;
+    const table =
+      `<table class="av-grid"><caption>Keys and values: ${n_layers} · ${n_kv_heads} · (${d_k} + ${d_v}) · ${ITEMSIZE[dtype]} · ${whole(S)} · ${whole(batch)} bytes</caption>` +
+      `<thead><tr><td></td><th scope="col">bytes</th><th scope="col">binary units</th></tr></thead><tbody>` +
+      line("one position, one layer", values.per_layer) +
+      line("one position, all layers", values.per_token) +
+      line("one sequence", values.per_sequence) +
+      line("all sequences", values.total) + "</tbody></table>";
+
+    const name = preset(figure, state);
+    const others = name === OWN ? [[OWN, values.per_token]] : [];
+    const shown = [...others, ...Object.entries(values.models)];
+    const most = Math.max(...shown.map(([, n]) => n));
+    const bars = shown.map(([other, n]) => {
+      const label = other === name ? `▸ <b>${escape(other)}</b>` : escape(other);
+      return `<tr><th scope="row">${label}</th><td>${whole(n)}</td><td class="av-bar"><i style="width:${((100 * n) / most).toFixed(2)}%"></i></td></tr>`;
+    });
+    const compared =
+      `<table class="av-grid av-bars"><caption>Bytes of one position in all layers, ${escape(dtype)}</caption>` +
+      `<thead><tr><td></td><th scope="col">bytes</th><td></td></tr></thead><tbody>${bars.join("")}</tbody></table>`;
+
+    const note = name === LATENT
+      ? " It keeps one latent vector of 512 numbers, entered as the key, from which keys and values are made again, and a rotary key of 64, entered as the value."
+      : "";
+    return table + compared +
+      say(`${name === OWN ? "These sizes" : name}: ${whole(values.per_token)} bytes a position. ${whole(S)} positions in ${whole(batch)} sequence${batch === 1 ? "" : "s"} take ${short(values.mib)} MiB, which is ${short(values.gib)} GiB. 1 GiB holds ${whole(values.tokens_per_gib)} positions.${note}`);
+  },
+};
+
+export default figureModule(figure);

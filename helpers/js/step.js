@@ -1,0 +1,160 @@
+// Step through attention: every intermediate matrix, and what made each entry.
+
+const NUMBERS = { kind: "matrix", rows: [1, 6], columns: [1, 6], min: -100, max: 100 };
+const ONE = "X";
+const THREE = "Q, K, V";
+
+// How many decimals write a number exactly; undefined where five do not.
+const exact = (x) => range(6).find((digits) => Math.abs(x - x.toFixed(digits)) < 1e-12);
+const brief = (x) => fixed(x, exact(x) ?? 4);
+const factor = (x) => (x < 0 ? `(${brief(x)})` : brief(x));
+const equals = (x) => `${exact(x) === undefined ? "≈" : "="} ${brief(x)}`;
+const product = (a, b) => a.map((x, i) => `${factor(x)}×${factor(b[i])}`).join(" + ");
+// Decimals for the numbers of one matrix: as many as are exact, else three.
+const places = (numbers) => {
+  const needed = numbers.map(exact);
+  return needed.includes(undefined) ? 3 : Math.max(...needed);
+};
+
+const given = (state) => (state.what === ONE ? [state.X, state.X, state.X] : [state.Q, state.K, state.V]);
+const shape = (A) => `(${A.length}, ${A[0].length})`;
+// The queries are the last of the positions, as in helpers.masks.
+const sees = (state, i, j) => {
+  const [Q, K] = given(state);
+  return !state.causal || j <= i + K.length - Q.length;
+};
+
+// The matrices in order. Of each entry: the sentence that computes it, and
+// the entries that it is computed from, as [matrix, row or null, column or null].
+const steps = (state, { scores, scaled, weights, output }) => {
+  const [Q, K, V] = given(state);
+  const [q, k, v] = state.what === ONE ? ["X", "X", "X"] : ["Q", "K", "V"];
+  const named = (letter, rows) => rows.map((_, i) => `${letter}${i}`);
+  const [queries, keys, columns] = [named("q", Q), named("k", K), V[0].map((_, c) => c)];
+  const inputs =
+    state.what === ONE
+      ? [{ name: "X", title: "Q = K = V", rows: named("", Q), values: Q }]
+      : [
+          { name: "Q", title: "queries", rows: queries, values: Q },
+          { name: "K", title: "keys", rows: keys, values: K },
+          { name: "V", title: "values", rows: keys, values: V },
+        ];
+  const list = inputs.map((A) => ({ ...A, columns: A.values[0].map((_, c) => c) }));
+  const step = (name, title, values, made, from, more) => list.push({ name, title, rows: queries, columns: keys, values, made, from, shaded: true, ...more });
+
+  const root = Math.sqrt(Q[0].length);
+  step("scores", `${q} ${k}ᵀ`, scores, (i, j) => `${q}[${i}] · ${k}[${j}] = ${product(Q[i], K[j])} ${equals(scores[i][j])}`, (i, j) => [[q, i, null], [k, j, null]]);
+  let before = "scores";
+  if (state.scale) {
+    step("scaled", `scores / √${Q[0].length}`, scaled, (i, j) => `scores[${i}][${j}] / √${Q[0].length} = ${brief(scores[i][j])} / ${brief(root)} ${equals(scaled[i][j])}`, (i, j) => [["scores", i, j]]);
+    before = "scaled";
+  }
+  const logits = scaled.map((row, i) => row.map((x, j) => (sees(state, i, j) ? x : -Infinity)));
+  if (state.causal) {
+    const source = before;
+    step("masked", "no later key", logits, (i, j) => (sees(state, i, j) ? `${source}[${i}][${j}] = ${brief(scaled[i][j])}, since query ${i} may attend to key ${j}` : `−∞, since key ${j} comes after query ${i}`), (i, j) => [[source, i, j]]);
+    before = "masked";
+  }
+  const powers = (i) => logits[i].map((x) => `exp(${brief(x)})`);
+  // Where the exponentials can be written in a few digits, they are.
+  const ratio = (i, j) => {
+    const total = logits[i].reduce((sum, x) => sum + Math.exp(x), 0);
+    const top = Math.exp(logits[i][j]);
+    return total < 1e5 && (top === 0 || top > 1e-3) ? `= ${brief(top)} / ${brief(total)} ` : "";
+  };
+  const source = before;
+  step("weights", "softmax by row", weights, (i, j) => `${powers(i)[j]} / (${powers(i).join(" + ")}) ${ratio(i, j)}${equals(weights[i][j])}`, (i) => [[source, i, null]], { low: 0, high: 1 });
+  step("output", `weights ${v}`, output, (i, c) => `weights[${i}] · column ${c} of ${v} = ${product(weights[i], V.map((row) => row[c]))} ${equals(output[i][c])}`, (i, c) => [["weights", i, null], [v, null, c]], { columns, shaded: false });
+  return list;
+};
+
+// The sentence and the sources of an entry that is named like "scores,0,2";
+// of the last entry in the first row of scores where there is none of that name.
+const worked = (list, entry) => {
+  const [name, i, j] = String(entry).split(",");
+  const found = list.find((A) => A.made && A.name === name && A.values[i]?.[j] !== undefined);
+  if (!found) return worked(list, `scores,0,${list.find((A) => A.made).columns.length - 1}`);
+  return { entry, text: `${name}[${i}][${j}] = ${found.made(+i, +j)}`, from: found.from(+i, +j) };
+};
+const role = ({ entry, from }, name, i, j) => {
+  if (entry === `${name},${i},${j}`) return "av-picked";
+  return from.some(([n, row, column]) => n === name && (row ?? i) === i && (column ?? j) === j) ? "av-source" : "";
+};
+
+const figure = {
+  name: "step",
+  controls: [
+    { key: "what", kind: "choice", label: "start from", options: [ONE, THREE] },
+    { key: "X", label: "X, a row a line", when: ({ what }) => what === ONE, ...NUMBERS },
+    ...["Q", "K", "V"].map((key) => ({ key, label: key, when: ({ what }) => what === THREE, ...NUMBERS })),
+    { key: "scale", kind: "flag", label: "divide by √d_k" },
+    { key: "causal", kind: "flag", label: "causal mask" },
+  ],
+  check: (state) => {
+    const [Q, K, V] = given(state);
+    if (Q[0].length !== K[0].length) return `Q and K must have rows of one length; got Q ${shape(Q)} and K ${shape(K)}`;
+    if (K.length !== V.length) return `K and V must have as many rows; got K ${shape(K)} and V ${shape(V)}`;
+    if (state.causal && Q.length > K.length) return `with a causal mask Q has at most as many rows as K; got Q ${shape(Q)} and K ${shape(K)}`;
+    return "";
+  },
+  compute: (state) => {
+    const [Q, K, V] = given(state);
+    const scores = matmul(Q, transpose(K));
+    const scaled = scores.map((row) => row.map((x) => (state.scale ? x / Math.sqrt(Q[0].length) : x)));
+    const weights = scaled.map((row, i) => softmax(row, row.map((_, j) => sees(state, i, j))));
+    return { scores, scaled, weights, output: matmul(weights, V) };
+  },
+  view: (state, values) => {
+    const list = steps(state, values);
+    const shown = worked(list);
+    const drawn = list.map(({ name, title, rows, columns, values: A, shaded, ...limits }) => {
+      const finite = A.flat().filter(Number.isFinite);
+      const { low = Math.min(0, ...finite), high = shaded ? Math.max(low + 1e-9, ...finite) : Infinity } = limits;
+      const attributes = (i, j) => `data-at="${name},${i},${j}" class="${role(shown, name, i, j)}"`;
+      const label = `${name} ${shape(A)}\n${title}`;
+      return `<div>${grid({ label, rows, columns, values: A, digits: places(finite), low, high, attributes })}</div>`;
+    });
+    return `<div class="av-row av-step">${drawn.join("")}</div>${say(shown.text)}`;
+  },
+
+  // Pointing at an entry, or reaching it with the arrow keys, works it out.
+  enhance: (result, state, values) => {
+    const list = steps(state, values);
+    const cells = [...result.querySelectorAll("[data-at]")];
+    const at = (name, i, j) => cells.find((cell) => cell.dataset.at === `${name},${i},${j}`);
+    const pick = (entry) => {
+      const shown = worked(list, entry);
+      result.dataset.entry = shown.entry;
+      for (const cell of cells) {
+        const [name, i, j] = cell.dataset.at.split(",");
+        cell.className = role(shown, name, +i, +j);
+      }
+      const sentence = result.querySelector(".av-say");
+      if (sentence.textContent !== shown.text) sentence.textContent = shown.text;
+    };
+    for (const { name, made, values: A } of list.filter((step) => step.made)) {
+      const table = at(name, 0, 0).closest("table");
+      const own = cells.filter((cell) => table.contains(cell));
+      // One stop for the tab key in each matrix: the entry that was left last.
+      const rove = (stop) => own.forEach((cell) => (cell.tabIndex = cell === stop ? 0 : -1));
+      rove(own[0]);
+      table.setAttribute("role", "grid");
+      table.addEventListener("pointerover", ({ target }) => own.includes(target) && pick(target.dataset.at));
+      table.addEventListener("focusin", ({ target }) => {
+        rove(target);
+        pick(target.dataset.at);
+      });
+      table.addEventListener("keydown", (event) => {
+        const [, i, j] = event.target.dataset.at.split(",").map(Number);
+        const last = A[0].length - 1;
+        const to = { ArrowUp: [i - 1, j], ArrowDown: [i + 1, j], ArrowLeft: [i, j - 1], ArrowRight: [i, j + 1], Home: [i, 0], End: [i, last] }[event.key];
+        if (!to) return;
+        event.preventDefault();
+        at(name, ...to)?.focus();
+      });
+    }
+    pick(result.dataset.entry);
+  },
+};
+
+export default figureModule(figure);

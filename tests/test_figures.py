@@ -1,0 +1,778 @@
+"""Interactive figures: the browser computes what the helpers compute."""
+
+import json
+import random
+import sys
+
+import numpy as np
+import pytest
+import website
+from playwright.sync_api import sync_playwright
+from traitlets import TraitError
+
+from helpers import figures
+from helpers.attention import attention, attention_scores
+from helpers.cost import kv_cache_bytes, projection_flops
+from helpers.heads import repeat_kv, split_heads
+from helpers.masks import causal_mask, padding_mask, sliding_window_mask
+from helpers.positions import (
+    alibi_bias,
+    alibi_slopes,
+    rotary_embedding,
+    sinusoidal_encoding,
+)
+from helpers.softmax import entropy
+
+sys.path.insert(0, str(website.ROOT / "book" / "_ext"))
+from attention_site.figures import names
+
+
+def causal(state):
+    """What the causal heatmap shows, by the helpers."""
+    T = state["T"]
+    length = min(state["length"], T)
+    mask = {
+        "none": np.ones((T, T), bool),
+        "causal": causal_mask(T),
+        "sliding": sliding_window_mask(T, window=state["window"]),
+        "padding": padding_mask([length], T)[0, 0],
+        "causal and left padding": causal_mask(T)
+        & padding_mask([length], T)[0, 0, :, ::-1],
+    }[state["mask"]]
+    i, j = np.arange(T)[:, None], np.arange(T)
+    scores = np.cos(i - 2 * j) / state["temperature"]
+    # One query and one key of width one make any score: q = 0, bias = score.
+    bias = scores - state["slope"] * abs(i - j)
+    zeros = np.zeros((T, 1))
+    weights = attention(zeros, zeros, zeros, mask=mask, bias=bias).weights
+    return {"weights": weights, "entropies": entropy(weights)}
+
+
+def step(state):
+    """Every matrix of one attention call, by the helpers."""
+    letters = "XXX" if state["what"] == "X" else "QKV"
+    Q, K, V = (np.array(state[letter]) for letter in letters)
+    scale = None if state["scale"] else 1.0
+    mask = causal_mask(len(Q), len(K)) if state["causal"] else None
+    output, weights = attention(Q, K, V, mask=mask, scale=scale)
+    return {
+        "scores": attention_scores(Q, K, scale=1.0),
+        "scaled": attention_scores(Q, K, scale=scale),
+        "weights": weights,
+        "output": output,
+    }
+
+
+def mulberry32(seed, n):
+    """The first n numbers of the stream, from 0 to 1."""
+    t = np.uint32(seed) + np.arange(1, n + 1, dtype=np.uint32) * np.uint32(
+        0x6D2B79F5
+    )
+    t = (t ^ (t >> 15)) * (t | 1)
+    t ^= t + (t ^ (t >> 7)) * (t | 61)
+    return ((t ^ (t >> 14)) + 0.5) / 2**32
+
+
+def saturation(state):
+    """Scores and weights of random queries and keys, by the helpers."""
+    S, d_k = state["S"], state["d_k"]
+    radius, angle = mulberry32(state["seed"], 2 * (32 + S) * 1024).reshape(
+        -1, 2
+    ).T
+    normal = np.sqrt(-2 * np.log(radius)) * np.cos(2 * np.pi * angle)
+    vectors = normal.reshape(32 + S, 1024)[:, :d_k]
+    Q, K = vectors[:32], vectors[32:]
+    scale = None if state["scale"] else 1.0
+    scores = attention_scores(Q, K, scale=scale)
+    weights = attention(Q, K, K, scale=scale).weights
+    return {
+        "counts": np.histogram(scores, np.arange(-64, 65))[0],
+        "spread": scores.std(),
+        "weights": weights[0],
+        "largest": weights.max(axis=1).mean(),
+        "entropy": entropy(weights).mean(),
+    }
+
+
+def heads(state):
+    """What the heads show: column numbers are split, groups repeated."""
+    H, H_kv, d = state["H"], state["H_kv"], state["d_k"]
+    split = split_heads(np.arange(H * d)[None], H)[:, 0]
+    readers = repeat_kv(np.arange(H_kv)[:, None, None], H // H_kv).ravel()
+    column = min(state["column"], split.size - 1)
+    ((head, place),) = np.argwhere(split == column)
+    # Two FLOPs for each weight that one token meets.
+    flops = {n: projection_flops(1, H * d, H, n) for n in (H_kv, H)}
+    weights = {f"W_{key}": n // 2 for key, n in flops[H_kv].items()}
+    weights["total"] = weights.pop("W_total")
+    cache = {n: kv_cache_bytes(1, 1, n, d, d, 2) for n in (H_kv, H)}
+    return {
+        "split": split,
+        "kv_head": readers,
+        "followed": [column, head, place, readers[head]],
+        "parameters": weights,
+        "cache": cache[H_kv],
+        "multi_head": {"total": flops[H]["total"] // 2, "cache": cache[H]},
+    }
+
+
+# Layers, d_model, H and H_kv, as each model's paper or configuration says.
+MODELS = {
+    "GPT-2 small": (12, 768, 12, 12),
+    "GPT-3": (96, 12288, 96, 96),
+    "Llama 2 7B": (32, 4096, 32, 32),
+    "Llama 2 13B": (40, 5120, 40, 40),
+    "Llama 2 70B": (80, 8192, 64, 8),
+    "Llama 3 8B": (32, 4096, 32, 8),
+    "Llama 3 70B": (80, 8192, 64, 8),
+    "Llama 3.1 405B": (126, 16384, 128, 8),
+    "Mistral 7B": (32, 4096, 32, 8),
+    "Qwen2.5 72B": (80, 8192, 64, 8),
+}
+
+
+def model_bytes(name, itemsize):
+    """Bytes of one position in the cache of a named model."""
+    if name == "DeepSeek-V3":
+        return 61 * (512 + 64) * itemsize  # a latent and a rotary key
+    L, d_model, H, H_kv = MODELS[name]
+    return L * H_kv * 2 * (d_model // H) * itemsize
+
+
+def kvcache(state):
+    """What the calculator shows, by the helper that counts bytes."""
+    kinds = {"float32": 4, "float16 or bfloat16": 2, "8 bits": 1}
+    itemsize, S = kinds[state["dtype"]], state["S"]
+    L, *sizes = (state[k] for k in ("n_layers", "n_kv_heads", "d_k", "d_v"))
+    total = kv_cache_bytes(S, L, *sizes, itemsize, batch=state["batch"])
+    token = kv_cache_bytes(1, L, *sizes, itemsize)
+    models = {
+        names: {model_bytes(name, itemsize) for name in names.split(", ")}
+        for names in figures.presets("kvcache")
+    }
+    return {
+        "per_layer": kv_cache_bytes(1, 1, *sizes, itemsize),
+        "per_token": token,
+        "per_sequence": kv_cache_bytes(S, L, *sizes, itemsize),
+        "total": total,
+        "mib": total / 2**20,
+        "gib": total / 2**30,
+        "tokens_per_gib": 2**30 // token,
+        # Models that share a line agree, or there are two to unpack.
+        "models": {names: n for names, (n,) in models.items()},
+    }
+
+
+def positions(state):
+    """What the positions show, by the helpers."""
+    T, pairs = state["T"], state["pairs"]
+    if state["kind"] == "sinusoid":
+        pair = min(state["pair"], pairs - 1)
+        return {
+            "table": sinusoidal_encoding(T, 2 * pairs),
+            "wavelength": 2 * np.pi * 10000 ** (pair / pairs),
+        }
+    if state["kind"] == "ALiBi":
+        H, rule = state["heads"], state["rule"]
+        return {
+            "slopes": alibi_slopes(H, rule=rule),
+            "bias": alibi_bias(H, 1, T, rule=rule)[:, 0, ::-1],
+        }
+    angle = np.deg2rad(state["angle"])
+    q = np.tile([1.0, 0.0], (1, pairs))
+    k = np.tile([np.cos(angle), np.sin(angle)], (1, pairs))
+
+    def turned(row, at):
+        return rotary_embedding(row, [at], interleaved=True)
+
+    def score(distance):
+        """Turn the query alone: the distance is all that counts."""
+        return attention_scores(turned(q, distance), k)[0, 0]
+
+    m, n, shift = state["m"], state["n"], state["shift"]
+    return {
+        "query": turned(q, m + shift)[0],
+        "key": turned(k, n + shift)[0],
+        "score": score(m - n),
+        "unmoved": score(m - n),
+        "by_distance": [score(distance) for distance in range(-32, 33)],
+    }
+
+
+def tiles(state):
+    """What the tiles show; a row is summed anew after each of its blocks."""
+    T, row = state["T"], min(state["row"], state["T"] - 1)
+    q, k = min(state["block_q"], T), min(state["block_k"], T)
+    mask = causal_mask(T) if state["causal"] else np.ones((T, T), bool)
+    i, j = np.arange(T)[:, None], np.arange(T)
+    scores = np.where(mask, (1 + j / 8) * np.cos(i - 2 * j), -np.inf)
+    blocks = [
+        [a, min(a + q, T), b, min(b + k, T)]
+        for a in range(0, T, q)
+        for b in range(0, T, k)
+        if mask[a : a + q, b : b + k].any()
+    ]
+    done = blocks[: state["step"]]
+    seen = [block[2:] for block in done if row in range(*block[:2])]
+    maxima = np.array([scores[row, :end].max() for _, end in seen])
+    before = np.array([-np.inf, *maxima])[: len(maxima)]
+    exps = np.exp(scores[row] - maxima[:, None])
+    zeros = np.zeros((T, 1))
+    bias = np.where(mask, scores, 0)
+    weights = attention(zeros, zeros, zeros, mask=mask, bias=bias).weights
+
+    def touched(some):
+        computed = np.zeros((T, T), int)
+        for a, b, c, d in some:
+            computed[a:b, c:d] += 1
+        assert computed.max(initial=0) <= 1, "no score is computed twice"
+        return computed.sum()
+
+    def keys(some):
+        return sum(d - c for _, _, c, d in some)
+
+    return {
+        "blocks": blocks,
+        "done": len(done),
+        "of_row": [len(seen), sum(row in range(*b[:2]) for b in blocks)],
+        "maxima": maxima,
+        "factors": np.exp(before - maxima),
+        "added": [e[c:d].sum() for e, (c, d) in zip(exps, seen, strict=True)],
+        "sums": [e[:d].sum() for e, (_, d) in zip(exps, seen, strict=True)],
+        # The largest weight of a row is exp(0) over the sum.
+        "plain": {
+            "maximum": scores[row].max(),
+            "sum": 1 / weights[row].max(),
+        },
+        "held": {"plain": scores.size, "tiled": q * k + 2 * q},
+        "computed": {
+            "plain": scores.size,
+            "tiled": touched(blocks),
+            "so_far": touched(done),
+        },
+        "keys_read": {
+            "plain": T,
+            "tiled": keys(blocks),
+            "so_far": keys(done),
+        },
+    }
+
+
+EXPECTED = {
+    "causal": causal,
+    "step": step,
+    "saturation": saturation,
+    "heads": heads,
+    "kvcache": kvcache,
+    "positions": positions,
+    "tiles": tiles,
+}
+# States that chance seldom draws.
+CASES = {
+    "heads": [
+        {"H": 12, "H_kv": 4, "d_k": 3, "column": 17},
+        {"H": 6, "H_kv": 3, "d_k": 128, "column": 8191},
+        {"H": 64, "H_kv": 16, "d_k": 2, "column": 0},
+    ],
+    "kvcache": [
+        {"dtype": "8 bits", "S": 131072, "batch": 7},
+        {"dtype": "float32", "d_k": 3, "d_v": 5, "S": 1},
+        {"n_layers": 1, "n_kv_heads": 1, "d_k": 1, "d_v": 1023, "S": 10**7},
+    ],
+    "positions": [
+        {"kind": "ALiBi", "heads": heads, "rule": rule, "T": 5}
+        for heads in (8, 12)
+        for rule in ("paper", "reference")
+    ],
+    "tiles": [
+        {"T": 12, "block_q": 4, "block_k": 4, "step": 0, "row": 0},
+        {"T": 12, "block_q": 2, "block_k": 6, "step": 7, "row": 7},
+        {"T": 13, "block_q": 5, "block_k": 3, "step": 6, "row": 9},
+        {"T": 9, "block_q": 64, "block_k": 2, "step": 3, "row": 63},
+        {"T": 20, "block_q": 6, "block_k": 7, "step": 8, "causal": False},
+    ],
+}
+CLASSES = {
+    c._name: c
+    for c in figures.InteractiveFigure.__subclasses__()
+    if c.__module__ == "helpers.figures"
+}
+
+
+def controls(name):
+    """The controls of a figure, as its module lists them."""
+    return figures.controls(name)
+
+
+def random_state(name, rng):
+    """A state that every control allows, drawn at random."""
+    state = {}
+    for control in controls(name):
+        low, high = control.get("min", 0), control.get("max", 1)
+        step = control.get("step", 0)
+
+        def number(low=low, high=high, step=step):
+            if step == 1:
+                return rng.randint(low, high)
+            return round(low + (high - low) * rng.random(), 3)
+
+        kind = control["kind"]
+        if kind == "choice":
+            value = rng.choice(control["options"])
+        elif kind == "flag":
+            value = rng.random() < 0.5
+        elif kind == "list":
+            n = rng.randint(control["least"], control["most"])
+            value = [number() for _ in range(n)]
+        elif kind == "matrix":
+            rows, columns = control["rows"], control["columns"]
+            width = rng.randint(*columns)
+            value = [
+                [number() for _ in range(width)]
+                for _ in range(rng.randint(*rows))
+            ]
+        elif kind == "power":
+            value = 2 ** rng.randint(0, high.bit_length() - 1)
+        else:
+            value = number()
+        state[control["key"]] = value
+    return fit(state) if name == "step" else state
+
+
+def fit(state):
+    """Cut Q, K and V to shapes that fit, and all numbers to moderate ones."""
+    Q, K, V = state["Q"], state["K"], state["V"]
+    d_k, S = min(len(Q[0]), len(K[0])), min(len(K), len(V))
+    T = min(len(Q), S) if state["causal"] else len(Q)
+    shapes = {"Q": (T, d_k), "K": (S, d_k), "V": (S, len(V[0]))}
+    for key, (rows, columns) in shapes.items():
+        state[key] = [row[:columns] for row in state[key][:rows]]
+    for key in "XQKV":
+        state[key] = [[round(x / 50, 3) for x in row] for row in state[key]]
+    return state
+
+
+def flat(value):
+    """Every number in nested lists, in order; None and text apart."""
+    if isinstance(value, dict):
+        return [x for key in sorted(value) for x in flat(value[key])]
+    if isinstance(value, list | tuple | np.ndarray):
+        return [x for part in value for x in flat(part)]
+    return [value]
+
+
+def assert_same(seen, expected):
+    assert sorted(seen) == sorted(expected)
+    for key in expected:
+        assert np.shape(seen[key]) == np.shape(expected[key]), key
+        np.testing.assert_allclose(
+            np.array(flat(seen[key]), float),
+            np.array(flat(expected[key]), float),
+            rtol=1e-9,
+            atol=1e-9,
+            err_msg=key,
+        )
+
+
+def test_every_figure_is_tested():
+    assert set(names()) == set(CLASSES) == set(EXPECTED)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_traits_are_the_controls(name):
+    assert set(CLASSES[name]._settings()) == {
+        control["key"] for control in controls(name)
+    }
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_figure_reads_without_scripts(name):
+    figure = CLASSES[name]()
+    data, _ = figure._repr_mimebundle_()
+    html = data["text/html"]
+    assert f'data-figure="{name}"' in html
+    assert 'class="av-result"' in html
+    assert 'class="av-say"' in html, "a sentence says what is seen"
+    assert data["text/plain"] == repr(figure)
+    assert "0x" not in repr(figure)
+    again, _ = CLASSES[name]()._repr_mimebundle_()
+    assert again["text/html"] == html
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_first_state_equals_the_helpers(name):
+    figure = CLASSES[name]()
+    state = {key: getattr(figure, key) for key in figure._settings()}
+    assert_same(figure.values, EXPECTED[name](state))
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"), [(n, case) for n in CASES for case in CASES[n]]
+)
+def test_a_chosen_state_equals_the_helpers(name, settings):
+    figure = CLASSES[name](**settings)
+    state = {key: getattr(figure, key) for key in figure._settings()}
+    assert state | settings == state
+    assert_same(figure.values, EXPECTED[name](state))
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_setting_out_of_range_is_refused(name):
+    for control in controls(name):
+        if control["kind"] in ("range", "number"):
+            above = {control["key"]: type(control["max"])(control["max"] + 1)}
+            with pytest.raises(TraitError, match=control["key"]):
+                CLASSES[name](**above)
+        if control["kind"] == "choice":
+            with pytest.raises(TraitError, match="must be one of"):
+                CLASSES[name](**{control["key"]: "nothing"})
+    with pytest.raises(TraitError, match="has no setting"):
+        CLASSES[name](colour="red")
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """A bare page with every figure, running the modules of the site."""
+    folder = tmp_path_factory.mktemp("figures")
+    (folder / "figures").mkdir()
+    body = []
+    for name, cls in CLASSES.items():
+        (folder / "figures" / f"{name}.js").write_text(
+            figures.module(name), encoding="utf-8"
+        )
+        body.append(cls()._repr_mimebundle_()[0]["text/html"])
+    static = website.ROOT / "book" / "_static"
+    (folder / "site.js").write_text((static / "site.js").read_text("utf-8"))
+    (folder / "figures.css").write_text(
+        (figures.FOLDER / "figures.css").read_text("utf-8")
+    )
+    (folder / "index.html").write_text(
+        "<!doctype html><html lang=en><meta charset=utf-8>"
+        '<link rel="icon" href="data:,"><title>Figures</title>'
+        '<link rel="stylesheet" href="figures.css"><main>'
+        + "".join(body)
+        + "</main><script defer src=site.js></script></html>",
+        encoding="utf-8",
+    )
+    server = website.serve(folder)
+    with sync_playwright() as playwright:
+        browser = website.launch(playwright)
+        tab = browser.new_page(viewport={"width": 1000, "height": 800})
+        tab.errors = []
+        tab.on("pageerror", lambda error: tab.errors.append(str(error)))
+        tab.address = f"http://127.0.0.1:{server.server_port}/index.html"
+        yield tab
+        browser.close()
+    server.shutdown()
+    server.server_close()
+
+
+def open_figure(page, name, state=None):
+    """Open the page with `state` in the address; wait for the figure."""
+    query = "&".join(
+        f"{name}.{key}={as_text(value)}"
+        for key, value in (state or {}).items()
+    )
+    page.goto("about:blank")
+    page.goto(f"{page.address}?{query}")
+    figure = page.locator(f'[data-figure="{name}"]')
+    figure.scroll_into_view_if_needed()
+    page.wait_for_selector(f'[data-figure="{name}"].av-live')
+    return figure
+
+
+def as_text(value):
+    if isinstance(value, list):
+        if value and isinstance(value[0], list):
+            return ";".join(" ".join(map(str, row)) for row in value)
+        return ",".join(map(str, value))
+    return json.dumps(value) if isinstance(value, bool) else str(value)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_browser_equals_the_helpers(page, name):
+    rng = random.Random(name)
+    seen = 0
+    while seen < 12:
+        state = random_state(name, rng)
+        try:
+            CLASSES[name](**state)
+        except TraitError:
+            continue  # settings that the figure refuses in combination
+        seen += 1
+        figure = open_figure(page, name, state)
+        assert figure.locator(".av-error").inner_text() == "", state
+        values = figure.evaluate("el => el.values")
+        assert_same(values, EXPECTED[name](state))
+    assert not page.errors
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_controls_answer_to_the_keyboard(page, name):
+    figure = open_figure(page, name)
+    before = figure.locator(".av-result").inner_html()
+    field = figure.locator(
+        "input[type=range], select, input[type=number], textarea"
+    ).first
+    field.focus()
+    kind = field.evaluate("el => el.type")
+    if kind in ("range", "number"):
+        field.press("ArrowUp")
+    elif kind == "select-one":
+        field.select_option(index=field.locator("option").count() - 1)
+    else:
+        field.press("End")
+        field.type("0.5")
+    page.wait_for_function(
+        "([name, before]) => document.querySelector("
+        "`[data-figure=${name}] .av-result`).innerHTML !== before",
+        arg=[name, before],
+    )
+    # The setting is kept in the address, once there is a pause.
+    page.wait_for_url(lambda address: f"{name}." in address)
+    assert not page.errors
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_stale_address_gives_a_message_and_never_a_blank(page, name):
+    rest = CLASSES[name]()
+    for query in (
+        {controls(name)[0]["key"]: "zwei"},
+        {controls(name)[-1]["key"]: "1e99"},
+        {"gone": "1"},
+    ):
+        figure = open_figure(page, name, query)
+        message = figure.locator(".av-error").inner_text()
+        assert "shows its first state" in message, query
+        assert_same(figure.evaluate("el => el.values"), rest.values)
+        assert figure.locator(".av-result").inner_text().strip()
+    assert not page.errors
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_text_where_a_number_belongs_gives_a_message(page, name):
+    figure = open_figure(page, name)
+    fields = figure.locator(
+        "input[type=number], input[type=text], textarea"
+    ).filter(visible=True)
+    for i in range(fields.count()):
+        field = fields.nth(i)
+        before = figure.evaluate("el => JSON.stringify(el.values)")
+        field.fill("")
+        assert figure.locator(".av-error").inner_text()
+        assert field.get_attribute("aria-invalid") == "true"
+        assert figure.evaluate("el => JSON.stringify(el.values)") == before
+        figure = open_figure(page, name)
+    assert not page.errors
+
+
+def test_numbers_that_are_none_are_refused():
+    with pytest.raises(TraitError, match="temperature must be a number"):
+        figures.CausalHeatmap(temperature=float("nan"))
+    with pytest.raises(TraitError, match="each number of X"):
+        figures.StepThrough(X=[[float("inf")]])
+
+
+def test_step_takes_arrays_and_starts_from_what_is_given():
+    X = np.eye(2)
+    figure = figures.StepThrough(Q=X, K=2 * X, V=X)
+    assert figure.what == "Q, K, V"
+    assert figure.values["scores"] == [[2, 0], [0, 2]]
+    assert figures.StepThrough(X=X).what == "X"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"X": []}, r"X must have 1 to 6 rows .* got 0 rows"),
+        ({"X": [[1.0]] * 7}, r"X must have 1 to 6 rows .* got 7 rows of 1"),
+        ({"X": [[1.0], [1.0, 2.0]]}, "got 2 rows of 1 and 2"),
+        ({"X": [[101.0]]}, "X must be a number from -100 to 100"),
+        ({"Q": [[1.0, 2.0]]}, r"Q \(1, 2\) and K \(3, 4\)"),
+        ({"V": [[1.0]]}, r"K \(3, 4\) and V \(1, 1\)"),
+        (
+            {"K": [[0.0] * 4], "V": [[1.0]], "causal": True},
+            r"Q \(3, 4\) and K \(1, 4\)",
+        ),
+    ],
+)
+def test_step_refuses_what_does_not_fit(settings, message):
+    with pytest.raises(TraitError, match=message):
+        figures.StepThrough(**settings)
+
+
+SENTENCES = {
+    "scores": "scores[0][2] = X[0] · X[2] = 1×1 + 0×1 + 1×0 + 0×0 = 1",
+    "scaled": "scaled[0][2] = scores[0][2] / √4 = 1 / 2 = 0.5",
+    "weights": "weights[0][2] = exp(0.5) / (exp(1) + exp(0) + exp(0.5)) "
+    "= 1.6487 / 5.367 ≈ 0.3072",
+    "output": "output[0][2] = weights[0] · column 2 of X "
+    "= 0.5065×1 + 0.1863×0 + 0.3072×0 ≈ 0.5065",
+}
+
+
+def entry(figure, name, i, j):
+    return figure.locator(f'[data-at="{name},{i},{j}"]')
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+@pytest.mark.parametrize("way", ["hover", "focus"])
+def test_step_works_out_an_entry(page, name, way):
+    figure = open_figure(page, "step")
+    cell = entry(figure, name, 0, 2)
+    entry(figure, "output", 1, 1).hover()
+    assert figure.locator(".av-say").inner_text() != SENTENCES[name]
+    getattr(cell, way)()
+    said = figure.locator(".av-say")
+    assert said.inner_text() == SENTENCES[name]
+    assert said.get_attribute("role") == "status", "announced"
+    picked = figure.locator(".av-picked")
+    assert picked.get_attribute("data-at") == f"{name},0,2"
+    assert figure.locator(".av-source").count() > 0
+    assert not page.errors
+
+
+def test_step_says_what_the_sources_of_a_masked_entry_are(page):
+    figure = open_figure(page, "step", {"causal": True})
+    said = figure.locator(".av-say")
+    entry(figure, "masked", 0, 2).hover()
+    assert said.inner_text() == (
+        "masked[0][2] = −∞, since key 2 comes after query 0"
+    )
+    entry(figure, "weights", 1, 2).hover()
+    assert said.inner_text() == (
+        "weights[1][2] = exp(−∞) / (exp(0) + exp(1) + exp(−∞)) "
+        "= 0 / 3.7183 = 0"
+    )
+    sources = figure.locator(".av-source")
+    assert sources.evaluate_all("all => all.map(c => c.dataset.at)") == [
+        f"masked,1,{j}" for j in range(3)
+    ]
+
+
+def test_step_is_one_tab_stop_a_matrix_with_arrow_keys_inside(page):
+    figure = open_figure(page, "step")
+    grids = figure.locator("[role=grid]")
+    assert grids.count() == 4
+    for k in range(4):
+        assert grids.nth(k).locator('[tabindex="0"]').count() == 1
+    entry(figure, "scores", 0, 0).focus()
+
+    def press(key):
+        page.keyboard.press(key)
+        return page.evaluate("document.activeElement.dataset.at")
+
+    assert press("ArrowRight") == "scores,0,1"
+    assert press("ArrowDown") == "scores,1,1"
+    assert press("End") == "scores,1,2"
+    assert press("ArrowRight") == "scores,1,2", "stays at the edge"
+    assert press("Home") == "scores,1,0"
+    assert press("ArrowUp") == "scores,0,0"
+    assert press("ArrowDown") == "scores,1,0"
+    assert press("Tab") == "scaled,0,0"
+    assert press("Shift+Tab") == "scores,1,0", "where it was left"
+    said = figure.locator(".av-say").inner_text()
+    assert said.startswith("scores[1][0] = X[1] · X[0] = ")
+
+
+def test_step_answers_to_a_tap(page):
+    context = page.context.browser.new_context(
+        viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True
+    )
+    tab = context.new_page()
+    tab.errors = []
+    tab.address = page.address
+    tab.on("pageerror", lambda error: tab.errors.append(str(error)))
+    figure = open_figure(tab, "step")
+    for name, sentence in SENTENCES.items():
+        entry(figure, name, 0, 2).tap()
+        assert figure.locator(".av-say").inner_text() == sentence
+        assert figure.locator(".av-say").is_visible()
+    assert not tab.errors
+    context.close()
+
+
+def test_step_lets_two_matrices_change_shape_one_after_the_other(page):
+    figure = open_figure(page, "step", {"what": "Q, K, V"})
+    error = figure.locator(".av-error")
+    figure.locator("textarea[name=Q]").fill("1 2\n3 4")
+    assert "Q (2, 2) and K (3, 4)" in error.inner_text()
+    figure.locator("textarea[name=K]").fill("1 0\n0 1\n1 1")
+    assert error.inner_text() == ""
+    assert figure.locator('[aria-invalid="true"]').count() == 0
+    page.wait_for_function(
+        "document.querySelector('[data-figure=step]')"
+        ".values.scores.length === 2"
+    )
+    assert figure.evaluate("el => el.values.scores") == [[1, 2, 3], [3, 4, 7]]
+    page.wait_for_url(lambda address: "step.Q=1+2%3B3+4" in address)
+
+
+def test_a_step_by_hand_in_the_address_that_does_not_fit_gives_a_message(page):
+    for query, words in (
+        ({"what": "Q, K, V", "Q": "1 2"}, "Q (1, 2) and K (3, 4)"),
+        ({"X": ";".join(["1 2"] * 4000)}, "got 4000 rows of 2"),
+        ({"X": "1 two;3 4"}, "each number of X"),
+        ({"X": ""}, "got 1 rows of 0"),
+        ({"scale": "maybe"}, "scale must be true or false"),
+    ):
+        figure = open_figure(page, "step", query)
+        message = figure.locator(".av-error").inner_text()
+        assert words in message
+        assert "shows its first state" in message
+        assert entry(figure, "weights", 0, 0).inner_text() == "0.506"
+
+
+def test_a_preset_fills_its_fields(page):
+    figure = open_figure(page, "kvcache", {"S": 1000, "dtype": "8 bits"})
+    rest = {"S": 1000, "batch": 1, "dtype": "8 bits"}
+    for name, sizes in figures.presets("kvcache").items():
+        figure.locator("select[name=preset]").select_option(label=name)
+        page.wait_for_function(
+            "([L, d]) => document.querySelector('[name=n_layers]').value == L"
+            " && document.querySelector('#av-kvcache-d_v').value == d",
+            arg=[sizes["n_layers"], sizes["d_v"]],
+        )
+        page.wait_for_function(
+            "name => document.querySelector('[data-figure=kvcache] .av-say')"
+            ".textContent.startsWith(name)",
+            arg=name,
+        )
+        values = figure.evaluate("el => el.values")
+        assert_same(values, kvcache({**sizes, **rest}))
+    figure.locator("input[name=n_layers]").fill("62")
+    page.wait_for_function(
+        "() => document.querySelector('select[name=preset]').value"
+        " === 'own numbers'"
+    )
+    assert not page.errors
+
+
+def test_settings_that_fit_only_together_can_be_reached(page):
+    figure = open_figure(page, "heads", {"H": 8, "H_kv": 8})
+    error = figure.locator(".av-error")
+    figure.locator("input[name=H_kv]").fill("9")
+    assert "can share 1, 2, 4, 8" in error.inner_text()
+    assert figure.evaluate("el => el.values.kv_head.length") == 8
+    figure.locator("input[name=H]").fill("9")
+    page.wait_for_function(
+        "() => document.querySelector('[data-figure=heads]')"
+        ".values.kv_head.join() === '0,1,2,3,4,5,6,7,8'"
+    )
+    assert error.inner_text() == ""
+    assert figure.locator("[aria-invalid=true]").count() == 0
+    assert not page.errors
+
+
+def test_controls_follow_the_state(page):
+    figure = open_figure(page, "positions", {"kind": "ALiBi"})
+    assert figure.locator("input[name=heads]").is_visible()
+    assert figure.locator("input[name=shift]").is_hidden()
+    figure.locator("select[name=kind]").select_option("RoPE")
+    figure.locator("input[name=shift]").wait_for(state="visible")
+    assert figure.locator("input[name=heads]").is_hidden()
+    figure.locator("input[name=pairs]").fill("2")
+    page.wait_for_function(
+        "() => document.querySelector('#av-positions-pair').max === '1'"
+    )
+    assert not page.errors
