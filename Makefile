@@ -33,7 +33,8 @@ bench: .venv/ready  ## measure speed, memory and page weight, as ratios in one r
 lab: .venv/ready  ## open the chapters in JupyterLab
 	$(BIN)/jupyter lab book
 
-serve: book  ## build the site and serve it at http://localhost:8000
+serve: book  ## build the site and open it at http://localhost:8000
+	(sleep 1; $(BIN)/python -m webbrowser http://localhost:8000) &
 	$(BIN)/python -m http.server --directory _build/html 8000
 
 lint: .venv/ready  ## check the style of code and chapters

@@ -132,16 +132,16 @@ class KVCache:
 
         Parameters
         ----------
-        K : (*batch, H_kv, n, d_k) array
+        K : (..., H_kv, n, d_k) array
             Keys of the next n positions; n may be 0.
-        V : (*batch, H_kv, n, d_v) array
+        V : (..., H_kv, n, d_v) array
             Their values.
 
         Returns
         -------
-        K : (*batch, H_kv, S, d_k) array
+        K : (..., H_kv, S, d_k) array
             All keys so far, in the cache's type.
-        V : (*batch, H_kv, S, d_v) array
+        V : (..., H_kv, S, d_v) array
             All values so far.
 
         Raises

@@ -109,9 +109,7 @@ class InteractiveFigure(anywidget.AnyWidget):
                 f"it has {self._settings()}"
             )
         super().__init__(**{k: plain(v) for k, v in settings.items()})
-        wrong = self._call("problem")
-        if wrong:
-            raise TraitError(wrong)
+        self._check()
 
     @classmethod
     def _settings(cls):
@@ -126,15 +124,23 @@ class InteractiveFigure(anywidget.AnyWidget):
         state = {name: getattr(self, name) for name in self._settings()}
         return json.loads(_engine(self._name)(what, json.dumps(state)))
 
+    def _check(self):
+        """Refuse settings that cannot be shown, also when set later."""
+        wrong = self._call("problem")
+        if wrong:
+            raise TraitError(wrong)
+
     @property
     def values(self):
         """The numbers that the figure shows, as its module computes them."""
+        self._check()
         return self._call("values")
 
     def __repr__(self):
         return f"Interactive figure: {self._label}"
 
     def _repr_mimebundle_(self, **kwargs):
+        self._check()
         state = {name: getattr(self, name) for name in self._settings()}
         html = (
             f'<section class="av-figure" data-figure="{self._name}" '
@@ -205,8 +211,8 @@ class StepThrough(InteractiveFigure):
 class Saturation(InteractiveFigure):
     """How the width of queries and keys hardens the softmax.
 
-    Thirty-two queries and up to 64 keys hold standard normal numbers, made from
-    the seed by mulberry32 and the Box-Muller formula.
+    Thirty-two queries and up to 64 keys hold standard normal numbers, made
+    from the seed by mulberry32 and the Box-Muller formula.
 
     Examples
     --------

@@ -89,7 +89,8 @@ def test_the_table_of_contents_lists_every_page_once():
 def test_stored_in_normal_form(path):
     stored = path.read_text(encoding="utf-8")
     normal = nbformat.writes(refresh.normalise(read(path))) + "\n"
-    assert stored == normal, f"run: make refresh CHAPTERS={path.relative_to(ROOT)}"
+    name = path.relative_to(ROOT)
+    assert stored == normal, f"run: make refresh CHAPTERS={name}"
 
 
 @every_notebook

@@ -76,10 +76,10 @@ def mulberry32(seed, n):
 def saturation(state):
     """Scores and weights of random queries and keys, by the helpers."""
     S, d_k = state["S"], state["d_k"]
-    radius, angle = mulberry32(state["seed"], 2 * (32 + S) * 1024).reshape(
-        -1, 2
-    ).T
-    normal = np.sqrt(-2 * np.log(radius)) * np.cos(2 * np.pi * angle)
+    numbers = mulberry32(state["seed"], (32 + S) * 1024)
+    radius = np.sqrt(-2 * np.log(numbers[0::2]))
+    angle = 2 * np.pi * numbers[1::2]
+    normal = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
     vectors = normal.reshape(32 + S, 1024)[:, :d_k]
     Q, K = vectors[:32], vectors[32:]
     scale = None if state["scale"] else 1.0
@@ -312,6 +312,8 @@ def random_state(name, rng):
         step = control.get("step", 0)
 
         def number(low=low, high=high, step=step):
+            if rng.random() < 0.15:
+                return rng.choice([low, high])
             if step == 1:
                 return rng.randint(low, high)
             return round(low + (high - low) * rng.random(), 3)
@@ -337,6 +339,19 @@ def random_state(name, rng):
             value = number()
         state[control["key"]] = value
     return fit(state) if name == "step" else state
+
+
+def states(name, n):
+    """`n` states that the figure accepts, drawn at random."""
+    rng = random.Random(name)
+    while n:
+        state = random_state(name, rng)
+        try:
+            CLASSES[name](**state)
+        except TraitError:
+            continue  # settings that the figure refuses in combination
+        n -= 1
+        yield state
 
 
 def fit(state):
@@ -417,6 +432,13 @@ def test_a_chosen_state_equals_the_helpers(name, settings):
 
 
 @pytest.mark.parametrize("name", CLASSES)
+def test_the_module_equals_the_helpers(name):
+    """As in the browser below, for more states: here they cost little."""
+    for state in states(name, 80):
+        assert_same(CLASSES[name](**state).values, EXPECTED[name](state))
+
+
+@pytest.mark.parametrize("name", CLASSES)
 def test_a_setting_out_of_range_is_refused(name):
     for control in controls(name):
         if control["kind"] in ("range", "number"):
@@ -428,6 +450,17 @@ def test_a_setting_out_of_range_is_refused(name):
                 CLASSES[name](**{control["key"]: "nothing"})
     with pytest.raises(TraitError, match="has no setting"):
         CLASSES[name](colour="red")
+
+
+def test_a_setting_that_is_changed_later_is_refused_too():
+    figure = figures.HeadsAndGroups(H=4, H_kv=4)
+    figure.H_kv = 3
+    with pytest.raises(TraitError, match="can share 1, 2, 4 key/value"):
+        _ = figure.values
+    with pytest.raises(TraitError, match="H_kv must divide H"):
+        figure._repr_mimebundle_()
+    figure.H = 6
+    assert figure.values["kv_head"] == [0, 0, 1, 1, 2, 2]
 
 
 @pytest.fixture(scope="module")
@@ -491,15 +524,7 @@ def as_text(value):
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_the_browser_equals_the_helpers(page, name):
-    rng = random.Random(name)
-    seen = 0
-    while seen < 12:
-        state = random_state(name, rng)
-        try:
-            CLASSES[name](**state)
-        except TraitError:
-            continue  # settings that the figure refuses in combination
-        seen += 1
+    for state in states(name, 12):
         figure = open_figure(page, name, state)
         assert figure.locator(".av-error").inner_text() == "", state
         values = figure.evaluate("el => el.values")

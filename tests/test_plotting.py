@@ -38,7 +38,7 @@ def test_a_figure_is_svg_with_alt_text_and_no_date(monkeypatch):
     assert root.get("aria-label") == 'More "here" & <there>.'
     assert "metadata" not in data["image/svg+xml"]
     assert data["text/plain"] == 'Figure: More "here" & <there>.'
-    assert not plt.get_fignums(), "show closes the figure"
+    assert fig.number not in plt.get_fignums(), "show closes the figure"
 
 
 def test_the_same_figure_gives_the_same_bytes(monkeypatch):

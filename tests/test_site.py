@@ -225,6 +225,18 @@ def test_launch_buttons_follow_the_remote(remote, expected):
     assert launch.web_address(remote) == expected
 
 
+def test_a_link_to_a_page_has_a_picture(site):
+    html = (site / "index.html").read_text(encoding="utf-8")
+    image = re.search(r'property="og:image" content="([^"]+)"', html)[1]
+    picture = site / "_static" / "preview.png"
+    assert image.endswith("_static/preview.png")
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+    assert 'name="description"' in html
+    assert launch.pages_address("https://github.com/A/b") == (
+        "https://a.github.io/b/"
+    )
+
+
 def test_a_formula_becomes_mathml():
     html = mathml.mathml(r"\frac{Q K^\top}{\sqrt{d_k}}", True)
     assert html.startswith('<math display="block">')

@@ -14,7 +14,11 @@ const softmax = (row, may = row.map(() => true)) => {
   const total = exp.reduce((a, b) => a + b, 0);
   return exp.map((x) => x / total);
 };
-const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+const dot = (a, b) => {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
+  return sum;
+};
 const transpose = (A) => A[0].map((_, j) => A.map((row) => row[j]));
 const matmul = (A, B) => {
   const columns = transpose(B);

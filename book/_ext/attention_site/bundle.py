@@ -195,7 +195,30 @@ def bundle_scripts(static):
     return text
 
 
-def relink(page, name, css, js):
+DESCRIPTION = (
+    "The attention mechanism of transformers by hand, in NumPy, with every "
+    "number re-checked by a machine."
+)
+
+
+def preview(page, root, base):
+    """What a search engine or a chat shows of a link to the page."""
+    title = re.search(r"<title>([^<]*)</title>", page)[1]
+    image = f"{base or root}_static/preview.png"
+    return "".join(
+        f'<meta {kind}="{name}" content="{content}">\n'
+        for kind, name, content in (
+            ("name", "description", DESCRIPTION),
+            ("property", "og:title", title),
+            ("property", "og:description", DESCRIPTION),
+            ("property", "og:type", "article"),
+            ("property", "og:image", image),
+            ("name", "twitter:card", "summary_large_image"),
+        )
+    )
+
+
+def relink(page, name, css, js, base):
     """Link the bundles instead of what they hold."""
     root = re.search(r'data-content_root="([^"]*)"', page)[1]
     page = re.sub(r"<link [^>]*(?:rel=\"preload\")[^>]*>\s*", "", page)
@@ -214,7 +237,7 @@ def relink(page, name, css, js):
     head = (
         f'<link rel="stylesheet" href="{root}_static/bundle.css?v={css}">\n'
         f'<script defer src="{root}_static/bundle.js?v={js}"></script>\n'
-    )
+    ) + preview(page, root, base)
     return page.replace("<title>", head + "<title>", 1)
 
 
@@ -226,8 +249,11 @@ def mend_roles(page):
         r'<\1 aria-hidden="true" class="\2"',
         page,
     )
+    page = page.replace(
+        '<summary aria-label="Toggle hidden content">', "<summary>"
+    )
     return re.sub(
-        r'(<(?:button|a)\b(?![^>]*aria-label)[^>]*?)title="([^"]*)"',
+        r'(<button\b(?![^>]*aria-label)[^>]*?)title="([^"]*)"',
         r'\1aria-label="\2" title="\2"',
         page,
     )
@@ -247,7 +273,8 @@ def finish(app, exception):
     css = bundle_styles(static, words, elements)
     for path, page in pages.items():
         if "_static/bundle.css" not in page and "data-content_root" in page:
-            page = relink(page, path.name, css, digest(scripts))
+            base = app.config.html_baseurl
+            page = relink(page, path.name, css, digest(scripts), base)
             path.write_text(mend_roles(page), encoding="utf-8")
 
 

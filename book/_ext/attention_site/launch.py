@@ -26,11 +26,19 @@ def web_address(remote):
     return f"https://{found[1]}/{found[2]}" if found else None
 
 
+def pages_address(address):
+    """Where GitHub or GitLab Pages serve a repository's site."""
+    host, owner, name = address.removeprefix("https://").split("/", 2)
+    pages = {"github.com": "github.io", "gitlab.com": "gitlab.io"}[host]
+    return f"https://{owner.lower()}.{pages}/{name}/"
+
+
 def add_buttons(app, config):
     """Point the theme's buttons at the repository."""
     address = repository(app.srcdir)
     if address is None:
         return
+    config.html_baseurl = config.html_baseurl or pages_address(address)
     config.html_theme_options.update(
         repository_url=address,
         repository_branch="main",

@@ -1,0 +1,122 @@
+"""Interactive figures: how long one move of a control keeps the browser busy.
+
+Run by `make bench`. Nothing here is asserted: times are of this machine, and
+of a Chromium that paints without a GPU.
+
+*busy* is the work of one move: the event's listeners, then the frame in which
+the figure computes its numbers and the page is laid out and painted; waiting
+for that frame is not counted. *interval* is the time between frames while the
+control moves in every one of them. A screen of 60 Hz has a frame in 16.7 ms.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import sync_playwright
+
+from helpers import figures
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+import website  # noqa: E402
+
+MOVES = 300
+SQUARE = np.add.outer(np.arange(6), np.arange(6)) / 10
+# Each figure at its heaviest, and the control that is moved there.
+HEAVIEST = [
+    ("temperature", figures.CausalHeatmap(T=64, mask="none")),
+    ("slope", figures.CausalHeatmap(T=64)),
+    ("scale", figures.StepThrough(X=SQUARE, causal=True)),
+    ("seed", figures.Saturation(d_k=1024, S=64)),
+]
+
+MOVE = """async ([key, moves]) => {
+  const field = document.querySelector(`[name=${key}]`);
+  const { min, max, step, type } = field;
+  const move = (n) => {
+    if (type === "checkbox") field.checked = n % 2;
+    else field.value = +min + (n * step) % (max - min);
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  const pause = () => new Promise((resolve) => setTimeout(resolve, 5));
+  const busy = [], intervals = [];
+  for (let n = 0; n < moves; n++) {
+    await pause();
+    busy.push(await new Promise((resolve) => {
+      let work;
+      // Queued before the figure's own callback, so it opens the frame; the
+      // message arrives when the frame is painted.
+      requestAnimationFrame(() => {
+        const opened = performance.now();
+        const channel = new MessageChannel();
+        channel.port1.onmessage = () =>
+          resolve(work + performance.now() - opened);
+        channel.port2.postMessage(0);
+      });
+      const start = performance.now();
+      move(n);
+      work = performance.now() - start;
+    }));
+  }
+  let before = await new Promise(requestAnimationFrame);
+  for (let n = 0; n < moves; n++) {
+    move(n);
+    const now = await new Promise(requestAnimationFrame);
+    intervals.push(now - before);
+    before = now;
+  }
+  return { busy, intervals };
+}"""
+
+
+def write_page(folder, figure):
+    """A page with one figure, as the site has it."""
+    name, css = figure._name, figure._css
+    (folder / "figures").mkdir(exist_ok=True)
+    (folder / "figures" / f"{name}.js").write_text(figures.module(name))
+    site = (ROOT / "book" / "_static" / "site.js").read_text()
+    (folder / "site.js").write_text(site)
+    html = figure._repr_mimebundle_()[0]["text/html"]
+    (folder / "index.html").write_text(
+        f"<!doctype html><meta charset=utf-8><style>{css}</style>"
+        f"<main>{html}</main><script defer src=site.js></script>"
+    )
+
+
+def measure(browser, figure, key):
+    """Milliseconds of each move, and between frames."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_page(Path(folder), figure)
+        server = website.serve(folder)
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(f"http://127.0.0.1:{server.server_port}/index.html")
+        page.wait_for_selector(".av-live")
+        times = page.evaluate(MOVE, [key, MOVES])
+        page.close()
+        server.shutdown()
+        server.server_close()
+    return times
+
+
+def main():
+    print(f"{MOVES} moves each, ms {'busy':>15} {'interval':>23}")
+    print(f"{'figure':10}  {'control':12}", *["  p50    p95    max"] * 2)
+    with sync_playwright() as playwright:
+        browser = website.launch(playwright)
+        for key, figure in HEAVIEST:
+            times = measure(browser, figure, key)
+            cells = [
+                "  ".join(
+                    f"{np.percentile(times[name], p):5.1f}"
+                    for p in (50, 95, 100)
+                )
+                for name in ("busy", "intervals")
+            ]
+            print(f"{figure._name:10} {key:12}", *cells, sep="  ")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,289 @@
+"""Exact attention, one tile of scores after the other, in little memory.
+
+The scores of all pairs never exist at once: extra memory grows neither with
+the number of keys nor with the number of queries.
+"""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from ._checks import (
+    default_scale,
+    finite_floats,
+    floats,
+    integer,
+    leading_axes,
+)
+from .softmax import logsumexp, softmax
+
+# OpenBLAS starts threads of its own for products of 2**19 multiply-adds and
+# more. Ours are kept below that, since two sets of threads slow each other.
+_PRODUCT = 2**19 - 1
+_STRIP = 120  # keys in one product
+
+
+class Partial(NamedTuple):
+    """Attention over some of the keys, and the weight of those keys."""
+
+    output: np.ndarray  # (..., T, d_v)
+    logsumexp: np.ndarray  # (..., T), of the scores
+
+
+def merge_partials(outputs, logsumexps):
+    """Join attention over parts of the keys into attention over all of them.
+
+    Parameters
+    ----------
+    outputs : (n, ..., T, d_v) array
+        What attention gave for each of n parts of the keys.
+    logsumexps : (n, ..., T) array
+        The logarithm of the sum of the exponentials of each part's scores,
+        in nats; ``-inf`` for a part in which the query may attend to nothing.
+
+    Returns
+    -------
+    Partial
+        ``output`` (..., T, d_v) and ``logsumexp`` (..., T) over all parts.
+        The pair can be merged again: any order and any tree give the same.
+
+    Raises
+    ------
+    TypeError
+        If an array does not hold real numbers.
+    ValueError
+        If shapes do not fit, an output is not finite, or a logsumexp is NaN
+        or ``+inf``.
+
+    Notes
+    -----
+    A part with logsumexp l has the weight ``exp(l)``, so the parts are
+    averaged with the softmax of their logsumexps. No parts, or empty parts
+    only, give zero.
+
+    Examples
+    --------
+    >>> output, total = merge_partials([[[1.0]], [[5.0]]], np.log([[3], [1]]))
+    >>> output.tolist(), np.exp(total).round(9).tolist()
+    ([[2.0]], [4.0])
+    """
+    outputs = finite_floats(
+        outputs, "outputs", ndim=3, axes="(n, ..., T, d_v)"
+    )
+    lse = floats(logsumexps, "logsumexps", ndim=2, axes="(n, ..., T)")
+    if lse.shape != outputs.shape[:-1]:
+        raise ValueError(
+            "outputs and logsumexps must share (n, ..., T); "
+            f"got outputs {outputs.shape} and logsumexps {lse.shape}"
+        )
+    if np.any(np.isnan(lse) | np.isposinf(lse)):
+        raise ValueError("logsumexps must not hold NaN or +inf")
+    weights = softmax(lse, axis=0)[..., None]  # (n, ..., T, 1)
+    return Partial((weights * outputs).sum(axis=0), logsumexp(lse, axis=0))
+
+
+def tiled_attention(
+    Q, K, V, *, causal=False, scale=None, block_q=512, block_k=480
+):
+    """Attention that looks at one tile of queries and keys at a time.
+
+    Parameters
+    ----------
+    Q : (..., T, d_k) array
+        Queries.
+    K : (..., S, d_k) array
+        Keys.
+    V : (..., S, d_v) array
+        Values.
+    causal : bool, default False
+        Let each query see itself and what came before it; the T queries are
+        the last of the S positions, as in `helpers.masks.causal_mask`.
+    scale : float, optional
+        Factor on the dot products; 1/sqrt(d_k) by default.
+    block_q, block_k : int
+        Queries and keys in one tile. They change time and memory, and the
+        result by rounding only.
+
+    Returns
+    -------
+    (..., T, d_v) array
+        The output of `helpers.attention.attention`, to rounding. Exactly zero
+        where there are no keys.
+
+    Raises
+    ------
+    TypeError
+        If an array does not hold real numbers, `causal` is not a bool, or a
+        block size is not an integer.
+    ValueError
+        If shapes do not fit, an entry is not finite, a block size is below
+        one, T > S with `causal`, or numbers overflow.
+
+    Notes
+    -----
+    The online softmax of Milakov and Gimelshein 2018 over blocks, as in
+    Dao et al. 2022, algorithm 1. Each worker thread, one a core, holds one
+    tile: ``block_q * (block_k + d_k + 2 d_v)`` numbers, a little more in
+    all. float16 is computed in float32 and rounded once.
+
+    Examples
+    --------
+    >>> K = [[1.0, 0.0], [0.0, 1.0]]
+    >>> tiled_attention([[0.0, 0.0]], K, [[10.0], [20.0]]).tolist()
+    [[15.0]]
+    """
+    Q, K, V = _inputs(Q, K, V, causal)
+    scale = default_scale(scale, Q.shape[-1])
+    block_q = integer(block_q, "block_q", least=1)
+    block_k = integer(block_k, "block_k", least=1)
+    T, S, lead = Q.shape[-2], K.shape[-2], Q.shape[:-2]
+    output = np.zeros((*lead, T, V.shape[-1]), np.result_type(Q, K, V))
+    heads, blocks = list(np.ndindex(lead)), -(-T // block_q)
+
+    def attend(task):
+        block, head = divmod(task, len(heads))
+        i, rows = heads[head], slice(block * block_q, (block + 1) * block_q)
+        first = S - T + rows.start if causal else None
+        output[i][rows] = _attend(
+            Q[i][rows], K[i], V[i], scale, first, block_k
+        )
+
+    if S and output.size:
+        # The last blocks see most keys: they go first, so that no core waits.
+        _run(attend, range(blocks * len(heads))[::-1])
+    return output
+
+
+def _inputs(Q, K, V, causal):
+    """The three arrays, checked, with equal leading axes."""
+    Q = _finite(Q, "Q", "(..., T, d_k)")
+    K = _finite(K, "K", "(..., S, d_k)")
+    V = _finite(V, "V", "(..., S, d_v)")
+    T, S = Q.shape[-2], K.shape[-2]
+    if Q.shape[-1] != K.shape[-1]:
+        raise ValueError(
+            f"Q and K must share d_k; got Q {Q.shape} and K {K.shape}"
+        )
+    if V.shape[-2] != S:
+        raise ValueError(
+            f"K and V must share S; got K {K.shape} and V {V.shape}"
+        )
+    if not isinstance(causal, bool | np.bool_):
+        raise TypeError(f"causal must be True or False; got {causal!r}")
+    if causal and T > S:
+        raise ValueError(
+            "the T queries are the last of the S positions, so T <= S; "
+            f"got Q {Q.shape} and K {K.shape}"
+        )
+    lead = leading_axes(Q=Q, K=K, V=V)
+    return [np.broadcast_to(X, lead + X.shape[-2:]) for X in (Q, K, V)]
+
+
+def _finite(x, name, axes):
+    """`finite_floats` without a second array of the size of `x`."""
+    x = floats(x, name, ndim=2, axes=axes)
+    if x.size and not np.isfinite([x.min(), x.max()]).all():
+        finite_floats(x, name)  # raises, and says where
+    return x
+
+
+def _run(function, tasks):
+    """Call `function` for every task, on all cores."""
+    cores = getattr(os, "process_cpu_count", os.cpu_count)() or 1
+    workers, queue = min(cores, len(tasks)), iter(tasks)
+
+    def work(_):
+        # A new thread has NumPy's default error settings, not the caller's.
+        with np.errstate(over="ignore", invalid="ignore"):
+            for task in queue:
+                function(task)
+
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(work, range(workers)))  # raises what a worker raised
+
+
+def _attend(Q, K, V, scale, first, block_k):
+    """The output for a few queries; the first one stands at `first`."""
+    dtype = np.result_type(Q, K, V, np.float32)
+    q = _strips(Q.astype(dtype) * scale, max(K.shape[-1], V.shape[-1]))
+    g, r, _ = q.shape  # strips, and queries in a strip
+    top = np.full((g, r, 1), -np.inf, dtype)  # the running maximum,
+    total = np.zeros((g, r, 1), dtype)  # the sum of exp(score - top),
+    mix = np.zeros((g, r, V.shape[-1]), dtype)  # and of the values so weighted
+    end = len(K) if first is None else first + len(Q)
+    buffer = np.empty(g * r * min(block_k, end), dtype)
+    for start in range(0, end, block_k):
+        keys = slice(start, min(start + block_k, end))
+        # Strips that lie before the first key of the tile see none of it.
+        past = 0 if first is None else max(0, start - first) // r
+        tile = _score(q[past:], K[keys].astype(dtype, copy=False), buffer)
+        if first is not None:
+            _hide_later(tile, first + past * r - start)
+        v = V[keys].astype(dtype, copy=False)
+        _take_in(tile, v, top[past:], total[past:], mix[past:])
+    return _finish(top, total, mix)[: len(Q)]
+
+
+def _strips(Q, width):
+    """Rows of Q in equal strips (g, r, d_k); zero rows fill the last one."""
+    most = max(1, _PRODUCT // (_STRIP * width))
+    g = -(-len(Q) // most)
+    r = -(-len(Q) // g)
+    strips = np.zeros((g * r, Q.shape[-1]), Q.dtype)
+    strips[: len(Q)] = Q
+    return strips.reshape(g, r, -1)
+
+
+def _score(q, k, buffer):
+    """The scores of one tile, in the memory of the tile before."""
+    g, r, n = *q.shape[:2], len(k)
+    tile = buffer[: g * r * n].reshape(g, r, n)
+    for start in range(0, n, _STRIP):
+        keys = slice(start, start + _STRIP)
+        np.matmul(q, k[keys].T, out=tile[..., keys])
+    return tile
+
+
+def _hide_later(tile, position):
+    """Forbid the keys that lie after their query, in place.
+
+    The first query of the tile stands at column `position`.
+    """
+    skip = max(0, position + 1)  # columns that all queries may see
+    later = tile[..., skip:]
+    g, r, n = later.shape
+    if n:
+        visible = np.tri(g * r, n, position - skip, dtype=bool)
+        np.copyto(later, -np.inf, where=~visible.reshape(g, r, n))
+
+
+def _take_in(scores, v, top, total, mix):
+    """Add a tile to the running maximum, sum and mixture, in place."""
+    new = np.maximum(top, scores.max(axis=-1, keepdims=True))
+    shrink = np.exp(top - new)  # what was added so far was relative to top
+    top[...] = new
+    scores -= new
+    weights = np.exp(scores, out=scores)
+    total *= shrink
+    total[..., 0] += np.einsum("grs->gr", weights)
+    mix *= shrink
+    for start in range(0, len(v), _STRIP):
+        keys = slice(start, start + _STRIP)
+        mix += weights[..., keys] @ v[keys]
+
+
+def _finish(top, total, mix):
+    """The output, one row a query; refused if something overflowed."""
+    if not np.isfinite(top).all():
+        raise ValueError(
+            f"the scores overflow {top.dtype}; "
+            "pass Q and K in a wider type, or smaller"
+        )
+    if not np.isfinite(mix).all():
+        raise ValueError(
+            f"the weighted sum of V overflows {mix.dtype}; "
+            "pass V in a wider type, or smaller"
+        )
+    return (mix / total).reshape(-1, mix.shape[-1])
