@@ -23,8 +23,14 @@ except ImportError:
 HEADS, D_K = 8, 64
 LENGTHS = [256, 512, 1024, 2048, 4096, 8192]
 CORES = getattr(os, "process_cpu_count", os.cpu_count)() or 1
-# The plain program holds about five arrays of scores at its peak.
-ENOUGH = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES") / 1.5
+HEAD = (
+    "                  time in ms            plain  tiled/     extra MiB"
+    "         plain\n    T causal   plain   tiled pytorch  /tiled pytorch"
+    "     plain    tiled  /tiled"
+)
+ROW = (
+    "{:5} {:>6} " + "{:7.1f} " * 3 + "{:7.2f} " * 2 + "{:9.2f} {:8.2f} {:7.0f}"
+)
 
 
 def plain(Q, K, V, causal):
@@ -42,17 +48,15 @@ def pytorch(Q, K, V, causal):
     return attend(Q, K, V, is_causal=causal).numpy()
 
 
-def seconds(programs, arguments, budget=3.0):
+def seconds(programs, arguments, budget=4.0):
     """The best time of each program; they take turns."""
     best, start = dict.fromkeys(programs, np.inf), time.perf_counter()
-    for _ in range(20):
+    while time.perf_counter() - start < budget:
         for program in programs:
-            time.sleep(0.02)  # let another program's threads go to sleep
+            time.sleep(0.1)  # idle threads of the last one spin for a while
             begin = time.perf_counter()
             program(*arguments)
             best[program] = min(best[program], time.perf_counter() - begin)
-        if time.perf_counter() - start > budget:
-            break
     return best
 
 
@@ -65,43 +69,35 @@ def extra_bytes(program, arguments):
     return peak - output.nbytes
 
 
+def enough_memory(T):
+    """Whether the plain program's arrays of scores fit into free memory."""
+    free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+    return 3.5 * 4 * HEADS * T * T < 0.9 * free
+
+
 def row(T, causal):
     """One line of the table."""
     rng = np.random.default_rng(T)
     Q, K, V = rng.normal(size=(3, 1, HEADS, T, D_K)).astype(np.float32)
     arguments = Q, K, V, causal
-    enough = 5 * 4 * HEADS * T * T < ENOUGH
-    programs = [tiled] + [plain] * enough + [pytorch] * (torch is not None)
-    best = seconds(programs, arguments)
-    extra = {p: extra_bytes(p, arguments) for p in programs if p != pytorch}
-    cells = [f"{T:5d} {'yes' if causal else 'no':>6}"]
-    for program in (plain, tiled, pytorch):
-        cells.append(ratio("{:10.1f}", best.get(program, np.nan) * 1e3))
-    for program in (plain, pytorch):
-        times = best.get(program, np.nan) / best[tiled]
-        cells.append(ratio("{:9.2f}", times if program == plain else 1 / times))
-    for program in (plain, tiled):
-        cells.append(ratio("{:11.2f}", extra.get(program, np.nan) / 2**20))
-    cells.append(ratio("{:8.0f}", extra.get(plain, np.nan) / extra[tiled]))
-    return " ".join(cells)
-
-
-def ratio(form, number):
-    """`number` as text, or a dash of the same width where there is none."""
-    text = form.format(number)
-    return "-".rjust(len(text)) if np.isnan(number) else text
+    programs = [plain] * enough_memory(T) + [tiled]
+    extra = {p: extra_bytes(p, arguments) / 2**20 for p in programs}
+    best = seconds(programs + [pytorch] * (torch is not None), arguments)
+    ms = [1e3 * best.get(p, np.nan) for p in (plain, tiled, pytorch)]
+    mib = [extra.get(p, np.nan) for p in (plain, tiled)]
+    ratios = ms[0] / ms[1], ms[1] / ms[2], mib[0] / mib[1]
+    cells = T, "yes" if causal else "no", *ms, *ratios[:2], *mib, ratios[2]
+    return ROW.format(*cells).replace("nan", "  -")
 
 
 if __name__ == "__main__":
+    version = "not installed"
     if torch is not None:
         torch.set_num_threads(CORES)
-    print(f"{HEADS} heads, d_k = d_v = {D_K}, float32, {CORES} cores, NumPy")
-    print(f"{np.__version__}, PyTorch {getattr(torch, '__version__', None)}")
-    print("                 time in ms                     plain/    tiled/")
-    print(
-        "    T causal      plain      tiled    pytorch     tiled   pytorch"
-        "   plain MiB   tiled MiB    ratio"
-    )
+        version = torch.__version__
+    print(f"{HEADS} heads, d_k = d_v = {D_K}, float32, {CORES} cores")
+    print(f"NumPy {np.__version__}, PyTorch {version}")
+    print(HEAD)
     for causal in (False, True):
         for T in LENGTHS:
             print(row(T, causal), flush=True)

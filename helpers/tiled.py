@@ -85,7 +85,7 @@ def merge_partials(outputs, logsumexps):
 
 
 def tiled_attention(
-    Q, K, V, *, causal=False, scale=None, block_q=512, block_k=480
+    Q, K, V, *, causal=False, scale=None, block_q=256, block_k=480
 ):
     """Attention that looks at one tile of queries and keys at a time.
 
@@ -123,10 +123,11 @@ def tiled_attention(
 
     Notes
     -----
-    The online softmax of Milakov and Gimelshein 2018 over blocks, as in
-    Dao et al. 2022, algorithm 1. Each worker thread, one a core, holds one
-    tile: ``block_q * (block_k + d_k + 2 d_v)`` numbers, a little more in
-    all. float16 is computed in float32 and rounded once.
+    The online softmax of Milakov and Gimelshein 2018, over tiles as in Dao
+    et al. 2022, with the queries in the outer loop (Dao 2023). Each worker
+    thread, one a core, holds one tile: ``block_q * (block_k + d_k + 2 d_v)``
+    numbers, a little more in all. float16 is computed in float32 and rounded
+    once. With a handful of queries, `helpers.attention.attention` is faster.
 
     Examples
     --------

@@ -630,7 +630,7 @@ SENTENCES = {
     "scores": "scores[0][2] = X[0] · X[2] = 1×1 + 0×1 + 1×0 + 0×0 = 1",
     "scaled": "scaled[0][2] = scores[0][2] / √4 = 1 / 2 = 0.5",
     "weights": "weights[0][2] = exp(0.5) / (exp(1) + exp(0) + exp(0.5)) "
-    "= 1.6487 / 5.367 ≈ 0.3072",
+    "= 1.6487 / 5.3670 ≈ 0.3072",
     "output": "output[0][2] = weights[0] · column 2 of X "
     "= 0.5065×1 + 0.1863×0 + 0.3072×0 ≈ 0.5065",
 }
@@ -711,8 +711,10 @@ def test_step_answers_to_a_tap(page):
     figure = open_figure(tab, "step")
     for name, sentence in SENTENCES.items():
         entry(figure, name, 0, 2).tap()
-        assert figure.locator(".av-say").inner_text() == sentence
-        assert figure.locator(".av-say").is_visible()
+        said = figure.locator(".av-say")
+        assert said.inner_text() == sentence
+        box = said.bounding_box()
+        assert 0 <= box["y"] <= 800 - box["height"], "in sight of the finger"
     assert not tab.errors
     context.close()
 

@@ -128,6 +128,20 @@ def test_a_page_in_a_browser(address, browser, page, size, scheme):
     context.close()
 
 
+def test_the_landing_page_says_what_the_book_is_in_one_screen(
+    address, browser
+):
+    tab = browser.new_page(viewport={"width": 1280, "height": 900})
+    tab.goto(f"{address}/index.html")
+    tab.wait_for_selector("[data-figure].av-live")
+    lesson = next(page for page in PAGES if "/0" in page)
+    start = f'a[href="{lesson}.html"]'
+    for part in ("h1", start, "[data-figure]"):
+        box = tab.locator(f"article {part}").first.bounding_box()
+        assert box["y"] + box["height"] <= 900, part
+    tab.close()
+
+
 def test_the_menu_opens_on_a_phone(address, browser):
     tab = browser.new_page(viewport={"width": 390, "height": 844})
     tab.goto(f"{address}/{PAGES[1]}.html")

@@ -223,8 +223,9 @@ def extra_bytes(function, *arguments, **options):
 def test_extra_memory_does_not_grow_with_the_keys(monkeypatch, dtype):
     cores(monkeypatch, 1)  # threads overlap as they like; one does not
     blocks = functools.partial(tiled_attention, block_q=64, block_k=96)
-    few = arrays(9, 64, 512, 8, 8, dtype=dtype)
-    many = arrays(9, 64, 4096, 8, 8, dtype=dtype)
+    # Wide keys: one byte for each of their numbers would be seen.
+    few = arrays(9, 64, 512, 64, 8, dtype=dtype)
+    many = arrays(9, 64, 4096, 64, 8, dtype=dtype)
     blocks(*few)  # whatever is imported or cached on first use
     small, large = extra_bytes(blocks, *few), extra_bytes(blocks, *many)
     assert large < 1.02 * small + 1000

@@ -16,10 +16,13 @@ document.addEventListener("click", (event) => {
 
 // What scrolls sideways can be reached and scrolled with the keyboard.
 const reach = () => {
-  for (const box of document.querySelectorAll(".figure, .math-display, .highlight pre, .ledger-box")) {
-    if (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight + 1) box.tabIndex = 0;
+  const boxes = [...document.querySelectorAll(".figure, .math-display, .highlight pre, .ledger-box")];
+  // All reads first: a write in between would make the browser lay out anew.
+  const scrolls = boxes.map((box) => box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight + 1);
+  boxes.forEach((box, i) => {
+    if (scrolls[i]) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
-  }
+  });
 };
 addEventListener("load", reach);
 addEventListener("resize", reach);

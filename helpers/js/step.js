@@ -120,21 +120,21 @@ const figure = {
   // Pointing at an entry, or reaching it with the arrow keys, works it out.
   enhance: (result, state, values) => {
     const list = steps(state, values);
-    const cells = [...result.querySelectorAll("[data-at]")];
-    const at = (name, i, j) => cells.find((cell) => cell.dataset.at === `${name},${i},${j}`);
+    const cells = new Map([...result.querySelectorAll("[data-at]")].map((cell) => [cell.dataset.at, cell]));
+    const sentence = result.querySelector(".av-say");
     const pick = (entry) => {
       const shown = worked(list, entry);
+      if (sentence.textContent === shown.text) return;
+      sentence.textContent = shown.text;
       result.dataset.entry = shown.entry;
-      for (const cell of cells) {
-        const [name, i, j] = cell.dataset.at.split(",");
+      for (const [at, cell] of cells) {
+        const [name, i, j] = at.split(",");
         cell.className = role(shown, name, +i, +j);
       }
-      const sentence = result.querySelector(".av-say");
-      if (sentence.textContent !== shown.text) sentence.textContent = shown.text;
     };
     for (const { name, made, values: A } of list.filter((step) => step.made)) {
-      const table = at(name, 0, 0).closest("table");
-      const own = cells.filter((cell) => table.contains(cell));
+      const table = cells.get(`${name},0,0`).closest("table");
+      const own = [...table.querySelectorAll("[data-at]")];
       // One stop for the tab key in each matrix: the entry that was left last.
       const rove = (stop) => own.forEach((cell) => (cell.tabIndex = cell === stop ? 0 : -1));
       rove(own[0]);
@@ -146,11 +146,10 @@ const figure = {
       });
       table.addEventListener("keydown", (event) => {
         const [, i, j] = event.target.dataset.at.split(",").map(Number);
-        const last = A[0].length - 1;
-        const to = { ArrowUp: [i - 1, j], ArrowDown: [i + 1, j], ArrowLeft: [i, j - 1], ArrowRight: [i, j + 1], Home: [i, 0], End: [i, last] }[event.key];
+        const to = { ArrowUp: [i - 1, j], ArrowDown: [i + 1, j], ArrowLeft: [i, j - 1], ArrowRight: [i, j + 1], Home: [i, 0], End: [i, A[0].length - 1] }[event.key];
         if (!to) return;
         event.preventDefault();
-        at(name, ...to)?.focus();
+        cells.get(`${name},${to}`)?.focus();
       });
     }
     pick(result.dataset.entry);

@@ -238,11 +238,22 @@ def relink(page, name, css, js, base):
         f'<link rel="stylesheet" href="{root}_static/bundle.css?v={css}">\n'
         f'<script defer src="{root}_static/bundle.js?v={js}"></script>\n'
     ) + preview(page, root, base)
+    if "<math" in page:
+        head += (
+            f'<link rel="preload" as="font" type="font/woff2" crossorigin '
+            f'href="{root}_static/fonts/stix-two-math.woff2">\n'
+        )
     return page.replace("<title>", head + "<title>", 1)
 
 
-def mend_roles(page):
-    """Hide decorative icons, name icon-only buttons, drop an old role."""
+# Names, punctuation and spaces have the colour of plain text: most of the
+# elements of a page would be there for them.
+PLAIN = re.compile(r'<span class="(?:n|nn|p|w)">([^<]*)</span>')
+
+
+def mend(page):
+    """Fewer elements, named buttons, hidden icons, no deprecated role."""
+    page = PLAIN.sub(r"\1", page)
     page = page.replace('role="doc-biblioentry"', 'role="listitem"')
     page = re.sub(
         r'<(i|span) class="((?:[^"]* )?fa[bsr]?[ -][^"]*)"',
@@ -275,7 +286,7 @@ def finish(app, exception):
         if "_static/bundle.css" not in page and "data-content_root" in page:
             base = app.config.html_baseurl
             page = relink(page, path.name, css, digest(scripts), base)
-            path.write_text(mend_roles(page), encoding="utf-8")
+            path.write_text(mend(page), encoding="utf-8")
 
 
 def setup(app):
