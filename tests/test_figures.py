@@ -50,7 +50,7 @@ def causal(state):
 
 def step(state):
     """Every matrix of one attention call, by the helpers."""
-    letters = "XXX" if state["what"] == "X" else "QKV"
+    letters = 3 * "X" if state["what"] == "X" else "QKV"
     Q, K, V = (np.array(state[letter]) for letter in letters)
     scale = None if state["scale"] else 1.0
     mask = causal_mask(len(Q), len(K)) if state["causal"] else None
