@@ -30,6 +30,10 @@ HEAVIEST = [
     ("slope", figures.CausalHeatmap(T=64)),
     ("scale", figures.StepThrough(X=SQUARE, causal=True)),
     ("seed", figures.Saturation(d_k=1024, S=64)),
+    ("T", figures.HeadsAndGroups()),
+    ("S", figures.KVCacheCalculator()),
+    ("m", figures.Positions(kind="RoPE")),
+    ("step", figures.Tiles()),
 ]
 
 MOVE = """async ([key, moves]) => {

@@ -71,11 +71,29 @@ def leading_axes(**arrays):
         ) from None
 
 
+def real(x, name):
+    """`x` as a finite Python float."""
+    try:
+        value = float(x)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number; got {x!r}") from None
+    if not math.isfinite(value):
+        raise ValueError(f"{name} must be finite; got {value}")
+    return value
+
+
 def default_scale(scale, d_k):
     """`scale`, or 1/sqrt(d_k) where it is None."""
     if d_k == 0:
         raise ValueError("d_k must be at least 1; got 0")
-    scale = 1 / math.sqrt(d_k) if scale is None else float(scale)
-    if not math.isfinite(scale):
-        raise ValueError(f"scale must be finite; got {scale}")
-    return scale
+    return 1 / math.sqrt(d_k) if scale is None else real(scale, "scale")
+
+
+def not_overflowed(**arrays):
+    """Refuse what left the range of its type on the way."""
+    for name, x in arrays.items():
+        if not np.isfinite(x).all():
+            raise ValueError(
+                f"the gradient of {name} overflows {x.dtype}; "
+                "pass a wider type, or smaller numbers"
+            )

@@ -8,7 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._checks import default_scale, finite_floats, leading_axes
+from ._checks import (
+    default_scale,
+    finite_floats,
+    leading_axes,
+    not_overflowed,
+)
 
 
 class AttentionGradients(NamedTuple):
@@ -48,7 +53,8 @@ def softmax_vjp(grad, weights, axis=-1):
     TypeError
         If an array does not hold real numbers.
     ValueError
-        If the shapes differ or an entry is not finite.
+        If the shapes differ, an entry is not finite, or the gradient
+        overflows.
 
     Notes
     -----
@@ -63,7 +69,11 @@ def softmax_vjp(grad, weights, axis=-1):
     grad = finite_floats(grad, "grad", ndim=1, axes="(...,)")
     weights = finite_floats(weights, "weights", ndim=1, axes="(...,)")
     _expect("grad", grad, weights.shape, "grad and weights must share a shape")
-    return weights * (grad - (grad * weights).sum(axis, keepdims=True))
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = (grad * weights).sum(axis, keepdims=True)
+        scores = weights * (grad - mean)
+    not_overflowed(scores=scores)
+    return scores
 
 
 def _sum_to(grad, shape):
@@ -101,7 +111,7 @@ def attention_vjp(grad_output, Q, K, V, weights, *, scale=None):
     TypeError
         If an array does not hold real numbers.
     ValueError
-        If shapes do not fit or an entry is not finite.
+        If shapes do not fit, an entry is not finite, or a gradient overflows.
 
     Notes
     -----
@@ -136,15 +146,12 @@ def attention_vjp(grad_output, Q, K, V, weights, *, scale=None):
         "grad_output must have the shape of the output",
     )
 
-    dA = dO @ V.swapaxes(-1, -2)  # (..., T, S)
-    dV = A.swapaxes(-1, -2) @ dO  # (..., S, d_v)
-    dS = softmax_vjp(dA, np.broadcast_to(A, dA.shape))
-    dQ = scale * dS @ K  # (..., T, d_k)
-    dK = scale * dS.swapaxes(-1, -2) @ Q  # (..., S, d_k)
-    return AttentionGradients(
-        _sum_to(dQ, Q.shape),
-        _sum_to(dK, K.shape),
-        _sum_to(dV, V.shape),
-        dA,
-        dS,
-    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        dA = dO @ V.swapaxes(-1, -2)  # (..., T, S)
+        not_overflowed(weights=dA)
+        dS = softmax_vjp(dA, np.broadcast_to(A, dA.shape))
+        dQ = _sum_to(scale * dS @ K, Q.shape)  # (..., T, d_k)
+        dK = _sum_to(scale * dS.swapaxes(-1, -2) @ Q, K.shape)
+        dV = _sum_to(A.swapaxes(-1, -2) @ dO, V.shape)  # (..., S, d_v)
+    not_overflowed(Q=dQ, K=dK, V=dV)
+    return AttentionGradients(dQ, dK, dV, dA, dS)

@@ -160,7 +160,7 @@ def show_weights(
     Raises
     ------
     ValueError
-        If there are not T queries and S keys.
+        If there are not T queries and S keys, or an entry is not finite.
 
     Examples
     --------
@@ -173,6 +173,8 @@ def show_weights(
             "weights must have one row a query and one column a key; got "
             f"{weights.shape}, {len(queries)} queries and {len(keys)} keys"
         )
+    if not np.isfinite(weights).all():
+        raise ValueError("weights must be finite; mask what is not drawn")
     if ax is None:
         T, S = weights.shape
         _, ax = plt.subplots(figsize=(1.2 + 0.75 * S, 0.8 + 0.5 * T))

@@ -1,18 +1,16 @@
 """Positions: sinusoids to add, rotations of Q and K, biases on the scores."""
 
-import math
-
 import numpy as np
 
-from ._checks import broadcast, finite_floats, integer
+from ._checks import broadcast, finite_floats, integer, real
 from .masks import _distance
 
 
 def _frequencies(d, base):
     """The d/2 angular frequencies, ``base ** (-2i / d)``, in radians."""
-    base = float(base)
-    if not (math.isfinite(base) and base >= 1):
-        raise ValueError(f"base must be finite and at least 1; got {base}")
+    base = real(base, "base")
+    if base < 1:
+        raise ValueError(f"base must be at least 1; got {base}")
     return base ** (-np.arange(0, d, 2) / d)
 
 

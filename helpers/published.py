@@ -57,7 +57,21 @@ def unit(printed, *, places=None, times="1", about=False):
 
 
 def exact(value):
-    """`value` as a fraction; a float stands for the number it stores."""
+    """`value` as a fraction; a float stands for the number it stores.
+
+    Parameters
+    ----------
+    value : int, float, Fraction or str
+
+    Returns
+    -------
+    Fraction
+
+    Examples
+    --------
+    >>> str(exact(0.5)), str(exact("0.1")), exact(0.1) == exact("0.1")
+    ('1/2', '1/10', False)
+    """
     if isinstance(value, Rational):
         return Fraction(value)
     return Fraction(
@@ -106,7 +120,21 @@ def matches(printed, value, **how):
 
 
 def leaves(nested):
-    """The texts of nested lists, each with its index."""
+    """The texts of nested lists, each with its index.
+
+    Parameters
+    ----------
+    nested : str or nested lists of str
+
+    Returns
+    -------
+    dict of tuple to str
+
+    Examples
+    --------
+    >>> leaves([["1", "2"]])
+    {(0, 0): '1', (0, 1): '2'}
+    """
     if not isinstance(nested, list):
         return {(): nested}
     return {
@@ -117,7 +145,26 @@ def leaves(nested):
 
 
 def shape(nested):
-    """The shape of nested lists; `ValueError` where they are ragged."""
+    """The shape of nested lists.
+
+    Parameters
+    ----------
+    nested : str or nested lists of str
+
+    Returns
+    -------
+    tuple of int
+
+    Raises
+    ------
+    ValueError
+        If the lists are ragged.
+
+    Examples
+    --------
+    >>> shape([["1", "2"], ["3", "4"]])
+    (2, 2)
+    """
     if not isinstance(nested, list):
         return ()
     shapes = {shape(part) for part in nested}
@@ -133,6 +180,22 @@ class Ledger:
     ----------
     record : dict
         What the YAML file holds, every value as text.
+
+    Raises
+    ------
+    LedgerError
+        If an id is used twice.
+
+    Examples
+    --------
+    >>> entry = {"id": "1", "kind": "figure", "what": "a third",
+    ...          "printed": "0.33", "verdict": "reproduced"}
+    >>> toy = Ledger({"slug": "toy", "title": "Toy", "entries": [entry]})
+    >>> toy.compare("1", Fraction(1, 3))
+    1: 1 figure reproduced
+    >>> toy.close()
+    Toy (toy)
+         1  figures reproduced
     """
 
     def __init__(self, record):
@@ -268,13 +331,42 @@ class Ledger:
 
 
 def how(entry):
-    """The keyword arguments of `matches` that an entry asks for."""
+    """The keyword arguments of `matches` that an entry asks for.
+
+    Parameters
+    ----------
+    entry : dict
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> how({"printed": "268", "times": "1e6", "about": "yes"})
+    {'times': '1e6', 'about': True}
+    """
     rule = {key: entry[key] for key in ("places", "times") if key in entry}
     return rule | ({"about": True} if entry.get("about") == "yes" else {})
 
 
 def errata(entry):
-    """The indices at which the corrected digits differ from the printed."""
+    """The indices at which the corrected digits differ from the printed.
+
+    Parameters
+    ----------
+    entry : dict
+
+    Returns
+    -------
+    list of tuple of int
+
+    Examples
+    --------
+    >>> errata({"verdict": "erratum", "printed": ["0.50", "0.26"],
+    ...         "corrected": ["0.50", "0.25"]})
+    [(1,)]
+    """
     if entry["verdict"] != "erratum":
         return []
     corrected = leaves(entry["corrected"])
@@ -292,6 +384,11 @@ def summary(ledger):
     Returns
     -------
     dict of str to int
+
+    Examples
+    --------
+    >>> summary(load("walkthrough"))["figures reproduced"] > 90
+    True
     """
     rows, causes, verdicts = Counter(), Counter(), Counter()
     for entry in ledger.entries.values():

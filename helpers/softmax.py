@@ -128,7 +128,8 @@ def entropy(weights, axis=-1):
 
     Notes
     -----
-    ``-sum_j w_j log(w_j)`` with ``0 log 0 = 0``.
+    ``-sum_j w_j log(w_j)`` with ``0 log 0 = 0``. That the weights sum to one
+    is not checked: the entropies of two parts add up to that of the whole.
 
     Examples
     --------

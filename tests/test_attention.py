@@ -304,6 +304,11 @@ I2, I3 = np.eye(2), np.eye(3)
             "scale must be finite; got inf",
         ),
         (
+            lambda: attention(I2, I2, I2, scale="half"),
+            TypeError,
+            "scale must be a number; got 'half'",
+        ),
+        (
             lambda: attention(*[np.full((2, 2), 300, np.float16)] * 3),
             ValueError,
             "the scores overflow float16; pass Q and K in a wider type",

@@ -280,9 +280,11 @@ CASES = {
         {"n_layers": 1, "n_kv_heads": 1, "d_k": 1, "d_v": 1023, "S": 10**7},
     ],
     "positions": [
-        {"kind": "ALiBi", "heads": heads, "rule": rule, "T": 5}
-        for heads in (8, 12)
-        for rule in ("paper", "reference")
+        {"kind": "sinusoid", "T": 2, "pairs": 3, "pair": 15},
+        {"kind": "RoPE", "pairs": 16, "m": 0, "n": 32, "shift": 1000},
+        {"kind": "ALiBi", "T": 5, "heads": 8, "rule": "paper"},
+        {"kind": "ALiBi", "T": 5, "heads": 12, "rule": "paper"},
+        {"kind": "ALiBi", "T": 5, "heads": 12, "rule": "reference"},
     ],
     "tiles": [
         {"T": 12, "block_q": 4, "block_k": 4, "step": 0, "row": 0},

@@ -124,6 +124,26 @@ def test_dtype_is_kept(rng, dtype):
         assert gradient.dtype == dtype
 
 
+def test_integers_become_float64():
+    whole = np.array([[1, 0], [2, 1]])
+    wide = whole.astype(float)
+    weights = attention(wide, wide, wide).weights
+    gradients = attention_vjp(whole, whole, whole, whole, weights)
+    expected = attention_vjp(wide, wide, wide, wide, weights)
+    for gradient, same in zip(gradients, expected, strict=True):
+        assert_close(gradient, same)
+
+
+def test_no_keys_give_no_gradient():
+    none = np.ones((0, 2))
+    gradients = attention_vjp(
+        np.ones((3, 2)), np.ones((3, 2)), none, none, np.ones((3, 0))
+    )
+    np.testing.assert_array_equal(gradients.Q, np.zeros((3, 2)))
+    assert gradients.K.shape == gradients.V.shape == (0, 2)
+
+
+HALF = np.full((2, 2), 300, np.float16)
 I2, I3 = np.eye(2), np.eye(3)
 
 
@@ -144,6 +164,34 @@ I2, I3 = np.eye(2), np.eye(3)
             lambda: softmax_vjp([1.0], ["a"]),
             TypeError,
             "weights must hold real numbers",
+        ),
+        (
+            lambda: softmax_vjp(
+                np.array([6e4, 6e4, -6e4], np.float16), np.ones(3, np.float16)
+            ),
+            ValueError,
+            "the gradient of scores overflows float16; pass a wider type",
+        ),
+        (
+            lambda: attention_vjp(HALF, I2, I2, HALF, HALF / 600),
+            ValueError,
+            "the gradient of weights overflows float16",
+        ),
+        (
+            lambda: attention_vjp(
+                200 * HALF / 300,
+                *[np.diag([6e4, 6e4]).astype(np.float16)] * 2,
+                np.diag([1, -1]).astype(np.float16),
+                HALF / 600,
+                scale=60,
+            ),
+            ValueError,
+            "the gradient of Q overflows float16",
+        ),
+        (
+            lambda: attention_vjp(I2, I2, I2, I2, I2, scale="a"),
+            TypeError,
+            "scale must be a number; got 'a'",
         ),
         (
             lambda: attention_vjp(I2, I2, I3, I3, I2),

@@ -11,25 +11,19 @@ from pathlib import Path
 import nbformat
 import pytest
 import website
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell
 from playwright.sync_api import sync_playwright
+
+CHAPTER = website.ROOT / "book" / "06-mask.ipynb"
 
 
 @pytest.fixture
 def lab(tmp_path):
-    """JupyterLab on a free port, with one small notebook."""
-    cells = [
-        new_code_cell("from helpers.figures import CausalHeatmap"),
-        new_code_cell("figure = CausalHeatmap(T=6)\nfigure"),
-        new_code_cell("figure.T = 9"),
-        new_code_cell('print("T from Python:", figure.T)'),
-    ]
-    notebook = new_notebook(cells=cells)
-    notebook.metadata["kernelspec"] = {
-        "name": "python3",
-        "display_name": "Python 3",
-    }
-    nbformat.write(notebook, tmp_path / "figure.ipynb")
+    """JupyterLab on a free port, with a copy of a chapter."""
+    # A chapter as it is, and one cell that asks Python what the slider did.
+    notebook = nbformat.read(CHAPTER, as_version=4)
+    notebook.cells.append(new_code_cell('print("T from Python:", figure.T)'))
+    nbformat.write(notebook, tmp_path / "chapter.ipynb")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -60,22 +54,31 @@ def run(tab, command):
 def test_a_slider_moves_the_trait_and_the_trait_moves_the_slider(lab):
     with sync_playwright() as playwright:
         browser = website.launch(playwright)
-        tab = browser.new_page()
-        tab.goto(f"{lab}/lab/tree/figure.ipynb")
-        tab.locator(".jp-Notebook .jp-CodeCell").nth(3).wait_for()
+        tab = browser.new_page(viewport={"width": 1200, "height": 900})
+        tab.goto(f"{lab}/lab/tree/chapter.ipynb")
         tab.wait_for_function("window.jupyterapp !== undefined")
         tab.get_by_text("| Idle").first.wait_for(timeout=60_000)
 
         run(tab, "notebook:run-all-cells")
-        slider = tab.locator(".jp-OutputArea input[name=T]")
-        slider.wait_for(timeout=60_000)
-        output = tab.locator(".jp-CodeCell").nth(3).locator(".jp-OutputArea")
-        output.get_by_text("T from Python: 9").wait_for()
-        assert slider.input_value() == "9", "the trait moved the slider"
-
+        said = tab.get_by_text("T from Python: 6", exact=True)
+        said.wait_for(timeout=90_000)
+        slider = tab.locator(".jp-OutputArea input[name=T]:visible").first
+        slider.scroll_into_view_if_needed()
+        assert slider.input_value() == "6"
         slider.press("ArrowUp")
-        tab.locator(".jp-CodeCell").nth(3).locator(".cm-content").click()
+
+        last = tab.locator(".jp-CodeCell").last
+        last.scroll_into_view_if_needed()
+        last.locator(".cm-content").click()
         tab.keyboard.press("Control+Enter")
-        output.get_by_text("T from Python: 10").wait_for()
-        assert tab.locator(".jp-OutputArea .av-grid").count() == 1
+        tab.get_by_text("T from Python: 7", exact=True).wait_for()
+
+        last.locator(".cm-content").click()
+        tab.keyboard.press("Control+a")
+        tab.keyboard.type("figure.T = 9")
+        tab.keyboard.press("Control+Enter")
+        tab.wait_for_function(
+            "[...document.querySelectorAll('.jp-OutputArea input[name=T]')]"
+            ".some(field => field.value === '9')"
+        )
         browser.close()

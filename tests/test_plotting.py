@@ -107,6 +107,10 @@ def test_shapes_are_drawn_in_proportion():
             "got (2, 2), 1 queries and 1 keys",
         ),
         (
+            lambda: plotting.show_weights(WEIGHTS * np.nan, **NAMES),
+            "weights must be finite",
+        ),
+        (
             lambda: plotting.show_heads(WEIGHTS, **NAMES),
             "weights must be (H, T, S); got (2, 2)",
         ),

@@ -22,6 +22,7 @@ PAGES = [
         for chapter in part["chapters"]
     ),
 ]
+LESSONS = [page for page in PAGES if re.search(r"/\d\d-", page)]
 WIDTHS = {"wide": 1280, "phone": 390}
 BUDGET = {"index": 160_000}
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
@@ -205,21 +206,102 @@ def test_pages_follow_one_another(address, browser):
     tab.close()
 
 
-def test_a_chapter_can_be_downloaded(site):
-    for page in PAGES:
-        source = website.ROOT / f"{page}.ipynb"
-        if source.exists():
-            copy = site / "_sources" / f"{page}.ipynb"
-            assert copy.read_bytes() == source.read_bytes()
+@pytest.mark.parametrize("page", [p for p in PAGES if website.is_notebook(p)])
+def test_a_chapter_can_be_downloaded(address, browser, page):
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    tab = context.new_page()
+    tab.goto(f"{address}/{page}.html")
+    tab.get_by_role("button", name="Download this page").click()
+    link = tab.locator("a.btn-download-source-button")
+    link.wait_for(state="visible")
+    url = link.evaluate("link => link.href")
+    copy = tab.request.get(url)
+    source = website.ROOT / f"{page}.ipynb"
+    assert copy.body() == source.read_bytes()
+    context.close()
 
 
-def test_a_page_reads_without_scripts(address, browser):
+@pytest.mark.parametrize("page", LESSONS)
+def test_a_page_reads_without_scripts(address, browser, page):
     context = browser.new_context(java_script_enabled=False)
     tab = context.new_page()
-    lesson = next(page for page in PAGES if "/0" in page)
-    tab.goto(f"{address}/{lesson}.html")
+    tab.goto(f"{address}/{page}.html")
     assert tab.locator(".figure svg").first.is_visible()
-    assert tab.locator("math").first.is_visible()
+    math = tab.locator("math")
+    assert math.count() == 0 or math.first.bounding_box()["width"] > 3
+    for figure in tab.locator("[data-figure]").all():
+        assert figure.locator(".av-result").is_visible()
+        assert not figure.locator(".av-controls").is_visible()
+    context.close()
+
+
+def first_control(tab, figure):
+    """The first slider or menu of a figure, brought to life and into view."""
+    figure.scroll_into_view_if_needed()
+    figure.evaluate(
+        "el => new Promise(done => { const wait = () => "
+        "el.classList.contains('av-live') ? done() : setTimeout(wait, 20); "
+        "wait(); })"
+    )
+    fields = figure.locator("input[type=range], input[type=checkbox]")
+    return fields.filter(visible=True).first
+
+
+def numbers(figure):
+    return figure.evaluate("el => JSON.stringify(el.values)")
+
+
+@pytest.mark.parametrize("page", website.pages_with_figures())
+def test_every_figure_answers_to_touch_and_to_the_keyboard(
+    address, browser, page
+):
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
+    tab = context.new_page()
+    errors = []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.goto(f"{address}/{page}.html")
+    figures = tab.locator("[data-figure]")
+    assert figures.count() >= 1
+    for figure in figures.all():
+        field = first_control(tab, figure)
+        before = numbers(figure)
+        box = field.bounding_box()
+        # A tap near the end of a slider, or on a box to tick.
+        field.tap(position={"x": 0.85 * box["width"], "y": box["height"] / 2})
+        tab.wait_for_timeout(150)
+        after = numbers(figure)
+        assert after != before, "a tap changes what is computed"
+        field.focus()
+        slider = field.get_attribute("type") == "range"
+        tab.keyboard.press("ArrowLeft" if slider else "Space")
+        tab.wait_for_timeout(150)
+        assert numbers(figure) != after, "a key changes what is computed"
+    assert not errors
+    context.close()
+
+
+def test_a_page_prints_dark_on_light_and_without_controls(address, browser):
+    context = browser.new_context(color_scheme="dark")
+    tab = context.new_page()
+    tab.goto(f"{address}/{LESSONS[0]}.html")
+    first_control(tab, tab.locator("[data-figure]").first)
+    tab.emulate_media(media="print")
+    ink = tab.evaluate(
+        "getComputedStyle(document.documentElement).getPropertyValue('--ink')"
+    )
+    assert ink.strip() == "#1f2933"
+    background = tab.evaluate(
+        "getComputedStyle(document.body).backgroundColor"
+    )
+    assert background in ("rgb(255, 255, 255)", "rgba(0, 0, 0, 0)")
+    colour = tab.locator("article p").first.evaluate(
+        "p => getComputedStyle(p).color"
+    )
+    assert max(int(x) for x in re.findall(r"\d+", colour)[:3]) < 120
+    assert not tab.locator(".av-controls").first.is_visible()
+    assert not tab.locator("#pst-primary-sidebar").is_visible()
     context.close()
 
 

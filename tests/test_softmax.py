@@ -143,6 +143,12 @@ def test_entropy_at_its_ends():
     assert_close(entropy(np.full(8, 1 / 8)), np.array(math.log(8)))
 
 
+def test_the_entropies_of_two_parts_add_up():
+    whole = np.array([0.5, 0.25, 0.125, 0.125])
+    parts = entropy(whole[:2]) + entropy(whole[2:])
+    assert_close(parts, entropy(whole))
+
+
 def test_arguments_are_not_changed(rng):
     x, where = rng.normal(size=(2, 3)), np.array([True, False, True])
     kept = x.copy(), where.copy()

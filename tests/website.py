@@ -19,6 +19,20 @@ CHROMIUM = next(
 )
 
 
+def is_notebook(page):
+    return (ROOT / f"{page}.ipynb").exists()
+
+
+def pages_with_figures():
+    """The pages whose stored outputs hold an interactive figure."""
+    found = [ROOT / "index.ipynb", *sorted((ROOT / "book").glob("*.ipynb"))]
+    return [
+        path.relative_to(ROOT).with_suffix("").as_posix()
+        for path in found
+        if "data-figure=" in path.read_text(encoding="utf-8")
+    ]
+
+
 # Whatever loads when it comes near the window is loaded after this.
 SCROLL_THROUGH = """async () => {
   const { scrollHeight } = document.documentElement;

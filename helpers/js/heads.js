@@ -38,6 +38,7 @@ const figure = {
 
   view: ({ H, H_kv, d_k, T }, { split, kv_head, followed, parameters, cache, multi_head }) => {
     const [at, head, place, group] = followed;
+    const shared = H / H_kv;
     const tokens = "abcdef".slice(0, T).split("");
     const cell = (token, c) => {
       const style = `style="background:${tint(kv_head[Math.floor(c / d_k)])};color:#000"`;
@@ -79,9 +80,9 @@ const figure = {
       `<p class="av-caption">Who reads whose keys and values, and the columns of each</p><ul class="av-groups">${groups.join("")}</ul>` +
       counts +
       say(
-        `${kind} attention: ${H / H_kv} query head${H === H_kv ? "" : "s"} to a key/value head. ` +
+        `${kind} attention: ${shared} query head${shared > 1 ? "s" : ""} to a key/value head. ` +
         `Column ${at} is place ${place} of query head ${head}, since ${at} = ${head} · ${d_k} + ${place}; that head reads K${group} and V${group}. ` +
-        `The cache takes ${whole(cache)} bytes a token, 1/${H / H_kv} of what multi-head attention takes.`,
+        `The cache takes ${whole(cache)} bytes a token${shared > 1 ? `, 1/${shared} of what multi-head attention takes` : ""}.`,
       )
     );
   },

@@ -87,7 +87,7 @@ const view = {
     const points = by_distance.map((s, k) => [k - REACH, s]);
     const where = shift ? ` (moved by ${shift})` : "";
     return (
-      `<p class="av-caption">Left, pair ${i} as a plane: q is the query, turned to position ${m + shift}, k the key, turned to ${n + shift}. Right, the score over the distance.</p><div class="av-row">` +
+      `<p class="av-caption">The plane of pair ${i}: q is the query, turned to position ${m + shift}, k the key, turned to ${n + shift}. The curve is the score over the distance.</p><div class="av-row">` +
       plane({
         label: `Pair ${i}: the query turned to position ${m + shift}, the key to position ${n + shift}`,
         arrows: [{ name: "q", at: query.slice(2 * i, 2 * i + 2), dash: "" }, { name: "k", at: key.slice(2 * i, 2 * i + 2), dash: "6 4" }],
