@@ -132,7 +132,7 @@ def show_weights(
     vmin=0,
     vmax=1,
     cbar=False,
-    cmap=CMAP,
+    cmap=None,
 ):
     """Draw a matrix with one row a query and one column a key.
 
@@ -150,7 +150,7 @@ def show_weights(
         The values at the ends of the colour scale.
     cbar : bool, default False
         Draw the colour scale.
-    cmap : str or Colormap
+    cmap : str or Colormap, optional
         The colour map; from light for little to dark for much by default.
 
     Returns
@@ -186,7 +186,7 @@ def show_weights(
         vmin=vmin,
         vmax=vmax,
         cbar=cbar,
-        cmap=cmap,
+        cmap=CMAP if cmap is None else cmap,
         linewidths=1,
         linecolor="none",
         xticklabels=keys,
