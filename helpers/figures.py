@@ -100,6 +100,13 @@ class InteractiveFigure(anywidget.AnyWidget):
 
     _name = ""
     _label = ""
+    _css = (FOLDER / "figures.css").read_text(encoding="utf-8")
+
+    def __init_subclass__(cls, **options):
+        # A widget puts a class of its own below each figure's: no name there.
+        if "_name" in vars(cls):
+            cls._esm = module(cls._name)
+        super().__init_subclass__(**options)
 
     def __init__(self, **settings):
         unknown = set(settings) - set(self._settings())
@@ -168,8 +175,6 @@ class CausalHeatmap(InteractiveFigure):
 
     _name = "causal"
     _label = "attention weights under masks, ALiBi and temperature"
-    _esm = module("causal")
-    _css = (FOLDER / "figures.css").read_text(encoding="utf-8")
     mask = Unicode("causal").tag(sync=True)
     T = Int(8).tag(sync=True)
     window = Int(3).tag(sync=True)
@@ -192,8 +197,6 @@ class StepThrough(InteractiveFigure):
 
     _name = "step"
     _label = "attention step by step, from the numbers that you type"
-    _esm = module("step")
-    _css = (FOLDER / "figures.css").read_text(encoding="utf-8")
     what = Unicode("X").tag(sync=True)
     X = List(List(Float()), THREE_TOKENS).tag(sync=True)
     Q = List(List(Float()), THREE_TOKENS).tag(sync=True)
@@ -223,8 +226,6 @@ class Saturation(InteractiveFigure):
 
     _name = "saturation"
     _label = "scores and weights as the width d_k grows"
-    _esm = module("saturation")
-    _css = (FOLDER / "figures.css").read_text(encoding="utf-8")
     d_k = Int(64).tag(sync=True)
     scale = Bool(False).tag(sync=True)
     S = Int(32).tag(sync=True)
@@ -247,8 +248,6 @@ class HeadsAndGroups(InteractiveFigure):
 
     _name = "heads"
     _label = "columns cut into heads, and heads that share keys and values"
-    _esm = module("heads")
-    _css = (FOLDER / "figures.css").read_text(encoding="utf-8")
     H = Int(4).tag(sync=True)
     H_kv = Int(2).tag(sync=True)
     d_k = Int(2).tag(sync=True)
@@ -274,8 +273,6 @@ class Positions(InteractiveFigure):
 
     _name = "positions"
     _label = "sinusoids, rotations and biases"
-    _esm = module("positions")
-    _css = (FOLDER / "figures.css").read_text(encoding="utf-8")
     kind = Unicode("sinusoid").tag(sync=True)
     T = Int(8).tag(sync=True)
     pairs = Int(4).tag(sync=True)
@@ -305,8 +302,6 @@ class KVCacheCalculator(InteractiveFigure):
 
     _name = "kvcache"
     _label = "calculator for the memory of a KV cache"
-    _esm = module("kvcache")
-    _css = (FOLDER / "figures.css").read_text(encoding="utf-8")
     n_layers = Int(32).tag(sync=True)
     n_kv_heads = Int(8).tag(sync=True)
     d_k = Int(128).tag(sync=True)
@@ -339,8 +334,6 @@ class Tiles(InteractiveFigure):
 
     _name = "tiles"
     _label = "attention computed block by block"
-    _esm = module("tiles")
-    _css = (FOLDER / "figures.css").read_text(encoding="utf-8")
     T = Int(12).tag(sync=True)
     block_q = Int(4).tag(sync=True)
     block_k = Int(4).tag(sync=True)

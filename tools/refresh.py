@@ -1,7 +1,9 @@
 """Execute chapters and store their outputs in a normal form.
 
 A second run gives the same file to the byte: cell ids follow from the cell's
-text, execution counts from its place, and no version or time is kept.
+text, execution counts from its place, and no version is kept. A measured cell
+(tag ``nbval-ignore-output``) runs, and its asserts must hold, but it keeps the
+times it has; clear its output to measure anew.
 """
 
 import hashlib
@@ -74,9 +76,20 @@ def normalise(notebook):
     return notebook
 
 
+def measured(notebook):
+    """The outputs of measured cells, by the text of the cell."""
+    return {
+        cell.source: cell.outputs
+        for cell in notebook.cells
+        if "nbval-ignore-output" in cell.metadata.get("tags", [])
+        and cell.outputs
+    }
+
+
 def refresh(path):
     """Execute one chapter in a fresh kernel and store what it printed."""
     notebook = nbformat.read(path, as_version=4)
+    kept = measured(notebook)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = []
@@ -87,6 +100,9 @@ def refresh(path):
         resources={"metadata": {"path": str(path.parent)}},
     )
     client.execute()
+    for cell in notebook.cells:
+        if cell.source in kept:
+            cell.outputs = kept[cell.source]
     text = nbformat.writes(normalise(notebook)) + "\n"
     changed = not path.exists() or path.read_text(encoding="utf-8") != text
     path.write_text(text, encoding="utf-8")
