@@ -227,8 +227,8 @@ def test_a_page_reads_without_scripts(address, browser, page):
     tab = context.new_page()
     tab.goto(f"{address}/{page}.html")
     assert tab.locator(".figure svg").first.is_visible()
-    math = tab.locator("math")
-    assert math.count() == 0 or math.first.bounding_box()["width"] > 3
+    for formula in tab.locator("article math").filter(visible=True).all()[:3]:
+        assert formula.bounding_box()["width"] > 3
     for figure in tab.locator("[data-figure]").all():
         assert figure.locator(".av-result").is_visible()
         assert not figure.locator(".av-controls").is_visible()
@@ -243,12 +243,13 @@ def first_control(tab, figure):
         "el.classList.contains('av-live') ? done() : setTimeout(wait, 20); "
         "wait(); })"
     )
-    fields = figure.locator("input[type=range], input[type=checkbox]")
+    kinds = ("range", "checkbox", "number")
+    fields = figure.locator(", ".join(f"input[type={k}]" for k in kinds))
     return fields.filter(visible=True).first
 
 
-def numbers(figure):
-    return figure.evaluate("el => JSON.stringify(el.values)")
+def shown(figure):
+    return figure.locator(".av-result").inner_html()
 
 
 @pytest.mark.parametrize("page", website.pages_with_figures())
@@ -266,18 +267,19 @@ def test_every_figure_answers_to_touch_and_to_the_keyboard(
     assert figures.count() >= 1
     for figure in figures.all():
         field = first_control(tab, figure)
-        before = numbers(figure)
+        kind = field.get_attribute("type")
+        before = shown(figure)
         box = field.bounding_box()
-        # A tap near the end of a slider, or on a box to tick.
+        # A tap near the end of a slider, on a box to tick, or into a number.
         field.tap(position={"x": 0.85 * box["width"], "y": box["height"] / 2})
-        tab.wait_for_timeout(150)
-        after = numbers(figure)
-        assert after != before, "a tap changes what is computed"
+        if kind != "number":
+            tab.wait_for_timeout(150)
+            assert shown(figure) != before, "a tap changes what is shown"
+        before = shown(figure)
         field.focus()
-        slider = field.get_attribute("type") == "range"
-        tab.keyboard.press("ArrowLeft" if slider else "Space")
+        tab.keyboard.press("Space" if kind == "checkbox" else "ArrowDown")
         tab.wait_for_timeout(150)
-        assert numbers(figure) != after, "a key changes what is computed"
+        assert shown(figure) != before, "a key changes what is shown"
     assert not errors
     context.close()
 

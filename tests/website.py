@@ -36,7 +36,7 @@ def pages_with_figures():
 # Whatever loads when it comes near the window is loaded after this.
 SCROLL_THROUGH = """async () => {
   const { scrollHeight } = document.documentElement;
-  for (let y = 0; y < scrollHeight; y += 3000) {
+  for (let y = 0; y < scrollHeight; y += 1000) {
     scrollTo(0, y);
     await new Promise((done) => requestAnimationFrame(done));
   }

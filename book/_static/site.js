@@ -16,7 +16,7 @@ document.addEventListener("click", (event) => {
 
 // What scrolls sideways can be reached and scrolled with the keyboard.
 const reach = () => {
-  const boxes = [...document.querySelectorAll(".figure, .math-display, .highlight pre, .ledger-box")];
+  const boxes = [...document.querySelectorAll(".figure, .math-display, .highlight pre, .ledger-box, .av-result")];
   // All reads first: a write in between would make the browser lay out anew.
   const scrolls = boxes.map((box) => box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight + 1);
   boxes.forEach((box, i) => {
