@@ -1,6 +1,7 @@
 """The site builds without a warning and leaves no reader out."""
 
 import gzip
+import json
 import re
 import sys
 
@@ -25,6 +26,8 @@ PAGES = [
 LESSONS = [page for page in PAGES if re.search(r"/\d\d-", page)]
 WIDTHS = {"wide": 1280, "phone": 390}
 BUDGET = {"index": 160_000}
+# A phone lays out every element of a page before it shows the first.
+MOST_ELEMENTS = 8_500
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 
@@ -115,6 +118,8 @@ def test_a_page_in_a_browser(address, browser, page, size, scheme):
     )
     assert sideways <= 0
     assert moved <= BUDGET.get(page, 250_000), f"{moved} bytes"
+    elements = tab.evaluate("document.querySelectorAll('*').length")
+    assert elements <= MOST_ELEMENTS
 
     tab.evaluate(AXE_SCRIPT)
     found = tab.evaluate(
@@ -347,8 +352,59 @@ def test_a_formula_becomes_mathml():
 
 
 def test_a_figure_takes_the_ink_of_the_page():
-    themed = svg.themed('<g id="a" style="fill: #1f2933"/>', "f0-")
-    assert themed == '<g id="f0-a" style="fill: var(--ink)"/>'
+    stored = '<path id="a" style="fill: #1f2933"/><use href="#a"/>'
+    assert svg.themed(stored, "f0-") == (
+        '<path id="f0-a" style="fill: var(--ink)"/><use href="#f0-a"/>'
+    )
+
+
+def stored_figures():
+    for path in website.ROOT.glob("book/*.ipynb"):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            for output in cell.get("outputs", ()):
+                if "image/svg+xml" in output.get("data", ()):
+                    yield "".join(output["data"]["image/svg+xml"])
+
+
+def test_a_figure_without_idle_groups_looks_as_it_did(browser, monkeypatch):
+    tab = browser.new_page(viewport={"width": 900, "height": 900})
+
+    def picture(figure):
+        tab.set_content(f'<body style="--ink: #123">{figure}</body>')
+        return tab.screenshot()
+
+    figures = list(stored_figures())
+    slimmed = [svg.themed(figure, "") for figure in figures]
+    monkeypatch.setattr(svg, "slim", lambda figure: figure)
+    whole = [svg.themed(figure, "") for figure in figures]
+    assert len(figures) > 40
+    assert "".join(slimmed).count("<g") < "".join(whole).count("<g") / 5
+    for before, after in zip(whole, slimmed, strict=True):
+        assert picture(before) == picture(after)
+    tab.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_first_paint_has_the_colours_that_stay(address, browser, scheme):
+    # Without its scripts the page has what it had before they arrived, but
+    # for the one line in its head.
+    context = browser.new_context(color_scheme=scheme)
+    tab = context.new_page()
+    tab.route("**/*.js*", lambda route: route.abort())
+    tab.goto(f"{address}/{LESSONS[0]}.html")
+    theme = "document.documentElement.dataset.theme"
+    colour = "getComputedStyle(document.body).backgroundColor"
+    first = tab.evaluate(theme), tab.evaluate(colour)
+    tab.unroute("**/*.js*")
+    tab.reload(wait_until="networkidle")
+    assert first == (tab.evaluate(theme), tab.evaluate(colour))
+    assert first[0] == scheme
+    other = {"light": "dark", "dark": "light"}[scheme]
+    tab.evaluate("mode => localStorage.setItem('mode', mode)", other)
+    tab.route("**/*.js*", lambda route: route.abort())
+    tab.reload()
+    assert tab.evaluate(theme) == other, "a choice outweighs the system"
+    context.close()
 
 
 def test_rules_that_no_page_matches_are_left_out():

@@ -232,6 +232,12 @@ def relink(page, name, css, js, base):
         )
     page = re.sub(r"<script>DOCUMENTATION_OPTIONS[^<]*</script>\s*", "", page)
     page = re.sub(r'<script src="', '<script defer src="', page)
+    if LATE_THEME not in page:
+        raise ExtensionError(
+            f"attention_site.bundle: {name} does not choose a theme in its "
+            "head; has the theme changed?"
+        )
+    page = page.replace(LATE_THEME, EARLY_THEME)
     if not styles:
         raise ExtensionError(f"attention_site.bundle: {name} links no styles")
     head = (
@@ -246,9 +252,17 @@ def relink(page, name, css, js, base):
     return page.replace("<title>", head + "<title>", 1)
 
 
-# Names, punctuation and spaces have the colour of plain text: most of the
-# elements of a page would be there for them.
-PLAIN = re.compile(r'<span class="(?:n|nn|p|w)">([^<]*)</span>')
+# Names, operators, punctuation and spaces are read as plain text: most of
+# the elements of a page would be there for them.
+PLAIN = re.compile(r'<span class="(?:n|nn|o|p|w)">([^<]*)</span>')
+# The theme knows only after its scripts ran whether "auto" is dark: the page
+# would be shown in light first, and then every element's style made anew.
+LATE_THEME = 'localStorage.getItem("theme") || "auto"'
+EARLY_THEME = (
+    '{auto: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : '
+    '"light"}[localStorage.getItem("mode") || "auto"] || '
+    'localStorage.getItem("mode")'
+)
 
 
 def mend(page):

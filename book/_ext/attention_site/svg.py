@@ -36,8 +36,33 @@ def _is_output(node):
     return False
 
 
+GROUP = re.compile(r"<g>|<g [^>]*>|</g>")
+
+
+def slim(svg):
+    """`svg` without the groups, names and comments that draw nothing.
+
+    Matplotlib names every part of a figure and puts it into a group; a page
+    of figures has a thousand of them.
+    """
+    used = set(re.findall(r'(?:href="|url\()#([^")]+)', svg))
+    svg = re.sub(
+        r' id="([^"]*)"', lambda m: m[0] if m[1] in used else "", svg
+    )
+    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.S)
+    kept, parts, end = [], [], 0
+    for tag in GROUP.finditer(svg):
+        draws = kept.pop() if tag[0] == "</g>" else tag[0] != "<g>"
+        if tag[0] != "</g>":
+            kept.append(draws)
+        parts.append(svg[end : tag.end() if draws else tag.start()])
+        end = tag.end()
+    return re.sub(r"\s*\n\s*", "\n", "".join([*parts, svg[end:]]))
+
+
 def themed(svg, prefix):
     """`svg` in the page's ink and font, with ids that no other figure has."""
+    svg = slim(svg)
     svg = re.sub(r'\bid="', f'id="{prefix}', svg)
     svg = re.sub(r"url\(#", f"url(#{prefix}", svg)
     svg = re.sub(r'href="#', f'href="#{prefix}', svg)
