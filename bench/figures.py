@@ -79,7 +79,7 @@ def write_page(folder, figure):
     """A page with one figure, as the site has it."""
     name, css = figure._name, figure._css
     (folder / "figures").mkdir(exist_ok=True)
-    (folder / "figures" / f"{name}.js").write_text(figures.module(name))
+    (folder / "figures" / f"{name}.js").write_text(figures.script(name))
     site = (ROOT / "book" / "_static" / "site.js").read_text()
     (folder / "site.js").write_text(site)
     html = figure._repr_mimebundle_()[0]["text/html"]
@@ -95,7 +95,7 @@ def measure(browser, figure, key):
         write_page(Path(folder), figure)
         server = website.serve(folder)
         page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.goto(f"http://127.0.0.1:{server.server_port}/index.html")
+        page.goto(f"{server.address}/index.html")
         page.wait_for_selector(".av-live")
         times = page.evaluate(MOVE, [key, MOVES])
         page.close()

@@ -35,17 +35,37 @@ def module(name):
     return "\n".join((FOLDER / p).read_text(encoding="utf-8") for p in parts)
 
 
+def script(name):
+    """The module of a figure as a script that any page can load.
+
+    A page that is opened from a folder, with no server, may load scripts but
+    no modules. The script sets ``attentionFigures[name]``.
+
+    Parameters
+    ----------
+    name : str
+        The figure's name, such as "causal".
+
+    Returns
+    -------
+    str
+    """
+    start = f"globalThis.attentionFigures ??= {{}};\nattentionFigures.{name} ="
+    text = module(name).replace("export default", start)
+    # A module is strict and has a scope of its own; a script is given both.
+    return f'(() => {{\n"use strict";\n{text}\n}})();\n'
+
+
 @lru_cache
 def _engine(name):
     """The functions of a figure's module, callable from Python."""
     engine = quickjs.Context()
     engine.set_max_stack_size(4 * 2**20)
-    text = module(name).replace("export default", "globalThis.exported =")
-    # A module has a scope of its own; a script needs one made.
-    engine.eval("{" + text + "}")
+    engine.eval(script(name))
     return engine.eval(
         # Not JSON.parse, which knows neither NaN nor Infinity.
-        "(what, state) => JSON.stringify(exported[what](eval(`(${state})`)))"
+        f"(what, state) => JSON.stringify("
+        f"attentionFigures.{name}[what](eval(`(${{state}})`)))"
     )
 
 

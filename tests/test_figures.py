@@ -473,7 +473,7 @@ def page(tmp_path_factory):
     body = []
     for name, cls in CLASSES.items():
         (folder / "figures" / f"{name}.js").write_text(
-            figures.module(name), encoding="utf-8"
+            figures.script(name), encoding="utf-8"
         )
         body.append(cls()._repr_mimebundle_()[0]["text/html"])
     static = website.ROOT / "book" / "_static"
@@ -495,7 +495,7 @@ def page(tmp_path_factory):
         tab = browser.new_page(viewport={"width": 1000, "height": 800})
         tab.errors = []
         tab.on("pageerror", lambda error: tab.errors.append(str(error)))
-        tab.address = f"http://127.0.0.1:{server.server_port}/index.html"
+        tab.address = f"{server.address}/index.html"
         yield tab
         browser.close()
     server.shutdown()

@@ -1,6 +1,7 @@
 """Build the site once, serve it, and open it in a real browser."""
 
 import functools
+import gzip
 import http.server
 import os
 import shutil
@@ -9,7 +10,14 @@ import sys
 import threading
 from pathlib import Path
 
+import yaml
+
 ROOT = Path(__file__).resolve().parent.parent
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+PAGES = [
+    TOC["root"],
+    *(page["file"] for part in TOC["parts"] for page in part["chapters"]),
+]
 CHROMIUM = next(
     filter(
         None,
@@ -60,15 +68,36 @@ def build(folder):
     return run, Path(folder) / "_build" / "html"
 
 
-class _Quiet(http.server.SimpleHTTPRequestHandler):
+class _StaticHost(http.server.SimpleHTTPRequestHandler):
+    """Sends what a static host sends: gzip, but fonts and pictures as is."""
+
+    protocol_version = "HTTP/1.1"
+
     def log_message(self, *_):
         pass
+
+    def do_GET(self):
+        path = Path(self.translate_path(self.path))
+        if not path.is_file():
+            self.send_error(404)
+            return
+        body = path.read_bytes()
+        self.send_response(200)
+        self.send_header("Content-Type", self.guess_type(str(path)))
+        self.send_header("Access-Control-Allow-Origin", "*")
+        if path.suffix not in (".woff2", ".woff", ".png"):
+            body = gzip.compress(body, 9)
+            self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
 
 def serve(folder):
     """Serve `folder` on a free port of this machine; return the server."""
-    handler = functools.partial(_Quiet, directory=str(folder))
+    handler = functools.partial(_StaticHost, directory=str(folder))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.address = f"http://127.0.0.1:{server.server_port}"
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
 

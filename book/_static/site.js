@@ -27,8 +27,9 @@ const reach = () => {
 addEventListener("load", reach);
 addEventListener("resize", reach);
 
-// Interactive figures: load a figure's module when it comes into view, and
+// Interactive figures: load a figure's script when it comes into view, and
 // give it a model that keeps the settings in the page instead of a kernel.
+// A script and no module: a page opened from a folder may not load modules.
 const pageModel = (state) => {
   const listeners = {};
   return {
@@ -42,11 +43,22 @@ const pageModel = (state) => {
     off: () => {},
   };
 };
-const start = async (el) => {
-  const { default: figure } = await import(new URL(`figures/${el.dataset.figure}.js`, siteRoot));
-  figure.render({ model: pageModel(JSON.parse(el.dataset.state)), el });
-};
 const siteRoot = document.currentScript.src;
+const load = (name) =>
+  new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = new URL(`figures/${name}.js`, siteRoot);
+    script.onload = () => resolve(attentionFigures[name]);
+    script.onerror = reject;
+    document.head.append(script);
+  });
+const loaded = {};
+const start = async (el) => {
+  const { figure: name, state } = el.dataset;
+  const figure = await (loaded[name] ??= load(name)).catch(() => null);
+  if (figure) figure.render({ model: pageModel(JSON.parse(state)), el });
+  else el.querySelector(".av-error").textContent = "The script of this figure did not load. The figure shows its first state.";
+};
 const seen = new IntersectionObserver(
   (entries) => {
     for (const { isIntersecting, target } of entries) {

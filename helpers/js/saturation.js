@@ -19,7 +19,7 @@ const normals = (seed, first, n) => {
     const radius = Math.sqrt(-2 * Math.log(uniform(seed, first + c)));
     const angle = 2 * Math.PI * uniform(seed, first + c + 1);
     row[c] = radius * Math.cos(angle);
-    row[c + 1] = radius * Math.sin(angle); // left out where the row has ended
+    if (c + 1 < n) row[c + 1] = radius * Math.sin(angle);
   }
   return row;
 };

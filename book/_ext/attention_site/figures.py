@@ -1,4 +1,4 @@
-"""Write the module of each interactive figure where the page can load it."""
+"""Write the script of each interactive figure where the page can load it."""
 
 from pathlib import Path
 
@@ -13,18 +13,18 @@ def names():
     )
 
 
-def write_modules(app, exception):
+def write_scripts(app, exception):
     if exception is not None or app.builder.format != "html":
         return
     folder = Path(app.outdir, "_static", "figures")
     folder.mkdir(parents=True, exist_ok=True)
     for name in names():
         (folder / f"{name}.js").write_text(
-            figures.module(name), encoding="utf-8"
+            figures.script(name), encoding="utf-8"
         )
     css = (figures.FOLDER / "figures.css").read_text(encoding="utf-8")
     (folder.parent / "figures.css").write_text(css, encoding="utf-8")
 
 
 def setup(app):
-    app.connect("build-finished", write_modules, priority=800)
+    app.connect("build-finished", write_scripts, priority=800)

@@ -1,0 +1,76 @@
+"""Lighthouse (mobile) for every page, where Node's `lighthouse` is installed.
+
+Lighthouse is no dependency of the book. `npm install --global lighthouse`
+puts it on the path; without it this script says so and ends.
+"""
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+import website  # noqa: E402
+
+SCORES = ("performance", "accessibility", "best-practices", "seo")
+TIMES = (
+    "first-contentful-paint",
+    "largest-contentful-paint",
+    "total-blocking-time",
+)
+REPEATS = 3
+
+
+def audit(command, address, report):
+    """The scores out of 100, milliseconds and layout shift of one visit."""
+    subprocess.run(
+        [
+            command, address, "--quiet", "--output=json",
+            f"--output-path={report}",
+            "--chrome-flags=--headless --no-sandbox --disable-gpu"
+            " --disable-background-networking",
+        ],
+        check=True,
+        capture_output=True,
+        env={**os.environ, "CHROME_PATH": website.CHROMIUM or ""},
+    )  # fmt: skip
+    found = json.loads(report.read_text("utf-8"))
+    return [
+        *(100 * found["categories"][name]["score"] for name in SCORES),
+        *(found["audits"][name]["numericValue"] for name in TIMES),
+        found["audits"]["cumulative-layout-shift"]["numericValue"],
+    ]
+
+
+def main():
+    command = shutil.which("lighthouse")
+    if command is None:
+        print("lighthouse is not installed: nothing measured")
+        return
+    with tempfile.TemporaryDirectory() as name:
+        run, site = website.build(Path(name))
+        if run.returncode:
+            sys.exit(run.stdout + run.stderr)
+        address = website.serve(site).address
+        print(f"median of {REPEATS}; in brackets the least performance; ms")
+        names = "  a11y  best   seo   FCP   LCP   TBT   CLS"
+        print(f"{'page':<32}performance{names}")
+        for page in website.PAGES:
+            runs = [
+                audit(command, f"{address}/{page}.html", Path(name, "r.json"))
+                for _ in range(REPEATS)
+            ]
+            *numbers, shift = map(statistics.median, zip(*runs, strict=True))
+            least = min(run[0] for run in runs)
+            cells = "".join(f"{number:6.0f}" for number in numbers[1:])
+            print(f"{page:<32}{numbers[0]:5.0f} ({least:3.0f}){cells}"
+                  f"{shift:6.3f}", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
