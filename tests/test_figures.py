@@ -294,6 +294,8 @@ CASES = {
         {"T": 20, "block_q": 6, "block_k": 7, "step": 8, "causal": False},
     ],
 }
+# Controls that only some states show.
+SHOWING = {("step", key): {"what": "Q, K, V"} for key in "QKV"}
 CLASSES = {
     c._name: c
     for c in figures.InteractiveFigure.__subclasses__()
@@ -578,19 +580,58 @@ def test_a_stale_address_gives_a_message_and_never_a_blank(page, name):
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_text_where_a_number_belongs_gives_a_message(page, name):
-    figure = open_figure(page, name)
-    fields = figure.locator(
-        "input[type=number], input[type=text], textarea"
-    ).filter(visible=True)
-    for i in range(fields.count()):
-        field = fields.nth(i)
+    typed = {
+        "number": ["", "1e99", "-1e99", "e"],
+        "text": ["", "abc", "1e99", "1, two"],
+        "textarea": ["", "abc", "1e99", "1 2\n3", "NaN"],
+    }
+    fields = "input[type=number], input[type=text], textarea"
+    for key in [c["key"] for c in controls(name)]:
+        figure = open_figure(page, name, SHOWING.get((name, key)))
+        field = figure.locator(f"[name={key}]").and_(
+            figure.locator(fields).filter(visible=True)
+        )
+        if not field.count():
+            continue  # a slider, a menu or a box: no text to type
         before = figure.evaluate("el => JSON.stringify(el.values)")
-        field.fill("")
-        assert figure.locator(".av-error").inner_text()
-        assert field.get_attribute("aria-invalid") == "true"
-        assert figure.evaluate("el => JSON.stringify(el.values)") == before
-        figure = open_figure(page, name)
+        shown = figure.locator(".av-result").inner_html()
+        for text in typed[field.evaluate("el => el.type")]:
+            field.select_text()
+            page.keyboard.press("Delete")
+            page.keyboard.insert_text(text)
+            message = figure.locator(".av-error").inner_text()
+            assert key in message, text
+            assert field.get_attribute("aria-invalid") == "true"
+            page.wait_for_timeout(30)
+            after = figure.evaluate("el => JSON.stringify(el.values)")
+            assert after == before, text
+            assert figure.locator(".av-result").inner_html() == shown
     assert not page.errors
+
+
+@pytest.mark.parametrize("T", [7, 64])
+def test_a_mask_that_allows_nothing_is_said_and_seen(page, T):
+    state = {"mask": "causal and left padding", "length": 3, "T": T}
+    figure = open_figure(page, "causal", state)
+    empty = ", ".join(map(str, range(T - 3)))
+    said = figure.locator(".av-say").inner_text()
+    assert f"Queries that may attend to nothing: {empty}." in said
+    weights = figure.evaluate("el => el.values.weights")
+    drawn = "el => (el.innerHTML.match(/h1v1h-1z/g) ?? []).length"
+    if T == 7:
+        rows = figure.locator("tbody tr")
+        for i in range(T):
+            # A number where the mask allows, a hatched cell elsewhere.
+            cells = rows.nth(i).locator("td").all_inner_texts()
+            numbers = [f"{w:.2f}" for w in weights[i][4 : i + 1]]
+            assert cells == ["·"] * 4 + numbers + ["·"] * (6 - max(i, 3))
+    else:
+        assert figure.locator(".av-mosaic").evaluate(drawn) == 3 + 2 + 1
+    figure = open_figure(page, "causal", state | {"length": 0})
+    said = figure.locator(".av-say").inner_text()
+    assert f"nothing: {', '.join(map(str, range(T)))}. Their" in said
+    assert "Mean entropy 0.000 nats" in said
+    assert figure.locator(".av-mosaic, .av-grid").evaluate(drawn) == 0
 
 
 def test_numbers_that_are_none_are_refused():

@@ -34,14 +34,16 @@ const figure = {
     return { weights, entropies: weights.map(entropy) };
   },
 
-  view: ({ T, mask }, { weights, entropies }) => {
+  view: (state, { weights, entropies }) => {
+    const { T, mask } = state;
     const names = range(T).map(String);
-    const empty = names.filter((_, i) => weights[i].every((w) => w === 0));
+    const open = (i, j) => allowed(state, i, j);
+    const empty = names.filter((_, i) => !names.some((_, j) => open(i, j)));
     const mean = entropies.reduce((a, b) => a + b, 0) / T;
-    const label = "Attention weights: a row a query, a column a key";
+    const label = "Attention weights: a row a query, a column a key; hatched where the mask forbids";
     const drawn = T <= 12
-      ? grid({ label, rows: names.map((n) => `query ${n}`), columns: names, values: weights })
-      : mosaic({ label, values: weights });
+      ? grid({ label, rows: names.map((n) => `query ${n}`), columns: names, values: weights, open })
+      : mosaic({ label, values: weights, open });
     const rows = empty.length ? `Queries that may attend to nothing: ${empty.join(", ")}. Their weights are all zero.` : "Every query may attend to something.";
     return drawn + say(`Mask ${mask}. ${rows} Mean entropy ${fixed(mean, 3)} nats.`);
   },

@@ -32,7 +32,7 @@ const range = (n) => Array.from({ length: n }, (_, i) => i);
 const escape = (text) =>
   String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
 const fixed = (x, digits = 2) => (x === -Infinity ? "−∞" : x.toFixed(digits).replace(/^-(0(\.0*)?)$/, "$1").replace("-", "−"));
-
+const tick = (x) => String(+x.toPrecision(3)).replace("-", "−");
 const whole = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 
 // The book's colour map, light for little and dark for much.
@@ -49,10 +49,12 @@ const luminance = (rgb) => {
 const ink = (rgb) => (luminance(rgb) > 0.179 ? "#000" : "#fff");
 
 // A matrix as a table whose cells are shaded by value between low and high.
-const grid = ({ label, rows, columns, values, digits = 2, low = 0, high = 1, attributes = () => "" }) => {
+// A cell that is not `open` holds no number at all.
+const grid = ({ label, rows, columns, values, digits = 2, low = 0, high = 1, attributes = () => "", open = () => true }) => {
   const head = columns.map((c) => `<th scope="col">${escape(c)}</th>`).join("");
   const body = values.map((row, i) => {
     const cells = row.map((x, j) => {
+      if (!open(i, j)) return `<td class="av-closed">·</td>`;
       const rgb = shade((x - low) / (high - low));
       return `<td style="background:rgb(${rgb});color:${ink(rgb)}" ${attributes(i, j)}>${fixed(x, digits)}</td>`;
     });
@@ -63,23 +65,23 @@ const grid = ({ label, rows, columns, values, digits = 2, low = 0, high = 1, att
 
 // A large matrix of numbers from 0 to 1 as a few SVG paths, one a shade.
 const LEVELS = 24;
-const mosaic = ({ label, values }) => {
+const mosaic = ({ label, values, open = () => true }) => {
   const T = values.length, S = values[0].length;
   const paths = range(LEVELS + 1).map(() => []);
-  values.forEach((row, i) => row.forEach((x, j) => paths[Math.round(x * LEVELS)].push(`M${j} ${i}h1v1h-1z`)));
+  values.forEach((row, i) => row.forEach((x, j) => open(i, j) && paths[Math.round(x * LEVELS)].push(`M${j} ${i}h1v1h-1z`)));
   const drawn = paths.map((d, k) => (d.length ? `<path fill="rgb(${shade(k / LEVELS)})" d="${d.join("")}"/>` : ""));
   return `<p class="av-caption" aria-hidden="true">${escape(label)}</p><svg class="av-mosaic" role="img" aria-label="${escape(label)}" viewBox="0 0 ${S} ${T}" preserveAspectRatio="xMinYMin" shape-rendering="crispEdges">${drawn.join("")}</svg>`;
 };
 
 // Lines over a common x, each with a name written at its end; marked points.
-const chart = ({ label, x, y, lines, marks = [], xlabel, ylabel, width = 460, height = 240, right = 110 }) => {
+const chart = ({ label, x, y, lines, marks = [], xlabel, ylabel, width = 340, height = 220, right = 80 }) => {
   const [left, top, bottom] = [52, 12, 40];
   const px = (v) => left + ((v - x[0]) / (x[1] - x[0])) * (width - left - right);
   const py = (v) => height - bottom - ((v - y[0]) / (y[1] - y[0])) * (height - top - bottom);
   const ticks = (a, b) => range(5).map((k) => a + (k * (b - a)) / 4);
   const axis =
-    ticks(...x).map((v) => `<text x="${px(v)}" y="${height - bottom + 16}" text-anchor="middle">${+v.toPrecision(3)}</text>`).join("") +
-    ticks(...y).map((v) => `<text x="${left - 6}" y="${py(v) + 4}" text-anchor="end">${+v.toPrecision(3)}</text><path class="av-rule" d="M${left} ${py(v)}H${width - right}"/>`).join("");
+    ticks(...x).map((v) => `<text x="${px(v)}" y="${height - bottom + 16}" text-anchor="middle">${tick(v)}</text>`).join("") +
+    ticks(...y).map((v) => `<text x="${left - 6}" y="${py(v) + 4}" text-anchor="end">${tick(v)}</text><path class="av-rule" d="M${left} ${py(v)}H${width - right}"/>`).join("");
   const drawn = lines.map(({ points, name, dash = "", filled = false }, k) => {
     const d = points.map(([a, b], i) => `${i ? "L" : "M"}${px(a).toFixed(1)} ${py(b).toFixed(1)}`).join("");
     const [, last] = points[points.length - 1];

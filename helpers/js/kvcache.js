@@ -63,7 +63,7 @@ const figure = {
     const { n_layers, n_kv_heads, d_k, d_v, S, batch, dtype } = state;
     const line = (name, n) => `<tr><th scope="row">${name}</th><td>${whole(n)}</td><td>${size(n)}</td></tr>`;
     const table =
-      `<table class="av-grid"><caption>Keys and values: ${n_layers} · ${n_kv_heads} · (${d_k} + ${d_v}) · ${ITEMSIZE[dtype]} · ${whole(S)} · ${whole(batch)} bytes</caption>` +
+      `<table class="av-grid av-rows"><caption>Keys and values: ${n_layers} · ${n_kv_heads} · (${d_k} + ${d_v}) · ${ITEMSIZE[dtype]} · ${whole(S)} · ${whole(batch)} bytes</caption>` +
       `<thead><tr><td></td><th scope="col">bytes</th><th scope="col">binary units</th></tr></thead><tbody>` +
       line("one position, one layer", values.per_layer) +
       line("one position, all layers", values.per_token) +
