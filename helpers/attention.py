@@ -18,8 +18,8 @@ from .softmax import softmax
 class Attention(NamedTuple):
     """What attention returns: the mixed values, and the weights used."""
 
-    output: np.ndarray  # (..., T, d_v)
-    weights: np.ndarray  # (..., T, S)
+    output: np.ndarray  #: (..., T, d_v)
+    weights: np.ndarray  #: (..., T, S)
 
 
 def attention_scores(Q, K, *, scale=None):

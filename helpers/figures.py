@@ -173,7 +173,8 @@ class InteractiveFigure(anywidget.AnyWidget):
             f'<section class="av-figure" data-figure="{self._name}" '
             f'data-state="{escape(json.dumps(state))}" '
             f'aria-label="{escape(self._label)}">{self._call("shell")}'
-            "</section>"
+            "<noscript><p>Without scripts the figure has no controls and "
+            "shows its first state.</p></noscript></section>"
         )
         bundle = super()._repr_mimebundle_(**kwargs)
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})

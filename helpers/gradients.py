@@ -19,11 +19,11 @@ from ._checks import (
 class AttentionGradients(NamedTuple):
     """Gradients of the loss, each with the shape of what it belongs to."""
 
-    Q: np.ndarray  # (..., T, d_k)
-    K: np.ndarray  # (..., S, d_k)
-    V: np.ndarray  # (..., S, d_v)
-    weights: np.ndarray  # (..., T, S)
-    scores: np.ndarray  # (..., T, S), of the scaled and masked scores
+    Q: np.ndarray  #: (..., T, d_k)
+    K: np.ndarray  #: (..., S, d_k)
+    V: np.ndarray  #: (..., S, d_v)
+    weights: np.ndarray  #: (..., T, S)
+    scores: np.ndarray  #: (..., T, S), of the scaled and masked scores
 
 
 def _expect(name, array, shape, rule):
@@ -92,8 +92,12 @@ def attention_vjp(grad_output, Q, K, V, weights, *, scale=None):
     ----------
     grad_output : (..., T, d_v) array
         Gradient of the loss with respect to the output.
-    Q, K, V : (..., T, d_k), (..., S, d_k), (..., S, d_v) arrays
-        What attention was given.
+    Q : (..., T, d_k) array
+        The queries that attention was given.
+    K : (..., S, d_k) array
+        The keys.
+    V : (..., S, d_v) array
+        The values.
     weights : (..., T, S) array
         The weights that attention returned. Masked entries are zero, so the
         mask is not needed again.

@@ -25,12 +25,12 @@ class Projections(NamedTuple):
     attention, 1 is multi-query, and what lies between is grouped-query.
     """
 
-    W_Q: np.ndarray  # (d_model, H * d_k)
-    W_K: np.ndarray  # (d_model, H_kv * d_k)
-    W_V: np.ndarray  # (d_model, H_kv * d_v)
-    W_O: np.ndarray  # (H * d_v, d_model)
-    n_heads: int  # H
-    n_kv_heads: int  # H_kv, a divisor of H
+    W_Q: np.ndarray  #: (d_model, H * d_k)
+    W_K: np.ndarray  #: (d_model, H_kv * d_k)
+    W_V: np.ndarray  #: (d_model, H_kv * d_v)
+    W_O: np.ndarray  #: (H * d_v, d_model)
+    n_heads: int  #: H
+    n_kv_heads: int  #: H_kv, a divisor of H
 
 
 def _with_axes(X, axes):

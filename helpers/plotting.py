@@ -289,7 +289,11 @@ def show_shapes(stages):
     for i, (label, (rows, columns)) in enumerate(stages):
         w, h = 0.7 * columns / largest, 0.7 * rows / largest
         box = plt.Rectangle(
-            (i - w / 2, -h / 2), w, h, color=COLORS[0], alpha=0.35
+            (i - w / 2, -h / 2),
+            w,
+            h,
+            facecolor=mpl.colors.to_rgba(COLORS[0], 0.35),
+            edgecolor=INK,
         )
         ax.add_patch(box)
         if i:

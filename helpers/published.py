@@ -478,10 +478,10 @@ def _figures(entry):
         return f"<del>{text}</del>&nbsp;<ins>{corrected}</ins>"
 
     times = f" × {entry['times']}" if "times" in entry else ""
-    return _rows(entry["printed"], show) + times
+    return f'<div class="printed">{_rows(entry["printed"], show)}{times}</div>'
 
 
-def _html_table(head, rows, label):
+def _html_table(head, rows, label, kind):
     """A table whose columns can be sorted (book/_static/site.js)."""
     heads = "".join(
         f'<th scope="col"><button type="button">{name}</button></th>'
@@ -493,7 +493,7 @@ def _html_table(head, rows, label):
     )
     return (
         f'<div class="ledger-box" tabindex="0" role="region" '
-        f'aria-label="{escape(label)}"><table class="ledger">\n'
+        f'aria-label="{escape(label)}"><table class="ledger {kind}">\n'
         f"<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody>"
         "</table></div>"
     )
@@ -531,13 +531,13 @@ def table(ledger):
             (
                 escape(entry["section"]),
                 what,
-                entry["kind"] if said else _figures(entry),
                 entry["verdict"],
+                entry["kind"] if said else _figures(entry),
                 " ".join(notes),
             )
         )
-    head = ("section", "what", "printed", "verdict", "why")
-    html = _html_table(head, rows, f"Ledger of {ledger.slug}")
+    head = ("section", "what", "verdict", "printed", "why")
+    html = _html_table(head, rows, f"Ledger of {ledger.slug}", "entries")
     return _Html(html, f"Ledger of {ledger.slug}, a table.")
 
 
@@ -579,7 +579,7 @@ def totals(ledgers):
         "loose",
         "false",
     )
-    html = _html_table(head, rows, "Totals")
+    html = _html_table(head, rows, "Totals", "counts")
     return _Html(html, f"Totals of {len(ledgers)} ledgers, a table.")
 
 

@@ -28,8 +28,8 @@ _STRIP = 120  # keys in one product
 class Partial(NamedTuple):
     """Attention over some of the keys, and the weight of those keys."""
 
-    output: np.ndarray  # (..., T, d_v)
-    logsumexp: np.ndarray  # (..., T), of the scores
+    output: np.ndarray  #: (..., T, d_v)
+    logsumexp: np.ndarray  #: (..., T), of the scores
 
 
 def merge_partials(outputs, logsumexps):

@@ -85,6 +85,23 @@ def test_the_table_of_contents_lists_every_page_once():
     assert sorted(listed) == sorted(pages)
 
 
+def test_the_menu_shows_the_number_and_title_of_each_chapter():
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    named = {
+        chapter["file"]: chapter["title"]
+        for part in toc["parts"]
+        for chapter in part["chapters"]
+        if "title" in chapter
+    }
+    numbered = sorted((ROOT / "book").glob("[0-9]*.ipynb"))
+    assert len(named) == len(numbered)
+    for path in numbered:
+        heading = read(path).cells[0].source.splitlines()[0]
+        file = path.relative_to(ROOT).with_suffix("").as_posix()
+        number = int(path.stem.split("-")[0])
+        assert named[file] == f"{number}. {heading.removeprefix('# ')}"
+
+
 @every_notebook
 def test_stored_in_normal_form(path):
     stored = path.read_text(encoding="utf-8")

@@ -3,10 +3,13 @@
 import json
 import re
 import sys
+from html import unescape
+from xml.etree import ElementTree
 
 import pytest
 import website
 from axe_playwright_python.base import AXE_SCRIPT
+from fontTools.ttLib import TTFont
 from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(website.ROOT / "book" / "_ext"))
@@ -390,6 +393,58 @@ def test_a_formula_becomes_mathml():
         mathml.mathml(r"\frac{1", False)
 
 
+@pytest.mark.parametrize(
+    ("tex", "parts"),
+    [
+        (r"w\ln w", "w _ ln _ w"),
+        (r"\ln(w)", "ln ( w )"),
+        (r"s\operatorname{Cov}(v)", "s _ Cov ( v )"),
+        (r"x\max_j y", "x _ max j _ y"),
+        (r"a_{\max}", "a max"),
+        (r"= -x", "= sign− x"),
+        (r"a - x", "a − x"),
+        (r"(-x)", "( sign− x )"),
+    ],
+)
+def test_names_of_functions_and_signs_stand_as_in_print(tex, parts):
+    shown = mathml.mathml(tex, False)
+    shown = shown.replace('<mspace width="0.1667em"></mspace>', " _ ")
+    shown = shown.replace('<mo form="prefix">', " sign")
+    assert re.sub(r"<[^>]*>", " ", shown).split() == parts.split()
+
+
+MATH_FONT = TTFont(
+    website.ROOT / "book/_static/fonts/stix-two-math.woff2"
+).getBestCmap()
+
+
+def drawn(formula):
+    """The characters of a formula that leave a mark."""
+    text = unescape(re.sub(r"<[^>]*>", "", formula))
+    return {c for c in text if c.isprintable() and c != "\u2063"}
+
+
+# How many parts an element of MathML has; more are shown side by side.
+PARTS = {"msub": 2, "msup": 2, "mfrac": 2, "munder": 2, "mover": 2}
+PARTS |= {"msubsup": 3, "munderover": 3}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_formulas_have_the_parts_that_browsers_expect(site, page):
+    html = (site / f"{page}.html").read_text(encoding="utf-8")
+    for formula in re.findall(r"<math.*?</math>", html, re.S):
+        assert "\u2061" not in formula, "a character without width"
+        assert {ord(c) for c in drawn(formula)} <= MATH_FONT.keys(), formula
+        for element in ElementTree.fromstring(formula).iter():
+            parts = PARTS.get(element.tag, len(element))
+            assert len(element) == parts, formula
+            if element.tag == "msqrt":
+                # The font has one root sign, for letters and their indices.
+                inside = {part.tag for part in element.iter()}
+                tall = inside - {"msqrt", "mi", "mn", "msub", "mtext", "mrow"}
+                assert not tall, formula
+
+
 def test_a_figure_takes_the_ink_of_the_page():
     stored = '<path id="a" style="fill: #1f2933"/><use href="#a"/>'
     assert svg.themed(stored, "f0-") == (
@@ -397,12 +452,28 @@ def test_a_figure_takes_the_ink_of_the_page():
     )
 
 
-def stored_figures():
-    for path in website.ROOT.glob("book/*.ipynb"):
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+def stored_figures(pages=PAGES):
+    for page in filter(website.is_notebook, pages):
+        text = (website.ROOT / f"{page}.ipynb").read_text(encoding="utf-8")
+        for cell in json.loads(text)["cells"]:
             for output in cell.get("outputs", ()):
                 if "image/svg+xml" in output.get("data", ()):
                     yield "".join(output["data"]["image/svg+xml"])
+
+
+def words(figure):
+    """What a figure says: its labels, and its description."""
+    label = re.search(r'aria-label="([^"]*)"', figure)[1]
+    return [label, *(t for t in re.findall(r">([^<]*)<", figure) if t.strip())]
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if website.is_notebook(p)])
+def test_a_figure_says_on_the_page_what_was_verified(site, page):
+    html = (site / f"{page}.html").read_text(encoding="utf-8")
+    shown = re.findall(r'<svg role="img" aria-label.*?</svg>', html, re.S)
+    shown = [figure for figure in shown if "xlink" in figure]
+    stored = list(stored_figures([page]))
+    assert list(map(words, shown)) == list(map(words, stored))
 
 
 def test_a_figure_without_idle_groups_looks_as_it_did(browser, monkeypatch):

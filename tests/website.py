@@ -45,7 +45,7 @@ def pages_with_figures():
 SCROLL_THROUGH = """async () => {
   const { scrollHeight } = document.documentElement;
   for (let y = 0; y < scrollHeight; y += 1000) {
-    scrollTo(0, y);
+    scrollTo({ top: y, behavior: "instant" });
     await new Promise((done) => requestAnimationFrame(done));
   }
 }"""

@@ -16,10 +16,12 @@ document.addEventListener("click", (event) => {
 
 // What scrolls sideways can be reached and scrolled with the keyboard.
 const reach = () => {
-  const boxes = [...document.querySelectorAll(".figure, .math-display, .highlight pre, .ledger-box, .av-result")];
+  const boxes = [...document.querySelectorAll(".figure, .math-display, .highlight pre, .ledger-box, .printed, .av-result")];
   // All reads first: a write in between would make the browser lay out anew.
-  const scrolls = boxes.map((box) => box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight + 1);
+  const wide = boxes.map((box) => box.scrollWidth > box.clientWidth);
+  const scrolls = boxes.map((box, i) => wide[i] || box.scrollHeight > box.clientHeight + 1);
   boxes.forEach((box, i) => {
+    box.classList.toggle("scrolls", wide[i]);
     if (scrolls[i]) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
   });

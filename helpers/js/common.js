@@ -265,6 +265,7 @@ const attach = (figure, { model, el }) => {
       if (wide) result.setAttribute(name, value);
       else result.removeAttribute(name);
     }
+    result.classList.toggle("scrolls", wide);
   };
   const paint = () => {
     pending = 0;

@@ -1,13 +1,14 @@
 """The one Sphinx extension of the site: what Jupyter Book does not do.
 
 * `mathml`: formulas are rendered at build time and read without scripts.
-* `svg`: figures stand in the page itself, so that they follow its colours.
-* `figures`: the module of each interactive figure is written beside the
+* `svg`: figures stand in the page itself, so that they follow its colours,
+  without the groups that draw nothing.
+* `figures`: the script of each interactive figure is written beside the
   page, which loads it when the figure comes into view.
 * `launch`: launch buttons point at the repository that the book is built
   from, and are left out where there is none.
 * `bundle`: one small style sheet and one small script for the whole site,
-  and no request to any other host.
+  no request to any other host, and the theme chosen before the first paint.
 
 Each step checks that it found what it replaces, so that an update of the
 theme that moves something fails the build and not the page.

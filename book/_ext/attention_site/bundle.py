@@ -265,9 +265,22 @@ EARLY_THEME = (
 )
 
 
+# A formula in a line, with the bracket before it or the comma after it.
+WITH_MATH = re.compile(
+    r'\(?<span class="math">(?:(?!</span>).)*</span>[.,;:!?)]*', flags=re.S
+)
+
+
+def together(found):
+    """A formula and what may not be parted from it."""
+    alone = found[0].startswith("<") and found[0].endswith(">")
+    return found[0] if alone else f'<span class="with-math">{found[0]}</span>'
+
+
 def mend(page):
     """Fewer elements, named buttons, hidden icons, no deprecated role."""
     page = PLAIN.sub(r"\1", page)
+    page = WITH_MATH.sub(together, page)
     page = page.replace('role="doc-biblioentry"', 'role="listitem"')
     page = re.sub(
         r'<(i|span) class="((?:[^"]* )?fa[bsr]?[ -][^"]*)"',
@@ -291,16 +304,22 @@ def finish(app, exception):
     static = out / "_static"
     paths = [p for p in out.rglob("*.html") if static not in p.parents]
     pages = {p: p.read_text(encoding="utf-8") for p in paths}
+    # A second build writes only what has changed since the first.
+    fresh = {
+        path: mend(page)
+        for path, page in pages.items()
+        if "_static/bundle.css" not in page and "data-content_root" in page
+    }
+    pages |= fresh
     scripts = bundle_scripts(static)
     modules = sorted(static.glob("figures/*.js"))
     said = "\n".join(m.read_text(encoding="utf-8") for m in modules)
     words, elements = vocabulary(pages.values(), scripts + said)
     css = bundle_styles(static, words, elements)
-    for path, page in pages.items():
-        if "_static/bundle.css" not in page and "data-content_root" in page:
-            base = app.config.html_baseurl
-            page = relink(page, path.name, css, digest(scripts), base)
-            path.write_text(mend(page), encoding="utf-8")
+    base = app.config.html_baseurl
+    for path, page in fresh.items():
+        page = relink(page, path.name, css, digest(scripts), base)
+        path.write_text(page, encoding="utf-8")
 
 
 def setup(app):

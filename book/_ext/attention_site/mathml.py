@@ -61,6 +61,42 @@ def _restyle(match):
     return f"<{tag}>{letters}</{tag}>"
 
 
+THIN = '<mspace width="0.1667em"></mspace>'
+# KaTeX marks the name of a function by a character that browsers give no
+# width, also where a subscript must have exactly two parts.
+APPLIED = re.compile(
+    r"(?P<name><mi[^>]*>\w\w+</mi>)?<mo>\u2061</mo>(?P<next></?m\w+)?"
+)
+OPERAND = re.compile(r"</(?:mi|mn|msub|msup|msubsup|mfrac|msqrt)>$")
+WITH_LIMIT = re.compile(
+    r"(</(?:mi|mn|msub|msup|mfrac|msqrt)>)"
+    r"(?=<(?:msub|munder)><mrow><mi[^>]*>\w\w+</mi></mrow>)"
+)
+LIMIT = re.compile(
+    r"(<(msub|munder)><mrow><mi[^>]*>\w\w+</mi></mrow>"
+    r"(?:<mi>\w</mi>|<mrow>(?:(?!</?mrow).)*</mrow>)</\2>)(?=<m[^o])"
+)
+# A minus after another operator is a sign.
+SIGN = re.compile(r"(<mo[^>]*>[=(\[,⋅+≥≤≈<>≫≪→]</mo>)<mo>−</mo>")
+
+
+def _spaced(html):
+    """Put the space of print around the names of functions, and signs."""
+    parts, end = [], 0
+    for found in APPLIED.finditer(html):
+        before, name = html[end : found.start()], found["name"] or ""
+        follows = found["next"] or "</"
+        script = follows.startswith(("</msu", "</mun", "</mov"))
+        if name and not script and OPERAND.search(before):
+            before += THIN
+        after = "" if follows.startswith("</") or follows == "<mo" else THIN
+        parts += [before, name, after]
+        end = found.start("next") if found["next"] else found.end()
+    html = "".join([*parts, html[end:]])
+    html = WITH_LIMIT.sub(rf"\1{THIN}", LIMIT.sub(rf"\1{THIN}", html))
+    return SIGN.sub(r'\1<mo form="prefix">−</mo>', html)
+
+
 @cache
 def mathml(tex, display):
     """One formula as MathML; ValueError where it is not TeX."""
@@ -76,6 +112,7 @@ def mathml(tex, display):
         html,
     )
     html = html.replace("<semantics>", "").replace("</semantics>", "")
+    html = _spaced(html)
     return re.search(r"<math.*</math>", html, flags=re.S)[0].replace(
         ' xmlns="http://www.w3.org/1998/Math/MathML"', ""
     )

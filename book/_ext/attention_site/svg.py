@@ -36,6 +36,8 @@ def _is_output(node):
     return False
 
 
+# Where things stand, to a hundredth of a point; never what a label says.
+PLACES = re.compile(r' (?:d|x|y|points|transform)="[^"]*"')
 GROUP = re.compile(r"<g>|<g [^>]*>|</g>")
 
 
@@ -67,7 +69,7 @@ def themed(svg, prefix):
     svg = re.sub(r"url\(#", f"url(#{prefix}", svg)
     svg = re.sub(r'href="#', f'href="#{prefix}', svg)
     svg = re.sub(r" ?font-family: [^;\"]+;?", "", svg)
-    svg = re.sub(r"\.(\d\d)\d+", r".\1", svg)
+    svg = PLACES.sub(lambda m: re.sub(r"\.(\d\d)\d+", r".\1", m[0]), svg)
     return svg.replace(INK, "var(--ink)")
 
 

@@ -1,0 +1,45 @@
+"""Cut STIX Two Math down to what the book's formulas use.
+
+    python tools/math_font.py SOURCE.woff2 [CHARACTERS]
+
+SOURCE is the whole font, version 2.12, as its project publishes it.
+CHARACTERS are added to those that the book's font already has.
+
+Of the root sign only the first form is kept. Browsers leave room for the
+widest form a font has, whichever they draw, and so a gap after every root.
+"""
+
+import sys
+from pathlib import Path
+
+from fontTools import subset
+from fontTools.ttLib import TTFont
+
+FONT = Path(__file__).resolve().parent.parent / (
+    "book/_static/fonts/stix-two-math.woff2"
+)
+ROOT = 0x221A
+
+
+def cut(source, characters):
+    """The font with those characters only, and one form of the root sign."""
+    font = TTFont(source)
+    variants = font["MATH"].table.MathVariants
+    glyph = font.getBestCmap()[ROOT]
+    forms = variants.VertGlyphConstruction[
+        variants.VertGlyphCoverage.glyphs.index(glyph)
+    ]
+    forms.MathGlyphVariantRecord = forms.MathGlyphVariantRecord[:1]
+    forms.VariantCount, forms.GlyphAssembly = 1, None
+    options = subset.Options(flavor="woff2", layout_features=[])
+    cutter = subset.Subsetter(options)
+    cutter.populate(unicodes=characters)
+    cutter.subset(font)
+    font.flavor = "woff2"
+    return font
+
+
+if __name__ == "__main__":
+    source, *more = sys.argv[1:]
+    wanted = set(TTFont(FONT).getBestCmap()) | {ord(c) for c in "".join(more)}
+    cut(source, wanted).save(FONT)
