@@ -148,6 +148,26 @@ def test_the_landing_page_says_what_the_book_is_in_one_screen(
     tab.close()
 
 
+@pytest.mark.parametrize("page", LESSONS)
+def test_what_scrolls_sideways_on_a_phone_shows_it(address, browser, page):
+    tab = browser.new_page(viewport={"width": 390, "height": 844})
+    tab.goto(f"{address}/{page}.html", wait_until="load")
+    boxes = tab.locator(".highlight pre, .math-display, .figure")
+    wide, shown = tab.evaluate(
+        """boxes => {
+          const wide = boxes.map((box) => box.scrollWidth > box.clientWidth);
+          return [wide, boxes.map((box) =>
+            getComputedStyle(box).boxShadow.includes("inset"))];
+        }""",
+        boxes.element_handles(),
+    )
+    assert wide == shown
+    kinds = boxes.evaluate_all("all => all.map(box => box.className)")
+    cut = [k for k, w in zip(kinds, wide, strict=True) if w and "figure" in k]
+    assert not cut, "figures fit"
+    tab.close()
+
+
 def test_the_menu_opens_on_a_phone(address, browser):
     tab = browser.new_page(viewport={"width": 390, "height": 844})
     tab.goto(f"{address}/{PAGES[1]}.html")

@@ -23,7 +23,9 @@ from . import bundle, figures, launch, mathml, svg
 def setup(app):
     for part in (mathml, svg, figures, launch, bundle):
         part.setup(app)
-    # Pages that another state of these files has read are read again.
-    sources = sorted(Path(__file__).parent.glob("*.py"))
+    # Sphinx renews neither pages nor style sheets for a change of these.
+    book = Path(__file__).resolve().parent.parent.parent
+    own = ("_ext/**/*.py", "_static/*.*", "../helpers/js/*")
+    sources = sorted(path for glob in own for path in book.glob(glob))
     state = zlib.crc32(b"".join(path.read_bytes() for path in sources))
     return {"version": "1", "env_version": state, "parallel_read_safe": True}
