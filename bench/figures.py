@@ -30,10 +30,11 @@ HEAVIEST = [
     ("slope", figures.CausalHeatmap(T=64)),
     ("scale", figures.StepThrough(X=SQUARE, causal=True)),
     ("seed", figures.Saturation(d_k=1024, S=64)),
-    ("T", figures.HeadsAndGroups()),
+    ("T", figures.HeadsAndGroups(H=64, H_kv=64, d_k=2)),
     ("S", figures.KVCacheCalculator()),
     ("m", figures.Positions(kind="RoPE")),
-    ("step", figures.Tiles()),
+    ("step", figures.Tiles(T=64, block_q=4, block_k=4, causal=False)),
+    ("step", figures.Tiles(T=64, block_q=1, block_k=1, causal=False)),
 ]
 
 MOVE = """async ([key, moves]) => {

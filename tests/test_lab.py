@@ -20,8 +20,11 @@ CHAPTER = website.ROOT / "book" / "06-mask.ipynb"
 @pytest.fixture
 def lab(tmp_path):
     """JupyterLab on a free port, with a copy of a chapter."""
-    # A chapter as it is, and one cell that asks Python what the slider did.
+    # A chapter as it is, a figure with a grid of entries, and a cell that
+    # asks Python what the slider did.
     notebook = nbformat.read(CHAPTER, as_version=4)
+    grid = "from helpers.figures import StepThrough\nStepThrough()"
+    notebook.cells.append(new_code_cell(grid))
     notebook.cells.append(new_code_cell('print("T from Python:", figure.T)'))
     nbformat.write(notebook, tmp_path / "chapter.ipynb")
     with socket.socket() as probe:
@@ -66,6 +69,18 @@ def test_a_slider_moves_the_trait_and_the_trait_moves_the_slider(lab):
         slider.scroll_into_view_if_needed()
         assert slider.input_value() == "6"
         slider.press("ArrowUp")
+        around = "xpath=ancestor::*[contains(@class, 'av-figure')]"
+        rows = slider.locator(around).locator("tbody tr")
+        rows.nth(6).wait_for()
+        assert rows.count() == 7, "the figure follows its slider"
+
+        entry = tab.locator('[data-at="scores,0,0"]:visible')
+        entry.scroll_into_view_if_needed()
+        entry.focus()
+        for at in ("scores,0,1", "scores,1,1"):
+            tab.keyboard.press("ArrowDown" if at[-3] == "1" else "ArrowRight")
+            focus = tab.evaluate("document.activeElement.dataset.at")
+            assert focus == at, "the arrows stay in the figure"
 
         last = tab.locator(".jp-CodeCell").last
         last.scroll_into_view_if_needed()

@@ -71,7 +71,7 @@ def test_a_page_shows_the_stored_figures_and_asks_no_other_host(site, page):
         html.count('<div class="figure">')
     )
     assert "var(--ink)" in html or '<div class="figure">' not in html
-    assert 'class="merror"' not in html
+    assert '<span class="math"></span>' not in html
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -168,6 +168,90 @@ def test_what_scrolls_sideways_on_a_phone_shows_it(address, browser, page):
     tab.close()
 
 
+CONTRAST = """() => {
+  const canvas = document.createElement("canvas").getContext("2d");
+  const luminance = (colour) => {
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b] = canvas.getImageData(0, 0, 1, 1).data;
+    return (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255;
+  };
+  const ink = document.querySelector(".figure svg text, .figure svg tspan");
+  return luminance(getComputedStyle(ink).fill) -
+    luminance(getComputedStyle(document.body).backgroundColor);
+}"""
+
+
+def test_figures_follow_the_button_for_light_and_dark(address, browser):
+    context = browser.new_context(color_scheme="light")
+    tab = context.new_page()
+    tab.goto(f"{address}/{LESSONS[0]}.html", wait_until="networkidle")
+    button = tab.locator(".theme-switch-button:visible").first
+    seen = set()
+    for _ in range(3):  # the system's, light, dark
+        theme = tab.evaluate("document.documentElement.dataset.theme")
+        difference = tab.evaluate(CONTRAST)
+        assert difference < -0.6 if theme == "light" else difference > 0.6
+        seen.add(theme)
+        button.click()
+    assert seen == {"light", "dark"}
+    context.close()
+
+
+def test_a_page_works_where_storage_is_blocked(address, browser):
+    tab = browser.new_page(color_scheme="dark")
+    errors = []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.add_init_script(
+        """for (const name of ["localStorage", "sessionStorage"])
+          Object.defineProperty(window, name, { configurable: true,
+            get() { throw new DOMException("no", "SecurityError"); } });"""
+    )
+    tab.goto(f"{address}/{LESSONS[0]}.html", wait_until="networkidle")
+    assert tab.evaluate("document.documentElement.dataset.theme") == "dark"
+    first_control(tab, tab.locator("[data-figure]").first)
+    tab.keyboard.press("Control+k")
+    tab.locator("#pst-search-dialog input:visible").wait_for()
+    assert not errors
+    tab.close()
+
+
+def test_a_page_without_scripts_is_light_in_the_dark_too(address, browser):
+    colours = []
+    for scheme in ("light", "dark"):
+        context = browser.new_context(
+            java_script_enabled=False, color_scheme=scheme
+        )
+        tab = context.new_page()
+        tab.goto(f"{address}/{LESSONS[0]}.html")
+        colours.append(
+            tab.evaluate(
+                "['body', '.cell_input pre', '.cell_output pre'].map(part =>"
+                " getComputedStyle(document.querySelector(part))).map(style =>"
+                " [style.color, style.backgroundColor])"
+            )
+        )
+        context.close()
+    assert colours[0] == colours[1]
+
+
+def test_everything_is_open_on_paper(address, browser):
+    tab = browser.new_page()
+    tab.goto(f"{address}/{LESSONS[0]}.html")
+    closed = tab.locator("article details:not([open])")
+    assert closed.count() > 0
+    tab.pdf()
+    assert closed.count() == 0
+    tab.close()
+
+
+@pytest.mark.parametrize("page", website.pages_with_figures())
+def test_a_page_has_one_figure_of_a_kind(site, page):
+    html = (site / f"{page}.html").read_text(encoding="utf-8")
+    kinds = re.findall(r'data-figure="(\w+)"', html)
+    assert len(kinds) == len(set(kinds)), "they would share the address"
+
+
 def test_the_menu_opens_on_a_phone(address, browser):
     tab = browser.new_page(viewport={"width": 390, "height": 844})
     tab.goto(f"{address}/{PAGES[1]}.html")
@@ -187,7 +271,8 @@ def test_search_finds_a_word(address, browser):
     tab.locator("#pst-search-dialog input:visible").fill("lower right")
     tab.keyboard.press("Enter")
     tab.wait_for_url("**/search.html?q=lower+right**")
-    tab.get_by_role("link", name="Notation").last.wait_for()
+    results = tab.locator("#search-results")
+    results.get_by_role("link", name="Notation").first.wait_for()
     tab.close()
 
 
@@ -342,6 +427,8 @@ def test_every_figure_answers_to_touch_and_to_the_keyboard(
         if kind != "number":
             tab.wait_for_timeout(150)
             assert shown(figure) != before, "a tap changes what is shown"
+        else:
+            assert field.evaluate("el => el === document.activeElement")
         before = shown(figure)
         field.focus()
         tab.keyboard.press("Space" if kind == "checkbox" else "ArrowDown")
@@ -395,6 +482,8 @@ def test_a_link_to_a_page_has_a_picture(site):
     image = re.search(r'property="og:image" content="([^"]+)"', html)[1]
     picture = site / "_static" / "preview.png"
     assert image.endswith("_static/preview.png")
+    absolute = bundle.preview(html, "../", "https://a.github.io/b/")
+    assert 'content="https://a.github.io/b/_static/preview.png"' in absolute
     assert picture.read_bytes()[:4] == b"\x89PNG"
     assert 'name="description"' in html
     assert launch.pages_address("https://github.com/A/b") == (

@@ -29,6 +29,11 @@ const reach = () => {
 addEventListener("load", reach);
 addEventListener("resize", reach);
 
+// On paper everything is open.
+addEventListener("beforeprint", () => {
+  for (const details of document.querySelectorAll("details")) details.open = true;
+});
+
 // Interactive figures: load a figure's script when it comes into view, and
 // give it a model that keeps the settings in the page instead of a kernel.
 // A script and no module: a page opened from a folder may not load modules.

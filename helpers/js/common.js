@@ -91,7 +91,7 @@ const chart = ({ label, x, y, lines, marks = [], xlabel, ylabel, width = 340, he
   return `<svg class="av-chart" role="img" aria-label="${escape(label)}" viewBox="0 0 ${width} ${height}">${axis}${drawn.join("")}${dots.join("")}<text x="${(left + width - right) / 2}" y="${height - 4}" text-anchor="middle">${escape(xlabel)}</text><text transform="translate(12 ${(top + height - bottom) / 2}) rotate(-90)" text-anchor="middle">${escape(ylabel)}</text></svg>`;
 };
 
-const say = (text) => `<p class="av-say" role="status">${escape(text)}</p>`;
+const say = (text) => `<p class="av-say">${escape(text)}</p>`;
 
 // --- state ---------------------------------------------------------------
 
@@ -99,13 +99,11 @@ const say = (text) => `<p class="av-say" role="status">${escape(text)}</p>`;
 const parse = (control, text) => {
   if (control.kind === "choice") return text;
   if (control.kind === "flag") return { true: true, false: false }[text] ?? text;
-  if (control.kind === "list") return String(text).split(/[\s,;]+/).filter(Boolean).map(Number);
   if (control.kind === "matrix")
     return String(text).trim().split(/\n|;/).map((row) => row.trim().split(/[\s,]+/).filter(Boolean).map(Number));
   return String(text).trim() === "" ? NaN : Number(text);
 };
 const show = (control, value) => {
-  if (control.kind === "list") return value.join(", ");
   if (control.kind === "matrix") return value.map((row) => row.join(" ")).join("\n");
   return String(value);
 };
@@ -120,11 +118,6 @@ const complaint = (control, value) => {
   if (kind === "choice")
     return control.options.includes(value) ? "" : `${key} must be one of ${control.options.join(", ")}; got ${value}`;
   if (kind === "flag") return typeof value === "boolean" ? "" : `${key} must be true or false; got ${value}`;
-  if (kind === "list") {
-    if (!Array.isArray(value) || value.length < control.least || value.length > control.most)
-      return `${key} must hold ${control.least} to ${control.most} numbers`;
-    return value.every((x) => within(x, control)) ? "" : `each of ${key} must be ${wanted(control)}`;
-  }
   if (kind === "matrix") {
     const { rows, columns } = control;
     const sizes = Array.isArray(value) && value.every(Array.isArray) ? value.map((r) => r.length) : [];
@@ -145,21 +138,20 @@ const problem = (figure, state) =>
 // --- page ----------------------------------------------------------------
 
 const input = (figure, control, value) => {
-  const id = `av-${figure.name}-${control.key}`;
-  const name = `id="${id}" name="${control.key}"`;
-  const label = `<label for="${id}">${escape(control.label)}</label>`;
+  const name = `name="${control.key}"`;
+  // Inside its label a field needs no id, which two figures could share.
+  const row = (field, shown = "") => `<div><label>${escape(control.label)} ${field}</label>${shown}</div>`;
   if (control.kind === "choice") {
     const options = control.options.map((o) => `<option${o === value ? " selected" : ""}>${escape(o)}</option>`);
-    return `<div>${label}<select ${name}>${options.join("")}</select></div>`;
+    return row(`<select ${name}>${options.join("")}</select>`);
   }
-  if (control.kind === "flag") return `<div>${label}<input type="checkbox" ${name}${value ? " checked" : ""}></div>`;
+  if (control.kind === "flag") return row(`<input type="checkbox" ${name}${value ? " checked" : ""}>`);
   if (control.kind === "matrix")
-    return `<div>${label}<textarea ${name} rows="${value.length}" cols="${show(control, value).indexOf("\n") + 4}" spellcheck="false">${escape(show(control, value))}</textarea></div>`;
-  if (control.kind === "list") return `<div>${label}<input type="text" ${name} value="${escape(show(control, value))}" spellcheck="false"></div>`;
+    return row(`<textarea ${name} rows="${value.length}" cols="${show(control, value).indexOf("\n") + 4}" spellcheck="false">${escape(show(control, value))}</textarea>`);
   const limits = `min="${control.min}" max="${control.max}" step="${control.step ?? "any"}" value="${value}"`;
-  if (control.kind === "number") return `<div>${label}<input type="number" inputmode="decimal" ${name} ${limits}></div>`;
+  if (control.kind === "number") return row(`<input type="number" inputmode="decimal" ${name} ${limits}>`);
   const powers = `min="${Math.log2(control.min)}" max="${Math.log2(control.max)}" step="1" value="${Math.log2(value)}" aria-valuetext="${value}"`;
-  return `<div>${label}<input type="range" ${name} ${control.kind === "power" ? powers : limits}><output for="${id}">${value}</output></div>`;
+  return row(`<input type="range" ${name} ${control.kind === "power" ? powers : limits}>`, `<output>${value}</output>`);
 };
 
 // What a field holds, and the other way round. A slider of powers of two
@@ -169,7 +161,7 @@ const held = (control, field) => {
   return parse(control, control.kind === "flag" ? field.checked : field.value);
 };
 const tell = (control, field, value) => {
-  if (field.type === "range") field.nextElementSibling.value = value;
+  if (field.type === "range") field.closest("div").querySelector("output").value = value;
   if (control.kind === "power") field.setAttribute("aria-valuetext", value);
 };
 const put = (control, field, value) => {
@@ -200,10 +192,12 @@ const shell = (figure, state) => {
     return matters(c, state) ? html : html.replace("<div>", "<div hidden>");
   });
   if (figure.presets) controls.unshift(presetInput(figure, state));
+  const wrong = problem(figure, state);
   return (
-    `<form class="av-controls">${controls.join("")}</form>` +
-    `<p class="av-error" role="alert"></p>` +
-    `<div class="av-result">${figure.view(state, figure.compute(state))}</div>`
+    `<form class="av-controls" hidden>${controls.join("")}</form>` +
+    `<p class="av-error" role="alert">${escape(wrong)}</p>` +
+    `<div class="av-result">${wrong ? "" : figure.view(state, figure.compute(state))}</div>` +
+    `<p class="av-spoken" role="status"></p>`
   );
 };
 
@@ -223,10 +217,11 @@ const fromAddress = (figure, state) => {
 };
 const toAddress = (figure, state) => {
   const url = new URL(location.href);
+  // What a stale address has besides would be refused when it is opened.
+  for (const key of [...url.searchParams.keys()]) if (key.startsWith(`${figure.name}.`)) url.searchParams.delete(key);
   for (const c of figure.controls) {
     const name = `${figure.name}.${c.key}`;
     if (matters(c, state)) url.searchParams.set(name, show(c, state[c.key]).replaceAll("\n", ";"));
-    else url.searchParams.delete(name);
   }
   history.replaceState(history.state, "", url);
 };
@@ -238,12 +233,18 @@ const attach = (figure, { model, el }) => {
     el.classList.add("av-figure");
     el.innerHTML = shell(figure, read());
   }
-  const [form, error, result] = ["form", ".av-error", ".av-result"].map((s) => el.querySelector(s));
+  const [form, error, result, spoken] = ["form", ".av-error", ".av-result", ".av-spoken"].map((s) => el.querySelector(s));
+  form.hidden = false;
   const draft = {}; // what was typed and waits for something else to fit
-  // In JupyterLab the arrow keys belong to the sliders, not to the notebook.
-  for (const field of form.elements) field.dataset.lmSuppressShortcuts = "true";
+  // In JupyterLab the arrow keys belong to what has the focus here, and not to
+  // the notebook, which asks the focused element itself.
+  const keepKeys = (parts) => {
+    for (const part of parts) part.dataset.lmSuppressShortcuts = "true";
+  };
+  keepKeys([...form.elements, result]);
   let pending = 0;
   let saving = 0;
+  let speaking = 0;
 
   const adjust = (state) => {
     for (const control of figure.controls) {
@@ -253,7 +254,7 @@ const attach = (figure, { model, el }) => {
       if (!control.upTo) continue;
       field.max = limited(control, state).max;
       field.value = state[control.key];
-      field.nextElementSibling.value = field.value;
+      field.closest("div").querySelector("output").value = field.value;
     }
     if (figure.presets) form.elements.namedItem("preset").value = preset(figure, state);
   };
@@ -280,7 +281,13 @@ const attach = (figure, { model, el }) => {
     el.values = values;
     result.innerHTML = figure.view(state, values);
     if (figure.enhance) figure.enhance(result, state, values);
+    keepKeys(result.querySelectorAll("[tabindex]"));
     reach();
+  };
+  // A screen reader hears what the figure says once it stays as it is.
+  const speak = () => {
+    clearTimeout(speaking);
+    speaking = setTimeout(() => (spoken.textContent = result.querySelector(".av-say")?.textContent ?? ""), 500);
   };
   const refresh = () => {
     if (!pending) pending = requestAnimationFrame(paint);
@@ -305,9 +312,16 @@ const attach = (figure, { model, el }) => {
     if (control) tell(control, field, draft[control.key]);
     const wrong = problem(figure, { ...read(), ...draft });
     error.textContent = wrong;
-    field.setAttribute("aria-invalid", Boolean(wrong));
-    if (wrong) return;
-    for (const other of form.elements) other.removeAttribute("aria-invalid");
+    const marked = [...form.elements].filter((f) => f.hasAttribute("aria-invalid"));
+    for (const other of marked) other.removeAttribute("aria-invalid");
+    if (wrong) {
+      // The fields that are wrong alone, else the first that did not fit.
+      const alone = figure.controls.filter((c) => c.key in draft && complaint(c, draft[c.key]));
+      const fields = alone.map(({ key }) => form.elements.namedItem(key)).filter(Boolean);
+      const blamed = [fields, marked, [field]].find((some) => some.length);
+      for (const other of blamed) other.setAttribute("aria-invalid", "true");
+      return;
+    }
     for (const [key, value] of Object.entries(draft)) {
       model.set(key, value);
       delete draft[key];
@@ -325,17 +339,28 @@ const attach = (figure, { model, el }) => {
   }
   form.addEventListener("input", change);
   form.addEventListener("submit", (event) => event.preventDefault());
-  for (const control of figure.controls) {
-    model.on(`change:${control.key}`, () => {
-      delete draft[control.key];
+  const follow = figure.controls.map(({ key }) => [
+    `change:${key}`,
+    () => {
+      delete draft[key];
       if (!Object.keys(draft).length) error.textContent = "";
       fill();
       refresh();
-    });
-  }
+    },
+  ]);
+  for (const [event, listener] of follow) model.on(event, listener);
   paint();
-  new ResizeObserver(reach).observe(result);
+  const resized = new ResizeObserver(reach);
+  const changed = new MutationObserver(speak);
+  resized.observe(result);
+  changed.observe(result, { childList: true, characterData: true, subtree: true });
   el.classList.add("av-live");
+  return () => {
+    resized.disconnect();
+    changed.disconnect();
+    clearTimeout(speaking);
+    for (const [event, listener] of follow) model.off(event, listener);
+  };
 };
 
 const figureModule = (figure) => ({

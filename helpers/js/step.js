@@ -9,6 +9,10 @@ const exact = (x) => range(6).find((digits) => Math.abs(x - x.toFixed(digits)) <
 const brief = (x) => fixed(x, exact(x) ?? 4);
 const factor = (x) => (x < 0 ? `(${brief(x)})` : brief(x));
 const equals = (x) => `${exact(x) === undefined ? "≈" : "="} ${brief(x)}`;
+// What a sum of products makes, where the factors were shortened too.
+const makes = (x, factors) => (factors.some((f) => exact(f) === undefined) ? `≈ ${brief(x)}` : equals(x));
+// A weight that is too small to show is still no zero.
+const share = (w) => (w > 0 && w < 1e-12 ? "≈ 0" : equals(w));
 const product = (a, b) => a.map((x, i) => `${factor(x)}×${factor(b[i])}`).join(" + ");
 // Decimals for the numbers of one matrix: as many as are exact, else three.
 const places = (numbers) => {
@@ -43,7 +47,7 @@ const steps = (state, { scores, scaled, weights, output }) => {
   const step = (name, title, values, made, from, more) => list.push({ name, title, rows: queries, columns: keys, values, made, from, shaded: true, ...more });
 
   const root = Math.sqrt(Q[0].length);
-  step("scores", `${q} ${k}ᵀ`, scores, (i, j) => `${q}[${i}] · ${k}[${j}] = ${product(Q[i], K[j])} ${equals(scores[i][j])}`, (i, j) => [[q, i, null], [k, j, null]]);
+  step("scores", `${q} ${k}ᵀ`, scores, (i, j) => `${q}[${i}] · ${k}[${j}] = ${product(Q[i], K[j])} ${makes(scores[i][j], [...Q[i], ...K[j]])}`, (i, j) => [[q, i, null], [k, j, null]]);
   let before = "scores";
   if (state.scale) {
     step("scaled", `scores / √${Q[0].length}`, scaled, (i, j) => `scores[${i}][${j}] / √${Q[0].length} = ${brief(scores[i][j])} / ${brief(root)} ${equals(scaled[i][j])}`, (i, j) => [["scores", i, j]]);
@@ -63,8 +67,8 @@ const steps = (state, { scores, scaled, weights, output }) => {
     return total < 1e5 && (top === 0 || top > 1e-3) ? `= ${brief(top)} / ${brief(total)} ` : "";
   };
   const source = before;
-  step("weights", "softmax by row", weights, (i, j) => `${powers(i)[j]} / (${powers(i).join(" + ")}) ${ratio(i, j)}${equals(weights[i][j])}`, (i) => [[source, i, null]], { low: 0, high: 1 });
-  step("output", `weights ${v}`, output, (i, c) => `weights[${i}] · column ${c} of ${v} = ${product(weights[i], V.map((row) => row[c]))} ${equals(output[i][c])}`, (i, c) => [["weights", i, null], [v, null, c]], { columns, shaded: false });
+  step("weights", "softmax by row", weights, (i, j) => `${powers(i)[j]} / (${powers(i).join(" + ")}) ${ratio(i, j)}${share(weights[i][j])}`, (i) => [[source, i, null]], { low: 0, high: 1 });
+  step("output", `weights ${v}`, output, (i, c) => `weights[${i}] · column ${c} of ${v} = ${product(weights[i], V.map((row) => row[c]))} ${makes(output[i][c], weights[i])}`, (i, c) => [["weights", i, null], [v, null, c]], { columns, shaded: false });
   return list;
 };
 
@@ -145,6 +149,7 @@ const figure = {
         pick(target.dataset.at);
       });
       table.addEventListener("keydown", (event) => {
+        if (event.altKey || event.ctrlKey || event.metaKey) return;
         const [, i, j] = event.target.dataset.at.split(",").map(Number);
         const to = { ArrowUp: [i - 1, j], ArrowDown: [i + 1, j], ArrowLeft: [i, j - 1], ArrowRight: [i, j + 1], Home: [i, 0], End: [i, A[0].length - 1] }[event.key];
         if (!to) return;

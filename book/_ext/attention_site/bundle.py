@@ -39,8 +39,9 @@ SCRIPTS = (
     "scripts/sphinx-book-theme.js",
     "scripts/bootstrap.js",
     "scripts/pydata-sphinx-theme.js",
-    "site.js",
 )
+# Of these a page may load more: the search page needs them.
+OTHERS = ("site.js", "bundle.js", "searchtools.js", "language_data.js")
 # The icon web fonts show the icons; the script draws them once more as SVG.
 DROPPED = ("scripts/fontawesome.js", "design-tabs.js")
 ICON_FONTS = ("fa-solid-900", "fa-regular-400", "fa-brands-400")
@@ -223,7 +224,8 @@ def relink(page, name, css, js, base):
     root = re.search(r'data-content_root="([^"]*)"', page)[1]
     page = re.sub(r"<link [^>]*(?:rel=\"preload\")[^>]*>\s*", "", page)
     page, styles = re.subn(r'<link [^>]*rel="stylesheet"[^>]*>\s*', "", page)
-    for script in (*SCRIPTS, *DROPPED):
+    # Ours is linked anew, before the theme's: figures need not wait for it.
+    for script in (*SCRIPTS, *DROPPED, "site.js"):
         page = re.sub(
             rf'<script [^>]*src="[^"]*_static/{re.escape(script)}[^"]*"[^>]*>'
             r"</script>\s*",
@@ -232,16 +234,27 @@ def relink(page, name, css, js, base):
         )
     page = re.sub(r"<script>DOCUMENTATION_OPTIONS[^<]*</script>\s*", "", page)
     page = re.sub(r'<script src="', '<script defer src="', page)
-    if LATE_THEME not in page:
-        raise ExtensionError(
-            f"attention_site.bundle: {name} does not choose a theme in its "
-            "head; has the theme changed?"
-        )
+    for part in (LATE_THEME, MODE, STATIC_THEME):
+        if part not in page:
+            raise ExtensionError(
+                f"attention_site.bundle: {name} has no {part} in its head; "
+                "has the theme changed?"
+            )
     page = page.replace(LATE_THEME, EARLY_THEME)
+    page = page.replace(MODE, STORAGE + MODE, 1)
+    # What a page without scripts shows: the theme has no colours for "auto".
+    page = page.replace(STATIC_THEME, 'data-theme="light"', 1)
+    for source in re.findall(r'<script [^>]*src="([^"?]*)', page):
+        if not source.endswith(("searchindex.js", *OTHERS)):
+            raise ExtensionError(
+                f"attention_site.bundle: {name} loads {source}, which is "
+                "neither bundled nor known; has the theme changed?"
+            )
     if not styles:
         raise ExtensionError(f"attention_site.bundle: {name} links no styles")
     head = (
         f'<link rel="stylesheet" href="{root}_static/bundle.css?v={css}">\n'
+        f'<script defer src="{root}_static/site.js?v={js}"></script>\n'
         f'<script defer src="{root}_static/bundle.js?v={js}"></script>\n'
     ) + preview(page, root, base)
     if "<math" in page:
@@ -257,7 +270,15 @@ def relink(page, name, css, js, base):
 PLAIN = re.compile(r'<span class="(?:n|nn|o|p|w)">([^<]*)</span>')
 # The theme knows only after its scripts ran whether "auto" is dark: the page
 # would be shown in light first, and then every element's style made anew.
+MODE = 'document.documentElement.dataset.mode ='
 LATE_THEME = 'localStorage.getItem("theme") || "auto"'
+# Where cookies are blocked, reading the storage stops the script that does.
+STORAGE = (
+    "try { localStorage; sessionStorage } catch { for (const name of "
+    '["localStorage", "sessionStorage"]) Object.defineProperty(window, name, '
+    "{ value: { getItem: () => null, setItem() {}, removeItem() {} } }) }\n"
+)
+STATIC_THEME = 'data-theme="auto"'
 EARLY_THEME = (
     '{auto: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : '
     '"light"}[localStorage.getItem("mode") || "auto"] || '
@@ -313,12 +334,13 @@ def finish(app, exception):
     pages |= fresh
     scripts = bundle_scripts(static)
     modules = sorted(static.glob("figures/*.js"))
+    modules.append(find(static, "site.js"))
     said = "\n".join(m.read_text(encoding="utf-8") for m in modules)
     words, elements = vocabulary(pages.values(), scripts + said)
     css = bundle_styles(static, words, elements)
     base = app.config.html_baseurl
     for path, page in fresh.items():
-        page = relink(page, path.name, css, digest(scripts), base)
+        page = relink(page, path.name, css, digest(scripts + said), base)
         path.write_text(page, encoding="utf-8")
 
 
