@@ -1,5 +1,6 @@
 """Build the site once, serve it, and open it in a real browser."""
 
+import contextlib
 import functools
 import gzip
 import http.server
@@ -90,7 +91,8 @@ class _StaticHost(http.server.SimpleHTTPRequestHandler):
             self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        with contextlib.suppress(ConnectionError):  # the visitor has left
+            self.wfile.write(body)
 
 
 def serve(folder):
