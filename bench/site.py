@@ -169,19 +169,14 @@ def third_parties(site, folder):
     return server
 
 
-# --- visits -------------------------------------------------
+# --- visits ---------------------------------------------------------------
 
 
 def weigh(browser, address, page):
     """Compressed bytes by kind, and failed requests, scrolled through."""
     tab = browser.new_page(viewport=PHONE)
-    moved, failed, sent = dict.fromkeys(KINDS, 0), 0, []
-
-    def count(request):
-        nonlocal failed
-        failed += 1
-
-    tab.on("requestfailed", count)
+    moved, failed, sent = dict.fromkeys(KINDS, 0), [], []
+    tab.on("requestfailed", lambda request: failed.append(request))
     tab.on("requestfinished", lambda request: sent.append(request))
     tab.goto(f"{address}/{page}.html", wait_until="load")
     tab.evaluate(website.SCROLL_THROUGH)
@@ -196,7 +191,7 @@ def weigh(browser, address, page):
         size = request.sizes()["responseBodySize"]
         moved[kind if kind in KINDS else "other"] += size
     tab.close()
-    return moved, failed
+    return moved, len(failed)
 
 
 def load(browser, address, page):

@@ -72,6 +72,7 @@ def test_a_page_shows_the_stored_figures_and_asks_no_other_host(site, page):
     )
     assert "var(--ink)" in html or '<div class="figure">' not in html
     assert '<span class="math"></span>' not in html
+    assert str(website.ROOT) not in html, "a path of the machine"
 
 
 @pytest.mark.parametrize("page", PAGES)

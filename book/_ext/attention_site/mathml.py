@@ -67,15 +67,13 @@ THIN = '<mspace width="0.1667em"></mspace>'
 APPLIED = re.compile(
     r"(?P<name><mi[^>]*>\w\w+</mi>)?<mo>\u2061</mo>(?P<next></?m\w+)?"
 )
-OPERAND = re.compile(r"</(?:mi|mn|msub|msup|msubsup|mfrac|msqrt)>$")
-WITH_LIMIT = re.compile(
-    r"(</(?:mi|mn|msub|msup|mfrac|msqrt)>)"
-    r"(?=<(?:msub|munder)><mrow><mi[^>]*>\w\w+</mi></mrow>)"
-)
-LIMIT = re.compile(
-    r"(<(msub|munder)><mrow><mi[^>]*>\w\w+</mi></mrow>"
-    r"(?:<mi>\w</mi>|<mrow>(?:(?!</?mrow).)*</mrow>)</\2>)(?=<m[^o])"
-)
+END = r"</(?:mi|mn|msub|msup|msubsup|mfrac|msqrt)>"
+OPERAND = re.compile(END + "$")
+# A name with an index below, such as the max over j, between its neighbours.
+INDEXED = r"<(?:msub|munder)><mrow><mi[^>]*>\w\w+</mi></mrow>"
+INDEX = r"(?:<mi>\w</mi>|<mrow>(?:(?!</?mrow).)*</mrow>)</(?:msub|munder)>"
+BEFORE_INDEXED = re.compile(f"({END})(?={INDEXED})")
+AFTER_INDEXED = re.compile(f"({INDEXED}{INDEX})(?=<m[^o])")
 # A minus after another operator is a sign.
 SIGN = re.compile(r"(<mo[^>]*>[=(\[,⋅+≥≤≈<>≫≪→]</mo>)<mo>−</mo>")
 
@@ -93,7 +91,8 @@ def _spaced(html):
         parts += [before, name, after]
         end = found.start("next") if found["next"] else found.end()
     html = "".join([*parts, html[end:]])
-    html = WITH_LIMIT.sub(rf"\1{THIN}", LIMIT.sub(rf"\1{THIN}", html))
+    for place in (BEFORE_INDEXED, AFTER_INDEXED):
+        html = place.sub(rf"\1{THIN}", html)
     return SIGN.sub(r'\1<mo form="prefix">−</mo>', html)
 
 
