@@ -6,6 +6,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 CHAPTERS ?=
+LOCKED := --quiet --universal --python-version 3.11 --no-annotate --no-header
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -21,7 +22,7 @@ book: .venv/ready  ## set up everything and build the site into _build/html
 
 test: .venv/ready  ## set up everything and run every check
 	$(BIN)/ruff check .
-	$(BIN)/python -m pytest --doctest-modules helpers tests
+	$(BIN)/python -m pytest --durations=10 --doctest-modules helpers tests
 	$(BIN)/python -m pytest --nbval book index.ipynb
 
 refresh: .venv/ready  ## execute the chapters and store outputs (CHAPTERS=book/01-...ipynb for some)
@@ -41,13 +42,14 @@ lint: .venv/ready  ## check the style of code and chapters
 	$(BIN)/ruff check .
 
 lock:  ## resolve requirements*.in into pinned requirements*.txt (needs uv)
+	grep -h == requirements.txt requirements-test.txt | tee .lock > .lock-test  # kept where they fit
+	uv pip compile $(LOCKED) requirements.in -o .lock
+	uv pip compile $(LOCKED) requirements-test.in -o .lock-test
 	{ echo "# Made by \`make lock\` from requirements.in; what Binder, the README and CI install."; \
-	  uv pip compile --universal --python-version 3.11 --no-annotate --no-header -q requirements.in -c requirements.txt; \
-	  echo "-e ."; } > .lock && mv .lock requirements.txt
+	  cat .lock; echo "-e ."; } > requirements.txt
 	{ echo "# Made by \`make lock\` from requirements-test.in: what only the checks need."; \
-	  echo "-r requirements.txt"; \
-	  uv pip compile --universal --python-version 3.11 --no-annotate --no-header -q requirements-test.in -c requirements-test.txt \
-	  | grep -vxFf requirements.txt; } > .lock && mv .lock requirements-test.txt
+	  echo "-r requirements.txt"; grep -vxFf .lock .lock-test; } > requirements-test.txt
+	rm .lock .lock-test
 
 test-torch: .venv/ready  ## check the PyTorch solution, where PyTorch is installed
 	$(BIN)/python -m pytest -o addopts= tests/with_torch

@@ -72,7 +72,9 @@ interact(show, T=(1, 64), slope=(0.0, 1.0), temperature=(0.1, 4.0));
 """
 
 # A jsDelivr address names the npm package that it shows.
-PACKAGE = re.compile(r"https://cdn\.jsdelivr\.net/npm/((?:@[\w-]+/)?[\w-]+@[\w.^]+)/")
+PACKAGE = re.compile(
+    r"https://cdn\.jsdelivr\.net/npm/((?:@[\w-]+/)?[\w-]+@[\w.^]+)/"
+)
 REQUIRE = re.compile(
     r"https://cdnjs\.[\w.]+/ajax/libs/require\.js/([\d.]+)/require\.min\.js"
 )
@@ -172,24 +174,26 @@ def third_parties(site, folder):
 # --- visits ---------------------------------------------------------------
 
 
-def weigh(browser, address, page):
+def weigh(browser, hosts, page):
     """Compressed bytes by kind, and failed requests, scrolled through."""
     tab = browser.new_page(viewport=PHONE)
-    moved, failed, sent = dict.fromkeys(KINDS, 0), [], []
+    moved, failed, kinds = dict.fromkeys(KINDS, 0), [], {}
     tab.on("requestfailed", lambda request: failed.append(request))
-    tab.on("requestfinished", lambda request: sent.append(request))
-    tab.goto(f"{address}/{page}.html", wait_until="load")
+    tab.on(
+        "request",
+        lambda request: kinds.update({request.url: request.resource_type}),
+    )
+    for host in hosts:
+        host.sent.clear()
+    tab.goto(f"{hosts[0].address}/{page}.html", wait_until="load")
     tab.evaluate(website.SCROLL_THROUGH)
     tab.wait_for_timeout(SETTLED)
-    for request in sent:
-        # The package has no minified copy of this one: it is not counted.
-        if request.url.startswith("data:") or request.url.endswith(
-            "/require.js"
-        ):
-            continue
-        kind = request.resource_type
-        size = request.sizes()["responseBodySize"]
-        moved[kind if kind in KINDS else "other"] += size
+    for host in hosts:
+        for path, size in host.sent:
+            # The package has no minified copy of this one: not counted.
+            if not path.endswith("/require.js"):
+                kind = kinds.get(host.address + path)
+                moved[kind if kind in KINDS else "other"] += size
     tab.close()
     return moved, len(failed)
 
@@ -250,14 +254,14 @@ def moves_without_kernel(browser, address):
 # --- the tables -----------------------------------------------------------
 
 
-def table_of_bytes(browser, addresses):
+def table_of_bytes(browser, builds):
     print("\ncompressed kB by kind, and requests that fail, scrolled through")
     head = "".join(f"{kind[:9]:>10}" for kind in KINDS)
     print(f"{'page':<32}{'build':<9}{head}{'sum':>9}{'failed':>8}{'ratio':>7}")
     for page in website.PAGES:
         sums = []
-        for build, address in addresses.items():
-            moved, failed = weigh(browser, address, page)
+        for build, hosts in builds.items():
+            moved, failed = weigh(browser, hosts, page)
             sums.append(sum(moved.values()))
             cells = "".join(f"{moved[kind] / 1e3:10.1f}" for kind in KINDS)
             print(
@@ -266,21 +270,21 @@ def table_of_bytes(browser, addresses):
             )
 
 
-def table_of_times(browser, addresses):
+def table_of_times(browser, builds):
     print("\nms on a slow phone, median of", REPEATS)
     head = f"{'first content':>14}{'loaded':>8}{'ratio':>7}"
     print(f"{'page':<32}{'build':<9}{head}")
     for page in TIMED:
         ours = None
-        for build, address in addresses.items():
-            runs = [load(browser, address, page) for _ in range(REPEATS)]
+        for build, (host, *_) in builds.items():
+            runs = [load(browser, host.address, page) for _ in range(REPEATS)]
             paint, loaded = map(statistics.median, zip(*runs, strict=True))
             ours = ours or loaded
             cells = f"{paint:14.0f}{loaded:8.0f}{loaded / ours:7.1f}"
             print(f"{page:<32}{build:<9}{cells}")
 
 
-def table_of_repaints(browser, addresses):
+def table_of_repaints(browser, builds):
     print("\nms for one move of a slider, causal heatmap, T = 64")
     ours = measure(browser, figures.CausalHeatmap(T=64), "slope")["busy"]
     kernel = kernel_work()
@@ -289,7 +293,7 @@ def table_of_repaints(browser, addresses):
         print(f"{name:<32}p50 {p50:6.1f}  p95 {p95:6.1f}")
     ratio = np.percentile(kernel, [50, 95]) / np.percentile(ours, [50, 95])
     print(f"{'ratio':<32}p50 {ratio[0]:6.1f}  p95 {ratio[1]:6.1f}")
-    said = moves_without_kernel(browser, addresses["default"])
+    said = moves_without_kernel(browser, builds["default"][0].address)
     print(f"{'default, on the page':<32}{said}")
 
 
@@ -303,16 +307,17 @@ def main():
         if run.returncode:
             sys.exit(run.stdout + run.stderr)
         plain = default_build(folder)
-        if third_parties(plain, folder / "others") is None:
+        others = third_parties(plain, folder / "others")
+        if others is None:
             print("npm is missing: the default build lacks its third parties")
-        addresses = {
-            "ours": website.serve(site).address,
-            "default": website.serve(plain).address,
+        builds = {
+            "ours": [website.serve(site)],
+            "default": [website.serve(plain), *filter(None, [others])],
         }
         browser = website.launch(playwright)
-        table_of_bytes(browser, addresses)
-        table_of_times(browser, addresses)
-        table_of_repaints(browser, addresses)
+        table_of_bytes(browser, builds)
+        table_of_times(browser, builds)
+        table_of_repaints(browser, builds)
         browser.close()
 
 

@@ -8,7 +8,6 @@ from urllib.parse import parse_qsl, urlsplit
 import numpy as np
 import pytest
 import website
-from playwright.sync_api import sync_playwright
 from traitlets import TraitError
 
 from helpers import figures
@@ -466,7 +465,7 @@ def test_a_setting_that_is_changed_later_is_refused_too():
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
+def address(tmp_path_factory):
     """A bare page with every figure, running the modules of the site."""
     folder = tmp_path_factory.mktemp("figures")
     (folder / "figures").mkdir()
@@ -490,16 +489,19 @@ def page(tmp_path_factory):
         encoding="utf-8",
     )
     server = website.serve(folder)
-    with sync_playwright() as playwright:
-        browser = website.launch(playwright)
-        tab = browser.new_page(viewport={"width": 1000, "height": 800})
-        tab.errors = []
-        tab.on("pageerror", lambda error: tab.errors.append(str(error)))
-        tab.address = f"{server.address}/index.html"
-        yield tab
-        browser.close()
+    yield f"{server.address}/index.html"
     server.shutdown()
     server.server_close()
+
+
+@pytest.fixture
+def page(browser, address):
+    tab = browser.new_page(viewport={"width": 1000, "height": 800})
+    tab.errors = []
+    tab.on("pageerror", lambda error: tab.errors.append(str(error)))
+    tab.address = address
+    yield tab
+    tab.close()
 
 
 def open_figure(page, name, state=None):

@@ -10,7 +10,7 @@ import pytest
 import website
 from axe_playwright_python.base import AXE_SCRIPT
 from fontTools.ttLib import TTFont
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Error
 
 sys.path.insert(0, str(website.ROOT / "book" / "_ext"))
 from attention_site import bundle, launch, mathml, svg
@@ -37,19 +37,16 @@ def site(built):
 
 
 @pytest.fixture(scope="session")
-def address(site):
+def host(site):
     server = website.serve(site)
-    yield server.address
+    yield server
     server.shutdown()
     server.server_close()
 
 
 @pytest.fixture(scope="session")
-def browser():
-    with sync_playwright() as playwright:
-        browser = website.launch(playwright)
-        yield browser
-        browser.close()
+def address(host):
+    return host.address
 
 
 def test_the_site_builds_without_a_warning(built):
@@ -78,8 +75,10 @@ def test_a_page_shows_the_stored_figures_and_asks_no_other_host(site, page):
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("size", WIDTHS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_page_in_a_browser(address, browser, page, size, scheme):
+def test_a_page_in_a_browser(host, browser, page, size, scheme):
+    address = host.address
     said, requests, failed = [], [], []
+    host.sent.clear()
     context = browser.new_context(
         viewport={"width": WIDTHS[size], "height": 900}, color_scheme=scheme
     )
@@ -94,19 +93,14 @@ def test_a_page_in_a_browser(address, browser, page, size, scheme):
         "response",
         lambda r: failed.append(r.url) if r.status >= 400 else None,
     )
-    finished = []
-    tab.on("requestfinished", lambda request: finished.append(request))
     tab.goto(f"{address}/{page}.html", wait_until="networkidle")
     tab.evaluate(website.SCROLL_THROUGH)
     tab.wait_for_function(
         "() => !document.querySelector('[data-figure]:not(.av-live)')"
     )
     tab.wait_for_timeout(200)
-    moved = sum(
-        request.sizes()["responseBodySize"]
-        for request in finished
-        if not request.url.startswith("data:")
-    )
+    paths = [path for path, _ in host.sent]
+    moved = sum(size for _, size in host.sent)
 
     assert tab.evaluate("document.documentElement.dataset.theme") == scheme
     assert not [
@@ -118,6 +112,8 @@ def test_a_page_in_a_browser(address, browser, page, size, scheme):
         "document.documentElement.scrollWidth - innerWidth"
     )
     assert sideways <= 0
+    asked = [url for url in requests if url.startswith(address)]
+    assert sorted(paths) == sorted(url[len(address) :] for url in asked)
     assert moved <= BUDGET.get(page, 250_000), f"{moved} bytes"
     elements = tab.evaluate("document.querySelectorAll('*').length")
     assert elements <= MOST_ELEMENTS
@@ -133,6 +129,13 @@ def test_a_page_in_a_browser(address, browser, page, size, scheme):
     assert not problems
     assert found["passes"], "axe ran and looked at something"
     context.close()
+
+
+def test_a_browser_that_does_not_answer_is_ended(launch):
+    tab = launch().new_page()
+    with pytest.raises(Error, match="closed"), website.patience(1):
+        tab.evaluate("() => new Promise(() => {})")
+    assert launch().new_page().evaluate("6 * 7") == 42
 
 
 def test_the_landing_page_says_what_the_book_is_in_one_screen(

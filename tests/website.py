@@ -11,6 +11,7 @@ import sys
 import threading
 from pathlib import Path
 
+import psutil
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,12 +43,13 @@ def pages_with_figures():
     ]
 
 
-# Whatever loads when it comes near the window is loaded after this.
+# Whatever loads when it comes near the window is loaded after this. It does
+# not wait for frames: a browser without a screen may leave one out for good.
 SCROLL_THROUGH = """async () => {
   const { scrollHeight } = document.documentElement;
   for (let y = 0; y < scrollHeight; y += 1000) {
     scrollTo({ top: y, behavior: "instant" });
-    await new Promise((done) => requestAnimationFrame(done));
+    await new Promise((done) => setTimeout(done, 20));
   }
 }"""
 
@@ -91,15 +93,21 @@ class _StaticHost(http.server.SimpleHTTPRequestHandler):
             self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
+        self.server.sent.append((self.path, len(body)))
         with contextlib.suppress(ConnectionError):  # the visitor has left
             self.wfile.write(body)
 
 
 def serve(folder):
-    """Serve `folder` on a free port of this machine; return the server."""
+    """Serve `folder` on a free port of this machine; return the server.
+
+    Its `sent` lists the path and the bytes of every answer, in order: the
+    browser's own count comes late, and at times never.
+    """
     handler = functools.partial(_StaticHost, directory=str(folder))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.address = f"http://127.0.0.1:{server.server_port}"
+    server.sent = []
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
 
@@ -114,3 +122,25 @@ def launch(playwright):
             "--disable-background-networking",
         ],
     )
+
+
+@contextlib.contextmanager
+def patience(seconds):
+    """End the browsers of this process if the block takes longer.
+
+    Some calls of Playwright have no time limit. A call that waits for a
+    browser that is gone raises `TargetClosedError` at once.
+    """
+
+    def end_browsers():
+        for child in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if "chrom" in child.name():
+                    child.kill()
+
+    timer = threading.Timer(seconds, end_browsers)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
