@@ -645,3 +645,41 @@ def test_rules_that_no_page_matches_are_left_out():
 def test_a_theme_that_moved_a_file_fails_the_build(tmp_path):
     with pytest.raises(bundle.ExtensionError, match="has the theme changed"):
         bundle.find(tmp_path, "styles/theme.css")
+
+
+@pytest.mark.parametrize("what", bundle.MENDINGS)
+def test_a_theme_that_mends_itself_fails_the_build(what):
+    done = dict.fromkeys(bundle.MENDINGS, 1) | {what: 0}
+    with pytest.raises(bundle.ExtensionError, match=f"no page has {what} to"):
+        bundle.check_mended(done)
+
+
+THEME_PAGE = (
+    f'<html data-content_root="" {bundle.STATIC_THEME}>'
+    f"<script>{bundle.MODE} {bundle.LATE_THEME}</script>"
+    '<link rel="stylesheet" href="theme.css"><title>T</title>'
+)
+
+
+def test_a_page_of_the_theme_links_the_bundle():
+    page = bundle.relink(THEME_PAGE, "p", "1", "2", "")
+    assert re.findall(r'rel="stylesheet" href="([^"]*)"', page) == [
+        "_static/bundle.css?v=1"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("part", "instead", "said"),
+    [
+        (bundle.STATIC_THEME, "", "has no data-theme"),
+        (bundle.MODE, "", "has no document.documentElement.dataset"),
+        (bundle.LATE_THEME, "", "has no localStorage"),
+        ('<link rel="stylesheet" href="theme.css">', "", "links no styles"),
+        ("<title>", '<script src="new.js?v=1"></script>', "loads new.js"),
+    ],
+)
+def test_another_head_of_the_theme_fails_the_build(part, instead, said):
+    page = THEME_PAGE.replace(part, instead)
+    assert page != THEME_PAGE
+    with pytest.raises(bundle.ExtensionError, match=said):
+        bundle.relink(page, "p", "1", "2", "")

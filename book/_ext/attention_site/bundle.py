@@ -10,6 +10,7 @@ import hashlib
 import io
 import logging
 import re
+from collections import Counter
 from pathlib import Path
 
 import tinycss2
@@ -148,7 +149,7 @@ def icons(css):
 
 def cut_font(source, characters, target):
     """Write the font with those characters only."""
-    font = TTFont(source)
+    font = TTFont(source, recalcTimestamp=False)
     options = subset.Options(flavor="woff2", layout_features=[])
     cutter = subset.Subsetter(options)
     cutter.populate(text="".join(characters))
@@ -265,12 +266,9 @@ def relink(page, name, css, js, base):
     return page.replace("<title>", head + "<title>", 1)
 
 
-# Names, operators, punctuation and spaces are read as plain text: most of
-# the elements of a page would be there for them.
-PLAIN = re.compile(r'<span class="(?:n|nn|o|p|w)">([^<]*)</span>')
 # The theme knows only after its scripts ran whether "auto" is dark: the page
 # would be shown in light first, and then every element's style made anew.
-MODE = 'document.documentElement.dataset.mode ='
+MODE = "document.documentElement.dataset.mode ="
 LATE_THEME = 'localStorage.getItem("theme") || "auto"'
 # Where cookies are blocked, reading the storage stops the script that does.
 STORAGE = (
@@ -286,36 +284,57 @@ EARLY_THEME = (
 )
 
 
-# A formula in a line, with the bracket before it or the comma after it.
-WITH_MATH = re.compile(
-    r'\(?<span class="math">(?:(?!</span>).)*</span>[.,;:!?)]*', flags=re.S
-)
-
-
 def together(found):
     """A formula and what may not be parted from it."""
     alone = found[0].startswith("<") and found[0].endswith(">")
     return found[0] if alone else f'<span class="with-math">{found[0]}</span>'
 
 
-def mend(page):
-    """Fewer elements, named buttons, hidden icons, no deprecated role."""
-    page = PLAIN.sub(r"\1", page)
-    page = WITH_MATH.sub(together, page)
-    page = page.replace('role="doc-biblioentry"', 'role="listitem"')
-    page = re.sub(
+# What is wrong in the theme's pages, and what stands there instead.
+MENDINGS = {
+    # Names, operators, punctuation and spaces are read as plain text: most
+    # of the elements of a page would be there for them.
+    "plain code": (
+        r'<span class="(?:n|nn|o|p|w)">([^<]*)</span>',
+        r"\1",
+    ),
+    # A formula in a line, with the bracket before it or the comma after it.
+    "formulas in a line": (
+        r'\(?<span class="math">(?:(?!</span>).)*</span>[.,;:!?)]*',
+        together,
+    ),
+    "a deprecated role": ('role="doc-biblioentry"', 'role="listitem"'),
+    "icons read aloud": (
         r'<(i|span) class="((?:[^"]* )?fa[bsr]?[ -][^"]*)"',
         r'<\1 aria-hidden="true" class="\2"',
-        page,
-    )
-    page = page.replace(
-        '<summary aria-label="Toggle hidden content">', "<summary>"
-    )
-    return re.sub(
+    ),
+    "details under two names": (
+        '<summary aria-label="Toggle hidden content">',
+        "<summary>",
+    ),
+    "buttons without a name": (
         r'(<button\b(?![^>]*aria-label)[^>]*?)title="([^"]*)"',
         r'\1aria-label="\2" title="\2"',
-        page,
-    )
+    ),
+}
+
+
+def mend(page, done):
+    """Mend a page; count in `done` what was found to mend."""
+    for what, (wrong, right) in MENDINGS.items():
+        page, n = re.subn(wrong, right, page, flags=re.S)
+        done[what] += n
+    return page
+
+
+def check_mended(done):
+    """After a whole build: a mending without work looks for the past."""
+    for what in MENDINGS:
+        if not done[what]:
+            raise ExtensionError(
+                f"attention_site.bundle: no page has {what} to mend; "
+                "has the theme changed?"
+            )
 
 
 def finish(app, exception):
@@ -326,11 +345,14 @@ def finish(app, exception):
     paths = [p for p in out.rglob("*.html") if static not in p.parents]
     pages = {p: p.read_text(encoding="utf-8") for p in paths}
     # A second build writes only what has changed since the first.
+    done = Counter()
     fresh = {
-        path: mend(page)
+        path: mend(page, done)
         for path, page in pages.items()
         if "_static/bundle.css" not in page and "data-content_root" in page
     }
+    if fresh.keys() == pages.keys():
+        check_mended(done)
     pages |= fresh
     scripts = bundle_scripts(static)
     modules = sorted(static.glob("figures/*.js"))

@@ -48,9 +48,7 @@ def slim(svg):
     of figures has a thousand of them.
     """
     used = set(re.findall(r'(?:href="|url\()#([^")]+)', svg))
-    svg = re.sub(
-        r' id="([^"]*)"', lambda m: m[0] if m[1] in used else "", svg
-    )
+    svg = re.sub(r' id="([^"]*)"', lambda m: m[0] if m[1] in used else "", svg)
     svg = re.sub(r"<!--.*?-->", "", svg, flags=re.S)
     kept, parts, end = [], [], 0
     for tag in GROUP.finditer(svg):
