@@ -1,0 +1,360 @@
+"""What the interactive figures must compute, by the helpers; random states."""
+
+import random
+
+import numpy as np
+from traitlets import TraitError
+
+from helpers import figures
+from helpers.attention import attention, attention_scores
+from helpers.cost import kv_cache_bytes, projection_flops
+from helpers.heads import repeat_kv, split_heads
+from helpers.masks import causal_mask, padding_mask, sliding_window_mask
+from helpers.positions import (
+    alibi_bias,
+    alibi_slopes,
+    rotary_embedding,
+    sinusoidal_encoding,
+)
+from helpers.softmax import entropy
+
+
+def causal(state):
+    """What the causal heatmap shows, by the helpers."""
+    T = state["T"]
+    length = min(state["length"], T)
+    mask = {
+        "none": np.ones((T, T), bool),
+        "causal": causal_mask(T),
+        "sliding": sliding_window_mask(T, window=state["window"]),
+        "padding": padding_mask([length], T)[0, 0],
+        "causal and left padding": causal_mask(T)
+        & padding_mask([length], T)[0, 0, :, ::-1],
+    }[state["mask"]]
+    i, j = np.arange(T)[:, None], np.arange(T)
+    scores = np.cos(i - 2 * j) / state["temperature"]
+    # One query and one key of width one make any score: q = 0, bias = score.
+    bias = scores - state["slope"] * abs(i - j)
+    zeros = np.zeros((T, 1))
+    weights = attention(zeros, zeros, zeros, mask=mask, bias=bias).weights
+    return {"weights": weights, "entropies": entropy(weights)}
+
+
+def step(state):
+    """Every matrix of one attention call, by the helpers."""
+    letters = 3 * "X" if state["what"] == "X" else "QKV"
+    Q, K, V = (np.array(state[letter]) for letter in letters)
+    scale = None if state["scale"] else 1.0
+    mask = causal_mask(len(Q), len(K)) if state["causal"] else None
+    output, weights = attention(Q, K, V, mask=mask, scale=scale)
+    return {
+        "scores": attention_scores(Q, K, scale=1.0),
+        "scaled": attention_scores(Q, K, scale=scale),
+        "weights": weights,
+        "output": output,
+    }
+
+
+def mulberry32(seed, n):
+    """The first n numbers of the stream, from 0 to 1."""
+    t = np.uint32(seed) + np.arange(1, n + 1, dtype=np.uint32) * np.uint32(
+        0x6D2B79F5
+    )
+    t = (t ^ (t >> 15)) * (t | 1)
+    t ^= t + (t ^ (t >> 7)) * (t | 61)
+    return ((t ^ (t >> 14)) + 0.5) / 2**32
+
+
+def saturation(state):
+    """Scores and weights of random queries and keys, by the helpers."""
+    S, d_k = state["S"], state["d_k"]
+    numbers = mulberry32(state["seed"], (32 + S) * 1024)
+    radius = np.sqrt(-2 * np.log(numbers[0::2]))
+    angle = 2 * np.pi * numbers[1::2]
+    normal = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+    vectors = normal.reshape(32 + S, 1024)[:, :d_k]
+    Q, K = vectors[:32], vectors[32:]
+    scale = None if state["scale"] else 1.0
+    scores = attention_scores(Q, K, scale=scale)
+    weights = attention(Q, K, K, scale=scale).weights
+    return {
+        "counts": np.histogram(scores, np.arange(-64, 65))[0],
+        "spread": scores.std(),
+        "weights": weights[0],
+        "largest": weights.max(axis=1).mean(),
+        "entropy": entropy(weights).mean(),
+    }
+
+
+def heads(state):
+    """What the heads show: column numbers are split, groups repeated."""
+    H, H_kv, d = state["H"], state["H_kv"], state["d_k"]
+    split = split_heads(np.arange(H * d)[None], H)[:, 0]
+    readers = repeat_kv(np.arange(H_kv)[:, None, None], H // H_kv).ravel()
+    column = min(state["column"], split.size - 1)
+    ((head, place),) = np.argwhere(split == column)
+    # Two FLOPs for each weight that one token meets.
+    flops = {n: projection_flops(1, H * d, H, n) for n in (H_kv, H)}
+    weights = {f"W_{key}": n // 2 for key, n in flops[H_kv].items()}
+    weights["total"] = weights.pop("W_total")
+    cache = {n: kv_cache_bytes(1, 1, n, d, d, 2) for n in (H_kv, H)}
+    return {
+        "split": split,
+        "kv_head": readers,
+        "followed": [column, head, place, readers[head]],
+        "parameters": weights,
+        "cache": cache[H_kv],
+        "multi_head": {"total": flops[H]["total"] // 2, "cache": cache[H]},
+    }
+
+
+# Layers, d_model, H and H_kv, as each model's paper or configuration says.
+MODELS = {
+    "GPT-2 small": (12, 768, 12, 12),
+    "GPT-3": (96, 12288, 96, 96),
+    "Llama 2 7B": (32, 4096, 32, 32),
+    "Llama 2 13B": (40, 5120, 40, 40),
+    "Llama 2 70B": (80, 8192, 64, 8),
+    "Llama 3 8B": (32, 4096, 32, 8),
+    "Llama 3 70B": (80, 8192, 64, 8),
+    "Llama 3.1 405B": (126, 16384, 128, 8),
+    "Mistral 7B": (32, 4096, 32, 8),
+    "Qwen2.5 72B": (80, 8192, 64, 8),
+}
+
+
+def model_bytes(name, itemsize):
+    """Bytes of one position in the cache of a named model."""
+    if name == "DeepSeek-V3":
+        return 61 * (512 + 64) * itemsize  # a latent and a rotary key
+    L, d_model, H, H_kv = MODELS[name]
+    return L * H_kv * 2 * (d_model // H) * itemsize
+
+
+def kvcache(state):
+    """What the calculator shows, by the helper that counts bytes."""
+    kinds = {"float32": 4, "float16 or bfloat16": 2, "8 bits": 1}
+    itemsize, S = kinds[state["dtype"]], state["S"]
+    L, *sizes = (state[k] for k in ("n_layers", "n_kv_heads", "d_k", "d_v"))
+    total = kv_cache_bytes(S, L, *sizes, itemsize, batch=state["batch"])
+    token = kv_cache_bytes(1, L, *sizes, itemsize)
+    models = {
+        names: {model_bytes(name, itemsize) for name in names.split(", ")}
+        for names in figures.presets("kvcache")
+    }
+    return {
+        "per_layer": kv_cache_bytes(1, 1, *sizes, itemsize),
+        "per_token": token,
+        "per_sequence": kv_cache_bytes(S, L, *sizes, itemsize),
+        "total": total,
+        "mib": total / 2**20,
+        "gib": total / 2**30,
+        "tokens_per_gib": 2**30 // token,
+        # Models that share a line agree, or there are two to unpack.
+        "models": {names: n for names, (n,) in models.items()},
+    }
+
+
+def positions(state):
+    """What the positions show, by the helpers."""
+    T, pairs = state["T"], state["pairs"]
+    if state["kind"] == "sinusoid":
+        pair = min(state["pair"], pairs - 1)
+        return {
+            "table": sinusoidal_encoding(T, 2 * pairs),
+            "wavelength": 2 * np.pi * 10000 ** (pair / pairs),
+        }
+    if state["kind"] == "ALiBi":
+        H, rule = state["heads"], state["rule"]
+        return {
+            "slopes": alibi_slopes(H, rule=rule),
+            "bias": alibi_bias(H, 1, T, rule=rule)[:, 0, ::-1],
+        }
+    angle = np.deg2rad(state["angle"])
+    q = np.tile([1.0, 0.0], (1, pairs))
+    k = np.tile([np.cos(angle), np.sin(angle)], (1, pairs))
+
+    def turned(row, at):
+        return rotary_embedding(row, [at], interleaved=True)
+
+    def score(distance):
+        """Turn the query alone: the distance is all that counts."""
+        return attention_scores(turned(q, distance), k)[0, 0]
+
+    m, n, shift = state["m"], state["n"], state["shift"]
+    return {
+        "query": turned(q, m + shift)[0],
+        "key": turned(k, n + shift)[0],
+        "score": score(m - n),
+        "unmoved": score(m - n),
+        "by_distance": [score(distance) for distance in range(-32, 33)],
+    }
+
+
+def tiles(state):
+    """What the tiles show; a row is summed anew after each of its blocks."""
+    T, row = state["T"], min(state["row"], state["T"] - 1)
+    q, k = min(state["block_q"], T), min(state["block_k"], T)
+    mask = causal_mask(T) if state["causal"] else np.ones((T, T), bool)
+    i, j = np.arange(T)[:, None], np.arange(T)
+    scores = np.where(mask, (1 + j / 8) * np.cos(i - 2 * j), -np.inf)
+    blocks = [
+        [a, min(a + q, T), b, min(b + k, T)]
+        for a in range(0, T, q)
+        for b in range(0, T, k)
+        if mask[a : a + q, b : b + k].any()
+    ]
+    done = blocks[: state["step"]]
+    seen = [block[2:] for block in done if row in range(*block[:2])]
+    maxima = np.array([scores[row, :end].max() for _, end in seen])
+    before = np.array([-np.inf, *maxima])[: len(maxima)]
+    exps = np.exp(scores[row] - maxima[:, None])
+    zeros = np.zeros((T, 1))
+    bias = np.where(mask, scores, 0)
+    weights = attention(zeros, zeros, zeros, mask=mask, bias=bias).weights
+
+    def touched(some):
+        computed = np.zeros((T, T), int)
+        for a, b, c, d in some:
+            computed[a:b, c:d] += 1
+        assert computed.max(initial=0) <= 1, "no score is computed twice"
+        return computed.sum()
+
+    def keys(some):
+        return sum(d - c for _, _, c, d in some)
+
+    return {
+        "blocks": blocks,
+        "done": len(done),
+        "of_row": [len(seen), sum(row in range(*b[:2]) for b in blocks)],
+        "maxima": maxima,
+        "factors": np.exp(before - maxima),
+        "added": [e[c:d].sum() for e, (c, d) in zip(exps, seen, strict=True)],
+        "sums": [e[:d].sum() for e, (_, d) in zip(exps, seen, strict=True)],
+        # The largest weight of a row is exp(0) over the sum.
+        "plain": {
+            "maximum": scores[row].max(),
+            "sum": 1 / weights[row].max(),
+        },
+        "held": {"plain": scores.size, "tiled": q * k + 2 * q},
+        "computed": {
+            "plain": scores.size,
+            "tiled": touched(blocks),
+            "so_far": touched(done),
+        },
+        "keys_read": {
+            "plain": T,
+            "tiled": keys(blocks),
+            "so_far": keys(done),
+        },
+    }
+
+
+EXPECTED = {
+    "causal": causal,
+    "step": step,
+    "saturation": saturation,
+    "heads": heads,
+    "kvcache": kvcache,
+    "positions": positions,
+    "tiles": tiles,
+}
+# States that chance seldom draws.
+CASES = {
+    "heads": [
+        {"H": 4, "H_kv": 2, "d_k": 3, "column": 7, "T": 6},
+        {"H": 24, "H_kv": 1, "d_k": 1, "column": 23, "T": 1},
+        {"H": 12, "H_kv": 4, "d_k": 3, "column": 17},
+        {"H": 6, "H_kv": 3, "d_k": 128, "column": 8191},
+        {"H": 64, "H_kv": 16, "d_k": 2, "column": 0},
+    ],
+    "kvcache": [
+        {"dtype": "8 bits", "S": 131072, "batch": 7},
+        {"dtype": "float32", "d_k": 3, "d_v": 5, "S": 1},
+        {"n_layers": 1, "n_kv_heads": 1, "d_k": 1, "d_v": 1023, "S": 10**7},
+    ],
+    "positions": [
+        {"kind": "sinusoid", "T": 2, "pairs": 3, "pair": 15},
+        {"kind": "RoPE", "pairs": 16, "m": 0, "n": 32, "shift": 1000},
+        {"kind": "ALiBi", "T": 5, "heads": 8, "rule": "paper"},
+        {"kind": "ALiBi", "T": 5, "heads": 12, "rule": "paper"},
+        {"kind": "ALiBi", "T": 5, "heads": 12, "rule": "reference"},
+    ],
+    "tiles": [
+        {"T": 12, "block_q": 4, "block_k": 4, "step": 0, "row": 0},
+        {"T": 12, "block_q": 2, "block_k": 6, "step": 7, "row": 7},
+        {"T": 13, "block_q": 5, "block_k": 3, "step": 6, "row": 9},
+        {"T": 9, "block_q": 64, "block_k": 2, "step": 3, "row": 63},
+        {"T": 20, "block_q": 6, "block_k": 7, "step": 8, "causal": False},
+    ],
+}
+CLASSES = {
+    c._name: c
+    for c in figures.InteractiveFigure.__subclasses__()
+    if c.__module__ == "helpers.figures"
+}
+
+
+def controls(name):
+    """The controls of a figure, as its module lists them."""
+    return figures.controls(name)
+
+
+def random_state(name, rng):
+    """A state that every control allows, drawn at random."""
+    state = {}
+    for control in controls(name):
+        low, high = control.get("min", 0), control.get("max", 1)
+        step = control.get("step", 0)
+
+        def number(low=low, high=high, step=step):
+            if rng.random() < 0.15:
+                return rng.choice([low, high])
+            if step == 1:
+                return rng.randint(low, high)
+            return round(low + (high - low) * rng.random(), 3)
+
+        kind = control["kind"]
+        if kind == "choice":
+            value = rng.choice(control["options"])
+        elif kind == "flag":
+            value = rng.random() < 0.5
+        elif kind == "matrix":
+            rows, columns = control["rows"], control["columns"]
+            width = rng.randint(*columns)
+            value = [
+                [number() for _ in range(width)]
+                for _ in range(rng.randint(*rows))
+            ]
+        elif kind == "power":
+            value = 2 ** rng.randint(0, high.bit_length() - 1)
+        else:
+            value = number()
+        state[control["key"]] = value
+    return fit(state) if name == "step" else state
+
+
+def states(name, n):
+    """`n` states that the figure accepts, drawn at random."""
+    rng = random.Random(name)
+    while n:
+        state = random_state(name, rng)
+        try:
+            CLASSES[name](**state)
+        except TraitError:
+            continue  # settings that the figure refuses in combination
+        n -= 1
+        yield state
+
+
+def fit(state):
+    """Cut Q, K and V to shapes that fit, and all numbers to moderate ones."""
+    Q, K, V = state["Q"], state["K"], state["V"]
+    d_k, S = min(len(Q[0]), len(K[0])), min(len(K), len(V))
+    T = min(len(Q), S) if state["causal"] else len(Q)
+    shapes = {"Q": (T, d_k), "K": (S, d_k), "V": (S, len(V[0]))}
+    for key, (rows, columns) in shapes.items():
+        state[key] = [row[:columns] for row in state[key][:rows]]
+    for key in "XQKV":
+        state[key] = [[round(x / 50, 3) for x in row] for row in state[key]]
+    return state
