@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import website
 from bs4 import BeautifulSoup
-from reference_figures import CASES, CLASSES, EXPECTED, controls, states
+from expected_figures import CASES, CLASSES, EXPECTED, controls, states
 from traitlets import TraitError
 
 from helpers import figures

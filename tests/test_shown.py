@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
-from reference_figures import CASES, CLASSES, EXPECTED, states
+from expected_figures import CASES, CLASSES, EXPECTED, states
 
 from helpers.plotting import CMAP
 
