@@ -4,6 +4,9 @@ In Jupyter an object is a widget whose traits follow its sliders. On the
 static page the same module runs with no kernel. Without scripts the page
 shows the figure's first state, which the module itself has drawn: Python runs
 it in a small JavaScript engine and stores what it returns.
+
+The names of the modules: "causal", "step", "saturation", "heads",
+"positions", "kvcache" and "tiles".
 """
 
 import json
@@ -188,6 +191,22 @@ class CausalHeatmap(InteractiveFigure):
     The score of query i and key j is ``cos(i - 2 j)``, divided by the
     temperature, minus ``slope * |i - j|``.
 
+    Parameters
+    ----------
+    mask : str, default "causal"
+        "none", "causal", "sliding", "padding" or "causal and left padding".
+    T : int, default 8
+        Tokens, from 2 to 64.
+    window : int, default 3
+        Keys that a query of the sliding mask sees, from 1 to 64.
+    length : int, default 5
+        Real tokens under the padding masks, from 0 to 64; more than `T`
+        count as `T`.
+    slope : float, default 0.0
+        The ALiBi slope, from 0 to 1.
+    temperature : float, default 1.0
+        Divides the scores; from 0.1 to 4.
+
     Examples
     --------
     >>> CausalHeatmap(T=3, mask="causal").values["weights"][0]
@@ -209,6 +228,24 @@ class StepThrough(InteractiveFigure):
 
     Starts from `X`, which is then queries, keys and values at once, or from
     `Q`, `K` and `V` where one of them is given.
+
+    Parameters
+    ----------
+    what : str, default "X"
+        What is shown: "X" or "Q, K, V".
+    X : (T, d) array
+        Queries, keys and values at once. All four matrices have 1 to 6 rows
+        of 1 to 6 numbers, each from -100 to 100.
+    Q : (T, d_k) array
+        Queries.
+    K : (S, d_k) array
+        Keys.
+    V : (S, d_v) array
+        Values.
+    scale : bool, default True
+        Divide the scores by the root of d_k.
+    causal : bool, default False
+        Hide later keys; the queries are the last of the positions.
 
     Examples
     --------
@@ -238,6 +275,17 @@ class Saturation(InteractiveFigure):
     Thirty-two queries and up to 64 keys hold standard normal numbers, made
     from the seed by mulberry32 and the Box-Muller formula.
 
+    Parameters
+    ----------
+    d_k : int, default 64
+        Width of queries and keys: a power of two from 1 to 1024.
+    scale : bool, default False
+        Divide the scores by the root of d_k.
+    S : int, default 32
+        Keys, from 2 to 64.
+    seed : int, default 0
+        Which random numbers; from 0 to 9999.
+
     Examples
     --------
     >>> figure = Saturation(d_k=1024, scale=False)
@@ -259,7 +307,21 @@ class HeadsAndGroups(InteractiveFigure):
     Head h owns columns ``h * d_k`` to ``h * d_k + d_k - 1`` and reads
     key/value head ``h // (H / H_kv)``. Parameters are those of one layer
     with ``d_model = H * d_k``, ``d_v = d_k`` and no biases; the cache holds
-    2 bytes a number. A `column` beyond the last one counts as the last.
+    2 bytes a number.
+
+    Parameters
+    ----------
+    H : int, default 4
+        Query heads, from 1 to 64.
+    H_kv : int, default 2
+        Key/value heads, from 1 to 64; they divide `H`.
+    d_k : int, default 2
+        Width of a head, from 1 to 128.
+    T : int, default 3
+        Tokens, from 1 to 6.
+    column : int, default 5
+        The column to follow, from 0 to 8191; one beyond the last counts as
+        the last.
 
     Examples
     --------
@@ -285,6 +347,30 @@ class Positions(InteractiveFigure):
     pair, turned to `n`; `shift` moves both. Scores are divided by the root
     of ``2 * pairs``, and ``by_distance`` runs from -32 to 32. *ALiBi*:
     slopes by `rule`, and the bias of each head at distances 0 to T - 1.
+
+    Parameters
+    ----------
+    kind : str, default "sinusoid"
+        "sinusoid", "RoPE" or "ALiBi".
+    T : int, default 8
+        Positions, from 2 to 64.
+    pairs : int, default 4
+        Pairs of columns, from 1 to 16.
+    pair : int, default 1
+        The pair to follow, from 0 to 15; one beyond the last counts as the
+        last.
+    m : int, default 3
+        Position of the query, from 0 to 32.
+    n : int, default 1
+        Position of the key, from 0 to 32.
+    shift : int, default 0
+        Positions by which both are moved, from 0 to 1000.
+    angle : float, default 90.0
+        Degrees by which the key is ahead, from -180 to 180.
+    heads : int, default 8
+        Heads, from 1 to 16.
+    rule : str, default "reference"
+        "reference" or "paper", as in `helpers.positions.alibi_slopes`.
 
     Examples
     --------
@@ -313,6 +399,23 @@ class KVCacheCalculator(InteractiveFigure):
     positions in each of `batch` sequences. Counts are exact integers; MiB
     and GiB are binary. More than 1 PiB is refused. ``presets("kvcache")``
     holds the sizes of published models.
+
+    Parameters
+    ----------
+    n_layers : int, default 32
+        Layers, from 1 to 256.
+    n_kv_heads : int, default 8
+        Key/value heads, from 1 to 256.
+    d_k : int, default 128
+        Width of a key in one head, from 1 to 1024.
+    d_v : int, default 128
+        Width of a value in one head, from 1 to 1024.
+    S : int, default 8192
+        Positions, from 1 to 10000000.
+    batch : int, default 1
+        Sequences, from 1 to 4096.
+    dtype : str, default "float16 or bfloat16"
+        "float32", "float16 or bfloat16" or "8 bits".
 
     Examples
     --------
@@ -343,8 +446,23 @@ class Tiles(InteractiveFigure):
     adds, and the sum of exponentials. ``held`` counts numbers in memory at
     once, besides inputs and output: plain attention all scores, tiles one
     block of scores and two numbers for each of its queries. ``keys_read``
-    counts rows of keys. A size, step or row beyond its end counts as the
-    end.
+    counts rows of keys.
+
+    Parameters
+    ----------
+    T : int, default 12
+        Tokens, from 2 to 64.
+    block_q : int, default 4
+        Queries in a block, from 1 to 64; more than `T` count as `T`.
+    block_k : int, default 4
+        Keys in a block, from 1 to 64; more than `T` count as `T`.
+    causal : bool, default True
+        Leave out the blocks above the diagonal.
+    step : int, default 5
+        Blocks visited, from 0 to 4096; more than there are count as all.
+    row : int, default 10
+        The query to follow, from 0 to 63; one beyond the last counts as the
+        last.
 
     Examples
     --------

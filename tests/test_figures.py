@@ -1,6 +1,7 @@
 """Interactive figures: the browser computes what the helpers compute."""
 
 import json
+import re
 import sys
 from urllib.parse import parse_qsl, urlsplit
 
@@ -51,6 +52,25 @@ def test_the_traits_are_the_controls(name):
     assert set(CLASSES[name]._settings()) == {
         control["key"] for control in controls(name)
     }
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_setting_is_documented_with_its_limits(name):
+    figure = CLASSES[name]()
+    doc = " ".join(CLASSES[name].__doc__.split())
+    parts = re.split(r"(?:^| )(\w+) : ", doc.partition(" ---------- ")[2])
+    told = dict(zip(parts[1::2], parts[2::2], strict=True))
+    assert set(told) == set(figure._settings())
+    for control in controls(name):
+        key, kind = control["key"], control["kind"]
+        if kind == "matrix":
+            continue  # their limits are said once
+        default = json.dumps(getattr(figure, key)).capitalize()
+        assert f"default {default}".lower() in told[key].lower()
+        if "min" in control:
+            assert f"from {control['min']} to {control['max']}" in told[key]
+        for option in control.get("options", ()):
+            assert f'"{option}"' in told[key]
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -382,7 +402,7 @@ SENTENCES = {
     "scores": "scores[0][2] = X[0] · X[2] = 1×1 + 0×1 + 1×0 + 0×0 = 1",
     "scaled": "scaled[0][2] = scores[0][2] / √4 = 1 / 2 = 0.5",
     "weights": "weights[0][2] = exp(0.5) / (exp(1) + exp(0) + exp(0.5)) "
-    "= 1.6487 / 5.3670 ≈ 0.3072",
+    "≈ 1.6487 / 5.3670 ≈ 0.3072",
     "output": "output[0][2] = weights[0] · column 2 of X "
     "= 0.5065×1 + 0.1863×0 + 0.3072×0 ≈ 0.5065",
 }
@@ -418,12 +438,96 @@ def test_step_says_what_the_sources_of_a_masked_entry_are(page):
     entry(figure, "weights", 1, 2).hover()
     assert said.inner_text() == (
         "weights[1][2] = exp(−∞) / (exp(0) + exp(1) + exp(−∞)) "
-        "= 0 / 3.7183 = 0"
+        "≈ 0 / 3.7183 = 0"
     )
     sources = figure.locator(".av-source")
     assert sources.evaluate_all("all => all.map(c => c.dataset.at)") == [
         f"masked,1,{j}" for j in range(3)
     ]
+
+
+@pytest.mark.parametrize(
+    ("K", "worked_out"),
+    [
+        ("100;90", "exp(−9000) / (exp(−10000) + exp(−9000)) ≈ 1"),
+        ("90;100", "exp(−10000) / (exp(−9000) + exp(−10000)) ≈ 0"),
+        ("0;0", "exp(0) / (exp(0) + exp(0)) = 1 / 2 = 0.5"),
+        ("-0.05;-0.05", "exp(5) / (exp(5) + exp(5)) "
+         "≈ 148.4132 / 296.8263 = 0.5"),
+    ],
+)  # fmt: skip
+def test_step_divides_no_zeros(page, K, worked_out):
+    state = {"what": "Q, K, V", "Q": "-100", "K": K, "V": "1;2"}
+    figure = open_figure(page, "step", state | {"scale": False})
+    entry(figure, "weights", 0, 1).hover()
+    said = figure.locator(".av-say").inner_text()
+    assert said == f"weights[0][1] = {worked_out}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 0\n−2 1.5",
+        "1,0\n-2,1.5",
+        "[[1, 0], [-2, 1.5]]",
+        "[[ 1.   0. ]\n [-2.   1.5]]",
+        "1\t0\r\n-2\t1.5\r\n",
+        "1 0;\n\n-2 1.5;",
+    ],
+)
+def test_numbers_are_taken_as_they_are_pasted(page, text):
+    figure = open_figure(page, "step")
+    figure.locator("textarea[name=X]").fill(text)
+    page.wait_for_function(
+        "document.querySelector('[data-figure=step]')"
+        ".values.scores.length === 2"
+    )
+    scores = figure.evaluate("el => el.values.scores")
+    assert scores == [[1, -2], [-2, 6.25]]
+    assert figure.locator(".av-error").inner_text() == ""
+
+
+def test_what_was_typed_wrong_and_put_aside_is_forgotten(page):
+    figure = open_figure(page, "step", {"what": "Q, K, V"})
+    figure.locator("textarea[name=K]").fill("abc")
+    error = figure.locator(".av-error")
+    assert "got abc. The figure shows the last" in error.inner_text()
+    figure.locator("select[name=what]").select_option("X")
+    figure.locator("textarea[name=X]").wait_for(state="visible")
+    assert error.inner_text() == ""
+    figure.locator("select[name=what]").select_option("Q, K, V")
+    field = figure.locator("textarea[name=K]")
+    field.wait_for(state="visible")
+    assert field.input_value() == "1 0 1 0\n0 1 0 1\n1 1 0 0"
+
+
+def test_the_back_button_brings_the_picture_back(page):
+    figure = open_figure(page, "causal", {"T": 5})
+    first = figure.evaluate("el => el.values")
+    page.evaluate("location.hash = 'further'")
+    figure.locator("input[name=T]").press("ArrowUp")
+    page.wait_for_url(lambda address: "causal.T=6" in address)
+    page.go_back()
+    rows = "el => el.values.weights.length"
+    page.wait_for_function(
+        "document.querySelector('[data-figure=causal]')"
+        ".values.weights.length === 5"
+    )
+    assert_same(figure.evaluate("el => el.values"), first)
+    assert figure.locator("input[name=T]").input_value() == "5"
+    page.go_forward()
+    page.wait_for_url(lambda address: "causal.T=6" in address)
+    page.wait_for_timeout(100)
+    assert figure.evaluate(rows) == 6
+
+
+def test_a_slider_shows_a_value_between_its_steps(page):
+    figure = open_figure(page, "causal", {"slope": 0.03})
+    slider = figure.locator("input[name=slope]")
+    assert slider.input_value() == "0.03"
+    slider.press("ArrowUp")
+    page.wait_for_url(lambda address: "causal.slope=0.03&" not in address)
+    assert float(slider.input_value()) % 0.0625 == 0
 
 
 def test_step_is_one_tab_stop_a_matrix_with_arrow_keys_inside(page):
@@ -489,10 +593,13 @@ def test_step_lets_two_matrices_change_shape_one_after_the_other(page):
 def test_a_step_by_hand_in_the_address_that_does_not_fit_gives_a_message(page):
     for query, words in (
         ({"what": "Q, K, V", "Q": "1 2"}, "Q (1, 2) and K (3, 4)"),
-        ({"X": ";".join(["1 2"] * 4000)}, "got 4000 rows of 2"),
+        ({"X": ";".join(["1 2"] * 4000)}, "got 4,000 rows of 2"),
         ({"X": "1 two;3 4"}, "each number of X"),
-        ({"X": ""}, "got 1 rows of 0"),
-        ({"scale": "maybe"}, "scale must be true or false"),
+        ({"X": ""}, "got 0 rows."),
+        ({"scale": "maybe"}, "divide by √d_k (scale) must be true or false"),
+        ({"scale": "constructor"}, "true or false; got constructor."),
+        ({"mask_of_" + "a" * 3000: "1"}, "step.mask_of_" + "a" * 27 + "…"),
+        ({"X": "0,5 1,5;1 2"}, "with a decimal point; got 0,5."),
     ):
         figure = open_figure(page, "step", query)
         message = figure.locator(".av-error").inner_text()

@@ -167,10 +167,21 @@ def causal_shows(state, expected, shown):
         if empty
         else "Every query may attend to something."
     )
-    (entropy,) = sentence(
-        shown, rf"Mask {state['mask']}\. {re.escape(part)} "
-        r"Mean entropy # nats\."
-    )  # fmt: skip
+    detail = {
+        "sliding": f", window {min(state['window'], state['T'])}",
+        "padding": r", # real tokens?",
+        "causal and left padding": r", # real tokens?",
+    }.get(state["mask"], "")
+    counted = ", where an empty row counts as 0" if empty else ""
+    *length, T, slope, temperature, entropy = sentence(
+        shown,
+        rf"Mask {state['mask']}{detail}; # tokens, ALiBi slope #, "
+        rf"temperature #\. {re.escape(part)} Mean entropy # nats{counted}\.",
+    )
+    all_say(length, [min(state["length"], state["T"])] * len(length))
+    says(T, state["T"])
+    says(slope, state["slope"], 4)
+    says(temperature, state["temperature"], 4)
     says(entropy, np.mean(expected["entropies"]), 3)
 
 
@@ -287,7 +298,7 @@ def ends(text):
     return int(first), int(last or first)
 
 
-UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
 def kvcache_shows(state, expected, shown):
@@ -314,14 +325,18 @@ def kvcache_shows(state, expected, shown):
         says(width, 100 * named[name] / most, 2)
     found = sentence(
         shown,
-        r".*?: # bytes a position\. # positions in # sequences? take # MiB, "
-        r"which is # GiB\. 1 GiB holds # positions\..*",
+        r".*?: # bytes? a position\. # positions? in "
+        r"(one sequence|each of [\d,]+ sequences) takes? # (.iB)"
+        r"(?:, which is # MiB)?\. 1 GiB holds # positions?\..*",
     )
-    numbers = [(expected["per_token"], 0), (state["S"], 0)]
-    numbers += [(state["batch"], 0), (expected["mib"], 3)]
-    numbers += [(expected["gib"], 3), (expected["tokens_per_gib"], 0)]
-    for text, (x, digits) in zip(found, numbers, strict=True):
-        says(text, x, digits)
+    per_token, S, batch, total, unit, mib, positions = found
+    all_say((per_token, S), (expected["per_token"], state["S"]))
+    says(batch.replace("one", "1").split()[-2], state["batch"])
+    says(total, expected["total"] / UNITS[unit], 3)
+    assert (mib is not None) == (expected["gib"] >= 1)
+    if mib:
+        says(mib, expected["mib"], 3)
+    says(positions, expected["tokens_per_gib"])
 
 
 def positions_show(state, expected, shown):
@@ -372,7 +387,7 @@ def turns_show(state, expected, shown):
     numbers += [(shift, 0)] if shift else []
     numbers += [(m - n, 0), (expected["score"], 4)]
     numbers += [(m, 0), (n, 0), (expected["unmoved"], 4)] if shift else []
-    numbers += [(pair, 0), (state["angle"], 0)]
+    numbers += [(pair, 0), (state["angle"], 4)]
     for text, (x, digits) in zip(found, numbers, strict=True):
         says(text, x, digits)
 
@@ -386,9 +401,10 @@ def charges_show(state, expected, shown):
     for line, head in zip(lines, dict.fromkeys((steep, flat)), strict=True):
         follows(line, np.stack([at, bias[head]], axis=1), near)
     text = shown.select_one(".av-say").text
-    listed = re.search(r"Slopes: (.*?)\. Head", text)[1].split(", ")
+    listed = re.search(r"Slopes: (.*?)\.(?: Head|$)", text)[1].split(", ")
     np.testing.assert_allclose(list(map(read, listed)), slopes, rtol=5.001e-4)
-    assert f"Head {steep} is the steepest, head {flat} the flattest." in text
+    both = f"Head {steep} is the steepest, head {flat} the flattest."
+    assert text.endswith(both) == (steep != flat)
 
 
 def tiles_show(state, expected, shown):
@@ -433,11 +449,11 @@ def tiles_show(state, expected, shown):
     ):
         all_say([text for text in texts if text], expected[key].values())
     text = shown.select_one(".av-say").text
-    assert text.startswith(f"{done} of {len(blocks)} blocks visited. ")
+    assert re.match(rf"{done} of {len(blocks):,} blocks? visited\. ", text)
     seen, own = expected["of_row"]
     if seen:
         known = re.search(
-            rf"Query {row} has seen {seen} of its {own} blocks: "
+            rf"Query {row} has seen {seen} of its {own} blocks?: "
             r"maximum (\S+), sum (\S+)\. ", text
         )  # fmt: skip
         last = expected["maxima"][-1], expected["sums"][-1]

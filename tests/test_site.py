@@ -94,10 +94,7 @@ def test_a_page_in_a_browser(host, browser, page, size, scheme):
         lambda r: failed.append(r.url) if r.status >= 400 else None,
     )
     tab.goto(f"{address}/{page}.html", wait_until="networkidle")
-    tab.evaluate(website.SCROLL_THROUGH)
-    tab.wait_for_function(
-        "() => !document.querySelector('[data-figure]:not(.av-live)')"
-    )
+    website.scroll_through(tab)
     tab.wait_for_timeout(200)
     paths = [path for path, _ in host.sent]
     moved = sum(size for _, size in host.sent)
@@ -256,6 +253,30 @@ def test_a_page_has_one_figure_of_a_kind(site, page):
     assert len(kinds) == len(set(kinds)), "they would share the address"
 
 
+@pytest.mark.parametrize("page", website.pages_with_figures())
+def test_a_link_to_a_state_leads_to_its_figure(address, browser, page):
+    tab = browser.new_page(viewport={"width": 1280, "height": 900})
+    tab.goto(f"{address}/{page}.html")
+    figure = tab.locator("[data-figure]").last
+    name = figure.get_attribute("data-figure")
+    first_control(tab, figure)
+    states = {
+        "causal": "T=9", "step": "causal=true", "saturation": "d_k=2",
+        "heads": "T=2", "kvcache": "S=7", "positions": "kind=ALiBi",
+        "tiles": "T=20",
+    }  # fmt: skip
+    before = shown(figure)
+    tab.goto(f"{address}/{page}.html?{name}.{states[name]}")
+    tab.locator(f"[data-figure={name}].av-live").wait_for()
+    box = figure.bounding_box()
+    assert 0 <= box["y"] <= 450
+    assert shown(figure) != before
+    # On paper too, wherever the reader is.
+    tab.goto(f"{address}/{page}.html?{name}.{states[name]}#top")
+    tab.locator(f"[data-figure={name}].av-live").wait_for()
+    tab.close()
+
+
 def test_the_menu_opens_on_a_phone(address, browser):
     tab = browser.new_page(viewport={"width": 390, "height": 844})
     tab.goto(f"{address}/{PAGES[1]}.html")
@@ -394,11 +415,7 @@ def test_a_figure_whose_script_is_missing_says_so(address, browser):
 def first_control(tab, figure):
     """The first slider or menu of a figure, brought to life and into view."""
     figure.scroll_into_view_if_needed()
-    figure.evaluate(
-        "el => new Promise(done => { const wait = () => "
-        "el.classList.contains('av-live') ? done() : setTimeout(wait, 20); "
-        "wait(); })"
-    )
+    figure.locator(".av-controls").wait_for()
     kinds = ("range", "checkbox", "number")
     fields = figure.locator(", ".join(f"input[type={k}]" for k in kinds))
     return fields.filter(visible=True).first

@@ -43,15 +43,26 @@ def pages_with_figures():
     ]
 
 
-# Whatever loads when it comes near the window is loaded after this. It does
-# not wait for frames: a browser without a screen may leave one out for good.
-SCROLL_THROUGH = """async () => {
+# What loads when it comes near the window is seen at the next frame. A busy
+# machine may leave a frame out for good, so each is waited for with an end.
+SCROLL = """async () => {
   const { scrollHeight } = document.documentElement;
   for (let y = 0; y < scrollHeight; y += 1000) {
     scrollTo({ top: y, behavior: "instant" });
-    await new Promise((done) => setTimeout(done, 20));
+    await new Promise((done) => {
+      requestAnimationFrame(done);
+      setTimeout(done, 500);
+    });
   }
 }"""
+
+
+def scroll_through(tab):
+    """Scroll to the end of a page, and wait for its interactive figures."""
+    tab.evaluate(SCROLL)
+    for figure in tab.locator("[data-figure]").all():
+        figure.scroll_into_view_if_needed()
+        figure.locator(".av-controls").wait_for()
 
 
 def build(folder):

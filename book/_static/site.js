@@ -16,13 +16,14 @@ document.addEventListener("click", (event) => {
 
 // What scrolls sideways can be reached and scrolled with the keyboard.
 const reach = () => {
-  const boxes = [...document.querySelectorAll(".figure, .math-display, .highlight pre, .ledger-box, .printed, .av-result")];
+  const boxes = [...document.querySelectorAll(".figure, .math-display, .highlight pre, .ledger-box, .printed, .av-result, .pst-scrollable-table-container")];
   // All reads first: a write in between would make the browser lay out anew.
   const wide = boxes.map((box) => box.scrollWidth > box.clientWidth);
-  const scrolls = boxes.map((box, i) => wide[i] || box.scrollHeight > box.clientHeight + 1);
+  const tall = boxes.map((box) => box.scrollHeight > box.clientHeight + 1);
   boxes.forEach((box, i) => {
     box.classList.toggle("scrolls", wide[i]);
-    if (scrolls[i]) box.tabIndex = 0;
+    box.classList.toggle("scrolls-down", tall[i] && box.matches(".ledger-box"));
+    if (wide[i] || tall[i]) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
   });
 };
@@ -76,4 +77,12 @@ const seen = new IntersectionObserver(
   },
   { rootMargin: "400px" },
 );
-for (const el of document.querySelectorAll("[data-figure]")) seen.observe(el);
+// A link to a state leads to its figure, which starts at once; others wait.
+const asked = [...new URLSearchParams(location.search).keys()].map((key) => key.split(".")[0]);
+for (const el of document.querySelectorAll("[data-figure]")) {
+  if (asked.includes(el.dataset.figure)) start(el);
+  else seen.observe(el);
+}
+const [visit] = performance.getEntriesByType("navigation");
+if (visit?.type === "navigate" && !location.hash)
+  document.querySelector(asked.map((name) => `[data-figure="${CSS.escape(name)}"]`).join() || "none")?.scrollIntoView({ behavior: "instant" });

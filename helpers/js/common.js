@@ -33,6 +33,7 @@ const escape = (text) =>
   String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
 const fixed = (x, digits = 2) => (x === -Infinity ? "−∞" : x.toFixed(digits).replace(/^-(0(\.0*)?)$/, "$1").replace("-", "−"));
 const tick = (x) => String(+x.toPrecision(3)).replace("-", "−");
+const setting = (x) => String(+x.toFixed(4)).replace("-", "−");
 const whole = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 
 // The book's colour map, light for little and dark for much.
@@ -70,24 +71,36 @@ const mosaic = ({ label, values, open = () => true }) => {
   const paths = range(LEVELS + 1).map(() => []);
   values.forEach((row, i) => row.forEach((x, j) => open(i, j) && paths[Math.round(x * LEVELS)].push(`M${j} ${i}h1v1h-1z`)));
   const drawn = paths.map((d, k) => (d.length ? `<path fill="rgb(${shade(k / LEVELS)})" d="${d.join("")}"/>` : ""));
-  return `<p class="av-caption" aria-hidden="true">${escape(label)}</p><svg class="av-mosaic" role="img" aria-label="${escape(label)}" viewBox="0 0 ${S} ${T}" preserveAspectRatio="xMinYMin" shape-rendering="crispEdges">${drawn.join("")}</svg>`;
+  return `<p class="av-caption" aria-hidden="true">${escape(label)}</p><svg class="av-mosaic" role="img" aria-label="${escape(label)}" viewBox="0 0 ${S} ${T}" preserveAspectRatio="none" shape-rendering="crispEdges">${drawn.join("")}</svg>`;
 };
 
 // Lines over a common x, each with a name written at its end; marked points.
 const chart = ({ label, x, y, lines, marks = [], xlabel, ylabel, width = 340, height = 220, right = 80 }) => {
-  const [left, top, bottom] = [52, 12, 40];
+  const ticks = (a, b) => range(5).map((k) => a + (k * (b - a)) / 4);
+  const longest = Math.max(...ticks(...y).map((v) => tick(v).length));
+  const [left, top, bottom] = [26 + 7 * Math.max(longest, 4), 12, 40];
   const px = (v) => left + ((v - x[0]) / (x[1] - x[0])) * (width - left - right);
   const py = (v) => height - bottom - ((v - y[0]) / (y[1] - y[0])) * (height - top - bottom);
-  const ticks = (a, b) => range(5).map((k) => a + (k * (b - a)) / 4);
   const axis =
     ticks(...x).map((v) => `<text x="${px(v)}" y="${height - bottom + 16}" text-anchor="middle">${tick(v)}</text>`).join("") +
     ticks(...y).map((v) => `<text x="${left - 6}" y="${py(v) + 4}" text-anchor="end">${tick(v)}</text><path class="av-rule" d="M${left} ${py(v)}H${width - right}"/>`).join("");
+  // The names at the ends of two lines stand apart, in the lines' order.
+  const ends = lines.map(({ points }) => py(points[points.length - 1][1]) + 4);
+  if (ends.length === 2 && Math.abs(ends[0] - ends[1]) < 14) {
+    const middle = Math.min(Math.max((ends[0] + ends[1]) / 2, top + 11), height - bottom);
+    const [over, under] = ends[0] <= ends[1] ? [0, 1] : [1, 0];
+    [ends[over], ends[under]] = [middle - 7, middle + 7];
+  }
   const drawn = lines.map(({ points, name, dash = "", filled = false }, k) => {
     const d = points.map(([a, b], i) => `${i ? "L" : "M"}${px(a).toFixed(1)} ${py(b).toFixed(1)}`).join("");
-    const [, last] = points[points.length - 1];
-    return `<path class="av-line av-line-${k}${filled ? " av-filled" : ""}" stroke-dasharray="${dash}" d="${d}"/><text class="av-name" x="${width - right + 6}" y="${(py(last) + 4).toFixed(1)}">${escape(name)}</text>`;
+    return `<path class="av-line av-line-${k}${filled ? " av-filled" : ""}" stroke-dasharray="${dash}" d="${d}"/><text class="av-name" x="${width - right + 6}" y="${ends[k].toFixed(1)}">${escape(name)}</text>`;
   });
-  const dots = marks.map(([a, b, name]) => `<circle class="av-dot" cx="${px(a).toFixed(1)}" cy="${py(b).toFixed(1)}" r="5"/><text class="av-name" x="${(px(a) + 8).toFixed(1)}" y="${(py(b) - 8).toFixed(1)}">${escape(name)}</text>`);
+  // The name of a dot stays inside the frame, and away from those of lines.
+  const dots = marks.map(([a, b, name]) => {
+    const [side, anchor] = px(a) > width - right - 30 ? [-8, "end"] : [8, "start"];
+    const beside = py(b) < top + 16 ? 18 : -8;
+    return `<circle class="av-dot" cx="${px(a).toFixed(1)}" cy="${py(b).toFixed(1)}" r="5"/><text class="av-name" text-anchor="${anchor}" x="${(px(a) + side).toFixed(1)}" y="${(py(b) + beside).toFixed(1)}">${escape(name)}</text>`;
+  });
   return `<svg class="av-chart" role="img" aria-label="${escape(label)}" viewBox="0 0 ${width} ${height}">${axis}${drawn.join("")}${dots.join("")}<text x="${(left + width - right) / 2}" y="${height - 4}" text-anchor="middle">${escape(xlabel)}</text><text transform="translate(12 ${(top + height - bottom) / 2}) rotate(-90)" text-anchor="middle">${escape(ylabel)}</text></svg>`;
 };
 
@@ -95,13 +108,22 @@ const say = (text) => `<p class="av-say">${escape(text)}</p>`;
 
 // --- state ---------------------------------------------------------------
 
+// Numbers as readers paste them: with the minus of print, as Python's lists
+// or NumPy's rows. What is no number stays text, to be named in the message.
+const number = (word) => (Number.isNaN(Number(word)) ? word : Number(word));
+const matrix = (text) => {
+  const rows = text.replaceAll("−", "-").replaceAll("[", " ").replaceAll("]", ";").split(/[\n;]/);
+  // Between blanks a comma inside a number is a decimal comma, and refused.
+  const words = rows.map((row) => row.trim().split(/\d,\d/.test(row) && /\d\s+\S/.test(row) ? /\s+/ : /[\s,]+/).filter(Boolean));
+  return words.filter((row) => row.length).map((row) => row.map(number));
+};
 // What a control holds, from the text that a reader or an address gives.
 const parse = (control, text) => {
   if (control.kind === "choice") return text;
-  if (control.kind === "flag") return { true: true, false: false }[text] ?? text;
-  if (control.kind === "matrix")
-    return String(text).trim().split(/\n|;/).map((row) => row.trim().split(/[\s,]+/).filter(Boolean).map(Number));
-  return String(text).trim() === "" ? NaN : Number(text);
+  if (control.kind === "flag") return String(text) === "true" || (String(text) === "false" ? false : text);
+  if (control.kind === "matrix") return matrix(String(text));
+  const plain = String(text).trim().replace("−", "-");
+  return plain === "" ? NaN : Number(plain);
 };
 const show = (control, value) => {
   if (control.kind === "matrix") return value.map((row) => row.join(" ")).join("\n");
@@ -111,31 +133,40 @@ const show = (control, value) => {
 const within = (x, { min = -Infinity, max = Infinity, step }) =>
   Number.isFinite(x) && x >= min && x <= max && (step !== 1 || Number.isInteger(x));
 const wanted = ({ min, max, step }) => `${step === 1 ? "a whole number" : "a number"} from ${min} to ${max}`;
+const shorten = (text) => (String(text).length > 40 ? `${String(text).slice(0, 40)}…` : String(text));
+const count = (n, thing) => `${whole(n)} ${thing}${n === 1 ? "" : "s"}`;
+// A control as the page calls it, and its key where that is another word.
+const called = ({ key, kind, label }) => (kind === "matrix" ? key : label.split(" ").includes(key) ? label : `${label} (${key})`);
 
 // What is wrong with one control's value, or "".
 const complaint = (control, value) => {
   const { key, kind } = control;
+  const name = called(control);
   if (kind === "choice")
-    return control.options.includes(value) ? "" : `${key} must be one of ${control.options.join(", ")}; got ${value}`;
-  if (kind === "flag") return typeof value === "boolean" ? "" : `${key} must be true or false; got ${value}`;
+    return control.options.includes(value) ? "" : `${name} must be one of ${control.options.join(", ")}; got ${shorten(value)}`;
+  if (kind === "flag") return typeof value === "boolean" ? "" : `${name} must be true or false; got ${shorten(value)}`;
   if (kind === "matrix") {
     const { rows, columns } = control;
     const sizes = Array.isArray(value) && value.every(Array.isArray) ? value.map((r) => r.length) : [];
     const among = (n, [least, most]) => n >= least && n <= most;
     if (!among(sizes.length, rows) || !sizes.every((n) => n === sizes[0] && among(n, columns)))
-      return `${key} must have ${rows.join(" to ")} rows of ${columns.join(" to ")} numbers, all rows equally long; got ${sizes.length} rows of ${[...new Set(sizes)].slice(0, 4).join(" and ")}`;
-    return value.every((r) => r.every((x) => within(x, control))) ? "" : `each number of ${key} must be ${wanted(control)}`;
+      return `${key} must have ${rows.join(" to ")} rows of ${columns.join(" to ")} numbers, all rows equally long; got ${count(sizes.length, "row")}${sizes.length ? ` of ${[...new Set(sizes)].slice(0, 4).join(" and ")}` : ""}`;
+    const wrong = value.flat().find((x) => !within(x, control));
+    return wrong === undefined ? "" : `each number of ${key} must be ${wanted(control)}, with a decimal point; got ${shorten(wrong)}`;
   }
   if (kind === "power") {
     const { min, max } = control;
-    return within(value, control) && Number.isInteger(Math.log2(value)) ? "" : `${key} must be a power of two from ${min} to ${max}; got ${value}`;
+    return within(value, control) && Number.isInteger(Math.log2(value)) ? "" : `${name} must be a power of two from ${min} to ${max}; got ${value}`;
   }
-  return within(value, control) ? "" : `${key} must be ${wanted(control)}; got ${Number.isNaN(value) ? "no number" : value}`;
+  return within(value, control) ? "" : `${name} must be ${wanted(control)}; got ${Number.isNaN(value) ? "no number" : value}`;
 };
 const problem = (figure, state) =>
   figure.controls.map((c) => complaint(c, state[c.key])).find(Boolean) || (figure.check ? figure.check(state) : "") || "";
 
 // --- page ----------------------------------------------------------------
+
+// A slider holds a value between its steps only if it has none.
+const stepTo = ({ min, step }, value) => (step && Number.isInteger(+((value - min) / step).toFixed(9)) ? step : "any");
 
 const input = (figure, control, value) => {
   const name = `name="${control.key}"`;
@@ -148,10 +179,10 @@ const input = (figure, control, value) => {
   if (control.kind === "flag") return row(`<input type="checkbox" ${name}${value ? " checked" : ""}>`);
   if (control.kind === "matrix")
     return row(`<textarea ${name} rows="${value.length}" cols="${show(control, value).indexOf("\n") + 4}" spellcheck="false">${escape(show(control, value))}</textarea>`);
-  const limits = `min="${control.min}" max="${control.max}" step="${control.step ?? "any"}" value="${value}"`;
+  const limits = `min="${control.min}" max="${control.max}" step="${stepTo(control, value)}" value="${value}"`;
   if (control.kind === "number") return row(`<input type="number" inputmode="decimal" ${name} ${limits}>`);
   const powers = `min="${Math.log2(control.min)}" max="${Math.log2(control.max)}" step="1" value="${Math.log2(value)}" aria-valuetext="${value}"`;
-  return row(`<input type="range" ${name} ${control.kind === "power" ? powers : limits}>`, `<output>${value}</output>`);
+  return row(`<input type="range" ${name} ${control.kind === "power" ? powers : limits}>`, `<output aria-hidden="true">${value}</output>`);
 };
 
 // What a field holds, and the other way round. A slider of powers of two
@@ -165,6 +196,7 @@ const tell = (control, field, value) => {
   if (control.kind === "power") field.setAttribute("aria-valuetext", value);
 };
 const put = (control, field, value) => {
+  if (field.type === "range" && control.kind !== "power") field.step = stepTo(control, value);
   if (control.kind === "flag") field.checked = value;
   else field.value = control.kind === "power" ? Math.log2(value) : show(control, value);
   tell(control, field, value);
@@ -212,7 +244,7 @@ const fromAddress = (figure, state) => {
   const unknown = [...query.keys()].filter(
     (k) => k.startsWith(`${figure.name}.`) && !figure.controls.some((c) => k === `${figure.name}.${c.key}`),
   );
-  const wrong = unknown.length ? `the address has an unknown setting ${unknown[0]}` : problem(figure, found);
+  const wrong = unknown.length ? `the address has an unknown setting ${shorten(unknown[0])}` : problem(figure, found);
   return wrong ? { state, wrong: `${wrong}. The figure shows its first state.` } : { state: found, wrong: "" };
 };
 const toAddress = (figure, state) => {
@@ -260,13 +292,15 @@ const attach = (figure, { model, el }) => {
   };
   // What scrolls sideways can be reached and scrolled with the keyboard.
   const reach = () => {
-    const wide = result.scrollWidth > result.clientWidth;
     const given = { tabindex: 0, role: "group", "aria-label": "result, scrolls sideways" };
-    for (const [name, value] of Object.entries(given)) {
-      if (wide) result.setAttribute(name, value);
-      else result.removeAttribute(name);
+    for (const box of [result, ...result.querySelectorAll(".av-step > div")]) {
+      const wide = box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX !== "visible";
+      for (const [name, value] of Object.entries(given)) {
+        if (wide) box.setAttribute(name, value);
+        else box.removeAttribute(name);
+      }
+      box.classList.toggle("scrolls", wide);
     }
-    result.classList.toggle("scrolls", wide);
   };
   const paint = () => {
     pending = 0;
@@ -297,21 +331,34 @@ const attach = (figure, { model, el }) => {
     clearTimeout(saving);
     saving = setTimeout(() => toAddress(figure, read()), 100);
   };
-  const fill = () => {
+  // What is being typed stays, unless `all` of the form is set anew.
+  const fill = (all) => {
     for (const control of figure.controls) {
       const field = form.elements.namedItem(control.key);
-      if (!field || field === document.activeElement) continue;
+      if (!field || (!all && field === document.activeElement)) continue;
       put(control, field, model.get(control.key));
     }
   };
   const change = (event) => {
     const field = event.target;
     const control = figure.controls.find((c) => c.key === field.name);
-    if (control) draft[control.key] = held(control, field);
-    else Object.assign(draft, figure.presets[field.value]);
-    if (control) tell(control, field, draft[control.key]);
+    if (control) {
+      if (field.step === "any") field.step = control.step; // back to the steps
+      draft[control.key] = held(control, field);
+      tell(control, field, draft[control.key]);
+    } else {
+      Object.assign(draft, figure.presets[field.value]);
+      for (const c of figure.controls) if (c.key in draft) put(c, form.elements.namedItem(c.key), draft[c.key]);
+    }
+    // What was typed wrong and is put aside by another choice is forgotten.
+    const wished = { ...read(), ...draft };
+    for (const c of figure.controls) {
+      if (!(c.key in draft) || matters(c, wished) || !complaint(c, draft[c.key])) continue;
+      delete draft[c.key];
+      put(c, form.elements.namedItem(c.key), model.get(c.key));
+    }
     const wrong = problem(figure, { ...read(), ...draft });
-    error.textContent = wrong;
+    error.textContent = wrong && `${wrong}. The figure shows the last state that fits.`;
     const marked = [...form.elements].filter((f) => f.hasAttribute("aria-invalid"));
     for (const other of marked) other.removeAttribute("aria-invalid");
     if (wrong) {
@@ -331,11 +378,16 @@ const attach = (figure, { model, el }) => {
     refresh();
   };
 
-  if (linked) {
-    const { state, wrong } = fromAddress(figure, read());
+  const first = read();
+  const restore = () => {
+    const { state, wrong } = fromAddress(figure, first);
     for (const [key, value] of Object.entries(state)) model.set(key, value);
     error.textContent = wrong;
-    fill();
+    fill(true);
+  };
+  if (linked) {
+    restore();
+    addEventListener("popstate", restore);
   }
   form.addEventListener("input", change);
   form.addEventListener("submit", (event) => event.preventDefault());
@@ -356,6 +408,7 @@ const attach = (figure, { model, el }) => {
   changed.observe(result, { childList: true, characterData: true, subtree: true });
   el.classList.add("av-live");
   return () => {
+    removeEventListener("popstate", restore);
     resized.disconnect();
     changed.disconnect();
     clearTimeout(speaking);

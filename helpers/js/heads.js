@@ -55,7 +55,7 @@ const figure = {
       ? `<p class="av-caption">${whole(all.length)} columns are too many to draw. Head h owns columns h · ${d_k} to h · ${d_k} + ${d_k - 1}.</p>`
       : table(`Merged (${T}, ${all.length}): one row a token`, all, all, `<tr><td></td>${owners}</tr>`) +
         `<p class="av-caption">Split (${H}, ${T}, ${d_k}): the same entries, one table a query head</p><div class="av-row">` +
-        split.map((columns, h) => table(`Q${h}`, columns, range(d_k))).join("") + "</div>";
+        split.map((columns, h) => table(`Q${h} reads K${kv_head[h]} V${kv_head[h]}`, columns, range(d_k))).join("") + "</div>";
 
     const owned = (h) => (d_k > 1 ? `${h * d_k}–${h * d_k + d_k - 1}` : `${h}`);
     const groups = range(H_kv).map((g) => {

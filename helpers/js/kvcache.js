@@ -2,7 +2,7 @@
 
 const ITEMSIZE = { float32: 4, "float16 or bfloat16": 2, "8 bits": 1 };
 const MOST = 2 ** 50; // 1 PiB; every count below is exact
-const KIB = 2 ** 10, MIB = 2 ** 20, GIB = 2 ** 30;
+const KIB = 2 ** 10, MIB = 2 ** 20, GIB = 2 ** 30, TIB = 2 ** 40;
 
 // Sizes as the models' own configurations state them. One line may serve
 // several models: the cache depends on nothing else.
@@ -22,8 +22,9 @@ const perToken = ({ n_layers, n_kv_heads, d_k, d_v }, itemsize) => n_layers * n_
 const bytes = (state) => perToken(state, ITEMSIZE[state.dtype]) * state.S * state.batch;
 
 const short = (x) => +x.toFixed(3);
+const grouped = (x) => String(short(x)).replace(/^\d+/, whole);
 const size = (n) => {
-  const [unit, name] = n >= GIB ? [GIB, "GiB"] : n >= MIB ? [MIB, "MiB"] : [KIB, "KiB"];
+  const [unit, name] = n >= TIB ? [TIB, "TiB"] : n >= GIB ? [GIB, "GiB"] : n >= MIB ? [MIB, "MiB"] : [KIB, "KiB"];
   return `${short(n / unit)} ${name}`;
 };
 
@@ -41,7 +42,7 @@ const figure = {
     { key: "dtype", kind: "choice", label: "numbers", options: Object.keys(ITEMSIZE) },
   ],
   check: (state) =>
-    bytes(state) > MOST ? `the cache would take ${fixed(bytes(state) / MOST, 1)} PiB, and the figure stops at 1; lower S or batch` : "",
+    bytes(state) > MOST ? "the cache would take more than 1 PiB, where the figure stops; lower positions S or sequences B" : "",
 
   compute: (state) => {
     const itemsize = ITEMSIZE[state.dtype];
@@ -86,7 +87,12 @@ const figure = {
       ? " It keeps one latent vector of 512 numbers, entered as the key, from which keys and values are made again, and a rotary key of 64, entered as the value."
       : "";
     return table + compared +
-      say(`${name === OWN ? "These sizes" : name}: ${whole(values.per_token)} bytes a position. ${whole(S)} positions in ${whole(batch)} sequence${batch === 1 ? "" : "s"} take ${short(values.mib)} MiB, which is ${short(values.gib)} GiB. 1 GiB holds ${whole(values.tokens_per_gib)} positions.${note}`);
+      say(
+        `${name === OWN ? "These sizes" : name}: ${count(values.per_token, "byte")} a position. ` +
+        `${count(S, "position")} in ${batch === 1 ? "one sequence" : `each of ${whole(batch)} sequences`} take${S * batch === 1 ? "s" : ""} ` +
+        `${size(values.total)}${values.total >= GIB ? `, which is ${grouped(values.mib)} MiB` : ""}. ` +
+        `1 GiB holds ${count(values.tokens_per_gib, "position")}.${note}`,
+      );
   },
 };
 

@@ -97,7 +97,7 @@ const view = {
         lines: [{ points, name: "score" }], marks: [[m - n, score, `${m - n}`.replace("-", "−")]],
       }) +
       "</div>" +
-      say(`Query at ${m + shift}, key at ${n + shift}${where}: distance ${fixed(m - n, 0)}, score ${fixed(score, 4)}. ${shift ? `At ${m} and ${n} it is ${fixed(unmoved, 4)}. ` : ""}In pair ${i} the key was ${fixed(angle, 0)} degrees ahead before the two were turned.`)
+      say(`Query at ${m + shift}, key at ${n + shift}${where}: distance ${fixed(m - n, 0)}, score ${fixed(score, 4)}. ${shift ? `At ${m} and ${n} it is ${fixed(unmoved, 4)}. ` : ""}In pair ${i} the key was ${setting(angle)} degrees ahead before the two were turned.`)
     );
   },
   ALiBi: ({ T, heads, rule }, { slopes, bias }) => {
@@ -110,7 +110,10 @@ const view = {
     return (
       shaded({ label: `Rows are heads, columns distances 0 to ${T - 1}: ${fixed(low, 3)} light, 0 dark`, rows: shown, columns: range(T), values: bias, low, high: 0 }) +
       chart({ label: "The bias of the steepest and of the flattest head over the distance", x: [0, 4 * Math.ceil((T - 1) / 4)], y: [-end(-low), 0], xlabel: "distance", ylabel: "bias", lines: steep === flat ? [tail] : [tail, rest] }) +
-      say(`${heads} head${heads === 1 ? "" : "s"}, rule of the ${rule === "paper" ? "paper" : "published code"}. Slopes: ${slopes.map((m) => +m.toPrecision(4)).join(", ")}. Head ${steep} is the steepest, head ${flat} the flattest.`)
+      say(
+        `${count(heads, "head")}, rule of the ${rule === "paper" ? "paper" : "published code, the reference"}. Slopes: ${slopes.map((m) => +m.toPrecision(4)).join(", ")}.` +
+        (steep === flat ? "" : ` Head ${steep} is the steepest, head ${flat} the flattest.`),
+      )
     );
   },
 };

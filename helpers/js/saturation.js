@@ -73,7 +73,7 @@ const figure = {
     const sorted = [...weights].sort((a, b) => b - a);
     const one = chart({
       label: `The weights of the first query, largest first: ${sorted.slice(0, 3).map((w) => fixed(w)).join(", ")}${keys > 3 ? " and so on" : ""}`,
-      x: [0, keys],
+      x: [0, 4 * Math.ceil(keys / 4)],
       y: [0, 1],
       lines: [
         { points: bars(sorted, 0), name: "", filled: true },

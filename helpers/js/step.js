@@ -11,8 +11,8 @@ const factor = (x) => (x < 0 ? `(${brief(x)})` : brief(x));
 const equals = (x) => `${exact(x) === undefined ? "≈" : "="} ${brief(x)}`;
 // What a sum of products makes, where the factors were shortened too.
 const makes = (x, factors) => (factors.some((f) => exact(f) === undefined) ? `≈ ${brief(x)}` : equals(x));
-// A weight that is too small to show is still no zero.
-const share = (w) => (w > 0 && w < 1e-12 ? "≈ 0" : equals(w));
+// A weight of many is neither zero nor one, however it is rounded.
+const share = (w, alone) => (!alone && (w < 1e-12 || w > 1 - 1e-12) ? `≈ ${brief(w)}` : equals(w));
 const product = (a, b) => a.map((x, i) => `${factor(x)}×${factor(b[i])}`).join(" + ");
 // Decimals for the numbers of one matrix: as many as are exact, else three.
 const places = (numbers) => {
@@ -61,13 +61,17 @@ const steps = (state, { scores, scaled, weights, output }) => {
   }
   const powers = (i) => logits[i].map((x) => `exp(${brief(x)})`);
   // Where the exponentials can be written in a few digits, they are.
+  const written = (x) => x > 1e-3 && x < 1e5;
   const ratio = (i, j) => {
     const total = logits[i].reduce((sum, x) => sum + Math.exp(x), 0);
     const top = Math.exp(logits[i][j]);
-    return total < 1e5 && (top === 0 || top > 1e-3) ? `= ${brief(top)} / ${brief(total)} ` : "";
+    const fraction = `${brief(top)} / ${brief(total)}`;
+    return written(total) && (top === 0 || written(top)) ? `${makes(top, [total]).includes("≈") ? "≈" : "="} ${fraction} ` : "";
   };
+  const may = (i, j) => logits[i][j] > -Infinity;
+  const alone = (i, j) => !may(i, j) || logits[i].every((_, k) => k === j || !may(i, k));
   const source = before;
-  step("weights", "softmax by row", weights, (i, j) => `${powers(i)[j]} / (${powers(i).join(" + ")}) ${ratio(i, j)}${share(weights[i][j])}`, (i) => [[source, i, null]], { low: 0, high: 1 });
+  step("weights", "softmax by row", weights, (i, j) => `${powers(i)[j]} / (${powers(i).join(" + ")}) ${ratio(i, j)}${share(weights[i][j], alone(i, j))}`, (i) => [[source, i, null]], { low: 0, high: 1 });
   step("output", `weights ${v}`, output, (i, c) => `weights[${i}] · column ${c} of ${v} = ${product(weights[i], V.map((row) => row[c]))} ${makes(output[i][c], weights[i])}`, (i, c) => [["weights", i, null], [v, null, c]], { columns, shaded: false });
   return list;
 };

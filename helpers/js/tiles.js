@@ -70,7 +70,7 @@ const figure = {
     const numbers = size / T < 0.03 ? [] : blocks // too small to read
       .map(([q0, , k0], i) => `<text class="av-tile-${i < done - 1 ? "in" : "out"}" x="${k0 + size / 4}" y="${(q0 + size).toFixed(2)}" font-size="${size.toFixed(2)}">${i + 1}</text>`);
     const last = done ? [blocks[done - 1]] : [];
-    const label = `Scores of ${T} queries, which are rows, and ${T} keys. ${done} of ${blocks.length} blocks were visited.`;
+    const label = `Scores of ${T} queries, which are rows, and ${T} keys. ${done} of ${count(blocks.length, "block")} visited.`;
     const unit = T / 100;
     const band = draw([row, row + 1, 0, T]);
     const map =
@@ -92,20 +92,20 @@ const figure = {
       `</tr></thead><tbody>${lines.join("")}<tr><th scope="row">plain, whole row</th><td>${fixed(maximum, 4)}</td><td></td><td></td><td>${fixed(sum, 4)}</td></tr></tbody></table>`;
 
     const { held, computed, keys_read } = values;
-    const count = (name, plain, tiled, now) =>
+    const cost = (name, plain, tiled, now) =>
       `<tr><th scope="row">${name}</th><td>${whole(plain)}</td><td>${whole(tiled)}</td><td>${now === "" ? "" : whole(now)}</td></tr>`;
     const costs =
       `<table class="av-grid av-rows"><caption>Plain against tiled</caption><thead><tr><td></td><th scope="col">plain</th><th scope="col">tiled</th><th scope="col">so far</th></tr></thead><tbody>` +
-      count("numbers held at once", held.plain, held.tiled, "") +
-      count("scores computed", computed.plain, computed.tiled, computed.so_far) +
-      count("keys read, and values", keys_read.plain, keys_read.tiled, keys_read.so_far) + "</tbody></table>";
+      cost("numbers held at once", held.plain, held.tiled, "") +
+      cost("scores computed", computed.plain, computed.tiled, computed.so_far) +
+      cost("keys read, and values", keys_read.plain, keys_read.tiled, keys_read.so_far) + "</tbody></table>";
 
     const [seen, all] = of_row;
     const row_says = seen === 0 ? `Query ${row} was not reached yet.`
-      : `Query ${row} has seen ${seen} of its ${all} blocks: maximum ${fixed(values.maxima[seen - 1], 4)}, sum ${fixed(values.sums[seen - 1], 4)}.` +
+      : `Query ${row} has seen ${seen} of its ${count(all, "block")}: maximum ${fixed(values.maxima[seen - 1], 4)}, sum ${fixed(values.sums[seen - 1], 4)}.` +
         (seen === all ? " Plain attention has the same." : "");
     return `${legend}<div class="av-row">${map}<div>${memory}${costs}</div></div>` +
-      say(`${done} of ${blocks.length} blocks visited. ${row_says} Plain attention holds ${whole(held.plain)} scores at once, tiles ${whole(held.tiled)} numbers.`);
+      say(`${done} of ${count(blocks.length, "block")} visited. ${row_says} Plain attention holds ${whole(held.plain)} scores at once, tiles ${whole(held.tiled)} numbers.`);
   },
 };
 
