@@ -3,7 +3,8 @@
 A second run gives the same file to the byte: cell ids follow from the cell's
 text, execution counts from its place, and no version is kept. A measured cell
 (tag ``nbval-ignore-output``) runs, and its asserts must hold, but it keeps the
-times it has; clear its output to measure anew.
+times it has. All measured cells of a chapter keep theirs or none does, so that
+all times are of one run: edit one, or clear its output, to measure them anew.
 """
 
 import hashlib
@@ -77,13 +78,18 @@ def normalise(notebook):
 
 
 def measured(notebook):
-    """The outputs of measured cells, by the text of the cell."""
-    return {
-        cell.source: cell.outputs
-        for cell in notebook.cells
-        if "nbval-ignore-output" in cell.metadata.get("tags", [])
-        and cell.outputs
-    }
+    """The outputs of measured cells, by place; none if one is to measure.
+
+    A cell that was edited has the id of its old text.
+    """
+    kept, taken = {}, set()
+    for place, cell in enumerate(notebook.cells):
+        stored = cell.get("id") == cell_id(cell.source.strip("\n"), taken)
+        if "nbval-ignore-output" in cell.metadata.get("tags", []):
+            if not (stored and cell.outputs):
+                return {}
+            kept[place] = cell.outputs
+    return kept
 
 
 def refresh(path):
@@ -100,9 +106,8 @@ def refresh(path):
         resources={"metadata": {"path": str(path.parent)}},
     )
     client.execute()
-    for cell in notebook.cells:
-        if cell.source in kept:
-            cell.outputs = kept[cell.source]
+    for place, outputs in kept.items():
+        notebook.cells[place].outputs = outputs
     text = nbformat.writes(normalise(notebook)) + "\n"
     changed = not path.exists() or path.read_text(encoding="utf-8") != text
     path.write_text(text, encoding="utf-8")
