@@ -186,7 +186,7 @@ def weigh(browser, hosts, page):
     for host in hosts:
         host.sent.clear()
     tab.goto(f"{hosts[0].address}/{page}.html", wait_until="load")
-    tab.evaluate(website.SCROLL_THROUGH)
+    website.scroll_through(tab)
     tab.wait_for_timeout(SETTLED)
     for host in hosts:
         for path, size in host.sent:

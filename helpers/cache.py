@@ -64,14 +64,6 @@ class KVCache:
     dtype : floating type, default float
         What is stored, whatever arrives: `append` rounds to it.
 
-    Attributes
-    ----------
-    max_len : int
-        How many positions fit; ``len(cache)`` says how many are stored, and
-        so which position comes next.
-    nbytes : int
-        Bytes taken, by stored and by free positions together.
-
     Raises
     ------
     TypeError
@@ -119,7 +111,7 @@ class KVCache:
 
     @property
     def max_len(self):
-        """How many positions fit."""
+        """How many positions fit; ``len(cache)`` says how many are stored."""
         return self._max_len
 
     @property

@@ -40,8 +40,10 @@ def attention_flops(T, S, d_k, d_v, *, n_heads=1, batch=1):
         Number of queries.
     S : int
         Number of keys.
-    d_k, d_v : int
-        Width of a key and of a value in one head.
+    d_k : int
+        Width of a query and of a key in one head.
+    d_v : int
+        Width of a value in one head.
     n_heads : int, default 1
         H, the number of query heads; sharing keys between heads changes the
         bytes, not the FLOPs.
@@ -204,8 +206,10 @@ def kv_cache_bytes(S, n_layers, n_kv_heads, d_k, d_v, itemsize, *, batch=1):
         L, the number of layers.
     n_kv_heads : int
         H_kv, the number of key/value heads.
-    d_k, d_v : int
-        Width of a key and of a value in one head.
+    d_k : int
+        Width of a query and of a key in one head.
+    d_v : int
+        Width of a value in one head.
     itemsize : int
         Bytes of one number: 4 for float32, 2 for float16 and bfloat16.
     batch : int, default 1

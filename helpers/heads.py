@@ -212,8 +212,8 @@ def init_projections(
 
     Notes
     -----
-    Columns that average n terms keep a variance of 1 when each weight has
-    1/n: LeCun et al. 1998, Efficient BackProp, section 4.6.
+    Sums of n products keep a variance of 1 when each weight has the
+    variance 1/n: LeCun et al. 1998, Efficient BackProp, section 4.6.
 
     Examples
     --------

@@ -140,14 +140,18 @@ def show_weights(
     ----------
     weights : (T, S) array
         Weights, scores, or a gradient of either.
-    queries, keys : lists of str
-        The names of the T rows and the S columns.
+    queries : list of str
+        Names of the T rows.
+    keys : list of str
+        Names of the S columns.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
     fmt : str, default "z.2f"
         Format of the values written into the cells; "" writes none.
-    vmin, vmax : float
-        The values at the ends of the colour scale.
+    vmin : float
+        The value at the light end of the colour scale.
+    vmax : float
+        The value at its dark end.
     cbar : bool, default False
         Draw the colour scale.
     cmap : str or Colormap, optional
@@ -209,8 +213,10 @@ def show_heads(weights, *, queries, keys, labels=None, **style):
     ----------
     weights : (H, T, S) array
         The weights of each head.
-    queries, keys : lists of str
-        The names of the T rows and the S columns.
+    queries : list of str
+        Names of the T rows.
+    keys : list of str
+        Names of the S columns.
     labels : list of str, optional
         A name for each head; "head 0" and so on by default.
     **style

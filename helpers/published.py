@@ -481,21 +481,24 @@ def _figures(entry):
     return f'<div class="printed">{_rows(entry["printed"], show)}{times}</div>'
 
 
-def _html_table(head, rows, label, kind):
+def _html_table(head, rows, label, kind, foot=()):
     """A table whose columns can be sorted (book/_static/site.js)."""
     heads = "".join(
         f'<th scope="col"><button type="button">{name}</button></th>'
         for name in head
     )
-    body = "\n".join(
-        f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>"
-        for row in rows
+    body, last = (
+        "\n".join(
+            f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>"
+            for row in part
+        )
+        for part in (rows, foot)
     )
     return (
         f'<div class="ledger-box" tabindex="0" role="region" '
         f'aria-label="{escape(label)}"><table class="ledger {kind}">\n'
         f"<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody>"
-        "</table></div>"
+        f"{f'<tfoot>{last}</tfoot>' if foot else ''}</table></div>"
     )
 
 
@@ -556,7 +559,7 @@ def totals(ledgers):
     Examples
     --------
     >>> totals([load("tiny-vectors")])
-    Totals of 1 ledgers, a table.
+    Totals of 1 ledger, a table.
     """
     rows = []
     for ledger in ledgers:
@@ -569,7 +572,7 @@ def totals(ledgers):
         wrong = counts["figures in error"] + counts["inputs in error"]
         rows.append((ledger.slug, right + wrong, right, wrong, *statements))
     columns = zip(*(row[1:] for row in rows), strict=True)
-    rows.append(("all", *map(sum, columns)))
+    foot = [("all", *map(sum, columns))]
     head = (
         "source",
         "figures",
@@ -579,8 +582,9 @@ def totals(ledgers):
         "loose",
         "false",
     )
-    html = _html_table(head, rows, "Totals", "counts")
-    return _Html(html, f"Totals of {len(ledgers)} ledgers, a table.")
+    html = _html_table(head, rows, "Totals", "counts", foot)
+    number = "1 ledger" if len(ledgers) == 1 else f"{len(ledgers)} ledgers"
+    return _Html(html, f"Totals of {number}, a table.")
 
 
 def load(slug, folder=FOLDER):

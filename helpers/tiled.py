@@ -102,9 +102,11 @@ def tiled_attention(
         the last of the S positions, as in `helpers.masks.causal_mask`.
     scale : float, optional
         Factor on the dot products; 1/sqrt(d_k) by default.
-    block_q, block_k : int
-        Queries and keys in one tile. They change time and memory, and the
-        result by rounding only.
+    block_q : int
+        Queries in one tile.
+    block_k : int
+        Keys in one tile. Both sizes change time and memory, and the result
+        by rounding only.
 
     Returns
     -------
