@@ -700,3 +700,15 @@ def test_another_head_of_the_theme_fails_the_build(part, instead, said):
     assert page != THEME_PAGE
     with pytest.raises(bundle.ExtensionError, match=said):
         bundle.relink(page, "p", "1", "2", "")
+
+
+def test_works_of_groups_stand_in_the_alphabet_too(site):
+    html = (site / "book/bibliography.html").read_text(encoding="utf-8")
+    works = re.findall(r'role="listitem">.*?<p>(.*?)</p>', html, re.S)
+    works = [unescape(re.sub(r"<[^>]*>", "", work)) for work in works]
+    names = [
+        "Tri Dao", "DeepSeek-AI", "Jacob Devlin", "Hugging Face",
+        "Andrej Karpathy", "The TinyTorch Authors", "Ashish Vaswani",
+    ]  # fmt: skip
+    at = [next(i for i, w in enumerate(works) if n in w[:40]) for n in names]
+    assert at == sorted(at)

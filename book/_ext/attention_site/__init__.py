@@ -9,6 +9,7 @@
   from, and are left out where there is none.
 * `bundle`: one small style sheet and one small script for the whole site,
   no request to any other host, and the theme chosen before the first paint.
+* `bibliography`: works in the order of the alphabet.
 
 Each step checks that it found what it replaces, so that an update of the
 theme that moves something fails the build and not the page.
@@ -17,11 +18,11 @@ theme that moves something fails the build and not the page.
 import zlib
 from pathlib import Path
 
-from . import bundle, figures, launch, mathml, svg
+from . import bibliography, bundle, figures, launch, mathml, svg
 
 
 def setup(app):
-    for part in (mathml, svg, figures, launch, bundle):
+    for part in (mathml, svg, figures, launch, bundle, bibliography):
         part.setup(app)
     # Sphinx renews neither pages nor style sheets for a change of these.
     book = Path(__file__).resolve().parent.parent.parent
