@@ -261,13 +261,14 @@ def test_a_link_to_a_state_leads_to_its_figure(address, browser, page):
     name = figure.get_attribute("data-figure")
     first_control(tab, figure)
     states = {
-        "causal": "T=9", "step": "causal=true", "saturation": "d_k=2",
+        "causal": "T=9", "step": "scale=false", "saturation": "d_k=2",
         "heads": "T=2", "kvcache": "S=7", "positions": "kind=ALiBi",
         "tiles": "T=20",
     }  # fmt: skip
     before = shown(figure)
     tab.goto(f"{address}/{page}.html?{name}.{states[name]}")
     tab.locator(f"[data-figure={name}].av-live").wait_for()
+    tab.wait_for_timeout(300)
     box = figure.bounding_box()
     assert 0 <= box["y"] <= 450
     assert shown(figure) != before

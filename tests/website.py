@@ -58,11 +58,15 @@ SCROLL = """async () => {
 
 
 def scroll_through(tab):
-    """Scroll to the end of a page, and wait for its interactive figures."""
+    """Scroll to the end of a page, and wait for its interactive figures.
+
+    At last it goes back a little: then the button to the top appears.
+    """
     tab.evaluate(SCROLL)
     for figure in tab.locator("[data-figure]").all():
         figure.scroll_into_view_if_needed()
         figure.locator(".av-controls").wait_for()
+    tab.evaluate("scrollBy({ top: -300, behavior: 'instant' })")
 
 
 def build(folder):

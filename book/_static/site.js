@@ -84,5 +84,8 @@ for (const el of document.querySelectorAll("[data-figure]")) {
   else seen.observe(el);
 }
 const [visit] = performance.getEntriesByType("navigation");
-if (visit?.type === "navigate" && !location.hash)
-  document.querySelector(asked.map((name) => `[data-figure="${CSS.escape(name)}"]`).join() || "none")?.scrollIntoView({ behavior: "instant" });
+if (visit?.type === "navigate" && !location.hash && asked.length) {
+  // Not before the fonts have come: they move what is below.
+  const first = document.querySelector(asked.map((name) => `[data-figure="${CSS.escape(name)}"]`).join());
+  addEventListener("load", () => first?.scrollIntoView({ behavior: "instant" }));
+}
