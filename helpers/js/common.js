@@ -343,7 +343,7 @@ const attach = (figure, { model, el }) => {
     const field = event.target;
     const control = figure.controls.find((c) => c.key === field.name);
     if (control) {
-      if (field.step === "any") field.step = control.step; // back to the steps
+      if (field.step === "any" && control.step) field.step = control.step; // back to the steps
       draft[control.key] = held(control, field);
       tell(control, field, draft[control.key]);
     } else {
