@@ -123,7 +123,7 @@ def default_build(folder):
             "sphinx.ext.napoleon",
             "sphinx_proof",
         ],
-        "config": {key: ours[key] for key in ("nitpick_ignore_regex",)},
+        "config": {"nitpick_ignore_regex": ours["nitpick_ignore_regex"]},
     }
     (copy / "_config.yml").write_text(yaml.safe_dump(config), "utf-8")
     command = Path(sys.executable).with_name("jupyter-book")

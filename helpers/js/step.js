@@ -65,8 +65,8 @@ const steps = (state, { scores, scaled, weights, output }) => {
   const ratio = (i, j) => {
     const total = logits[i].reduce((sum, x) => sum + Math.exp(x), 0);
     const top = Math.exp(logits[i][j]);
-    const fraction = `${brief(top)} / ${brief(total)}`;
-    return written(total) && (top === 0 || written(top)) ? `${makes(top, [total]).includes("≈") ? "≈" : "="} ${fraction} ` : "";
+    const sign = [top, total].some((x) => exact(x) === undefined) ? "≈" : "=";
+    return written(total) && (top === 0 || written(top)) ? `${sign} ${brief(top)} / ${brief(total)} ` : "";
   };
   const may = (i, j) => logits[i][j] > -Infinity;
   const alone = (i, j) => !may(i, j) || logits[i].every((_, k) => k === j || !may(i, k));
