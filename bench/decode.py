@@ -82,9 +82,7 @@ def flops(T, S):
 def up_to(T, seconds):
     """Time of tokens 1 to T: straight lines between the sampled ones."""
     known = [t for t in SAMPLES if t <= T]
-    return np.interp(
-        range(1, T + 1), known, [seconds[t] for t in known]
-    ).sum()
+    return np.interp(range(1, T + 1), known, [seconds[t] for t in known]).sum()
 
 
 def report(title, rows, unit, form):

@@ -133,8 +133,7 @@ def attention(Q, K, V, *, mask=None, bias=None, scale=None):
     scores = attention_scores(Q, K, scale=scale)
     if V.shape[-2] != scores.shape[-1]:
         raise ValueError(
-            "K and V must share S; "
-            f"got K {np.shape(K)} and V {V.shape}"
+            f"K and V must share S; got K {np.shape(K)} and V {V.shape}"
         )
     leading_axes(scores=scores, V=V)
     if bias is not None:

@@ -16,7 +16,7 @@ from textwrap import fill
 import numpy as np
 import yaml
 
-FOLDER = Path(__file__).resolve().parent.parent / "book" / "published"
+FOLDER = Path(__file__).resolve().parent / "ledgers"
 FIGURES, STATEMENTS = ("given", "figure"), ("formula", "claim")
 
 

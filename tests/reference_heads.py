@@ -41,9 +41,7 @@ def one_head(X, context, W_Q, W_K, W_V, h, g, d_k, d_v, allowed, bias):
         mixed = []
         for b in range(d_v):
             value = [entry(c, W_V, g * d_v + b) for c in context]
-            mixed.append(
-                math.fsum(row[s] * value[s] for s in range(len(row)))
-            )
+            mixed.append(math.fsum(row[s] * value[s] for s in range(len(row))))
         output.append(mixed)
         weights.append(row)
     return output, weights

@@ -35,8 +35,7 @@ def rotate(row, position, base=10000.0, interleaved=False):
         angle = position / base ** (2 * pair / d)
         sign = -1.0 if is_first else 1.0
         turned.append(
-            row[column] * math.cos(angle)
-            + sign * row[other] * math.sin(angle)
+            row[column] * math.cos(angle) + sign * row[other] * math.sin(angle)
         )
     return turned
 

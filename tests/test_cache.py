@@ -72,9 +72,7 @@ def test_what_was_returned_stays_what_it_was(seed, split):
     returned = []
     for start, stop in pieces:
         K_so_far, V_so_far = cache.append(K[:, start:stop], V[:, start:stop])
-        returned.append(
-            (K_so_far, K_so_far.copy(), V_so_far, V_so_far.copy())
-        )
+        returned.append((K_so_far, K_so_far.copy(), V_so_far, V_so_far.copy()))
     with pytest.raises(ValueError, match="room for max_len"):
         cache.append(K[:, :1] + 1, V[:, :1] + 1)
     for K_view, K_then, V_view, V_then in returned:
@@ -158,8 +156,9 @@ class Task:
     """One sequence of queries, keys and values, and what it may attend to."""
 
     def __init__(self, draw, T):
-        self.T, self.kind = T, draw(
-            st.sampled_from(["causal", "window", "padding"])
+        self.T, self.kind = (
+            T,
+            draw(st.sampled_from(["causal", "window", "padding"])),
         )
         self.H, self.H_kv = draw(HEADS)
         self.alibi, self.rope = draw(st.booleans()), draw(st.booleans())

@@ -161,9 +161,7 @@ def test_it_equals_the_loops(seed, lead, heads, T, S, d_k, d_v, cross, limit):
     mask = rng.random(shape) < 0.6 if limit else None
     bias = rng.normal(size=shape) if limit else None
     output, weights = by_loops(X, p, context, mask, bias)
-    result = multi_head_attention(
-        X, p, context=context, mask=mask, bias=bias
-    )
+    result = multi_head_attention(X, p, context=context, mask=mask, bias=bias)
     assert isinstance(result, Attention)
     assert_close(result.output, output, eps=256)
     assert_close(result.weights, weights, eps=256)
@@ -224,13 +222,9 @@ def test_the_order_of_the_heads_does_not_matter(seed, data):
     order = data.draw(st.permutations(range(3)))
 
     def moved(W, axis):
-        return np.concatenate(
-            [np.split(W, 3, axis)[h] for h in order], axis
-        )
+        return np.concatenate([np.split(W, 3, axis)[h] for h in order], axis)
 
-    q = Projections(
-        *(moved(W, 1) for W in p[:3]), moved(p.W_O, 0), 3, 3
-    )
+    q = Projections(*(moved(W, 1) for W in p[:3]), moved(p.W_O, 0), 3, 3)
     X = rows(seed, 4, 5)
     plain, other = multi_head_attention(X, p), multi_head_attention(X, q)
     assert_close(other.output, plain.output, eps=64)
@@ -482,14 +476,12 @@ X35 = np.ones((3, 5))
         (
             lambda: init_projections(RNG, 8, 4, 3),
             ValueError,
-            "n_kv_heads must divide n_heads; "
-            "got n_kv_heads 3 and n_heads 4",
+            "n_kv_heads must divide n_heads; got n_kv_heads 3 and n_heads 4",
         ),
         (
             lambda: init_projections(RNG, 8, 2, 4),
             ValueError,
-            "n_kv_heads must divide n_heads; "
-            "got n_kv_heads 4 and n_heads 2",
+            "n_kv_heads must divide n_heads; got n_kv_heads 4 and n_heads 2",
         ),
         (
             lambda: init_projections(RNG, 8.0, 2),
@@ -519,8 +511,7 @@ X35 = np.ones((3, 5))
         (
             lambda: call(changed(n_heads=5)),
             ValueError,
-            "n_kv_heads must divide n_heads; "
-            "got n_kv_heads 2 and n_heads 5",
+            "n_kv_heads must divide n_heads; got n_kv_heads 2 and n_heads 5",
         ),
         (
             lambda: call(changed(n_heads=2.0)),

@@ -87,9 +87,7 @@ def test_rotary_equals_the_loop(seed, T, d, lead, interleaved, dtype, base):
     X = rng.normal(size=(*lead, T, d)).astype(dtype)
     positions = rng.integers(0, 2000, size=T)
     kept = X.copy()
-    result = rotary_embedding(
-        X, positions, base=base, interleaved=interleaved
-    )
+    result = rotary_embedding(X, positions, base=base, interleaved=interleaved)
     expected = [
         loops.rotate(row, int(positions[i % T]), base, interleaved)
         for i, row in enumerate(X.reshape(-1, d).tolist())
@@ -454,7 +452,7 @@ def test_rotary_refuses(error, message, X, positions):
         (TypeError, "n_heads must be an integer; got 8.0", 8.0, "paper"),
         (
             ValueError,
-            "rule must be \"reference\" or \"paper\"; got 'code'",
+            'rule must be "reference" or "paper"; got \'code\'',
             8,
             "code",
         ),

@@ -179,9 +179,7 @@ GOOD = {"mistake": [0.5, 0.26]}
             "the ledger says loose, the numbers say true",
         ),
         (
-            lambda: ledger().claim(
-                "1-loose", holds=False, charitably=False
-            ),
+            lambda: ledger().claim("1-loose", holds=False, charitably=False),
             "the ledger says loose, the numbers say false",
         ),
         (lambda: ledger().close(), "never compared: ['1-good', "),

@@ -55,6 +55,4 @@ def test_solution_gives_the_hand_numbers(solution, name, expected):
 
 def test_fused_kernel_gives_the_hand_numbers(solution):
     expected = torch.tensor(OUTPUT, dtype=torch.float64)
-    torch.testing.assert_close(
-        solution["fused"], expected, rtol=1e-14, atol=0
-    )
+    torch.testing.assert_close(solution["fused"], expected, rtol=1e-14, atol=0)

@@ -5,6 +5,7 @@ Browsers draw MathML themselves: no script, no style sheet, and a screen
 reader reads it.
 """
 
+import json
 import re
 import unicodedata
 from functools import cache, lru_cache
@@ -34,10 +35,12 @@ def _katex():
     engine = quickjs.Context()
     engine.set_max_stack_size(8 * 2**20)
     engine.eval(path.read_text(encoding="utf-8"))
-    return engine.eval(
-        "(tex, display) => katex.renderToString(tex, "
-        "{output: 'mathml', displayMode: display, strict: 'error'})"
+    # As JSON: the engine hands over no string that is still in pieces.
+    render = engine.eval(
+        "(tex, display) => JSON.stringify(katex.renderToString(tex, "
+        "{output: 'mathml', displayMode: display, strict: 'error'}))"
     )
+    return lambda tex, display: json.loads(render(tex, display))
 
 
 def _styled(character, style):
