@@ -1,32 +1,40 @@
 """Execute chapters and store their outputs in a normal form.
 
-A second run gives the same file to the byte: cell ids follow from the cell's
-text, execution counts from its place, and no version is kept. A measured cell
-(tag ``nbval-ignore-output``) runs, and its asserts must hold, but it keeps the
-times it has. All measured cells of a chapter keep theirs or none does, so that
-all times are of one run: edit one, or clear its output, to measure them anew.
+A second run gives the same file to the byte: a cell keeps its id, execution
+counts follow from its place, and no version is kept. A measured cell (tag
+``nbval-ignore-output``) runs, but keeps the times it has. All measured cells
+of a chapter keep theirs or none does, so that all times are of one run: edit
+one, or clear its output, to measure them anew.
 """
 
 import hashlib
+import re
 import sys
 from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 
 ROOT = Path(__file__).resolve().parent.parent
-KEPT = ("tags", "mystnb")
+KEPT = ("tags", "mystnb", "measured")
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
-def cell_id(source, taken):
-    """An id that depends on the text of the cell alone."""
-    for salt in range(len(taken) + 1):
-        digest = hashlib.sha256(f"{salt}{source}".encode()).hexdigest()[:8]
-        if digest not in taken:
-            taken.add(digest)
-            return digest
-    raise AssertionError("more cells than salts")
+def digest(source):
+    """Eight characters that depend on the text of a cell alone."""
+    return hashlib.sha256(source.strip("\n").encode()).hexdigest()[:8]
+
+
+def cell_id(cell, taken):
+    """The cell's own id, so that an edit shows as an edit; else a new one."""
+    wanted = cell.get("id", "")
+    if not re.fullmatch(r"[\w-]{1,64}", wanted) or wanted in taken:
+        wanted = digest(cell.source)
+    while wanted in taken:
+        wanted = digest(wanted)
+    taken.add(wanted)
+    return wanted
 
 
 def merge_streams(outputs):
@@ -51,7 +59,7 @@ def normalise(notebook):
     for cell in notebook.cells:
         cell.source = cell.source.strip("\n")
         cell.metadata = {k: v for k, v in cell.metadata.items() if k in KEPT}
-        cell.id = cell_id(cell.source, taken)
+        cell.id = cell_id(cell, taken)
         if cell.cell_type != "code":
             cell.pop("attachments", None)
             continue
@@ -77,16 +85,18 @@ def normalise(notebook):
     return notebook
 
 
-def measured(notebook):
-    """The outputs of measured cells, by place; none if one is to measure.
+def is_measured(cell):
+    return "nbval-ignore-output" in cell.metadata.get("tags", [])
 
-    A cell that was edited has the id of its old text.
-    """
-    kept, taken = {}, set()
+
+def measured(notebook):
+    """The outputs of measured cells, by place; none if one is to measure."""
+    kept = {}
     for place, cell in enumerate(notebook.cells):
-        stored = cell.get("id") == cell_id(cell.source.strip("\n"), taken)
-        if "nbval-ignore-output" in cell.metadata.get("tags", []):
-            if not (stored and cell.outputs):
+        if is_measured(cell):
+            # What was measured is the text of the cell as it was then.
+            same = cell.metadata.get("measured") == digest(cell.source)
+            if not (same and cell.outputs):
                 return {}
             kept[place] = cell.outputs
     return kept
@@ -99,6 +109,8 @@ def refresh(path):
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = []
+        if is_measured(cell):
+            cell.metadata["measured"] = digest(cell.source)
     client = NotebookClient(
         notebook,
         timeout=120,
@@ -109,13 +121,24 @@ def refresh(path):
     for place, outputs in kept.items():
         notebook.cells[place].outputs = outputs
     text = nbformat.writes(normalise(notebook)) + "\n"
-    changed = not path.exists() or path.read_text(encoding="utf-8") != text
+    changed = path.read_text(encoding="utf-8") != text
     path.write_text(text, encoding="utf-8")
-    print(f"{'changed' if changed else 'same   '}  {path.name}")
+    print(f"{'changed' if changed else 'same   '}  {path.name}", flush=True)
+
+
+def main(names):
+    """Refresh the named chapters or all; each that fails keeps its file."""
+    every = [ROOT / "index.ipynb", *sorted((ROOT / "book").rglob("*.ipynb"))]
+    failed = []
+    for path in [Path(name).resolve() for name in names] or every:
+        try:
+            refresh(path)
+        except (CellExecutionError, OSError) as error:
+            failed.append(path.name)
+            print(f"FAILED   {path.name}, left as it was\n{error}")
+    if failed:
+        sys.exit(f"not refreshed: {', '.join(failed)}")
 
 
 if __name__ == "__main__":
-    named = [Path(name) for name in sys.argv[1:]]
-    every = [ROOT / "index.ipynb", *sorted((ROOT / "book").glob("*.ipynb"))]
-    for chapter in named or every:
-        refresh(chapter.resolve())
+    main(sys.argv[1:])

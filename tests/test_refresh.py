@@ -1,0 +1,75 @@
+"""What is stored of a chapter, and what an edit changes in it."""
+
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import refresh  # noqa: E402
+
+MEASURED = {"tags": ["nbval-ignore-output"]}
+
+
+def ids(notebook):
+    return [cell.id for cell in refresh.normalise(notebook).cells]
+
+
+def test_an_edit_changes_no_id():
+    notebook = new_notebook(cells=[new_code_cell("1"), new_markdown_cell("a")])
+    before = ids(notebook)
+    notebook.cells[0].source = "2"
+    notebook.cells.insert(1, new_code_cell("3"))
+    after = ids(notebook)
+    assert [after[0], after[2]] == before
+    assert after[1] not in before
+
+
+def test_ids_that_are_missing_or_used_twice_are_made_anew():
+    notebook = new_notebook(cells=[new_code_cell("1") for _ in range(3)])
+    given = ["twice", "twice", "not an id!"]
+    for cell, name in zip(notebook.cells, given, strict=True):
+        cell.id = name
+    nbformat.validate(refresh.normalise(notebook))
+    found = ids(notebook)
+    assert found[0] == "twice"
+    assert len(set(found)) == 3
+    assert "not an id!" not in found
+
+
+def stored(tmp_path, *sources, metadata=None):
+    cells = [new_code_cell(s, metadata=dict(metadata or {})) for s in sources]
+    path = tmp_path / "chapter.ipynb"
+    nbformat.write(new_notebook(cells=cells), path)
+    return path
+
+
+def printed(path):
+    cells = nbformat.read(path, as_version=4).cells
+    return [cell.outputs[0].text for cell in cells]
+
+
+def test_measured_cells_keep_their_times_until_one_is_edited(tmp_path):
+    clock = "import time; print(time.perf_counter_ns())"
+    path = stored(tmp_path, clock, clock + "  # again", metadata=MEASURED)
+    refresh.refresh(path)
+    first = printed(path)
+    refresh.refresh(path)
+    assert printed(path) == first
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[1].source += " and again"
+    nbformat.write(notebook, path)
+    refresh.refresh(path)
+    assert not set(printed(path)) & set(first)
+
+
+def test_a_chapter_that_fails_is_named_and_left_as_it_was(tmp_path, capsys):
+    path = stored(tmp_path, "print(1)", "1 / 0")
+    before = path.read_bytes()
+    with pytest.raises(SystemExit, match=r"not refreshed: chapter\.ipynb"):
+        refresh.main([str(path)])
+    assert path.read_bytes() == before
+    assert "ZeroDivisionError" in capsys.readouterr().out
