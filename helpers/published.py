@@ -3,25 +3,112 @@
 A ledger holds every figure that one source prints, as printed, and what
 became of it. A chapter computes each figure and calls `Ledger.compare`; the
 verdict follows from the two numbers, and the one on file must agree.
+`helpers.ledger_page` shows ledgers as tables.
 """
 
+import re
 from collections import Counter
+from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
-from html import escape
-from numbers import Rational
 from pathlib import Path
 from textwrap import fill
 
 import numpy as np
 import yaml
 
+from helpers import _checks
+
 FOLDER = Path(__file__).resolve().parent / "ledgers"
 FIGURES, STATEMENTS = ("given", "figure"), ("formula", "claim")
 
+# What a source, and an entry of each verdict, must have and may have.
+SOURCE = {"slug", "title", "work", "chapter", "entries"}, {"causes"}
+ENTRY = {"id", "section", "kind", "verdict"}
+DIGITS = {"places", "times", "about"}
+FIELDS = {
+    "reproduced": (
+        ENTRY | {"what", "printed"},
+        DIGITS | {"accident", "because", "cite"},
+    ),
+    "erratum": (
+        ENTRY | {"what", "printed", "corrected", "cause", "because"},
+        DIGITS | {"accident", "from", "cite"},
+    ),
+    "true": (ENTRY | {"says"}, {"because", "cite"}),
+    "loose": (ENTRY | {"says", "because"}, {"cite"}),
+    "false": (ENTRY | {"says", "because"}, {"cite"}),
+}
+VERDICTS = dict.fromkeys(FIGURES, ("reproduced", "erratum")) | dict.fromkeys(
+    STATEMENTS, ("true", "loose", "false")
+)
+
+# Three digits of an exponent hold every float, and no integer that fills
+# the memory.
+NUMERAL = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?"
+INFINITE = ("inf", "-inf")
+
 
 class LedgerError(AssertionError):
-    """The ledger and the computation disagree; the message says where."""
+    """The ledger breaks a rule, or the computation disagrees with it.
+
+    The message says where (source, entry, field) and which rule.
+    """
+
+
+@contextmanager
+def _at(where):
+    """Say where it was that an argument or a field broke a rule."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise LedgerError(f"{where}: {error}") from None
+
+
+def _ask(holds, rule):
+    if not holds:
+        raise ValueError(rule)
+
+
+def _numeral(text, name):
+    """`text`, if a source can print such a number."""
+    if not isinstance(text, str):
+        raise TypeError(
+            f"{name} must be text, which keeps its digits; got {text!r}"
+        )
+    _ask(
+        re.fullmatch(NUMERAL, text),
+        f"{name} must be a numeral such as -0.50 or 1e-3; got {text!r}",
+    )
+    return text
+
+
+def _times(text):
+    """What one stands for, as a fraction above zero."""
+    times = Fraction(_numeral(text, "times"))
+    _ask(times > 0, f"times must be above zero; got {text!r}")
+    return times
+
+
+def _truth(value, name):
+    """`value` as a bool; 0.1, "False" and a function are no verdicts."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False; got {value!r}")
+    return bool(value)
+
+
+def _number(value, name):
+    """`value` as an int or a Fraction, which are exact, or as a float."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, np.generic) and value.dtype.kind in "iuf":
+        value = value.item()  # a Fraction of NumPy's integers would wrap
+    if isinstance(value, Decimal) and value.is_finite():
+        value = Fraction(value)
+    real = isinstance(value, int | Fraction | float | np.longdouble)
+    if not real or isinstance(value, bool):
+        raise TypeError(f"{name} must be a real number; got {value!r}")
+    return value
 
 
 def unit(printed, *, places=None, times="1", about=False):
@@ -42,18 +129,26 @@ def unit(printed, *, places=None, times="1", about=False):
     -------
     Fraction
 
+    Raises
+    ------
+    TypeError, ValueError
+        If `printed` or `times` is no numeral, or `places` are fewer than
+        the decimals that are there.
+
     Examples
     --------
     >>> str(unit("0.507")), str(unit("270", about=True))
     ('1/1000', '10')
     """
-    digits = Decimal(printed)
+    digits = Decimal(_numeral(printed, "printed"))
     exponent = digits.as_tuple().exponent
+    about = _truth(about, "about")
     if places is not None:
-        exponent = -int(places)
-    elif about and exponent == 0 and digits:
-        exponent = digits.normalize().as_tuple().exponent
-    return Fraction(10) ** exponent * Fraction(times)
+        fewest = max(0, -exponent)
+        exponent = -_checks.integer(places, "places", least=fewest)
+    elif about and digits and printed.lstrip("+-").isdecimal():
+        exponent = len(printed) - len(printed.rstrip("0"))
+    return Fraction(10) ** exponent * _times(times)
 
 
 def exact(value):
@@ -61,24 +156,27 @@ def exact(value):
 
     Parameters
     ----------
-    value : int, float, Fraction or str
+    value : int, float, Fraction, Decimal or NumPy scalar
 
     Returns
     -------
     Fraction
 
+    Raises
+    ------
+    TypeError, ValueError
+        If `value` is no real number, or not finite.
+
     Examples
     --------
-    >>> str(exact(0.5)), str(exact("0.1")), exact(0.1) == exact("0.1")
-    ('1/2', '1/10', False)
+    >>> str(exact(0.5)), exact(0.1) == Fraction("0.1")
+    ('1/2', False)
     """
-    if isinstance(value, Rational):
-        return Fraction(value)
-    return Fraction(
-        Decimal(str(value))
-        if isinstance(value, str)
-        else Decimal(float(value))
-    )
+    value = _number(value, "value")
+    try:
+        return Fraction(*value.as_integer_ratio())
+    except (OverflowError, ValueError):
+        raise ValueError(f"value must be finite; got {value}") from None
 
 
 def matches(printed, value, **how):
@@ -88,7 +186,7 @@ def matches(printed, value, **how):
     ----------
     printed : str
         The number as printed, ``"-inf"`` included.
-    value : int, float, Fraction
+    value : int, float, Fraction, Decimal or NumPy scalar
         The exact value.
     **how
         As `unit`.
@@ -98,10 +196,15 @@ def matches(printed, value, **how):
     bool
         True within half a unit of the last printed digit, ties either way.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If `printed` is no numeral, or `value` no real number.
+
     Notes
     -----
     A float may miss an exact tie by its own rounding, so a float gets a slack
-    of 1e-9 units; an integer or a fraction gets none.
+    of 1e-9 units; an integer, a fraction or a decimal gets none.
 
     Examples
     --------
@@ -110,13 +213,19 @@ def matches(printed, value, **how):
     >>> matches("0.5066", 0.50648)
     False
     """
-    if printed in ("inf", "-inf") or not np.isfinite(float(value)):
-        return float(value) == float(printed)
-    slack = 0 if isinstance(value, Rational) else Fraction(1, 10**9)
+    value = _number(value, "value")
+    if printed in INFINITE:
+        return bool(value == float(printed))
+    step = unit(printed, **how)
+    slack = 0
+    if not isinstance(value, int | Fraction):
+        if not np.isfinite(value):
+            return False
+        slack = Fraction(1, 10**9)
     miss = abs(
-        Fraction(printed) * Fraction(how.get("times", "1")) - exact(value)
+        Fraction(printed) * _times(how.get("times", "1")) - exact(value)
     )
-    return miss <= (Fraction(1, 2) + slack) * unit(printed, **how)
+    return miss <= (Fraction(1, 2) + slack) * step
 
 
 def leaves(nested):
@@ -167,167 +276,10 @@ def shape(nested):
     """
     if not isinstance(nested, list):
         return ()
-    shapes = {shape(part) for part in nested}
-    if len(shapes) != 1:
+    shapes = {shape(part) for part in nested} or {()}
+    if len(shapes) > 1:
         raise ValueError(f"ragged lists: {nested}")
     return (len(nested), *shapes.pop())
-
-
-class Ledger:
-    """One source's figures and claims, and which of them were compared.
-
-    Parameters
-    ----------
-    record : dict
-        What the YAML file holds, every value as text.
-
-    Raises
-    ------
-    LedgerError
-        If an id is used twice.
-
-    Examples
-    --------
-    >>> entry = {"id": "1", "kind": "figure", "what": "a third",
-    ...          "printed": "0.33", "verdict": "reproduced"}
-    >>> toy = Ledger({"slug": "toy", "title": "Toy", "entries": [entry]})
-    >>> toy.compare("1", Fraction(1, 3))
-    1: 1 figure reproduced
-    >>> toy.close()
-    Toy (toy)
-         1  figures reproduced
-    """
-
-    def __init__(self, record):
-        self.record = record
-        self.slug = record["slug"]
-        self.entries = {entry["id"]: entry for entry in record["entries"]}
-        if len(self.entries) != len(record["entries"]):
-            counts = Counter(entry["id"] for entry in record["entries"])
-            twice = [name for name, n in counts.items() if n > 1]
-            raise LedgerError(f"{self.slug}: ids used twice: {twice}")
-        self.compared = set()
-
-    def __repr__(self):
-        return f"<Ledger {self.slug}: {len(self.entries)} entries>"
-
-    def _open(self, name, kinds):
-        entry = self.entries.get(name)
-        if entry is None:
-            raise LedgerError(f"{self.slug}: there is no entry {name!r}")
-        if entry["kind"] not in kinds:
-            raise LedgerError(f"{self.slug}: {name} is a {entry['kind']}")
-        if name in self.compared:
-            raise LedgerError(f"{self.slug}: {name} was compared before")
-        self.compared.add(name)
-        return entry
-
-    def compare(self, name, value, *, mistake=None):
-        """Hold computed numbers against the printed ones, and say the verdict.
-
-        Parameters
-        ----------
-        name : str
-            The entry's id.
-        value : number or array
-            The exact value, unrounded, in the shape of the printed figures.
-        mistake : number or array, optional
-            The same computation with the error put back in. It must give
-            every printed digit. Required for an erratum.
-
-        Raises
-        ------
-        LedgerError
-            If the verdict, the corrected digits or the cause on file do not
-            follow from the numbers.
-        """
-        entry = self._open(name, FIGURES)
-        rule = how(entry)
-        wrong = self._misses(entry, "printed", value, rule)
-        verdict = "erratum" if wrong else "reproduced"
-        self._expect(entry, verdict, wrong)
-        if wrong:
-            off = self._misses(entry, "corrected", value, rule)
-            self._refuse(entry, off, "the corrected digits are not right")
-            if mistake is None:
-                raise LedgerError(f"{self.slug}: {name} needs its mistake")
-        if mistake is not None:
-            off = self._misses(entry, "printed", mistake, rule)
-            self._refuse(entry, off, "the mistake does not give these digits")
-        elif "accident" in entry:
-            raise LedgerError(f"{self.slug}: {name} needs its mistake")
-        print(_describe(entry, len(wrong)))
-
-    def claim(self, name, *, holds, charitably=None):
-        """Judge a formula or a statement, and say the verdict.
-
-        Parameters
-        ----------
-        name : str
-            The entry's id.
-        holds : bool
-            Whether it is true as it stands. Computed, never typed.
-        charitably : bool, optional
-            Whether it is true as it was probably meant.
-
-        Raises
-        ------
-        LedgerError
-            If the verdict on file is another.
-        """
-        entry = self._open(name, STATEMENTS)
-        loose = "loose" if charitably else "false"
-        self._expect(entry, "true" if holds else loose, ())
-        print(_describe(entry, 0))
-
-    def close(self):
-        """Say the counts; refuse if an entry was not compared.
-
-        Raises
-        ------
-        LedgerError
-            If an entry was never compared.
-        """
-        missing = [name for name in self.entries if name not in self.compared]
-        if missing:
-            raise LedgerError(f"{self.slug}: never compared: {missing}")
-        print(f"{self.record['title']} ({self.slug})")
-        for line, count in summary(self).items():
-            print(f"{count:6d}  {line}")
-
-    def _misses(self, entry, field, value, rule):
-        texts = entry[field]
-        # Objects keep fractions and integers exact.
-        values = np.array(value, dtype=object)
-        if values.shape != shape(texts):
-            raise LedgerError(
-                f"{self.slug}: {entry['id']}: {field} has shape "
-                f"{shape(texts)}, the value {values.shape}"
-            )
-        return [
-            (index, text, values[index])
-            for index, text in leaves(texts).items()
-            if not matches(text, values[index], **rule)
-        ]
-
-    def _expect(self, entry, verdict, wrong):
-        if entry["verdict"] != verdict:
-            where = "".join(
-                f"; {text} at {list(index)} against {float(value):.10g}"
-                for index, text, value in wrong
-            )
-            raise LedgerError(
-                f"{self.slug}: {entry['id']}: the ledger says "
-                f"{entry['verdict']}, the numbers say {verdict}{where}"
-            )
-
-    def _refuse(self, entry, off, message):
-        if off:
-            index, text, value = off[0]
-            raise LedgerError(
-                f"{self.slug}: {entry['id']}: {message}: {text} at "
-                f"{list(index)} against {float(value):.10g}"
-            )
 
 
 def how(entry):
@@ -341,13 +293,29 @@ def how(entry):
     -------
     dict
 
+    Raises
+    ------
+    ValueError
+        If `places` or `about` is not as a ledger writes it.
+
     Examples
     --------
     >>> how({"printed": "268", "times": "1e6", "about": "yes"})
     {'times': '1e6', 'about': True}
     """
-    rule = {key: entry[key] for key in ("places", "times") if key in entry}
-    return rule | ({"about": True} if entry.get("about") == "yes" else {})
+    rule = {"times": entry["times"]} if "times" in entry else {}
+    if "places" in entry:
+        places = entry["places"]
+        _ask(
+            re.fullmatch("[0-9]{1,2}", places),
+            f"places must be 0 to 99; got {places!r}",
+        )
+        rule["places"] = int(places)
+    if "about" in entry:
+        about = entry["about"]
+        _ask(about == "yes", f"about must be yes, or absent; got {about!r}")
+        rule["about"] = True
+    return rule
 
 
 def errata(entry):
@@ -374,6 +342,340 @@ def errata(entry):
     return [index for index in printed if printed[index] != corrected[index]]
 
 
+def check(record):
+    """Refuse a record that breaks a rule of the ledger.
+
+    Parameters
+    ----------
+    record : dict
+        What the YAML file holds, every value as text.
+
+    Raises
+    ------
+    LedgerError
+        At the first broken rule; says the source, the entry and the field.
+
+    Examples
+    --------
+    >>> try:
+    ...     check({"slug": "toy", "title": "Toy"})
+    ... except LedgerError as error:
+    ...     print(error)
+    toy: chapter must be there
+    """
+    with _at("ledger"):
+        _ask(isinstance(record, dict), f"must be a dict; got {record!r}")
+    slug = record.get("slug", "ledger")
+    with _at(slug):
+        _check_fields(record, *SOURCE)
+        _check_texts(record, but=("causes", "entries"))
+        causes, entries = record.get("causes", {}), record["entries"]
+        _ask(
+            isinstance(causes, dict), f"causes must be a dict; got {causes!r}"
+        )
+        _check_texts(causes)
+        _ask(
+            isinstance(entries, list) and entries,
+            f"entries must be a list of at least one; got {entries!r}",
+        )
+    for place, entry in enumerate(entries):
+        with _at(f"{slug}: entries at [{place}]"):
+            _ask(isinstance(entry, dict), f"must be a dict; got {entry!r}")
+            _ask("id" in entry, "id must be there")
+        with _at(f"{slug}: {entry['id']}"):
+            _check_entry(entry)
+            _check_links(entry, entries[:place], causes)
+    for cause in causes:
+        with _at(slug):
+            used = any(entry.get("cause") == cause for entry in entries)
+            _ask(used, f"causes must be used; {cause} is not")
+
+
+def _check_fields(fields, required, optional):
+    for field in sorted(required):
+        _ask(field in fields, f"{field} must be there")
+    known = sorted(required | optional)
+    for field in fields:
+        _ask(field in known, f"{field} must be one of {', '.join(known)}")
+
+
+def _check_texts(fields, but=()):
+    for field, text in fields.items():
+        _ask(
+            field in but or (isinstance(text, str) and text.strip()),
+            f"{field} must be text, and not empty; got {text!r}",
+        )
+
+
+def _check_entry(entry):
+    _check_texts(entry, but=("printed", "corrected"))
+    kind, verdict = entry.get("kind"), entry.get("verdict")
+    _ask(
+        kind in VERDICTS,
+        f"kind must be one of {', '.join(VERDICTS)}; got {kind!r}",
+    )
+    _ask(
+        verdict in VERDICTS[kind],
+        f"verdict must be one of {', '.join(VERDICTS[kind])} for a {kind}; "
+        f"got {verdict!r}",
+    )
+    _check_fields(entry, *FIELDS[verdict])
+    for field in ("printed", "corrected"):
+        if field in entry:
+            _check_figures(entry[field], field, how(entry))
+    if "corrected" in entry:
+        _check_corrections(entry)
+
+
+def _check_figures(nested, field, rule):
+    for index, text in leaves(nested).items():
+        if text not in INFINITE:
+            unit(_numeral(text, f"{field} at {list(index)}"), **rule)
+    _ask(0 not in shape(nested), f"{field} must hold a figure in each list")
+
+
+def _check_corrections(entry):
+    printed, corrected = entry["printed"], entry["corrected"]
+    _ask(
+        shape(corrected) == shape(printed),
+        f"corrected must have the shape of printed, {shape(printed)}; "
+        f"got {shape(corrected)}",
+    )
+    _ask(errata(entry), "corrected must differ from printed somewhere")
+    rule, times = how(entry), _times(entry.get("times", "1"))
+    for index in errata(entry):
+        wrong, right = leaves(printed)[index], leaves(corrected)[index]
+        if wrong in INFINITE or right in INFINITE:
+            continue
+        must = f"corrected at {list(index)} must"
+        _ask(
+            unit(right, **rule) <= unit(wrong, **rule),
+            f"{must} have as many decimals as {wrong}; got {right}",
+        )
+        _ask(
+            not matches(wrong, Fraction(right) * times, **rule),
+            f"{must} be more than half a unit from {wrong}; got {right}",
+        )
+
+
+def _check_links(entry, earlier, causes):
+    names = {other["id"] for other in earlier}
+    _ask(entry["id"] not in names, "id must be used once")
+    if "cause" in entry:
+        _ask(
+            entry["cause"] in causes,
+            f"cause must be one of {', '.join(causes)}; "
+            f"got {entry['cause']!r}",
+        )
+    if "from" in entry:
+        _ask(
+            entry["from"] in names,
+            f"from must name an earlier entry; got {entry['from']!r}",
+        )
+
+
+def _lists(value):
+    """Arrays and tuples as nested lists; what they hold stays exact."""
+    _ask(not np.ma.is_masked(value), f"masked entries have no value: {value}")
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple | range):
+        return [_lists(part) for part in value]
+    return value
+
+
+def _misses(entry, field, value, name):
+    """Where `value` does not give the figures of `field`: index and both."""
+    texts, numbers = entry[field], _lists(value)
+    _ask(
+        shape(numbers) == shape(texts),
+        f"{name} must have the shape of {field}, {shape(texts)}; "
+        f"got {shape(numbers)}",
+    )
+    numbers = {
+        index: _number(number, f"{name} at {list(index)}")
+        for index, number in leaves(numbers).items()
+    }
+    return [
+        (index, text, numbers[index])
+        for index, text in leaves(texts).items()
+        if not matches(text, numbers[index], **how(entry))
+    ]
+
+
+def _said(misses):
+    """The rule for figures, and each that breaks it beside its number."""
+    rule = "off by more than half a unit of the last digit"
+    pairs = [
+        f"{text} at {list(index)} against {_short(number)}"
+        for index, text, number in misses
+    ]
+    return f"{rule}: {'; '.join(pairs)}" if pairs else f"no figure is {rule}"
+
+
+def _short(number):
+    """Ten digits of a number of any size."""
+    if isinstance(number, int | Fraction):
+        number = Decimal(number.numerator) / number.denominator
+    return f"{number:.10g}"
+
+
+def _none(misses, rule):
+    _ask(not misses, f"{rule}; {_said(misses)}")
+
+
+def _agree(entry, verdict, said):
+    """Ask that the verdict on file is the computed one."""
+    _ask(
+        entry["verdict"] == verdict,
+        f"the ledger says {entry['verdict']}, "
+        f"the numbers say {verdict}; {said}",
+    )
+
+
+class Ledger:
+    """One source's figures and claims, and which of them were compared.
+
+    Parameters
+    ----------
+    record : dict
+        What the YAML file holds, every value as text.
+
+    Raises
+    ------
+    LedgerError
+        If the record breaks a rule of `check`.
+
+    Examples
+    --------
+    >>> entry = {"id": "1", "section": "1", "kind": "figure",
+    ...          "what": "a third", "printed": "0.33",
+    ...          "verdict": "reproduced"}
+    >>> toy = Ledger({"slug": "toy", "title": "Toy", "work": "None",
+    ...               "chapter": "00", "entries": [entry]})
+    >>> toy.compare("1", Fraction(1, 3))
+    1: 1 figure reproduced
+    >>> toy.close()
+    Toy (toy)
+         1  figures reproduced
+    """
+
+    def __init__(self, record):
+        check(record)
+        self.record = record
+        self.slug = record["slug"]
+        self.entries = {entry["id"]: entry for entry in record["entries"]}
+        self.compared = set()
+        self.closed = False
+
+    def __repr__(self):
+        return f"<Ledger {self.slug}: {len(self.entries)} entries>"
+
+    def compare(self, name, value, *, mistake=None):
+        """Hold computed numbers against the printed ones, and say the verdict.
+
+        Parameters
+        ----------
+        name : str
+            The entry's id.
+        value : number, array, or nested lists of numbers
+            The exact value, unrounded, in the shape of the printed figures.
+        mistake : like value, optional
+            The same computation with the error put back in. It must give
+            every printed digit. Required for an erratum and an accident.
+
+        Raises
+        ------
+        LedgerError
+            If the verdict, the corrected digits or the cause on file do not
+            follow from the numbers, or if one of them is no number.
+        """
+        with self._entry(name, FIGURES) as entry:
+            wrong = _misses(entry, "printed", value, "value")
+            _agree(entry, "erratum" if wrong else "reproduced", _said(wrong))
+            if wrong:
+                off = _misses(entry, "corrected", value, "value")
+                _none(off, "the corrected digits are not right")
+                _ask(
+                    [index for index, *_ in wrong] == errata(entry),
+                    "corrected must differ from printed where that is wrong, "
+                    f"and nowhere else; {_said(wrong)}",
+                )
+            if mistake is not None:
+                off = _misses(entry, "printed", mistake, "mistake")
+                _none(off, "the mistake must give every printed digit")
+            elif wrong or "accident" in entry:
+                raise ValueError("needs its mistake, put back in")
+        print(_describe(entry, len(wrong)))
+
+    def claim(self, name, *, holds, charitably=None):
+        """Judge a formula or a statement, and say the verdict.
+
+        Parameters
+        ----------
+        name : str
+            The entry's id.
+        holds : bool
+            Whether it is true as it stands. Computed, never typed.
+        charitably : bool, optional
+            Whether it is true as it was probably meant.
+
+        Raises
+        ------
+        LedgerError
+            If the verdict on file is another, or what was computed is no
+            bool.
+        """
+        with self._entry(name, STATEMENTS) as entry:
+            holds = _truth(holds, "holds")
+            if charitably is not None:
+                charitably = _truth(charitably, "charitably")
+            verdict = "true" if holds else "loose" if charitably else "false"
+            said = f"holds is {holds}, charitably {charitably}"
+            _agree(entry, verdict, said)
+        print(_describe(entry, 0))
+
+    def close(self):
+        """Say the counts; refuse if an entry was not compared.
+
+        Raises
+        ------
+        LedgerError
+            If an entry was never compared, or the ledger was closed before.
+        """
+        missing = [name for name in self.entries if name not in self.compared]
+        with _at(self.slug):
+            _ask(not missing, f"never compared: {missing}")
+            _ask(not self.closed, "closed before; a ledger is closed once")
+        self.closed = True
+        print(f"{self.record['title']} ({self.slug})")
+        for line, count in summary(self).items():
+            print(f"{count:6d}  {line}")
+
+    @contextmanager
+    def _entry(self, name, kinds):
+        """An entry to compare; compared once nothing was refused."""
+        with _at(self.slug):
+            known = isinstance(name, str) and name in self.entries
+            _ask(known, f"there is no entry {name!r}")
+        entry = self.entries[name]
+        with _at(f"{self.slug}: {name}"):
+            act = "compare" if kinds == FIGURES else "claim"
+            _ask(
+                entry["kind"] in kinds,
+                f"is a {entry['kind']}; {act} is for a {' or a '.join(kinds)}",
+            )
+            _ask(name not in self.compared, "was compared before")
+            yield entry
+        self.compared.add(name)
+
+
+def _entries(ledger):
+    if not isinstance(ledger, Ledger):
+        raise TypeError(f"ledger must be a Ledger; got {ledger!r}")
+    return ledger.entries.values()
+
+
 def summary(ledger):
     """How many figures, errata by cause, and statements by verdict.
 
@@ -390,19 +692,19 @@ def summary(ledger):
     >>> summary(load("walkthrough"))["figures reproduced"] > 90
     True
     """
-    rows, causes, verdicts = Counter(), Counter(), Counter()
-    for entry in ledger.entries.values():
+    figures, causes, verdicts = Counter(), Counter(), Counter()
+    for entry in _entries(ledger):
         if entry["kind"] in STATEMENTS:
             verdicts[f"{entry['kind']}s {entry['verdict']}"] += 1
             continue
         wrong = len(errata(entry))
         name = "inputs" if entry["kind"] == "given" else "figures"
-        rows[f"{name} reproduced"] += len(leaves(entry["printed"])) - wrong
+        figures[f"{name} reproduced"] += len(leaves(entry["printed"])) - wrong
         if wrong:
-            rows[f"{name} in error"] += wrong
+            figures[f"{name} in error"] += wrong
             causes[f"  {entry['cause']}"] += wrong
     return (
-        dict(rows)
+        dict(figures)
         | dict(sorted(causes.items()))
         | dict(sorted(verdicts.items()))
     )
@@ -445,146 +747,16 @@ def _indent(text, width=66):
     )
 
 
-class _Html:
-    """HTML that a notebook shows, with a fixed text for everything else."""
+class _Texts(getattr(yaml, "CBaseLoader", yaml.BaseLoader)):
+    """Every value is text: 0.50 keeps its zero. Fast where libyaml is."""
 
-    def __init__(self, html, text):
-        self.html, self.text = html, text
-
-    def __repr__(self):
-        return self.text
-
-    def _repr_html_(self):
-        return self.html
-
-
-def _rows(nested, show):
-    """Nested texts as HTML: one line a row, `show(index)` for each figure."""
-    lines = {}
-    for index in leaves(nested):
-        lines.setdefault(index[:-1], []).append(show(index))
-    return "<br>".join(" ".join(line) for line in lines.values())
-
-
-def _figures(entry):
-    """The printed figures as HTML, errors struck and corrected."""
-    printed, wrong = leaves(entry["printed"]), set(errata(entry))
-
-    def show(index):
-        text = escape(printed[index])
-        if index not in wrong:
-            return text
-        corrected = escape(leaves(entry["corrected"])[index])
-        return f"<del>{text}</del>&nbsp;<ins>{corrected}</ins>"
-
-    times = f" × {entry['times']}" if "times" in entry else ""
-    return f'<div class="printed">{_rows(entry["printed"], show)}{times}</div>'
-
-
-def _html_table(head, rows, label, kind, foot=()):
-    """A table whose columns can be sorted (book/_static/site.js)."""
-    heads = "".join(
-        f'<th scope="col"><button type="button">{name}</button></th>'
-        for name in head
-    )
-    body, last = (
-        "\n".join(
-            f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>"
-            for row in part
-        )
-        for part in (rows, foot)
-    )
-    return (
-        f'<div class="ledger-box" tabindex="0" role="region" '
-        f'aria-label="{escape(label)}"><table class="ledger {kind}">\n'
-        f"<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody>"
-        f"{f'<tfoot>{last}</tfoot>' if foot else ''}</table></div>"
-    )
-
-
-def table(ledger):
-    """Every entry of a ledger as a table that a notebook shows.
-
-    Parameters
-    ----------
-    ledger : Ledger
-
-    Returns
-    -------
-    object
-        Shown as HTML, sortable on the site.
-
-    Examples
-    --------
-    >>> table(load("tiny-vectors"))
-    Ledger of tiny-vectors, a table.
-    """
-    rows = []
-    for entry in ledger.entries.values():
-        said = entry["kind"] in STATEMENTS
-        what = escape(entry["says" if said else "what"])
-        notes = [
-            escape(entry[k]) for k in ("because", "accident") if k in entry
-        ]
-        if "cause" in entry:
-            notes.insert(0, f"<b>{escape(entry['cause'])}</b>:")
-        if "from" in entry:
-            notes.append(f"Carried on from {escape(entry['from'])}.")
-        rows.append(
-            (
-                escape(entry["section"]),
-                what,
-                entry["verdict"],
-                entry["kind"] if said else _figures(entry),
-                " ".join(notes),
+    def construct_mapping(self, node, deep=False):
+        mapping = super().construct_mapping(node, deep=deep)
+        if len(mapping) < len(node.value):
+            raise yaml.constructor.ConstructorError(
+                None, None, "a field is given twice", node.start_mark
             )
-        )
-    head = ("section", "what", "verdict", "printed", "why")
-    html = _html_table(head, rows, f"Ledger of {ledger.slug}", "entries")
-    return _Html(html, f"Ledger of {ledger.slug}, a table.")
-
-
-def totals(ledgers):
-    """How many figures and statements each source has, and how many hold.
-
-    Parameters
-    ----------
-    ledgers : list of Ledger
-
-    Returns
-    -------
-    object
-        Shown as HTML, sortable on the site.
-
-    Examples
-    --------
-    >>> totals([load("tiny-vectors")])
-    Totals of 1 ledger, a table.
-    """
-    rows = []
-    for ledger in ledgers:
-        counts = Counter(summary(ledger))
-        statements = [
-            sum(counts[f"{kind}s {verdict}"] for kind in STATEMENTS)
-            for verdict in ("true", "loose", "false")
-        ]
-        right = counts["figures reproduced"] + counts["inputs reproduced"]
-        wrong = counts["figures in error"] + counts["inputs in error"]
-        rows.append((ledger.slug, right + wrong, right, wrong, *statements))
-    columns = zip(*(row[1:] for row in rows), strict=True)
-    foot = [("all", *map(sum, columns))]
-    head = (
-        "source",
-        "figures",
-        "reproduced",
-        "errata",
-        "statements true",
-        "loose",
-        "false",
-    )
-    html = _html_table(head, rows, "Totals", "counts", foot)
-    number = "1 ledger" if len(ledgers) == 1 else f"{len(ledgers)} ledgers"
-    return _Html(html, f"Totals of {number}, a table.")
+        return mapping
 
 
 def load(slug, folder=FOLDER):
@@ -593,7 +765,7 @@ def load(slug, folder=FOLDER):
     Parameters
     ----------
     slug : str
-        The source's short name.
+        The source's short name, which is the name of its file.
     folder : path, optional
         Where the YAML files are.
 
@@ -605,6 +777,9 @@ def load(slug, folder=FOLDER):
     ------
     FileNotFoundError
         If there is no ledger of that name.
+    LedgerError
+        If the file is no YAML, gives a field twice, or breaks a rule of
+        `check`.
 
     Examples
     --------
@@ -612,9 +787,18 @@ def load(slug, folder=FOLDER):
     '01'
     """
     path = Path(folder) / f"{slug}.yml"
-    if not path.exists():
+    if not path.is_file():
         known = sorted(p.stem for p in Path(folder).glob("*.yml"))
-        raise FileNotFoundError(f"no ledger {slug!r}; there are {known}")
-    # BaseLoader reads every value as text: 0.50 keeps its zero.
-    text = path.read_text(encoding="utf-8")
-    return Ledger(yaml.load(text, Loader=yaml.BaseLoader))
+        raise FileNotFoundError(
+            f"no ledger {slug!r} in {folder}; there are {known}"
+        )
+    with _at(slug), path.open("rb") as file:
+        try:
+            record = yaml.load(file, Loader=_Texts)
+        except yaml.YAMLError as error:
+            raise ValueError(error) from None
+    ledger = Ledger(record)
+    with _at(slug):
+        named = ledger.slug == slug
+        _ask(named, f"slug must be the file's name; got {ledger.slug!r}")
+    return ledger

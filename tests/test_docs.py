@@ -15,7 +15,7 @@ MODULES = [m.name for m in pkgutil.iter_modules([str(FOLDER)])]
 NUMERIC = [
     name
     for name in MODULES
-    if name not in ("published", "plotting", "figures")
+    if name not in ("published", "ledger_page", "plotting", "figures")
 ]
 
 
