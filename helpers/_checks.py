@@ -179,7 +179,9 @@ def leading_axes(**arrays):
 def real(x, name):
     """`x` as a finite Python float."""
     number = x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
-    if isinstance(number, bool) or not isinstance(number, Real):
+    # To NumPy a span of time is an integer, to Python a truth value is.
+    odd = isinstance(number, bool | np.timedelta64)
+    if odd or not isinstance(number, Real):
         raise TypeError(f"{name} must be a number; got {x!r}")
     try:
         value = float(number)

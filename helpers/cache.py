@@ -20,7 +20,7 @@ def _floating(dtype):
         known = None
     # NumPy reads None as float64.
     if dtype is None or known is None or known.kind != "f":
-        raise TypeError(f"dtype must be a floating type; got {known or dtype}")
+        raise TypeError(f"dtype must be a floating type; got {dtype!r}")
     return known.newbyteorder("=")
 
 

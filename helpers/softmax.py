@@ -105,7 +105,9 @@ def logsumexp(x, axis=-1, *, where=None, keepdims=False):
     with np.errstate(divide="ignore", over="ignore"):
         result = (top + np.log(total(exp, axis))).astype(dtype, copy=False)
     if np.isposinf(result).any():
-        raise ValueError(f"the logarithm overflows {dtype}; widen x")
+        raise ValueError(
+            f"the logarithm overflows {dtype}; pass x in a wider type"
+        )
     return result if keepdims else result.squeeze(axis)
 
 
