@@ -2,18 +2,63 @@
 
 import math
 import operator
+from numbers import Real
 
 import numpy as np
+
+# Below this float64 tells every integer from the next. No size, and no
+# integer that is computed with, may reach it.
+EXACT = 2**53
+
+
+def _is_masked(x):
+    """Whether `x` is a masked array, or lists that hold one."""
+    if isinstance(x, list | tuple):
+        return any(map(_is_masked, x))
+    return isinstance(x, np.ma.MaskedArray)
+
+
+def array(x, name):
+    """`x` as an array of any type."""
+    if _is_masked(x):
+        raise TypeError(
+            f"{name} must not be a masked array, whose mask would be dropped; "
+            "fill it, and pass a mask where there is an argument for it"
+        )
+    if hasattr(x, "_fields"):
+        raise TypeError(
+            f"{name} must be one array; got {type(x).__name__}, "
+            f"which has {', '.join(x._fields)}"
+        )
+    try:
+        return np.asarray(x)
+    except ValueError:
+        raise ValueError(
+            f"{name} must be an array, its rows of equal length"
+        ) from None
+
+
+def with_axes(x, name, ndim, axes):
+    """`x`, if it has at least the named axes."""
+    if x.ndim < ndim:
+        raise ValueError(f"{name} must have axes {axes}; got {name} {x.shape}")
+    return x
 
 
 def floats(x, name, *, ndim=0, axes=""):
     """`x` as a float array: integers become float64, other floats stay."""
-    x = np.asarray(x)
+    x = array(x, name)
     if x.dtype.kind not in "iuf":
         raise TypeError(f"{name} must hold real numbers; got {x.dtype}")
-    if x.ndim < ndim:
-        raise ValueError(f"{name} must have axes {axes}; got {name} {x.shape}")
-    return x if x.dtype.kind == "f" else x.astype(np.float64)
+    with_axes(x, name, ndim, axes)
+    if x.dtype.kind == "f":
+        return x.astype(x.dtype.newbyteorder("="), copy=False)
+    if x.size and max(-int(x.min()), int(x.max())) >= EXACT:
+        raise ValueError(
+            f"{name} must hold integers below 2**53, which float64 tells "
+            "apart; pass floats where that does not matter"
+        )
+    return x.astype(np.float64)
 
 
 def finite_floats(x, name, *, ndim=0, axes=""):
@@ -27,9 +72,43 @@ def finite_floats(x, name, *, ndim=0, axes=""):
     return x
 
 
+def widened(*arrays):
+    """The common type of `arrays`, and each array in the type to compute in.
+
+    float16 is computed in float32 and rounded once, at the end; all others
+    are computed in their common type.
+    """
+    dtype = np.result_type(*arrays)
+    wide = np.result_type(dtype, np.float32)
+    return dtype, *(x.astype(wide, copy=False) for x in arrays)
+
+
+def rounded(x, dtype, refusal):
+    """`x` in `dtype`; ValueError with the `refusal` if it leaves its range."""
+    with np.errstate(over="ignore"):
+        x = x.astype(dtype, copy=False)
+    if not np.isfinite(x).all():
+        raise ValueError(refusal)
+    return x
+
+
+def total(x, axis):
+    """The sum of `x` along an axis or several, which stay with length one."""
+    # NumPy adds pairwise along the innermost axis alone. Along another, the
+    # rounding error grows with the number of terms.
+    axes = (axis,) if isinstance(axis, int) else axis
+    inner = np.moveaxis(x, axes, range(-len(axes), 0))
+    lead = inner.shape[: x.ndim - len(axes)]
+    terms = math.prod(inner.shape[len(lead) :])
+    added = np.ascontiguousarray(inner).reshape(*lead, terms).sum(axis=-1)
+    return np.expand_dims(added, axes)
+
+
 def integer(n, name, *, least=0):
     """`n` as an int that is at least `least`."""
     try:
+        if isinstance(n, bool | np.ma.MaskedArray):
+            raise TypeError
         n = operator.index(n)
     except TypeError:
         raise TypeError(f"{name} must be an integer; got {n!r}") from None
@@ -38,9 +117,35 @@ def integer(n, name, *, least=0):
     return n
 
 
+def size(n, name, *, least=0):
+    """`integer`, for the length of an axis: below 2**53."""
+    n = integer(n, name, least=least)
+    if n >= EXACT:
+        raise ValueError(f"{name} must be below 2**53; got {n}")
+    return n
+
+
+def axis_of(x, axis, name):
+    """`axis` as the number of an axis of `x`, counted from its front."""
+    axis = integer(axis, "axis", least=-x.ndim)
+    if axis >= x.ndim:
+        raise ValueError(
+            f"axis must be below the number of axes of {name}; "
+            f"got axis {axis} and {name} {x.shape}"
+        )
+    return axis % x.ndim
+
+
+def flag(value, name):
+    """`value` as a bool."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False; got {value!r}")
+    return bool(value)
+
+
 def booleans(mask, name, shape, target):
     """`mask` as booleans that broadcast to the `shape` of `target`."""
-    mask = np.asarray(mask)
+    mask = array(mask, name)
     if mask.dtype != bool:
         raise TypeError(
             f"{name} must be boolean, True = may attend; got {mask.dtype}"
@@ -73,10 +178,15 @@ def leading_axes(**arrays):
 
 def real(x, name):
     """`x` as a finite Python float."""
+    number = x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
+    # To NumPy a span of time is an integer, to Python a truth value is.
+    odd = isinstance(number, bool | np.timedelta64)
+    if odd or not isinstance(number, Real):
+        raise TypeError(f"{name} must be a number; got {x!r}")
     try:
-        value = float(x)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number; got {x!r}") from None
+        value = float(number)
+    except OverflowError:
+        raise ValueError(f"{name} must not exceed float64") from None
     if not math.isfinite(value):
         raise ValueError(f"{name} must be finite; got {value}")
     return value
@@ -87,13 +197,3 @@ def default_scale(scale, d_k):
     if d_k == 0:
         raise ValueError("d_k must be at least 1; got 0")
     return 1 / math.sqrt(d_k) if scale is None else real(scale, "scale")
-
-
-def not_overflowed(**arrays):
-    """Refuse what left the range of its type on the way."""
-    for name, x in arrays.items():
-        if not np.isfinite(x).all():
-            raise ValueError(
-                f"the gradient of {name} overflows {x.dtype}; "
-                "pass a wider type, or smaller numbers"
-            )

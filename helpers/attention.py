@@ -11,6 +11,8 @@ from ._checks import (
     finite_floats,
     floats,
     leading_axes,
+    rounded,
+    widened,
 )
 from .softmax import softmax
 
@@ -20,6 +22,22 @@ class Attention(NamedTuple):
 
     output: np.ndarray  #: (..., T, d_v)
     weights: np.ndarray  #: (..., T, S)
+
+
+def score_overflow(dtype):
+    """What to say where a score leaves its type."""
+    return (
+        f"the scores overflow {dtype}; "
+        "pass Q and K in a wider type, or smaller"
+    )
+
+
+def value_overflow(dtype):
+    """What to say where the mixture of the values leaves its type."""
+    return (
+        f"the weighted sum of V overflows {dtype}; "
+        "pass V in a wider type, or smaller"
+    )
 
 
 def attention_scores(Q, K, *, scale=None):
@@ -63,14 +81,10 @@ def attention_scores(Q, K, *, scale=None):
         )
     leading_axes(Q=Q, K=K)
     scale = default_scale(scale, Q.shape[-1])
+    dtype, Q, K = widened(Q, K)
     with np.errstate(over="ignore", invalid="ignore"):
         scores = Q @ K.swapaxes(-1, -2) * scale  # (..., T, S)
-    if not np.isfinite(scores).all():
-        raise ValueError(
-            f"the scores overflow {scores.dtype}; "
-            "pass Q and K in a wider type, or smaller"
-        )
-    return scores
+    return rounded(scores, dtype, score_overflow(dtype))
 
 
 def _biased(scores, bias):
@@ -116,11 +130,13 @@ def attention(Q, K, V, *, mask=None, bias=None, scale=None):
         If an array does not hold real numbers, `mask` is not boolean, or
         `bias` is.
     ValueError
-        If shapes do not fit, an entry is not finite, or scores overflow.
+        If shapes do not fit, an entry is not finite, or numbers overflow.
 
     Notes
     -----
     ``softmax(Q K^T / sqrt(d_k) + bias) V``: Vaswani et al. 2017, equation 1.
+    Computed in the widest type of `Q`, `K` and `V`; float16 is computed in
+    float32 and rounded once.
 
     Examples
     --------
@@ -129,11 +145,13 @@ def attention(Q, K, V, *, mask=None, bias=None, scale=None):
     >>> output.tolist(), weights.tolist()
     ([[15.0]], [[0.5, 0.5]])
     """
+    Q, K = floats(Q, "Q"), floats(K, "K")
     V = finite_floats(V, "V", ndim=2, axes="(..., S, d_v)")
+    dtype, Q, K, V = widened(Q, K, V)
     scores = attention_scores(Q, K, scale=scale)
     if V.shape[-2] != scores.shape[-1]:
         raise ValueError(
-            f"K and V must share S; got K {np.shape(K)} and V {V.shape}"
+            f"K and V must share S; got K {K.shape} and V {V.shape}"
         )
     leading_axes(scores=scores, V=V)
     if bias is not None:
@@ -141,4 +159,7 @@ def attention(Q, K, V, *, mask=None, bias=None, scale=None):
     if mask is not None:
         mask = booleans(mask, "mask", scores.shape, "scores")
     weights = softmax(scores, where=mask)  # (..., T, S)
-    return Attention(weights @ V, weights)  # (..., T, d_v)
+    with np.errstate(over="ignore", invalid="ignore"):
+        output = weights @ V  # (..., T, d_v)
+    output = rounded(output, dtype, value_overflow(dtype))
+    return Attention(output, weights.astype(dtype, copy=False))

@@ -2,22 +2,36 @@
 
 import numpy as np
 
-from ._checks import finite_floats, integer
+from ._checks import finite_floats, rounded, size
 
 
 def _sizes(batch):
     """`batch` as a tuple of integers."""
     if not isinstance(batch, tuple):
         raise TypeError(f"batch must be a tuple of sizes; got {batch!r}")
-    return tuple(integer(n, f"batch[{i}]") for i, n in enumerate(batch))
+    return tuple(size(n, f"batch[{i}]") for i, n in enumerate(batch))
 
 
 def _floating(dtype):
-    """`dtype` as a floating NumPy type."""
-    dtype = np.dtype(dtype)
-    if dtype.kind != "f":
-        raise TypeError(f"dtype must be a floating type; got {dtype}")
-    return dtype
+    """`dtype` as a floating NumPy type, in the machine's byte order."""
+    try:
+        known = np.dtype(dtype)
+    except TypeError:
+        known = None
+    # NumPy reads None as float64.
+    if dtype is None or known is None or known.kind != "f":
+        raise TypeError(f"dtype must be a floating type; got {dtype!r}")
+    return known.newbyteorder("=")
+
+
+def _empty(shape, dtype):
+    """Room for numbers, which NumPy may not be able to count."""
+    try:
+        return np.zeros(shape, dtype)
+    except ValueError:
+        raise ValueError(
+            f"a cache of shape {shape} is larger than any memory"
+        ) from None
 
 
 def _rows_for(store, X, name):
@@ -29,14 +43,12 @@ def _rows_for(store, X, name):
         raise ValueError(
             f"{name} must be ({shape}) to fit the cache; got {name} {X.shape}"
         )
-    with np.errstate(over="ignore"):
-        X = X.astype(store.dtype)
-    if not np.isfinite(X).all():
-        raise ValueError(
-            f"{name} overflows the cache's {store.dtype}; "
-            "make the cache in a wider type"
-        )
-    return X
+    return rounded(
+        X,
+        store.dtype,
+        f"{name} overflows the cache's {store.dtype}; "
+        "make the cache in a wider type",
+    )
 
 
 def _prefix(store, n):
@@ -90,14 +102,14 @@ class KVCache:
     def __init__(
         self, max_len, n_kv_heads, d_k, d_v=None, *, batch=(), dtype=float
     ):
-        self._max_len = integer(max_len, "max_len")
-        H_kv = integer(n_kv_heads, "n_kv_heads", least=1)
-        d_k = integer(d_k, "d_k", least=1)
-        d_v = d_k if d_v is None else integer(d_v, "d_v", least=1)
+        self._max_len = size(max_len, "max_len")
+        H_kv = size(n_kv_heads, "n_kv_heads", least=1)
+        d_k = size(d_k, "d_k", least=1)
+        d_v = d_k if d_v is None else size(d_v, "d_v", least=1)
         shape = (*_sizes(batch), H_kv, self._max_len)
         dtype = _floating(dtype)
-        self._K = np.zeros((*shape, d_k), dtype)  # (..., H_kv, max_len, d_k)
-        self._V = np.zeros((*shape, d_v), dtype)  # (..., H_kv, max_len, d_v)
+        self._K = _empty((*shape, d_k), dtype)  # (..., H_kv, max_len, d_k)
+        self._V = _empty((*shape, d_v), dtype)  # (..., H_kv, max_len, d_v)
         self._len = 0
 
     def __len__(self):

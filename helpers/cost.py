@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ._checks import floats, integer
+from ._checks import floats, integer, real
 from .heads import _head_counts, _shapes
 
 
@@ -23,12 +23,10 @@ def _with_total(stages):
 
 def _rate(x, name):
     """`x` as a positive, finite amount per second."""
-    x = floats(x, name)
-    if x.ndim or not 0 < x < math.inf:
-        raise ValueError(
-            f"{name} must be one number, finite and above 0; got {x}"
-        )
-    return float(x)
+    rate = real(x, name)
+    if rate <= 0:
+        raise ValueError(f"{name} must be above 0; got {rate}")
+    return rate
 
 
 def attention_flops(T, S, d_k, d_v, *, n_heads=1, batch=1):
@@ -262,15 +260,20 @@ def arithmetic_intensity(flops, n_bytes):
     TypeError
         If a count is not an integer.
     ValueError
-        If `flops` is negative or `n_bytes` is below one.
+        If `flops` is negative, `n_bytes` is below one, or the ratio is
+        larger than any float.
 
     Examples
     --------
     >>> arithmetic_intensity(64, 128)
     0.5
     """
-    # Python divides integers of any size and rounds once.
-    return integer(flops, "flops") / integer(n_bytes, "n_bytes", least=1)
+    flops = integer(flops, "flops")
+    n_bytes = integer(n_bytes, "n_bytes", least=1)
+    try:
+        return flops / n_bytes  # integers of any size, rounded once
+    except OverflowError:
+        raise ValueError("flops / n_bytes must not exceed float64") from None
 
 
 def roofline(intensity, peak_flops, bandwidth):
@@ -315,4 +318,6 @@ def roofline(intensity, peak_flops, bandwidth):
             f"intensity must be finite and at least 0; got {intensity}"
         )
     peak_flops = _rate(peak_flops, "peak_flops")
-    return np.minimum(peak_flops, intensity * _rate(bandwidth, "bandwidth"))
+    bandwidth = _rate(bandwidth, "bandwidth")
+    with np.errstate(over="ignore"):  # an infinite product is above the peak
+        return np.minimum(peak_flops, intensity * bandwidth)

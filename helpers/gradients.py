@@ -9,10 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ._checks import (
+    axis_of,
     default_scale,
     finite_floats,
     leading_axes,
-    not_overflowed,
+    rounded,
+    total,
+    widened,
 )
 
 
@@ -29,6 +32,28 @@ class AttentionGradients(NamedTuple):
 def _expect(name, array, shape, rule):
     if array.shape != shape:
         raise ValueError(f"{rule}; got {name} {array.shape} and {shape}")
+
+
+def _gradient(x, dtype, name):
+    """The gradient of `name`, refused where it left the range of `dtype`."""
+    return rounded(
+        x,
+        dtype,
+        f"the gradient of {name} overflows {dtype}; "
+        "pass a wider type, or smaller numbers",
+    )
+
+
+def _distributions(weights, axis):
+    """Refuse weights that no softmax can have returned."""
+    # Rounding to float16, or to the digits that a page prints, changes less.
+    sums = total(weights, axis)
+    ones = (abs(sums - 1) <= 0.02) | (sums == 0)
+    if not ((weights >= 0) & ones).all():
+        raise ValueError(
+            "weights must be at least 0 and sum to 1 along the axis of the "
+            "softmax, or to 0 where nothing is attended"
+        )
 
 
 def softmax_vjp(grad, weights, axis=-1):
@@ -53,8 +78,8 @@ def softmax_vjp(grad, weights, axis=-1):
     TypeError
         If an array does not hold real numbers.
     ValueError
-        If the shapes differ, an entry is not finite, or the gradient
-        overflows.
+        If the shapes differ, an entry is not finite, `weights` cannot have
+        come from a softmax along `axis`, or the gradient overflows.
 
     Notes
     -----
@@ -69,20 +94,19 @@ def softmax_vjp(grad, weights, axis=-1):
     grad = finite_floats(grad, "grad", ndim=1, axes="(...,)")
     weights = finite_floats(weights, "weights", ndim=1, axes="(...,)")
     _expect("grad", grad, weights.shape, "grad and weights must share a shape")
+    axis = axis_of(weights, axis, "weights")
+    dtype, grad, weights = widened(grad, weights)
+    _distributions(weights, axis)
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = (grad * weights).sum(axis, keepdims=True)
-        scores = weights * (grad - mean)
-    not_overflowed(scores=scores)
-    return scores
+        scores = weights * (grad - total(grad * weights, axis))
+    return _gradient(scores, dtype, "scores")
 
 
 def _sum_to(grad, shape):
     """Sum `grad` over the axes along which `shape` was broadcast."""
-    grad = grad.sum(axis=tuple(range(grad.ndim - len(shape))))
-    repeated = tuple(
-        i for i, n in enumerate(shape) if n == 1 and grad.shape[i] != 1
-    )
-    return grad.sum(axis=repeated, keepdims=True)
+    ones = (1,) * (grad.ndim - len(shape)) + shape
+    repeated = tuple(i for i, n in enumerate(ones) if n != grad.shape[i])
+    return total(grad, repeated).reshape(shape)
 
 
 def attention_vjp(grad_output, Q, K, V, weights, *, scale=None):
@@ -115,7 +139,8 @@ def attention_vjp(grad_output, Q, K, V, weights, *, scale=None):
     TypeError
         If an array does not hold real numbers.
     ValueError
-        If shapes do not fit, an entry is not finite, or a gradient overflows.
+        If shapes do not fit, an entry is not finite, `weights` cannot have
+        come from a softmax, or a gradient overflows.
 
     Notes
     -----
@@ -150,12 +175,18 @@ def attention_vjp(grad_output, Q, K, V, weights, *, scale=None):
         "grad_output must have the shape of the output",
     )
 
+    dtype, Q, K, V, A, dO = widened(Q, K, V, A, dO)
     with np.errstate(over="ignore", invalid="ignore"):
         dA = dO @ V.swapaxes(-1, -2)  # (..., T, S)
-        not_overflowed(weights=dA)
+        weights = _gradient(dA, dtype, "weights")
         dS = softmax_vjp(dA, np.broadcast_to(A, dA.shape))
         dQ = _sum_to(scale * dS @ K, Q.shape)  # (..., T, d_k)
         dK = _sum_to(scale * dS.swapaxes(-1, -2) @ Q, K.shape)
         dV = _sum_to(A.swapaxes(-1, -2) @ dO, V.shape)  # (..., S, d_v)
-    not_overflowed(Q=dQ, K=dK, V=dV)
-    return AttentionGradients(dQ, dK, dV, dA, dS)
+    return AttentionGradients(
+        _gradient(dQ, dtype, "Q"),
+        _gradient(dK, dtype, "K"),
+        _gradient(dV, dtype, "V"),
+        weights,
+        _gradient(dS, dtype, "scores"),
+    )

@@ -6,12 +6,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ._checks import (
+    array,
     booleans,
     broadcast,
     finite_floats,
     floats,
-    integer,
     leading_axes,
+    size,
+    with_axes,
 )
 from .attention import Attention, attention
 
@@ -31,14 +33,6 @@ class Projections(NamedTuple):
     W_O: np.ndarray  #: (H * d_v, d_model)
     n_heads: int  #: H
     n_kv_heads: int  #: H_kv, a divisor of H
-
-
-def _with_axes(X, axes):
-    """`X` as an array that has at least the named axes."""
-    X = np.asarray(X)
-    if X.ndim < axes.count(","):
-        raise ValueError(f"X must have axes {axes}; got X {X.shape}")
-    return X
 
 
 def split_heads(X, n_heads):
@@ -74,8 +68,8 @@ def split_heads(X, n_heads):
     >>> split_heads([[0, 1, 2, 3], [10, 11, 12, 13]], 2).tolist()
     [[[0, 1], [10, 11]], [[2, 3], [12, 13]]]
     """
-    X = _with_axes(X, "(..., T, H * d)")
-    n_heads = integer(n_heads, "n_heads", least=1)
+    X = with_axes(array(X, "X"), "X", 2, "(..., T, H * d)")
+    n_heads = size(n_heads, "n_heads", least=1)
     *lead, T, width = X.shape
     if width % n_heads:
         raise ValueError(
@@ -114,7 +108,7 @@ def merge_heads(X):
     >>> merge_heads([[[0, 1], [10, 11]], [[2, 3], [12, 13]]]).tolist()
     [[0, 1, 2, 3], [10, 11, 12, 13]]
     """
-    X = _with_axes(X, "(..., H, T, d)")
+    X = with_axes(array(X, "X"), "X", 3, "(..., H, T, d)")
     *lead, H, T, d = X.shape
     return X.swapaxes(-3, -2).reshape(*lead, T, H * d)  # (..., T, H * d)
 
@@ -151,14 +145,14 @@ def repeat_kv(X, n_rep):
     >>> repeat_kv([[[1]], [[2]]], 2)[:, 0, 0].tolist()
     [1, 1, 2, 2]
     """
-    X = _with_axes(X, "(..., H_kv, S, d)")
-    return np.repeat(X, integer(n_rep, "n_rep", least=1), axis=-3)
+    X = with_axes(array(X, "X"), "X", 3, "(..., H_kv, S, d)")
+    return np.repeat(X, size(n_rep, "n_rep", least=1), axis=-3)
 
 
 def _head_counts(n_heads, n_kv_heads):
     """Both counts as integers, the second a divisor of the first."""
-    H = integer(n_heads, "n_heads", least=1)
-    H_kv = integer(n_kv_heads, "n_kv_heads", least=1)
+    H = size(n_heads, "n_heads", least=1)
+    H_kv = size(n_kv_heads, "n_kv_heads", least=1)
     if H % H_kv:
         raise ValueError(
             "n_kv_heads must divide n_heads; "
@@ -223,7 +217,7 @@ def init_projections(
     """
     if not isinstance(rng, np.random.Generator):
         raise TypeError(f"rng must be a numpy.random.Generator; got {rng!r}")
-    d_model = integer(d_model, "d_model", least=1)
+    d_model = size(d_model, "d_model", least=1)
     n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
     H, H_kv = _head_counts(n_heads, n_kv_heads)
     if d_k is None and d_model % H:
@@ -231,16 +225,16 @@ def init_projections(
             "n_heads must divide d_model where d_k is not given; "
             f"got n_heads {H} and d_model {d_model}"
         )
-    d_k = integer(d_model // H if d_k is None else d_k, "d_k", least=1)
-    d_v = integer(d_k if d_v is None else d_v, "d_v", least=1)
+    d_k = size(d_model // H if d_k is None else d_k, "d_k", least=1)
+    d_v = size(d_k if d_v is None else d_v, "d_v", least=1)
     shapes = _shapes(d_model, H, H_kv, d_k, d_v).values()
     W = (rng.normal(0, 1 / math.sqrt(shape[0]), shape) for shape in shapes)
     return Projections(*W, H, H_kv)
 
 
 def _matrix(W, name):
-    """`W` as a finite float matrix."""
-    W = finite_floats(W, name)
+    """`W` as a float matrix."""
+    W = floats(W, name)
     if W.ndim != 2:
         raise ValueError(f"{name} must have two axes; got {name} {W.shape}")
     return W
@@ -288,11 +282,14 @@ def _tokens(X, name, d_model):
     return X
 
 
-def _project(X, W, name):
+def _project(X, W, name, matrix):
     """``X @ W``, refused where it leaves the range of its type."""
     with np.errstate(over="ignore", invalid="ignore"):
         product = X @ W
     if not np.isfinite(product).all():
+        # One entry of W that is not finite spoils its column in every row:
+        # W need not be read again while the products are finite.
+        finite_floats(W, matrix)
         raise ValueError(f"{name} overflow {product.dtype}; use a wider type")
     return product
 
@@ -308,11 +305,20 @@ def _source(X, context, cache, d_model):
     return context
 
 
+def _expect_cache(cache):
+    """Refuse what cannot append keys together with values."""
+    if isinstance(cache, list) or not hasattr(cache, "append"):
+        raise TypeError(
+            "cache must be a KVCache, or append keys and values as one does; "
+            f"got {type(cache).__name__}"
+        )
+
+
 def _for_scores(x, name, shape):
     """A mask or bias broadcast to the scores; None stays None."""
     if x is None:
         return None
-    x = np.asarray(x)
+    x = array(x, name)
     surplus = max(0, x.ndim - len(shape))
     if x.shape[:surplus] == (1,) * surplus:
         # padding_mask gives (B, 1, 1, S), also where X has no batch axis.
@@ -374,9 +380,13 @@ def multi_head_attention(
     W_Q, W_K, W_V, W_O, H, H_kv = _checked(projections)
     X = _tokens(X, "X", len(W_Q))
     source = _source(X, context, cache, len(W_K))
-    Q = split_heads(_project(X, W_Q, "queries"), H)  # (..., H, T, d_k)
-    K = split_heads(_project(source, W_K, "keys"), H_kv)
-    V = split_heads(_project(source, W_V, "values"), H_kv)
+    dtype = np.result_type(X, source, W_Q, W_K, W_V, W_O)
+    X, source = X.astype(dtype, copy=False), source.astype(dtype, copy=False)
+    Q = split_heads(_project(X, W_Q, "queries", "W_Q"), H)  # (..., H, T, d_k)
+    K = split_heads(_project(source, W_K, "keys", "W_K"), H_kv)
+    V = split_heads(_project(source, W_V, "values", "W_V"), H_kv)
+    if cache is not None:
+        _expect_cache(cache)
     S = K.shape[-2] + (0 if cache is None else len(cache))
     shape = (*leading_axes(X=X, source=source), H, X.shape[-2], S)
     mask = _for_scores(mask, "mask", shape)
@@ -385,4 +395,5 @@ def multi_head_attention(
         K, V = cache.append(K, V)  # (..., H_kv, S, d_k), (..., H_kv, S, d_v)
     K, V = repeat_kv(K, H // H_kv), repeat_kv(V, H // H_kv)
     heads, weights = attention(Q, K, V, mask=mask, bias=bias)
-    return Attention(_project(merge_heads(heads), W_O, "outputs"), weights)
+    output = _project(merge_heads(heads), W_O, "outputs", "W_O")
+    return Attention(output, weights)

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from ._checks import integer
+from ._checks import array, integer, size
 
 
 def _distance(T, S):
     """How far key j lies before query i, as a (T, S) array of integers."""
-    T = integer(T, "T")
-    S = T if S is None else integer(S, "S")
+    T = size(T, "T")
+    S = T if S is None else size(S, "S")
     if T > S:
         raise ValueError(
             "the T queries are the last of the S positions, so T <= S; "
@@ -125,7 +125,7 @@ def padding_mask(lengths, S):
     array([[1, 0, 0],
            [1, 1, 1]])
     """
-    lengths, S = np.asarray(lengths), integer(S, "S")
+    lengths, S = array(lengths, "lengths"), size(S, "S")
     if lengths.dtype.kind not in "iu":
         raise TypeError(f"lengths must be integers; got {lengths.dtype}")
     if lengths.ndim != 1:

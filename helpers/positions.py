@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from ._checks import broadcast, finite_floats, integer, real
+from ._checks import (
+    EXACT,
+    broadcast,
+    finite_floats,
+    flag,
+    real,
+    rounded,
+    size,
+)
 from .masks import _distance
 
 
@@ -50,7 +58,7 @@ def sinusoidal_encoding(T, d_model, *, base=10000.0):
     >>> sinusoidal_encoding(2, 4).round(4).tolist()
     [[0.0, 1.0, 0.0, 1.0], [0.8415, 0.5403, 0.01, 1.0]]
     """
-    T, d_model = integer(T, "T"), integer(d_model, "d_model", least=2)
+    T, d_model = size(T, "T"), size(d_model, "d_model", least=2)
     if d_model % 2:
         raise ValueError(
             "d_model must be even, a sine and a cosine for each frequency; "
@@ -74,6 +82,11 @@ def _rotary_angles(X, positions, base):
         raise ValueError(
             "positions must hold one position for each of the T rows of X; "
             f"got positions {positions.shape} and X {X.shape}"
+        )
+    if (abs(positions) >= EXACT).any():
+        raise ValueError(
+            "positions must be below 2**53, where float64 tells each from "
+            "the next"
         )
     broadcast(positions, "positions", X.shape[:-1], "the rows of X")
     return positions[..., None].astype(np.float64) * _frequencies(d, base)
@@ -133,17 +146,15 @@ def rotary_embedding(X, positions=None, *, base=10000.0, interleaved=False):
     X = finite_floats(X, "X", ndim=2, axes="(..., T, d)")
     angles = _rotary_angles(X, positions, base)  # (..., T, d/2)
     cos, sin = np.cos(angles), np.sin(angles)
+    interleaved = flag(interleaved, "interleaved")
     first, second = _pair_columns(X.shape[-1], interleaved)
     a, b = X[..., first], X[..., second]  # (..., T, d/2)
     turned = np.empty_like(X)
     with np.errstate(over="ignore"):
         turned[..., first] = a * cos - b * sin
         turned[..., second] = a * sin + b * cos
-    if not np.isfinite(turned).all():
-        raise ValueError(
-            f"the turned X overflows {X.dtype}; pass X in a wider type"
-        )
-    return turned
+    overflow = f"the turned X overflows {X.dtype}; pass X in a wider type"
+    return rounded(turned, X.dtype, overflow)
 
 
 def alibi_slopes(n_heads, *, rule="reference"):
@@ -186,8 +197,8 @@ def alibi_slopes(n_heads, *, rule="reference"):
     >>> alibi_slopes(3, rule="paper").round(4).tolist()
     [0.1575, 0.0248, 0.0039]
     """
-    n_heads = integer(n_heads, "n_heads", least=1)
-    if rule not in ("reference", "paper"):
+    n_heads = size(n_heads, "n_heads", least=1)
+    if not isinstance(rule, str) or rule not in ("reference", "paper"):
         raise ValueError(f'rule must be "reference" or "paper"; got {rule!r}')
     power = 1 << (n_heads.bit_length() - 1)  # the largest one in n_heads
     if rule == "paper" or power == n_heads:

@@ -2,24 +2,24 @@
 
 import numpy as np
 
-from ._checks import booleans, floats
+from ._checks import axis_of, booleans, flag, floats, total, widened
 
 
-def _prepare(x, axis, where):
-    """`x` and `where` as arrays, and the finite maximum that is subtracted."""
+def _exponentials(x, axis, where):
+    """exp(x - m) with the maximum m, m, the axis, and the result's type."""
     x = floats(x, "x", ndim=1, axes="(...,)")
+    axis = axis_of(x, axis, "x")
     allowed = True if where is None else booleans(where, "where", x.shape, "x")
     if np.any((np.isnan(x) | np.isposinf(x)) & allowed):
         raise ValueError("x must not hold NaN or +inf where it is allowed")
+    dtype, x = widened(x)
     top = x.max(axis=axis, keepdims=True, initial=-np.inf, where=allowed)
     # An empty row has no maximum; zero keeps -inf - -inf from becoming NaN.
-    return x, allowed, np.where(np.isneginf(top), x.dtype.type(0), top)
-
-
-def _exponentials(x, allowed, top):
-    """exp(x - top), and exactly zero where it is not allowed."""
+    top = np.where(np.isneginf(top), x.dtype.type(0), top)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        return np.exp(np.where(allowed, x - top, -np.inf))
+        # Exactly zero where it is not allowed.
+        exp = np.exp(np.where(allowed, x - top, -np.inf))
+    return exp, top, axis, dtype
 
 
 def softmax(x, axis=-1, *, where=None):
@@ -44,9 +44,11 @@ def softmax(x, axis=-1, *, where=None):
     Raises
     ------
     TypeError
-        If `x` does not hold real numbers or `where` is not boolean.
+        If `x` does not hold real numbers, `where` is not boolean, or `axis`
+        is not an integer.
     ValueError
-        If an allowed entry is NaN or ``+inf``, or `where` does not broadcast.
+        If an allowed entry is NaN or ``+inf``, `where` does not broadcast,
+        or `x` has no such axis.
 
     Notes
     -----
@@ -58,9 +60,10 @@ def softmax(x, axis=-1, *, where=None):
     >>> softmax([0.0, 0.0, -np.inf]).tolist()
     [0.5, 0.5, 0.0]
     """
-    exp = _exponentials(*_prepare(x, axis, where))
-    total = exp.sum(axis=axis, keepdims=True)
-    return exp / np.where(total == 0, exp.dtype.type(1), total)
+    exp, _, axis, dtype = _exponentials(x, axis, where)
+    added = total(exp, axis)
+    weights = exp / np.where(added == 0, exp.dtype.type(1), added)
+    return weights.astype(dtype, copy=False)
 
 
 def logsumexp(x, axis=-1, *, where=None, keepdims=False):
@@ -85,7 +88,8 @@ def logsumexp(x, axis=-1, *, where=None, keepdims=False):
     Raises
     ------
     TypeError, ValueError
-        As `softmax`.
+        As `softmax`; and ValueError if the result leaves the range of
+        float16.
 
     Notes
     -----
@@ -96,10 +100,14 @@ def logsumexp(x, axis=-1, *, where=None, keepdims=False):
     >>> round(float(logsumexp([1000.0, 1000.0])), 4)
     1000.6931
     """
-    x, allowed, top = _prepare(x, axis, where)
-    total = _exponentials(x, allowed, top).sum(axis=axis, keepdims=True)
-    with np.errstate(divide="ignore"):
-        result = top + np.log(total)
+    keepdims = flag(keepdims, "keepdims")
+    exp, top, axis, dtype = _exponentials(x, axis, where)
+    with np.errstate(divide="ignore", over="ignore"):
+        result = (top + np.log(total(exp, axis))).astype(dtype, copy=False)
+    if np.isposinf(result).any():
+        raise ValueError(
+            f"the logarithm overflows {dtype}; pass x in a wider type"
+        )
     return result if keepdims else result.squeeze(axis)
 
 
@@ -122,9 +130,9 @@ def entropy(weights, axis=-1):
     Raises
     ------
     TypeError
-        If `weights` does not hold real numbers.
+        If `weights` does not hold real numbers, or `axis` is no integer.
     ValueError
-        If a weight is NaN or outside 0 to 1.
+        If a weight is NaN or outside 0 to 1, or there is no such axis.
 
     Notes
     -----
@@ -137,8 +145,12 @@ def entropy(weights, axis=-1):
     0.6931
     """
     weights = floats(weights, "weights", ndim=1, axes="(...,)")
+    axis = axis_of(weights, axis, "weights")
     slack = 8 * np.finfo(weights.dtype).eps
     if not ((weights >= 0) & (weights <= 1 + slack)).all():
         raise ValueError("weights must lie between 0 and 1")
+    dtype, weights = widened(np.minimum(weights, 1))
     log = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
-    return -(weights * log).sum(axis=axis)
+    # 0 - x where -x would be -0.0.
+    spread = 0 - total(weights * log, axis)
+    return spread.squeeze(axis).astype(dtype, copy=False)

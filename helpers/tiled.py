@@ -13,10 +13,15 @@ import numpy as np
 from ._checks import (
     default_scale,
     finite_floats,
+    flag,
     floats,
-    integer,
     leading_axes,
+    rounded,
+    size,
+    total,
+    widened,
 )
+from .attention import score_overflow, value_overflow
 from .softmax import logsumexp, softmax
 
 # OpenBLAS starts threads of its own for products of 2**19 multiply-adds and
@@ -80,8 +85,15 @@ def merge_partials(outputs, logsumexps):
         )
     if np.any(np.isnan(lse) | np.isposinf(lse)):
         raise ValueError("logsumexps must not hold NaN or +inf")
+    dtype, outputs, lse = widened(outputs, lse)
     weights = softmax(lse, axis=0)[..., None]  # (n, ..., T, 1)
-    return Partial((weights * outputs).sum(axis=0), logsumexp(lse, axis=0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        mixed = total(weights * outputs, 0)[0]
+    overflow = f"the merged output overflows {dtype}; pass a wider type"
+    return Partial(
+        rounded(mixed, dtype, overflow),
+        logsumexp(lse, axis=0).astype(dtype, copy=False),
+    )
 
 
 def tiled_attention(
@@ -139,8 +151,8 @@ def tiled_attention(
     """
     Q, K, V = _inputs(Q, K, V, causal)
     scale = default_scale(scale, Q.shape[-1])
-    block_q = integer(block_q, "block_q", least=1)
-    block_k = integer(block_k, "block_k", least=1)
+    block_q = size(block_q, "block_q", least=1)
+    block_k = size(block_k, "block_k", least=1)
     T, S, lead = Q.shape[-2], K.shape[-2], Q.shape[:-2]
     output = np.zeros((*lead, T, V.shape[-1]), np.result_type(Q, K, V))
     heads, blocks = list(np.ndindex(lead)), -(-T // block_q)
@@ -173,9 +185,7 @@ def _inputs(Q, K, V, causal):
         raise ValueError(
             f"K and V must share S; got K {K.shape} and V {V.shape}"
         )
-    if not isinstance(causal, bool | np.bool_):
-        raise TypeError(f"causal must be True or False; got {causal!r}")
-    if causal and T > S:
+    if flag(causal, "causal") and T > S:
         raise ValueError(
             "the T queries are the last of the S positions, so T <= S; "
             f"got Q {Q.shape} and K {K.shape}"
@@ -192,10 +202,18 @@ def _finite(x, name, axes):
     return x
 
 
+def _cores():
+    """How many cores this process may use, where the system tells."""
+    if hasattr(os, "process_cpu_count"):  # Python 3.13
+        return os.process_cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):  # Linux
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def _run(function, tasks):
     """Call `function` for every task, on all cores."""
-    cores = getattr(os, "process_cpu_count", os.cpu_count)() or 1
-    workers, queue = min(cores, len(tasks)), iter(tasks)
+    workers, queue = min(_cores(), len(tasks)), iter(tasks)
 
     def work(_):
         # A new thread has NumPy's default error settings, not the caller's.
@@ -222,6 +240,8 @@ def _attend(Q, K, V, scale, first, block_k):
         # Strips that lie before the first key of the tile see none of it.
         past = 0 if first is None else max(0, start - first) // r
         tile = _score(q[past:], K[keys].astype(dtype, copy=False), buffer)
+        if tile.min() == -np.inf:  # it would pass for a key that is hidden
+            raise ValueError(score_overflow(dtype))
         if first is not None:
             _hide_later(tile, first + past * r - start)
         v = V[keys].astype(dtype, copy=False)
@@ -280,13 +300,7 @@ def _take_in(scores, v, top, total, mix):
 def _finish(top, total, mix):
     """The output, one row a query; refused if something overflowed."""
     if not np.isfinite(top).all():
-        raise ValueError(
-            f"the scores overflow {top.dtype}; "
-            "pass Q and K in a wider type, or smaller"
-        )
+        raise ValueError(score_overflow(top.dtype))
     if not np.isfinite(mix).all():
-        raise ValueError(
-            f"the weighted sum of V overflows {mix.dtype}; "
-            "pass V in a wider type, or smaller"
-        )
+        raise ValueError(value_overflow(mix.dtype))
     return (mix / total).reshape(-1, mix.shape[-1])

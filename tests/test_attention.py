@@ -169,6 +169,39 @@ def test_dtype_is_kept_and_agrees_with_float64(dtype):
     assert_close(result.weights, wide.weights.astype(dtype))
 
 
+def test_float16_is_computed_in_float32_and_rounded_once():
+    # 66,000 weights: their sum is no float16, and each has few digits there.
+    S = 66_000
+    output, weights = attention(
+        *(np.full((n, 1), x, np.float16) for n, x in [(1, 0), (S, 0), (S, 1)])
+    )
+    assert output.tolist() == [[1.0]]
+    assert_close(weights, np.full((1, S), 1 / S, np.float16))
+    # 300 * 300 * 2 is no float16; nor is 1e-8, the scale.
+    big = np.full((2, 2), 300, np.float16)
+    assert (attention(big, big, big).output == 300).all()
+    big = np.full((1, 1), 6e4, np.float16)
+    assert_close(
+        attention_scores(big, big, scale=1e-8),
+        (big * big.astype(float) * 1e-8).astype(np.float16),
+    )
+
+
+@pytest.mark.parametrize("narrow", ["QK", "V", "QKV"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_mixed_types_are_computed_in_the_widest(narrow, dtype):
+    Q, K, V = arrays(8, 3, 4, 2, 2, dtype=np.float16)
+    wide = (X.astype(dtype) for X in (Q, K, V))
+    mixed = [
+        X if name in narrow and narrow != "QKV" else X.astype(dtype)
+        for name, X in zip("QKV", (Q, K, V), strict=True)
+    ]
+    expected = attention(*wide)
+    for got, want in zip(attention(*mixed), expected, strict=True):
+        assert got.dtype == dtype
+        np.testing.assert_array_equal(got, want)
+
+
 def test_integers_become_float64():
     Q = np.array([[1, 0], [0, 2]])
     result = attention(Q, Q, Q)
@@ -206,6 +239,7 @@ def test_the_scores_of_large_vectors_do_not_lose_the_answer():
 
 
 I2, I3 = np.eye(2), np.eye(3)
+MOST = np.finfo(float).max
 
 
 @pytest.mark.parametrize(
@@ -309,16 +343,29 @@ I2, I3 = np.eye(2), np.eye(3)
             "scale must be a number; got 'half'",
         ),
         (
-            lambda: attention(*[np.full((2, 2), 300, np.float16)] * 3),
+            lambda: attention_scores(*[np.full((2, 2), 300, np.float16)] * 2),
             ValueError,
             "the scores overflow float16; pass Q and K in a wider type",
         ),
         (
+            lambda: attention(*[np.full((2, 2), 1e200)] * 3),
+            ValueError,
+            "the scores overflow float64; pass Q and K in a wider type",
+        ),
+        (
             lambda: attention(
-                *[np.ones((2, 2), np.float16)] * 3, bias=np.full((2, 2), -1e9)
+                *[np.ones((2, 2), np.float32)] * 3, bias=np.full((2, 2), -1e39)
             ),
             ValueError,
-            "scores plus bias overflow float16",
+            "scores plus bias overflow float32",
+        ),
+        (
+            # Eleven weights of 1/11 sum to more than one, by rounding.
+            lambda: attention(
+                np.zeros((1, 1)), np.zeros((11, 1)), np.full((11, 1), MOST)
+            ),
+            ValueError,
+            "the weighted sum of V overflows float64; pass V in a wider type",
         ),
     ],
 )

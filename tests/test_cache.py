@@ -141,6 +141,13 @@ def test_the_type_is_the_cache_s_and_not_the_argument_s():
     assert V[0, 0, 0] == 7
 
 
+def test_the_byte_order_is_the_machine_s():
+    cache = KVCache(1, 1, 1, dtype=np.dtype(np.float32).newbyteorder())
+    for x in cache.append([[[1.5]]], [[[2.5]]]):
+        assert x.dtype == np.float32
+        assert x.dtype.isnative
+
+
 def test_repr_tells_how_full():
     cache = KVCache(3, 1, 2, 4, batch=(5,), dtype=np.float32)
     cache.append(np.ones((5, 1, 2, 2)), np.ones((5, 1, 2, 4)))
@@ -458,13 +465,38 @@ def test_a_refused_append_changes_nothing(made, args, error, message):
             (1, 1, 1),
             {"dtype": complex},
             TypeError,
-            "dtype must be a floating type; got complex128",
+            "dtype must be a floating type; got <class 'complex'>",
+        ),
+        (
+            (1, 1, 1),
+            {"dtype": None},
+            TypeError,
+            "dtype must be a floating type; got None",
+        ),
+        (
+            (1, 1, 1),
+            {"dtype": "wide"},
+            TypeError,
+            "dtype must be a floating type; got 'wide'",
+        ),
+        (
+            (1, 1, 1),
+            {"dtype": "f4,f4"},
+            TypeError,
+            "dtype must be a floating type; got 'f4,f4'",
+        ),
+        (
+            (2**40, 2**20, 2**10),
+            {},
+            ValueError,
+            "a cache of shape (1048576, 1099511627776, 1024) is larger than "
+            "any memory",
         ),
         (
             (1, 1, 1),
             {"dtype": int},
             TypeError,
-            "dtype must be a floating type; got int64",
+            "dtype must be a floating type; got <class 'int'>",
         ),
     ],
 )

@@ -67,7 +67,7 @@ def test_numeric_modules_import_numpy_and_the_standard_library(module):
             found.add(node.module.split(".")[0])
     standard = {
         "concurrent", "dataclasses", "functools", "itertools", "math",
-        "operator", "os", "typing",
+        "numbers", "operator", "os", "typing",
     }  # fmt: skip
     assert found <= standard | {"numpy"}
 

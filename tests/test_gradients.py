@@ -124,6 +124,41 @@ def test_dtype_is_kept(rng, dtype):
         assert gradient.dtype == dtype
 
 
+@pytest.mark.parametrize("narrow", ["grad_output", "Q", "V", "weights"])
+def test_mixed_types_are_computed_in_the_widest(rng, narrow):
+    Q, K, V = rng.normal(size=(3, 4, 4)).astype(np.float16)
+    given = {"grad_output": V, "Q": Q, "K": K, "V": V}
+    given["weights"] = attention(Q, K, V).weights
+    wide = {name: x.astype(float) for name, x in given.items()}
+    mixed = attention_vjp(**wide | {narrow: given[narrow]})
+    for got, want in zip(mixed, attention_vjp(**wide), strict=True):
+        assert_close(got, want)
+
+
+def test_float16_is_computed_in_float32_and_rounded_once(rng):
+    Q, K, V, dO = rng.normal(size=(4, 1, 40, 4)).astype(np.float16)
+    Q, dO = (np.repeat(X, 300, 0) for X in (Q, dO))  # K and V are shared
+    A = attention(Q, K, V).weights
+    wide = (X.astype(float) for X in (dO, Q, K, V, A))
+    exact = attention_vjp(*wide)
+    for got, want in zip(attention_vjp(dO, Q, K, V, A), exact, strict=True):
+        assert_close(got, want.astype(np.float16), eps=1)
+
+
+def test_the_default_scale_is_that_of_the_forward_pass(rng):
+    inputs = rng.normal(size=(4, 3, 9))  # d_k = 9
+    weights = attention(*inputs[1:]).weights
+    default = attention_vjp(*inputs, weights)
+    third = attention_vjp(*inputs, weights, scale=1 / 3)
+    for got, want in zip(default, third, strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_rounded_weights_are_still_weights():
+    # As printed to two digits, and an empty row.
+    softmax_vjp([[1.0] * 3] * 2, [[0.33] * 3, [0.0] * 3])
+
+
 def test_integers_become_float64():
     whole = np.array([[1, 0], [2, 1]])
     wide = whole.astype(float)
@@ -143,7 +178,24 @@ def test_no_keys_give_no_gradient():
     assert gradients.K.shape == gradients.V.shape == (0, 2)
 
 
-HALF = np.full((2, 2), 300, np.float16)
+def overflowing(name):
+    """Gradients in float16 of which the named one alone does not fit."""
+    large = {
+        "weights": {"grad_output": 300, "V": 300},
+        "Q": {"V": 200, "grad_output": 100, "K": 100},
+        "K": {"V": 200, "grad_output": 100, "Q": 100},
+        "V": {"grad_output": 4e4, "V": 0},
+    }[name]
+    signs = {"V": [[1, 1], [-1, -1]], "K": [[1, 1], [-1, -1]]}
+    arrays = {
+        key: np.float16(np.array(signs.get(key, 1)) * large.get(key, 1))
+        * np.ones((2, 2), np.float16)
+        for key in ("grad_output", "Q", "K", "V")
+    }
+    weights = [[1, 0], [1, 0]] if name == "V" else [[0.5, 0.5], [0.5, 0.5]]
+    return attention_vjp(**arrays, weights=np.array(weights, np.float16))
+
+
 I2, I3 = np.eye(2), np.eye(3)
 
 
@@ -166,27 +218,57 @@ I2, I3 = np.eye(2), np.eye(3)
             "weights must hold real numbers",
         ),
         (
-            lambda: softmax_vjp(
-                np.array([6e4, 6e4, -6e4], np.float16), np.ones(3, np.float16)
-            ),
+            lambda: softmax_vjp([1.7e308, -1.7e308], [0.25, 0.75]),
             ValueError,
-            "the gradient of scores overflows float16; pass a wider type",
+            "the gradient of scores overflows float64; pass a wider type",
         ),
         (
-            lambda: attention_vjp(HALF, I2, I2, HALF, HALF / 600),
+            lambda: overflowing("weights"),
             ValueError,
             "the gradient of weights overflows float16",
         ),
         (
-            lambda: attention_vjp(
-                200 * HALF / 300,
-                *[np.diag([6e4, 6e4]).astype(np.float16)] * 2,
-                np.diag([1, -1]).astype(np.float16),
-                HALF / 600,
-                scale=60,
-            ),
+            lambda: overflowing("Q"),
             ValueError,
             "the gradient of Q overflows float16",
+        ),
+        (
+            lambda: overflowing("K"),
+            ValueError,
+            "the gradient of K overflows float16",
+        ),
+        (
+            lambda: overflowing("V"),
+            ValueError,
+            "the gradient of V overflows float16",
+        ),
+        (
+            lambda: softmax_vjp([[1.0, 2.0]], [[0.5, 0.5]], axis=2),
+            ValueError,
+            "axis must be below the number of axes of weights; "
+            "got axis 2 and weights (1, 2)",
+        ),
+        (
+            lambda: softmax_vjp([1.0, 2.0], [0.25, 0.25]),
+            ValueError,
+            "weights must be at least 0 and sum to 1 along the axis of the "
+            "softmax, or to 0 where nothing is attended",
+        ),
+        (
+            lambda: softmax_vjp([1.0, 2.0], [1.25, -0.25]),
+            ValueError,
+            "weights must be at least 0 and sum to 1",
+        ),
+        (
+            lambda: softmax_vjp(I3[:2], [[0.5] * 3, [0.5] * 3], axis=-1),
+            ValueError,
+            "weights must be at least 0 and sum to 1",
+        ),
+        (
+            # Causal weights, handed over transposed.
+            lambda: attention_vjp(I2, I2, I2, I2, [[1.0, 0.5], [0.0, 0.5]]),
+            ValueError,
+            "weights must be at least 0 and sum to 1",
         ),
         (
             lambda: attention_vjp(I2, I2, I2, I2, I2, scale="a"),

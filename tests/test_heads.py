@@ -253,6 +253,24 @@ def test_a_context_without_batch_serves_the_whole_batch():
     assert_close(many.output[1], together.output[0])
 
 
+@pytest.mark.parametrize("batched", ["X", "context", "both"])
+def test_a_padding_mask_hides_keys_of_a_context_of_its_own_sequence(batched):
+    p = projections(0, 4, 2)
+    X, context = rows(0, 2, 3, 5), rows(1, 2, 4, 5)
+    X = X if batched in ("X", "both") else X[0]
+    context = context if batched in ("context", "both") else context[0]
+    result = multi_head_attention(
+        X, p, context=context, mask=padding_mask([4, 2], 4)
+    )
+    for b, n in enumerate([4, 2]):
+        alone = multi_head_attention(
+            X if X.ndim == 2 else X[b],
+            p,
+            context=(context if context.ndim == 2 else context[b])[:n],
+        )
+        assert_close(result.output[b], alone.output, eps=64)
+
+
 # Masks and biases on every number of batch axes.
 
 
@@ -356,7 +374,53 @@ def test_a_refused_call_appends_nothing(wrong):
     assert len(cache) == 3
 
 
+def test_lists_serve_as_mask_and_bias():
+    p, X = projections(0), rows(0, 2, 5)
+    mask, bias = [[True, False], [True, True]], [[0, 1], [2, 3]]
+    lists = multi_head_attention(X, p, mask=mask, bias=bias)
+    arrays = multi_head_attention(
+        X, p, mask=np.array(mask), bias=np.array(bias)
+    )
+    np.testing.assert_array_equal(lists.output, arrays.output)
+
+
+@pytest.mark.parametrize("name", ["X", "context", "W_Q", "W_K", "W_V", "W_O"])
+def test_mixed_types_are_computed_in_the_widest(name):
+    p = projections(0)
+    given = {"X": rows(0, 3, 5), "context": rows(1, 4, 5), **p._asdict()}
+
+    def run(given):
+        q = Projections(*(given[field] for field in Projections._fields))
+        return multi_head_attention(given["X"], q, context=given["context"])
+
+    half = given[name].astype(np.float16)
+    mixed = run(given | {name: half})
+    wide = run(given | {name: half.astype(float)})
+    for got, want in zip(mixed, wide, strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
 # The weights.
+
+
+def test_weights_are_not_read_again_for_each_token(monkeypatch):
+    p, seen, isfinite = projections(0, d_model=50), [], np.isfinite
+    monkeypatch.setattr(
+        np, "isfinite", lambda x: seen.append(np.size(x)) or isfinite(x)
+    )
+    multi_head_attention(rows(0, 1, 50), p)
+    assert max(seen) < min(W.size for W in p[:4])
+
+
+@pytest.mark.parametrize("name", ["W_Q", "W_K", "W_V", "W_O"])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_weights_spoilt_after_they_were_used_are_found(name, wrong):
+    p, X = projections(0, 4, 2), np.zeros((1, 5))
+    multi_head_attention(X, p)
+    getattr(p, name)[4, 1] = wrong
+    message = f"{name} must be finite; got {wrong} at {name}[(4, 1)]"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        multi_head_attention(X, p)
 
 
 def test_weights_keep_the_size_of_what_they_multiply():
@@ -517,6 +581,33 @@ X35 = np.ones((3, 5))
             lambda: call(changed(n_heads=2.0)),
             TypeError,
             "n_heads must be an integer; got 2.0",
+        ),
+        (
+            lambda: call(changed(n_heads=0)),
+            ValueError,
+            "n_heads must be at least 1; got 0",
+        ),
+        (
+            lambda: call(changed(n_kv_heads=0)),
+            ValueError,
+            "n_kv_heads must be at least 1; got 0",
+        ),
+        (
+            lambda: init_projections(RNG, 0, 1),
+            ValueError,
+            "d_model must be at least 1; got 0",
+        ),
+        (
+            lambda: call(cache=[]),
+            TypeError,
+            "cache must be a KVCache, or append keys and values as one does; "
+            "got list",
+        ),
+        (
+            lambda: call(cache={}),
+            TypeError,
+            "cache must be a KVCache, or append keys and values as one does; "
+            "got dict",
         ),
         (
             lambda: call(changed(n_kv_heads=None)),

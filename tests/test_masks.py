@@ -95,6 +95,8 @@ def test_masks_combine():
             "lengths must lie between 0 and S = 3; got [4]",
         ),
         (lambda: padding_mask([-1], 3), ValueError, "between 0 and S = 3"),
+        (lambda: padding_mask([1, 9], 3), ValueError, "S = 3; got [1, 9]"),
+        (lambda: padding_mask([-1, 1], 3), ValueError, "S = 3; got [-1, 1]"),
         (
             lambda: padding_mask(2, 3),
             ValueError,

@@ -399,6 +399,13 @@ def test_a_base_below_one_is_refused(base):
         ),
         (
             ValueError,
+            "positions must be below 2**53, where float64 tells each from "
+            "the next",
+            np.ones((2, 4)),
+            [0, -(2.0**53)],
+        ),
+        (
+            ValueError,
             "positions must have axes (..., T); got positions ()",
             np.ones((2, 4)),
             3,
@@ -461,6 +468,12 @@ def test_rotary_refuses(error, message, X, positions):
             'rule must be "reference" or "paper"; got None',
             8,
             None,
+        ),
+        (
+            ValueError,
+            'rule must be "reference" or "paper"; got array([1, 2])',
+            8,
+            np.array([1, 2]),
         ),
     ],
 )

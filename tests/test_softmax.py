@@ -92,6 +92,52 @@ def test_the_largest_numbers_do_not_overflow(dtype):
     assert logsumexp(x) == top
 
 
+def test_each_row_has_its_own_maximum():
+    x = [[0.0, 0.0], [1000.0, 1000.0]]
+    assert softmax(x).tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    assert_close(logsumexp(x), np.array([0, 1000]) + math.log(2))
+
+
+ORDERS = {
+    "first axis": lambda x: (x, 0),
+    "transposed": lambda x: (x.T, 1),
+    "Fortran": lambda x: (np.asfortranarray(x.T), -1),
+    "middle axis": lambda x: (x[:, :, None] + np.zeros(2, x.dtype), 0),
+    "reversed": lambda x: (x[::-1], 0),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(("dtype", "n"), [("f2", 5000), ("f4", 100_000)])
+def test_long_sums_keep_their_digits_along_every_axis(order, dtype, n):
+    # One entry of 1 and many of a tenth, as seen from the maximum.
+    x = np.full((n, 2), math.log(0.1), dtype)
+    x[0] = 0
+    moved, axis = ORDERS[order](x)
+    tenth = math.exp(x[1, 0])
+    total = 1 + (n - 1) * tenth
+    weights = softmax(moved, axis)
+    assert weights.dtype == dtype
+    largest = np.full(np.sum(weights, axis).shape, 1 / total).astype(dtype)
+    assert_close(weights.max(axis), largest, eps=4)
+    assert_close(
+        logsumexp(moved, axis),
+        np.full(largest.shape, math.log(total)).astype(dtype),
+        eps=4,
+    )
+    even = np.full(moved.shape, 1 / n, dtype)
+    w = float(even.flat[0])
+    spread = np.full(largest.shape, -n * w * math.log(w)).astype(dtype)
+    assert_close(entropy(even, axis), spread, eps=4)
+
+
+def test_float16_results_leave_their_range_with_an_error():
+    top = np.full(9_000_000, 65504, np.float16)  # log(9e6) is 16
+    message = "the logarithm overflows float16; pass x in a wider type"
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        logsumexp(top)
+
+
 def test_integers_become_float64():
     assert softmax([1, 2]).dtype == np.float64
     assert_close(softmax([1, 2]), softmax([1.0, 2.0]))
@@ -140,7 +186,19 @@ def test_an_axis_of_length_zero_is_an_empty_row():
 
 def test_entropy_at_its_ends():
     assert entropy([1.0, 0.0]) == 0
+    assert not np.signbit(entropy([1.0, 0.0]))
+    # Rounding may leave a weight a little above one; nothing else may.
+    assert entropy([1 + 8 * np.finfo(float).eps]) == 0
+    assert entropy(np.array([1 + 2**-20], np.float32)) == 0
     assert_close(entropy(np.full(8, 1 / 8)), np.array(math.log(8)))
+
+
+def test_zero_weights_read_no_memory_that_nobody_wrote():
+    weights = np.eye(200)[0]
+    for _ in range(50):
+        garbage = [np.full(200, np.nan) for _ in range(9)]
+        del garbage  # what is allocated next holds NaN
+        assert entropy(weights) == 0
 
 
 def test_the_entropies_of_two_parts_add_up():
@@ -180,6 +238,8 @@ def test_arguments_are_not_changed(rng):
         ),
         (lambda: entropy([-0.1, 1.1]), ValueError, "between 0 and 1"),
         (lambda: entropy([np.nan]), ValueError, "between 0 and 1"),
+        (lambda: entropy([1.5]), ValueError, "between 0 and 1"),
+        (lambda: entropy([1 + 1e-14]), ValueError, "between 0 and 1"),
         (lambda: entropy("ab"), TypeError, "weights must hold real numbers"),
     ],
 )

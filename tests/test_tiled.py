@@ -115,6 +115,17 @@ def test_dtype_is_kept_and_agrees_with_float64(dtype, causal):
     assert_close(output, wide.astype(dtype))
 
 
+def test_a_score_that_overflows_is_no_hidden_key():
+    # -4e38 is no float32: the first key would not count, and 5 come out.
+    Q = np.array([[-2e38, 1e38, 1.5e38]], "f")
+    K, V = np.array([[2, 2, 2], [0, 0, 0]], "f"), np.array([[1], [5]], "f")
+    for function in (tiled_attention, attention):
+        with pytest.raises(ValueError, match="^the scores overflow float32; "):
+            function(Q, K, V, scale=1)
+    output = tiled_attention(Q.astype(float), K, V, scale=1)
+    assert_close(output, plain(Q.astype(float), K, V, scale=1))
+
+
 def test_mixed_types_become_the_widest_as_in_attention():
     Q, K, V = arrays(3, 3, 4, 2, 2)
     for types in itertools.product("efdi", repeat=3):
@@ -194,14 +205,32 @@ def test_arguments_are_not_changed():
 
 
 def cores(patch, n):
-    patch.setattr(tiled.os, "cpu_count", lambda: n)
-    patch.setattr(tiled.os, "process_cpu_count", lambda: n, raising=False)
+    patch.setattr(tiled, "_cores", lambda: n)
+
+
+def test_the_cores_are_those_that_the_process_may_use(monkeypatch):
+    monkeypatch.setattr(tiled.os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(
+        tiled.os, "sched_getaffinity", lambda pid: {0, 5, 7}, raising=False
+    )
+    monkeypatch.setattr(
+        tiled.os, "process_cpu_count", lambda: 2, raising=False
+    )
+    assert tiled._cores() == 2  # Python 3.13
+    monkeypatch.setattr(tiled.os, "process_cpu_count", lambda: None)
+    assert tiled._cores() == 1
+    monkeypatch.delattr(tiled.os, "process_cpu_count")
+    assert tiled._cores() == 3  # Linux
+    monkeypatch.delattr(tiled.os, "sched_getaffinity")
+    assert tiled._cores() == 64
+    monkeypatch.setattr(tiled.os, "cpu_count", lambda: None)
+    assert tiled._cores() == 1
 
 
 def test_the_number_of_cores_does_not_change_a_bit(monkeypatch):
     Q, K, V = arrays(8, 40, 40, 8, 8, (4,))
     results = []
-    for n in (1, 2, 7, None):
+    for n in (1, 2, 7):
         cores(monkeypatch, n)
         for _ in range(5):
             results.append(tiled_attention(Q, K, V, causal=True, block_q=4))
@@ -328,7 +357,28 @@ def test_merging_keeps_the_dtype(dtype):
     assert merged.output.dtype == merged.logsumexp.dtype == dtype
 
 
+@pytest.mark.parametrize("narrow", [0, 1])
+def test_merging_mixed_types_computes_in_the_wider(rng, narrow):
+    wide = [rng.normal(size=(3, 4, 2)), rng.normal(size=(3, 4))]
+    mixed = list(wide)
+    mixed[narrow] = wide[narrow].astype(np.float16)
+    wide[narrow] = mixed[narrow].astype(float)
+    for got, want in zip(
+        merge_partials(*mixed), merge_partials(*wide), strict=True
+    ):
+        assert_close(got, want)
+
+
+def test_many_parts_in_a_narrow_type_keep_their_digits():
+    n = 5000
+    outputs, lse = np.ones((n, 2, 1), np.float16), np.zeros((n, 2), np.float16)
+    output, total = merge_partials(outputs, lse)
+    assert_close(output, np.ones((2, 1), np.float16))
+    assert_close(total, np.full(2, np.log(n)).astype(np.float16), eps=1)
+
+
 I2, I3 = np.eye(2), np.eye(3)
+MOST = np.finfo(float).max
 ONES = np.ones((2, 2, 2))
 
 
@@ -448,6 +498,29 @@ ONES = np.ones((2, 2, 2))
             ),
             ValueError,
             "the weighted sum of V overflows float32; pass V in a wider type",
+        ),
+        (
+            # One query of two; another overflows to both sides.
+            lambda: tiled_attention(
+                [[1e200, 1e200], [1.0, 0.0]], [[1e200, 1e200]], [[1.0]]
+            ),
+            ValueError,
+            "the scores overflow float64; pass Q and K in a wider type",
+        ),
+        (
+            # One column of two.
+            lambda: tiled_attention(
+                np.zeros((1, 1)), np.zeros((2, 1)), [[MOST, 1], [MOST, 1]]
+            ),
+            ValueError,
+            "the weighted sum of V overflows float64; pass V in a wider type",
+        ),
+        (
+            lambda: merge_partials(
+                np.full((11, 1, 1), MOST), np.zeros((11, 1))
+            ),
+            ValueError,
+            "the merged output overflows float64; pass a wider type",
         ),
         (
             lambda: merge_partials(I2, I2),

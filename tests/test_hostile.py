@@ -1,0 +1,393 @@
+"""Every array argument of every helper, given what arrays come as.
+
+Another layout in memory, another byte order or another integer type gives
+the same result; what is no array of real numbers is refused by name; no
+argument is changed.
+"""
+
+import inspect
+import re
+
+import numpy as np
+import pytest
+
+from helpers import (
+    attention,
+    cache,
+    cost,
+    gradients,
+    heads,
+    masks,
+    positions,
+    softmax,
+    tiled,
+)
+
+
+def multi_head(X, context, mask, bias, W_Q, W_K, W_V, W_O):
+    projections = heads.Projections(W_Q, W_K, W_V, W_O, 2, 1)
+    return heads.multi_head_attention(
+        X, projections, context=context, mask=mask, bias=bias
+    )
+
+
+def append(K, V):
+    return cache.KVCache(9, 2, 2).append(K, V)
+
+
+def scores(x, where):
+    return softmax.softmax(x, 0, where=where), softmax.logsumexp(x, 0)
+
+
+def whole(*shape, below=5):
+    """Small integers, which every type holds, in no simple order."""
+    return np.arange(np.prod(shape)).reshape(shape) * 7 % below
+
+
+def mask(*shape):
+    return whole(*shape, below=3) > 0
+
+
+QKV = {"Q": whole(2, 4, 2), "K": whole(2, 3, 2), "V": whole(2, 3, 4)}
+# Each function with arguments that it takes; the arrays hold integers, so
+# that every numeric type can carry them.
+CALLS = [
+    (scores, {"x": whole(4, 3), "where": mask(4, 3)}),
+    (softmax.entropy, {"weights": np.eye(4, 3, dtype=int)}),
+    (attention.attention_scores, {"Q": QKV["Q"], "K": QKV["K"]}),
+    (
+        attention.attention,
+        QKV | {"mask": mask(4, 3), "bias": whole(2, 4, 3)},
+    ),
+    (
+        gradients.softmax_vjp,
+        {"grad": whole(3, 3), "weights": np.eye(3, dtype=int)},
+    ),
+    (
+        gradients.attention_vjp,
+        QKV
+        | {
+            "grad_output": whole(2, 4, 4),
+            "weights": np.stack([np.eye(4, 3, dtype=int)] * 2),
+        },
+    ),
+    (tiled.tiled_attention, QKV),
+    (
+        tiled.merge_partials,
+        {"outputs": whole(3, 4, 2), "logsumexps": whole(3, 4)},
+    ),
+    (
+        positions.rotary_embedding,
+        {"X": whole(2, 3, 4), "positions": whole(2, 3)},
+    ),
+    (cost.roofline, {"intensity": whole(3, 2)}),
+    (masks.padding_mask, {"lengths": whole(4)}),
+    (heads.split_heads, {"X": whole(2, 3, 4)}),
+    (heads.merge_heads, {"X": whole(2, 3, 4)}),
+    (heads.repeat_kv, {"X": whole(2, 3, 4)}),
+    (append, {"K": whole(2, 3, 2), "V": whole(2, 3, 2)}),
+    (
+        multi_head,
+        {
+            "X": whole(2, 3, 4),
+            "context": whole(2, 5, 4),
+            "mask": mask(2, 3, 5),
+            "bias": whole(3, 5),
+            "W_Q": whole(4, 6),
+            "W_K": whole(4, 3),
+            "W_V": whole(4, 2),
+            "W_O": whole(4, 4),
+        },
+    ),
+]
+MORE = {
+    cost.roofline: {"peak_flops": 3.0, "bandwidth": 2.0},
+    masks.padding_mask: {"S": 5},
+    heads.split_heads: {"n_heads": 2},
+    heads.repeat_kv: {"n_rep": 2},
+}
+ARGUMENTS = [
+    pytest.param(function, arrays, name, id=f"{function.__name__}-{name}")
+    for function, arrays in CALLS
+    for name in arrays
+]
+EACH = pytest.mark.parametrize(("function", "arrays", "name"), ARGUMENTS)
+
+
+def call(function, arrays):
+    """The arrays that a call returns."""
+    result = function(**arrays, **MORE.get(function, {}))
+    return result if isinstance(result, tuple) else (result,)
+
+
+def spread(x):
+    """`x` with gaps in memory between its entries."""
+    wide = np.zeros([2 * n for n in x.shape], x.dtype)
+    wide[tuple(slice(None, None, 2) for _ in x.shape)] = x
+    return wide[tuple(slice(None, None, 2) for _ in x.shape)]
+
+
+def frozen(x):
+    x = x.copy()
+    x.flags.writeable = False
+    return x
+
+
+def swapped(x):
+    return x.astype(x.dtype.newbyteorder())
+
+
+class Own(np.ndarray):
+    """A type of array that is not NumPy's own."""
+
+
+LAYOUTS = {
+    "Fortran": np.asfortranarray,
+    "reversed": lambda x: np.flip(np.flip(x).copy()),
+    "spread": spread,
+    "read-only": frozen,
+    "swapped bytes": swapped,
+    "lists": np.ndarray.tolist,
+    "tuple of arrays": tuple,
+    "subclass": lambda x: x.copy().view(Own),
+}
+
+
+# These move entries, of any type, and compute nothing.
+MOVERS = (heads.split_heads, heads.merge_heads, heads.repeat_kv)
+
+
+@EACH
+def test_the_layout_in_memory_does_not_matter(function, arrays, name):
+    if function is not masks.padding_mask and arrays[name].dtype != bool:
+        arrays = arrays | {name: arrays[name].astype(float)}
+    wanted = call(function, arrays)
+    for layout, change in LAYOUTS.items():
+        other = change(arrays[name])
+        kept = np.array(other, copy=True)
+        results = call(function, arrays | {name: other})
+        np.testing.assert_array_equal(kept, other, layout)
+        for got, want in zip(results, wanted, strict=True):
+            assert type(got) in (np.ndarray, np.float64), layout
+            assert got.dtype.isnative or function in MOVERS, layout
+            np.testing.assert_allclose(got, want, 1e-15, 1e-15, err_msg=layout)
+
+
+@EACH
+def test_every_integer_type_is_float64(function, arrays, name):
+    if arrays[name].dtype == bool:
+        return
+    wanted = call(function, arrays)
+    for dtype in "bBhHiIlL":
+        results = call(function, arrays | {name: arrays[name].astype(dtype)})
+        for got, want in zip(results, wanted, strict=True):
+            np.testing.assert_array_equal(got, want, dtype)
+
+
+RAGGED = [[1.0, 2.0], [3.0]]
+MASKED = np.ma.array([[1.0, 2.0]], mask=[[True, False]])
+FIELDS = attention.Attention(np.ones((2, 3, 2)), np.ones((2, 3, 2)))
+NO_MASK = "not be a masked array, whose mask would be dropped; fill it, and"
+NO_ARRAYS = [
+    (MASKED, TypeError, NO_MASK),
+    ([MASKED], TypeError, NO_MASK),
+    ([[np.ma.masked]], TypeError, NO_MASK),
+    (RAGGED, ValueError, "be an array, its rows of equal length"),
+    (
+        FIELDS,
+        TypeError,
+        "be one array; got Attention, which has output, weights",
+    ),
+]
+NO_NUMBERS = [
+    np.ones((2, 2), complex),
+    [["1", "2"]],
+    [[b"1"]],
+    np.array([[None]]),
+    np.array([["2017-06-12"]], "M8[D]"),
+    np.array([[1]], "m8[s]"),
+    [[10**20]],
+    {"x": 1},
+    (x for x in [1.0]),
+]
+
+
+@EACH
+def test_what_is_no_array_is_refused_by_name(function, arrays, name):
+    for wrong, error, rule in NO_ARRAYS:
+        with pytest.raises(error, match=f"^{name} must {re.escape(rule)}"):
+            call(function, arrays | {name: wrong})
+
+
+@EACH
+def test_what_is_no_number_is_refused_by_name(function, arrays, name):
+    if function in MOVERS:
+        return
+    rule = "(hold real numbers|be boolean, True = may attend|be integers); got"
+    for wrong in NO_NUMBERS:
+        with pytest.raises(TypeError, match=f"^{name} must {rule}"):
+            call(function, arrays | {name: wrong})
+
+
+@EACH
+def test_integers_that_float64_cannot_tell_apart(function, arrays, name):
+    if arrays[name].dtype == bool or function in (*MOVERS, masks.padding_mask):
+        return
+    for large in (2**53, 2**63 - 1, -(2**53), -(2**63)):
+        wrong = arrays[name].copy()
+        wrong.flat[0] = large
+        with pytest.raises(ValueError, match=f"{name} must hold integers bel"):
+            call(function, arrays | {name: wrong})
+    wrong = np.full(arrays[name].shape, 2**64 - 1, np.uint64)
+    with pytest.raises(ValueError, match=f"{name} must hold integers below"):
+        call(function, arrays | {name: wrong})
+
+
+# Sizes, switches and other single numbers.
+
+P = heads.init_projections(np.random.default_rng(0), 4, 2)
+SIZES = {
+    "causal_mask": (masks.causal_mask, ["T", "S"], {}),
+    "sliding_window_mask": (masks.sliding_window_mask, ["T", "S"],
+                            {"window": 2}),
+    "padding_mask": (masks.padding_mask, ["S"], {"lengths": [1]}),
+    "split_heads": (heads.split_heads, ["n_heads"], {"X": np.ones((2, 2))}),
+    "repeat_kv": (heads.repeat_kv, ["n_rep"], {"X": np.ones((2, 2, 2))}),
+    "init_projections": (
+        heads.init_projections,
+        ["d_model", "n_heads", "n_kv_heads", "d_k", "d_v"],
+        {"rng": np.random.default_rng(0), "d_model": 2, "n_heads": 2},
+    ),
+    "KVCache": (cache.KVCache, ["max_len", "n_kv_heads", "d_k", "d_v"],
+                {"max_len": 1, "n_kv_heads": 1, "d_k": 1}),
+    "sinusoidal_encoding": (positions.sinusoidal_encoding, ["T", "d_model"],
+                            {"T": 1, "d_model": 2}),
+    "alibi_slopes": (positions.alibi_slopes, ["n_heads"], {}),
+    "alibi_bias": (positions.alibi_bias, ["n_heads", "T", "S"],
+                   {"n_heads": 1, "T": 1}),
+    "tiled_attention": (tiled.tiled_attention, ["block_q", "block_k"],
+                        {name: np.ones((2, 2)) for name in "QKV"}),
+}  # fmt: skip
+LENGTHS = [
+    pytest.param(function, name, more, id=f"{key}-{name}")
+    for key, (function, names, more) in SIZES.items()
+    for name in names
+]
+
+
+@pytest.mark.parametrize(("function", "name", "more"), LENGTHS)
+def test_sizes_are_integers_that_memory_can_have(function, name, more):
+    takes = inspect.signature(function).parameters
+    more = {"T": 0} | more if "T" in takes else more
+    for wrong in (True, np.ma.array(2), 2.0, "2", [2], np.array([2]), 1j):
+        with pytest.raises(TypeError, match=f"^{name} must be an integer; go"):
+            function(**more | {name: wrong})
+    for wrong in (2**53, 2**63, 2**64, 10**400):
+        with pytest.raises(ValueError, match=rf"^{name} must be below 2\*\*5"):
+            function(**more | {name: wrong})
+
+
+REALS = {
+    "attention": (attention.attention, "scale",
+                  {name: np.ones((1, 1)) for name in "QKV"}),
+    "attention_scores": (attention.attention_scores, "scale",
+                         {name: np.ones((1, 1)) for name in "QK"}),
+    "tiled_attention": (tiled.tiled_attention, "scale",
+                        {name: np.ones((1, 1)) for name in "QKV"}),
+    "sinusoidal_encoding": (positions.sinusoidal_encoding, "base",
+                            {"T": 1, "d_model": 2}),
+    "rotary_embedding": (positions.rotary_embedding, "base",
+                         {"X": np.ones((1, 2))}),
+    "roofline": (cost.roofline, "bandwidth",
+                 {"intensity": 1, "peak_flops": 1}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", REALS)
+def test_a_number_is_a_number(key):
+    function, name, more = REALS[key]
+    for right in (2, 2.0, np.float16(2), np.int8(2), np.array(2.0)):
+        got, want = (
+            function(**more, **{name: right}),
+            function(**more, **{name: 2.0}),
+        )
+        for a, b in zip(np.atleast_1d(got), np.atleast_1d(want), strict=True):
+            np.testing.assert_array_equal(a, b)
+    for wrong in (
+        "0.5",
+        "1_0",
+        b"1",
+        True,
+        np.True_,
+        1j,
+        np.complex128(1),
+        np.timedelta64(1, "s"),
+        [1.0],
+        np.array([1.0]),
+        np.ma.masked,
+    ):
+        with pytest.raises(TypeError, match=f"^{name} must be a number; got"):
+            function(**more, **{name: wrong})
+    for wrong in (10**400, -(10**400)):
+        with pytest.raises(ValueError, match=f"^{name} must not exceed float"):
+            function(**more, **{name: wrong})
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        (
+            "keepdims",
+            lambda value: softmax.logsumexp([1.0], keepdims=value),
+        ),
+        (
+            "interleaved",
+            lambda value: positions.rotary_embedding(
+                np.ones((1, 2)), interleaved=value
+            ),
+        ),
+        (
+            "causal",
+            lambda value: tiled.tiled_attention(
+                *np.ones((3, 1, 1)), causal=value
+            ),
+        ),
+    ],
+)
+def test_a_switch_is_true_or_false(name, function):
+    for right in (True, np.True_, False, np.False_):
+        assert np.shape(function(right)) == np.shape(function(bool(right)))
+    for wrong in ("no", "", 1, 0, None, [True], np.array([True])):
+        message = f"{name} must be True or False; got {wrong!r}"
+        with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+            function(wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("x", softmax.softmax),
+        ("x", softmax.logsumexp),
+        ("weights", softmax.entropy),
+        ("weights", lambda w, axis: gradients.softmax_vjp(w, w, axis)),
+    ],
+)
+def test_an_axis_is_one_axis(name, function):
+    x = np.stack([np.eye(2)] * 2)
+    for wrong in (None, (0, 1), (0,), 1.0, "0", True):
+        message = f"axis must be an integer; got {wrong!r}"
+        with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+            function(x, axis=wrong)
+    message = (
+        f"axis must be below the number of axes of {name}; "
+        f"got axis 3 and {name} (2, 2, 2)"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        function(x, axis=3)
+    for wrong in (-4, -(10**30)):
+        message = f"axis must be at least -3; got {wrong}"
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+            function(x, axis=wrong)
+    np.testing.assert_array_equal(
+        function(x, axis=np.int8(1)), function(x, axis=-2)
+    )
