@@ -14,6 +14,8 @@ import numpy as np
 import seaborn as sns
 from IPython.display import display
 
+from ._checks import array, finite_floats, flag, integer, real
+
 INK = "#1f2933"
 # Okabe and Ito's palette, without yellow and black: told apart by every kind
 # of colour vision, and visible on white and on near-black.
@@ -79,6 +81,8 @@ def show(fig, *, alt):
 
     Raises
     ------
+    TypeError
+        If `alt` is not a text.
     ValueError
         If `alt` is empty.
 
@@ -88,6 +92,8 @@ def show(fig, *, alt):
     >>> show(fig, alt="An empty pair of axes.")
     Figure: An empty pair of axes.
     """
+    if not isinstance(alt, str):
+        raise TypeError(f"alt must be a text; got {alt!r}")
     if not alt.strip():
         raise ValueError("alt must say what is seen in the figure")
     buffer = io.StringIO()
@@ -120,6 +126,21 @@ def _luminance(color):
         rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4
     )
     return linear @ [0.2126, 0.7152, 0.0722]
+
+
+def _drawn(weights):
+    """`weights` as finite floats; a mask is drawn as zeros and ones."""
+    weights = array(weights, "weights")
+    weights = weights.astype(float) if weights.dtype == bool else weights
+    return finite_floats(weights, "weights").astype(float)
+
+
+def _names(names, what):
+    """The names of rows or columns, as a list."""
+    try:
+        return list(names)
+    except TypeError:
+        raise TypeError(f"{what} must be names; got {names!r}") from None
 
 
 def show_weights(
@@ -163,6 +184,9 @@ def show_weights(
 
     Raises
     ------
+    TypeError
+        If `weights` does not hold real numbers or booleans, an end of the
+        scale is not a number, or `cbar` is not a bool.
     ValueError
         If there are not T queries and S keys, or an entry is not finite.
 
@@ -171,14 +195,16 @@ def show_weights(
     >>> show_weights([[1.0]], queries=["a"], keys=["a"]).get_ylabel()
     'queries'
     """
-    weights = np.asarray(weights, dtype=float)
+    weights, cbar = _drawn(weights), flag(cbar, "cbar")
+    queries, keys = _names(queries, "queries"), _names(keys, "keys")
+    vmin, vmax = real(vmin, "vmin"), real(vmax, "vmax")
     if weights.shape != (len(queries), len(keys)):
         raise ValueError(
             "weights must have one row a query and one column a key; got "
             f"{weights.shape}, {len(queries)} queries and {len(keys)} keys"
         )
-    if not np.isfinite(weights).all():
-        raise ValueError("weights must be finite; mask what is not drawn")
+    if weights.size == 0:
+        raise ValueError(f"weights must hold entries; got {weights.shape}")
     if ax is None:
         T, S = weights.shape
         _, ax = plt.subplots(figsize=(1.2 + 0.75 * S, 0.8 + 0.5 * T))
@@ -228,19 +254,23 @@ def show_heads(weights, *, queries, keys, labels=None, **style):
 
     Raises
     ------
+    TypeError
+        As `show_weights`.
     ValueError
-        If `weights` has not three axes, or `labels` not one name a head.
+        If `weights` has not three axes or no entries, or `labels` not one
+        name a head.
 
     Examples
     --------
     >>> len(show_heads(np.ones((2, 1, 1)), queries="a", keys="a").axes)
     2
     """
-    weights = np.asarray(weights, dtype=float)
-    if weights.ndim != 3:
+    weights = _drawn(weights)
+    if weights.ndim != 3 or not weights.size:
         raise ValueError(f"weights must be (H, T, S); got {weights.shape}")
     H, T, S = weights.shape
     labels = [f"head {h}" for h in range(H)] if labels is None else labels
+    labels = _names(labels, "labels")
     if len(labels) != H:
         raise ValueError(f"{H} heads need {H} labels; got {len(labels)}")
     columns = min(H, max(1, int(12 // S)))
@@ -277,8 +307,11 @@ def show_shapes(stages):
 
     Raises
     ------
+    TypeError
+        If a size is not an integer.
     ValueError
-        If there is nothing to draw, or a shape has not two axes.
+        If there is nothing to draw, a shape has not two axes, or a size is
+        below one.
 
     Examples
     --------
@@ -290,7 +323,11 @@ def show_shapes(stages):
         raise ValueError(
             f"stages must hold labels with shapes of two axes; got {stages}"
         )
-    largest = max(max(shape) for _, shape in stages)
+    largest = max(
+        integer(n, f"a size of {label}", least=1)
+        for label, shape in stages
+        for n in shape
+    )
     fig, ax = plt.subplots(figsize=(1.35 * len(stages), 2.2))
     for i, (label, (rows, columns)) in enumerate(stages):
         w, h = 0.7 * columns / largest, 0.7 * rows / largest

@@ -11,6 +11,7 @@ import pytest
 from helpers import plotting
 
 WEIGHTS = np.array([[1.0, 0.0], [0.4, 0.6]])
+MASKED = np.ma.array(WEIGHTS, mask=WEIGHTS > 0)
 NAMES = {"queries": ["a", "b"], "keys": ["c", "d"]}
 
 
@@ -115,6 +116,26 @@ def test_shapes_are_drawn_in_proportion():
             "weights must be (H, T, S); got (2, 2)",
         ),
         (
+            lambda: plotting.show_heads(WEIGHTS[None][:0], **NAMES),
+            "weights must be (H, T, S); got (0, 2, 2)",
+        ),
+        (
+            lambda: plotting.show_weights([], queries=[], keys=[]),
+            "got (0,), 0 queries and 0 keys",
+        ),
+        (
+            lambda: plotting.show_weights([[]], queries=["a"], keys=[]),
+            "weights must hold entries; got (1, 0)",
+        ),
+        (
+            lambda: plotting.show_weights(WEIGHTS, vmax=np.inf, **NAMES),
+            "vmax must be finite; got inf",
+        ),
+        (
+            lambda: plotting.show_shapes([("Q", (2, 0))]),
+            "a size of Q must be at least 1; got 0",
+        ),
+        (
             lambda: plotting.show_heads(WEIGHTS[None], labels=[], **NAMES),
             "1 heads need 1 labels; got 0",
         ),
@@ -124,4 +145,63 @@ def test_shapes_are_drawn_in_proportion():
 )
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=re.escape(message)):
+        call()
+
+
+def drawn(weights):
+    texts = plotting.show_weights(weights, **NAMES, fmt="z.1f").texts
+    return [text.get_text() for text in texts]
+
+
+def test_any_numbers_are_drawn_and_a_mask_as_zeros_and_ones():
+    mask = np.array([[True, False], [True, True]])
+    for matrix in (mask, mask.astype(int), mask.astype("f2"), mask.tolist()):
+        assert drawn(matrix) == ["1.0", "0.0", "1.0", "1.0"]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: drawn(MASKED),
+            "weights must not be a masked array",
+        ),
+        (lambda: drawn([["1", "0"]] * 2), "weights must hold real numbers"),
+        (lambda: drawn(WEIGHTS * 1j), "weights must hold real numbers"),
+        (
+            lambda: plotting.show_heads(MASKED[None], **NAMES),
+            "weights must not be a masked array",
+        ),
+        (
+            lambda: plotting.show_weights(WEIGHTS, queries=2, keys="ab"),
+            "queries must be names; got 2",
+        ),
+        (
+            lambda: plotting.show_weights(WEIGHTS, queries="ab", keys=None),
+            "keys must be names; got None",
+        ),
+        (
+            lambda: plotting.show_heads(WEIGHTS[None], labels=1, **NAMES),
+            "labels must be names; got 1",
+        ),
+        (
+            lambda: plotting.show_weights(WEIGHTS, cbar="no", **NAMES),
+            "cbar must be True or False; got 'no'",
+        ),
+        (
+            lambda: plotting.show_weights(WEIGHTS, vmin="0", **NAMES),
+            "vmin must be a number; got '0'",
+        ),
+        (
+            lambda: plotting.show(plt.figure(), alt=None),
+            "alt must be a text; got None",
+        ),
+        (
+            lambda: plotting.show_shapes([("Q", (2.5, 1))]),
+            "a size of Q must be an integer; got 2.5",
+        ),
+    ],
+)
+def test_what_is_of_the_wrong_kind_is_refused(call, message):
+    with pytest.raises(TypeError, match=re.escape(message)):
         call()

@@ -120,7 +120,7 @@ def test_a_score_that_overflows_is_no_hidden_key():
     Q = np.array([[-2e38, 1e38, 1.5e38]], "f")
     K, V = np.array([[2, 2, 2], [0, 0, 0]], "f"), np.array([[1], [5]], "f")
     for function in (tiled_attention, attention):
-        with pytest.raises(ValueError, match="^the scores overflow float32; "):
+        with pytest.raises(ValueError, match="the scores overflow float32"):
             function(Q, K, V, scale=1)
     output = tiled_attention(Q.astype(float), K, V, scale=1)
     assert_close(output, plain(Q.astype(float), K, V, scale=1))

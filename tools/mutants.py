@@ -19,13 +19,13 @@ difference, or as `accepted`, which counts against the score.
 """
 
 import ast
+import contextlib
 import copy
 import importlib
 import os
 import resource
 import signal
 import sys
-import threading
 import time
 import tomllib
 from collections import Counter, defaultdict
@@ -157,17 +157,19 @@ class Mutant:
         tree = ast.fix_missing_locations(ast.Module([top], []))
         self.code = compile(tree, module, "exec")
 
+    def target(self, names=None):
+        """The function itself, in its module or in other names."""
+        found = names or vars(sys.modules[self.module])
+        for part in self.function.split("."):
+            found = (found if isinstance(found, dict) else vars(found))[part]
+        found = getattr(found, "fget", None) or found  # a property
+        return getattr(found, "__func__", found)  # a class method
+
     def apply(self):
         """Put the changed code into the function that everybody imported."""
-        module = sys.modules[self.module]
-        changed = dict(vars(module))
-        exec(self.code, changed)
-        old, new = module, changed
-        for part in self.function.split("."):
-            old = getattr(old, part) if old is module else vars(old)[part]
-            new = new[part] if isinstance(new, dict) else vars(new)[part]
-        old, new = (getattr(f, "fget", None) or f for f in (old, new))
-        old, new = (getattr(f, "__func__", f) for f in (old, new))
+        names = dict(vars(sys.modules[self.module]))
+        exec(self.code, names)
+        old, new = self.target(), self.target(names)
         old.__code__ = new.__code__
         old.__defaults__ = new.__defaults__
         old.__kwdefaults__ = new.__kwdefaults__
@@ -207,13 +209,41 @@ def set_(parent, field, i, node):
         getattr(parent, field)[i] = node
 
 
+def pairs(items):
+    """Each test with the one that follows, which pytest asks for."""
+    return zip(items, [*items[1:], None], strict=True)
+
+
+def protocol(item, following):
+    """Run one test."""
+    item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+
+
+@contextlib.contextmanager
+def watched(found):
+    """A set that the functions which hold mutants write their names into."""
+    reached, kept = set(), {}
+    for module, name in {(m.module, m.function) for m in found}:
+        path = Path(sys.modules[module].__file__)
+        for function, node, top in functions(ast.parse(path.read_text())):
+            if function == name:
+                node.body[:0] = ast.parse(f"_reached({(module, name)})").body
+                watcher = Mutant(module, name, 0, name, top)
+        kept[watcher] = watcher.target().__code__
+        vars(sys.modules[module])["_reached"] = reached.add
+        watcher.apply()
+    yield reached
+    for watcher, code in kept.items():
+        watcher.target().__code__ = code
+
+
 class Runner:
     """The pytest plugin that runs the tests once, then for each mutant."""
 
     def __init__(self, found, workers):
         self.found, self.workers = found, workers
-        self.files = {m.module.replace(".", "/") + ".py" for m in found}
-        self.failed, self.survivors = False, []
+        self.failed, self.tried, self.survivors = False, 0, []
+        self.reached = defaultdict(list)  # of each function: (seconds, test)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self):
@@ -231,94 +261,72 @@ class Runner:
         self.failed |= report.failed
 
     def pytest_runtestloop(self, session):
-        self.run(session.items, session, self.measure)
+        with watched(self.found) as reached:
+            for item, following in pairs(session.items):
+                reached.clear()
+                start = time.perf_counter()
+                protocol(item, following)
+                seconds = time.perf_counter() - start
+                for function in reached:
+                    self.reached[function].append((seconds, item))
         if self.failed:
             raise pytest.UsageError("a test fails without any change")
         print(f"\n{len(self.found)} mutants", flush=True)
-        self.check(session)
+        self.check()
         running = {}
         for mutant in self.found:
-            running[self.fork(mutant, session)] = mutant
+            running[self.fork(mutant)] = mutant
             if len(running) == self.workers:
                 self.wait(running)
         while running:
             self.wait(running)
         return True
 
-    def check(self, session):
+    def check(self):
         """Put a function's own code into it: no test may fail for that."""
-        same = copy.copy(min(self.found, key=lambda m: len(self.tests(m))))
+        same = copy.copy(max(self.found, key=lambda m: len(self.tests(m))))
         source = Path(sys.modules[same.module].__file__).read_text("utf-8")
         same.code = compile(source, same.module, "exec")
-        self.wait({self.fork(same, session): same})
-        if not self.survivors:
+        _, status = os.waitpid(self.fork(same), 0)
+        if status:
             raise pytest.UsageError("a test fails though nothing was changed")
-        self.survivors.clear()
-
-    def run(self, items, session, around=None):
-        for item, following in zip(items, [*items[1:], None], strict=True):
-            with_item = session.config.hook.pytest_runtest_protocol
-            if around:
-                around(lambda: with_item(item=item, nextitem=following), item)
-            else:
-                with_item(item=item, nextitem=following)
-            if self.failed:
-                return
-
-    reached = defaultdict(list)  # of each function: (seconds, test)
-
-    def measure(self, run, item):
-        """Which functions a test calls, and how long it takes."""
-        called, start = set(), time.perf_counter()
-
-        def profile(frame, event, _):
-            code = frame.f_code
-            if event == "call" and code.co_filename.endswith(self.ours):
-                called.add((code.co_filename, code.co_qualname))
-
-        threading.setprofile(profile)
-        sys.setprofile(profile)
-        try:
-            run()
-        finally:
-            sys.setprofile(None)
-            threading.setprofile(None)
-        seconds = time.perf_counter() - start
-        for file, name in called:
-            key = Path(file).stem, name.split(".<locals>")[0]
-            self.reached[key].append((seconds, item))
-
-    @property
-    def ours(self):
-        return tuple(self.files)
 
     def tests(self, mutant):
         """The tests that reach the changed function, the fastest first."""
-        tests = self.reached[mutant.module.split(".")[-1], mutant.function]
+        tests = self.reached[mutant.module, mutant.function]
         return sorted(tests, key=lambda test: test[0])
 
-    def fork(self, mutant, session):
+    def fork(self, mutant):
+        """Try one change in a process of its own; the number of that."""
         tests = self.tests(mutant)
         if pid := os.fork():
             return pid
-        session.config.pluginmanager.unregister(name="terminalreporter")
         # A loop without end, or memory without end, is noticed too.
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(20 + round(5 * sum(seconds for seconds, _ in tests)))
         resource.setrlimit(resource.RLIMIT_AS, (8 * 2**30,) * 2)
         try:
             mutant.apply()
-            self.run([item for _, item in tests], session)
+            for item, following in pairs([item for _, item in tests]):
+                plugins = item.config.pluginmanager
+                plugins.unregister(name="terminalreporter")
+                protocol(item, following)
+                if self.failed:
+                    break
         except BaseException:
             self.failed = True
         os._exit(self.failed)
 
     def wait(self, running):
+        """Wait for one of the forks; whether its change went unnoticed."""
         pid, status = os.wait()
         mutant = running.pop(pid)
+        self.tried += 1
         if status == 0:
             self.survivors.append(mutant)
-            print(f"survived, line {mutant.line}: {mutant.name}", flush=True)
+            print(f"\nnobody notices, line {mutant.line}: {mutant.name}")
+        if self.tried % 100 == 0:
+            print(f" {self.tried}", end="", flush=True)
 
 
 def report(group, plan, runner, part):
