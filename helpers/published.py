@@ -740,16 +740,9 @@ def _describe(entry, wrong):
     return "\n".join(lines)
 
 
-def _indent(text, width=66):
+def _indent(text):
     """`text` wrapped, four spaces in; runs of spaces are kept."""
-    return fill(
-        text,
-        width,
-        initial_indent="    ",
-        subsequent_indent="    ",
-        replace_whitespace=False,
-        drop_whitespace=True,
-    )
+    return fill(text, 66, initial_indent="    ", subsequent_indent="    ")
 
 
 class _Texts(getattr(yaml, "CBaseLoader", yaml.BaseLoader)):

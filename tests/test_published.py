@@ -383,13 +383,15 @@ def test_a_complete_chapter(capsys):
 
 
 def test_long_sentences_are_wrapped(capsys):
-    says = "Each word here is short,  and two spaces  stay. " * 3
-    Ledger(changed("1-says", says=says)).claim("1-says", holds=True)
-    lines = capsys.readouterr().out.splitlines()[1:]
-    assert all(line.startswith("    ") and len(line) <= 66 for line in lines)
-    assert len(lines) == 3
-    assert "short,  and" in lines[0]
-    assert " ".join(line[4:] for line in lines) == says.strip()
+    fits, first = f"{'a' * 30}  and {'b' * 26}", f"{'a' * 30}  and"
+    for says, lines in [
+        (fits, [fits]),  # four spaces and 62 letters
+        (f"{fits}b", [first, "b" * 27]),
+        (f"{fits} c", [fits, "c"]),
+    ]:
+        Ledger(changed("1-says", says=says)).claim("1-says", holds=True)
+        shown = capsys.readouterr().out.splitlines()[1:]
+        assert shown == [f"    {line}" for line in lines]
 
 
 @pytest.mark.parametrize(
