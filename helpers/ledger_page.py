@@ -104,7 +104,7 @@ def table(ledger):
             (
                 escape(entry["section"]),
                 what,
-                entry["verdict"],
+                escape(entry["verdict"]),
                 entry["kind"] if said else _figures(entry),
                 " ".join(notes),
             )

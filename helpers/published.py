@@ -253,12 +253,14 @@ def leaves(nested):
     }
 
 
-def shape(nested):
+def shape(nested, name="nested lists"):
     """The shape of nested lists.
 
     Parameters
     ----------
     nested : str or nested lists of str
+    name : str, optional
+        What an error calls them.
 
     Returns
     -------
@@ -276,9 +278,8 @@ def shape(nested):
     """
     if not isinstance(nested, list):
         return ()
-    shapes = {shape(part) for part in nested} or {()}
-    if len(shapes) > 1:
-        raise ValueError(f"ragged lists: {nested}")
+    shapes = {shape(part, name) for part in nested} or {()}
+    _ask(len(shapes) == 1, f"{name} must not be ragged; got {nested}")
     return (len(nested), *shapes.pop())
 
 
@@ -431,7 +432,8 @@ def _check_figures(nested, field, rule):
     for index, text in leaves(nested).items():
         if text not in INFINITE:
             unit(_numeral(text, f"{field} at {list(index)}"), **rule)
-    _ask(0 not in shape(nested), f"{field} must hold a figure in each list")
+    filled = 0 not in shape(nested, field)
+    _ask(filled, f"{field} must hold a figure in each list")
 
 
 def _check_corrections(entry):
@@ -474,21 +476,24 @@ def _check_links(entry, earlier, causes):
         )
 
 
-def _lists(value):
+def _lists(value, name):
     """Arrays and tuples as nested lists; what they hold stays exact."""
-    _ask(not np.ma.is_masked(value), f"masked entries have no value: {value}")
+    _ask(
+        not np.ma.is_masked(value),
+        f"{name} must have no masked entries; got {value}",
+    )
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, list | tuple | range):
-        return [_lists(part) for part in value]
+        return [_lists(part, name) for part in value]
     return value
 
 
 def _misses(entry, field, value, name):
     """Where `value` does not give the figures of `field`: index and both."""
-    texts, numbers = entry[field], _lists(value)
+    texts, numbers = entry[field], _lists(value, name)
     _ask(
-        shape(numbers) == shape(texts),
+        shape(numbers, name) == shape(texts),
         f"{name} must have the shape of {field}, {shape(texts)}; "
         f"got {shape(numbers)}",
     )
@@ -735,16 +740,9 @@ def _describe(entry, wrong):
     return "\n".join(lines)
 
 
-def _indent(text, width=66):
+def _indent(text):
     """`text` wrapped, four spaces in; runs of spaces are kept."""
-    return fill(
-        text,
-        width,
-        initial_indent="    ",
-        subsequent_indent="    ",
-        replace_whitespace=False,
-        drop_whitespace=True,
-    )
+    return fill(text, 66, initial_indent="    ", subsequent_indent="    ")
 
 
 class _Texts(getattr(yaml, "CBaseLoader", yaml.BaseLoader)):
@@ -797,8 +795,6 @@ def load(slug, folder=FOLDER):
             record = yaml.load(file, Loader=_Texts)
         except yaml.YAMLError as error:
             raise ValueError(error) from None
-    ledger = Ledger(record)
-    with _at(slug):
-        named = ledger.slug == slug
-        _ask(named, f"slug must be the file's name; got {ledger.slug!r}")
-    return ledger
+        named = isinstance(record, dict) and record.get("slug") == slug
+        _ask(named, f"slug must be there, and the file's name, {slug!r}")
+    return Ledger(record)

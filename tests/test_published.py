@@ -333,7 +333,8 @@ def test_shape_and_leaves():
     for ragged in ([["1"], "2"], [["1"], ["2", "3"]], [[], ["1"]]):
         with pytest.raises(ValueError) as caught:  # noqa: PT011
             shape(ragged)
-        assert str(caught.value) == f"ragged lists: {ragged}"
+        rule = f"must not be ragged; got {ragged}"
+        assert str(caught.value) == f"nested lists {rule}"
 
 
 def test_a_complete_chapter(capsys):
@@ -382,13 +383,15 @@ def test_a_complete_chapter(capsys):
 
 
 def test_long_sentences_are_wrapped(capsys):
-    says = "Each word here is short,  and two spaces  stay. " * 3
-    Ledger(changed("1-says", says=says)).claim("1-says", holds=True)
-    lines = capsys.readouterr().out.splitlines()[1:]
-    assert all(line.startswith("    ") and len(line) <= 66 for line in lines)
-    assert len(lines) == 3
-    assert "short,  and" in lines[0]
-    assert " ".join(line[4:] for line in lines) == says.strip()
+    fits, first = f"{'a' * 30}  and {'b' * 26}", f"{'a' * 30}  and"
+    for says, lines in [
+        (fits, [fits]),  # four spaces and 62 letters
+        (f"{fits}b", [first, "b" * 27]),
+        (f"{fits} c", [fits, "c"]),
+    ]:
+        Ledger(changed("1-says", says=says)).claim("1-says", holds=True)
+        shown = capsys.readouterr().out.splitlines()[1:]
+        assert shown == [f"    {line}" for line in lines]
 
 
 @pytest.mark.parametrize(
@@ -503,7 +506,7 @@ REFUSED = [
     ),
     (
         lambda: ledger().compare("1-bad", [0.5, [0.25]], **GOOD),
-        "toy: 1-bad: ragged lists: [0.5, [0.25]]",
+        "toy: 1-bad: value must not be ragged; got [0.5, [0.25]]",
     ),
     (
         lambda: ledger().compare("1-bad", [0.5, "0.25"], **GOOD),
@@ -515,11 +518,11 @@ REFUSED = [
     ),
     (
         lambda: ledger().compare("1-bad", MASKED, **GOOD),
-        "toy: 1-bad: masked entries have no value: [1.0 --]",
+        "toy: 1-bad: value must have no masked entries; got [1.0 --]",
     ),
     (
         lambda: ledger().compare("1-good", np.ma.masked),
-        "toy: 1-good: masked entries have no value: --",
+        "toy: 1-good: value must have no masked entries; got --",
     ),
     (
         lambda: ledger().compare("1-none", 1),
@@ -677,7 +680,8 @@ BROKEN = [
     ("1-good", {"printed": []}, "printed must hold a figure in each list"),
     ("1-good", {"printed": [[], []]}, "printed must hold a figure in each "
      "list"),
-    ("1-good", {"printed": [["1"], "2"]}, "ragged lists: [['1'], '2']"),
+    ("1-good", {"printed": [["1"], "2"]}, "printed must not be ragged; got "
+     "[['1'], '2']"),
     ("1-good", {"places": "-1"}, "places must be 0 to 99; got '-1'"),
     ("1-good", {"places": "four"}, "places must be 0 to 99; got 'four'"),
     ("1-good", {"places": "100"}, "places must be 0 to 99; got '100'"),
@@ -869,8 +873,10 @@ def test_a_file_that_is_no_yaml(module, tmp_path, text, message):
 
 def test_a_slug_is_the_name_of_its_file(tmp_path):
     text = yaml.dump(RECORD)
-    said = refusal(lambda: load("other", written(tmp_path, text, "other")))
-    assert said == "other: slug must be the file's name; got 'toy'"
+    for other in (text, "", "- a", "title: A"):
+        said = refusal(partial(load, "a", written(tmp_path, other, "a")))
+        rule = "slug must be there, and the file's name, 'a'"
+        assert said == f"a: {rule}"
 
 
 @pytest.mark.parametrize("slug", ["nothing", "", None, 3, "tiny-vectors.yml"])
@@ -1080,6 +1086,19 @@ def test_no_text_of_a_ledger_is_html():
         f"{HOSTILE}: Carried on. Carried on from {HOSTILE}."
     )
     assert rows(totals([toy]), 7)[1][0] == HOSTILE
+
+
+def test_a_table_trusts_no_rule_to_keep_html_out():
+    """Numerals and verdicts are checked when a record is read, not here."""
+    toy = ledger()
+    toy.entries["1-good"]["printed"] = f"1 {HOSTILE}"
+    toy.entries["1-good"]["verdict"] = HOSTILE
+    toy.entries["1-seed"]["printed"] = HOSTILE
+    toy.entries["1-seed"]["corrected"] = f"2 {HOSTILE}"
+    toy.entries["1-seed"]["times"] = f"3 {HOSTILE}"
+    cells = rows(table(toy), 5)
+    assert cells[1][2:4] == [HOSTILE, f"1 {HOSTILE}"]
+    assert cells[7][3] == (f"<del>{HOSTILE}\xa0<ins>2 {HOSTILE} × 3 {HOSTILE}")
 
 
 def test_tables_are_of_ledgers():
