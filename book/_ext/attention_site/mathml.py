@@ -16,13 +16,17 @@ logger = logging.getLogger(__name__)
 converter = LatexToMathML(fancy_error=False)
 # It asks for one of two forms of a script letter; the book's font has one.
 FORM = "\ufe00"
+# TeX puts a space before \left that \! takes away; here there is none.
+BACK = r"\!\left", r"\left"
 
 
 @cache
 def mathml(tex, display):
     """One formula as MathML; ValueError where it is not TeX."""
     try:
-        html = converter.convert_with_local_state(tex, displaystyle=display)
+        html = converter.convert_with_local_state(
+            tex.replace(*BACK), displaystyle=display
+        )
     except LatexError as error:
         raise ValueError(f"{error} (at a character of {tex!r})") from None
     return html.replace(FORM, "")
