@@ -176,6 +176,8 @@ def bundle_styles(static, words, elements):
             raise changed(f"no style sheet of the theme loads {font}")
         for rule in faces:
             styles.load_instead(rule, f"{font}.woff2")
+    if not any([styles.hush(rule) for rule in theirs]):
+        raise changed("no style sheet of the theme draws an icon")
     ours = [
         rule
         for name in OWN_STYLES
@@ -250,9 +252,11 @@ class Bundle:
         self.loaded.check()
         out = Path(app.outdir)
         pages = set(pages_of(out))
-        # Sphinx leaves pages behind that the book no longer has.
-        gone = pages - self.written - app.env.found_docs
-        for page in gone if self.written else ():
+        # Sphinx leaves pages behind that the book no longer has. Where it
+        # wrote none, it did not even write the search page again.
+        known = self.written | app.env.found_docs if self.written else pages
+        gone = pages - known
+        for page in gone:
             (out / f"{page}.html").unlink()
         bare = {"404", *app.config.moved_pages}
         link_pages(out, sorted(pages - gone - bare))

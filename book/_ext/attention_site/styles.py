@@ -14,6 +14,10 @@ import tinycss2
 from sphinx.errors import ExtensionError
 
 
+# Where icon fonts have their characters.
+PRIVATE = "\ue000", "\uf8ff"
+
+
 def parse(text, name):
     """The rules of a style sheet; one that cannot be read is an error."""
     rules = tinycss2.parse_stylesheet(text, True, True)
@@ -195,13 +199,40 @@ def load_instead(rule, url):
     rule.content = tinycss2.parse_component_value_list(source + others)
 
 
+def _is_icon(token):
+    return token.type == "string" and all(
+        PRIVATE[0] <= character <= PRIVATE[1] for character in token.value
+    )
+
+
+def hush(rule):
+    """Let screen readers skip the icon that a rule draws, if it draws one.
+
+    Browsers that do not know a text instead of an icon keep the icon.
+    """
+    if rule.type != "qualified-rule":
+        return False
+    parts = tinycss2.parse_blocks_contents(rule.content)
+    for part in parts:
+        value = getattr(part, "value", None)
+        if getattr(part, "lower_name", "") == "content" and (
+            value and all(map(_is_icon, value))
+        ):
+            text = f';content:{tinycss2.serialize(value)}/""'
+            rule.content += tinycss2.parse_component_value_list(text)
+            return True
+    return False
+
+
 def icons(rules):
     """The characters that icon fonts draw: those of the private use area."""
-    found = set()
-    for rule in rules:
-        for token in _strings(rule):
-            found |= {c for c in token.value if "\ue000" <= c <= "\uf8ff"}
-    return found
+    return {
+        character
+        for rule in rules
+        for token in _strings(rule)
+        for character in token.value
+        if PRIVATE[0] <= character <= PRIVATE[1]
+    }
 
 
 def _strings(node):
