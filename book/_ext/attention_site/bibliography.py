@@ -40,6 +40,4 @@ def depart_work(self, node):
 def setup(app):
     register_plugin("pybtex.style.sorting", "by_name", ByName)
     register_plugin("pybtex.style.formatting", "by_name", Style)
-    app.add_node(
-        nodes.citation, override=True, html=(visit_work, depart_work)
-    )
+    app.add_node(nodes.citation, override=True, html=(visit_work, depart_work))

@@ -176,7 +176,7 @@ def bundle_styles(static, words, elements):
             raise changed(f"no style sheet of the theme loads {font}")
         for rule in faces:
             styles.load_instead(rule, f"{font}.woff2")
-    if not any([styles.hush(rule) for rule in theirs]):
+    if not sum(styles.hush(rule) for rule in theirs):
         raise changed("no style sheet of the theme draws an icon")
     ours = [
         rule

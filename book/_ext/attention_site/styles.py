@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 import tinycss2
 from sphinx.errors import ExtensionError
 
-
 # Where icon fonts have their characters.
 PRIVATE = "\ue000", "\uf8ff"
 
@@ -47,7 +46,9 @@ def read(path, static):
 
 def _imported(rule, path):
     """The file that an @import names."""
-    words = [t for t in rule.prelude if t.type not in ("whitespace", "comment")]
+    words = [
+        t for t in rule.prelude if t.type not in ("whitespace", "comment")
+    ]
     urls = [t for t in words if t.type == "string"] or addresses(rule)
     if len(words) != 1 or len(urls) != 1:
         raise ExtensionError(
@@ -59,7 +60,7 @@ def _imported(rule, path):
 
 
 def addresses(node):
-    """The tokens below `node` that hold an address: `url(…)`, quoted or not."""
+    """The tokens below `node` that hold an address, quoted or not."""
     found = []
     for name in ("prelude", "content", "arguments"):
         for token in getattr(node, name, None) or ():
@@ -91,9 +92,7 @@ def _relocate(token, path, static):
     file = _file(token.value, path)
     token.value = file.relative_to(static.resolve()).as_posix()
     quoted = f'"{token.value}"'
-    token.representation = (
-        f"url({quoted})" if token.type == "url" else quoted
-    )
+    token.representation = f"url({quoted})" if token.type == "url" else quoted
 
 
 class _Names(HTMLParser):
