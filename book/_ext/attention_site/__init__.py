@@ -1,32 +1,65 @@
 """The one Sphinx extension of the site: what Jupyter Book does not do.
 
 * `mathml`: formulas are rendered at build time and read without scripts.
+* `code`: highlighted code with few elements; folds with one name.
 * `svg`: figures stand in the page itself, so that they follow its colours,
   without the groups that draw nothing.
 * `figures`: the script of each interactive figure is written beside the
   page, which loads it when the figure comes into view.
-* `launch`: launch buttons point at the repository that the book is built
-  from, and are left out where there is none.
-* `bundle`: one small style sheet and one small script for the whole site,
-  no request to any other host, and the theme chosen before the first paint.
+* `launch`: launch buttons point at the repository and the branch that the
+  book is built from, and are left out where there is none.
+* `bundle`, `styles`: one small style sheet and one small script for the
+  whole site, no request to any other host.
+* `host`: the page for lost addresses, moved pages, sitemap, archive.
 * `bibliography`: works in the order of the alphabet.
 
-Each step checks that it found what it replaces, so that an update of the
-theme that moves something fails the build and not the page.
+What is asked of the theme, and what to look at for a newer one
+---------------------------------------------------------------
+1. `templates/layout.html` replaces its blocks `css`, `scripts`, `scripts_end`
+   and `templates/search.html` the block `scripts`. Whatever these would have
+   loaded is parsed; a file that `bundle` does not list, and a listed one that
+   no page loads, fails the build. Bring the lists in `bundle` up to date, in
+   the order of the theme's head: THEME_STYLES, SCRIPTS, DROPPED, INLINE.
+2. The script in `layout.html` sets `data-mode` and `data-theme` from the
+   storage's `mode`, as the theme's own; `default_mode` in `_config.yml` is
+   what a page without scripts shows.
+3. Icons come from three web fonts and are characters of the private use area
+   in the style sheets. Fonts that no style sheet loads fail the build.
+4. Outside the theme: the formatter that Sphinx's highlighter uses, and the
+   nodes of MyST-NB's hidden cells and of docutils' citations.
+
+Patterns over text, and why no parser does their work
+-----------------------------------------------------
+* `bundle.LINKED`: digests, known when all pages are written, into the links
+  that our own layout made. Each page has three, or the build fails.
+* `styles.vocabulary`: what a script may do is not known before it runs, so
+  every word in it counts as a class; too many rules are kept, never too few.
+* `mathml.OPENING`, `CLOSING`: punctuation beside a formula, in plain text.
+* `mathml.FORM`, `BACK`: two replacements of characters, tested by formula.
+* `svg`: Matplotlib's output has one form, pinned; a test draws each stored
+  figure with and without what is left out, and compares the pictures.
+* `launch.web_address`: the forms that git has for one address.
 """
 
 import zlib
 from pathlib import Path
 
-from . import bibliography, bundle, figures, launch, mathml, svg
+from . import bibliography, bundle, code, figures, host, launch, mathml, svg
+
+PARTS = (mathml, code, svg, figures, launch, bundle, host, bibliography)
+FOLDER = Path(__file__).resolve().parent
+
+
+def add_templates(app, config):
+    config.templates_path.insert(0, str(FOLDER / "templates"))
 
 
 def setup(app):
-    for part in (mathml, svg, figures, launch, bundle, bibliography):
+    app.connect("config-inited", add_templates)
+    for part in PARTS:
         part.setup(app)
-    # Sphinx renews neither pages nor style sheets for a change of these.
-    book = Path(__file__).resolve().parent.parent.parent
-    own = ("_ext/**/*.py", "_static/*.*", "../helpers/js/*")
-    sources = sorted(path for glob in own for path in book.glob(glob))
-    state = zlib.crc32(b"".join(path.read_bytes() for path in sources))
+    # Sphinx renews no page for a change of these.
+    own = [*FOLDER.rglob("*.py"), *FOLDER.rglob("*.html")]
+    own.append(FOLDER.parents[2] / "requirements.txt")
+    state = zlib.crc32(b"".join(path.read_bytes() for path in sorted(own)))
     return {"version": "1", "env_version": state, "parallel_read_safe": True}

@@ -4,16 +4,32 @@ import re
 import subprocess
 
 
-def repository(folder):
-    """The https address of the git remote, or None."""
-    remote = subprocess.run(
-        ["git", "config", "--get", "remote.origin.url"],
+def _git(folder, *words):
+    """What git answers, or nothing where it has no answer."""
+    run = subprocess.run(
+        ["git", *words],
         cwd=folder,
         capture_output=True,
         text=True,
         check=False,
-    ).stdout.strip()
-    return web_address(remote)
+    )
+    return run.stdout.strip() if run.returncode == 0 else ""
+
+
+def repository(folder):
+    """The https address of the git remote, or None."""
+    return web_address(_git(folder, "config", "--get", "remote.origin.url"))
+
+
+def branch(folder):
+    """The remote's branch that is checked out, else its default branch.
+
+    A branch that was never pushed is not at the remote. Binder and the hosts
+    read HEAD as the default branch.
+    """
+    upstream = _git(folder, "rev-parse", "--abbrev-ref", "@{upstream}")
+    remote, _, name = upstream.partition("/")
+    return name if remote == "origin" else "HEAD"
 
 
 def web_address(remote):
@@ -41,7 +57,7 @@ def add_buttons(app, config):
     config.html_baseurl = config.html_baseurl or pages_address(address)
     config.html_theme_options.update(
         repository_url=address,
-        repository_branch="main",
+        repository_branch=branch(app.srcdir),
         path_to_docs="",
         use_repository_button=True,
         use_issues_button=True,

@@ -1,130 +1,42 @@
 """Render formulas to MathML at build time.
 
-KaTeX turns TeX into MathML once per formula, in a small JavaScript engine.
-Browsers draw MathML themselves: no script, no style sheet, and a screen
-reader reads it.
+math-core turns TeX into MathML Core, which browsers draw themselves: no
+script, no style sheet, and a screen reader reads it.
 """
 
-import json
 import re
-import unicodedata
-from functools import cache, lru_cache
-from pathlib import Path
+from functools import cache
 
-import quickjs
-import sphinxcontrib
 from docutils import nodes
+from math_core import LatexError, LatexToMathML
+from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
-
-# MathML Core knows one mathvariant, "normal"; the others are characters.
-STYLES = {
-    "bold": "BOLD",
-    "double-struck": "DOUBLE-STRUCK",
-    "script": "SCRIPT",
-    "fraktur": "FRAKTUR",
-    "sans-serif": "SANS-SERIF",
-    "bold-italic": "BOLD ITALIC",
-}
-
-
-@lru_cache(maxsize=1)
-def _katex():
-    path = Path(next(iter(sphinxcontrib.__path__)), "katex.min.js")
-    engine = quickjs.Context()
-    engine.set_max_stack_size(8 * 2**20)
-    engine.eval(path.read_text(encoding="utf-8"))
-    # As JSON: the engine hands over no string that is still in pieces.
-    render = engine.eval(
-        "(tex, display) => JSON.stringify(katex.renderToString(tex, "
-        "{output: 'mathml', displayMode: display, strict: 'error'}))"
-    )
-    return lambda tex, display: json.loads(render(tex, display))
-
-
-def _styled(character, style):
-    """A letter or digit in a mathematical style, as its own character."""
-    name = unicodedata.name(character, "")
-    for old in ("LATIN ", "GREEK ", ""):
-        base = name.removeprefix(old).replace(" LETTER", "")
-        for new in (f"MATHEMATICAL {style} {base}", f"{style} {base}"):
-            try:
-                return unicodedata.lookup(new)
-            except KeyError:
-                continue
-    return character
-
-
-def _restyle(match):
-    tag, style, text = match["tag"], match["style"], match["text"]
-    if style not in STYLES:
-        return match[0]
-    letters = "".join(_styled(c, STYLES[style]) for c in text)
-    return f"<{tag}>{letters}</{tag}>"
-
-
-THIN = '<mspace width="0.1667em"></mspace>'
-# KaTeX marks the name of a function by a character that browsers give no
-# width, also where a subscript must have exactly two parts.
-APPLIED = re.compile(
-    r"(?P<name><mi[^>]*>\w\w+</mi>)?<mo>\u2061</mo>(?P<next></?m\w+)?"
-)
-END = r"</(?:mi|mn|msub|msup|msubsup|mfrac|msqrt)>"
-OPERAND = re.compile(END + "$")
-# A name with an index below, such as the max over j, between its neighbours.
-INDEXED = r"<(?:msub|munder)><mrow><mi[^>]*>\w\w+</mi></mrow>"
-INDEX = r"(?:<mi>\w</mi>|<mrow>(?:(?!</?mrow).)*</mrow>)</(?:msub|munder)>"
-BEFORE_INDEXED = re.compile(f"({END})(?={INDEXED})")
-AFTER_INDEXED = re.compile(f"({INDEXED}{INDEX})(?=<m[^o])")
-# A minus after another operator is a sign.
-SIGN = re.compile(r"(<mo[^>]*>[=(\[,⋅+≥≤≈<>≫≪→]</mo>)<mo>−</mo>")
-
-
-def _spaced(html):
-    """Put the space of print around the names of functions, and signs."""
-    parts, end = [], 0
-    for found in APPLIED.finditer(html):
-        before, name = html[end : found.start()], found["name"] or ""
-        follows = found["next"] or "</"
-        script = follows.startswith(("</msu", "</mun", "</mov"))
-        if name and not script and OPERAND.search(before):
-            before += THIN
-        after = "" if follows.startswith("</") or follows == "<mo" else THIN
-        parts += [before, name, after]
-        end = found.start("next") if found["next"] else found.end()
-    html = "".join([*parts, html[end:]])
-    for place in (BEFORE_INDEXED, AFTER_INDEXED):
-        html = place.sub(rf"\1{THIN}", html)
-    return SIGN.sub(r'\1<mo form="prefix">−</mo>', html)
+converter = LatexToMathML(fancy_error=False)
+# It asks for one of two forms of a script letter; the book's font has one.
+FORM = "\ufe00"
+# TeX puts a space before \left that \! takes away; here there is none.
+BACK = r"\!\left", r"\left"
 
 
 @cache
 def mathml(tex, display):
     """One formula as MathML; ValueError where it is not TeX."""
     try:
-        html = _katex()(tex, display)
-    except quickjs.JSException as error:
-        raise ValueError(str(error).splitlines()[0]) from None
-    html = re.sub(r"<annotation.*?</annotation>", "", html, flags=re.S)
-    html = re.sub(
-        r'<(?P<tag>m[ino]|mtext) mathvariant="(?P<style>[a-z-]+)">'
-        r"(?P<text>[^<]*)</(?P=tag)>",
-        _restyle,
-        html,
-    )
-    html = html.replace("<semantics>", "").replace("</semantics>", "")
-    html = _spaced(html)
-    return re.search(r"<math.*</math>", html, flags=re.S)[0].replace(
-        ' xmlns="http://www.w3.org/1998/Math/MathML"', ""
-    )
+        html = converter.convert_with_local_state(
+            tex.replace(*BACK), displaystyle=display
+        )
+    except LatexError as error:
+        raise ValueError(f"{error} (at a character of {tex!r})") from None
+    return html.replace(FORM, "")
 
 
 def _render(tex, display, node):
     try:
         return mathml(tex, display)
     except ValueError as error:
-        logger.warning("formula %r: %s", tex, error, location=node)
+        logger.warning("formula: %s", error, location=node)
         return ""
 
 
@@ -150,7 +62,48 @@ def visit_displaymath(self, node):
     raise nodes.SkipNode
 
 
+OPENING = re.compile(r"\(?$")
+CLOSING = re.compile(r"^[.,;:!?)]*")
+
+
+class FormulasStay(SphinxTransform):
+    """Keep a formula with the bracket before it and the comma after it."""
+
+    default_priority = 400
+
+    def apply(self):
+        for formula in list(self.document.findall(nodes.math)):
+            keep_together(formula)
+
+
+def keep_together(formula):
+    """Move what may not be parted from a formula into one node with it."""
+    parent, at = formula.parent, formula.parent.children.index(formula)
+    before = _text(parent.children[at - 1 : at])
+    after = _text(parent.children[at + 1 : at + 2])
+    opening, closing = OPENING.search(before)[0], CLOSING.search(after)[0]
+    if not opening + closing:
+        return
+    parts = nodes.Text(opening), formula, nodes.Text(closing)
+    together = nodes.inline("", "", *parts, classes=["with-math"])
+    start, stop = at - bool(before), at + 1 + bool(after)
+    parent[start:stop] = [
+        part
+        for part in (
+            nodes.Text(before.removesuffix(opening)),
+            together,
+            nodes.Text(after.removeprefix(closing)),
+        )
+        if part is together or part
+    ]
+
+
+def _text(siblings):
+    return "".join(s for s in siblings if isinstance(s, nodes.Text))
+
+
 def setup(app):
     app.add_html_math_renderer(
         "mathml", (visit_math, None), (visit_displaymath, None)
     )
+    app.add_transform(FormulasStay)

@@ -1,0 +1,94 @@
+"""What a static host needs besides the pages, and a copy without a host.
+
+* a page for addresses that lead nowhere, and pages for those that moved;
+* a file that keeps GitHub Pages from hiding folders such as `_static`;
+* a list of the pages for search engines, where the site's address is known;
+* the site as one file to keep and to read without a network.
+"""
+
+import zipfile
+from fnmatch import fnmatch
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from sphinx.errors import ExtensionError
+
+from .bundle import DROPPED, OWN_STYLES, SCRIPTS, THEME_STYLES
+
+ARCHIVE = "attention-verified.zip"
+# A copy does without what only a host reads, and what the bundles hold.
+LEFT_OUT = (
+    ARCHIVE,
+    *("404.html", ".nojekyll", ".buildinfo", "sitemap.xml", "objects.inv"),
+    *(
+        f"_static/{name}"
+        for name in (
+            *(*THEME_STYLES, *OWN_STYLES, *SCRIPTS, *DROPPED),
+            *("basic.css", "*.map", "*.html", "vendor/*", "locales/*"),
+            *("scripts/*", "styles/*", "copybutton_funcs.js"),
+        )
+    ),
+)
+
+
+def bare_pages(app):
+    """The pages that are not made from the theme's layout."""
+    yield "404", {}, "404.html"
+    for old, new in sorted(app.config.moved_pages.items()):
+        if new not in app.env.found_docs or old in app.env.found_docs:
+            raise ExtensionError(
+                f"attention_site.host: moved_pages sends {old} to {new}; "
+                "the first must be no page any more, the second must be one"
+            )
+        target = app.builder.get_relative_uri(old, new)
+        yield old, {"target": target}, "moved.html"
+
+
+def sitemap(address, pages):
+    """The list of the pages for search engines."""
+    urls = "".join(
+        f"<url><loc>{escape(address + page)}</loc></url>\n"
+        for page in sorted(pages)
+    )
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
+        f"{urls}</urlset>\n"
+    )
+
+
+def archive(out):
+    """Write the site into one file, the same bytes for the same site."""
+    names = (p.relative_to(out).as_posix() for p in out.rglob("*.*"))
+    kept = sorted(
+        name
+        for name in names
+        if (out / name).is_file()
+        and not any(fnmatch(name, pattern) for pattern in LEFT_OUT)
+    )
+    with zipfile.ZipFile(out / ARCHIVE, "w") as file:
+        for name in kept:
+            entry = zipfile.ZipInfo(f"{Path(ARCHIVE).stem}/{name}")
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.create_system = 3
+            entry.external_attr = 0o100644 << 16
+            file.writestr(entry, (out / name).read_bytes())
+
+
+def finish(app, exception):
+    if exception is not None or app.builder.format != "html":
+        return
+    out, address = Path(app.outdir), app.config.html_baseurl
+    (out / ".nojekyll").touch()
+    if address:
+        pages = map(app.builder.get_target_uri, app.env.found_docs)
+        (out / "sitemap.xml").write_text(
+            sitemap(address, pages), encoding="utf-8"
+        )
+    archive(out)
+
+
+def setup(app):
+    app.add_config_value("moved_pages", {}, "html", dict)
+    app.connect("html-collect-pages", bare_pages)
+    app.connect("build-finished", finish, priority=950)

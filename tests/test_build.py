@@ -1,0 +1,555 @@
+"""The site's extension, part by part, without a browser."""
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from io import StringIO
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import pytest
+import tinycss2
+import website
+from bs4 import BeautifulSoup
+from docutils import nodes
+from pygments.lexers import PythonLexer
+from sphinx.errors import ExtensionError
+from sphinx.highlighting import PygmentsBridge
+
+sys.path.insert(0, str(website.ROOT / "book" / "_ext"))
+from attention_site import bundle, code, host, launch, mathml, styles, svg
+
+OWN = [
+    website.ROOT / "helpers" / "js" / "figures.css",
+    website.ROOT / "book" / "_static" / "site.css",
+]
+CHANGED = "has the theme changed"
+
+
+# A small book with the real theme, the real extension and the real settings.
+
+SETTINGS = f"""
+import sys, yaml
+from pathlib import Path
+
+given = Path({str(website.ROOT / "_config.yml")!r}).read_text("utf-8")
+config = yaml.safe_load(given)["sphinx"]["config"]
+left_out = ("jupyter_book", "sphinx_comments", "sphinx_external_toc",
+            "sphinxcontrib.bibtex", "sphinx.ext.autodoc")
+config["extensions"] = [e for e in config["extensions"] if e not in left_out]
+globals().update(config)
+sys.path.insert(0, "book/_ext")
+html_theme = "sphinx_book_theme"
+html_title = "A book"
+html_baseurl = "https://a.example/b/"
+moved_pages = {{"old": "second"}}
+exclude_patterns = ["book", "_build"]
+"""
+FIRST = """# First
+
+A formula ($x$), and code:
+
+```python
+from math import pi
+```
+
+```{prf:theorem}
+Something.
+```
+
+```{toctree}
+second
+```
+"""
+
+
+def write_book(folder):
+    for part in ("book/_ext", "book/_static"):
+        shutil.copytree(
+            website.ROOT / part,
+            folder / part,
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
+    shutil.copy(website.ROOT / "requirements.txt", folder)
+    (folder / "conf.py").write_text(SETTINGS, encoding="utf-8")
+    (folder / "index.md").write_text(FIRST, encoding="utf-8")
+    (folder / "second.md").write_text("# Second\n", encoding="utf-8")
+    return folder
+
+
+def build(folder, out="_build"):
+    run = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-q", "-W", ".", out],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return run, folder / out
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    folder = write_book(tmp_path_factory.mktemp("book"))
+    run, _ = build(folder)
+    assert run.returncode == 0, run.stderr
+    return folder
+
+
+def page(book, name):
+    text = (book / "_build" / f"{name}.html").read_text(encoding="utf-8")
+    return BeautifulSoup(text, "html.parser")
+
+
+def contents(out):
+    return {
+        path.relative_to(out).as_posix(): path.read_bytes()
+        for path in out.rglob("*")
+        if path.is_file()
+        and ".doctrees" not in path.parts
+        # The state of Sphinx itself; what it says of the time.
+        and path.name not in (".buildinfo", "environment.pickle")
+    }
+
+
+def test_a_page_loads_the_bundle_and_nothing_of_the_theme(book):
+    for name, more in [
+        ("index", []),
+        ("search", ["searchtools.js", "language_data.js", "searchindex.js"]),
+    ]:
+        head = page(book, name)
+        scripts = head.find_all("script", src=True)
+        files = [s["src"].split("?")[0].split("/")[-1] for s in scripts]
+        assert sorted(files) == sorted(["site.js", "bundle.js", *more])
+        assert all(script.has_attr("defer") for script in scripts)
+        (sheet,) = head.find_all("link", rel="stylesheet")
+        text = (book / "_build/_static/bundle.css").read_text("utf-8")
+        assert sheet["href"].endswith(f"bundle.css?v={bundle.digest(text)}")
+
+
+def test_the_head_says_what_the_page_is_and_where(book):
+    head = page(book, "second")
+    said = {
+        tag.get("name") or tag["property"]: tag["content"]
+        for tag in head.find_all("meta", content=True)
+    }
+    assert said["og:title"] == "Second — A book"
+    assert said["og:image"] == "https://a.example/b/_static/preview.png"
+    canonical = head.find("link", rel="canonical")["href"]
+    assert canonical == "https://a.example/b/second.html"
+    assert head.html["data-theme"] == "light", "without scripts"
+
+
+def test_pages_of_no_use_are_not_made(book):
+    assert sorted(bundle.pages_of(book / "_build")) == [
+        "404", "index", "old", "search", "second",
+    ]  # fmt: skip
+
+
+def test_the_host_finds_what_it_needs(book):
+    out = book / "_build"
+    assert (out / ".nojekyll").read_bytes() == b""
+    listed = ElementTree.parse(out / "sitemap.xml")
+    assert [loc.text for loc in listed.iterfind(".//{*}loc")] == [
+        "https://a.example/b/index.html",
+        "https://a.example/b/second.html",
+    ]
+    moved = page(book, "old")
+    refresh = moved.find("meta", attrs={"http-equiv": "refresh"})
+    assert refresh["content"] == "0; url=second.html"
+    lost = page(book, "404")
+    assert lost.base["href"] == "https://a.example/b/"
+    assert not lost.find_all(["script", "img"], src=True)
+    assert lost.find("link", rel="stylesheet") is None
+
+
+def test_a_second_build_gives_the_files_of_a_fresh_one(book, tmp_path):
+    # Nothing but a style is changed: no page is written, all are linked anew.
+    with (book / "book/_static/site.css").open("a") as file:
+        file.write(".new-to-all { color: red }\n")
+    for _ in range(2):
+        run, out = build(book)
+        assert run.returncode == 0, run.stderr
+    fresh, other = build(book, str(tmp_path))
+    assert fresh.returncode == 0, fresh.stderr
+    assert contents(out) == contents(other)
+    css = (out / "_static/bundle.css").read_text(encoding="utf-8")
+    assert ".new-to-all" in css
+    assert f"bundle.css?v={bundle.digest(css)}" in str(page(book, "index"))
+
+
+def test_the_archive_holds_the_site_and_not_itself(book):
+    out = book / "_build"
+    first = (out / host.ARCHIVE).read_bytes()
+    host.archive(out)
+    assert (out / host.ARCHIVE).read_bytes() == first
+    with zipfile.ZipFile(out / host.ARCHIVE) as file:
+        names = file.namelist()
+        inside = "attention-verified/index.html"
+        assert file.read(inside) == (out / "index.html").read_bytes()
+    assert all(name.startswith("attention-verified/") for name in names)
+    assert not any(name.endswith(".zip") for name in names)
+    # What a page asks for, and what its style sheet and its scripts ask for.
+    for part in ("bundle.css", "bundle.js", "site.js", "searchtools.js"):
+        assert f"attention-verified/_static/{part}" in names
+    css = (out / "_static/bundle.css").read_text(encoding="utf-8")
+    for rule in styles.parse(css, "bundle.css"):
+        for url in styles.addresses(rule):
+            if not url.value.startswith(("data:", "#")):
+                assert f"attention-verified/_static/{url.value}" in names
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("old", "nowhere"), ("second", "index")]
+)
+def test_a_page_moves_only_from_nothing_to_something(old, new):
+    app = SimpleNamespace(
+        config=SimpleNamespace(moved_pages={old: new}),
+        env=SimpleNamespace(found_docs={"index", "second"}),
+    )
+    with pytest.raises(ExtensionError, match=f"sends {old} to {new}"):
+        list(host.bare_pages(app))
+
+
+# Each part of the theme that the extension counts on, changed once.
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        ('<link rel="stylesheet" href="_static/new.css?v=1">', "new.css"),
+        ('<script src="_static/scripts/new.js"></script>', "new.js"),
+        ('<script src="https://x.example/bootstrap.js"></script>', "x.exam"),
+        ("<script>track(1)</script>", "track"),
+    ],
+)
+def test_a_theme_that_loads_something_new_fails_the_build(head, said):
+    with pytest.raises(ExtensionError, match=f"{said}.*{CHANGED}"):
+        bundle.Loaded().page_scripts(head)
+
+
+@pytest.mark.parametrize(
+    "gone", [*bundle.THEME_STYLES, *bundle.SCRIPTS, *bundle.DROPPED]
+)
+def test_a_theme_that_no_longer_loads_something_fails_the_build(gone):
+    loaded = bundle.Loaded()
+    loaded.check()  # a build that writes no page
+    names = {*bundle.THEME_STYLES, *bundle.SCRIPTS, *bundle.DROPPED}
+    loaded.asked = set(names)
+    loaded.check()
+    loaded.asked = names - {gone}
+    with pytest.raises(ExtensionError, match=f"no page loads .*{CHANGED}"):
+        loaded.check()
+
+
+def test_a_theme_that_moved_a_file_fails_the_build(tmp_path):
+    with pytest.raises(ExtensionError, match=CHANGED):
+        bundle.find(tmp_path, "styles/theme.css")
+
+
+def test_a_page_without_our_layout_fails_the_build(book):
+    text = str(page(book, "index"))
+    names = dict.fromkeys(["bundle.css", "site.js", "bundle.js"], "12345678")
+    linked = bundle.link(text, "p", names)
+    assert linked.count("?v=12345678") == 3
+    with pytest.raises(ExtensionError, match=r"p links 2 of bundle\.css"):
+        bundle.link(text.replace("bundle.js?v=", "b.js?v="), "p", names)
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("fa-solid-900", "no style sheet of the theme loads fa-solid-900"),
+        ("\\f", "draws an icon"),
+    ],
+)
+def test_a_theme_with_other_icons_fails_the_build(book, tmp_path, part, said):
+    static = tmp_path / "_static"
+    shutil.copytree(book / "_build" / "_static", static)
+    for path in static.rglob("*.css"):
+        text = path.read_text(encoding="utf-8")
+        # Both ways to write a character: as itself and by its number.
+        text = "".join("x" if "\ue000" <= c <= "\uf8ff" else c for c in text)
+        path.write_text(text.replace(part, "x"), encoding="utf-8")
+        if part != "\\f":
+            (static / "x.ttf").touch()
+    for font in static.rglob("fa-*"):
+        shutil.copy(font, font.with_name(font.name.replace(part, "x")))
+    with pytest.raises(ExtensionError, match=said):
+        bundle.bundle_styles(static, set(), set())
+
+
+# Style sheets.
+
+
+def purged(css, words, elements):
+    return styles.purge(styles.parse(css, "test"), words, elements).split()
+
+
+def test_rules_that_no_page_matches_are_left_out():
+    rules = (
+        ".a, .b:hover { x: y } .c { x: y } p > .a { x: y } q { x: y }"
+        "#a { x: y } #c { x: y } .a:not(.c) { x: y } .a[href='.c'] { x: y }"
+        "@media print { .a { x: y } .c { x: y } }"
+        "@media screen { .c { x: y } }"
+    )
+    assert purged(rules, {"a", "b"}, {"p"}) == (
+        ".a,.b:hover{x: y} p > .a{x: y} #a{x: y} .a:not(.c){x: y} "
+        ".a[href='.c']{x: y} @media print {.a{x: y}}".split()
+    )
+
+
+def test_what_a_script_says_counts_as_a_class_of_the_page():
+    words, elements = styles.vocabulary(
+        ['<div class="a b" id="c"><i>"</i></div>'],
+        'box.classList.add("built-late"); createElement("canvas")',
+    )
+    assert {"a", "b", "c", "built-late"} <= words
+    assert {"div", "i", "canvas"} <= elements
+
+
+def every_rule(css):
+    """Each selector of a style sheet with its declarations, at any depth."""
+    for rule in tinycss2.parse_stylesheet(css, True, True):
+        if rule.type == "qualified-rule":
+            yield (
+                tinycss2.serialize(rule.prelude).replace(", ", ",").strip(),
+                "".join(tinycss2.serialize(rule.content).split()),
+            )
+        elif rule.lower_at_keyword in ("media", "supports"):
+            yield from every_rule(tinycss2.serialize(rule.content))
+
+
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.name)
+def test_no_rule_of_ours_is_left_out(book, path):
+    css = (book / "_build/_static/bundle.css").read_text(encoding="utf-8")
+    kept = set(every_rule(css))
+    ours = set(every_rule(path.read_text(encoding="utf-8")))
+    assert len(ours) > 20
+    assert not ours - kept
+
+
+def test_imports_are_joined_and_addresses_made_anew(tmp_path):
+    (tmp_path / "a" / "img").mkdir(parents=True)
+    (tmp_path / "a/img/x.png").touch()
+    (tmp_path / "base.css").write_text("p { y: url('a/img/x.png') }")
+    sheet = tmp_path / "a" / "sheet.css"
+    sheet.write_text(
+        '@charset "utf-8"; @import "../base.css"; @import url(../base.css);'
+        "q { y: url(img/x.png?v=1) } r { y: url(data:,) }"
+    )
+    rules = list(styles.read(sheet, tmp_path))
+    written = styles.written(rules).replace("'", '"')
+    assert written.split("\n") == [
+        *['p{y: url("a/img/x.png")}'] * 2,
+        'q{y: url("a/img/x.png")}',
+        "r{y: url(data:,)}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("css", "said"),
+    [
+        ('@import "gone.css";', "gone.css, which is no file"),
+        ('@import "https://x.example/a.css";', "no file of the site"),
+        ('@import "sheet.css" print;', "only an address alone"),
+        ("p { y: url(//x.example/a.png) }", "no file of the site"),
+        ("p { y: url('gone.png') }", "gone.png, which is no file"),
+        ("p { y: z", "line 1"),
+    ],
+)
+def test_a_style_sheet_that_cannot_be_joined_fails(tmp_path, css, said):
+    sheet = tmp_path / "sheet.css"
+    sheet.write_text(css if "z" not in css else "} p")
+    with pytest.raises(ExtensionError, match=said):
+        list(styles.read(sheet, tmp_path))
+
+
+def test_icons_are_silent_and_other_content_speaks():
+    css = '.i:before { content: "\\f001" } .q:before { content: "„" }'
+    icon, quote = styles.parse(css, "test")
+    assert styles.hush(icon)
+    assert not styles.hush(quote)
+    contents = [
+        tinycss2.serialize(part.value).strip()
+        for part in tinycss2.parse_blocks_contents(icon.content)
+        if part.type == "declaration"
+    ]
+    assert contents == ['"\\f001"', '"\\f001"/""']
+    assert styles.icons([icon, quote]) == {"\uf001"}
+
+
+# Code, formulas, figures.
+
+
+def test_code_has_elements_only_where_it_has_a_colour():
+    source = 'from a.b import c\n\n\ndef f(x):\n    return x + 1  # "d"\n'
+    out = StringIO()
+    code.PlainNames(nowrap=True).format(PythonLexer().get_tokens(source), out)
+    soup = BeautifulSoup(out.getvalue(), "html.parser")
+    assert soup.text == source
+    shown = {(tag["class"][0], tag.text) for tag in soup.find_all("span")}
+    assert shown == {
+        ("kn", "from"), ("kn", "import"), ("k", "def"), ("nf", "f"),
+        ("k", "return"), ("mi", "1"), ("c1", '# "d"'),
+    }  # fmt: skip
+
+
+def test_sphinx_uses_our_formatter(book):
+    app = SimpleNamespace(add_node=lambda *_, **__: None)
+    before = PygmentsBridge.html_formatter
+    code.setup(app)
+    assert PygmentsBridge("html").formatter is code.PlainNames
+    PygmentsBridge.html_formatter = before
+    (block,) = page(book, "index").find_all("div", class_="highlight")
+    assert block.text.strip() == "from math import pi"
+    shown = [span.text for span in block.find_all("span", class_=True)]
+    assert shown == ["from", "import"]
+
+
+def test_a_formula_becomes_mathml():
+    html = mathml.mathml(r"\frac{Q K^\top}{\sqrt{d_k}}", True)
+    assert html.startswith('<math display="block">')
+    assert "<mfrac>" in html
+    assert "<msqrt>" in html
+    assert "ℝ" in mathml.mathml(r"\mathbb{R}", False)
+    assert "𝟏" in mathml.mathml(r"\mathbf{1}", False)
+    assert mathml.FORM not in mathml.mathml(r"\mathcal{L}", False)
+    assert mathml.mathml(r"f\!\left(x\right)", False) == (
+        mathml.mathml(r"f\left(x\right)", False)
+    )
+
+
+@pytest.mark.parametrize("tex", [r"\frac{1", r"\nonsense", r"\left("])
+def test_what_is_no_formula_is_refused(tex):
+    with pytest.raises(ValueError, match="at a character of"):
+        mathml.mathml(tex, False)
+
+
+@pytest.mark.parametrize(
+    ("tex", "operator"),
+    [
+        (r"w\ln w", ("ln", "0.1667em", "0.1667em")),
+        (r"\ln(w)", ("ln", "0", "0")),
+        (r"s\operatorname{Cov}(v)", ("Cov", "0.1667em", "0")),
+        (r"x\max_j y", ("max", "0.1667em", "0.1667em")),
+        (r"a_{\max}", ("max", "0", "0")),
+        (r"= -x", ("−", "0", "0")),
+        (r"(-x)", ("−", "0", "0")),
+        (r"a - x", ("−", None, None)),
+    ],
+)
+def test_names_of_functions_and_signs_stand_as_in_print(tex, operator):
+    soup = BeautifulSoup(mathml.mathml(tex, False), "html.parser")
+    shown = [
+        (mo.text, mo.get("lspace"), mo.get("rspace"))
+        for mo in soup.find_all("mo")
+    ]
+    assert operator in shown
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kept"),
+    [
+        ("see (", "), then", "(x),"),
+        ("", ".", "x."),
+        ("(", "", "(x"),
+        ("see ", " then", None),
+        ("f(a", "b)", None),
+    ],
+)
+def test_a_formula_keeps_its_punctuation(before, after, kept):
+    formula = nodes.math("", "x")
+    siblings = [nodes.Text(before), formula, nodes.Text(after)]
+    line = nodes.paragraph("", "", *[s for s in siblings if len(s.astext())])
+    mathml.keep_together(formula)
+    assert line.astext() == f"{before}x{after}"
+    together = list(line.findall(nodes.inline))
+    assert [node.astext() for node in together] == [kept] * bool(kept)
+    assert all(node["classes"] == ["with-math"] for node in together)
+
+
+def test_each_of_two_formulas_keeps_what_is_its_own():
+    formulas = [nodes.math("", name) for name in "xyz"]
+    line = nodes.paragraph("", "", nodes.Text("("))
+    for formula, mark in zip(formulas, [", ", ",", ")!"], strict=True):
+        line += [formula, nodes.Text(mark)]
+    for formula in formulas:
+        mathml.keep_together(formula)
+    assert line.astext() == "(x, y,z)!"
+    together = [node.astext() for node in line.findall(nodes.inline)]
+    assert together == ["(x,", "y,", "z)!"]
+
+
+def test_a_figure_takes_the_ink_of_the_page():
+    stored = '<path id="a" style="fill: #1f2933"/><use href="#a"/>'
+    assert svg.themed(stored, "f0-") == (
+        '<path id="f0-a" style="fill: var(--ink)"/><use href="#f0-a"/>'
+    )
+
+
+# The repository.
+
+
+@pytest.mark.parametrize(
+    ("remote", "expected"),
+    [
+        ("https://github.com/a/b.git", "https://github.com/a/b"),
+        ("https://user:token@github.com/a/b", "https://github.com/a/b"),
+        ("git@github.com:a/b.git", "https://github.com/a/b"),
+        ("ssh://git@gitlab.com/a/b", "https://gitlab.com/a/b"),
+        ("", None),
+        ("/srv/git/b", None),
+        ("https://example.org/a/b", None),
+    ],
+)
+def test_launch_buttons_follow_the_remote(remote, expected):
+    assert launch.web_address(remote) == expected
+
+
+def test_the_address_of_the_pages_follows_the_repository():
+    assert launch.pages_address("https://github.com/A/b") == (
+        "https://a.github.io/b/"
+    )
+
+
+def git(folder, *words):
+    name = ["-c", "user.name=n", "-c", "user.email=e@x.example"]
+    subprocess.run(
+        ["git", *name, *words], cwd=folder, check=True, capture_output=True
+    )
+
+
+def test_launch_buttons_follow_the_branch(tmp_path):
+    origin, clone = tmp_path / "origin", tmp_path / "clone"
+    origin.mkdir()
+    assert launch.branch(origin) == "HEAD", "no repository"
+    git(origin, "init", "-q", "-b", "trunk")
+    git(origin, "commit", "-q", "--allow-empty", "-m", "first")
+    git(origin, "branch", "a/topic")
+    assert launch.branch(origin) == "HEAD", "no remote"
+    git(tmp_path, "clone", "-q", str(origin), str(clone))
+    assert launch.branch(clone) == "trunk"
+    git(clone, "checkout", "-q", "a/topic")
+    assert launch.branch(clone) == "a/topic"
+    git(clone, "checkout", "-q", "-b", "never-pushed", "--no-track")
+    assert launch.branch(clone) == "HEAD"
+    git(clone, "checkout", "-q", "--detach")
+    assert launch.branch(clone) == "HEAD"
+
+
+def test_the_buttons_have_the_branch_and_the_address(monkeypatch):
+    said = {"config": "git@github.com:A/b.git", "rev-parse": "origin/trunk"}
+    monkeypatch.setattr(launch, "_git", lambda folder, word, *_: said[word])
+    config = SimpleNamespace(html_baseurl="", html_theme_options={})
+    launch.add_buttons(SimpleNamespace(srcdir="."), config)
+    assert config.html_baseurl == "https://a.github.io/b/"
+    options = config.html_theme_options
+    assert options["repository_url"] == "https://github.com/A/b"
+    assert options["repository_branch"] == "trunk"
+    said["config"] = ""
+    without = SimpleNamespace(html_baseurl="", html_theme_options={})
+    launch.add_buttons(SimpleNamespace(srcdir="."), without)
+    assert without.html_baseurl == ""
+    assert without.html_theme_options == {}
