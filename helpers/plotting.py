@@ -8,11 +8,15 @@ import io
 import math
 import re
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
-import seaborn as sns
-from IPython.display import display
+
+from ._extras import extra
+
+with extra("plots"):
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+    import seaborn as sns
+    from IPython.display import display
 
 INK = "#1f2933"
 # Okabe and Ito's palette, without yellow and black: told apart by every kind

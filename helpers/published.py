@@ -14,7 +14,11 @@ from pathlib import Path
 from textwrap import fill
 
 import numpy as np
-import yaml
+
+from ._extras import extra
+
+with extra("ledger"):
+    import yaml
 
 FOLDER = Path(__file__).resolve().parent / "ledgers"
 FIGURES, STATEMENTS = ("given", "figure"), ("formula", "claim")

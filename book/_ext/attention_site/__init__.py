@@ -5,6 +5,7 @@
   without the groups that draw nothing.
 * `figures`: the script of each interactive figure is written beside the
   page, which loads it when the figure comes into view.
+* `download`: a chapter to download names the repository it comes from.
 * `launch`: launch buttons point at the repository that the book is built
   from, and are left out where there is none.
 * `bundle`: one small style sheet and one small script for the whole site,
@@ -18,11 +19,13 @@ theme that moves something fails the build and not the page.
 import zlib
 from pathlib import Path
 
-from . import bibliography, bundle, figures, launch, mathml, svg
+from . import bibliography, bundle, download, figures, launch, mathml, svg
+
+PARTS = (mathml, svg, figures, launch, download, bundle, bibliography)
 
 
 def setup(app):
-    for part in (mathml, svg, figures, launch, bundle, bibliography):
+    for part in PARTS:
         part.setup(app)
     # Sphinx renews neither pages nor style sheets for a change of these.
     book = Path(__file__).resolve().parent.parent.parent
