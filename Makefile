@@ -14,7 +14,7 @@ help:  ## list the targets
 
 # The scripts of an environment hold the path of its folder, and so does the
 # stamp. Its own Python reads it: one that is gone makes it anew as well.
-ifneq ($(shell $(BIN)/python -c 'print(open(".venv/ready").read())' 2>&1),$(CURDIR))
+ifneq ($(shell test -x $(BIN)/python && $(BIN)/python -c 'print(open(".venv/ready").read())' 2>/dev/null),$(CURDIR))
 CLEAR := --clear
 .PHONY: .venv/ready
 endif
