@@ -1,26 +1,41 @@
 # `make` alone lists the targets. Everything runs in .venv, which is made on
-# first use and again when the pins change.
+# first use, and again when the pins change or the folder has moved.
 .DEFAULT_GOAL := help
 .PHONY: help book test lab serve refresh bench lint lock clean test-torch
 
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CHAPTERS ?=
 LOCKED := --quiet --universal --python-version 3.11 --no-annotate --no-header
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
 
-.venv/ready: requirements.txt requirements-test.txt pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-test.txt
-	touch $@
+# The scripts of an environment hold the path of its folder, and so does the
+# stamp. Its own Python reads it: one that is gone makes it anew as well.
+ifneq ($(shell test -x $(BIN)/python && $(BIN)/python -c 'print(open(".venv/ready").read())' 2>/dev/null),$(CURDIR))
+CLEAR := --clear
+.PHONY: .venv/ready
+endif
+
+# What readers need.
+.venv/ready: requirements.txt pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "There is no $(PYTHON). Install Python 3.11 or newer, or name one: make PYTHON=python3.12, with the target after it"; exit 1; }
+	@$(PYTHON) tools/python_fits.py
+	$(PYTHON) -m venv $(CLEAR) .venv
+	$(PIP) -r requirements.txt
+	@pwd -P > $@
+
+# What the checks need besides.
+.venv/checks: .venv/ready requirements-test.txt
+	$(PIP) -r requirements-test.txt
+	@touch $@
 
 book: .venv/ready  ## set up everything and build the site into _build/html
 	$(BIN)/jupyter-book build . -W -n --keep-going --quiet
 
-test: .venv/ready  ## set up everything and run every check
+test: .venv/checks  ## set up everything and run every check
 	$(BIN)/ruff check .
 	$(BIN)/python -m pytest --durations=10 --doctest-modules helpers tests
 	$(BIN)/python -m pytest --nbval book index.ipynb
@@ -28,31 +43,31 @@ test: .venv/ready  ## set up everything and run every check
 refresh: .venv/ready  ## execute the chapters and store outputs (CHAPTERS=book/01-...ipynb for some)
 	$(BIN)/python tools/refresh.py $(CHAPTERS)
 
-bench: .venv/ready  ## measure speed, memory and page weight, as ratios in one run
+bench: .venv/checks  ## measure speed, memory and page weight, as ratios in one run
 	for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 lab: .venv/ready  ## open the chapters in JupyterLab
-	$(BIN)/jupyter lab book
+	$(BIN)/jupyter lab book $(if $(filter 0,$(shell id -u)),--allow-root)
 
-serve: book  ## build the site and open it at http://localhost:8000
-	(sleep 1; $(BIN)/python -m webbrowser http://localhost:8000) &
-	$(BIN)/python -m http.server --directory _build/html 8000
+serve: book  ## build the site and open it, at http://127.0.0.1:8000 if that is free
+	$(BIN)/python tools/serve.py
 
-lint: .venv/ready  ## check the style of code and chapters
+lint: .venv/checks  ## check the style of code and chapters
 	$(BIN)/ruff check .
 
 lock:  ## resolve requirements*.in into pinned requirements*.txt (needs uv)
+	@command -v uv >/dev/null || { echo "There is no uv: pip install uv"; exit 1; }
 	grep -h == requirements.txt requirements-test.txt | tee .lock > .lock-test  # kept where they fit
 	uv pip compile $(LOCKED) requirements.in -o .lock
-	uv pip compile $(LOCKED) requirements-test.in -o .lock-test
+	uv pip compile $(LOCKED) requirements.in requirements-test.in -o .lock-test
 	{ echo "# Made by \`make lock\` from requirements.in; what Binder, the README and CI install."; \
 	  cat .lock; echo "-e ."; } > requirements.txt
 	{ echo "# Made by \`make lock\` from requirements-test.in: what only the checks need."; \
 	  echo "-r requirements.txt"; grep -vxFf .lock .lock-test; } > requirements-test.txt
 	rm .lock .lock-test
 
-test-torch: .venv/ready  ## check the PyTorch solution, where PyTorch is installed
+test-torch: .venv/checks  ## check the PyTorch solution, where PyTorch is installed
 	$(BIN)/python -m pytest -o addopts= tests/with_torch
 
 clean:  ## delete what the other targets made
-	rm -rf _build .venv .pytest_cache .ruff_cache *.egg-info
+	rm -rf _build build .venv .pytest_cache .ruff_cache *.egg-info

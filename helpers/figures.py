@@ -14,9 +14,12 @@ from functools import lru_cache
 from html import escape
 from pathlib import Path
 
-import anywidget
-import quickjs
-from traitlets import Bool, Float, Int, List, TraitError, Unicode
+from ._extras import extra
+
+with extra("figures"):
+    import anywidget
+    import quickjs
+    from traitlets import Bool, Float, Int, List, TraitError, Unicode
 
 FOLDER = Path(__file__).resolve().parent / "js"
 THREE_TOKENS = [[1.0, 0, 1, 0], [0.0, 1, 0, 1], [1.0, 1, 0, 0]]

@@ -8,11 +8,15 @@ import io
 import math
 import re
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
-import seaborn as sns
-from IPython.display import display
+
+from ._extras import extra
+
+with extra("plots"):
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+    import seaborn as sns
+    from IPython.display import display
 
 from ._checks import array, finite_floats, flag, integer, real
 

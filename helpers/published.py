@@ -15,9 +15,12 @@ from pathlib import Path
 from textwrap import fill
 
 import numpy as np
-import yaml
 
-from helpers import _checks
+from . import _checks
+from ._extras import extra
+
+with extra("ledger"):
+    import yaml
 
 FOLDER = Path(__file__).resolve().parent / "ledgers"
 FIGURES, STATEMENTS = ("given", "figure"), ("formula", "claim")

@@ -10,6 +10,7 @@
   book is built from, and are left out where there is none.
 * `bundle`, `styles`: one small style sheet and one small script for the
   whole site, no request to any other host.
+* `download`: a chapter to download names the repository it comes from.
 * `host`: the page for lost addresses, moved pages, sitemap, archive.
 * `bibliography`: works in the order of the alphabet.
 
@@ -44,9 +45,30 @@ Patterns over text, and why no parser does their work
 import zlib
 from pathlib import Path
 
-from . import bibliography, bundle, code, figures, host, launch, mathml, svg
+from . import (
+    bibliography,
+    bundle,
+    code,
+    download,
+    figures,
+    host,
+    launch,
+    mathml,
+    svg,
+)
 
-PARTS = (mathml, code, svg, figures, launch, bundle, host, bibliography)
+# What is archived is complete: `download` comes before `host`.
+PARTS = (
+    mathml,
+    code,
+    svg,
+    figures,
+    launch,
+    bundle,
+    download,
+    host,
+    bibliography,
+)
 FOLDER = Path(__file__).resolve().parent
 
 

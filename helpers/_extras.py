@@ -1,0 +1,16 @@
+"""What a module says when the package it is built on is not there."""
+
+from contextlib import contextmanager
+
+
+@contextmanager
+def extra(name):
+    """Name the extra that holds what the block could not import."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"{error}; it belongs to the extra {name!r}: in the course's "
+            f'folder, pip install ".[{name}]"',
+            name=error.name,
+        ) from None

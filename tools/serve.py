@@ -1,0 +1,43 @@
+"""Serve the built site to this machine: port 8000, or another if it is taken.
+
+python tools/serve.py
+"""
+
+import contextlib
+import functools
+import os
+import sys
+import threading
+import webbrowser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+SITE = Path(__file__).resolve().parent.parent / "_build" / "html"
+
+
+class Server(ThreadingHTTPServer):
+    """A server that never shares a port, which Windows would let it."""
+
+    allow_reuse_address = os.name == "posix"
+
+
+def server(port):
+    """A server at `port`, or at any free one where that is taken."""
+    handler = functools.partial(SimpleHTTPRequestHandler, directory=SITE)
+    try:
+        return Server(("127.0.0.1", port), handler)
+    except OSError:
+        return Server(("127.0.0.1", 0), handler)
+
+
+if __name__ == "__main__":
+    if not SITE.exists():
+        sys.exit("There is no site yet: make book, or README.md without make")
+    with server(8000) as site, contextlib.suppress(KeyboardInterrupt):
+        address = f"http://127.0.0.1:{site.server_port}"
+        print(f"The site is at {address} (stop with Ctrl+C)", flush=True)
+        # A browser of the terminal keeps its caller waiting.
+        threading.Thread(
+            target=webbrowser.open, args=(address,), daemon=True
+        ).start()
+        site.serve_forever()
