@@ -93,13 +93,26 @@ MARK_LOOKS = r"""() => {
   return taken.size;
 }"""
 
-# Where every element stands, and whether it is shown.
-GEOMETRY = """() => [...document.querySelectorAll("body *")].map((element) => {
-  const { x, y, width, height } = element.getBoundingClientRect();
-  const name = element.outerHTML.slice(0, 80);
-  return `${element.checkVisibility({ visibilityProperty: true })
-    } ${[x, y, width, height].map(Math.round)} ${name}`;
-})"""
+# Where every element stands, and whether it is shown, at the top of the page
+# and once all stands still: the menu of a page follows its reader.
+GEOMETRY = """async () => {
+  const frame = () => new Promise((done) => {
+    requestAnimationFrame(done);
+    setTimeout(done, 500);  // a busy machine may leave a frame out for good
+  });
+  const places = () => [...document.querySelectorAll("body *")].map((it) => {
+    const { x, y, width, height } = it.getBoundingClientRect();
+    const shown = it.checkVisibility({ visibilityProperty: true });
+    const name = it.cloneNode().outerHTML;
+    return `${shown} ${[x, y, width, height].map(Math.round)} ${name}`;
+  });
+  scrollTo({ top: 0, behavior: "instant" });
+  for (let last = "", now = null; ; last = now.join()) {
+    for (let i = 0; i < 3; i++) await frame();
+    now = places();
+    if (now.join() === last) return now;
+  }
+}"""
 
 
 def problems(tab, rules):

@@ -52,7 +52,6 @@ def pytest_configure(config):
     config.started = time.monotonic()
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     # A browser that died is no verdict on the page: such a test, and no
     # other, runs once more in a new one.
@@ -63,9 +62,21 @@ def pytest_collection_modifyitems(items):
         item.user_properties.append(("kind", name))
         if name == "browser":
             item.add_marker(again)
-        if item.path.suffix == ".ipynb":  # one kernel, so one worker
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
     items.sort(key=lambda item: list(KINDS).index(kind(item)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give each worker the next test, or the next notebook, in our order."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class InOrder(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file = nodeid.partition("::")[0]
+            return file if file.endswith(".ipynb") else nodeid
+
+    config.option.loadscopereorder = False
+    return InOrder(config, log)
 
 
 def pytest_collection_finish(session):
