@@ -1,12 +1,14 @@
 # `make` alone lists the targets. Everything runs in .venv, which is made on
 # first use, and again when the pins change or the folder has moved.
 .DEFAULT_GOAL := help
-.PHONY: help book test lab serve refresh bench lint lock clean test-torch
+.PHONY: help book test numbers chapter nbval site chromium lab serve refresh bench lint lock clean test-torch
 
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CHAPTERS ?=
+CHAPTER ?= $(error say which: make chapter CHAPTER=05)
+PYTEST = $(BIN)/python -m pytest --durations=10 -n logical
 LOCKED := --quiet --universal --python-version 3.11 --no-annotate --no-header
 
 help:  ## list the targets
@@ -35,10 +37,25 @@ endif
 book: .venv/ready  ## set up everything and build the site into _build/html
 	$(BIN)/jupyter-book build . -W -n --keep-going --quiet
 
-test: .venv/checks  ## set up everything and run every check
-	$(BIN)/ruff check .
-	$(BIN)/python -m pytest --durations=10 --doctest-modules helpers tests
-	$(BIN)/python -m pytest --nbval book index.ipynb
+test: lint chromium  ## set up everything and run every check (5 min on two cores)
+	$(PYTEST) --nbval --doctest-modules helpers tests book index.ipynb
+
+numbers: .venv/checks  ## check helpers, ledger and figures, without a browser (30 s)
+	$(PYTEST) -m numbers --doctest-modules helpers tests
+
+chapter: book chromium  ## check one chapter: rules, outputs, page (CHAPTER=05; 1 min)
+	$(PYTEST) --nbval --site _build/html -k $(CHAPTER) \
+	    tests/test_chapters.py tests/test_pages.py tests/test_site.py \
+	    $(wildcard $(CHAPTER)*.ipynb book/$(CHAPTER)*.ipynb book/*/$(CHAPTER)*.ipynb)
+
+nbval: .venv/checks  ## execute every chapter and compare its outputs (1 min)
+	$(PYTEST) --dist loadfile --nbval book index.ipynb
+
+site: chromium  ## build the site and check its pages in a browser (3 min)
+	$(PYTEST) -m "build or html or browser" tests
+
+chromium: .venv/checks
+	@$(BIN)/python tests/website.py
 
 refresh: .venv/ready  ## execute the chapters and store outputs (CHAPTERS=book/01-...ipynb for some)
 	$(BIN)/python tools/refresh.py $(CHAPTERS)

@@ -1,14 +1,112 @@
-"""What every test shares."""
+"""What every test shares: order, browser, site, and where the time goes."""
+
+import collections
+import itertools
+import json
+import os
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
-import website
 from hypothesis import settings
-from playwright.sync_api import sync_playwright
 
 # The same examples in every run: a failure is a change, never luck.
 settings.register_profile("book", derandomize=True, deadline=None)
 settings.load_profile("book")
+
+# In the order in which they run: what an author waits for comes first. The
+# build comes before the chapters, so that one core executes them meanwhile.
+KINDS = {
+    "rules": "the rules of chapters and pages",
+    "numbers": "helpers, ledger and figures, without a browser",
+    "build": "the site is built",
+    "executed": "chapters executed and compared",
+    "html": "what the built pages say",
+    "browser": "pages and figures in a browser",
+}
+RULES = ("test_chapters", "test_pages")
+
+
+def kind(item):
+    """The kind of check that a test is, a key of `KINDS`."""
+    fixtures = set(getattr(item, "fixturenames", ()))
+    if {"browser", "launch"} & fixtures:
+        return "browser"
+    if "site" in fixtures:
+        return "html"
+    if "built" in fixtures:
+        return "build"
+    if item.path.suffix == ".ipynb" or item.path.stem == "test_strictness":
+        return "executed"
+    return "rules" if item.path.stem in RULES else "numbers"
+
+
+def pytest_addoption(parser):
+    parser.addoption("--site", help="test this folder instead of a new build")
+
+
+def pytest_configure(config):
+    for name, meaning in KINDS.items():
+        config.addinivalue_line("markers", f"{name}: {meaning}")
+    config.started = time.monotonic()
+
+
+def pytest_collection_modifyitems(items):
+    # A browser that died is no verdict on the page: such a test, and no
+    # other, runs once more in a new one.
+    again = pytest.mark.flaky(reruns=1, only_rerun="TargetClosedError")
+    for item in items:
+        name = kind(item)
+        item.add_marker(name)
+        item.user_properties.append(("kind", name))
+        if name == "browser":
+            item.add_marker(again)
+    items.sort(key=lambda item: list(KINDS).index(kind(item)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give each worker the next test, or the next notebook, in our order."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class InOrder(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file = nodeid.partition("::")[0]
+            return file if file.endswith(".ipynb") else nodeid
+
+    config.option.loadscopereorder = False
+    return InOrder(config, log)
+
+
+def pytest_collection_finish(session):
+    if any(item.get_closest_marker("browser") for item in session.items):
+        import website
+
+        if missing := website.no_browser():
+            pytest.exit(missing, returncode=1)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Say where the time went, and how much of it was work."""
+    spent, counted = collections.Counter(), collections.Counter()
+    for report in itertools.chain(*terminalreporter.stats.values()):
+        if isinstance(report, pytest.TestReport):
+            name = dict(report.user_properties).get("kind")
+            spent[name] += report.duration
+            counted[name] += report.when == "call"
+    workers = getattr(config.option, "numprocesses", None) or 1
+    wall = time.monotonic() - config.started
+    work = sum(os.times()[:4])
+    terminalreporter.section("where the time went")
+    for name in filter(spent.get, KINDS):
+        terminalreporter.line(
+            f"{spent[name]:7.1f} s in {counted[name]:5} tests: {KINDS[name]}"
+        )
+    terminalreporter.line(
+        f"{wall:7.1f} s from start to end; {work:.1f} s of work, so at least "
+        f"{work / workers:.1f} s for {workers} at a time"
+    )
 
 
 @pytest.fixture
@@ -22,9 +120,53 @@ def _floating_point_errors_raise():
         yield
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    """The site, built by the first worker that needs it, for all of them."""
+    import website
+    from filelock import FileLock
+
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    told = shared / "site.json"
+    with FileLock(shared / "site.lock"):
+        if not told.exists():
+            build = website.build(shared / "site")
+            told.write_text(json.dumps(build), encoding="utf-8")
+    return website.Build(*json.loads(told.read_text(encoding="utf-8")))
+
+
+@pytest.fixture(scope="session")
+def site(request):
+    """The folder of the built pages."""
+    import website
+
+    given = request.config.getoption("--site")
+    if given:
+        return website.ROOT / given
+    built = request.getfixturevalue("built")
+    assert built.returncode == 0, built.said
+    return Path(built.folder)
+
+
+@pytest.fixture(scope="session")
+def host(site):
+    """A server of the site: its `address`, and what it `sent`."""
+    import website
+
+    server = website.serve(site)
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="session")
 def launch():
     """Return the browser, started anew where it has gone."""
+    import website
+    from playwright.sync_api import sync_playwright
+
     with sync_playwright() as playwright:
         browsers = []
 
@@ -41,14 +183,7 @@ def launch():
 @pytest.fixture
 def browser(launch):
     """The browser, for as long as a test may take on a slow machine."""
+    import website
+
     with website.patience(300):
         yield launch()
-
-
-def pytest_collection_modifyitems(items):
-    # A browser that died is no verdict on the page: such a test, and no
-    # other, runs once more in a new one.
-    again = pytest.mark.flaky(reruns=1, only_rerun="TargetClosedError")
-    for item in items:
-        if "browser" in item.fixturenames:
-            item.add_marker(again)

@@ -1,5 +1,6 @@
 """Build the site once, serve it, and open it in a real browser."""
 
+import collections
 import contextlib
 import functools
 import gzip
@@ -13,13 +14,25 @@ from pathlib import Path
 
 import psutil
 import yaml
+from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
-TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-PAGES = [
-    TOC["root"],
-    *(page["file"] for part in TOC["parts"] for page in part["chapters"]),
-]
+
+
+def listed(toc):
+    """The pages of a table of contents, in its order."""
+    if isinstance(toc, dict):
+        here = [toc[key] for key in ("root", "file") if key in toc]
+        return here + listed(list(toc.values()))
+    parts = toc if isinstance(toc, list) else []
+    return [page for part in parts for page in listed(part)]
+
+
+PAGES = listed(yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8")))
+# What the build adds to the table of contents. A test compares both with
+# what was built, so that no page is left out.
+GENERATED = ["genindex", "prf-prf", "py-modindex", "search"]
+EVERY_PAGE = PAGES + GENERATED
 CHROMIUM = next(
     filter(
         None,
@@ -35,11 +48,10 @@ def is_notebook(page):
 
 def pages_with_figures():
     """The pages whose stored outputs hold an interactive figure."""
-    found = [ROOT / "index.ipynb", *sorted((ROOT / "book").glob("*.ipynb"))]
     return [
-        path.relative_to(ROOT).with_suffix("").as_posix()
-        for path in found
-        if "data-figure=" in path.read_text(encoding="utf-8")
+        page
+        for page in filter(is_notebook, PAGES)
+        if "data-figure=" in (ROOT / f"{page}.ipynb").read_text("utf-8")
     ]
 
 
@@ -69,6 +81,22 @@ def scroll_through(tab):
     tab.evaluate("scrollBy({ top: -300, behavior: 'instant' })")
 
 
+def visit(tab, address):
+    """Open a page, look at all of it, and wait until nothing more loads."""
+    loading = set()
+    tab.on("request", lambda request: loading.add(request))
+    tab.on("requestfinished", lambda request: loading.discard(request))
+    tab.on("requestfailed", lambda request: loading.discard(request))
+    tab.goto(address, wait_until="load")
+    scroll_through(tab)
+    tab.wait_for_load_state("networkidle")
+    while loading:
+        tab.wait_for_timeout(20)
+
+
+Build = collections.namedtuple("Build", "returncode said folder")
+
+
 def build(folder):
     """Build every page into `folder`, with warnings as errors."""
     command = Path(sys.executable).with_name("jupyter-book")
@@ -83,7 +111,8 @@ def build(folder):
         check=False,
         env={**os.environ, "NO_COLOR": "1"},
     )  # fmt: skip
-    return run, Path(folder) / "_build" / "html"
+    html = Path(folder) / "_build" / "html"
+    return Build(run.returncode, run.stdout + run.stderr, str(html))
 
 
 class _StaticHost(http.server.SimpleHTTPRequestHandler):
@@ -139,6 +168,20 @@ def launch(playwright):
     )
 
 
+def no_browser():
+    """What to do where there is no Chromium; nothing where there is one."""
+    if CHROMIUM:
+        return None
+    with sync_playwright() as playwright:
+        if Path(playwright.chromium.executable_path).exists():
+            return None
+    return (
+        "The tests of the pages need Chromium, and found none. Install it by\n"
+        "    sudo apt-get install chromium\nor by\n"
+        f"    {Path(sys.executable).with_name('playwright')} install chromium"
+    )
+
+
 @contextlib.contextmanager
 def patience(seconds):
     """End the browsers of this process if the block takes longer.
@@ -159,3 +202,7 @@ def patience(seconds):
         yield
     finally:
         timer.cancel()
+
+
+if __name__ == "__main__":
+    sys.exit(no_browser())
