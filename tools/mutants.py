@@ -215,8 +215,11 @@ def pairs(items):
 
 
 def protocol(item, following):
-    """Run one test."""
+    """Run one test, which must be able to run again in a fork."""
+    names = item.dtest.globs if hasattr(item, "dtest") else {}
+    kept = dict(names)
     item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+    names.update(kept)  # a doctest forgets its names when it has run
 
 
 @contextlib.contextmanager
