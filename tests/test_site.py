@@ -13,7 +13,7 @@ from fontTools.ttLib import TTFont
 from playwright.sync_api import Error
 
 sys.path.insert(0, str(website.ROOT / "book" / "_ext"))
-from attention_site import bundle, launch, mathml, svg
+from attention_site import svg
 
 PAGES = website.PAGES
 LESSONS = [page for page in PAGES if re.search(r"/\d\d-", page)]
@@ -483,65 +483,13 @@ def test_a_page_prints_dark_on_light_and_without_controls(address, browser):
     context.close()
 
 
-@pytest.mark.parametrize(
-    ("remote", "expected"),
-    [
-        ("https://github.com/a/b.git", "https://github.com/a/b"),
-        ("https://user:token@github.com/a/b", "https://github.com/a/b"),
-        ("git@github.com:a/b.git", "https://github.com/a/b"),
-        ("ssh://git@gitlab.com/a/b", "https://gitlab.com/a/b"),
-        ("", None),
-        ("/srv/git/b", None),
-        ("https://example.org/a/b", None),
-    ],
-)
-def test_launch_buttons_follow_the_remote(remote, expected):
-    assert launch.web_address(remote) == expected
-
-
 def test_a_link_to_a_page_has_a_picture(site):
     html = (site / "index.html").read_text(encoding="utf-8")
     image = re.search(r'property="og:image" content="([^"]+)"', html)[1]
     picture = site / "_static" / "preview.png"
     assert image.endswith("_static/preview.png")
-    absolute = bundle.preview(html, "../", "https://a.github.io/b/")
-    assert 'content="https://a.github.io/b/_static/preview.png"' in absolute
     assert picture.read_bytes()[:4] == b"\x89PNG"
     assert 'name="description"' in html
-    assert launch.pages_address("https://github.com/A/b") == (
-        "https://a.github.io/b/"
-    )
-
-
-def test_a_formula_becomes_mathml():
-    html = mathml.mathml(r"\frac{Q K^\top}{\sqrt{d_k}}", True)
-    assert html.startswith('<math display="block">')
-    assert "<mfrac>" in html
-    assert "<msqrt>" in html
-    assert "ℝ" in mathml.mathml(r"\mathbb{R}", False)
-    assert "𝟏" in mathml.mathml(r"\mathbf{1}", False)
-    with pytest.raises(ValueError, match="KaTeX parse error"):
-        mathml.mathml(r"\frac{1", False)
-
-
-@pytest.mark.parametrize(
-    ("tex", "parts"),
-    [
-        (r"w\ln w", "w _ ln _ w"),
-        (r"\ln(w)", "ln ( w )"),
-        (r"s\operatorname{Cov}(v)", "s _ Cov ( v )"),
-        (r"x\max_j y", "x _ max j _ y"),
-        (r"a_{\max}", "a max"),
-        (r"= -x", "= sign− x"),
-        (r"a - x", "a − x"),
-        (r"(-x)", "( sign− x )"),
-    ],
-)
-def test_names_of_functions_and_signs_stand_as_in_print(tex, parts):
-    shown = mathml.mathml(tex, False)
-    shown = shown.replace('<mspace width="0.1667em"></mspace>', " _ ")
-    shown = shown.replace('<mo form="prefix">', " sign")
-    assert re.sub(r"<[^>]*>", " ", shown).split() == parts.split()
 
 
 MATH_FONT = TTFont(
@@ -574,13 +522,6 @@ def test_formulas_have_the_parts_that_browsers_expect(site, page):
                 inside = {part.tag for part in element.iter()}
                 tall = inside - {"msqrt", "mi", "mn", "msub", "mtext", "mrow"}
                 assert not tall, formula
-
-
-def test_a_figure_takes_the_ink_of_the_page():
-    stored = '<path id="a" style="fill: #1f2933"/><use href="#a"/>'
-    assert svg.themed(stored, "f0-") == (
-        '<path id="f0-a" style="fill: var(--ink)"/><use href="#f0-a"/>'
-    )
 
 
 def stored_figures(pages=PAGES):
@@ -646,61 +587,6 @@ def test_the_first_paint_has_the_colours_that_stay(address, browser, scheme):
     tab.reload()
     assert tab.evaluate(theme) == other, "a choice outweighs the system"
     context.close()
-
-
-def test_rules_that_no_page_matches_are_left_out():
-    rules = bundle.tinycss2.parse_stylesheet(
-        ".a, .b:hover { x: y } .c { x: y } p > .a { x: y } q { x: y }"
-        "@media print { .a { x: y } .c { x: y } }"
-        "@media screen { .c { x: y } }"
-    )
-    kept = bundle.purge(rules, {"a", "b"}, {"p"})
-    assert kept.split() == (
-        ".a,.b:hover{x: y} p > .a{x: y} @media print {.a{x: y}}".split()
-    )
-
-
-def test_a_theme_that_moved_a_file_fails_the_build(tmp_path):
-    with pytest.raises(bundle.ExtensionError, match="has the theme changed"):
-        bundle.find(tmp_path, "styles/theme.css")
-
-
-@pytest.mark.parametrize("what", bundle.MENDINGS)
-def test_a_theme_that_mends_itself_fails_the_build(what):
-    done = dict.fromkeys(bundle.MENDINGS, 1) | {what: 0}
-    with pytest.raises(bundle.ExtensionError, match=f"no page has {what} to"):
-        bundle.check_mended(done)
-
-
-THEME_PAGE = (
-    f'<html data-content_root="" {bundle.STATIC_THEME}>'
-    f"<script>{bundle.MODE} {bundle.LATE_THEME}</script>"
-    '<link rel="stylesheet" href="theme.css"><title>T</title>'
-)
-
-
-def test_a_page_of_the_theme_links_the_bundle():
-    page = bundle.relink(THEME_PAGE, "p", "1", "2", "")
-    assert re.findall(r'rel="stylesheet" href="([^"]*)"', page) == [
-        "_static/bundle.css?v=1"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("part", "instead", "said"),
-    [
-        (bundle.STATIC_THEME, "", "has no data-theme"),
-        (bundle.MODE, "", "has no document.documentElement.dataset"),
-        (bundle.LATE_THEME, "", "has no localStorage"),
-        ('<link rel="stylesheet" href="theme.css">', "", "links no styles"),
-        ("<title>", '<script src="new.js?v=1"></script>', "loads new.js"),
-    ],
-)
-def test_another_head_of_the_theme_fails_the_build(part, instead, said):
-    page = THEME_PAGE.replace(part, instead)
-    assert page != THEME_PAGE
-    with pytest.raises(bundle.ExtensionError, match=said):
-        bundle.relink(page, "p", "1", "2", "")
 
 
 def test_works_of_groups_stand_in_the_alphabet_too(site):

@@ -213,10 +213,10 @@ def hush(rule):
         return False
     parts = tinycss2.parse_blocks_contents(rule.content)
     for part in parts:
-        value = getattr(part, "value", None)
-        if getattr(part, "lower_name", "") == "content" and (
-            value and all(map(_is_icon, value))
-        ):
+        if getattr(part, "lower_name", "") != "content":
+            continue
+        value = [t for t in part.value if t.type != "whitespace"]
+        if value and all(map(_is_icon, value)):
             text = f';content:{tinycss2.serialize(value)}/""'
             rule.content += tinycss2.parse_component_value_list(text)
             return True
