@@ -10,8 +10,9 @@ one of each look is judged. Two texts have one look if axe would compute the
 same from them: the colour, size and weight of the letters; all that is painted
 from the nearest opaque box around them up to them; whether axe can judge such
 characters; whether they stand in a picture, or scrolled out of sight. A text
-whose ground is not sure from its ancestors (it is moved, it sticks out of its
-box, something lies across it) is judged by itself.
+whose ground is not sure from its ancestors (it is moved, it lets something
+through, it sticks out of its box, something lies across it) is judged by
+itself.
 """
 
 from axe_playwright_python.base import AXE_SCRIPT
@@ -21,9 +22,10 @@ COLOURS = ["color-contrast", "link-in-text-block"]
 
 # Marks one text of each look with data-look, and returns how many there are.
 MARK_LOOKS = r"""() => {
-  const paint = (style) => [style.backgroundColor, style.backgroundImage,
-    style.opacity, style.filter, style.mixBlendMode].join();
-  const nothing = "rgba(0, 0, 0, 0),none,1,none,normal";
+  const paint = (style) => style.backgroundColor + style.backgroundImage;
+  const nothing = "rgba(0, 0, 0, 0)none";
+  const mixes = (style) => style.opacity !== "1" || style.filter !== "none" ||
+    style.mixBlendMode !== "normal";
   const still = (inset) => inset === "auto" || parseFloat(inset) === 0;
   const flows = (style) => style.float === "none" &&
     style.transform === "none" && (style.position === "static" ||
@@ -34,7 +36,8 @@ MARK_LOOKS = r"""() => {
     a.top < b.bottom && b.top < a.bottom;
 
   // What lies behind the text of an element: `look`, what is painted there;
-  // `ground`, the nearest opaque box; `window`, the box that it scrolls in.
+  // `ground`, the nearest opaque box; `window`, the box that it scrolls in;
+  // `mixed`, whether its colours are mixed with what lies below.
   const scenes = new Map();
   const across = [];
   const scene = (element) => {
@@ -42,15 +45,16 @@ MARK_LOOKS = r"""() => {
     const style = getComputedStyle(element);
     const box = element.getBoundingClientRect();
     const around = element.parentElement ? scene(element.parentElement)
-      : { look: "", ground: box, window: null, hidden: false };
+      : { look: "", ground: box, window: null, hidden: false, mixed: false };
     const seen = { ...around };
+    seen.mixed ||= mixes(style);
     // What axe says of a text in a picture does not depend on its place.
     if (!flows(style) && !element.ownerSVGElement) {
       seen.ground = null;
       if (paint(style) !== nothing) across.push([element, box]);
     }
     if (paint(style) !== nothing) seen.look += `/${paint(style)}`;
-    if (/^rgb\(/.test(style.backgroundColor) && style.opacity === "1") {
+    if (/^rgb\(/.test(style.backgroundColor)) {
       seen.look = paint(style);
       seen.ground = box;
       seen.window = null;
@@ -66,6 +70,7 @@ MARK_LOOKS = r"""() => {
     return seen;
   };
 
+  const signs = /[\u1d00-\u1d7f\u2000-\u2bff\u{10000}-\u{10ffff}]/gu;
   const elements = [...document.body.querySelectorAll("*")];
   elements.forEach(scene);
   const taken = new Set();
@@ -78,12 +83,13 @@ MARK_LOOKS = r"""() => {
     const range = document.createRange();
     range.selectNodeContents(element);
     const box = range.getBoundingClientRect();
-    const { look, ground, window, hidden } = scene(element);
-    const sure = !field && ground && inside(window ?? box, ground) &&
+    const { look, ground, window, hidden, mixed } = scene(element);
+    const sure = !field && !mixed && ground && inside(window ?? box, ground) &&
       !across.some(([other, there]) =>
         !other.contains(element) && meets(box, there));
-    const signs = /[\u1d00-\u1d7f\u2000-\u2bff\u{10000}-\u{10ffff}]/u;
-    const letters = [text.length === 1, signs.test(text)];
+    const whole = element.textContent.trim();
+    const words = whole.replace(signs, "").trim();
+    const letters = [whole.length === 1, words === "", words === whole];
     const key = sure ? [look, style.color, style.fontSize, style.fontWeight,
       style.textShadow, style.visibility, style.textIndent, letters,
       hidden || (window !== null && !inside(box, window))].join("|") : element;

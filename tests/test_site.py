@@ -268,9 +268,13 @@ def test_a_link_to_a_state_leads_to_its_figure(address, browser, page):
     before = shown(figure)
     tab.goto(f"{address}/{page}.html?{name}.{states[name]}")
     tab.locator(f"[data-figure={name}].av-live").wait_for()
-    tab.wait_for_timeout(300)
-    box = figure.bounding_box()
-    assert 0 <= box["y"] <= 450
+    tab.wait_for_function(
+        """figure => {
+          const { y } = figure.getBoundingClientRect();
+          return 0 <= y && y <= 450;
+        }""",
+        arg=figure.element_handle(),
+    )
     assert shown(figure) != before
     # On paper too, wherever the reader is.
     tab.goto(f"{address}/{page}.html?{name}.{states[name]}#top")
@@ -426,6 +430,14 @@ def shown(figure):
     return figure.locator(".av-result").inner_html()
 
 
+def wait_for_change(tab, figure, before):
+    tab.wait_for_function(
+        "([figure, before]) =>"
+        " figure.querySelector('.av-result').innerHTML !== before",
+        arg=[figure.element_handle(), before],
+    )
+
+
 @pytest.mark.parametrize("page", website.pages_with_figures())
 def test_every_figure_answers_to_touch_and_to_the_keyboard(
     address, browser, page
@@ -447,15 +459,13 @@ def test_every_figure_answers_to_touch_and_to_the_keyboard(
         # A tap near the end of a slider, on a box to tick, or into a number.
         field.tap(position={"x": 0.85 * box["width"], "y": box["height"] / 2})
         if kind != "number":
-            tab.wait_for_timeout(150)
-            assert shown(figure) != before, "a tap changes what is shown"
+            wait_for_change(tab, figure, before)  # a tap changes it
         else:
             assert field.evaluate("el => el === document.activeElement")
         before = shown(figure)
         field.focus()
         tab.keyboard.press("Space" if kind == "checkbox" else "ArrowDown")
-        tab.wait_for_timeout(150)
-        assert shown(figure) != before, "a key changes what is shown"
+        wait_for_change(tab, figure, before)  # and so does a key
     assert not errors
     context.close()
 

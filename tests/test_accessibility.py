@@ -1,0 +1,55 @@
+"""One text of each look finds what axe finds when it judges every text."""
+
+import re
+
+import accessibility
+import pytest
+
+PALE = "color: #999"
+# A wrong text stands among right ones, and differs from them in one thing.
+WRONG = {
+    "its colour": f'<p style="{PALE}" id=wrong>text</p>',
+    "its ground": '<div style="background: #333"><p id=wrong>text</p></div>',
+    "a veil": '<div style="background: #333"><div style="background: #fff">'
+    '<p>text</p></div><div style="background: rgb(255 255 255 / 0.3)">'
+    "<p id=wrong>text</p></div></div>",
+    "its size": '<p style="color: #888; font-size: 40px">text</p>'
+    '<p style="color: #888" id=wrong>text</p>',
+    "its weight": '<p style="color: #888; font: bold 19px serif">text</p>'
+    '<p style="color: #888; font: 19px serif" id=wrong>text</p>',
+    "its opacity": '<p style="opacity: 0.4" id=wrong>text</p>',
+    "what fades it": '<div style="opacity: 0.4"><div style="background: #fff">'
+    "<p id=wrong>text</p></div></div>",
+    "its place": '<div style="background: #333; height: 4rem"></div>'
+    '<p style="position: relative; top: -3rem" id=wrong>text</p>',
+    "its box": '<div style="background: #333; height: 2rem; color: #ddd">'
+    '<p>text</p><p style="margin-top: 4rem" id=wrong>text</p></div>'
+    '<div style="height: 9rem"></div>',
+    "what lies across": '<div style="position: absolute; z-index: -1; '
+    'background: #333; width: 9rem; height: 3rem"></div><p id=wrong>text</p>',
+    "its letters": f'<p style="{PALE}">x</p><p style="{PALE}">∑</p>'
+    f'<p style="{PALE}" id=wrong>text</p>',
+    "what it holds": f'<p style="{PALE}">x</p>'
+    f'<p style="{PALE}" id=wrong>t<b>ext</b></p>',
+    "no picture": f'<svg style="{PALE}"><text y="20">text</text></svg>'
+    f'<p style="{PALE}" id=wrong>text</p>',
+    "its field": "<input aria-label=a value=text><input aria-label=b "
+    f'style="{PALE}; background: #fff" value=text id=wrong>',
+}
+
+
+@pytest.mark.parametrize("thing", WRONG)
+def test_one_text_of_each_look_finds_the_wrong_one(browser, thing):
+    twins = "<p>text</p>" * 30
+    with browser.new_page() as tab:
+        tab.set_content(
+            "<!doctype html><html lang=en><title>T</title>"
+            '<body style="background: #fff; color: #000">'
+            f"<main>{twins}{WRONG[thing]}{twins}</main>"
+        )
+        found = accessibility.problems(tab, accessibility.COLOURS)
+        judged = tab.locator("[data-look]").count()
+    assert [re.search(r"id=\"(\w+)\"", problem)[1] for problem in found] == [
+        "wrong"
+    ]
+    assert judged < 10, "and not every text is judged"
