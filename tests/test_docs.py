@@ -66,7 +66,7 @@ def test_numeric_modules_import_numpy_and_the_standard_library(module):
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             found.add(node.module.split(".")[0])
     standard = {
-        "concurrent", "dataclasses", "functools", "itertools", "math",
+        "concurrent", "contextlib", "dataclasses", "functools", "itertools", "math",
         "numbers", "operator", "os", "typing",
     }  # fmt: skip
     assert found <= standard | {"numpy"}
