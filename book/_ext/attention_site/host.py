@@ -19,7 +19,7 @@ ARCHIVE = "attention-verified.zip"
 # A copy does without what only a host reads, and what the bundles hold.
 LEFT_OUT = (
     ARCHIVE,
-    *("404.html", ".nojekyll", ".buildinfo", "sitemap.xml", "objects.inv"),
+    *(".*", "404.html", "sitemap.xml", "objects.inv"),
     *(
         f"_static/{name}"
         for name in (
