@@ -87,9 +87,8 @@ MARK_LOOKS = r"""() => {
     const sure = !field && !mixed && ground && inside(window ?? box, ground) &&
       !across.some(([other, there]) =>
         !other.contains(element) && meets(box, there));
-    const whole = element.textContent.trim();
-    const words = whole.replace(signs, "").trim();
-    const letters = [whole.length === 1, words === "", words === whole];
+    const words = text.replace(signs, "").trim();
+    const letters = [text.length === 1, words === "", words === text];
     const key = sure ? [look, style.color, style.fontSize, style.fontWeight,
       style.textShadow, style.visibility, style.textIndent, letters,
       hidden || (window !== null && !inside(box, window))].join("|") : element;

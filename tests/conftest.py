@@ -80,7 +80,9 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_finish(session):
-    if any(item.get_closest_marker("browser") for item in session.items):
+    # At once, and not for each test. (`make` asks before it starts workers.)
+    alone = "PYTEST_XDIST_WORKER" not in os.environ
+    if alone and any(kind(item) == "browser" for item in session.items):
         import website
 
         if missing := website.no_browser():

@@ -22,15 +22,13 @@ WRONG = {
     "<p id=wrong>text</p></div></div>",
     "its place": '<div style="background: #333; height: 4rem"></div>'
     '<p style="position: relative; top: -3rem" id=wrong>text</p>',
-    "its box": '<div style="background: #333; height: 2rem; color: #ddd">'
-    '<p>text</p><p style="margin-top: 4rem" id=wrong>text</p></div>'
-    '<div style="height: 9rem"></div>',
+    "its box": '<div style="background: #333; width: 9rem; color: #ddd">'
+    '<p>text</p><p style="margin-left: 12rem; width: 4rem" id=wrong>text</p>'
+    "</div>",
     "what lies across": '<div style="position: absolute; z-index: -1; '
     'background: #333; width: 9rem; height: 3rem"></div><p id=wrong>text</p>',
     "its letters": f'<p style="{PALE}">x</p><p style="{PALE}">∑</p>'
     f'<p style="{PALE}" id=wrong>text</p>',
-    "what it holds": f'<p style="{PALE}">x</p>'
-    f'<p style="{PALE}" id=wrong>t<b>ext</b></p>',
     "no picture": f'<svg style="{PALE}"><text y="20">text</text></svg>'
     f'<p style="{PALE}" id=wrong>text</p>',
     "its field": "<input aria-label=a value=text><input aria-label=b "
