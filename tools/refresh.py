@@ -12,10 +12,17 @@ import sys
 from pathlib import Path
 
 import nbformat
+from citations import BOOK, name_citations, page
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ("tags", "mystnb")
+# What the site folds, JupyterLab folds where the cell's metadata say so.
+FOLDED = {
+    "hide-cell": {"source_hidden": True, "outputs_hidden": True},
+    "hide-input": {"source_hidden": True},
+    "hide-output": {"outputs_hidden": True},
+}
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
@@ -27,6 +34,15 @@ def cell_id(source, taken):
             taken.add(digest)
             return digest
     raise AssertionError("more cells than salts")
+
+
+def cell_metadata(metadata):
+    """What is kept of a cell's metadata, and the folds that its tags ask."""
+    kept = {key: metadata[key] for key in metadata if key in KEPT}
+    folds = {}
+    for tag in kept.get("tags", []):
+        folds |= FOLDED.get(tag, {})
+    return {**kept, **({"jupyter": folds} if folds else {})}
 
 
 def merge_streams(outputs):
@@ -50,7 +66,9 @@ def normalise(notebook):
     taken, count = set(), 0
     for cell in notebook.cells:
         cell.source = cell.source.strip("\n")
-        cell.metadata = {k: v for k, v in cell.metadata.items() if k in KEPT}
+        if cell.cell_type == "markdown":
+            cell.source = name_citations(cell.source)
+        cell.metadata = cell_metadata(cell.metadata)
         cell.id = cell_id(cell.source, taken)
         if cell.cell_type != "code":
             cell.pop("attachments", None)
@@ -119,3 +137,4 @@ if __name__ == "__main__":
     every = [ROOT / "index.ipynb", *sorted((ROOT / "book").glob("*.ipynb"))]
     for chapter in named or every:
         refresh(chapter.resolve())
+    (BOOK / "bibliography.md").write_text(page(), encoding="utf-8")

@@ -9,7 +9,7 @@
   from, and are left out where there is none.
 * `bundle`: one small style sheet and one small script for the whole site,
   no request to any other host, and the theme chosen before the first paint.
-* `bibliography`: works in the order of the alphabet.
+* `bibliography`: citations lead to their work.
 
 Each step checks that it found what it replaces, so that an update of the
 theme that moves something fails the build and not the page.

@@ -1,23 +1,20 @@
-"""The bibliography in the order of the alphabet, corporate authors too.
+"""Let a link such as `bibliography.md#key` lead to an ``<a id="key">``.
 
-BibTeX keeps a corporate name together by braces, and Pybtex sorts the braces
-after the letter z.
+MyST looks for the end of such a link among the headings of that page.
 """
 
-from pybtex.plugin import register_plugin
-from pybtex.style.formatting import plain
-from pybtex.style.sorting import author_year_title
+import re
+
+from docutils import nodes
 
 
-class ByName(author_year_title.SortingStyle):
-    def person_key(self, person):
-        return super().person_key(person).strip("{} ")
-
-
-class Style(plain.Style):
-    default_sorting_style = "by_name"
+def register_anchors(app, doctree):
+    """Add the anchors of a page to what MyST finds there."""
+    found = app.env.metadata[app.env.docname].setdefault("myst_slugs", {})
+    for raw in doctree.findall(nodes.raw):
+        for name in re.findall(r'<a id="([^"]+)">', raw.astext()):
+            found[name] = (0, name, name)
 
 
 def setup(app):
-    register_plugin("pybtex.style.sorting", "by_name", ByName)
-    register_plugin("pybtex.style.formatting", "by_name", Style)
+    app.connect("doctree-read", register_anchors)

@@ -303,7 +303,6 @@ MENDINGS = {
         r'\(?<span class="math">(?:(?!</span>).)*</span>[.,;:!?)]*',
         together,
     ),
-    "a deprecated role": ('role="doc-biblioentry"', 'role="listitem"'),
     "icons read aloud": (
         r'<(i|span) class="((?:[^"]* )?fa[bsr]?[ -][^"]*)"',
         r'<\1 aria-hidden="true" class="\2"',
