@@ -18,7 +18,8 @@ import refresh  # noqa: E402
 
 NOTEBOOKS = [ROOT / "index.ipynb", *sorted((ROOT / "book").glob("*.ipynb"))]
 LESSONS = [path for path in NOTEBOOKS if path.name[:2].isdigit()]
-TAGS = {"hide-cell", "hide-input", "raises-exception", "nbval-ignore-output"}
+FOLDED = {"hide-cell", "hide-input"}
+TAGS = {*FOLDED, "raises-exception", "nbval-ignore-output"}
 HEADINGS = [
     "What you'll do",
     "What you'll need",
@@ -119,6 +120,14 @@ def test_no_cell_is_hidden_from_nbval(path):
 
 
 @every_notebook
+def test_a_fold_says_what_is_inside_and_that_it_opens(path):
+    for cell in code(path):
+        if tags(cell) & FOLDED:  # JupyterLab shows the first line of a fold
+            assert re.match(r"# .+: click to open\n", cell.source), cell.source
+            assert cell.metadata["jupyter"]["source_hidden"]
+
+
+@every_notebook
 def test_outputs_are_compared_and_planned(path):
     for cell in code(path):
         for output in cell.outputs:
@@ -179,7 +188,10 @@ def test_headings(path):
 def test_cells_are_small(path):
     lengths = []
     for cell in code(path):
-        lines = [line for line in cell.source.splitlines() if line.strip()]
+        source = cell.source.splitlines()
+        if tags(cell) & FOLDED:
+            source = source[1:]  # the label of the fold
+        lines = [line for line in source if line.strip()]
         lengths.append(len(lines))
         assert len(lines) <= 15, cell.source
         assert max(map(len, lines)) <= 79, cell.source

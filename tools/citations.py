@@ -1,6 +1,6 @@
 """The names of the works that the book cites, and the page that lists them.
 
-`book/references.bib` is the one source. A citation is a link that reads the
+`references.bib` is the one source. A citation is a link that reads the
 same on the site, in JupyterLab and wherever Markdown is shown:
 ``[Vaswani et al. 2017](bibliography.md#vaswani2017attention)``. An author
 writes ``[](bibliography.md#vaswani2017attention)``; `make refresh` fills in
@@ -15,7 +15,9 @@ from pathlib import Path
 from pybtex.database import parse_file
 from pybtex.richtext import Text
 
-BOOK = Path(__file__).resolve().parent.parent / "book"
+ROOT = Path(__file__).resolve().parent.parent
+BIB = ROOT / "book" / "references.bib"
+PAGE = ROOT / "book" / "bibliography.md"
 CITATION = re.compile(r"\[[^\]]*\](\((?:book/)?bibliography\.md#([^)]*)\))")
 HEAD = """\
 # Bibliography
@@ -51,7 +53,7 @@ def works():
     Works of the same people and year get letters, in the order of titles.
     """
     alike = defaultdict(list)
-    for key, entry in parse_file(BOOK / "references.bib").entries.items():
+    for key, entry in parse_file(BIB).entries.items():
         name = f"{families(entry)} {entry.fields['year']}"
         alike[name].append((plain(entry.fields["title"]), key, entry))
     named = {}
@@ -74,7 +76,7 @@ def name_citations(markdown):
 
     def named(link):
         if link[2] not in works():
-            raise ValueError(f"no work {link[2]!r} in book/references.bib")
+            raise ValueError(f"no work {link[2]!r} in {BIB.name}")
         return f"[{works()[link[2]][0]}]{link[1]}"
 
     return CITATION.sub(named, markdown)

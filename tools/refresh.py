@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import nbformat
-from citations import BOOK, name_citations, page
+from citations import PAGE, name_citations, page
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -137,4 +137,4 @@ if __name__ == "__main__":
     every = [ROOT / "index.ipynb", *sorted((ROOT / "book").glob("*.ipynb"))]
     for chapter in named or every:
         refresh(chapter.resolve())
-    (BOOK / "bibliography.md").write_text(page(), encoding="utf-8")
+    PAGE.write_text(page(), encoding="utf-8")
