@@ -31,8 +31,9 @@ refresh: .venv/ready  ## execute the chapters and store outputs (CHAPTERS=book/0
 bench: .venv/ready  ## measure speed, memory and page weight, as ratios in one run
 	for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-lab: .venv/ready  ## open the chapters in JupyterLab
-	$(BIN)/jupyter lab book
+lab: .venv/ready  ## open the book in JupyterLab
+	$(BIN)/jupyter trust index.ipynb book/*.ipynb  # or stored plots show as text
+	$(BIN)/jupyter lab index.ipynb
 
 serve: book  ## build the site and open it at http://localhost:8000
 	(sleep 1; $(BIN)/python -m webbrowser http://localhost:8000) &
