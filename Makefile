@@ -63,8 +63,9 @@ refresh: .venv/ready  ## execute the chapters and store outputs (CHAPTERS=book/0
 bench: .venv/checks  ## measure speed, memory and page weight, as ratios in one run
 	for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-lab: .venv/ready  ## open the chapters in JupyterLab
-	$(BIN)/jupyter lab book $(if $(filter 0,$(shell id -u)),--allow-root)
+lab: .venv/ready  ## open the book in JupyterLab
+	$(BIN)/jupyter trust index.ipynb book/*.ipynb book/*/*.ipynb  # or stored plots show as text
+	$(BIN)/jupyter lab index.ipynb $(if $(filter 0,$(shell id -u)),--allow-root)
 
 serve: book  ## build the site and open it, at http://127.0.0.1:8000 if that is free
 	$(BIN)/python tools/serve.py

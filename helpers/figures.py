@@ -175,10 +175,16 @@ class InteractiveFigure(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs):
         self._check()
         state = {name: getattr(self, name) for name in self._settings()}
+        label = escape(self._label)
+        # A notebook that shows this has no kernel that ran the cell, and no
+        # style for the drawing; the site shows the section and not the note.
         html = (
-            f'<section class="av-figure" data-figure="{self._name}" '
+            f"<p>Interactive figure: {label}. To see and move it, run this "
+            "cell and those above it (menu Run: Run All Cells).</p>"
+            f'<section hidden="hidden" class="av-figure" '
+            f'data-figure="{self._name}" '
             f'data-state="{escape(json.dumps(state))}" '
-            f'aria-label="{escape(self._label)}">{self._call("shell")}'
+            f'aria-label="{label}">{self._call("shell")}'
             "<noscript><p>Without scripts the figure has no controls and "
             "shows its first state.</p></noscript></section>"
         )

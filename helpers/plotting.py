@@ -21,6 +21,8 @@ with extra("plots"):
 from ._checks import array, finite_floats, flag, integer, real
 
 INK = "#1f2933"
+# Dark ink in a dark notebook needs a light ground; the site takes it away.
+GROUND = 'style="background: #fff"'
 # Okabe and Ito's palette, without yellow and black: told apart by every kind
 # of colour vision, and visible on white and on near-black.
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
@@ -67,11 +69,7 @@ class _Figure:
         return f"Figure: {self.alt}"
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        # A transparent figure in a dark notebook needs a light ground.
-        return (
-            {"image/svg+xml": self.svg, "text/plain": repr(self)},
-            {"image/svg+xml": {"needs_background": "light"}},
-        )
+        return {"image/svg+xml": self.svg, "text/plain": repr(self)}
 
 
 def show(fig, *, alt):
@@ -116,7 +114,8 @@ def _accessible(svg, alt):
     alt = alt.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.S)
-    return svg.replace("<svg", f'<svg role="img" aria-label="{alt}"', 1)
+    named = f'<svg role="img" aria-label="{alt}"'
+    return svg.replace("<svg", f"{named} {GROUND}", 1)
 
 
 def _luminance(color):

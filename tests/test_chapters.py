@@ -16,12 +16,10 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 import refresh  # noqa: E402
 
-NOTEBOOKS = [ROOT / "index.ipynb", *sorted((ROOT / "book").rglob("*.ipynb"))]
+NOTEBOOKS = refresh.notebooks()
 LESSONS = [path for path in NOTEBOOKS if path.name[:2].isdigit()]
-TAGS = {
-    *("hide-cell", "hide-input", "remove-cell"),
-    *("raises-exception", "nbval-ignore-output"),
-}
+FOLDED = {"hide-cell", "hide-input"}
+TAGS = {*FOLDED, "remove-cell", "raises-exception", "nbval-ignore-output"}
 HEADINGS = [
     "What you'll do",
     "What you'll need",
@@ -147,6 +145,14 @@ def test_every_cell_was_executed_and_the_outputs_are_stored(path):
 
 
 @every_notebook
+def test_a_fold_says_what_is_inside_and_that_it_opens(path):
+    for cell in code(path):
+        if tags(cell) & FOLDED:  # JupyterLab shows the first line of a fold
+            assert re.match(r"# .+: click to open\n", cell.source), cell.source
+            assert cell.metadata["jupyter"]["source_hidden"]
+
+
+@every_notebook
 def test_outputs_are_compared_and_planned(path):
     for cell in code(path):
         for output in cell.outputs:
@@ -207,7 +213,10 @@ def test_headings(path):
 def test_cells_are_small(path):
     lengths = []
     for cell in code(path)[1:]:  # the first is the same everywhere
-        lines = [line for line in cell.source.splitlines() if line.strip()]
+        source = cell.source.splitlines()
+        if tags(cell) & FOLDED:
+            source = source[1:]  # the label of the fold
+        lines = [line for line in source if line.strip()]
         lengths.append(len(lines))
         assert len(lines) <= 15, f"over 15 lines:\n{cell.source}"
         assert max(map(len, lines)) <= 79, f"over 79 columns:\n{cell.source}"

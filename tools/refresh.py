@@ -13,11 +13,19 @@ import sys
 from pathlib import Path
 
 import nbformat
+from citations import PAGE, name_citations, page
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ("tags", "mystnb", "measured")
+# What the site folds, JupyterLab folds where the cell's metadata say so.
+FOLDED = {
+    "hide-cell": {"source_hidden": True, "outputs_hidden": True},
+    "hide-input": {"source_hidden": True},
+    "hide-output": {"outputs_hidden": True},
+    "remove-cell": {"source_hidden": True},
+}
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
@@ -35,6 +43,15 @@ def cell_id(cell, taken):
         wanted = digest(wanted)
     taken.add(wanted)
     return wanted
+
+
+def cell_metadata(metadata):
+    """What is kept of a cell's metadata, and the folds that its tags ask."""
+    kept = {key: metadata[key] for key in metadata if key in KEPT}
+    folds = {}
+    for tag in kept.get("tags", []):
+        folds |= FOLDED.get(tag, {})
+    return {**kept, **({"jupyter": folds} if folds else {})}
 
 
 def merge_streams(outputs):
@@ -58,7 +75,9 @@ def normalise(notebook):
     taken, count = set(), 0
     for cell in notebook.cells:
         cell.source = cell.source.strip("\n")
-        cell.metadata = {k: v for k, v in cell.metadata.items() if k in KEPT}
+        if cell.cell_type == "markdown":
+            cell.source = name_citations(cell.source)
+        cell.metadata = cell_metadata(cell.metadata)
         cell.id = cell_id(cell, taken)
         if cell.cell_type != "code":
             cell.pop("attachments", None)
@@ -126,14 +145,20 @@ def refresh(path):
     print(f"{'changed' if changed else 'same   '}  {path.name}", flush=True)
 
 
+def notebooks():
+    """Every notebook of the book; JupyterLab's copies of some are none."""
+    pages = sorted((ROOT / "book").rglob("*.ipynb"))
+    copies = ".ipynb_checkpoints"
+    return [ROOT / "index.ipynb", *(p for p in pages if copies not in p.parts)]
+
+
 def main(names):
     """Refresh the named chapters or all; each that fails keeps its file."""
-    every = [ROOT / "index.ipynb", *sorted((ROOT / "book").rglob("*.ipynb"))]
     failed = []
-    for path in [Path(name).resolve() for name in names] or every:
+    for path in [Path(name).resolve() for name in names] or notebooks():
         try:
             refresh(path)
-        except (CellExecutionError, OSError) as error:
+        except (CellExecutionError, OSError, ValueError) as error:
             failed.append(path.name)
             print(f"FAILED   {path.name}, left as it was\n{error}")
     if failed:
@@ -142,3 +167,4 @@ def main(names):
 
 if __name__ == "__main__":
     main(sys.argv[1:])
+    PAGE.write_text(page(), encoding="utf-8")

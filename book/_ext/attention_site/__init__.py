@@ -12,7 +12,7 @@
   whole site, no request to any other host.
 * `download`: a chapter to download names the repository it comes from.
 * `host`: the page for lost addresses, moved pages, sitemap, archive.
-* `bibliography`: works in the order of the alphabet.
+* `bibliography`: citations lead to their work.
 
 What is asked of the theme, and what to look at for a newer one
 ---------------------------------------------------------------

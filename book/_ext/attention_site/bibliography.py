@@ -1,43 +1,20 @@
-"""The bibliography in the order of the alphabet, corporate authors too.
+"""Let a link such as `bibliography.md#key` lead to an ``<a id="key">``.
 
-BibTeX keeps a corporate name together by braces, and Pybtex sorts the braces
-after the letter z.
+MyST looks for the end of such a link among the headings of that page.
 """
 
+import re
+
 from docutils import nodes
-from pybtex.plugin import register_plugin
-from pybtex.style.formatting import plain
-from pybtex.style.sorting import author_year_title
 
 
-class ByName(author_year_title.SortingStyle):
-    def person_key(self, person):
-        return super().person_key(person).strip("{} ")
-
-
-class Style(plain.Style):
-    default_sorting_style = "by_name"
-
-
-def _alone(neighbour):
-    return not isinstance(neighbour, nodes.citation)
-
-
-def visit_work(self, node):
-    """A work as an item of a list: docutils gives it a deprecated role."""
-    if _alone(node.previous_sibling()):
-        self.body.append('<div role="list" class="citation-list">\n')
-    self.body.append(
-        self.starttag(node, "div", CLASS="citation", role="listitem")
-    )
-
-
-def depart_work(self, node):
-    last = _alone(node.next_node(descend=False, siblings=True))
-    self.body.append("</div>\n" * (1 + last))
+def register_anchors(app, doctree):
+    """Add the anchors of a page to what MyST finds there."""
+    found = app.env.metadata[app.env.docname].setdefault("myst_slugs", {})
+    for raw in doctree.findall(nodes.raw):
+        for name in re.findall(r'<a id="([^"]+)">', raw.astext()):
+            found[name] = (0, name, name)
 
 
 def setup(app):
-    register_plugin("pybtex.style.sorting", "by_name", ByName)
-    register_plugin("pybtex.style.formatting", "by_name", Style)
-    app.add_node(nodes.citation, override=True, html=(visit_work, depart_work))
+    app.connect("doctree-read", register_anchors)

@@ -1,6 +1,8 @@
-"""Write the script of each interactive figure where the page can load it."""
+"""Show each interactive figure, and write its script beside the page."""
 
 from pathlib import Path
+
+from docutils import nodes
 
 from helpers import figures
 
@@ -11,6 +13,16 @@ def names():
     return sorted(
         {c._name for c in classes if c.__module__ == "helpers.figures"}
     )
+
+
+def show(app, doctree):
+    """Show the drawing that a notebook hides, without the note before it."""
+    for raw in doctree.findall(nodes.raw):
+        html = raw.astext()
+        if "data-figure=" in html:
+            start = html.index('<section hidden="hidden" ')
+            shown = html[start:].replace(' hidden="hidden"', "", 1)
+            raw[0] = nodes.Text(shown)
 
 
 def write_scripts(app, exception):
@@ -27,4 +39,5 @@ def write_scripts(app, exception):
 
 
 def setup(app):
+    app.connect("doctree-read", show)
     app.connect("build-finished", write_scripts, priority=800)

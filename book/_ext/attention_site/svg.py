@@ -6,7 +6,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
-from helpers.plotting import INK
+from helpers.plotting import GROUND, INK
 
 
 class InlineFigures(SphinxTransform):
@@ -62,7 +62,7 @@ def slim(svg):
 
 def themed(svg, prefix):
     """`svg` in the page's ink and font, with ids that no other figure has."""
-    svg = slim(svg)
+    svg = slim(svg).replace(f" {GROUND}", "", 1)
     svg = re.sub(r'\bid="', f'id="{prefix}', svg)
     svg = re.sub(r"url\(#", f"url(#{prefix}", svg)
     svg = re.sub(r'href="#', f'href="#{prefix}', svg)
