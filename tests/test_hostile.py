@@ -191,6 +191,7 @@ NO_MASK = "not be a masked array, whose mask would be dropped; fill it, and"
 NO_ARRAYS = [
     (MASKED, TypeError, NO_MASK),
     ([MASKED], TypeError, NO_MASK),
+    (([[1.0, 2.0]], MASKED), TypeError, NO_MASK),
     ([[np.ma.masked]], TypeError, NO_MASK),
     (RAGGED, ValueError, "be an array, its rows of equal length"),
     (
@@ -241,6 +242,59 @@ def test_integers_that_float64_cannot_tell_apart(function, arrays, name):
     wrong = np.full(arrays[name].shape, 2**64 - 1, np.uint64)
     with pytest.raises(ValueError, match=f"{name} must hold integers below"):
         call(function, arrays | {name: wrong})
+
+
+AXES = {
+    "scores-x": (1, "(...,)"),
+    "entropy-weights": (1, "(...,)"),
+    "attention_scores-Q": (2, "(..., T, d_k)"),
+    "attention_scores-K": (2, "(..., S, d_k)"),
+    "attention-Q": (2, "(..., T, d_k)"),
+    "attention-K": (2, "(..., S, d_k)"),
+    "attention-V": (2, "(..., S, d_v)"),
+    "softmax_vjp-grad": (1, "(...,)"),
+    "softmax_vjp-weights": (1, "(...,)"),
+    "attention_vjp-Q": (2, "(..., T, d_k)"),
+    "attention_vjp-K": (2, "(..., S, d_k)"),
+    "attention_vjp-V": (2, "(..., S, d_v)"),
+    "attention_vjp-grad_output": (2, "(..., T, d_v)"),
+    "attention_vjp-weights": (2, "(..., T, S)"),
+    "tiled_attention-Q": (2, "(..., T, d_k)"),
+    "tiled_attention-K": (2, "(..., S, d_k)"),
+    "tiled_attention-V": (2, "(..., S, d_v)"),
+    "merge_partials-outputs": (3, "(n, ..., T, d_v)"),
+    "merge_partials-logsumexps": (2, "(n, ..., T)"),
+    "rotary_embedding-X": (2, "(..., T, d)"),
+    "rotary_embedding-positions": (1, "(..., T)"),
+    "split_heads-X": (2, "(..., T, H * d)"),
+    "merge_heads-X": (3, "(..., H, T, d)"),
+    "repeat_kv-X": (3, "(..., H_kv, S, d)"),
+    "multi_head-X": (2, "(..., positions, d_model)"),
+    "multi_head-context": (2, "(..., positions, d_model)"),
+}
+
+
+@pytest.mark.parametrize("argument", AXES)
+def test_an_axis_too_few_is_refused_by_name(argument):
+    key, _, name = argument.partition("-")
+    function, arrays = next(c for c in CALLS if c[0].__name__ == key)
+    ndim, axes = AXES[argument]
+    for short in range(ndim):
+        wrong = np.ones((3, 2, 4)[:short])
+        message = f"{name} must have axes {axes}; got {name} {wrong.shape}"
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+            call(function, arrays | {name: wrong})
+
+
+@EACH
+def test_what_is_not_finite_is_refused_by_name(function, arrays, name):
+    if arrays[name].dtype == bool or function in (*MOVERS, masks.padding_mask):
+        return
+    for bad in (np.nan, np.inf):
+        wrong = arrays[name].astype(float)
+        wrong.flat[-1] = bad
+        with pytest.raises(ValueError, match=f"^{name} must "):
+            call(function, arrays | {name: wrong})
 
 
 # Sizes, switches and other single numbers.

@@ -193,6 +193,15 @@ def test_entropy_at_its_ends():
     assert_close(entropy(np.full(8, 1 / 8)), np.array(math.log(8)))
 
 
+def test_no_floating_point_error_reaches_a_caller_who_raises_all():
+    with np.errstate(all="raise"):
+        assert softmax([0.0, -2000.0]).tolist() == [1.0, 0.0]
+        assert logsumexp([0.0, -2000.0]) == 0
+        assert logsumexp([-np.inf]) == -np.inf
+        assert softmax([1e308, -1e308]).tolist() == [1.0, 0.0]
+        assert softmax([np.nan, 1.0], where=[False, True])[1] == 1.0
+
+
 def test_zero_weights_read_no_memory_that_nobody_wrote():
     weights = np.eye(200)[0]
     for _ in range(50):
