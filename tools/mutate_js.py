@@ -2,28 +2,31 @@
 
 Each mutant is one change of one place of `helpers/js`: an operator, a number,
 a text, a condition, two arguments in the wrong order, a statement left out.
-The checks run on it in a process of their own, from the fastest to the
-slowest, and stop at the first that fails. A mutant that none of them notices
+The checks run on it until one fails. A mutant that none of them notices
 survives; `tests/survivors_js.yml` says of each why that is right. A survivor
 that is not explained, or an explanation without a survivor, is an error.
 
-    python tools/mutate_js.py                 all, about half an hour
+    python tools/mutate_js.py                 every mutant
     python tools/mutate_js.py --every 20      one in twenty
-    python tools/mutate_js.py --only chart    those of one function
+    python tools/mutate_js.py --only chart    those of one file or function
 """
 
 import argparse
+import contextlib
 import os
 import re
 import shutil
 import signal
 import sys
 import tempfile
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 import tree_sitter_javascript
+import yaml
+from _pytest.runner import runtestprotocol
 from tree_sitter import Language, Parser
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,9 +37,9 @@ from helpers import figures
 EXPLAINED = ROOT / "tests" / "survivors_js.yml"
 LEAST = 0.90
 SECONDS = 300  # a mutant may loop for ever
-# The fastest first. What only a browser runs is left to the browser's.
-ENGINE = ("test_figure_forms.py", "test_shown.py", "test_figures.py")
-BROWSER = ("test_figure_page.py",)
+# What only a browser runs is left to the checks of the page.
+PAGE = "test_figure_page.py"
+CHECKS = ("test_figure_forms.py", "test_shown.py", "test_figures.py", PAGE)
 # The functions that only a browser calls.
 ON_PAGE = {"attach", "fromAddress", "toAddress", "held", "tell", "put"}
 ON_PAGE |= {"enhance", "render"}
@@ -172,94 +175,167 @@ def parses(source):
     return not PARSER.parse(source).root_node.has_error
 
 
-def checks(mutant):
-    """The arguments of pytest for a mutant."""
-    folder = ROOT / "tests"
-    if ON_PAGE.intersection(mutant.within):
-        return [str(folder / name) for name in BROWSER]
-    files = [str(folder / name) for name in ENGINE]
-    stem = mutant.file.removesuffix(".js")
-    # A figure's own file shows in the tests of that figure alone.
-    only = ["-k", stem] if stem != "common" else []
-    return [*files, "-m", "not flaky", *only]
+class Trial:
+    """Runs the checks that pytest has collected on each mutant.
+
+    The first run, of the files as they are, must be without a failure. What
+    a test computes in Python it then knows for every mutant.
+    """
+
+    def __init__(self, todo, workers):
+        self.todo, self.workers = todo, workers
+        self.alive, self.tried = [], 0
+        self.last = {}  # which check noticed a change there
+
+    def pytest_collection_modifyitems(self, items):
+        items[:] = [
+            item
+            for item in items
+            if item.path.name == PAGE or not needs_browser(item)
+        ]
+
+    def pytest_runtestloop(self, session):
+        self.checks = session.items
+        for item, after in zip_longest(self.checks, self.checks[1:]):
+            if not passes(item, after):
+                pytest.exit(f"fails before any change: {item.nodeid}")
+        here, page = [], []
+        for mutant in self.todo:
+            on_page = ON_PAGE.intersection(mutant.within)
+            (page if on_page else here).append(mutant)
+        self.in_turn(page)
+        self.side_by_side(here)
+        return True
+
+    def order(self, mutant):
+        """The checks for a mutant; first the one that may well notice."""
+        on_page = bool(ON_PAGE.intersection(mutant.within))
+        stem = mutant.file.removesuffix(".js")
+        chosen = [
+            k
+            for k, item in enumerate(self.checks)
+            if needs_browser(item) == on_page
+            # A figure's own file shows in the tests of that figure alone.
+            and (stem == "common" or on_page or stem in item.nodeid)
+        ]
+        last = self.last.get((mutant.file, mutant.within))
+        return sorted(chosen, key=lambda k: k != last)
+
+    def noticed_by(self, mutant):
+        """The number of the check that notices a mutant, or None."""
+        with changed(mutant):
+            order = [self.checks[k] for k in self.order(mutant)]
+            for item, after in zip_longest(order, order[1:]):
+                # The browser stays for the next mutant.
+                stays = item if needs_browser(item) else after
+                if not passes(item, stays):
+                    return self.checks.index(item)
+        return None
+
+    def note(self, mutant, noticed):
+        self.tried += 1
+        if noticed is None:
+            self.alive.append(mutant)
+        else:
+            self.last[mutant.file, mutant.within] = noticed
+        if self.tried % 50 == 0:
+            told = f"{self.tried} of {len(self.todo)}, {len(self.alive)} alive"
+            print(told, file=sys.stderr, flush=True)
+
+    def in_turn(self, todo):
+        for mutant in todo:
+            self.note(mutant, self.noticed_by(mutant))
+
+    def side_by_side(self, todo):
+        """Each mutant in a process of its own: it may never end."""
+        waiting, running = todo[::-1], {}
+        while waiting or running:
+            while waiting and len(running) < self.workers:
+                mutant = waiting.pop()
+                answer, question = os.pipe()
+                child = os.fork()
+                if not child:
+                    signal.alarm(SECONDS)
+                    noticed = self.noticed_by(mutant)
+                    os.write(question, str(noticed).encode())
+                    os._exit(0)
+                os.close(question)
+                running[child] = mutant, answer
+            child, _ = os.wait()
+            mutant, answer = running.pop(child)
+            with open(answer) as pipe:
+                said = pipe.read()
+            noticed = int(said) if said.isdigit() else -1  # never ended
+            self.note(mutant, None if said == "None" else noticed)
 
 
-def run(mutant):
-    """Run the checks on the mutant; 0 if none of them notices."""
-    folder = Path(tempfile.mkdtemp())
-    shutil.copytree(figures.FOLDER, folder, dirs_exist_ok=True)
-    path = folder / mutant.file
-    path.write_bytes(mutant.apply(path.read_bytes()))
-    figures.FOLDER = folder
-    figures._engine.cache_clear()
-    signal.alarm(SECONDS)
-    try:
-        return quietly(checks(mutant))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+def needs_browser(item):
+    return "browser" in item.fixturenames
 
 
-def quietly(arguments):
-    """Run pytest in this process to the first failure, and print nothing."""
-    options = ["-x", "-q", "-p", "no:cacheprovider", "--tb=no"]
-    with open(os.devnull, "w") as nowhere:
-        kept = [os.dup(1), os.dup(2)]
-        for number in (1, 2):
-            os.dup2(nowhere.fileno(), number)
+def passes(item, after):
+    """Run one check; what `after` needs too stays set up."""
+    reports = runtestprotocol(item, nextitem=after, log=False)
+    return not any(report.failed for report in reports)
+
+
+@contextlib.contextmanager
+def changed(mutant):
+    """The figures with the mutant, as Python and the pages load them."""
+    kept = figures.FOLDER
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(kept, folder, dirs_exist_ok=True)
+        path = Path(folder) / mutant.file
+        path.write_bytes(mutant.apply(path.read_bytes()))
+        figures.FOLDER = Path(folder)
+        figures._engine.cache_clear()
         try:
-            return int(pytest.main([*options, *arguments]))
+            yield
         finally:
-            for number, copy in zip((1, 2), kept, strict=True):
-                os.dup2(copy, number)
+            figures.FOLDER = kept
+            figures._engine.cache_clear()
 
 
-def survivors(todo, workers):
-    """The mutants that no check notices, each tried in its own process."""
-    running, alive = {}, []
-    waiting = list(reversed(todo))
-    while waiting or running:
-        while waiting and len(running) < workers:
-            mutant = waiting.pop()
-            child = os.fork()
-            if not child:
-                os._exit(run(mutant))
-            running[child] = mutant
-        child, status = os.wait()
-        mutant = running.pop(child)
-        if status == 0:
-            alive.append(mutant)
-        done = len(todo) - len(waiting) - len(running)
-        if sys.stderr.isatty() or done % 100 == 0:
-            print(f"\r{done} of {len(todo)}", end="", file=sys.stderr)
-    return alive
+def report(names, tried, whole):
+    """Print the score; 1 where a survivor is not explained."""
+    known = {
+        name: entry["why"]
+        for entry in yaml.safe_load(EXPLAINED.read_text(encoding="utf-8"))
+        for name in entry["mutants"]
+    }
+    new = sorted(set(names) - set(known))
+    gone = sorted(set(known) - set(names)) if whole else []
+    for name in new:
+        print("survives, not explained:", name)
+    for name in gone:
+        print("explained, but no survivor:", name)
+    killed = 1 - len(names) / tried
+    print(
+        f"{tried} mutants of the figures' JavaScript: {killed:.1%} killed, "
+        f"{len(names)} survive, {len(names) - len(new)} explained"
+    )
+    return int(bool(new or gone or killed < LEAST))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--only", default="")
-    parser.add_argument("--list", action="store_true")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     options = parser.parse_args()
     paths = sorted(figures.FOLDER.glob("*.js"))
+    sources = {path.name: path.read_bytes() for path in paths}
     todo = [m for path in paths for m in mutants(path)]
     if options.only:
-        todo = [m for m in todo if {*m.within, m.file} & {options.only}]
+        todo = [m for m in todo if options.only in (m.file, *m.within)]
     todo = todo[:: options.every]
-    sources = {path.name: path.read_bytes() for path in paths}
-    if options.list:
-        for m in todo:
-            print(m.name(sources[m.file]))
-        return 0
-    files = [str(ROOT / "tests" / name) for name in ENGINE]
-    if quietly(files + ["-m", "not flaky"]):
-        return "the checks fail before anything is changed"
-    alive = survivors(todo, options.workers)
-    names = [m.name(sources[m.file]) for m in alive]
-    for name in names:
-        print(name)
-    print(len(todo), len(alive))
-    return 0
+    trial = Trial(todo, options.workers)
+    files = [str(ROOT / "tests" / name) for name in CHECKS]
+    ended = pytest.main(["-q", "-p", "no:cacheprovider", *files], [trial])
+    if trial.tried < len(todo):
+        return ended or 1
+    names = [mutant.name(sources[mutant.file]) for mutant in trial.alive]
+    return report(names, len(todo), options.every == 1 and not options.only)
 
 
 if __name__ == "__main__":
