@@ -347,19 +347,14 @@ const presetInput = (figure, state) => {
 };
 
 const shell = (figure, state) => {
-  const controls = figure.controls
-    .filter((c) => !c.hidden)
-    .map((c) => {
-      const max = limited(c, state).max;
-      const html = input(
-        figure,
-        { ...c, max },
-        c.upTo ? Math.min(state[c.key], max) : state[c.key],
-      );
-      return matters(c, state) ? html : html.replace("<div>", "<div hidden>");
-    });
-  if (figure.presets) controls.unshift(presetInput(figure, state));
   const wrong = problem(figure, state);
+  const controls = figure.controls.map((c) => {
+    // A state that cannot be shown says nothing of where a slider ends.
+    const { max } = wrong ? c : limited(c, state);
+    const html = input(figure, { ...c, max }, c.upTo ? Math.min(state[c.key], max) : state[c.key]);
+    return matters(c, state) ? html : html.replace("<div>", "<div hidden>");
+  });
+  if (figure.presets) controls.unshift(presetInput(figure, state));
   return (
     `<form class="av-controls" hidden>${controls.join("")}</form>` +
     `<p class="av-error" role="alert">${escape(wrong)}</p>` +
