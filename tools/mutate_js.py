@@ -204,6 +204,8 @@ class Trial:
             on_page = ON_PAGE.intersection(mutant.within)
             (page if on_page else here).append(mutant)
         self.in_turn(page)
+        # The browser goes: a copy of this process could not close it.
+        session._setupstate.teardown_exact(None)
         self.side_by_side(here)
         return True
 
