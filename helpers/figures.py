@@ -112,6 +112,57 @@ def plain(value):
     return value.tolist() if hasattr(value, "tolist") else value
 
 
+class Setting:
+    """A trait that takes NumPy's values too, and says its rule in words."""
+
+    def validate(self, obj, value):
+        given = plain(value)
+        try:
+            # To Python True is 1, and to a trait 1 is True: a slip, here.
+            if isinstance(given, bool) != isinstance(self, Bool):
+                self.error(obj, given)
+            return super().validate(obj, given)
+        except (TraitError, OverflowError):
+            got = repr(value)
+            got = got if len(got) <= 40 else f"{got[:40]}…"
+            raise TraitError(
+                f"{self.name} must be {self.rule}; got {got}"
+            ) from None
+
+
+class Text(Setting, Unicode):
+    """A setting that is chosen from a list of texts."""
+
+    rule = "a text"
+
+
+class Whole(Setting, Int):
+    """A setting that counts."""
+
+    rule = "a whole number"
+
+
+class Number(Setting, Float):
+    """A setting that measures."""
+
+    rule = "a number"
+
+
+class Flag(Setting, Bool):
+    """A setting that is on or off."""
+
+    rule = "True or False"
+
+
+class Matrix(Setting, List):
+    """A setting that is a matrix; three tokens to begin with."""
+
+    rule = "rows of numbers"
+
+    def __init__(self):
+        super().__init__(List(Number()), THREE_TOKENS)
+
+
 class InteractiveFigure(anywidget.AnyWidget):
     """A figure with sliders; each subclass names its module and its state.
 
@@ -135,14 +186,24 @@ class InteractiveFigure(anywidget.AnyWidget):
         super().__init_subclass__(**options)
 
     def __init__(self, **settings):
-        unknown = set(settings) - set(self._settings())
-        if unknown:
-            raise TraitError(
-                f"{type(self).__name__} has no setting {sorted(unknown)}; "
-                f"it has {self._settings()}"
-            )
-        super().__init__(**{k: plain(v) for k, v in settings.items()})
+        for name in settings:
+            self._know(name)
+        super().__init__(**settings)
         self._check()
+
+    def __setattr__(self, name, value):
+        # A misspelt setting would be kept, and change nothing.
+        if not hasattr(type(self), name) and not name.startswith("_"):
+            self._know(name)
+        super().__setattr__(name, value)
+
+    @classmethod
+    def _know(cls, name):
+        if name not in cls._settings():
+            raise TraitError(
+                f"{cls.__name__} has no setting {name!r}; "
+                f"it has {', '.join(cls._settings())}"
+            )
 
     @classmethod
     def _settings(cls):
@@ -224,12 +285,12 @@ class CausalHeatmap(InteractiveFigure):
 
     _name = "causal"
     _label = "attention weights under masks, ALiBi and temperature"
-    mask = Unicode("causal").tag(sync=True)
-    T = Int(8).tag(sync=True)
-    window = Int(3).tag(sync=True)
-    length = Int(5).tag(sync=True)
-    slope = Float(0.0).tag(sync=True)
-    temperature = Float(1.0).tag(sync=True)
+    mask = Text("causal").tag(sync=True)
+    T = Whole(8).tag(sync=True)
+    window = Whole(3).tag(sync=True)
+    length = Whole(5).tag(sync=True)
+    slope = Number(0.0).tag(sync=True)
+    temperature = Number(1.0).tag(sync=True)
 
 
 class StepThrough(InteractiveFigure):
@@ -264,13 +325,13 @@ class StepThrough(InteractiveFigure):
 
     _name = "step"
     _label = "attention step by step, from the numbers that you type"
-    what = Unicode("X").tag(sync=True)
-    X = List(List(Float()), THREE_TOKENS).tag(sync=True)
-    Q = List(List(Float()), THREE_TOKENS).tag(sync=True)
-    K = List(List(Float()), THREE_TOKENS).tag(sync=True)
-    V = List(List(Float()), THREE_TOKENS).tag(sync=True)
-    scale = Bool(True).tag(sync=True)
-    causal = Bool(False).tag(sync=True)
+    what = Text("X").tag(sync=True)
+    X = Matrix().tag(sync=True)
+    Q = Matrix().tag(sync=True)
+    K = Matrix().tag(sync=True)
+    V = Matrix().tag(sync=True)
+    scale = Flag(True).tag(sync=True)
+    causal = Flag(False).tag(sync=True)
 
     def __init__(self, **settings):
         if not {"Q", "K", "V"}.isdisjoint(settings):
@@ -304,10 +365,10 @@ class Saturation(InteractiveFigure):
 
     _name = "saturation"
     _label = "scores and weights as the width d_k grows"
-    d_k = Int(64).tag(sync=True)
-    scale = Bool(False).tag(sync=True)
-    S = Int(32).tag(sync=True)
-    seed = Int(0).tag(sync=True)
+    d_k = Whole(64).tag(sync=True)
+    scale = Flag(False).tag(sync=True)
+    S = Whole(32).tag(sync=True)
+    seed = Whole(0).tag(sync=True)
 
 
 class HeadsAndGroups(InteractiveFigure):
@@ -340,11 +401,11 @@ class HeadsAndGroups(InteractiveFigure):
 
     _name = "heads"
     _label = "columns cut into heads, and heads that share keys and values"
-    H = Int(4).tag(sync=True)
-    H_kv = Int(2).tag(sync=True)
-    d_k = Int(2).tag(sync=True)
-    T = Int(3).tag(sync=True)
-    column = Int(5).tag(sync=True)
+    H = Whole(4).tag(sync=True)
+    H_kv = Whole(2).tag(sync=True)
+    d_k = Whole(2).tag(sync=True)
+    T = Whole(3).tag(sync=True)
+    column = Whole(5).tag(sync=True)
 
 
 class Positions(InteractiveFigure):
@@ -389,16 +450,16 @@ class Positions(InteractiveFigure):
 
     _name = "positions"
     _label = "sinusoids, rotations and biases"
-    kind = Unicode("sinusoid").tag(sync=True)
-    T = Int(8).tag(sync=True)
-    pairs = Int(4).tag(sync=True)
-    pair = Int(1).tag(sync=True)
-    m = Int(3).tag(sync=True)
-    n = Int(1).tag(sync=True)
-    shift = Int(0).tag(sync=True)
-    angle = Float(90.0).tag(sync=True)
-    heads = Int(8).tag(sync=True)
-    rule = Unicode("reference").tag(sync=True)
+    kind = Text("sinusoid").tag(sync=True)
+    T = Whole(8).tag(sync=True)
+    pairs = Whole(4).tag(sync=True)
+    pair = Whole(1).tag(sync=True)
+    m = Whole(3).tag(sync=True)
+    n = Whole(1).tag(sync=True)
+    shift = Whole(0).tag(sync=True)
+    angle = Number(90.0).tag(sync=True)
+    heads = Whole(8).tag(sync=True)
+    rule = Text("reference").tag(sync=True)
 
 
 class KVCacheCalculator(InteractiveFigure):
@@ -435,13 +496,13 @@ class KVCacheCalculator(InteractiveFigure):
 
     _name = "kvcache"
     _label = "calculator for the memory of a KV cache"
-    n_layers = Int(32).tag(sync=True)
-    n_kv_heads = Int(8).tag(sync=True)
-    d_k = Int(128).tag(sync=True)
-    d_v = Int(128).tag(sync=True)
-    S = Int(8192).tag(sync=True)
-    batch = Int(1).tag(sync=True)
-    dtype = Unicode("float16 or bfloat16").tag(sync=True)
+    n_layers = Whole(32).tag(sync=True)
+    n_kv_heads = Whole(8).tag(sync=True)
+    d_k = Whole(128).tag(sync=True)
+    d_v = Whole(128).tag(sync=True)
+    S = Whole(8192).tag(sync=True)
+    batch = Whole(1).tag(sync=True)
+    dtype = Text("float16 or bfloat16").tag(sync=True)
 
 
 class Tiles(InteractiveFigure):
@@ -482,9 +543,9 @@ class Tiles(InteractiveFigure):
 
     _name = "tiles"
     _label = "attention computed block by block"
-    T = Int(12).tag(sync=True)
-    block_q = Int(4).tag(sync=True)
-    block_k = Int(4).tag(sync=True)
-    causal = Bool(True).tag(sync=True)
-    step = Int(5).tag(sync=True)
-    row = Int(10).tag(sync=True)
+    T = Whole(12).tag(sync=True)
+    block_q = Whole(4).tag(sync=True)
+    block_k = Whole(4).tag(sync=True)
+    causal = Flag(True).tag(sync=True)
+    step = Whole(5).tag(sync=True)
+    row = Whole(10).tag(sync=True)

@@ -5,6 +5,7 @@ tables, colours and curves are read back, as a reader reads them, and compared
 with what the helpers say.
 """
 
+import functools
 import re
 
 import numpy as np
@@ -67,6 +68,7 @@ def rows(table):
 PALETTE = 255 * CMAP(np.linspace(0, 1, 1001))[:, :3]
 
 
+@functools.cache
 def depth(colour):
     """Where a colour stands between light, 0, and dark, 1."""
     rgb = np.array(re.findall(r"\d+", colour), float)

@@ -16,7 +16,12 @@ document.addEventListener("click", (event) => {
 
 // What scrolls sideways can be reached and scrolled with the keyboard.
 const reach = () => {
-  const boxes = [...document.querySelectorAll(".figure, .math-display, .highlight pre, .ledger-box, .printed, .av-result, .pst-scrollable-table-container")];
+  const boxes = [
+    ...document.querySelectorAll(
+      ".figure, .math-display, .highlight pre, .ledger-box, .printed, .av-result, " +
+        ".pst-scrollable-table-container",
+    ),
+  ];
   // All reads first: a write in between would make the browser lay out anew.
   const wide = boxes.map((box) => box.scrollWidth > box.clientWidth);
   const tall = boxes.map((box) => box.scrollHeight > box.clientHeight + 1);
@@ -65,7 +70,9 @@ const start = async (el) => {
   const { figure: name, state } = el.dataset;
   const figure = await (loaded[name] ??= load(name)).catch(() => null);
   if (figure) figure.render({ model: pageModel(JSON.parse(state)), el });
-  else el.querySelector(".av-error").textContent = "The script of this figure did not load. The figure shows its first state.";
+  else
+    el.querySelector(".av-error").textContent =
+      "The script of this figure did not load. The figure shows its first state.";
 };
 const seen = new IntersectionObserver(
   (entries) => {
@@ -86,6 +93,8 @@ for (const el of document.querySelectorAll("[data-figure]")) {
 const [visit] = performance.getEntriesByType("navigation");
 if (visit?.type === "navigate" && !location.hash && asked.length) {
   // Not before the fonts have come: they move what is below.
-  const first = document.querySelector(asked.map((name) => `[data-figure="${CSS.escape(name)}"]`).join());
+  const first = document.querySelector(
+    asked.map((name) => `[data-figure="${CSS.escape(name)}"]`).join(),
+  );
   addEventListener("load", () => first?.scrollIntoView({ behavior: "instant" }));
 }

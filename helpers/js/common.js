@@ -30,60 +30,123 @@ const range = (n) => Array.from({ length: n }, (_, i) => i);
 // --- drawing -------------------------------------------------------------
 
 const escape = (text) =>
-  String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
-const fixed = (x, digits = 2) => (x === -Infinity ? "−∞" : x.toFixed(digits).replace(/^-(0(\.0*)?)$/, "$1").replace("-", "−"));
+  String(text).replace(
+    /[&<>"]/g,
+    (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c],
+  );
+const fixed = (x, digits = 2) =>
+  x === -Infinity
+    ? "−∞"
+    : x
+        .toFixed(digits)
+        .replace(/^-(0(\.0*)?)$/, "$1")
+        .replace("-", "−");
 const tick = (x) => String(+x.toPrecision(3)).replace("-", "−");
 const setting = (x) => String(+x.toFixed(4)).replace("-", "−");
 const whole = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 
 // The book's colour map, light for little and dark for much.
-const STOPS = [[234, 241, 247], [143, 191, 224], [0, 114, 178], [0, 48, 77]];
+const STOPS = [
+  [234, 241, 247],
+  [143, 191, 224],
+  [0, 114, 178],
+  [0, 48, 77],
+];
 const shade = (x) => {
   const at = Math.min(Math.max(x, 0), 1) * (STOPS.length - 1);
   const i = Math.min(Math.floor(at), STOPS.length - 2);
   return STOPS[i].map((a, c) => Math.round(a + (at - i) * (STOPS[i + 1][c] - a)));
 };
 const luminance = (rgb) => {
-  const [r, g, b] = rgb.map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+  const [r, g, b] = rgb.map((v) =>
+    v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4,
+  );
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 };
 const ink = (rgb) => (luminance(rgb) > 0.179 ? "#000" : "#fff");
 
 // A matrix as a table whose cells are shaded by value between low and high.
 // A cell that is not `open` holds no number at all.
-const grid = ({ label, rows, columns, values, digits = 2, low = 0, high = 1, attributes = () => "", open = () => true }) => {
+const grid = ({
+  label,
+  rows,
+  columns,
+  values,
+  digits = 2,
+  low = 0,
+  high = 1,
+  attributes = () => "",
+  open = () => true,
+}) => {
   const head = columns.map((c) => `<th scope="col">${escape(c)}</th>`).join("");
   const body = values.map((row, i) => {
     const cells = row.map((x, j) => {
       if (!open(i, j)) return `<td class="av-closed">·</td>`;
       const rgb = shade((x - low) / (high - low));
-      return `<td style="background:rgb(${rgb});color:${ink(rgb)}" ${attributes(i, j)}>${fixed(x, digits)}</td>`;
+      return (
+        `<td style="background:rgb(${rgb});color:${ink(rgb)}" ${attributes(i, j)}>` +
+        `${fixed(x, digits)}</td>`
+      );
     });
     return `<tr><th scope="row">${escape(rows[i])}</th>${cells.join("")}</tr>`;
   });
-  return `<table class="av-grid"><caption>${escape(label)}</caption><thead><tr><td></td>${head}</tr></thead><tbody>${body.join("")}</tbody></table>`;
+  return (
+    `<table class="av-grid"><caption>${escape(label)}</caption><thead><tr><td></td>${head}` +
+    `</tr></thead><tbody>${body.join("")}</tbody></table>`
+  );
 };
 
 // A large matrix of numbers from 0 to 1 as a few SVG paths, one a shade.
 const LEVELS = 24;
 const mosaic = ({ label, values, open = () => true }) => {
-  const T = values.length, S = values[0].length;
+  const T = values.length,
+    S = values[0].length;
   const paths = range(LEVELS + 1).map(() => []);
-  values.forEach((row, i) => row.forEach((x, j) => open(i, j) && paths[Math.round(x * LEVELS)].push(`M${j} ${i}h1v1h-1z`)));
-  const drawn = paths.map((d, k) => (d.length ? `<path fill="rgb(${shade(k / LEVELS)})" d="${d.join("")}"/>` : ""));
-  return `<p class="av-caption" aria-hidden="true">${escape(label)}</p><svg class="av-mosaic" role="img" aria-label="${escape(label)}" viewBox="0 0 ${S} ${T}" preserveAspectRatio="none" shape-rendering="crispEdges">${drawn.join("")}</svg>`;
+  values.forEach((row, i) =>
+    row.forEach((x, j) => open(i, j) && paths[Math.round(x * LEVELS)].push(`M${j} ${i}h1v1h-1z`)),
+  );
+  const drawn = paths.map((d, k) =>
+    d.length ? `<path fill="rgb(${shade(k / LEVELS)})" d="${d.join("")}"/>` : "",
+  );
+  return (
+    `<p class="av-caption" aria-hidden="true">${escape(label)}</p>` +
+    `<svg class="av-mosaic" role="img" aria-label="${escape(label)}" viewBox="0 0 ${S} ${T}" ` +
+    `preserveAspectRatio="none" shape-rendering="crispEdges">${drawn.join("")}</svg>`
+  );
 };
 
 // Lines over a common x, each with a name written at its end; marked points.
-const chart = ({ label, x, y, lines, marks = [], xlabel, ylabel, width = 340, height = 220, right = 80 }) => {
+const chart = ({
+  label,
+  x,
+  y,
+  lines,
+  marks = [],
+  xlabel,
+  ylabel,
+  width = 340,
+  height = 220,
+  right = 80,
+}) => {
   const ticks = (a, b) => range(5).map((k) => a + (k * (b - a)) / 4);
   const longest = Math.max(...ticks(...y).map((v) => tick(v).length));
   const [left, top, bottom] = [26 + 7 * Math.max(longest, 4), 12, 40];
   const px = (v) => left + ((v - x[0]) / (x[1] - x[0])) * (width - left - right);
   const py = (v) => height - bottom - ((v - y[0]) / (y[1] - y[0])) * (height - top - bottom);
   const axis =
-    ticks(...x).map((v) => `<text x="${px(v)}" y="${height - bottom + 16}" text-anchor="middle">${tick(v)}</text>`).join("") +
-    ticks(...y).map((v) => `<text x="${left - 6}" y="${py(v) + 4}" text-anchor="end">${tick(v)}</text><path class="av-rule" d="M${left} ${py(v)}H${width - right}"/>`).join("");
+    ticks(...x)
+      .map(
+        (v) =>
+          `<text x="${px(v)}" y="${height - bottom + 16}" text-anchor="middle">${tick(v)}</text>`,
+      )
+      .join("") +
+    ticks(...y)
+      .map(
+        (v) =>
+          `<text x="${left - 6}" y="${py(v) + 4}" text-anchor="end">${tick(v)}</text>` +
+          `<path class="av-rule" d="M${left} ${py(v)}H${width - right}"/>`,
+      )
+      .join("");
   // The names at the ends of two lines stand apart, in the lines' order.
   const ends = lines.map(({ points }) => py(points[points.length - 1][1]) + 4);
   if (ends.length === 2 && Math.abs(ends[0] - ends[1]) < 14) {
@@ -92,16 +155,33 @@ const chart = ({ label, x, y, lines, marks = [], xlabel, ylabel, width = 340, he
     [ends[over], ends[under]] = [middle - 7, middle + 7];
   }
   const drawn = lines.map(({ points, name, dash = "", filled = false }, k) => {
-    const d = points.map(([a, b], i) => `${i ? "L" : "M"}${px(a).toFixed(1)} ${py(b).toFixed(1)}`).join("");
-    return `<path class="av-line av-line-${k}${filled ? " av-filled" : ""}" stroke-dasharray="${dash}" d="${d}"/><text class="av-name" x="${width - right + 6}" y="${ends[k].toFixed(1)}">${escape(name)}</text>`;
+    const d = points
+      .map(([a, b], i) => `${i ? "L" : "M"}${px(a).toFixed(1)} ${py(b).toFixed(1)}`)
+      .join("");
+    return (
+      `<path class="av-line av-line-${k}${filled ? " av-filled" : ""}" ` +
+      `stroke-dasharray="${dash}" d="${d}"/>` +
+      `<text class="av-name" x="${width - right + 6}" y="${ends[k].toFixed(1)}">` +
+      `${escape(name)}</text>`
+    );
   });
   // The name of a dot stays inside the frame, and away from those of lines.
   const dots = marks.map(([a, b, name]) => {
     const [side, anchor] = px(a) > width - right - 30 ? [-8, "end"] : [8, "start"];
     const beside = py(b) < top + 16 ? 18 : -8;
-    return `<circle class="av-dot" cx="${px(a).toFixed(1)}" cy="${py(b).toFixed(1)}" r="5"/><text class="av-name" text-anchor="${anchor}" x="${(px(a) + side).toFixed(1)}" y="${(py(b) + beside).toFixed(1)}">${escape(name)}</text>`;
+    return (
+      `<circle class="av-dot" cx="${px(a).toFixed(1)}" cy="${py(b).toFixed(1)}" r="5"/>` +
+      `<text class="av-name" text-anchor="${anchor}" x="${(px(a) + side).toFixed(1)}" ` +
+      `y="${(py(b) + beside).toFixed(1)}">${escape(name)}</text>`
+    );
   });
-  return `<svg class="av-chart" role="img" aria-label="${escape(label)}" viewBox="0 0 ${width} ${height}">${axis}${drawn.join("")}${dots.join("")}<text x="${(left + width - right) / 2}" y="${height - 4}" text-anchor="middle">${escape(xlabel)}</text><text transform="translate(12 ${(top + height - bottom) / 2}) rotate(-90)" text-anchor="middle">${escape(ylabel)}</text></svg>`;
+  return (
+    `<svg class="av-chart" role="img" aria-label="${escape(label)}" ` +
+    `viewBox="0 0 ${width} ${height}">${axis}${drawn.join("")}${dots.join("")}` +
+    `<text x="${(left + width - right) / 2}" y="${height - 4}" text-anchor="middle">` +
+    `${escape(xlabel)}</text><text transform="translate(12 ${(top + height - bottom) / 2}) ` +
+    `rotate(-90)" text-anchor="middle">${escape(ylabel)}</text></svg>`
+  );
 };
 
 const say = (text) => `<p class="av-say">${escape(text)}</p>`;
@@ -114,13 +194,19 @@ const number = (word) => (Number.isNaN(Number(word)) ? word : Number(word));
 const matrix = (text) => {
   const rows = text.replaceAll("−", "-").replaceAll("[", " ").replaceAll("]", ";").split(/[\n;]/);
   // Between blanks a comma inside a number is a decimal comma, and refused.
-  const words = rows.map((row) => row.trim().split(/\d,\d/.test(row) && /\d\s+\S/.test(row) ? /\s+/ : /[\s,]+/).filter(Boolean));
+  const words = rows.map((row) =>
+    row
+      .trim()
+      .split(/\d,\d/.test(row) && /\d\s+\S/.test(row) ? /\s+/ : /[\s,]+/)
+      .filter(Boolean),
+  );
   return words.filter((row) => row.length).map((row) => row.map(number));
 };
 // What a control holds, from the text that a reader or an address gives.
 const parse = (control, text) => {
   if (control.kind === "choice") return text;
-  if (control.kind === "flag") return String(text) === "true" || (String(text) === "false" ? false : text);
+  if (control.kind === "flag")
+    return String(text) === "true" || (String(text) === "false" ? false : text);
   if (control.kind === "matrix") return matrix(String(text));
   const plain = String(text).trim().replace("−", "-");
   return plain === "" ? NaN : Number(plain);
@@ -132,57 +218,94 @@ const show = (control, value) => {
 
 const within = (x, { min = -Infinity, max = Infinity, step }) =>
   Number.isFinite(x) && x >= min && x <= max && (step !== 1 || Number.isInteger(x));
-const wanted = ({ min, max, step }) => `${step === 1 ? "a whole number" : "a number"} from ${min} to ${max}`;
-const shorten = (text) => (String(text).length > 40 ? `${String(text).slice(0, 40)}…` : String(text));
+const wanted = ({ min, max, step }) =>
+  `${step === 1 ? "a whole number" : "a number"} from ${min} to ${max}`;
+const shorten = (text) =>
+  String(text).length > 40 ? `${String(text).slice(0, 40)}…` : String(text);
 const count = (n, thing) => `${whole(n)} ${thing}${n === 1 ? "" : "s"}`;
 // A control as the page calls it, and its key where that is another word.
-const called = ({ key, kind, label }) => (kind === "matrix" ? key : label.split(" ").includes(key) ? label : `${label} (${key})`);
+const called = ({ key, kind, label }) =>
+  kind === "matrix" ? key : label.split(" ").includes(key) ? label : `${label} (${key})`;
 
 // What is wrong with one control's value, or "".
 const complaint = (control, value) => {
   const { key, kind } = control;
   const name = called(control);
   if (kind === "choice")
-    return control.options.includes(value) ? "" : `${name} must be one of ${control.options.join(", ")}; got ${shorten(value)}`;
-  if (kind === "flag") return typeof value === "boolean" ? "" : `${name} must be true or false; got ${shorten(value)}`;
+    return control.options.includes(value)
+      ? ""
+      : `${name} must be one of ${control.options.join(", ")}; got ${shorten(value)}`;
+  if (kind === "flag")
+    return typeof value === "boolean" ? "" : `${name} must be true or false; got ${shorten(value)}`;
   if (kind === "matrix") {
     const { rows, columns } = control;
-    const sizes = Array.isArray(value) && value.every(Array.isArray) ? value.map((r) => r.length) : [];
+    const sizes =
+      Array.isArray(value) && value.every(Array.isArray) ? value.map((r) => r.length) : [];
     const among = (n, [least, most]) => n >= least && n <= most;
     if (!among(sizes.length, rows) || !sizes.every((n) => n === sizes[0] && among(n, columns)))
-      return `${key} must have ${rows.join(" to ")} rows of ${columns.join(" to ")} numbers, all rows equally long; got ${count(sizes.length, "row")}${sizes.length ? ` of ${[...new Set(sizes)].slice(0, 4).join(" and ")}` : ""}`;
+      return (
+        `${key} must have ${rows.join(" to ")} rows of ${columns.join(" to ")} numbers, all ` +
+        `rows equally long; got ${count(sizes.length, "row")}` +
+        `${sizes.length ? ` of ${[...new Set(sizes)].slice(0, 4).join(" and ")}` : ""}`
+      );
     const wrong = value.flat().find((x) => !within(x, control));
-    return wrong === undefined ? "" : `each number of ${key} must be ${wanted(control)}, with a decimal point; got ${shorten(wrong)}`;
+    return wrong === undefined
+      ? ""
+      : `each number of ${key} must be ${wanted(control)}, with a decimal point; got ` +
+          `${shorten(wrong)}`;
   }
   if (kind === "power") {
     const { min, max } = control;
-    return within(value, control) && Number.isInteger(Math.log2(value)) ? "" : `${name} must be a power of two from ${min} to ${max}; got ${value}`;
+    return within(value, control) && Number.isInteger(Math.log2(value))
+      ? ""
+      : `${name} must be a power of two from ${min} to ${max}; got ${value}`;
   }
-  return within(value, control) ? "" : `${name} must be ${wanted(control)}; got ${Number.isNaN(value) ? "no number" : value}`;
+  return within(value, control)
+    ? ""
+    : `${name} must be ${wanted(control)}; got ${Number.isNaN(value) ? "no number" : value}`;
 };
 const problem = (figure, state) =>
-  figure.controls.map((c) => complaint(c, state[c.key])).find(Boolean) || (figure.check ? figure.check(state) : "") || "";
+  figure.controls.map((c) => complaint(c, state[c.key])).find(Boolean) ||
+  (figure.check ? figure.check(state) : "") ||
+  "";
 
 // --- page ----------------------------------------------------------------
 
 // A slider holds a value between its steps only if it has none.
-const stepTo = ({ min, step }, value) => (step && Number.isInteger(+((value - min) / step).toFixed(9)) ? step : "any");
+const stepTo = ({ min, step }, value) =>
+  step && Number.isInteger(+((value - min) / step).toFixed(9)) ? step : "any";
 
 const input = (figure, control, value) => {
   const name = `name="${control.key}"`;
   // Inside its label a field needs no id, which two figures could share.
-  const row = (field, shown = "") => `<div><label>${escape(control.label)} ${field}</label>${shown}</div>`;
+  const row = (field, shown = "") =>
+    `<div><label>${escape(control.label)} ${field}</label>${shown}</div>`;
   if (control.kind === "choice") {
-    const options = control.options.map((o) => `<option${o === value ? " selected" : ""}>${escape(o)}</option>`);
+    const options = control.options.map(
+      (o) => `<option${o === value ? " selected" : ""}>${escape(o)}</option>`,
+    );
     return row(`<select ${name}>${options.join("")}</select>`);
   }
-  if (control.kind === "flag") return row(`<input type="checkbox" ${name}${value ? " checked" : ""}>`);
+  if (control.kind === "flag")
+    return row(`<input type="checkbox" ${name}${value ? " checked" : ""}>`);
   if (control.kind === "matrix")
-    return row(`<textarea ${name} rows="${value.length}" cols="${show(control, value).indexOf("\n") + 4}" spellcheck="false">${escape(show(control, value))}</textarea>`);
-  const limits = `min="${control.min}" max="${control.max}" step="${stepTo(control, value)}" value="${value}"`;
-  if (control.kind === "number") return row(`<input type="number" inputmode="decimal" ${name} ${limits}>`);
-  const powers = `min="${Math.log2(control.min)}" max="${Math.log2(control.max)}" step="1" value="${Math.log2(value)}" aria-valuetext="${value}"`;
-  return row(`<input type="range" ${name} ${control.kind === "power" ? powers : limits}>`, `<output aria-hidden="true">${value}</output>`);
+    return row(
+      `<textarea ${name} rows="${value.length}" ` +
+        `cols="${show(control, value).indexOf("\n") + 4}" spellcheck="false">` +
+        `${escape(show(control, value))}</textarea>`,
+    );
+  const limits =
+    `min="${control.min}" max="${control.max}" step="${stepTo(control, value)}" ` +
+    `value="${value}"`;
+  if (control.kind === "number")
+    return row(`<input type="number" inputmode="decimal" ${name} ${limits}>`);
+  const powers =
+    `min="${Math.log2(control.min)}" max="${Math.log2(control.max)}" step="1" ` +
+    `value="${Math.log2(value)}" aria-valuetext="${value}"`;
+  return row(
+    `<input type="range" ${name} ${control.kind === "power" ? powers : limits}>`,
+    `<output aria-hidden="true">${value}</output>`,
+  );
 };
 
 // What a field holds, and the other way round. A slider of powers of two
@@ -211,20 +334,27 @@ const matters = (control, state) => !control.when || control.when(state);
 // Presets set several controls at once; the name shown follows from the state.
 const OWN = "own numbers";
 const preset = (figure, state) =>
-  Object.keys(figure.presets).find((name) => Object.entries(figure.presets[name]).every(([k, v]) => state[k] === v)) ?? OWN;
+  Object.keys(figure.presets).find((name) =>
+    Object.entries(figure.presets[name]).every(([k, v]) => state[k] === v),
+  ) ?? OWN;
 const presetInput = (figure, state) => {
   const options = [OWN, ...Object.keys(figure.presets)];
-  return input(figure, { key: "preset", kind: "choice", label: figure.presetLabel, options }, preset(figure, state));
+  return input(
+    figure,
+    { key: "preset", kind: "choice", label: figure.presetLabel, options },
+    preset(figure, state),
+  );
 };
 
 const shell = (figure, state) => {
-  const controls = figure.controls.filter((c) => !c.hidden).map((c) => {
-    const max = limited(c, state).max;
+  const wrong = problem(figure, state);
+  const controls = figure.controls.map((c) => {
+    // A state that cannot be shown says nothing of where a slider ends.
+    const { max } = wrong ? c : limited(c, state);
     const html = input(figure, { ...c, max }, c.upTo ? Math.min(state[c.key], max) : state[c.key]);
     return matters(c, state) ? html : html.replace("<div>", "<div hidden>");
   });
   if (figure.presets) controls.unshift(presetInput(figure, state));
-  const wrong = problem(figure, state);
   return (
     `<form class="av-controls" hidden>${controls.join("")}</form>` +
     `<p class="av-error" role="alert">${escape(wrong)}</p>` +
@@ -242,15 +372,22 @@ const fromAddress = (figure, state) => {
     if (text !== null) found[control.key] = parse(control, text);
   }
   const unknown = [...query.keys()].filter(
-    (k) => k.startsWith(`${figure.name}.`) && !figure.controls.some((c) => k === `${figure.name}.${c.key}`),
+    (k) =>
+      k.startsWith(`${figure.name}.`) &&
+      !figure.controls.some((c) => k === `${figure.name}.${c.key}`),
   );
-  const wrong = unknown.length ? `the address has an unknown setting ${shorten(unknown[0])}` : problem(figure, found);
-  return wrong ? { state, wrong: `${wrong}. The figure shows its first state.` } : { state: found, wrong: "" };
+  const wrong = unknown.length
+    ? `the address has an unknown setting ${shorten(unknown[0])}`
+    : problem(figure, found);
+  return wrong
+    ? { state, wrong: `${wrong}. The figure shows its first state.` }
+    : { state: found, wrong: "" };
 };
 const toAddress = (figure, state) => {
   const url = new URL(location.href);
   // What a stale address has besides would be refused when it is opened.
-  for (const key of [...url.searchParams.keys()]) if (key.startsWith(`${figure.name}.`)) url.searchParams.delete(key);
+  for (const key of [...url.searchParams.keys()])
+    if (key.startsWith(`${figure.name}.`)) url.searchParams.delete(key);
   for (const c of figure.controls) {
     const name = `${figure.name}.${c.key}`;
     if (matters(c, state)) url.searchParams.set(name, show(c, state[c.key]).replaceAll("\n", ";"));
@@ -265,7 +402,9 @@ const attach = (figure, { model, el }) => {
     el.classList.add("av-figure");
     el.innerHTML = shell(figure, read());
   }
-  const [form, error, result, spoken] = ["form", ".av-error", ".av-result", ".av-spoken"].map((s) => el.querySelector(s));
+  const [form, error, result, spoken] = ["form", ".av-error", ".av-result", ".av-spoken"].map((s) =>
+    el.querySelector(s),
+  );
   form.hidden = false;
   const draft = {}; // what was typed and waits for something else to fit
   // In JupyterLab the arrow keys belong to what has the focus here, and not to
@@ -294,7 +433,8 @@ const attach = (figure, { model, el }) => {
   const reach = () => {
     const given = { tabindex: 0, role: "group", "aria-label": "result, scrolls sideways" };
     for (const box of [result, ...result.querySelectorAll(".av-step > div")]) {
-      const wide = box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX !== "visible";
+      const wide =
+        box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX !== "visible";
       for (const [name, value] of Object.entries(given)) {
         if (wide) box.setAttribute(name, value);
         else box.removeAttribute(name);
@@ -321,7 +461,10 @@ const attach = (figure, { model, el }) => {
   // A screen reader hears what the figure says once it stays as it is.
   const speak = () => {
     clearTimeout(speaking);
-    speaking = setTimeout(() => (spoken.textContent = result.querySelector(".av-say")?.textContent ?? ""), 500);
+    speaking = setTimeout(
+      () => (spoken.textContent = result.querySelector(".av-say")?.textContent ?? ""),
+      500,
+    );
   };
   const refresh = () => {
     if (!pending) pending = requestAnimationFrame(paint);
@@ -348,7 +491,8 @@ const attach = (figure, { model, el }) => {
       tell(control, field, draft[control.key]);
     } else {
       Object.assign(draft, figure.presets[field.value]);
-      for (const c of figure.controls) if (c.key in draft) put(c, form.elements.namedItem(c.key), draft[c.key]);
+      for (const c of figure.controls)
+        if (c.key in draft) put(c, form.elements.namedItem(c.key), draft[c.key]);
     }
     // What was typed wrong and is put aside by another choice is forgotten.
     const wished = { ...read(), ...draft };

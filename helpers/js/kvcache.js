@@ -2,7 +2,10 @@
 
 const ITEMSIZE = { float32: 4, "float16 or bfloat16": 2, "8 bits": 1 };
 const MOST = 2 ** 50; // 1 PiB; every count below is exact
-const KIB = 2 ** 10, MIB = 2 ** 20, GIB = 2 ** 30, TIB = 2 ** 40;
+const KIB = 2 ** 10,
+  MIB = 2 ** 20,
+  GIB = 2 ** 30,
+  TIB = 2 ** 40;
 
 // Sizes as the models' own configurations state them. One line may serve
 // several models: the cache depends on nothing else.
@@ -18,13 +21,15 @@ const MODELS = {
   "Llama 3.1 405B": model(126, 8, 128, 128),
   [LATENT]: model(61, 1, 512, 64),
 };
-const perToken = ({ n_layers, n_kv_heads, d_k, d_v }, itemsize) => n_layers * n_kv_heads * (d_k + d_v) * itemsize;
+const perToken = ({ n_layers, n_kv_heads, d_k, d_v }, itemsize) =>
+  n_layers * n_kv_heads * (d_k + d_v) * itemsize;
 const bytes = (state) => perToken(state, ITEMSIZE[state.dtype]) * state.S * state.batch;
 
 const short = (x) => +x.toFixed(3);
 const grouped = (x) => String(short(x)).replace(/^\d+/, whole);
 const size = (n) => {
-  const [unit, name] = n >= TIB ? [TIB, "TiB"] : n >= GIB ? [GIB, "GiB"] : n >= MIB ? [MIB, "MiB"] : [KIB, "KiB"];
+  const [unit, name] =
+    n >= TIB ? [TIB, "TiB"] : n >= GIB ? [GIB, "GiB"] : n >= MIB ? [MIB, "MiB"] : [KIB, "KiB"];
   return `${short(n / unit)} ${name}`;
 };
 
@@ -42,7 +47,10 @@ const figure = {
     { key: "dtype", kind: "choice", label: "numbers", options: Object.keys(ITEMSIZE) },
   ],
   check: (state) =>
-    bytes(state) > MOST ? "the cache would take more than 1 PiB, where the figure stops; lower positions S or sequences B" : "",
+    bytes(state) > MOST
+      ? "the cache would take more than 1 PiB, where the figure stops; " +
+        "lower positions S or sequences B"
+      : "",
 
   compute: (state) => {
     const itemsize = ITEMSIZE[state.dtype];
@@ -56,20 +64,27 @@ const figure = {
       mib: total / MIB,
       gib: total / GIB,
       tokens_per_gib: Math.floor(GIB / token),
-      models: Object.fromEntries(Object.entries(MODELS).map(([name, m]) => [name, perToken(m, itemsize)])),
+      models: Object.fromEntries(
+        Object.entries(MODELS).map(([name, m]) => [name, perToken(m, itemsize)]),
+      ),
     };
   },
 
   view: (state, values) => {
     const { n_layers, n_kv_heads, d_k, d_v, S, batch, dtype } = state;
-    const line = (name, n) => `<tr><th scope="row">${name}</th><td>${whole(n)}</td><td>${size(n)}</td></tr>`;
+    const line = (name, n) =>
+      `<tr><th scope="row">${name}</th><td>${whole(n)}</td><td>${size(n)}</td></tr>`;
     const table =
-      `<table class="av-grid av-rows"><caption>Keys and values: ${n_layers} · ${n_kv_heads} · (${d_k} + ${d_v}) · ${ITEMSIZE[dtype]} · ${whole(S)} · ${whole(batch)} bytes</caption>` +
-      `<thead><tr><td></td><th scope="col">bytes</th><th scope="col">binary units</th></tr></thead><tbody>` +
+      `<table class="av-grid av-rows"><caption>Keys and values: ${n_layers} · ${n_kv_heads} ` +
+      `· (${d_k} + ${d_v}) · ${ITEMSIZE[dtype]} · ${whole(S)} · ${whole(batch)} ` +
+      "bytes</caption>" +
+      `<thead><tr><td></td><th scope="col">bytes</th><th scope="col">binary ` +
+      "units</th></tr></thead><tbody>" +
       line("one position, one layer", values.per_layer) +
       line("one position, all layers", values.per_token) +
       line("one sequence", values.per_sequence) +
-      line("all sequences", values.total) + "</tbody></table>";
+      line("all sequences", values.total) +
+      "</tbody></table>";
 
     const name = preset(figure, state);
     const others = name === OWN ? [[OWN, values.per_token]] : [];
@@ -77,22 +92,35 @@ const figure = {
     const most = Math.max(...shown.map(([, n]) => n));
     const bars = shown.map(([other, n]) => {
       const label = other === name ? `▸ <b>${escape(other)}</b>` : escape(other);
-      return `<tr><th scope="row">${label}</th><td>${whole(n)}</td><td class="av-bar"><i style="width:${((100 * n) / most).toFixed(2)}%"></i></td></tr>`;
+      return (
+        `<tr><th scope="row">${label}</th><td>${whole(n)}</td><td class="av-bar">` +
+        `<i style="width:${((100 * n) / most).toFixed(2)}%"></i></td></tr>`
+      );
     });
     const compared =
-      `<table class="av-grid av-bars"><caption>Bytes of one position in all layers, ${escape(dtype)}</caption>` +
-      `<thead><tr><td></td><th scope="col">bytes</th><td></td></tr></thead><tbody>${bars.join("")}</tbody></table>`;
+      `<table class="av-grid av-bars"><caption>Bytes of one position in all layers, ` +
+      `${escape(dtype)}</caption>` +
+      `<thead><tr><td></td><th scope="col">bytes</th><td></td></tr></thead><tbody>` +
+      `${bars.join("")}</tbody></table>`;
 
-    const note = name === LATENT
-      ? " It keeps one latent vector of 512 numbers, entered as the key, from which keys and values are made again, and a rotary key of 64, entered as the value."
-      : "";
-    return table + compared +
+    const note =
+      name === LATENT
+        ? " It keeps one latent vector of 512 numbers, entered as the key, from which " +
+          "keys and values are made again, and a rotary key of 64, entered as the value."
+        : "";
+    return (
+      table +
+      compared +
       say(
         `${name === OWN ? "These sizes" : name}: ${count(values.per_token, "byte")} a position. ` +
-        `${count(S, "position")} in ${batch === 1 ? "one sequence" : `each of ${whole(batch)} sequences`} take${S * batch === 1 ? "s" : ""} ` +
-        `${size(values.total)}${values.total >= GIB ? `, which is ${grouped(values.mib)} MiB` : ""}. ` +
-        `1 GiB holds ${count(values.tokens_per_gib, "position")}.${note}`,
-      );
+          `${count(S, "position")} in ` +
+          `${batch === 1 ? "one sequence" : `each of ${whole(batch)} sequences`} ` +
+          `take${S * batch === 1 ? "s" : ""} ` +
+          `${size(values.total)}` +
+          `${values.total >= GIB ? `, which is ${grouped(values.mib)} MiB` : ""}. ` +
+          `1 GiB holds ${count(values.tokens_per_gib, "position")}.${note}`,
+      )
+    );
   },
 };
 

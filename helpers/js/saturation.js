@@ -24,11 +24,19 @@ const normals = (seed, first, n) => {
   return row;
 };
 // Wider vectors keep the numbers of the narrower ones and add more.
-const vectors = (seed, first, count, d_k) => range(count).map((i) => normals(seed, (first + i) * WIDEST, d_k));
+const vectors = (seed, first, n, d_k) =>
+  range(n).map((i) => normals(seed, (first + i) * WIDEST, d_k));
 const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 
 // The outline of bars of width one, the first of which starts at `start`.
-const bars = (heights, start) => [[start, 0], ...heights.flatMap((h, k) => [[start + k, h], [start + k + 1, h]]), [start + heights.length, 0]];
+const bars = (heights, start) => [
+  [start, 0],
+  ...heights.flatMap((h, k) => [
+    [start + k, h],
+    [start + k + 1, h],
+  ]),
+  [start + heights.length, 0],
+];
 const SIZE = { width: 320, height: 220, right: 36 };
 const nice = (x) => [0.02, 0.05, 0.1, 0.2, 0.5].find((top) => x <= top) ?? 1;
 
@@ -62,7 +70,9 @@ const figure = {
     const shares = counts.map((n) => n / (QUERIES * keys));
     const beyond = 1 - shares.reduce((a, b) => a + b, 0);
     const scores = chart({
-      label: `Distribution of the scores of ${QUERIES} queries and ${keys} keys: standard deviation ${fixed(spread)}`,
+      label:
+        `Distribution of the scores of ${QUERIES} queries and ${keys} keys: standard deviation ` +
+        `${fixed(spread)}`,
       x: [-EDGE, EDGE],
       y: [0, nice(Math.max(...shares))],
       lines: [{ points: bars(shares, -EDGE), name: "", filled: true }],
@@ -72,21 +82,35 @@ const figure = {
     });
     const sorted = [...weights].sort((a, b) => b - a);
     const one = chart({
-      label: `The weights of the first query, largest first: ${sorted.slice(0, 3).map((w) => fixed(w)).join(", ")}${keys > 3 ? " and so on" : ""}`,
+      label: `The weights of the first query, largest first: ${sorted
+        .slice(0, 3)
+        .map((w) => fixed(w))
+        .join(", ")}${keys > 3 ? " and so on" : ""}`,
       x: [0, 4 * Math.ceil(keys / 4)],
       y: [0, 1],
       lines: [
         { points: bars(sorted, 0), name: "", filled: true },
-        { points: [[0, 1 / keys], [keys, 1 / keys]], name: "even", dash: "6 4" },
+        {
+          points: [
+            [0, 1 / keys],
+            [keys, 1 / keys],
+          ],
+          name: "even",
+          dash: "6 4",
+        },
       ],
       xlabel: "keys of the first query, by weight",
       ylabel: "weight",
       ...SIZE,
     });
-    const outside = beyond > 1e-9 ? ` ${fixed(100 * beyond, 1)}% of them lie outside the picture.` : "";
+    const outside =
+      beyond > 1e-9 ? ` ${fixed(100 * beyond, 1)}% of them lie outside the picture.` : "";
     const text =
-      `${scale ? "Scaled" : "Not scaled"}, d_k = ${d_k}, √d_k = ${fixed(Math.sqrt(d_k))}: the scores have standard deviation ${fixed(spread)}.${outside}` +
-      ` Mean over ${QUERIES} queries: largest weight ${fixed(largest, 3)} (even would be ${fixed(1 / keys, 3)}), entropy ${fixed(nats, 3)} nats of at most ${fixed(Math.log(keys), 3)}.`;
+      `${scale ? "Scaled" : "Not scaled"}, d_k = ${d_k}, √d_k = ${fixed(Math.sqrt(d_k))}: ` +
+      `the scores have standard deviation ${fixed(spread)}.${outside}` +
+      ` Mean over ${QUERIES} queries: largest weight ${fixed(largest, 3)} (even would be ` +
+      `${fixed(1 / keys, 3)}), entropy ${fixed(nats, 3)} nats of at most ` +
+      `${fixed(Math.log(keys), 3)}.`;
     return `<div class="av-row av-pair"><div>${scores}</div><div>${one}</div></div>${say(text)}`;
   },
 };

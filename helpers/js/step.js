@@ -10,7 +10,8 @@ const brief = (x) => fixed(x, exact(x) ?? 4);
 const factor = (x) => (x < 0 ? `(${brief(x)})` : brief(x));
 const equals = (x) => `${exact(x) === undefined ? "≈" : "="} ${brief(x)}`;
 // What a sum of products makes, where the factors were shortened too.
-const makes = (x, factors) => (factors.some((f) => exact(f) === undefined) ? `≈ ${brief(x)}` : equals(x));
+const makes = (x, factors) =>
+  factors.some((f) => exact(f) === undefined) ? `≈ ${brief(x)}` : equals(x);
 // A weight of many is neither zero nor one, however it is rounded.
 const share = (w, alone) => (!alone && (w < 1e-12 || w > 1 - 1e-12) ? `≈ ${brief(w)}` : equals(w));
 const product = (a, b) => a.map((x, i) => `${factor(x)}×${factor(b[i])}`).join(" + ");
@@ -20,7 +21,8 @@ const places = (numbers) => {
   return needed.includes(undefined) ? 3 : Math.max(...needed);
 };
 
-const given = (state) => (state.what === ONE ? [state.X, state.X, state.X] : [state.Q, state.K, state.V]);
+const given = (state) =>
+  state.what === ONE ? [state.X, state.X, state.X] : [state.Q, state.K, state.V];
 const shape = (A) => `(${A.length}, ${A[0].length})`;
 // The queries are the last of the positions, as in helpers.masks.
 const sees = (state, i, j) => {
@@ -44,19 +46,58 @@ const steps = (state, { scores, scaled, weights, output }) => {
           { name: "V", title: "values", rows: keys, values: V },
         ];
   const list = inputs.map((A) => ({ ...A, columns: A.values[0].map((_, c) => c) }));
-  const step = (name, title, values, made, from, more) => list.push({ name, title, rows: queries, columns: keys, values, made, from, shaded: true, ...more });
+  const step = (name, title, values, made, from, more) =>
+    list.push({
+      name,
+      title,
+      rows: queries,
+      columns: keys,
+      values,
+      made,
+      from,
+      shaded: true,
+      ...more,
+    });
 
   const root = Math.sqrt(Q[0].length);
-  step("scores", `${q} ${k}ᵀ`, scores, (i, j) => `${q}[${i}] · ${k}[${j}] = ${product(Q[i], K[j])} ${makes(scores[i][j], [...Q[i], ...K[j]])}`, (i, j) => [[q, i, null], [k, j, null]]);
+  step(
+    "scores",
+    `${q} ${k}ᵀ`,
+    scores,
+    (i, j) =>
+      `${q}[${i}] · ${k}[${j}] = ${product(Q[i], K[j])} ${makes(scores[i][j], [...Q[i], ...K[j]])}`,
+    (i, j) => [
+      [q, i, null],
+      [k, j, null],
+    ],
+  );
   let before = "scores";
   if (state.scale) {
-    step("scaled", `scores / √${Q[0].length}`, scaled, (i, j) => `scores[${i}][${j}] / √${Q[0].length} = ${brief(scores[i][j])} / ${brief(root)} ${equals(scaled[i][j])}`, (i, j) => [["scores", i, j]]);
+    step(
+      "scaled",
+      `scores / √${Q[0].length}`,
+      scaled,
+      (i, j) =>
+        `scores[${i}][${j}] / √${Q[0].length} = ${brief(scores[i][j])} / ${brief(root)} ` +
+        `${equals(scaled[i][j])}`,
+      (i, j) => [["scores", i, j]],
+    );
     before = "scaled";
   }
   const logits = scaled.map((row, i) => row.map((x, j) => (sees(state, i, j) ? x : -Infinity)));
   if (state.causal) {
     const source = before;
-    step("masked", "no later key", logits, (i, j) => (sees(state, i, j) ? `${source}[${i}][${j}] = ${brief(scaled[i][j])}, since query ${i} may attend to key ${j}` : `−∞, since key ${j} comes after query ${i}`), (i, j) => [[source, i, j]]);
+    step(
+      "masked",
+      "no later key",
+      logits,
+      (i, j) =>
+        sees(state, i, j)
+          ? `${source}[${i}][${j}] = ${brief(scaled[i][j])}, since query ${i} may attend to ` +
+            `key ${j}`
+          : `−∞, since key ${j} comes after query ${i}`,
+      (i, j) => [[source, i, j]],
+    );
     before = "masked";
   }
   const powers = (i) => logits[i].map((x) => `exp(${brief(x)})`);
@@ -66,13 +107,39 @@ const steps = (state, { scores, scaled, weights, output }) => {
     const total = logits[i].reduce((sum, x) => sum + Math.exp(x), 0);
     const top = Math.exp(logits[i][j]);
     const sign = [top, total].some((x) => exact(x) === undefined) ? "≈" : "=";
-    return written(total) && (top === 0 || written(top)) ? `${sign} ${brief(top)} / ${brief(total)} ` : "";
+    return written(total) && (top === 0 || written(top))
+      ? `${sign} ${brief(top)} / ${brief(total)} `
+      : "";
   };
   const may = (i, j) => logits[i][j] > -Infinity;
-  const alone = (i, j) => !may(i, j) || logits[i].every((_, k) => k === j || !may(i, k));
+  const alone = (i, j) =>
+    !may(i, j) || logits[i].every((_, other) => other === j || !may(i, other));
   const source = before;
-  step("weights", "softmax by row", weights, (i, j) => `${powers(i)[j]} / (${powers(i).join(" + ")}) ${ratio(i, j)}${share(weights[i][j], alone(i, j))}`, (i) => [[source, i, null]], { low: 0, high: 1 });
-  step("output", `weights ${v}`, output, (i, c) => `weights[${i}] · column ${c} of ${v} = ${product(weights[i], V.map((row) => row[c]))} ${makes(output[i][c], weights[i])}`, (i, c) => [["weights", i, null], [v, null, c]], { columns, shaded: false });
+  step(
+    "weights",
+    "softmax by row",
+    weights,
+    (i, j) =>
+      `${powers(i)[j]} / (${powers(i).join(" + ")}) ${ratio(i, j)}` +
+      `${share(weights[i][j], alone(i, j))}`,
+    (i) => [[source, i, null]],
+    { low: 0, high: 1 },
+  );
+  step(
+    "output",
+    `weights ${v}`,
+    output,
+    (i, c) =>
+      `weights[${i}] · column ${c} of ${v} = ${product(
+        weights[i],
+        V.map((row) => row[c]),
+      )} ${makes(output[i][c], weights[i])}`,
+    (i, c) => [
+      ["weights", i, null],
+      [v, null, c],
+    ],
+    { columns, shaded: false },
+  );
   return list;
 };
 
@@ -86,7 +153,9 @@ const worked = (list, entry) => {
 };
 const role = ({ entry, from }, name, i, j) => {
   if (entry === `${name},${i},${j}`) return "av-picked";
-  return from.some(([n, row, column]) => n === name && (row ?? i) === i && (column ?? j) === j) ? "av-source" : "";
+  return from.some(([n, row, column]) => n === name && (row ?? i) === i && (column ?? j) === j)
+    ? "av-source"
+    : "";
 };
 
 const figure = {
@@ -94,22 +163,40 @@ const figure = {
   controls: [
     { key: "what", kind: "choice", label: "start from", options: [ONE, THREE] },
     { key: "X", label: "X, a row a line", when: ({ what }) => what === ONE, ...NUMBERS },
-    ...["Q", "K", "V"].map((key) => ({ key, label: key, when: ({ what }) => what === THREE, ...NUMBERS })),
+    ...["Q", "K", "V"].map((key) => ({
+      key,
+      label: key,
+      when: ({ what }) => what === THREE,
+      ...NUMBERS,
+    })),
     { key: "scale", kind: "flag", label: "divide by √d_k" },
     { key: "causal", kind: "flag", label: "causal mask" },
   ],
   check: (state) => {
     const [Q, K, V] = given(state);
-    if (Q[0].length !== K[0].length) return `Q and K must have rows of one length; got Q ${shape(Q)} and K ${shape(K)}`;
-    if (K.length !== V.length) return `K and V must have as many rows; got K ${shape(K)} and V ${shape(V)}`;
-    if (state.causal && Q.length > K.length) return `with a causal mask Q has at most as many rows as K; got Q ${shape(Q)} and K ${shape(K)}`;
+    if (Q[0].length !== K[0].length)
+      return `Q and K must have rows of one length; got Q ${shape(Q)} and K ${shape(K)}`;
+    if (K.length !== V.length)
+      return `K and V must have as many rows; got K ${shape(K)} and V ${shape(V)}`;
+    if (state.causal && Q.length > K.length)
+      return (
+        `with a causal mask Q has at most as many rows as K; got Q ${shape(Q)} and K ` +
+        `${shape(K)}`
+      );
     return "";
   },
   compute: (state) => {
     const [Q, K, V] = given(state);
     const scores = matmul(Q, transpose(K));
-    const scaled = scores.map((row) => row.map((x) => (state.scale ? x / Math.sqrt(Q[0].length) : x)));
-    const weights = scaled.map((row, i) => softmax(row, row.map((_, j) => sees(state, i, j))));
+    const scaled = scores.map((row) =>
+      row.map((x) => (state.scale ? x / Math.sqrt(Q[0].length) : x)),
+    );
+    const weights = scaled.map((row, i) =>
+      softmax(
+        row,
+        row.map((_, j) => sees(state, i, j)),
+      ),
+    );
     return { scores, scaled, weights, output: matmul(weights, V) };
   },
   view: (state, values) => {
@@ -117,10 +204,15 @@ const figure = {
     const shown = worked(list);
     const drawn = list.map(({ name, title, rows, columns, values: A, shaded, ...limits }) => {
       const finite = A.flat().filter(Number.isFinite);
-      const { low = Math.min(0, ...finite), high = shaded ? Math.max(low + 1e-9, ...finite) : Infinity } = limits;
+      const {
+        low = Math.min(0, ...finite),
+        high = shaded ? Math.max(low + 1e-9, ...finite) : Infinity,
+      } = limits;
       const attributes = (i, j) => `data-at="${name},${i},${j}" class="${role(shown, name, i, j)}"`;
       const label = `${name} ${shape(A)}\n${title}`;
-      return `<div>${grid({ label, rows, columns, values: A, digits: places(finite), low, high, attributes })}</div>`;
+      const digits = places(finite);
+      const table = grid({ label, rows, columns, values: A, digits, low, high, attributes });
+      return `<div>${table}</div>`;
     });
     return `<div class="av-row av-step">${drawn.join("")}</div>${say(shown.text)}`;
   },
@@ -128,7 +220,9 @@ const figure = {
   // Pointing at an entry, or reaching it with the arrow keys, works it out.
   enhance: (result, state, values) => {
     const list = steps(state, values);
-    const cells = new Map([...result.querySelectorAll("[data-at]")].map((cell) => [cell.dataset.at, cell]));
+    const cells = new Map(
+      [...result.querySelectorAll("[data-at]")].map((cell) => [cell.dataset.at, cell]),
+    );
     const sentence = result.querySelector(".av-say");
     const pick = (entry) => {
       const shown = worked(list, entry);
@@ -140,14 +234,17 @@ const figure = {
         cell.className = role(shown, name, +i, +j);
       }
     };
-    for (const { name, made, values: A } of list.filter((step) => step.made)) {
+    for (const { name, values: A } of list.filter((step) => step.made)) {
       const table = cells.get(`${name},0,0`).closest("table");
       const own = [...table.querySelectorAll("[data-at]")];
       // One stop for the tab key in each matrix: the entry that was left last.
       const rove = (stop) => own.forEach((cell) => (cell.tabIndex = cell === stop ? 0 : -1));
       rove(own[0]);
       table.setAttribute("role", "grid");
-      table.addEventListener("pointerover", ({ target }) => own.includes(target) && pick(target.dataset.at));
+      table.addEventListener(
+        "pointerover",
+        ({ target }) => own.includes(target) && pick(target.dataset.at),
+      );
       table.addEventListener("focusin", ({ target }) => {
         rove(target);
         pick(target.dataset.at);
@@ -155,7 +252,14 @@ const figure = {
       table.addEventListener("keydown", (event) => {
         if (event.altKey || event.ctrlKey || event.metaKey) return;
         const [, i, j] = event.target.dataset.at.split(",").map(Number);
-        const to = { ArrowUp: [i - 1, j], ArrowDown: [i + 1, j], ArrowLeft: [i, j - 1], ArrowRight: [i, j + 1], Home: [i, 0], End: [i, A[0].length - 1] }[event.key];
+        const to = {
+          ArrowUp: [i - 1, j],
+          ArrowDown: [i + 1, j],
+          ArrowLeft: [i, j - 1],
+          ArrowRight: [i, j + 1],
+          Home: [i, 0],
+          End: [i, A[0].length - 1],
+        }[event.key];
         if (!to) return;
         event.preventDefault();
         cells.get(`${name},${to}`)?.focus();

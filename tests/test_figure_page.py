@@ -1,0 +1,652 @@
+"""What only a browser runs of a figure: fields, address, keys, speech.
+
+Each test opens an empty page, gives a figure a model that keeps a record, and
+works its fields in the page itself, which takes milliseconds. The pages that
+readers open, with real keys and taps, are in `test_figures.py`.
+"""
+
+import json
+
+import pytest
+from bs4 import BeautifulSoup
+from expected_figures import CLASSES, EXPECTED
+from playwright.sync_api import Route
+
+from helpers import figures
+
+HOST = "http://figures.test/"
+# The page's own hands: open a figure, work a field, wait for the next frame.
+HANDS = """
+const model = (state) => ({
+  state: { ...state }, sets: [], saves: 0, listeners: [],
+  get(key) { return this.state[key]; },
+  set(key, value) {
+    this.sets.push([key, value]);
+    this.state[key] = value;
+    const told = this.listeners.filter(([e]) => e === `change:${key}`);
+    for (const [, listener] of told) listener();
+  },
+  save_changes() { this.saves += 1; },
+  on(event, f) { this.listeners.push([event, f]); },
+  off(event, f) {
+    this.listeners = this.listeners.filter(([e, g]) => e !== event || g !== f);
+  },
+});
+const open = (name, state, html = "") => {
+  const box = document.createElement("main");
+  box.innerHTML = html || "<div></div>";
+  const el = box.firstElementChild;
+  document.body.append(box);
+  const m = model(state);
+  const close = attentionFigures[name].render({ model: m, el });
+  Object.assign(globalThis, { el, m, close });
+};
+const field = (key) => el.querySelector(`form [name=${key}]`);
+const give = (key, value) => {
+  const f = field(key);
+  if (f.type === "checkbox") f.checked = value;
+  else f.value = value;
+  f.dispatchEvent(new Event("input", { bubbles: true }));
+};
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+const frame = () => new Promise((done) =>
+  requestAnimationFrame(() => requestAnimationFrame(done)));
+const error = () => el.querySelector(".av-error").textContent;
+const spoken = () => el.querySelector(".av-spoken").textContent;
+const said = () => el.querySelector(".av-say").textContent;
+const marked = () =>
+  [...el.querySelectorAll("[aria-invalid]")].map((f) => f.name);
+"""
+
+
+def state_of(name, **settings):
+    figure = CLASSES[name](**settings)
+    return {key: getattr(figure, key) for key in figure._settings()}
+
+
+def drawn(name, **settings):
+    """The result as Python stores it."""
+    html = CLASSES[name](**settings)._repr_mimebundle_()[0]["text/html"]
+    soup = BeautifulSoup(html, "html.parser")
+    return soup.select_one(".av-result").text
+
+
+class Page:
+    """A page of a test's own, with the scripts of the figure it opens."""
+
+    def __init__(self, tab):
+        self.tab = tab
+
+    def open(self, name, query="", static=False, **settings):
+        """Open a figure, as Jupyter does or as the static page holds it."""
+        self.tab.goto(HOST + query)
+        css = (figures.FOLDER / "figures.css").read_text("utf-8")
+        self.tab.add_style_tag(content=css)
+        self.tab.add_script_tag(content=figures.script(name) + HANDS)
+        html = ""
+        if static:
+            figure = CLASSES[name](**settings)
+            html = figure._repr_mimebundle_()[0]["text/html"]
+        state = state_of(name, **settings)
+        self.do(f"open({', '.join(map(json.dumps, (name, state, html)))})")
+
+    def do(self, script):
+        """What a script returns, which may wait; or an expression's value."""
+        body = script if "return " in script else f"return {script.strip()}"
+        return self.tab.evaluate(f"async () => {{ {body} }}")
+
+
+@pytest.fixture
+def page(browser):
+    tab = browser.new_page(viewport={"width": 1000, "height": 800})
+    tab.set_default_timeout(10_000)
+    errors = []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+
+    def answer(route: Route):
+        route.fulfill(
+            body="<!doctype html><meta charset=utf-8><title>F</title><body>",
+            content_type="text/html",
+        )
+
+    tab.route("**/*", answer)
+    yield Page(tab)
+    tab.close()
+    assert not errors
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_figure_draws_itself_in_an_empty_place(page, name):
+    page.open(name)
+    assert page.do("[el.classList.contains('av-figure'), "
+                   "el.classList.contains('av-live'), "
+                   "el.querySelector('form').hidden]") == [
+                       True, True, False]  # fmt: skip
+    shown = page.do("el.querySelector('.av-result').textContent")
+    assert shown == drawn(name)
+    assert error_of(page) == ""
+    # In JupyterLab keys belong to the fields, not to the notebook.
+    assert page.do(
+        "[...el.querySelectorAll('form [name], .av-result, "
+        ".av-result [tabindex]')]"
+        ".every((part) => part.dataset.lmSuppressShortcuts === 'true')"
+    )
+    assert page.do("m.sets.length + m.saves") == 0
+    assert page.do("location.search") == ""
+
+
+def error_of(page):
+    return page.do("error()")
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_figure_that_is_there_is_not_drawn_anew(page, name):
+    page.open(name, static=True)
+    assert page.do("el.querySelectorAll('form').length") == 1
+    assert page.do("el.querySelector('form').hidden") is False
+    assert page.do("el.getAttribute('class')") == "av-figure av-live"
+    assert page.do("el.querySelector('.av-result').textContent") == drawn(name)
+    assert page.do("[...el.querySelectorAll('noscript')].length") == 1
+    assert page.do("location.search") == ""
+
+
+def test_a_slider_moves_its_trait_its_number_and_the_picture(page):
+    page.open("causal", T=5)
+    assert page.do("""
+        give("T", 6)
+        const before = [m.state.T, el.values.weights.length];
+        await frame()
+        return [before, el.values.weights.length, m.sets, m.saves, error(),
+         field("T").nextElementSibling, field("T").closest("div")
+         .querySelector("output").value]
+    """) == [[6, 5], 6, [["T", 6]], 1, "", None, "6"]  # fmt: skip
+    shown = page.do("el.querySelector('.av-result').textContent")
+    assert shown == drawn("causal", T=6)
+    assert page.do("""
+        give("slope", 0.25)
+        give("slope", 0.5)
+        await frame()
+        return [m.state.slope, m.saves, el.classList.contains("av-live")]
+    """) == [0.5, 3, True]
+
+
+def test_several_moves_are_painted_once(page):
+    page.open("causal")
+    assert page.do("""
+        let painted = 0;
+        new MutationObserver(() => painted += 1)
+          .observe(el.querySelector(".av-result"), { childList: true });
+        for (const T of [5, 6, 7]) give("T", T);
+        await frame()
+        const first = painted;
+        give("T", 9);
+        await frame()
+        return [first, painted, el.values.weights.length]
+    """) == [1, 2, 9]
+
+
+def test_every_kind_of_field_is_read_and_filled(page):
+    page.open("saturation")
+    assert page.do("""
+        give("d_k", 3)
+        const f = field("d_k");
+        const output = () => f.closest("div").querySelector("output").value;
+        const read = [m.state.d_k, f.getAttribute("aria-valuetext"), output()];
+        m.set("d_k", 256)
+        give("scale", true)
+        give("seed", "12")
+        const typed = [m.state.scale, m.state.seed];
+        m.set("scale", false)
+        m.set("seed", 7)
+        await frame()
+        return [read, typed, f.value, f.getAttribute("aria-valuetext"),
+          output(), field("scale").checked, field("seed").value]
+    """) == [[8, "8", "8"], [True, 12], "8", "256", "256", False, "7"]
+    shown = page.do("el.querySelector('.av-result').textContent")
+    assert shown == drawn("saturation", d_k=256, seed=7)
+    page.open("causal")
+    assert page.do("""
+        m.set("mask", "padding")
+        m.set("slope", 0.03)
+        await frame()
+        const between = [field("slope").value, field("slope").step];
+        m.set("slope", 0.25)
+        return [field("mask").value, between, field("slope").value,
+         field("slope").step]
+    """) == ["padding", ["0.03", "any"], "0.25", "0.0625"]
+    page.open("step")
+    assert page.do("""
+        m.set("X", [[1, 2], [3, -4]])
+        await frame()
+        return [field("X").value, el.values.scores]
+    """) == ["1 2\n3 -4", [[5, -5], [-5, 25]]]
+
+
+def test_a_slider_between_its_steps_goes_back_to_them(page):
+    page.open("causal", slope=0.03)
+    assert page.do("""
+        const f = field("slope");
+        const before = f.step;
+        give("slope", f.value)
+        const step = f.step;
+        return [before, step, m.state.slope === Number(f.value),
+          f.value % 0.0625]
+    """) == ["any", "0.0625", True, 0]
+
+
+def test_what_is_typed_wrong_is_named_and_the_picture_stays(page):
+    page.open("kvcache", n_layers=3)
+    assert page.do("""
+        const shown = el.querySelector(".av-result").innerHTML;
+        give("n_layers", "0")
+        await frame()
+        const wrong = [error(), marked(), m.sets.length, m.saves,
+          el.querySelector(".av-result").innerHTML === shown];
+        give("S", "0")
+        const both = marked();
+        give("n_layers", "4")
+        const rest = [error(), marked(), m.state.n_layers];
+        give("S", "5")
+        await frame()
+        return [wrong, both, rest,
+          [error(), marked(), m.state.n_layers, m.state.S]]
+    """) == [
+        [
+            "layers L (n_layers) must be a whole number from 1 to 256; got 0."
+            " The figure shows the last state that fits.",
+            ["n_layers"], 0, 0, True,
+        ],
+        ["n_layers", "S"],
+        ["positions S must be a whole number from 1 to 10000000; got 0. The "
+         "figure shows the last state that fits.", ["S"], 3],
+        ["", [], 4, 5],
+    ]  # fmt: skip
+
+
+def test_what_does_not_fit_together_waits_for_the_other(page):
+    page.open("heads", H=8, H_kv=8)
+    assert page.do("""
+        give("H_kv", 3)
+        const first = [error().slice(0, 35), marked(), m.state.H_kv];
+        give("T", 2)
+        const second = [marked(), m.state.T];
+        give("H", 9)
+        return [first, second, error(), marked(), m.state.H, m.state.H_kv,
+          m.state.T]
+    """) == [
+        ["H_kv must divide H: 8 query heads c", ["H_kv"], 8],
+        [["H_kv"], 3],
+        "", [], 9, 3, 2,
+    ]  # fmt: skip
+
+
+def test_a_wrong_entry_that_no_longer_matters_is_forgotten(page):
+    page.open("step", what="Q, K, V", Q=[[1.0, 2]], K=[[3.0, 4]], V=[[5.0]])
+    assert page.do("""
+        give("K", "abc")
+        give("V", "7")
+        const before = [error().slice(0, 16), marked(), m.state.V];
+        give("what", "X")
+        await frame()
+        const after = [error(), marked(), m.state.what, m.state.V];
+        return [before, after, field("K").value, field("V").value, m.state.K]
+    """) == [
+        ["each number of K", ["K"], [[5]]],
+        ["", [], "X", [[7]]],
+        "3 4", "7", [[3, 4]],
+    ]  # fmt: skip
+
+
+def test_a_preset_fills_all_its_fields(page):
+    page.open("kvcache")
+    sizes = figures.presets("kvcache")["GPT-2 small"]
+    assert page.do("""
+        give("preset", "GPT-2 small")
+        await frame()
+        const [first, shown] = [m.state, field("preset").value];
+        const values = ["n_layers", "n_kv_heads", "d_k", "d_v", "S"]
+          .map((key) => field(key).value);
+        const before = [{ ...m.state }, values, shown];
+        give("d_v", "63")
+        await frame()
+        return [...before, field("preset").value, said().slice(0, 11)]
+    """) == [
+        state_of("kvcache", **sizes),
+        ["12", "12", "64", "64", "8192"],
+        "GPT-2 small", "own numbers", "These sizes",
+    ]  # fmt: skip
+    page.do('give("preset", "own numbers")')
+    assert page.do("m.state.d_v") == 63
+
+
+def test_fields_end_and_hide_as_the_state_says(page):
+    page.open("positions", kind="sinusoid", pairs=8, pair=7)
+    assert page.do("""
+        const hidden = (key) => field(key).closest("div").hidden;
+        const before = [hidden("pair"), hidden("heads"), field("pair").max];
+        give("pairs", 3)
+        await frame()
+        const f = field("pair");
+        const cut = [f.max, f.value,
+          f.closest("div").querySelector("output").value, m.state.pair];
+        give("kind", "ALiBi")
+        await frame()
+        const after = [hidden("pair"), hidden("heads")];
+        m.set("kind", "sinusoid")
+        m.set("pairs", 16)
+        await frame()
+        return [before, cut, after, f.max, f.value]
+    """) == [
+        [False, True, "7"], ["2", "2", "2", 7], [True, False], "15", "7",
+    ]  # fmt: skip
+
+
+def test_the_kernel_moves_the_fields_but_not_what_is_being_typed(page):
+    page.open("kvcache")
+    assert page.do("""
+        field("S").focus()
+        give("S", "")
+        const wrong = error() !== "";
+        m.set("n_layers", 5)
+        const typing = [field("S").value, field("n_layers").value,
+          error() !== ""];
+        m.set("S", 77)
+        await frame()
+        const own = [field("S").value, error()];
+        field("n_layers").focus()
+        m.set("S", 78)
+        await frame()
+        return [wrong, typing, own, field("S").value, el.values.per_layer]
+    """) == [True, ["", "5", True], ["", ""], "78", 4096]
+    # A state that cannot be shown is named, and the picture stays.
+    assert page.do("""
+        const shown = el.querySelector(".av-result").innerHTML;
+        m.set("S", 0)
+        await frame()
+        const named = error();
+        const stays = el.querySelector(".av-result").innerHTML === shown;
+        m.set("S", 5)
+        await frame()
+        return [named, stays, error(),
+          el.values.per_sequence / el.values.per_token]
+    """) == ["positions S must be a whole number from 1 to 10000000; got 0",
+             True, "", 5]  # fmt: skip
+
+
+def test_sending_the_form_does_not_leave_the_page(page):
+    page.open("kvcache")
+    assert page.do("""
+        const event = new Event("submit", { cancelable: true });
+        el.querySelector("form").dispatchEvent(event)
+        return event.defaultPrevented
+    """)
+
+
+# --- speech ---------------------------------------------------------------
+
+
+def test_each_move_is_spoken_once_it_rests(page):
+    page.open("causal", T=3)
+    assert page.do("""
+        await frame()
+        await pause(600)
+        const silent = spoken();
+        give("T", 4)
+        await frame()
+        const early = spoken();
+        await pause(300)
+        give("T", 5)
+        await frame()
+        await pause(300)
+        const still = spoken();
+        await pause(350)
+        const first = spoken() === said() && spoken().includes("5 tokens");
+        give("T", 6)
+        await frame()
+        await pause(650)
+        return [silent, early, still, first, spoken() === said(),
+         spoken().includes("6 tokens")]
+    """) == ["", "", "", True, True, True]
+    page.open("step")
+    assert page.do("""
+        el.querySelector('[data-at="output,0,0"]').focus()
+        await pause(650)
+        return [spoken() === said(), spoken().slice(0, 12)]
+    """) == [True, "output[0][0]"]
+
+
+def test_a_figure_that_is_closed_is_silent_and_still(page):
+    page.open("causal", "?causal.T=4", static=True)
+    assert page.do("""
+        give("T", 9)
+        await frame()
+        close()
+        const shown = el.querySelector(".av-result").innerHTML;
+        await pause(600)
+        const silent = spoken();
+        m.state.T = 3;
+        for (const [, listener] of [...m.listeners]) listener();
+        dispatchEvent(new PopStateEvent("popstate"));
+        await frame()
+        el.querySelector(".av-say").textContent = "changed";
+        el.querySelector(".av-result").style.width = "20px";
+        await frame()
+        await pause(600)
+        return [silent, m.listeners.length, m.state.T, spoken(),
+         el.querySelector(".av-result").classList.contains("scrolls")]
+    """) == ["", 0, 3, "", False]
+
+
+# --- what scrolls ---------------------------------------------------------
+
+
+def test_what_scrolls_sideways_is_reached_by_the_keyboard(page):
+    page.open("causal", T=12)
+    look = """[...["tabindex", "role", "aria-label"].map((name) =>
+      el.querySelector(".av-result").getAttribute(name)),
+      el.querySelector(".av-result").classList.contains("scrolls")]"""
+    assert page.do(look) == [None, None, None, False]
+    wide = ["0", "group", "result, scrolls sideways", True]
+    assert page.do(f"""
+        el.style.width = "200px";
+        await frame()
+        await frame()
+        const narrow = {look};
+        el.style.width = "900px";
+        await frame()
+        await frame()
+        return [narrow, {look}]
+    """) == [wide, [None, None, None, False]]
+    page.open("step")
+    assert page.do("""
+        el.style.width = "60px";
+        await frame()
+        await frame()
+        const boxes = [...el.querySelectorAll(".av-step > div")];
+        return [boxes.every((box) => box.tabIndex === 0
+           && box.getAttribute("role") === "group"),
+         el.querySelector(".av-result").hasAttribute("tabindex")]
+    """) == [True, False]
+
+
+# --- the address ----------------------------------------------------------
+
+
+def test_an_address_sets_the_figure(page):
+    query = "?causal.T=5&causal.slope=0.25&causal.mask=none&tiles.T=7&x=1"
+    page.open("causal", query, static=True)
+    assert page.do("[m.state.T, m.state.slope, m.state.mask, error(), "
+                   "field('T').value, field('mask').value, "
+                   "el.values.weights.length]") == [
+                       5, 0.25, "none", "", "5", "none", 5]  # fmt: skip
+    query = "?step.what=Q, K, V&step.Q=1 −2;3 4&step.K=1 1&step.V=2"
+    query += "&step.scale=false&step.causal=false"
+    page.open("step", query, static=True)
+    state = {"what": "Q, K, V", "Q": [[1, -2], [3, 4]], "K": [[1, 1]],
+             "V": [[2]], "scale": False, "causal": False}  # fmt: skip
+    assert page.do("m.state") == state_of("step") | state
+    assert error_of(page) == ""
+
+
+def test_in_jupyter_the_address_is_not_read_and_not_written(page):
+    page.open("causal", "?causal.T=5")
+    assert page.do("""
+        give("slope", 0.5)
+        await pause(200)
+        return [m.state.T, location.search]
+    """) == [8, "?causal.T=5"]
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("?causal.T=zwei", "tokens T must be a whole number from 2 to 64; "
+         "got no number"),
+        ("?causal.T=5&causal.gone=1", "the address has an unknown setting "
+         "causal.gone"),
+        ("?causal.T=5&causal.window=0", "window must be a whole number from "
+         "1 to 64; got 0"),
+    ],
+)  # fmt: skip
+def test_an_address_that_does_not_fit_says_so(page, query, message):
+    page.open("causal", query, static=True)
+    first = "The figure shows its first state."
+    assert error_of(page) == f"{message}. {first}"
+    assert page.do("m.state") == state_of("causal")
+    assert page.do("el.values.weights.length") == 8
+
+
+def test_the_address_follows_what_matters_after_a_pause(page):
+    query = "?causal.gone=1&tiles.T=7&causal.length=3"
+    page.open("causal", query + "#here", static=True)
+    assert page.do("""
+        give("mask", "sliding")
+        give("T", 6)
+        await pause(50)
+        const early = location.search;
+        give("slope", 0.5)
+        await pause(60)
+        const still = location.search;
+        await pause(120)
+        return [early === still, still, Object.fromEntries(
+          new URLSearchParams(location.search)), location.hash]
+    """) == [
+        True, query,
+        {"tiles.T": "7", "causal.mask": "sliding", "causal.T": "6",
+         "causal.window": "3", "causal.slope": "0.5",
+         "causal.temperature": "1"},
+        "#here",
+    ]  # fmt: skip
+    page.open("step", static=True)
+    assert page.do("""
+        history.replaceState({ mine: 1 }, "");
+        const length = history.length;
+        give("X", "1 2\\n3 4")
+        await pause(200)
+        return [new URLSearchParams(location.search).get("step.X"),
+         history.state, history.length === length,
+         [...new URLSearchParams(location.search).keys()]]
+    """) == ["1 2;3 4", {"mine": 1}, True,
+             ["step.what", "step.X", "step.scale", "step.causal"]]  # fmt: skip
+
+
+def test_going_back_brings_the_settings_back(page):
+    page.open("causal", "?causal.T=5", static=True)
+    assert page.do("""
+        give("T", 9)
+        await pause(200)
+        const moved = location.search.includes("causal.T=9");
+        history.replaceState(null, "", "?causal.T=4&causal.mask=none");
+        field("T").focus()
+        dispatchEvent(new PopStateEvent("popstate"));
+        await frame()
+        const back = [field("T").value, m.state.T, m.state.mask,
+          el.values.weights.length];
+        history.replaceState(null, "", "?");
+        dispatchEvent(new PopStateEvent("popstate"));
+        await frame()
+        return [moved, back, m.state.T, m.state.mask]
+    """) == [True, ["4", 4, "none", 4], 8, "causal"]
+
+
+# --- the entries of a matrix ----------------------------------------------
+
+
+def test_the_keys_of_a_matrix(page):
+    page.open("step", X=[[1.0, 2.0], [3.0, 4.0], [0.0, 1.0]])
+    press = """
+      const at = () => document.activeElement.dataset.at;
+      const press = (key, more = {}) => {
+        const event = new KeyboardEvent("keydown",
+          { key, bubbles: true, cancelable: true, ...more });
+        document.activeElement.dispatchEvent(event);
+        return [at(), event.defaultPrevented];
+      };
+      const cell = (at) => el.querySelector(`[data-at="${at}"]`);
+    """
+    moves = [("ArrowRight", "0,1"), ("ArrowDown", "1,1"), ("End", "1,2"),
+             ("ArrowRight", "1,2"), ("ArrowLeft", "1,1"), ("Home", "1,0"),
+             ("ArrowLeft", "1,0"), ("ArrowUp", "0,0"), ("ArrowUp", "0,0"),
+             ("ArrowDown", "1,0"), ("ArrowDown", "2,0"),
+             ("ArrowDown", "2,0")]  # fmt: skip
+    keys = json.dumps([key for key, _ in moves])
+    assert page.do(f"""{press}
+        cell("scores,0,0").focus()
+        return {keys}.map((key) => press(key))
+    """) == [[f"scores,{at}", True] for _, at in moves]
+    assert page.do(f"""{press}
+        return [press("x"), press("Tab"), press("ArrowUp", {{ altKey: true }}),
+         press("ArrowUp", {{ ctrlKey: true }}),
+         press("ArrowUp", {{ metaKey: true }}), press("ArrowUp")]
+    """) == [["scores,2,0", False]] * 5 + [["scores,1,0", True]]
+    # One stop in each matrix: the entry that was left last.
+    stops = "[...el.querySelectorAll('[data-at][tabindex=\"0\"]')]"
+    assert page.do(f"{stops}.map((c) => c.dataset.at)") == [
+        "scores,1,0", "scaled,0,0", "weights,0,0", "output,0,0",
+    ]  # fmt: skip
+    others = "[...el.querySelectorAll('[data-at][tabindex=\"-1\"]')].length"
+    assert page.do(others) == 9 * 3 + 6 - 4
+    roles = "[...el.querySelectorAll('table')].map((t) => t.role)"
+    assert page.do(roles) == [None, "grid", "grid", "grid", "grid"]
+
+
+def test_pointing_at_an_entry_works_it_out_until_the_state_changes(page):
+    page.open("step", X=[[1.0, 2.0], [3.0, 4.0]])
+    assert page.do("""
+        const cell = (at) => el.querySelector(`[data-at="${at}"]`);
+        const point = (at) => cell(at).dispatchEvent(
+          new PointerEvent("pointerover", { bubbles: true }));
+        const all = (kind) => [...el.querySelectorAll(`.av-${kind}`)]
+          .map((c) => c.dataset.at);
+        const start = said().split(" = ")[0];
+        point("output,1,0")
+        const first = [said().split(" = ")[0], all("picked"), all("source")];
+        point("X,0,0")
+        el.querySelector("caption").dispatchEvent(
+          new PointerEvent("pointerover", { bubbles: true }));
+        const kept = said().split(" = ")[0];
+        point("scores,1,0")
+        const second = [all("picked"), all("source")];
+        give("scale", false)
+        await frame()
+        const third = [said().split(" = ")[0], all("picked")];
+        point("scores,1,0")
+        give("X", "1")
+        await frame()
+        return [start, first, kept, second, third, said().split(" = ")[0],
+         all("picked")]
+    """) == [
+        "scores[0][1]",
+        ["output[1][0]", ["output,1,0"],
+         ["X,0,0", "X,1,0", "weights,1,0", "weights,1,1"]],
+        "output[1][0]",
+        [["scores,1,0"], ["X,0,0", "X,0,1", "X,1,0", "X,1,1"]],
+        ["scores[1][0]", ["scores,1,0"]],
+        "scores[0][0]", ["scores,0,0"],
+    ]  # fmt: skip
+
+
+def test_the_numbers_in_the_page_are_the_helpers(page):
+    page.open("tiles")
+    expected = EXPECTED["tiles"](state_of("tiles"))
+    assert page.do("el.values.blocks") == expected["blocks"]
