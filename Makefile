@@ -1,12 +1,13 @@
 # `make` alone lists the targets. Everything runs in .venv, which is made on
 # first use, and again when the pins change or the folder has moved.
 .DEFAULT_GOAL := help
-.PHONY: help book test numbers chapter nbval site chromium lab serve refresh bench lint lock clean test-torch
+.PHONY: help book test numbers chapter nbval site chromium lab serve refresh bench lint format hooks lock clean test-torch
 
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CHAPTERS ?=
+JS := helpers/js/*.js helpers/js/*.css book/_static/site.js
 CHAPTER ?= $(error say which: make chapter CHAPTER=05)
 PYTEST = $(BIN)/python -m pytest --durations=10 -n logical
 LOCKED := --quiet --universal --python-version 3.11 --no-annotate --no-header
@@ -70,8 +71,19 @@ lab: .venv/ready  ## open the book in JupyterLab
 serve: book  ## build the site and open it, at http://127.0.0.1:8000 if that is free
 	$(BIN)/python tools/serve.py
 
-lint: .venv/checks  ## check the style of code and chapters
+lint: .venv/checks  ## check the style of code and chapters (seconds)
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/oxlint $(JS)
+	$(BIN)/oxfmt --check $(JS)
+
+format: .venv/checks  ## lay out Python and JavaScript
+	$(BIN)/ruff format .
+	$(BIN)/oxfmt $(JS)
+
+hooks: .venv/checks  ## check each commit, and show changes of chapters cell by cell
+	$(BIN)/pre-commit install
+	$(BIN)/nbdime config-git --enable
 
 lock:  ## resolve requirements*.in into pinned requirements*.txt (needs uv)
 	@command -v uv >/dev/null || { echo "There is no uv: pip install uv"; exit 1; }

@@ -66,8 +66,8 @@ def test_numeric_modules_import_numpy_and_the_standard_library(module):
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             found.add(node.module.split(".")[0])
     standard = {
-        "concurrent", "contextlib", "dataclasses", "functools", "itertools", "math",
-        "numbers", "operator", "os", "typing",
+        "concurrent", "contextlib", "dataclasses", "functools", "itertools",
+        "math", "numbers", "operator", "os", "typing",
     }  # fmt: skip
     assert found <= standard | {"numpy"}
 

@@ -18,7 +18,9 @@ from pybtex.richtext import Text
 ROOT = Path(__file__).resolve().parent.parent
 BIB = ROOT / "book" / "references.bib"
 PAGE = ROOT / "book" / "bibliography.md"
-CITATION = re.compile(r"\[[^\]]*\](\((?:book/|\.\./)?bibliography\.md#([^)]*)\))")
+CITATION = re.compile(
+    r"\[[^\]]*\](\((?:book/|\.\./)?bibliography\.md#([^)]*)\))"
+)
 HEAD = """\
 # Bibliography
 

@@ -32,7 +32,7 @@ from tree_sitter import Language, Parser
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "book" / "_ext")]
 
-from helpers import figures
+from helpers import figures  # noqa: E402
 
 EXPLAINED = ROOT / "tests" / "survivors_js.yml"
 LEAST = 0.90
