@@ -83,7 +83,7 @@ def write_page(folder, figure):
     (folder / "figures" / f"{name}.js").write_text(figures.script(name))
     site = (ROOT / "book" / "_static" / "site.js").read_text()
     (folder / "site.js").write_text(site)
-    html = figure._repr_mimebundle_()[0]["text/html"]
+    html = figure.html()
     (folder / "index.html").write_text(
         f"<!doctype html><meta charset=utf-8><style>{css}</style>"
         f"<main>{html}</main><script defer src=site.js></script>"

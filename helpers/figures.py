@@ -23,6 +23,7 @@ with extra("figures"):
 
 FOLDER = Path(__file__).resolve().parent / "js"
 THREE_TOKENS = [[1.0, 0, 1, 0], [0.0, 1, 0, 1], [1.0, 1, 0, 0]]
+SHOWN, HIDDEN = "<section ", '<section hidden="hidden" '
 
 
 def module(name):
@@ -105,6 +106,30 @@ def presets(name):
         For each preset the settings that it fills in.
     """
     return json.loads(_engine(name)("presets", "null"))
+
+
+def drawing(stored):
+    """The part of a stored output that a page shows.
+
+    A notebook that shows a stored output has no kernel that ran the cell, and
+    no style for the drawing: there it is hidden, and a note says what to do.
+
+    Parameters
+    ----------
+    stored : str
+        The ``text/html`` of a figure's output.
+
+    Returns
+    -------
+    str
+        What the figure's `html` gave.
+
+    Raises
+    ------
+    ValueError
+        If no figure is there.
+    """
+    return stored[stored.index(HIDDEN) :].replace(HIDDEN, SHOWN, 1)
 
 
 def plain(value):
@@ -233,22 +258,25 @@ class InteractiveFigure(anywidget.AnyWidget):
     def __repr__(self):
         return f"Interactive figure: {self._label}"
 
-    def _repr_mimebundle_(self, **kwargs):
+    def html(self):
+        """The figure as a page shows it before its script runs."""
         self._check()
         state = {name: getattr(self, name) for name in self._settings()}
-        label = escape(self._label)
-        # A notebook that shows this has no kernel that ran the cell, and no
-        # style for the drawing; the site shows the section and not the note.
-        html = (
-            f"<p>Interactive figure: {label}. To see and move it, run this "
-            "cell and those above it (menu Run: Run All Cells).</p>"
-            f'<section hidden="hidden" class="av-figure" '
-            f'data-figure="{self._name}" '
+        return (
+            f'<section class="av-figure" data-figure="{self._name}" '
             f'data-state="{escape(json.dumps(state))}" '
-            f'aria-label="{label}">{self._call("shell")}'
+            f'aria-label="{escape(self._label)}">{self._call("shell")}'
             "<noscript><p>Without scripts the figure has no controls and "
             "shows its first state.</p></noscript></section>"
         )
+
+    def _repr_mimebundle_(self, **kwargs):
+        note = (
+            f"<p>Interactive figure: {escape(self._label)}. To see and move "
+            "it, run this cell and those above it (menu Run: Run All "
+            "Cells).</p>"
+        )
+        html = note + self.html().replace(SHOWN, HIDDEN, 1)
         bundle = super()._repr_mimebundle_(**kwargs)
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         shown = {"text/plain": repr(self), "text/html": html}

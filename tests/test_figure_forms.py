@@ -46,7 +46,7 @@ def drawn(folder, name, settings):
     """The state of a figure, and all its HTML, as a page receives it."""
     figure = CLASSES[name](**json.loads(settings))
     state = {key: getattr(figure, key) for key in figure._settings()}
-    return state, figure._repr_mimebundle_()[0]["text/html"]
+    return state, figure.html()
 
 
 def look(name, settings):

@@ -49,7 +49,7 @@ def later(name, key, value):
 
 def said(figure):
     """What the figure shows; and its page, which must be one."""
-    html = figure._repr_mimebundle_()[0]["text/html"]
+    html = figure.html()
     assert not any(word in html for word in ("NaN", "undefined", "[object"))
     return figure.values
 

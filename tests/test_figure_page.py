@@ -66,7 +66,7 @@ def state_of(name, **settings):
 
 def drawn(name, **settings):
     """The result as Python stores it."""
-    html = CLASSES[name](**settings)._repr_mimebundle_()[0]["text/html"]
+    html = CLASSES[name](**settings).html()
     soup = BeautifulSoup(html, "html.parser")
     return soup.select_one(".av-result").text
 
@@ -86,7 +86,7 @@ class Page:
         html = ""
         if static:
             figure = CLASSES[name](**settings)
-            html = figure._repr_mimebundle_()[0]["text/html"]
+            html = figure.html()
         state = state_of(name, **settings)
         self.do(f"open({', '.join(map(json.dumps, (name, state, html)))})")
 

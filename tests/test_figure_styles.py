@@ -16,7 +16,7 @@ def shown_classes(name, n=60):
     """Every class that a figure has in many states, chosen and random."""
     found = set()
     for settings in [{}, *CASES.get(name, ()), *states(name, n)]:
-        html = CLASSES[name](**settings)._repr_mimebundle_()[0]["text/html"]
+        html = CLASSES[name](**settings).html()
         for part in BeautifulSoup(html, "html.parser").select("[class]"):
             found.update(part["class"])
     return found

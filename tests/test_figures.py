@@ -80,6 +80,8 @@ def test_a_figure_reads_without_scripts(name):
     data, _ = figure._repr_mimebundle_()
     html = data["text/html"]
     assert f'data-figure="{name}"' in html
+    assert "run this cell" in html.partition("<section hidden")[0]
+    assert figures.drawing(html) == figure.html()
     assert 'class="av-result"' in html
     assert 'class="av-say"' in html, "a sentence says what is seen"
     assert data["text/plain"] == repr(figure)
@@ -147,7 +149,7 @@ def address(tmp_path_factory):
         (folder / "figures" / f"{name}.js").write_text(
             figures.script(name), encoding="utf-8"
         )
-        body.append(cls()._repr_mimebundle_()[0]["text/html"])
+        body.append(cls().html())
     static = website.ROOT / "book" / "_static"
     (folder / "site.js").write_text((static / "site.js").read_text("utf-8"))
     (folder / "figures.css").write_text(
@@ -211,7 +213,7 @@ def test_the_browser_equals_the_helpers(page, name):
         values = figure.evaluate("el => el.values")
         assert_same(values, EXPECTED[name](state))
         # What is shown is read back in test_shown.py, from the same module.
-        html = CLASSES[name](**state)._repr_mimebundle_()[0]["text/html"]
+        html = CLASSES[name](**state).html()
         stored = BeautifulSoup(html, "html.parser").select_one(".av-result")
         assert figure.locator(".av-result").text_content() == stored.text
     assert not page.errors

@@ -32,7 +32,7 @@ def shown(fig, monkeypatch, alt="What is seen."):
 
 def test_a_figure_is_svg_with_alt_text_and_no_date(monkeypatch):
     fig = plotting.show_weights(WEIGHTS, **NAMES).figure
-    data, _ = shown(fig, monkeypatch, alt='More "here" & <there>.')
+    data = shown(fig, monkeypatch, alt='More "here" & <there>.')
     root = ET.fromstring(data["image/svg+xml"])
     assert root.tag.endswith("svg")
     assert root.get("role") == "img"
@@ -44,7 +44,7 @@ def test_a_figure_is_svg_with_alt_text_and_no_date(monkeypatch):
 
 def test_the_same_figure_gives_the_same_bytes(monkeypatch):
     svgs = {
-        shown(plotting.show_weights(WEIGHTS, **NAMES).figure, monkeypatch)[0][
+        shown(plotting.show_weights(WEIGHTS, **NAMES).figure, monkeypatch)[
             "image/svg+xml"
         ]
         for _ in range(2)

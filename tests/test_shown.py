@@ -20,7 +20,7 @@ def look(name, settings):
     """The figure's state, what the helpers say of it, and what it shows."""
     figure = CLASSES[name](**settings)
     state = {key: getattr(figure, key) for key in figure._settings()}
-    html = figure._repr_mimebundle_()[0]["text/html"]
+    html = figure.html()
     shown = BeautifulSoup(html, "html.parser").select_one(".av-result")
     return state, EXPECTED[name](state), shown
 

@@ -18,11 +18,8 @@ def names():
 def show(app, doctree):
     """Show the drawing that a notebook hides, without the note before it."""
     for raw in doctree.findall(nodes.raw):
-        html = raw.astext()
-        if "data-figure=" in html:
-            start = html.index('<section hidden="hidden" ')
-            shown = html[start:].replace(' hidden="hidden"', "", 1)
-            raw[0] = nodes.Text(shown)
+        if "data-figure=" in raw.astext():
+            raw[0] = nodes.Text(figures.drawing(raw.astext()))
 
 
 def write_scripts(app, exception):

@@ -199,8 +199,10 @@ def load_instead(rule, url):
 
 
 def _is_icon(token):
-    return token.type == "string" and all(
-        PRIVATE[0] <= character <= PRIVATE[1] for character in token.value
+    return (
+        token.type == "string"
+        and token.value != ""
+        and all(PRIVATE[0] <= c <= PRIVATE[1] for c in token.value)
     )
 
 
