@@ -137,10 +137,10 @@ def axis_of(x, axis, name):
 
 
 def flag(value, name):
-    """`value` as a bool."""
+    """`value`, if it is a bool."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False; got {value!r}")
-    return bool(value)
+    return value
 
 
 def booleans(mask, name, shape, target):

@@ -159,7 +159,7 @@ def attention(Q, K, V, *, mask=None, bias=None, scale=None):
     if mask is not None:
         mask = booleans(mask, "mask", scores.shape, "scores")
     weights = softmax(scores, where=mask)  # (..., T, S)
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore"):
         output = weights @ V  # (..., T, d_v)
     output = rounded(output, dtype, value_overflow(dtype))
     return Attention(output, weights.astype(dtype, copy=False))

@@ -6,10 +6,10 @@ from ._checks import finite_floats, rounded, size
 
 
 def _sizes(batch):
-    """`batch` as a tuple of integers."""
+    """`batch`, a tuple, as integers."""
     if not isinstance(batch, tuple):
         raise TypeError(f"batch must be a tuple of sizes; got {batch!r}")
-    return tuple(size(n, f"batch[{i}]") for i, n in enumerate(batch))
+    return [size(n, f"batch[{i}]") for i, n in enumerate(batch)]
 
 
 def _floating(dtype):

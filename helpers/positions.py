@@ -89,7 +89,7 @@ def _rotary_angles(X, positions, base):
             "the next"
         )
     broadcast(positions, "positions", X.shape[:-1], "the rows of X")
-    return positions[..., None].astype(np.float64) * _frequencies(d, base)
+    return positions[..., None] * _frequencies(d, base)  # float64
 
 
 def _pair_columns(d, interleaved):

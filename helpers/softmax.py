@@ -15,7 +15,7 @@ def _exponentials(x, axis, where):
     dtype, x = widened(x)
     top = x.max(axis=axis, keepdims=True, initial=-np.inf, where=allowed)
     # An empty row has no maximum; zero keeps -inf - -inf from becoming NaN.
-    top = np.where(np.isneginf(top), x.dtype.type(0), top)
+    top = np.where(np.isneginf(top), 0, top)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         # Exactly zero where it is not allowed.
         exp = np.exp(np.where(allowed, x - top, -np.inf))
@@ -62,7 +62,7 @@ def softmax(x, axis=-1, *, where=None):
     """
     exp, _, axis, dtype = _exponentials(x, axis, where)
     added = total(exp, axis)
-    weights = exp / np.where(added == 0, exp.dtype.type(1), added)
+    weights = exp / np.where(added == 0, 1, added)
     return weights.astype(dtype, copy=False)
 
 

@@ -87,7 +87,7 @@ def merge_partials(outputs, logsumexps):
         raise ValueError("logsumexps must not hold NaN or +inf")
     dtype, outputs, lse = widened(outputs, lse)
     weights = softmax(lse, axis=0)[..., None]  # (n, ..., T, 1)
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore"):
         mixed = total(weights * outputs, 0)[0]
     overflow = f"the merged output overflows {dtype}; pass a wider type"
     return Partial(

@@ -387,17 +387,17 @@ def test_lists_serve_as_mask_and_bias():
 @pytest.mark.parametrize("name", ["X", "context", "W_Q", "W_K", "W_V", "W_O"])
 def test_mixed_types_are_computed_in_the_widest(name):
     p = projections(0)
-    given = {"X": rows(0, 3, 5), "context": rows(1, 4, 5), **p._asdict()}
+    arrays = {"X": rows(0, 3, 5), "context": rows(1, 4, 5), **p._asdict()}
+    half = {n: np.float16(x) for n, x in arrays.items() if n[-1] != "s"}
+    wide = {n: x.astype(float) for n, x in half.items()}
 
     def run(given):
-        q = Projections(*(given[field] for field in Projections._fields))
+        q = Projections(*(given[field] for field in p._fields[:4]), 2, 2)
         return multi_head_attention(given["X"], q, context=given["context"])
 
-    half = given[name].astype(np.float16)
-    mixed = run(given | {name: half})
-    wide = run(given | {name: half.astype(float)})
-    for got, want in zip(mixed, wide, strict=True):
-        np.testing.assert_array_equal(got, want)
+    for mixed in (half | {name: wide[name]}, wide | {name: half[name]}):
+        for got, want in zip(run(mixed), run(wide), strict=True):
+            np.testing.assert_array_equal(got, want)
 
 
 # The weights.

@@ -211,7 +211,10 @@ def cores(patch, n):
 def test_the_cores_are_those_that_the_process_may_use(monkeypatch):
     monkeypatch.setattr(tiled.os, "cpu_count", lambda: 64)
     monkeypatch.setattr(
-        tiled.os, "sched_getaffinity", lambda pid: {0, 5, 7}, raising=False
+        tiled.os,
+        "sched_getaffinity",
+        {0: {0, 5, 7}}.__getitem__,  # 0 is this process
+        raising=False,
     )
     monkeypatch.setattr(
         tiled.os, "process_cpu_count", lambda: 2, raising=False
@@ -236,6 +239,14 @@ def test_the_number_of_cores_does_not_change_a_bit(monkeypatch):
             results.append(tiled_attention(Q, K, V, causal=True, block_q=4))
     for result in results:
         np.testing.assert_array_equal(result, results[0])
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_each_tile_is_computed_once(monkeypatch, n):
+    cores(monkeypatch, n)
+    seen = []
+    tiled._run(seen.append, range(50))
+    assert sorted(seen) == list(range(50))
 
 
 def extra_bytes(function, *arguments, **options):
@@ -273,6 +284,8 @@ def test_extra_memory_does_not_grow_with_the_sequence(monkeypatch):
     assert large < 1.02 * small + 1000
     # As the docstring says, and NumPy's own buffers of 8192 numbers.
     assert large < 8 * (64 * (96 + 8 + 2 * 8) + 3 * 8192)
+    narrow = extra_bytes(blocks, *arrays(9, 2048, 2048, 8, 8, dtype="f4"))
+    assert narrow < large - 4 * 64 * 96
     assert extra_bytes(plain, *many, causal=True) > 100 * large
 
 

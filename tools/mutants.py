@@ -247,6 +247,7 @@ class Runner:
         self.found, self.workers = found, workers
         self.failed, self.tried, self.survivors = False, 0, []
         self.reached = defaultdict(list)  # of each function: (seconds, test)
+        self.useful = defaultdict(set)  # of each function: tests that failed
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self):
@@ -280,7 +281,8 @@ class Runner:
         self.check()
         running = {}
         for mutant in self.found:
-            running[self.fork(mutant)] = mutant
+            pid, pipe = self.fork(mutant)
+            running[pid] = mutant, pipe
             if len(running) == self.workers:
                 self.wait(running)
         while running:
@@ -292,20 +294,30 @@ class Runner:
         same = copy.copy(max(self.found, key=lambda m: len(self.tests(m))))
         source = Path(sys.modules[same.module].__file__).read_text("utf-8")
         same.code = compile(source, same.module, "exec")
-        _, status = os.waitpid(self.fork(same), 0)
-        if status:
+        pid, pipe = self.fork(same)
+        os.close(pipe)
+        if os.waitpid(pid, 0)[1]:
             raise pytest.UsageError("a test fails though nothing was changed")
 
     def tests(self, mutant):
-        """The tests that reach the changed function, the fastest first."""
-        tests = self.reached[mutant.module, mutant.function]
-        return sorted(tests, key=lambda test: test[0])
+        """The tests that reach the changed function, in the order to run.
+
+        Those that noticed another change in it come first, then the fastest.
+        """
+        function = mutant.module, mutant.function
+        useful = self.useful[function]
+        return sorted(
+            self.reached[function],
+            key=lambda test: (test[1].nodeid not in useful, test[0]),
+        )
 
     def fork(self, mutant):
-        """Try one change in a process of its own; the number of that."""
+        """Try one change in a process, which writes the test that failed."""
         tests = self.tests(mutant)
+        pipe, end = os.pipe()
         if pid := os.fork():
-            return pid
+            os.close(end)
+            return pid, pipe
         # A loop without end, or memory without end, is noticed too.
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(20 + round(5 * sum(seconds for seconds, _ in tests)))
@@ -313,10 +325,10 @@ class Runner:
         try:
             mutant.apply()
             for item, following in pairs([item for _, item in tests]):
-                plugins = item.config.pluginmanager
-                plugins.unregister(name="terminalreporter")
+                item.config.pluginmanager.unregister(name="terminalreporter")
                 protocol(item, following)
                 if self.failed:
+                    os.write(end, item.nodeid.encode())
                     break
         except BaseException:
             self.failed = True
@@ -325,7 +337,9 @@ class Runner:
     def wait(self, running):
         """Wait for one of the forks; whether its change went unnoticed."""
         pid, status = os.wait()
-        mutant = running.pop(pid)
+        mutant, pipe = running.pop(pid)
+        with open(pipe, encoding="utf-8") as file:
+            self.useful[mutant.module, mutant.function].add(file.read())
         self.tried += 1
         if status == 0:
             self.survivors.append(mutant)
