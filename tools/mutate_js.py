@@ -34,6 +34,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "book" / "_ext")]
 
 from helpers import figures  # noqa: E402
 
+FOLDER = figures.FOLDER
 EXPLAINED = ROOT / "tests" / "survivors_js.yml"
 LEAST = 0.90
 SECONDS = 300  # a mutant may loop for ever
@@ -70,8 +71,9 @@ class Mutant(NamedTuple):
     def apply(self, source):
         return source[: self.start] + self.text.encode() + source[self.end :]
 
-    def name(self, source):
+    def name(self):
         """The changed line, as `survivors_js.yml` names it."""
+        source = (FOLDER / self.file).read_bytes()
         first = source.rfind(b"\n", 0, self.start) + 1
         last = source.find(b"\n", self.end)
         line = source[first : self.start] + self.text.encode()
@@ -238,6 +240,7 @@ class Trial:
         self.tried += 1
         if noticed is None:
             self.alive.append(mutant)
+            print("survives:", mutant.name(), file=sys.stderr, flush=True)
         else:
             self.last[mutant.file, mutant.within] = noticed
         if self.tried % 50 == 0:
@@ -284,9 +287,8 @@ def passes(item, after):
 @contextlib.contextmanager
 def changed(mutant):
     """The figures with the mutant, as Python and the pages load them."""
-    kept = figures.FOLDER
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(kept, folder, dirs_exist_ok=True)
+        shutil.copytree(FOLDER, folder, dirs_exist_ok=True)
         path = Path(folder) / mutant.file
         path.write_bytes(mutant.apply(path.read_bytes()))
         figures.FOLDER = Path(folder)
@@ -294,7 +296,7 @@ def changed(mutant):
         try:
             yield
         finally:
-            figures.FOLDER = kept
+            figures.FOLDER = FOLDER
             figures._engine.cache_clear()
 
 
@@ -326,7 +328,6 @@ def main():
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     options = parser.parse_args()
     paths = sorted(figures.FOLDER.glob("*.js"))
-    sources = {path.name: path.read_bytes() for path in paths}
     todo = [m for path in paths for m in mutants(path)]
     if options.only:
         todo = [m for m in todo if options.only in (m.file, *m.within)]
@@ -336,7 +337,7 @@ def main():
     ended = pytest.main(["-q", "-p", "no:cacheprovider", *files], [trial])
     if trial.tried < len(todo):
         return ended or 1
-    names = [mutant.name(sources[mutant.file]) for mutant in trial.alive]
+    names = [mutant.name() for mutant in trial.alive]
     return report(names, len(todo), options.every == 1 and not options.only)
 
 
