@@ -18,6 +18,7 @@ import refresh  # noqa: E402
 
 NOTEBOOKS = refresh.notebooks()
 LESSONS = [path for path in NOTEBOOKS if path.name[:2].isdigit()]
+AUDITS = [path for path in NOTEBOOKS if path.parent.name == "audit"]
 FOLDED = {"hide-cell", "hide-input"}
 TAGS = {*FOLDED, "remove-cell", "raises-exception", "nbval-ignore-output"}
 HEADINGS = [
@@ -34,6 +35,12 @@ every_notebook = pytest.mark.parametrize(
 )
 every_lesson = pytest.mark.parametrize(
     "path", LESSONS, ids=lambda path: path.stem
+)
+every_audit = pytest.mark.parametrize(
+    "path", AUDITS, ids=lambda path: path.stem
+)
+every_lesson_and_audit = pytest.mark.parametrize(
+    "path", LESSONS + AUDITS, ids=lambda path: path.stem
 )
 
 
@@ -209,18 +216,23 @@ def test_headings(path):
     assert re.search(r"\d+ minutes", text), "reading time"
 
 
-@every_lesson
-def test_cells_are_small(path):
-    lengths = []
+def lines(cell):
+    """The lines of a cell, without the label of a fold."""
+    source = cell.source.splitlines()[bool(tags(cell) & FOLDED) :]
+    return [line for line in source if line.strip()]
+
+
+@every_lesson_and_audit
+def test_no_cell_is_large(path):
     for cell in code(path)[1:]:  # the first is the same everywhere
-        source = cell.source.splitlines()
-        if tags(cell) & FOLDED:
-            source = source[1:]  # the label of the fold
-        lines = [line for line in source if line.strip()]
-        lengths.append(len(lines))
-        assert len(lines) <= 15, f"over 15 lines:\n{cell.source}"
-        assert max(map(len, lines)) <= 79, f"over 79 columns:\n{cell.source}"
-    median = statistics.median(lengths)
+        assert len(lines(cell)) <= 15, f"over 15 lines:\n{cell.source}"
+        longest = max(map(len, lines(cell)))
+        assert longest <= 79, f"over 79 columns:\n{cell.source}"
+
+
+@every_lesson
+def test_most_cells_are_small(path):
+    median = statistics.median(len(lines(cell)) for cell in code(path))
     assert median < 8, (
         f"most cells have under 8 lines; here half have {median}"
     )
@@ -248,7 +260,7 @@ def test_the_chapter_can_fail(path):
     assert 2 <= figures <= 8, f"two to eight figures; got {figures}"
 
 
-@every_lesson
+@every_lesson_and_audit
 def test_no_assert_and_no_verdict_is_constant(path):
     for cell in code(path):
         for node in ast.walk(ast.parse(cell.source)):
@@ -276,25 +288,59 @@ def test_solutions_end_in_a_check(path):
             assert checks or defines, f"no check at the end: {cell.source}"
 
 
-def test_every_ledger_is_closed_by_one_chapter():
+def closes(path):
+    """The calls that close a ledger."""
+    return [
+        call
+        for call in calls(path, "close")
+        if ast.unparse(call.func).endswith("ledger.close")
+    ]
+
+
+def test_every_ledger_is_closed_by_one_lesson_or_audit():
     closed = []
-    for path in LESSONS:
+    for path in LESSONS + AUDITS:
         loaded = [
             call.args[0].value
             for call in calls(path, "load")
             if isinstance(call.func, ast.Name)  # load(...), not x.load(...)
         ]
-        closes = [
-            call
-            for call in calls(path, "close")
-            if ast.unparse(call.func).endswith("ledger.close")
-        ]
-        assert len(loaded) == len(closes), f"{path.name} closes its ledgers"
+        assert len(loaded) == len(closes(path)), (
+            f"{path.name} closes its ledgers"
+        )
         closed += loaded
     assert sorted(closed) == sorted(p.stem for p in FOLDER.glob("*.yml"))
 
 
-@every_lesson
+@every_audit
+def test_an_audit_counts_first_and_closes_last(path):
+    text, cells = prose(path), code(path)
+    assert text.startswith(f"# Audit: {path.stem}\n")
+    assert re.search(r"\]\(\.\./\d\d-", text), "a link to its lesson"
+    head = next(output for cell in cells for output in cell.outputs)
+    assert len(head.text.splitlines()) == 5, "the head has five lines"
+    assert cells[-1].source == "ledger.close()"
+
+
+def definitions(path):
+    """The functions and classes that a notebook defines, as syntax."""
+    return {
+        node.name: ast.dump(node)
+        for cell in code(path)
+        for node in ast.parse(cell.source).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
+
+
+@every_audit
+def test_what_a_lesson_and_its_audit_both_define_is_the_same(path):
+    lesson = re.search(r"\(\.\./(\d\d-[\w-]+\.ipynb)\)", prose(path))[1]
+    ours, theirs = definitions(path), definitions(ROOT / "book" / lesson)
+    differ = [n for n in ours if n in theirs and ours[n] != theirs[n]]
+    assert not differ, f"{path.name} and {lesson} differ in {differ}"
+
+
+@every_lesson_and_audit
 def test_the_source_is_not_quoted_in_length(path):
     """Facts carry over, sentences do not: no long quotation blocks."""
     quotes = re.findall(r"^> .+(?:\n> .+)*", prose(path), flags=re.M)
