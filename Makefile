@@ -33,7 +33,7 @@ bench: .venv/ready  ## measure speed, memory and page weight, as ratios in one r
 
 lab: .venv/ready  ## open the book in JupyterLab
 	$(BIN)/jupyter trust index.ipynb book/*.ipynb  # or stored plots show as text
-	$(BIN)/jupyter lab index.ipynb
+	JUPYTER_CONFIG_PATH=$(CURDIR)/tools/jupyter $(BIN)/jupyter lab index.ipynb
 
 serve: book  ## build the site and open it at http://localhost:8000
 	(sleep 1; $(BIN)/python -m webbrowser http://localhost:8000) &
