@@ -66,7 +66,7 @@ bench: .venv/checks  ## measure speed, memory and page weight, as ratios in one 
 
 lab: .venv/ready  ## open the book in JupyterLab
 	$(BIN)/jupyter trust index.ipynb book/*.ipynb book/*/*.ipynb  # or stored plots show as text
-	$(BIN)/jupyter lab index.ipynb $(if $(filter 0,$(shell id -u)),--allow-root)
+	JUPYTER_CONFIG_PATH=$(CURDIR)/tools/jupyter $(BIN)/jupyter lab index.ipynb $(if $(filter 0,$(shell id -u)),--allow-root)
 
 serve: book  ## build the site and open it, at http://127.0.0.1:8000 if that is free
 	$(BIN)/python tools/serve.py

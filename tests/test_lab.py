@@ -193,8 +193,8 @@ def test_a_chapter_reads_and_its_figure_follows_python(visit):
     text = prose(BOOK / CHAPTER)
     tab = visit(f"book/{CHAPTER}", len(text))
     assert_drawn(tab, text)
-    cited = tab.locator('.jp-MarkdownCell a[href*="bibliography.md#"]')
-    assert cited.count() == "\n".join(text).count("](bibliography.md#") > 0
+    cited = tab.locator('.jp-MarkdownCell a[href*="bibliography.md"]')
+    assert cited.count() == "\n".join(text).count("](bibliography.md") > 0
 
     folded = tab.locator(".jp-CodeCell:has(.jp-InputPlaceholder)")
     solutions = [
