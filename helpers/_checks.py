@@ -45,7 +45,7 @@ def with_axes(x, name, ndim, axes):
     return x
 
 
-def floats(x, name, *, ndim=0, axes=""):
+def floats(x, name, *, ndim=0, axes=None):
     """`x` as a float array: integers become float64, other floats stay."""
     x = array(x, name)
     if x.dtype.kind not in "iuf":
@@ -53,7 +53,7 @@ def floats(x, name, *, ndim=0, axes=""):
     with_axes(x, name, ndim, axes)
     if x.dtype.kind == "f":
         return x.astype(x.dtype.newbyteorder("="), copy=False)
-    if x.size and max(-int(x.min()), int(x.max())) >= EXACT:
+    if x.size and max(-int(x.min()), x.max()) >= EXACT:
         raise ValueError(
             f"{name} must hold integers below 2**53, which float64 tells "
             "apart; pass floats where that does not matter"
@@ -61,7 +61,7 @@ def floats(x, name, *, ndim=0, axes=""):
     return x.astype(np.float64)
 
 
-def finite_floats(x, name, *, ndim=0, axes=""):
+def finite_floats(x, name, *, ndim=0, axes=None):
     """`floats`, and neither NaN nor infinity anywhere."""
     x = floats(x, name, ndim=ndim, axes=axes)
     if not np.isfinite(x).all():

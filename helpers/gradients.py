@@ -188,5 +188,5 @@ def attention_vjp(grad_output, Q, K, V, weights, *, scale=None):
         _gradient(dK, dtype, "K"),
         _gradient(dV, dtype, "V"),
         weights,
-        _gradient(dS, dtype, "scores"),
+        dS.astype(dtype, copy=False),  # fits where that of the weights does
     )

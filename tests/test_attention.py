@@ -348,6 +348,12 @@ MOST = np.finfo(float).max
             "the scores overflow float16; pass Q and K in a wider type",
         ),
         (
+            # Infinity less infinity.
+            lambda: attention_scores([[1e200, 1e200]], [[1e200, -1e200]]),
+            ValueError,
+            "the scores overflow float64; pass Q and K in a wider type",
+        ),
+        (
             lambda: attention(*[np.full((2, 2), 1e200)] * 3),
             ValueError,
             "the scores overflow float64; pass Q and K in a wider type",

@@ -368,6 +368,12 @@ REFUSED = [
     ),
     (
         {},
+        (1.0, array(2, 1, 5)),
+        ValueError,
+        "K must be (2, n, 3) to fit the cache; got K ()",
+    ),
+    (
+        {},
         (array(6, 2, 1, 3), array(6, 2, 1, 5)),
         ValueError,
         "K must be (2, n, 3) to fit the cache; got K (6, 2, 1, 3)",

@@ -91,14 +91,15 @@ def test_attention_vjp(rng, case, lead):
     assert_gradient(loss_of_scores, scores, gradients.scores, rng)
 
 
-def test_a_shared_key_gets_the_sum_over_its_copies(rng):
-    Q = rng.normal(size=(3, 4, 2))
+@pytest.mark.parametrize("B", [2, 3])
+def test_a_shared_key_gets_the_sum_over_its_copies(rng, B):
+    Q = rng.normal(size=(B, 4, 2))
     K, V = rng.normal(size=(1, 5, 2)), rng.normal(size=(5, 2))
-    upstream = rng.normal(size=(3, 4, 2))
+    upstream = rng.normal(size=(B, 4, 2))
     weights = attention(Q, K, V).weights
     shared = attention_vjp(upstream, Q, K, V, weights)
     copies = attention_vjp(
-        upstream, Q, np.repeat(K, 3, 0), np.stack([V] * 3), weights
+        upstream, Q, np.repeat(K, B, 0), np.stack([V] * B), weights
     )
     assert_close(shared.K, copies.K.sum(0, keepdims=True))
     assert_close(shared.V, copies.V.sum(0))
@@ -223,9 +224,28 @@ I2, I3 = np.eye(2), np.eye(3)
             "the gradient of scores overflows float64; pass a wider type",
         ),
         (
+            # Nothing times infinity.
+            lambda: softmax_vjp([1.7e308, -1.7e308], [0.0, 1.0]),
+            ValueError,
+            "the gradient of scores overflows float64; pass a wider type",
+        ),
+        (
             lambda: overflowing("weights"),
             ValueError,
             "the gradient of weights overflows float16",
+        ),
+        (
+            lambda: attention_vjp([[1e200]], [[1]], [[1]], [[1e200]], [[1]]),
+            ValueError,
+            "the gradient of weights overflows float64",
+        ),
+        (
+            # Infinity less infinity.
+            lambda: attention_vjp(
+                [[1e200, 1e200]], [[1]], [[1]], [[1e200, -1e200]], [[1]]
+            ),
+            ValueError,
+            "the gradient of weights overflows float64",
         ),
         (
             lambda: overflowing("Q"),
