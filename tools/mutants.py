@@ -22,6 +22,7 @@ import ast
 import contextlib
 import copy
 import importlib
+import inspect
 import os
 import resource
 import signal
@@ -169,7 +170,8 @@ class Mutant:
         """Put the changed code into the function that everybody imported."""
         names = dict(vars(sys.modules[self.module]))
         exec(self.code, names)
-        old, new = self.target(), self.target(names)
+        # What a decorator wraps is what was changed.
+        old, new = map(inspect.unwrap, (self.target(), self.target(names)))
         old.__code__ = new.__code__
         old.__defaults__ = new.__defaults__
         old.__kwdefaults__ = new.__kwdefaults__
