@@ -26,7 +26,10 @@ FOLDER = Path(__file__).resolve().parent / "ledgers"
 FIGURES, STATEMENTS = ("given", "figure"), ("formula", "claim")
 
 # What a source, and an entry of each verdict, must have and may have.
-SOURCE = {"slug", "title", "work", "chapter", "entries"}, {"causes"}
+SOURCE = (
+    {"slug", "title", "work", "chapter", "entries"},
+    {"causes", "rivals"},
+)
 ENTRY = {"id", "section", "kind", "verdict"}
 DIGITS = {"places", "times", "about"}
 FIELDS = {
@@ -38,9 +41,9 @@ FIELDS = {
         ENTRY | {"what", "printed", "corrected", "cause", "because"},
         DIGITS | {"accident", "from", "cite"},
     ),
-    "true": (ENTRY | {"says"}, {"because", "cite"}),
-    "loose": (ENTRY | {"says", "because"}, {"cite"}),
-    "false": (ENTRY | {"says", "because"}, {"cite"}),
+    "true": (ENTRY | {"says"}, {"because", "cite", "basis"}),
+    "loose": (ENTRY | {"says", "because"}, {"cite", "basis"}),
+    "false": (ENTRY | {"says", "because"}, {"cite", "basis"}),
 }
 VERDICTS = dict.fromkeys(FIGURES, ("reproduced", "erratum")) | dict.fromkeys(
     STATEMENTS, ("true", "loose", "false")
@@ -372,12 +375,17 @@ def check(record):
     slug = record.get("slug", "ledger")
     with _at(slug):
         _check_fields(record, *SOURCE)
-        _check_texts(record, but=("causes", "entries"))
-        causes, entries = record.get("causes", {}), record["entries"]
-        _ask(
-            isinstance(causes, dict), f"causes must be a dict; got {causes!r}"
-        )
-        _check_texts(causes)
+        _check_texts(record, but=("causes", "rivals", "entries"))
+        causes, rivals = (record.get(k, {}) for k in ("causes", "rivals"))
+        entries = record["entries"]
+        for field, texts in (("causes", causes), ("rivals", rivals)):
+            _ask(
+                isinstance(texts, dict),
+                f"{field} must be a dict; got {texts!r}",
+            )
+            _check_texts(texts)
+        for cause in rivals:
+            _ask(cause in causes, f"rivals must be of a cause; got {cause!r}")
         _ask(
             isinstance(entries, list) and entries,
             f"entries must be a list of at least one; got {entries!r}",
@@ -424,6 +432,13 @@ def _check_entry(entry):
         f"got {verdict!r}",
     )
     _check_fields(entry, *FIELDS[verdict])
+    if "basis" in entry:
+        _ask(
+            entry["basis"] == "cited",
+            f"basis must be cited, or absent; got {entry['basis']!r}",
+        )
+        for field in ("cite", "because"):
+            _ask(field in entry, f"{field} must be there if basis is cited")
     for field in ("printed", "corrected"):
         if field in entry:
             _check_figures(entry[field], field, how(entry))
@@ -614,7 +629,7 @@ class Ledger:
                 _none(off, "the mistake must give every printed digit")
             elif wrong or "accident" in entry:
                 raise ValueError("needs its mistake, put back in")
-        print(_describe(entry, len(wrong)))
+        print(_describe(entry, len(wrong), self.record))
 
     def claim(self, name, *, holds, charitably=None):
         """Judge a formula or a statement, and say the verdict.
@@ -635,13 +650,31 @@ class Ledger:
             bool.
         """
         with self._entry(name, STATEMENTS) as entry:
+            _ask("basis" not in entry, "is cited, not computed; use cite")
             holds = _truth(holds, "holds")
             if charitably is not None:
                 charitably = _truth(charitably, "charitably")
             verdict = "true" if holds else "loose" if charitably else "false"
             said = f"holds is {holds}, charitably {charitably}"
             _agree(entry, verdict, said)
-        print(_describe(entry, 0))
+        print(_describe(entry, 0, self.record))
+
+    def cite(self, name):
+        """Say a verdict that a cited work decides, and no code can.
+
+        Parameters
+        ----------
+        name : str
+            The entry's id. The entry names the work and what it says there.
+
+        Raises
+        ------
+        LedgerError
+            If the verdict is to be computed.
+        """
+        with self._entry(name, STATEMENTS) as entry:
+            _ask("basis" in entry, "is computed, not cited; use claim")
+        print(_describe(entry, 0, self.record))
 
     def close(self):
         """Say the counts; refuse if an entry was not compared.
@@ -668,7 +701,7 @@ class Ledger:
             _ask(known, f"there is no entry {name!r}")
         entry = self.entries[name]
         with _at(f"{self.slug}: {name}"):
-            act = "compare" if kinds == FIGURES else "claim"
+            act = "compare" if kinds == FIGURES else "claim or cite"
             _ask(
                 entry["kind"] in kinds,
                 f"is a {entry['kind']}; {act} is for a {' or a '.join(kinds)}",
@@ -682,6 +715,44 @@ def _entries(ledger):
     if not isinstance(ledger, Ledger):
         raise TypeError(f"ledger must be a Ledger; got {ledger!r}")
     return ledger.entries.values()
+
+
+def basis(ledger, name):
+    """What the verdict of an entry rests on.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    name : str
+        The entry's id.
+
+    Returns
+    -------
+    str
+        "computed": code decided it. "cited": a work says so. "conjectured":
+        the figure is wrong, as code shows, and its cause is the best fit of
+        a search, which other causes fit too.
+
+    Raises
+    ------
+    LedgerError
+        If there is no such entry.
+
+    Examples
+    --------
+    >>> basis(load("walkthrough"), "core-softmax-stable")
+    'computed'
+    """
+    _entries(ledger)
+    with _at(ledger.slug):
+        _ask(name in ledger.entries, f"there is no entry {name!r}")
+    return _basis(ledger.entries[name], ledger.record)
+
+
+def _basis(entry, record):
+    if entry.get("cause") in record.get("rivals", {}):
+        return "conjectured"
+    return entry.get("basis", "computed")
 
 
 def summary(ledger):
@@ -704,13 +775,17 @@ def summary(ledger):
     for entry in _entries(ledger):
         if entry["kind"] in STATEMENTS:
             verdicts[f"{entry['kind']}s {entry['verdict']}"] += 1
+            if "basis" in entry:
+                verdicts["verdicts cited, not computed"] += 1
             continue
         wrong = len(errata(entry))
         name = "inputs" if entry["kind"] == "given" else "figures"
         figures[f"{name} reproduced"] += len(leaves(entry["printed"])) - wrong
         if wrong:
             figures[f"{name} in error"] += wrong
-            causes[f"  {entry['cause']}"] += wrong
+            guess = _basis(entry, ledger.record) == "conjectured"
+            tail = " (conjectured)" * guess
+            causes[f"  {entry['cause']}{tail}"] += wrong
     return (
         dict(figures)
         | dict(sorted(causes.items()))
@@ -722,10 +797,11 @@ def _line(texts):
     return "  ".join(leaves(texts).values())
 
 
-def _describe(entry, wrong):
-    """What a chapter prints for one entry."""
+def _describe(entry, wrong, record):
+    """What an audit prints for one entry."""
     if entry["kind"] in STATEMENTS:
-        lines = [f"{entry['id']}: {entry['verdict']}"]
+        cited = f", cited: {entry['cite']}" if "basis" in entry else ""
+        lines = [f"{entry['id']}: {entry['verdict']}{cited}"]
         lines.append(_indent(entry["says"]))
     else:
         total = len(leaves(entry["printed"]))
@@ -736,7 +812,9 @@ def _describe(entry, wrong):
     if wrong:
         lines.append(_indent(f"printed    {_line(entry['printed'])}"))
         lines.append(_indent(f"corrected  {_line(entry['corrected'])}"))
-        lines.append(_indent(f"cause      {entry['cause']}"))
+        guess = _basis(entry, record) == "conjectured"
+        tail = ", conjectured" * guess
+        lines.append(_indent(f"cause      {entry['cause']}{tail}"))
     for key in ("because", "accident"):
         if key in entry:
             lines.append(_indent(entry[key]))
@@ -746,6 +824,96 @@ def _describe(entry, wrong):
 def _indent(text):
     """`text` wrapped, four spaces in; runs of spaces are kept."""
     return fill(text, 66, initial_indent="    ", subsequent_indent="    ")
+
+
+def beside(ledger, values, *, inputs):
+    """Print a reader's numbers beside the printed ones; judge nothing.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    values : dict of str to number, array or nested lists
+        By id of a figure: the number that was computed here.
+    inputs : dict of str to number, array or nested lists
+        By id of an input: the number that it was computed from.
+
+    Raises
+    ------
+    LedgerError
+        If an id is not in the ledger, or its entry has no figures.
+
+    Notes
+    -----
+    Nothing is refused because of a number: who changes an input goes on,
+    and reads that the comparison is no longer one with the source.
+
+    Examples
+    --------
+    >>> beside(load("tiny-vectors"), {"3.4-sums": [5.36697, 5.36697, 7]},
+    ...        inputs={"3.1-d_k": 4})
+    the sum of each row of exponentials (*: 1 differ)
+        yours   5.3670  5.3670  7.0000
+        printed 5.3670  5.3670  6.0157*
+    """
+    _entries(ledger)
+    for name in [*values, *inputs]:
+        with _at(f"{ledger.slug}: {name}"):
+            known = name in ledger.entries
+            _ask(known, "there is no such entry")
+            _ask(ledger.entries[name]["kind"] in FIGURES, "has no figures")
+    changed = [
+        ledger.entries[name]["what"]
+        for name, value in inputs.items()
+        if _changed(ledger.entries[name], value)
+    ]
+    if changed:
+        print(f"Not the source's inputs any more: {'; '.join(changed)}.")
+        print("What differs below need not be an error.")
+    for name, value in values.items():
+        print("\n".join(_beside(ledger.entries[name], value)))
+
+
+def _changed(entry, value):
+    ours = shape(_lists(value, "value"))
+    return ours != shape(entry["printed"]) or _differ(entry, value)
+
+
+def _differ(entry, value):
+    """The indices at which `value` does not give the printed figures."""
+    return {index for index, *_ in _misses(entry, "printed", value, "value")}
+
+
+def _beside(entry, value):
+    """The lines that show one entry's figures under the reader's."""
+    ours, theirs = shape(_lists(value, "value")), shape(entry["printed"])
+    if ours != theirs:
+        return [f"{entry['what']}: yours has shape {ours}, not {theirs}"]
+    numbers, texts = leaves(_lists(value, "value")), leaves(entry["printed"])
+    differ = _differ(entry, value)
+    shown = {
+        "yours": {
+            i: _like(texts[i], numbers[i], **how(entry)) + " " for i in texts
+        },
+        "printed": {i: texts[i] + " *"[i in differ] for i in texts},
+    }
+    wide = max(len(text) for row in shown.values() for text in row.values())
+    lines = [entry["what"] + f" (*: {len(differ)} differ)" * bool(differ)]
+    for name, figures in shown.items():
+        rows = {}
+        for index, text in figures.items():
+            rows.setdefault(index[:-1], []).append(text.rjust(wide))
+        for row in rows.values():
+            lines.append(f"    {name:8s}{' '.join(row)}".rstrip())
+            name = ""
+    return lines
+
+
+def _like(text, number, *, times="1", **rest):
+    """`number` with as many decimals as `text` has, in its unit."""
+    if text in INFINITE or not np.isfinite(float(number)):
+        return str(float(number))
+    decimals = max(0, -Decimal(text).as_tuple().exponent)
+    return f"{float(exact(number) / _times(times)):.{decimals}f}"
 
 
 class _Texts(getattr(yaml, "CBaseLoader", yaml.BaseLoader)):

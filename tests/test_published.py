@@ -20,6 +20,8 @@ from helpers.published import (
     STATEMENTS,
     Ledger,
     LedgerError,
+    basis,
+    beside,
     check,
     errata,
     exact,
@@ -531,7 +533,7 @@ REFUSED = [
     (lambda: ledger().claim([], holds=True), "toy: there is no entry []"),
     (
         lambda: ledger().claim("1-good", holds=True),
-        "toy: 1-good: is a figure; claim is for a formula or a claim",
+        "toy: 1-good: is a figure; claim or cite is for a formula or a claim",
     ),
     (
         lambda: ledger().compare("1-says", 1),
@@ -660,8 +662,8 @@ BROKEN = [
      "' '"),
     ("1-good", {"what": None}, "what must be text, and not empty; got None"),
     ("1-bad", {"because": ""}, "because must be text, and not empty; got ''"),
-    ("1-says", {"printed": "1"}, "printed must be one of because, cite, id, "
-     "kind, says, section, verdict"),
+    ("1-says", {"printed": "1"}, "printed must be one of basis, because, "
+     "cite, id, kind, says, section, verdict"),
     ("1-good", {"says": "x"}, "says must be one of about, accident, because, "
      "cite, id, kind, places, printed, section, times, verdict, what"),
     ("1-good", {"cause": "slip"}, "cause must be one of about, accident, "
@@ -775,7 +777,7 @@ def source(**fields):
         (source(title=["A"]), "toy: title must be text, and not empty; got "
          "['A']"),
         (source(pages="9"), "toy: pages must be one of causes, chapter, "
-         "entries, slug, title, work"),
+         "entries, rivals, slug, title, work"),
         (source(causes=["slip"]), "toy: causes must be a dict; got ['slip']"),
         (source(causes={"slip": ""}), "toy: slip must be text, and not "
          "empty; got ''"),
@@ -1112,3 +1114,142 @@ def test_tables_are_of_ledgers():
         totals(ledger())
     with pytest.raises(ValueError, match=r"^ledgers must hold at least one$"):
         totals([])
+
+
+def rests_on(basis="cited", **fields):
+    """The toy record whose first claim a cited work decides."""
+    fields = {"basis": basis, "cite": "book1999", "because": "It says so."} | (
+        fields
+    )
+    return changed("1-says", **fields)
+
+
+def test_a_cited_verdict_is_not_computed(capsys):
+    toy = Ledger(rests_on())
+    said = refusal(lambda: toy.claim("1-says", holds=np.pi > 3))
+    assert said == "toy: 1-says: is cited, not computed; use cite"
+    toy.cite("1-says")
+    shown = "1-says: true, cited: book1999\n    it is so\n    It says so.\n"
+    assert capsys.readouterr().out == shown
+    assert "toy: 1-says: was compared before" in refusal(
+        lambda: toy.cite("1-says")
+    )
+    assert summary(toy)["verdicts cited, not computed"] == 1
+    assert [basis(toy, name) for name in ("1-says", "1-loose")] == [
+        "cited",
+        "computed",
+    ]
+
+
+def test_a_computed_verdict_is_not_cited():
+    toy = ledger()
+    said = refusal(lambda: toy.cite("1-says"))
+    assert said == "toy: 1-says: is computed, not cited; use claim"
+    said = refusal(lambda: toy.cite("1-good"))
+    assert "is a figure; claim or cite is for a formula or a claim" in said
+    assert "verdicts cited, not computed" not in summary(toy)
+
+
+@pytest.mark.parametrize("field", ["cite", "because"])
+def test_a_cited_verdict_names_its_work_and_what_it_says(field):
+    record = rests_on()
+    del record["entries"][3][field]
+    said = refusal(lambda: check(record))
+    assert said == f"toy: 1-says: {field} must be there if basis is cited"
+
+
+def test_a_basis_is_cited_or_absent():
+    said = refusal(lambda: check(rests_on("typed")))
+    assert said == "toy: 1-says: basis must be cited, or absent; got 'typed'"
+    record = changed("1-good", basis="cited", cite="x", because="y")
+    assert "toy: 1-good: basis must be one of" in refusal(
+        lambda: check(record)
+    )
+
+
+def test_a_cause_that_has_rivals_is_conjectured(capsys):
+    record = copy.deepcopy(RECORD) | {"rivals": {"slip": "A misread 2."}}
+    toy = Ledger(record)
+    toy.compare("1-bad", [0.5, 0.25], **GOOD)
+    assert "    cause      slip, conjectured\n" in capsys.readouterr().out
+    assert basis(toy, "1-bad") == "conjectured"
+    assert summary(toy)["  slip (conjectured)"] == 2
+    assert basis(ledger(), "1-bad") == "computed"
+    with pytest.raises(LedgerError, match="toy: there is no entry 'x'"):
+        basis(toy, "x")
+    with pytest.raises(TypeError, match="ledger must be a Ledger"):
+        basis("toy", "1-bad")
+
+
+@pytest.mark.parametrize(
+    ("rivals", "message"),
+    [
+        ({"slop": "Another."}, "rivals must be of a cause; got 'slop'"),
+        (["slip"], "rivals must be a dict; got ['slip']"),
+        ({"slip": " "}, "slip must be text, and not empty; got ' '"),
+    ],
+)
+def test_rivals_are_of_a_cause(rivals, message):
+    record = copy.deepcopy(RECORD) | {"rivals": rivals}
+    assert refusal(lambda: check(record)) == f"toy: {message}"
+
+
+def lines(capsys):
+    return capsys.readouterr().out.splitlines()
+
+
+def test_numbers_beside_the_printed_ones(capsys):
+    toy, seed = ledger(), {"1-seed": 1400}
+    beside(toy, {"1-bad": [0.5, 0.25], "1-good": 1 / 3}, inputs={})
+    assert lines(capsys) == [
+        "a row (*: 1 differ)",
+        "    yours   0.50  0.25",
+        "    printed 0.50  0.26*",
+        "a third",
+        "    yours   0.33",
+        "    printed 0.33",
+    ]
+    beside(toy, {"1-seed": 1449}, inputs={"1-seed": 1500})
+    assert lines(capsys) == [
+        "a seed (*: 1 differ)",
+        "    yours   1.4",
+        "    printed 1.5*",
+    ]
+    beside(toy, {"1-bad": [[0.5, 0.25]], "1-good": np.nan}, inputs=seed)
+    assert lines(capsys) == [
+        "Not the source's inputs any more: a seed.",
+        "What differs below need not be an error.",
+        "a row: yours has shape (1, 2), not (2,)",
+        "a third (*: 1 differ)",
+        "    yours    nan",
+        "    printed 0.33*",
+    ]
+    beside(toy, {"1-good": 0.3}, inputs={"1-seed": [1500, 1500]})
+    assert lines(capsys)[0] == "Not the source's inputs any more: a seed."
+    assert not toy.compared, "nothing is judged"
+
+
+def test_a_matrix_beside_the_printed_one(capsys):
+    walk = load("tiny-vectors")
+    beside(walk, {"3.2-dot-products": 12 * np.eye(3)}, inputs={})
+    assert lines(capsys)[1:] == [
+        "    yours   12.0   0.0   0.0",
+        "             0.0  12.0   0.0",
+        "             0.0   0.0  12.0",
+        "    printed  2.0*  0.0   1.0*",
+        "             0.0   2.0*  1.0*",
+        "             1.0*  1.0*  2.0*",
+    ]
+
+
+def test_what_can_stand_beside_print():
+    for values, inputs, message in (
+        ({"9": 1}, {}, "toy: 9: there is no such entry"),
+        ({}, {"9": 1}, "toy: 9: there is no such entry"),
+        ({"1-says": 1}, {}, "toy: 1-says: has no figures"),
+    ):
+        assert message == refusal(
+            lambda v=values, i=inputs: beside(ledger(), v, inputs=i)
+        )
+    with pytest.raises(TypeError, match="ledger must be a Ledger"):
+        beside("toy", {}, inputs={})
