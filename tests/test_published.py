@@ -39,7 +39,7 @@ RECORD = yaml.load(
 slug: toy
 title: A toy source
 work: None
-chapter: "00"
+lesson: none
 causes:
   slip: A product was left out.
 entries:
@@ -772,12 +772,12 @@ def source(**fields):
     [
         (None, "ledger: must be a dict; got None"),
         ("", "ledger: must be a dict; got ''"),
-        ({}, "ledger: chapter must be there"),
+        ({}, "ledger: entries must be there"),
         (source(slug=""), ": slug must be text, and not empty; got ''"),
         (source(title=["A"]), "toy: title must be text, and not empty; got "
          "['A']"),
-        (source(pages="9"), "toy: pages must be one of causes, chapter, "
-         "entries, rivals, slug, title, work"),
+        (source(pages="9"), "toy: pages must be one of causes, entries, "
+         "lesson, rivals, slug, title, work"),
         (source(causes=["slip"]), "toy: causes must be a dict; got ['slip']"),
         (source(causes={"slip": ""}), "toy: slip must be text, and not "
          "empty; got ''"),
@@ -803,7 +803,7 @@ def test_a_record_that_breaks_a_rule(record, message):
 
 
 @pytest.mark.parametrize(
-    "field", ["slug", "title", "work", "chapter", "entries"]
+    "field", ["slug", "title", "work", "lesson", "entries"]
 )
 def test_a_record_without_a_field(field):
     record = {k: v for k, v in RECORD.items() if k != field}
@@ -894,7 +894,7 @@ def alone(entry):
     """The ledger of one entry."""
     causes = {entry["cause"]: "A cause."} if "cause" in entry else {}
     entry = {key: text for key, text in entry.items() if key != "from"}
-    record = dict.fromkeys(("slug", "title", "work", "chapter"), "x")
+    record = dict.fromkeys(("slug", "title", "work", "lesson"), "x")
     return Ledger(record | {"causes": causes, "entries": [entry]})
 
 

@@ -389,7 +389,7 @@ def test_pages_work_from_a_folder_without_a_server(site, browser):
     tab = browser.new_page()
     errors = []
     tab.on("pageerror", lambda error: errors.append(str(error)))
-    tab.goto((site / "book" / "06-mask.html").as_uri())
+    tab.goto((site / "book" / "mask.html").as_uri())
     # Only the head start of the font needs a server, not the font.
     assert tab.evaluate("document.fonts.ready.then(() => true)")
     fonts = tab.evaluate(
@@ -417,7 +417,7 @@ def test_pages_work_from_a_folder_without_a_server(site, browser):
 def test_a_figure_whose_script_is_missing_says_so(address, browser):
     tab = browser.new_page()
     tab.route("**/figures/*.js", lambda route: route.abort())
-    tab.goto(f"{address}/book/06-mask.html")
+    tab.goto(f"{address}/book/mask.html")
     figure = tab.locator("[data-figure]").first
     figure.scroll_into_view_if_needed()
     error = figure.locator(".av-error")
