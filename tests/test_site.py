@@ -12,11 +12,13 @@ import website
 from fontTools.ttLib import TTFont
 from playwright.sync_api import Error
 
+from helpers import published
+
 sys.path.insert(0, str(website.ROOT / "book" / "_ext"))
 from attention_site import svg
 
 PAGES = website.PAGES
-LESSONS = [page for page in PAGES if re.search(r"/\d\d-", page)]
+LESSONS = website.LESSONS
 WIDTHS = {"wide": 1280, "phone": 390}
 BUDGET = {"index": 160_000}
 # A phone lays out every element of a page before it shows the first.
@@ -151,7 +153,7 @@ def test_the_landing_page_says_what_the_book_is_in_one_screen(
     tab = browser.new_page(viewport={"width": 1280, "height": 900})
     tab.goto(f"{address}/index.html")
     tab.wait_for_selector("[data-figure].av-live")
-    lesson = next(page for page in PAGES if "/0" in page)
+    lesson = LESSONS[0]
     start = f'a[href="{lesson}.html"]'
     for part in ("h1", start, "[data-figure]"):
         box = tab.locator(f"article {part}").first.bounding_box()
@@ -332,11 +334,86 @@ def test_a_ledger_table_sorts(address, browser):
     tab.close()
 
 
+def entries():
+    """The entries of all ledgers, as pairs of slug and entry."""
+    return [
+        (slug, entry)
+        for slug in sorted(
+            path.stem for path in published.FOLDER.glob("*.yml")
+        )
+        for entry in published.load(slug).record["entries"]
+    ]
+
+
+def test_the_ledger_is_searched_and_filtered(address, browser):
+    every = entries()
+    wrong = [(s, e) for s, e in every if e["verdict"] == "erratum"]
+    slug, one = wrong[0]
+    cause = one["cause"]
+    same = sum(s == slug and e["cause"] == cause for s, e in wrong)
+    tab = browser.new_page()
+    tab.goto(f"{address}/book/ledger.html")
+    form, rows = (
+        tab.locator(".ledger-filter"),
+        tab.locator(".entries tbody tr"),
+    )
+    shown = tab.locator(".entries tbody tr:visible")
+
+    def counts(number):
+        said = form.locator("output").inner_text()
+        assert said == f"{number} of {len(every)} entries"
+        assert shown.count() == number
+
+    counts(len(every))
+    heads = rows.locator("td:nth-child(4)").all_inner_texts()
+    assert all("erratum" in text for text in heads[: len(wrong)])
+    assert "erratum" not in "".join(heads[len(wrong) :])
+    form.get_by_label("source").select_option(slug)
+    counts(sum(s == slug for s, _ in every))
+    form.get_by_label("cause").select_option(cause)
+    counts(same)
+    form.get_by_label("search").fill("no such words")
+    counts(0)
+    form.get_by_label("search").fill("")
+    counts(same)
+    for name in ("source", "cause"):
+        form.get_by_label(name).select_option("all")
+    form.get_by_label("verdict").select_option("false")
+    counts(sum(e["verdict"] == "false" and "basis" not in e for _, e in every))
+    tab.close()
+
+
+@pytest.mark.parametrize("width", WIDTHS.values())
+def test_an_entry_has_an_address_and_headings_stay(address, browser, width):
+    tab = browser.new_page(viewport={"width": width, "height": 800})
+    slug, entry = entries()[-1]
+    tab.goto(f"{address}/book/ledger.html#{slug}.{entry['id']}")
+    link = tab.locator(f'[id="{slug}.{entry["id"]}"]')
+    box = link.bounding_box()
+    assert 0 < box["y"] < 800, "the link leads to its row"
+    head = tab.locator(".entries thead")
+    assert head.is_visible() == (width > 480)
+    if head.is_visible():
+        above = head.locator("th").first.bounding_box()
+        assert 0 < above["y"] < box["y"], "headings stay in sight"
+    tab.close()
+
+
+def test_the_ledger_reads_without_scripts(address, browser):
+    with browser.new_context(java_script_enabled=False) as context:
+        tab = context.new_page()
+        tab.goto(f"{address}/book/ledger.html")
+        assert tab.locator(".entries tbody tr:visible").count() == len(
+            entries()
+        )
+        assert tab.locator(".ledger-filter").count() == 0
+
+
 def test_code_can_be_copied(address, browser):
     context = browser.new_context()
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     tab = context.new_page()
-    lesson = next(page for page in PAGES if "/0" in page)
+    lesson = LESSONS[0]
     tab.goto(f"{address}/{lesson}.html")
     cell = tab.locator(".cell_input").first
     cell.hover()

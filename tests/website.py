@@ -17,6 +17,8 @@ import yaml
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import chapters  # noqa: E402
 
 
 def listed(toc):
@@ -29,6 +31,7 @@ def listed(toc):
 
 
 PAGES = listed(yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8")))
+LESSONS = [f"book/{name}" for name in chapters.numbers()]
 # What the build adds to the table of contents. A test compares both with
 # what was built, so that no page is left out.
 GENERATED = ["404", "search"]
