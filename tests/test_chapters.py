@@ -308,28 +308,58 @@ def test_solutions_end_in_a_check(path):
             assert checks or defines, f"no check at the end: {cell.source}"
 
 
-def closes(path):
-    """The calls that close a ledger."""
-    return [
-        call
-        for call in calls(path, "close")
-        if ast.unparse(call.func).endswith("ledger.close")
+JUDGING = ("compare", "claim", "cite", "close")
+
+
+@every_lesson
+def test_a_lesson_judges_no_source(path):
+    judged = [
+        ast.unparse(call)
+        for name in JUDGING
+        for call in calls(path, name)
+        if "ledger" in ast.unparse(call.func)
     ]
+    assert not judged, f"this belongs to an audit: {judged}"
 
 
-def test_every_ledger_is_closed_by_one_lesson_or_audit():
-    closed = []
-    for path in LESSONS + AUDITS:
-        loaded = [
-            call.args[0].value
-            for call in calls(path, "load")
-            if isinstance(call.func, ast.Name)  # load(...), not x.load(...)
-        ]
-        assert len(loaded) == len(closes(path)), (
-            f"{path.name} closes its ledgers"
-        )
-        closed += loaded
-    assert sorted(closed) == sorted(p.stem for p in FOLDER.glob("*.yml"))
+def test_every_ledger_has_an_audit():
+    assert sorted(path.stem for path in AUDITS) == sorted(
+        path.stem for path in FOLDER.glob("*.yml")
+    )
+
+
+@every_audit
+def test_an_audit_loads_and_closes_its_ledger(path):
+    loaded = [ast.unparse(call) for call in calls(path, "load")]
+    assert f"load('{path.stem}')" in loaded
+    assert code(path)[-1].source == "ledger.close()"
+
+
+@every_lesson
+def test_a_picture_comes_before_the_objectives(path):
+    for cell in read(path).cells:
+        if "## What you'll do" in cell.source:
+            break
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            if "image/svg+xml" in data or "data-figure" in str(data):
+                return
+    raise AssertionError("a question and its picture come first")
+
+
+@every_lesson
+def test_a_lesson_can_be_read_in_one_sitting(path):
+    prose, cells = reading.amount(read(path).cells)
+    assert prose <= 3000, f"{prose} words of prose before the exercises"
+    assert cells <= 30, f"{cells} code cells in sight before the exercises"
+
+
+@every_lesson
+def test_a_lesson_ends_in_a_table_of_choices(path):
+    recap = prose(path).split("## Recap")[1].split("\n## ")[0]
+    assert re.search(r"^\|.*\|\n\|[ :|-]+\|$", recap, flags=re.M), (
+        "which to take when, and what it costs"
+    )
 
 
 def lesson_of(audit):
@@ -345,7 +375,6 @@ def test_an_audit_counts_first_and_closes_last(path):
     assert lesson_of(path) in LESSONS, "a link to its lesson"
     head = next(output for cell in cells for output in cell.outputs)
     assert len(head.text.splitlines()) == 5, "the head has five lines"
-    assert cells[-1].source == "ledger.close()"
 
 
 def definitions(path):
