@@ -13,8 +13,8 @@ from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tools")]
-import reading
-import website
+import reading  # noqa: E402
+import website  # noqa: E402
 
 HEIGHTS = """() => {
   const top = (el) => el.getBoundingClientRect().top + scrollY;
