@@ -1227,7 +1227,7 @@ def test_numbers_beside_the_printed_ones(capsys):
         "    printed 0.33*",
     ]
     beside(toy, {"1-good": -1e-17}, inputs={})
-    assert lines(capsys)[1] == "    yours    0.00", "a sum of rounding errors"
+    assert lines(capsys)[1] == "    yours   0.00", "a rounding error"
     beside(toy, {"1-good": 0.3}, inputs={"1-seed": [1500, 1500]})
     assert lines(capsys)[0] == "Not the source's inputs any more: a seed."
     assert not toy.compared, "nothing is judged"
