@@ -8,7 +8,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CHAPTERS ?=
 JS := helpers/js/*.js helpers/js/*.css book/_static/site.js
-CHAPTER ?= $(error say which: make chapter CHAPTER=05)
+CHAPTER ?= $(error say which: make chapter CHAPTER=mask)
 PYTEST = $(BIN)/python -m pytest --durations=10 -n logical
 LOCKED := --quiet --universal --python-version 3.11 --no-annotate --no-header
 
@@ -44,7 +44,7 @@ test: lint chromium  ## set up everything and run every check (5 min on two core
 numbers: .venv/checks  ## check helpers, ledger and figures, without a browser (30 s)
 	$(PYTEST) -m numbers --doctest-modules helpers tests
 
-chapter: book chromium  ## check one chapter: rules, outputs, page (CHAPTER=05; 1 min)
+chapter: book chromium  ## check one chapter: rules, outputs, page (CHAPTER=mask; 1 min)
 	$(PYTEST) --nbval --site _build/html -k $(CHAPTER) \
 	    tests/test_chapters.py tests/test_pages.py tests/test_site.py \
 	    $(wildcard $(CHAPTER)*.ipynb book/$(CHAPTER)*.ipynb book/*/$(CHAPTER)*.ipynb)
@@ -58,7 +58,7 @@ site: chromium  ## build the site and check its pages in a browser (3 min)
 chromium: .venv/checks
 	@$(BIN)/python tests/website.py
 
-refresh: .venv/ready  ## execute the chapters and store outputs (CHAPTERS=book/01-...ipynb for some)
+refresh: .venv/ready  ## execute the chapters and store outputs (CHAPTERS=book/mask.ipynb for some)
 	$(BIN)/python tools/refresh.py $(CHAPTERS)
 
 bench: .venv/checks  ## measure speed, memory and page weight, as ratios in one run

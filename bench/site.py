@@ -37,7 +37,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 import website  # noqa: E402
 
-TIMED = ("index", *(f"book/{name}" for name in ("04-derivation", "06-mask")))
+TIMED = ("index", *(f"book/{name}" for name in ("derivation", "mask")))
 KINDS = ("document", "stylesheet", "script", "font", "image", "other")
 REPEATS = 3
 SETTLED = 2_000  # ms, in which MathJax and the widgets ask for what they lack
@@ -231,7 +231,7 @@ def kernel_work():
 def moves_without_kernel(browser, address):
     """Whether the default page's figure follows its own slider."""
     tab = browser.new_page(viewport={"width": 1280, "height": 900})
-    tab.goto(f"{address}/book/06-mask.html", wait_until="networkidle")
+    tab.goto(f"{address}/book/mask.html", wait_until="networkidle")
     handle = tab.locator(".widget-slider .noUi-handle").first
     if not handle.count():
         return "the slider does not appear"

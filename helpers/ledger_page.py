@@ -1,12 +1,19 @@
 """Ledgers as HTML tables: every entry, and the totals of each source.
 
-The tables can be sorted on the site (book/_static/site.js).
+On the site they can be sorted, searched and filtered (book/_static/site.js).
 """
 
 from collections import Counter
 from html import escape
 
-from helpers.published import STATEMENTS, _entries, errata, leaves, summary
+from helpers.published import (
+    STATEMENTS,
+    _basis,
+    _entries,
+    errata,
+    leaves,
+    summary,
+)
 
 
 class _Html:
@@ -66,56 +73,96 @@ def _html_table(head, rows, label, kind, foot=()):
     )
 
 
-def table(ledger):
-    """Every entry of a ledger as a table that a notebook shows.
+# What a reader looks for first: errors.
+ORDER = ("erratum", "false", "loose", "reproduced", "true")
+
+
+def _verdict(entry, record):
+    """The verdict, and what it rests on where no code decided it."""
+    basis = _basis(entry, record)
+    rests = "" if basis == "computed" else f", {basis}"
+    if "basis" in entry:
+        rests += f": {entry['cite']}"
+    return escape(entry["verdict"] + rests)
+
+
+def _why(entry):
+    """The cause, the sentences, and the entry that an error comes from."""
+    notes = [escape(entry[k]) for k in ("because", "accident") if k in entry]
+    if "cause" in entry:
+        notes.insert(0, f"<b>{escape(entry['cause'])}</b>:")
+    if "from" in entry:
+        notes.append(f"Carried on from {escape(entry['from'])}.")
+    return " ".join(notes)
+
+
+def _entry_row(entry, ledger):
+    said = entry["kind"] in STATEMENTS
+    figures = entry["kind"] if said else _figures(entry)
+    kind = " (input)" if entry["kind"] == "given" else ""
+    name = escape(f"{ledger.slug}.{entry['id']}")
+    return (
+        f'<a id="{name}" href="#{name}">{escape(ledger.slug)}</a>',
+        escape(entry["section"]),
+        escape(entry["says" if said else "what"]) + kind,
+        _verdict(entry, ledger.record),
+        figures,
+        _why(entry),
+    )
+
+
+def table(ledgers):
+    """Every entry of some ledgers as one table, errors first.
 
     Parameters
     ----------
-    ledger : Ledger
+    ledgers : list of Ledger
 
     Returns
     -------
     object
-        Shown as HTML, sortable on the site.
+        Shown as HTML. The site adds a search and filters; each entry has an
+        address, ``#slug.id``.
 
     Raises
     ------
-    TypeError
-        If `ledger` is none.
+    TypeError, ValueError
+        If `ledgers` is no list of ledgers, or empty.
 
     Examples
     --------
     >>> from helpers.published import load
-    >>> table(load("tiny-vectors"))
-    Ledger of tiny-vectors, a table.
+    >>> table([load("tiny-vectors")])
+    Entries of 1 ledger, a table.
     """
-    rows = []
-    for entry in _entries(ledger):
-        said = entry["kind"] in STATEMENTS
-        what = escape(entry["says" if said else "what"])
-        notes = [
-            escape(entry[k]) for k in ("because", "accident") if k in entry
-        ]
-        if "cause" in entry:
-            notes.insert(0, f"<b>{escape(entry['cause'])}</b>:")
-        if "from" in entry:
-            notes.append(f"Carried on from {escape(entry['from'])}.")
-        rows.append(
-            (
-                escape(entry["section"]),
-                what,
-                escape(entry["verdict"]),
-                entry["kind"] if said else _figures(entry),
-                " ".join(notes),
-            )
-        )
-    head = ("section", "what", "verdict", "printed", "why")
-    html = _html_table(head, rows, f"Ledger of {ledger.slug}", "entries")
-    return _Html(html, f"Ledger of {ledger.slug}, a table.")
+    _check_ledgers(ledgers)
+    entries = [(e, ledger) for ledger in ledgers for e in _entries(ledger)]
+    entries.sort(
+        key=lambda pair: (*ORDER, pair[0]["verdict"]).index(pair[0]["verdict"])
+    )
+    head = ("source", "section", "what", "verdict", "printed", "why")
+    rows = [_entry_row(*pair) for pair in entries]
+    html = _html_table(head, rows, "Entries of the ledger", "entries")
+    return _Html(html, f"Entries of {_number(ledgers)}, a table.")
+
+
+def _check_ledgers(ledgers):
+    if not isinstance(ledgers, list):
+        raise TypeError(f"ledgers must be a list; got {ledgers!r}")
+    if not ledgers:
+        raise ValueError("ledgers must hold at least one")
+
+
+def _number(ledgers):
+    return "1 ledger" if len(ledgers) == 1 else f"{len(ledgers)} ledgers"
 
 
 def totals(ledgers):
     """How many figures and statements each source has, and how many hold.
+
+    Inputs are what a source starts from, figures what it arrives at; both can
+    be in error. Statements are formulas and claims; the last column says how
+    many verdicts on them a cited work decides, and no code.
 
     Parameters
     ----------
@@ -137,33 +184,47 @@ def totals(ledgers):
     >>> totals([load("tiny-vectors")])
     Totals of 1 ledger, a table.
     """
-    if not isinstance(ledgers, list):
-        raise TypeError(f"ledgers must be a list; got {ledgers!r}")
-    if not ledgers:
-        raise ValueError("ledgers must hold at least one")
+    _check_ledgers(ledgers)
     rows = []
     for ledger in ledgers:
         counts = Counter(summary(ledger))
-        statements = [
+        entries = _entries(ledger)
+        guesses = sum(
+            len(errata(entry))
+            for entry in entries
+            if _basis(entry, ledger.record) == "conjectured"
+        )
+        verdicts = [
             sum(counts[f"{kind}s {verdict}"] for kind in STATEMENTS)
             for verdict in ("true", "loose", "false")
         ]
-        right = counts["figures reproduced"] + counts["inputs reproduced"]
-        wrong = counts["figures in error"] + counts["inputs in error"]
+        right, wrong = (
+            [counts[f"{noun} {word}"] for noun in ("inputs", "figures")]
+            for word in ("reproduced", "in error")
+        )
         rows.append(
-            (escape(ledger.slug), right + wrong, right, wrong, *statements)
+            (
+                escape(ledger.slug),
+                right[0] + wrong[0],
+                right[1] + wrong[1],
+                sum(wrong),
+                guesses,
+                *verdicts,
+                counts["verdicts cited, not computed"],
+            )
         )
     columns = zip(*(row[1:] for row in rows), strict=True)
     foot = [("all", *map(sum, columns))]
     head = (
         "source",
+        "inputs",
         "figures",
-        "reproduced",
         "errata",
-        "statements true",
+        "conjectured",
+        "true",
         "loose",
         "false",
+        "cited",
     )
     html = _html_table(head, rows, "Totals", "counts", foot)
-    number = "1 ledger" if len(ledgers) == 1 else f"{len(ledgers)} ledgers"
-    return _Html(html, f"Totals of {number}, a table.")
+    return _Html(html, f"Totals of {_number(ledgers)}, a table.")

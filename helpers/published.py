@@ -27,7 +27,7 @@ FIGURES, STATEMENTS = ("given", "figure"), ("formula", "claim")
 
 # What a source, and an entry of each verdict, must have and may have.
 SOURCE = (
-    {"slug", "title", "work", "chapter", "entries"},
+    {"slug", "title", "work", "lesson", "entries"},
     {"causes", "rivals"},
 )
 ENTRY = {"id", "section", "kind", "verdict"}
@@ -368,7 +368,7 @@ def check(record):
     ...     check({"slug": "toy", "title": "Toy"})
     ... except LedgerError as error:
     ...     print(error)
-    toy: chapter must be there
+    toy: entries must be there
     """
     with _at("ledger"):
         _ask(isinstance(record, dict), f"must be a dict; got {record!r}")
@@ -575,7 +575,7 @@ class Ledger:
     ...          "what": "a third", "printed": "0.33",
     ...          "verdict": "reproduced"}
     >>> toy = Ledger({"slug": "toy", "title": "Toy", "work": "None",
-    ...               "chapter": "00", "entries": [entry]})
+    ...               "lesson": "none", "entries": [entry]})
     >>> toy.compare("1", Fraction(1, 3))
     1: 1 figure reproduced
     >>> toy.close()
@@ -952,8 +952,8 @@ def load(slug, folder=FOLDER):
 
     Examples
     --------
-    >>> load("tiny-vectors").record["chapter"]
-    '01'
+    >>> load("tiny-vectors").record["lesson"]
+    'three-tokens'
     """
     path = Path(folder) / f"{slug}.yml"
     if not path.is_file():

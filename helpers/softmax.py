@@ -16,7 +16,7 @@ def _exponentials(x, axis, where):
     top = x.max(axis=axis, keepdims=True, initial=-np.inf, where=allowed)
     # An empty row has no maximum; zero keeps -inf - -inf from becoming NaN.
     top = np.where(np.isneginf(top), 0, top)
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         # Exactly zero where it is not allowed.
         exp = np.exp(np.where(allowed, x - top, -np.inf))
     return exp, top, axis, dtype

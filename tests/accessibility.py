@@ -108,7 +108,10 @@ GEOMETRY = """async () => {
   const places = () => [...document.querySelectorAll("body *")].map((it) => {
     const { x, y, width, height } = it.getBoundingClientRect();
     const shown = it.checkVisibility({ visibilityProperty: true });
-    const name = it.cloneNode().outerHTML;
+    const copy = it.cloneNode();
+    copy.removeAttribute("data-look");
+    copy.classList.remove("dropdown-menu-dark");  // the theme's, of colours
+    const name = copy.outerHTML;
     return `${shown} ${[x, y, width, height].map(Math.round)} ${name}`;
   });
   scrollTo({ top: 0, behavior: "instant" });

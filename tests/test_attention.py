@@ -378,3 +378,12 @@ MOST = np.finfo(float).max
 def test_bad_input_is_refused(call, error, message):
     with pytest.raises(error, match=re.escape(message)):
         call()
+
+
+def test_infinities_that_meet_are_an_overflow_and_no_warning():
+    """inf - inf inside of a dot product is told as what it comes from."""
+    with (
+        np.errstate(all="raise"),
+        pytest.raises(ValueError, match="the scores overflow float64"),
+    ):
+        attention_scores([[1e300, 1e300]], [[1e300, -1e300]])

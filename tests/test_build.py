@@ -517,6 +517,12 @@ def test_launch_buttons_follow_the_remote(remote, expected):
     assert launch.web_address(remote) == expected
 
 
+def test_a_copy_without_git_has_no_buttons(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert launch.repository(website.ROOT) is None
+    assert launch.branch(website.ROOT) == "HEAD"
+
+
 def test_the_address_of_the_pages_follows_the_repository():
     assert launch.pages_address("https://github.com/A/b") == (
         "https://a.github.io/b/"

@@ -14,10 +14,12 @@ from helpers.published import FOLDER
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
+import chapters  # noqa: E402
+import reading  # noqa: E402
 import refresh  # noqa: E402
 
 NOTEBOOKS = refresh.notebooks()
-LESSONS = [path for path in NOTEBOOKS if path.name[:2].isdigit()]
+LESSONS = [ROOT / "book" / f"{name}.ipynb" for name in chapters.numbers()]
 AUDITS = [path for path in NOTEBOOKS if path.parent.name == "audit"]
 FOLDED = {"hide-cell", "hide-input"}
 TAGS = {*FOLDED, "remove-cell", "raises-exception", "nbval-ignore-output"}
@@ -30,17 +32,17 @@ HEADINGS = [
     "Further reading",
 ]
 
-every_notebook = pytest.mark.parametrize(
-    "path", NOTEBOOKS, ids=lambda path: path.stem
-)
-every_lesson = pytest.mark.parametrize(
-    "path", LESSONS, ids=lambda path: path.stem
-)
-every_audit = pytest.mark.parametrize(
-    "path", AUDITS, ids=lambda path: path.stem
-)
+
+def page(path):
+    """Its name on the site; a lesson and an audit may share a stem."""
+    return path.relative_to(ROOT).with_suffix("").as_posix()
+
+
+every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=page)
+every_lesson = pytest.mark.parametrize("path", LESSONS, ids=page)
+every_audit = pytest.mark.parametrize("path", AUDITS, ids=page)
 every_lesson_and_audit = pytest.mark.parametrize(
-    "path", LESSONS + AUDITS, ids=lambda path: path.stem
+    "path", LESSONS + AUDITS, ids=page
 )
 
 
@@ -100,21 +102,39 @@ def test_the_table_of_contents_lists_every_page_once():
     assert len(listed) == len(set(listed)), "a page is listed twice"
 
 
-def test_the_menu_shows_the_number_and_title_of_each_chapter():
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    named = {
-        chapter["file"]: chapter["title"]
-        for part in toc["parts"]
-        for chapter in part["chapters"]
-        if "title" in chapter
-    }
-    numbered = sorted((ROOT / "book").glob("[0-9]*.ipynb"))
-    assert len(named) == len(numbered)
-    for path in numbered:
-        heading = read(path).cells[0].source.splitlines()[0]
-        file = path.relative_to(ROOT).with_suffix("").as_posix()
-        number = int(path.stem.split("-")[0])
-        assert named[file] == f"{number}. {heading.removeprefix('# ')}"
+def texts():
+    """Everything of the book that is read: pages, cells, and the ledgers."""
+    for path in [*NOTEBOOKS, *sorted((ROOT / "book").rglob("*.md"))]:
+        text = prose(path) if path.suffix == ".ipynb" else path.read_text()
+        yield pytest.param(text, id=page(path))
+
+
+@pytest.mark.parametrize("text", list(texts()))
+def test_numbers_of_chapters_come_from_the_table_of_contents(text):
+    numbered = chapters.number_chapters(text)
+    assert numbered == text, "run: make refresh"
+    bare = chapters.LINK.sub("", text)
+    for typed in re.finditer(r"chapters?\s\d+", bare, flags=re.I):
+        # A chapter of another work stands in a line that names the work.
+        before, after = bare[: typed.start()], bare[typed.end() :]
+        near = before.rpartition("\n\n")[2] + after.partition("\n\n")[0]
+        works = r"bibliography\.md#|Attention Mechanism From|<a id="
+        named = re.search(works, near)
+        assert named, f"link it, [chapter 0](name.ipynb): {typed[0]}"
+    files = re.search(r"\(\d\d-[\w-]+\.ipynb", text)
+    assert not files, f"no file has a number: {files}"
+
+
+def test_a_link_to_a_chapter_gets_its_number():
+    first = next(iter(chapters.numbers()))
+    given = f"[chapter 9]({first}.ipynb), [Chapters 7](book/{first}.ipynb#x)"
+    given += f" to\n[8](../{first}.ipynb), [this]({first}.ipynb), [9](x.md)"
+    got = chapters.number_chapters(given)
+    assert got == given.replace("9](t", "1](t").replace("7]", "1]").replace(
+        "8]", "1]"
+    )
+    with pytest.raises(ValueError, match="no part with `numbered` lists"):
+        chapters.number_chapters("[chapter 1](intro.ipynb)")
 
 
 @every_notebook
@@ -213,7 +233,7 @@ def test_headings(path):
     assert places[:2] == [0, 1], f"{HEADINGS[:2]} come first; got {found}"
     assert places == sorted(places), f"order of {found}"
     assert "remember" in text.split("## Recap")[1], "what to remember"
-    assert re.search(r"\d+ minutes", text), "reading time"
+    assert reading.TIME.search(text), "Reading time: about 0 minutes"
 
 
 def lines(cell):
@@ -288,38 +308,73 @@ def test_solutions_end_in_a_check(path):
             assert checks or defines, f"no check at the end: {cell.source}"
 
 
-def closes(path):
-    """The calls that close a ledger."""
-    return [
-        call
-        for call in calls(path, "close")
-        if ast.unparse(call.func).endswith("ledger.close")
+JUDGING = ("compare", "claim", "cite", "close")
+
+
+@every_lesson
+def test_a_lesson_judges_no_source(path):
+    judged = [
+        ast.unparse(call)
+        for name in JUDGING
+        for call in calls(path, name)
+        if "ledger" in ast.unparse(call.func)
     ]
+    assert not judged, f"this belongs to an audit: {judged}"
 
 
-def test_every_ledger_is_closed_by_one_lesson_or_audit():
-    closed = []
-    for path in LESSONS + AUDITS:
-        loaded = [
-            call.args[0].value
-            for call in calls(path, "load")
-            if isinstance(call.func, ast.Name)  # load(...), not x.load(...)
-        ]
-        assert len(loaded) == len(closes(path)), (
-            f"{path.name} closes its ledgers"
-        )
-        closed += loaded
-    assert sorted(closed) == sorted(p.stem for p in FOLDER.glob("*.yml"))
+def test_every_ledger_has_an_audit():
+    assert sorted(path.stem for path in AUDITS) == sorted(
+        path.stem for path in FOLDER.glob("*.yml")
+    )
+
+
+@every_audit
+def test_an_audit_loads_and_closes_its_ledger(path):
+    loaded = [ast.unparse(call) for call in calls(path, "load")]
+    assert f"load('{path.stem}')" in loaded
+    assert code(path)[-1].source == "ledger.close()"
+
+
+@every_lesson
+def test_a_picture_comes_before_the_objectives(path):
+    for cell in read(path).cells:
+        if "## What you'll do" in cell.source:
+            break
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            if "image/svg+xml" in data or "data-figure" in str(data):
+                return
+    raise AssertionError("a question and its picture come first")
+
+
+@every_lesson
+def test_a_lesson_can_be_read_in_one_sitting(path):
+    prose, cells = reading.amount(read(path).cells)
+    assert prose <= 3000, f"{prose} words of prose before the exercises"
+    assert cells <= 30, f"{cells} code cells in sight before the exercises"
+
+
+@every_lesson
+def test_a_lesson_ends_in_a_table_of_choices(path):
+    recap = prose(path).split("## Recap")[1].split("\n## ")[0]
+    assert re.search(r"^\|.*\|\n\|[ :|-]+\|$", recap, flags=re.M), (
+        "which to take when, and what it costs"
+    )
+
+
+def lesson_of(audit):
+    """The lesson that an audit links first."""
+    name = re.search(r"\(\.\./([\w-]+\.ipynb)\)", prose(audit))[1]
+    return ROOT / "book" / name
 
 
 @every_audit
 def test_an_audit_counts_first_and_closes_last(path):
     text, cells = prose(path), code(path)
     assert text.startswith(f"# Audit: {path.stem}\n")
-    assert re.search(r"\]\(\.\./\d\d-", text), "a link to its lesson"
+    assert lesson_of(path) in LESSONS, "a link to its lesson"
     head = next(output for cell in cells for output in cell.outputs)
     assert len(head.text.splitlines()) == 5, "the head has five lines"
-    assert cells[-1].source == "ledger.close()"
 
 
 def definitions(path):
@@ -334,10 +389,10 @@ def definitions(path):
 
 @every_audit
 def test_what_a_lesson_and_its_audit_both_define_is_the_same(path):
-    lesson = re.search(r"\(\.\./(\d\d-[\w-]+\.ipynb)\)", prose(path))[1]
-    ours, theirs = definitions(path), definitions(ROOT / "book" / lesson)
+    lesson = lesson_of(path)
+    ours, theirs = definitions(path), definitions(lesson)
     differ = [n for n in ours if n in theirs and ours[n] != theirs[n]]
-    assert not differ, f"{path.name} and {lesson} differ in {differ}"
+    assert not differ, f"{page(path)} and {page(lesson)} differ in {differ}"
 
 
 @every_lesson_and_audit

@@ -733,3 +733,34 @@ X35 = np.ones((3, 5))
 def test_bad_input_is_refused(bad, error, message):
     with pytest.raises(error, match=re.escape(message)):
         bad()
+
+
+@pytest.mark.parametrize(
+    ("matrix", "overflow"),
+    [
+        ("W_Q", "queries"),
+        ("W_K", "keys"),
+        ("W_V", "values"),
+        ("W_O", "outputs"),
+    ],
+)
+def test_an_overflow_says_which_product(matrix, overflow):
+    p = projections(0, d_model=4, d_k=2)
+    p = p._replace(**{matrix: np.full(getattr(p, matrix).shape, 1e300)})
+    X = np.full((3, 4), 1e20)
+    p = p._replace(W_V=np.ones((4, 4))) if matrix == "W_O" else p
+    small = {"W_Q": p.W_Q * 1e-30, "W_K": p.W_K * 1e-30}
+    p = p._replace(**small) if matrix == "W_O" else p
+    with pytest.raises(ValueError, match=f"^{overflow} overflow float64; use"):
+        multi_head_attention(X, p)
+
+
+def test_no_head_is_without_columns(rng):
+    with pytest.raises(ValueError, match="d_v must be at least 1; got 0"):
+        init_projections(rng, 4, 2, d_v=0)
+
+
+def test_a_mask_that_does_not_fit_is_named_as_it_was_given():
+    p = projections(0, d_model=4)
+    with pytest.raises(ValueError, match=r"got mask \(1, 5\) and scores"):
+        multi_head_attention(np.eye(3, 4), p, mask=np.ones((1, 5), bool))

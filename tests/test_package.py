@@ -88,7 +88,7 @@ print(helpers.__file__)
 
 def test_a_chapter_executes_from_the_wheel(installed, tmp_path, monkeypatch):
     """With its ledger and its plots, and nothing else."""
-    chapter = ROOT / "book" / "03-forward-and-backward.ipynb"
+    chapter = ROOT / "book" / "forward-and-backward.ipynb"
     notebook = nbformat.read(chapter, as_version=4)
     where = nbformat.v4.new_code_cell(
         "import helpers; print(helpers.__file__)"

@@ -39,7 +39,7 @@ RECORD = yaml.load(
 slug: toy
 title: A toy source
 work: None
-chapter: "00"
+lesson: none
 causes:
   slip: A product was left out.
 entries:
@@ -772,12 +772,12 @@ def source(**fields):
     [
         (None, "ledger: must be a dict; got None"),
         ("", "ledger: must be a dict; got ''"),
-        ({}, "ledger: chapter must be there"),
+        ({}, "ledger: entries must be there"),
         (source(slug=""), ": slug must be text, and not empty; got ''"),
         (source(title=["A"]), "toy: title must be text, and not empty; got "
          "['A']"),
-        (source(pages="9"), "toy: pages must be one of causes, chapter, "
-         "entries, rivals, slug, title, work"),
+        (source(pages="9"), "toy: pages must be one of causes, entries, "
+         "lesson, rivals, slug, title, work"),
         (source(causes=["slip"]), "toy: causes must be a dict; got ['slip']"),
         (source(causes={"slip": ""}), "toy: slip must be text, and not "
          "empty; got ''"),
@@ -803,7 +803,7 @@ def test_a_record_that_breaks_a_rule(record, message):
 
 
 @pytest.mark.parametrize(
-    "field", ["slug", "title", "work", "chapter", "entries"]
+    "field", ["slug", "title", "work", "lesson", "entries"]
 )
 def test_a_record_without_a_field(field):
     record = {k: v for k, v in RECORD.items() if k != field}
@@ -894,7 +894,7 @@ def alone(entry):
     """The ledger of one entry."""
     causes = {entry["cause"]: "A cause."} if "cause" in entry else {}
     entry = {key: text for key, text in entry.items() if key != "from"}
-    record = dict.fromkeys(("slug", "title", "work", "chapter"), "x")
+    record = dict.fromkeys(("slug", "title", "work", "lesson"), "x")
     return Ledger(record | {"causes": causes, "entries": [entry]})
 
 
@@ -1008,21 +1008,27 @@ def rows(shown, columns):
     return [cells[i : i + columns] for i in range(0, len(cells), columns)]
 
 
-def test_the_table_of_a_ledger():
+def test_the_table_of_the_ledgers():
     record = changed("1-good", printed=[["0.33", "1"], ["2", "3"]])
-    shown = table(Ledger(record))
-    assert repr(shown) == "Ledger of toy, a table."
-    assert rows(shown, 5) == [
-        ["section", "what", "verdict", "printed", "why"],
-        ["1", "a third", "reproduced", "0.33 1<br>2 3", ""],
-        ["1", "a row", "erratum", "0.50 <del>0.26\xa0<ins>0.25",
+    record["rivals"] = {"slip": "Another fits."}
+    record["entries"][3] |= {"basis": "cited", "cite": "k", "because": "So."}
+    shown = table([Ledger(record)])
+    assert repr(shown) == "Entries of 1 ledger, a table."
+    assert (
+        repr(table([ledger(), ledger()])) == "Entries of 2 ledgers, a table."
+    )
+    guess = "erratum, conjectured"
+    assert rows(shown, 6) == [
+        ["source", "section", "what", "verdict", "printed", "why"],
+        ["toy", "1", "a row", guess, "0.50 <del>0.26\xa0<ins>0.25",
          "slip: It was."],
-        ["1", "luck", "reproduced", "2", "Two errors cancel."],
-        ["1", "it is so", "true", "claim", ""],
-        ["1", "always", "loose", "claim", "Nearly always."],
-        ["1", "x = y", "false", "formula", "It is not."],
-        ["2", "a seed", "erratum", "<del>1.5\xa0<ins>1.4 × 1e3",
+        ["toy", "2", "a seed (input)", guess, "<del>1.5\xa0<ins>1.4 × 1e3",
          "slip: Carried on. Carried on from 1-bad."],
+        ["toy", "1", "x = y", "false", "formula", "It is not."],
+        ["toy", "1", "always", "loose", "claim", "Nearly always."],
+        ["toy", "1", "a third", "reproduced", "0.33 1<br>2 3", ""],
+        ["toy", "1", "luck", "reproduced", "2", "Two errors cancel."],
+        ["toy", "1", "it is so", "true, cited: k", "claim", "So."],
     ]  # fmt: skip
 
 
@@ -1031,30 +1037,31 @@ def test_the_html_of_a_table():
     del record["causes"]
     heads = "".join(
         f'<th scope="col"><button type="button">{name}</button></th>'
-        for name in ("section", "what", "verdict", "printed", "why")
+        for name in ("source", "section", "what", "verdict", "printed", "why")
     )
-    assert table(Ledger(record))._repr_html_() == (
+    assert table([Ledger(record)])._repr_html_() == (
         '<div class="ledger-box" tabindex="0" role="region" '
-        'aria-label="Ledger of toy"><table class="ledger entries">\n'
+        'aria-label="Entries of the ledger"><table class="ledger entries">\n'
         f"<thead><tr>{heads}</tr></thead>\n<tbody>\n"
-        "<tr><td>1</td><td>a third</td><td>reproduced</td>"
+        '<tr><td><a id="toy.1-good" href="#toy.1-good">toy</a></td>'
+        "<td>1</td><td>a third</td><td>reproduced</td>"
         '<td><div class="printed">0.33</div></td><td></td></tr>\n'
         "</tbody></table></div>"
     )
 
 
-def test_the_totals_count_wrong_inputs():
+def test_the_totals_count_inputs_apart():
     one = source(slug="one", entries=RECORD["entries"][:1])
     del one["causes"]
-    both = [ledger(), Ledger(one)]
+    both = [Ledger(rests_on() | {"rivals": {"slip": "x"}}), Ledger(one)]
     assert repr(totals(both)) == "Totals of 2 ledgers, a table."
     assert repr(totals(both[1:])) == "Totals of 1 ledger, a table."
-    assert rows(totals(both), 7) == [
-        ["source", "figures", "reproduced", "errata", "statements true",
-         "loose", "false"],
-        ["toy", "5", "3", "2", "1", "1", "1"],
-        ["one", "1", "1", "0", "0", "0", "0"],
-        ["all", "6", "4", "2", "1", "1", "1"],
+    assert rows(totals(both), 9) == [
+        ["source", "inputs", "figures", "errata", "conjectured", "true",
+         "loose", "false", "cited"],
+        ["toy", "1", "4", "2", "2", "1", "1", "1", "1"],
+        ["one", "0", "1", "0", "0", "0", "0", "0", "0"],
+        ["all", "1", "5", "2", "2", "1", "1", "1", "1"],
     ]  # fmt: skip
     html = totals(both)._repr_html_()
     assert 'aria-label="Totals"><table class="ledger counts">' in html
@@ -1076,18 +1083,19 @@ def test_no_text_of_a_ledger_is_html():
     record["entries"][1]["id"] = record["entries"][-1]["from"] = HOSTILE
     record["entries"][3]["says"] = HOSTILE
     toy = Ledger(record)
-    for shown in (table(toy), totals([toy])):
+    for shown in (table([toy]), totals([toy])):
         assert "script" not in Page(shown._repr_html_()).tags
-    cells = rows(table(toy), 5)
-    assert cells[1] == [
-        HOSTILE, HOSTILE, "reproduced", "0.33", f"{HOSTILE} {HOSTILE}",
-    ]  # fmt: skip
-    assert cells[2][-1] == f"{HOSTILE}: It was."
-    assert cells[4][1] == HOSTILE
-    assert cells[7][-1] == (
+    by_verdict = rows(table([toy]), 6)
+    assert all(row[0] == HOSTILE for row in by_verdict[1:])
+    assert by_verdict[1][-1] == f"{HOSTILE}: It was."
+    assert by_verdict[2][-1] == (
         f"{HOSTILE}: Carried on. Carried on from {HOSTILE}."
     )
-    assert rows(totals([toy]), 7)[1][0] == HOSTILE
+    assert by_verdict[5][1:] == [
+        HOSTILE, HOSTILE, "reproduced", "0.33", f"{HOSTILE} {HOSTILE}",
+    ]  # fmt: skip
+    assert by_verdict[7][2] == HOSTILE
+    assert rows(totals([toy]), 9)[1][0] == HOSTILE
 
 
 def test_a_table_trusts_no_rule_to_keep_html_out():
@@ -1098,22 +1106,27 @@ def test_a_table_trusts_no_rule_to_keep_html_out():
     toy.entries["1-seed"]["printed"] = HOSTILE
     toy.entries["1-seed"]["corrected"] = f"2 {HOSTILE}"
     toy.entries["1-seed"]["times"] = f"3 {HOSTILE}"
-    cells = rows(table(toy), 5)
-    assert cells[1][2:4] == [HOSTILE, f"1 {HOSTILE}"]
-    assert cells[7][3] == (f"<del>{HOSTILE}\xa0<ins>2 {HOSTILE} × 3 {HOSTILE}")
+    toy.entries["1-says"]["basis"] = "cited"
+    toy.entries["1-says"]["cite"] = HOSTILE
+    cells = rows(table([toy]), 6)
+    assert cells[7][3:5] == [HOSTILE, f"1 {HOSTILE}"]
+    assert cells[2][4] == (f"<del>{HOSTILE}\xa0<ins>2 {HOSTILE} × 3 {HOSTILE}")
+    assert cells[6][3] == f"true, cited: {HOSTILE}"
 
 
 def test_tables_are_of_ledgers():
-    for show in (table, summary, lambda slug: totals([slug])):
+    calls = (lambda x: table([x]), summary, lambda x: totals([x]))
+    for show in calls:
         with pytest.raises(TypeError) as caught:
             show("tiny-vectors")
         assert str(caught.value) == (
             "ledger must be a Ledger; got 'tiny-vectors'"
         )
-    with pytest.raises(TypeError, match=r"^ledgers must be a list; got <Led"):
-        totals(ledger())
-    with pytest.raises(ValueError, match=r"^ledgers must hold at least one$"):
-        totals([])
+    for show in (table, totals):
+        with pytest.raises(TypeError, match=r"^ledgers must be a list; got <"):
+            show(ledger())
+        with pytest.raises(ValueError, match=r"^ledgers must hold at least o"):
+            show([])
 
 
 def rests_on(basis="cited", **fields):

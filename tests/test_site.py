@@ -1,5 +1,6 @@
 """The site builds without a warning and leaves no reader out."""
 
+import itertools
 import json
 import re
 import sys
@@ -12,11 +13,13 @@ import website
 from fontTools.ttLib import TTFont
 from playwright.sync_api import Error
 
+from helpers import published
+
 sys.path.insert(0, str(website.ROOT / "book" / "_ext"))
 from attention_site import svg
 
 PAGES = website.PAGES
-LESSONS = [page for page in PAGES if re.search(r"/\d\d-", page)]
+LESSONS = website.LESSONS
 WIDTHS = {"wide": 1280, "phone": 390}
 BUDGET = {"index": 160_000}
 # A phone lays out every element of a page before it shows the first.
@@ -68,74 +71,96 @@ def test_a_page_shows_the_stored_figures_and_asks_no_other_host(site, page):
     assert str(website.ROOT) not in html, "a path of the machine"
 
 
+def listen(tab):
+    """What a tab says and asks for, in lists that fill up."""
+    heard = {"said": [], "asked": [], "failed": []}
+    tab.on(
+        "console",
+        lambda m: heard["said"].append(m.text) if m.type == "error" else None,
+    )
+    tab.on("pageerror", lambda error: heard["said"].append(str(error)))
+    tab.on("request", lambda request: heard["asked"].append(request.url))
+    tab.on("requestfailed", lambda r: heard["failed"].append(r.url))
+    tab.on(
+        "response",
+        lambda r: heard["failed"].append(r.url) if r.status >= 400 else None,
+    )
+    return heard
+
+
+def load(host, tab, heard, page):
+    """Load a page, look at all of it, and check what that took."""
+    host.sent.clear()
+    for messages in heard.values():
+        messages.clear()
+    website.visit(tab, f"{host.address}/{page}.html")
+    paths = [path for path, _ in host.sent]
+    moved = sum(size for _, size in host.sent)
+    own = [url for url in heard["asked"] if url.startswith(host.address)]
+    others = [u for u in heard["asked"] if not u.startswith("data:")]
+    assert others == own, "a request leaves the site"
+    assert not heard["said"]
+    assert not heard["failed"]
+    assert sorted(paths) == sorted(url[len(host.address) :] for url in own)
+    assert moved <= BUDGET.get(page, 250_000), f"{moved} bytes"
+
+
+def check_form(tab, size, themed):
+    """Nothing is wider than the window; one button opens the menu."""
+    sideways = tab.evaluate(
+        "document.documentElement.scrollWidth - innerWidth"
+    )
+    assert sideways <= 0, f"{sideways} px wider than the window"
+    elements = tab.evaluate("document.querySelectorAll('*').length")
+    assert elements <= MOST_ELEMENTS
+    menu = tab.locator("button.primary-toggle:visible")
+    assert menu.count() == themed, "one button opens and closes the menu"
+    menu_shown = tab.locator(".bd-docs-nav").is_visible()
+    assert menu_shown == (themed and size == "wide")
+    wide, shown, figures = tab.evaluate(
+        """() => {
+          const boxes = [...document.querySelectorAll(
+            ".highlight pre, .math-display, .figure")];
+          const wide = (box) => box.scrollWidth > box.clientWidth;
+          return [boxes.map(wide), boxes.map((box) =>
+            getComputedStyle(box).boxShadow.includes("inset")),
+            boxes.filter((box) => box.matches(".figure") && wide(box)).length];
+        }"""
+    )
+    assert wide == shown, "what scrolls sideways shows it"
+    assert not figures, "figures fit"
+
+
 @pytest.mark.parametrize("page", website.EVERY_PAGE)
 @pytest.mark.parametrize("size", WIDTHS)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_page_in_a_browser(host, browser, page, size, scheme):
-    address = host.address
-    said, requests, failed = [], [], []
-    host.sent.clear()
+def test_a_page_in_a_browser(host, browser, page, size):
+    # The page for lost addresses loads nothing, no script of the theme.
+    themed = page != "404"
+    theme = "document.documentElement.dataset.theme"
+    places = {}
     with browser.new_context(
-        viewport={"width": WIDTHS[size], "height": 900}, color_scheme=scheme
+        viewport={"width": WIDTHS[size], "height": 900}
     ) as context:
         tab = context.new_page()
-        tab.on(
-            "console",
-            lambda m: said.append(m.text) if m.type == "error" else None,
-        )
-        tab.on("pageerror", lambda error: said.append(str(error)))
-        tab.on("request", lambda request: requests.append(request.url))
-        tab.on("requestfailed", lambda request: failed.append(request.url))
-        tab.on(
-            "response",
-            lambda r: failed.append(r.url) if r.status >= 400 else None,
-        )
-        website.visit(tab, f"{address}/{page}.html")
-        paths = [path for path, _ in host.sent]
-        moved = sum(size for _, size in host.sent)
-
-        # The page for lost addresses loads nothing, no script of the theme.
-        themed = page != "404"
-        theme = tab.evaluate("document.documentElement.dataset.theme")
-        assert theme == (scheme if themed else None)
-        assert not [
-            url for url in requests if not url.startswith((address, "data:"))
-        ]
-        assert not said
-        assert not failed
-        sideways = tab.evaluate(
-            "document.documentElement.scrollWidth - innerWidth"
-        )
-        assert sideways <= 0, f"{sideways} px wider than the window"
-        asked = [url for url in requests if url.startswith(address)]
-        assert sorted(paths) == sorted(url[len(address) :] for url in asked)
-        assert moved <= BUDGET.get(page, 250_000), f"{moved} bytes"
-        elements = tab.evaluate("document.querySelectorAll('*').length")
-        assert elements <= MOST_ELEMENTS
-        menu = tab.locator("button.primary-toggle:visible")
-        assert menu.count() == themed, "one button opens and closes the menu"
-        menu_shown = tab.locator(".bd-docs-nav").is_visible()
-        assert menu_shown == (themed and size == "wide")
-
-        rules = {"light": accessibility.WCAG, "dark": accessibility.COLOURS}
-        problems = accessibility.problems(
-            tab, rules[scheme if themed else "light"]
-        )
-        assert not problems, "\n".join(problems)
-        if scheme == "dark":
-            # What axe said in the light holds here: only colours differ.
-            dark = tab.evaluate(accessibility.GEOMETRY)
-            tab.emulate_media(color_scheme="light")
-            if themed:
-                tab.wait_for_function(
-                    "document.documentElement.dataset.theme === 'light'"
-                )
-            light = tab.evaluate(accessibility.GEOMETRY)
-            pairs = zip(dark, light, strict=True)
-            other = [pair for pair in pairs if pair[0] != pair[1]]
-            # First those that only one scheme shows: they begin otherwise.
-            other.sort(key=lambda pair: pair[0][:4] == pair[1][:4])
-            assert not other, f"not only the colours differ: {other[:3]}"
+        heard = listen(tab)
+        for scheme in ("light", "dark"):
+            tab.emulate_media(color_scheme=scheme)
+            load(host, tab, heard, page)
+            assert tab.evaluate(theme) == (scheme if themed else None)
+            check_form(tab, size, themed)
+            # What axe said in the light holds in the dark, but for colours:
+            # everything is in the same place.
+            all_rules = scheme == "light" or not themed
+            problems = accessibility.problems(
+                tab, accessibility.WCAG if all_rules else accessibility.COLOURS
+            )
+            assert not problems, "\n".join(problems)
+            places[scheme] = tab.evaluate(accessibility.GEOMETRY)
+    pairs = zip(places["dark"], places["light"], strict=True)
+    other = [pair for pair in pairs if pair[0] != pair[1]]
+    # First those that only one scheme shows: they begin otherwise.
+    other.sort(key=lambda pair: pair[0][:4] == pair[1][:4])
+    assert not other, f"not only the colours differ: {other[:3]}"
 
 
 def test_a_browser_that_does_not_answer_is_ended(launch):
@@ -151,31 +176,11 @@ def test_the_landing_page_says_what_the_book_is_in_one_screen(
     tab = browser.new_page(viewport={"width": 1280, "height": 900})
     tab.goto(f"{address}/index.html")
     tab.wait_for_selector("[data-figure].av-live")
-    lesson = next(page for page in PAGES if "/0" in page)
+    lesson = LESSONS[0]
     start = f'a[href="{lesson}.html"]'
     for part in ("h1", start, "[data-figure]"):
         box = tab.locator(f"article {part}").first.bounding_box()
         assert box["y"] + box["height"] <= 900, part
-    tab.close()
-
-
-@pytest.mark.parametrize("page", LESSONS)
-def test_what_scrolls_sideways_on_a_phone_shows_it(address, browser, page):
-    tab = browser.new_page(viewport={"width": 390, "height": 844})
-    tab.goto(f"{address}/{page}.html", wait_until="load")
-    boxes = tab.locator(".highlight pre, .math-display, .figure")
-    wide, shown = tab.evaluate(
-        """boxes => {
-          const wide = boxes.map((box) => box.scrollWidth > box.clientWidth);
-          return [wide, boxes.map((box) =>
-            getComputedStyle(box).boxShadow.includes("inset"))];
-        }""",
-        boxes.element_handles(),
-    )
-    assert wide == shown
-    kinds = boxes.evaluate_all("all => all.map(box => box.className)")
-    cut = [k for k, w in zip(kinds, wide, strict=True) if w and "figure" in k]
-    assert not cut, "figures fit"
     tab.close()
 
 
@@ -332,11 +337,86 @@ def test_a_ledger_table_sorts(address, browser):
     tab.close()
 
 
+def entries():
+    """The entries of all ledgers, as pairs of slug and entry."""
+    return [
+        (slug, entry)
+        for slug in sorted(
+            path.stem for path in published.FOLDER.glob("*.yml")
+        )
+        for entry in published.load(slug).record["entries"]
+    ]
+
+
+def test_the_ledger_is_searched_and_filtered(address, browser):
+    every = entries()
+    wrong = [(s, e) for s, e in every if e["verdict"] == "erratum"]
+    slug, one = wrong[0]
+    cause = one["cause"]
+    same = sum(s == slug and e["cause"] == cause for s, e in wrong)
+    tab = browser.new_page()
+    tab.goto(f"{address}/book/ledger.html")
+    form, rows = (
+        tab.locator(".ledger-filter"),
+        tab.locator(".entries tbody tr"),
+    )
+    shown = tab.locator(".entries tbody tr:visible")
+
+    def counts(number):
+        said = form.locator("output").inner_text()
+        assert said == f"{number} of {len(every)} entries"
+        assert shown.count() == number
+
+    counts(len(every))
+    heads = rows.locator("td:nth-child(4)").all_inner_texts()
+    assert all("erratum" in text for text in heads[: len(wrong)])
+    assert "erratum" not in "".join(heads[len(wrong) :])
+    form.get_by_label("source").select_option(slug)
+    counts(sum(s == slug for s, _ in every))
+    form.get_by_label("cause").select_option(cause)
+    counts(same)
+    form.get_by_label("search").fill("no such words")
+    counts(0)
+    form.get_by_label("search").fill("")
+    counts(same)
+    for name in ("source", "cause"):
+        form.get_by_label(name).select_option("all")
+    form.get_by_label("verdict").select_option("false")
+    counts(sum(e["verdict"] == "false" and "basis" not in e for _, e in every))
+    tab.close()
+
+
+@pytest.mark.parametrize("width", WIDTHS.values())
+def test_an_entry_has_an_address_and_headings_stay(address, browser, width):
+    tab = browser.new_page(viewport={"width": width, "height": 800})
+    slug, entry = entries()[-1]
+    tab.goto(f"{address}/book/ledger.html#{slug}.{entry['id']}")
+    link = tab.locator(f'[id="{slug}.{entry["id"]}"]')
+    box = link.bounding_box()
+    assert 0 < box["y"] < 800, "the link leads to its row"
+    head = tab.locator(".entries thead")
+    assert head.is_visible() == (width > 480)
+    if head.is_visible():
+        above = head.locator("th").first.bounding_box()
+        assert 0 < above["y"] < box["y"], "headings stay in sight"
+    tab.close()
+
+
+def test_the_ledger_reads_without_scripts(address, browser):
+    with browser.new_context(java_script_enabled=False) as context:
+        tab = context.new_page()
+        tab.goto(f"{address}/book/ledger.html")
+        assert tab.locator(".entries tbody tr:visible").count() == len(
+            entries()
+        )
+        assert tab.locator(".ledger-filter").count() == 0
+
+
 def test_code_can_be_copied(address, browser):
     context = browser.new_context()
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     tab = context.new_page()
-    lesson = next(page for page in PAGES if "/0" in page)
+    lesson = LESSONS[0]
     tab.goto(f"{address}/{lesson}.html")
     cell = tab.locator(".cell_input").first
     cell.hover()
@@ -347,28 +427,39 @@ def test_code_can_be_copied(address, browser):
     context.close()
 
 
-def test_pages_follow_one_another(address, browser):
-    tab = browser.new_page()
-    tab.goto(f"{address}/{PAGES[0]}.html")
-    for page in PAGES[1:]:
-        tab.locator("a.right-next").click()
-        tab.wait_for_url(f"**/{page}.html")
-    tab.close()
+def linked(site, page, kind):
+    """Where the first link of that class on a page leads, as a file."""
+    html = (site / f"{page}.html").read_text(encoding="utf-8")
+    link = re.search(rf'<a\b[^>]*class="[^"]*\b{kind}\b[^>]*>', html)[0]
+    href = re.search(r'href="([^"]*)"', link)[1]
+    return (site / page).parent.joinpath(href).resolve()
+
+
+def test_pages_follow_one_another(site):
+    for page, following in itertools.pairwise(PAGES):
+        there = linked(site, page, "right-next")
+        assert there == (site / f"{following}.html").resolve()
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if website.is_notebook(p)])
-def test_a_chapter_can_be_downloaded(address, browser, page):
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    tab = context.new_page()
-    tab.goto(f"{address}/{page}.html")
+def test_a_chapter_to_download_is_the_stored_one(site, page):
+    copy = linked(site, page, "btn-download-source-button")
+    source = website.ROOT / f"{page}.ipynb"
+    assert copy.read_bytes() == source.read_bytes()
+
+
+def test_a_chapter_can_be_downloaded(address, browser):
+    tab = browser.new_page(viewport={"width": 1280, "height": 900})
+    tab.goto(f"{address}/{LESSONS[0]}.html")
     tab.get_by_role("button", name="Download this page").click()
     link = tab.locator("a.btn-download-source-button")
     link.wait_for(state="visible")
-    url = link.evaluate("link => link.href")
-    copy = tab.request.get(url)
-    source = website.ROOT / f"{page}.ipynb"
+    copy = tab.request.get(link.evaluate("link => link.href"))
+    source = website.ROOT / f"{LESSONS[0]}.ipynb"
     assert copy.body() == source.read_bytes()
-    context.close()
+    tab.locator("a.right-next").click()
+    tab.wait_for_url(f"**/{LESSONS[1]}.html")
+    tab.close()
 
 
 @pytest.mark.parametrize("page", LESSONS)
@@ -389,7 +480,7 @@ def test_pages_work_from_a_folder_without_a_server(site, browser):
     tab = browser.new_page()
     errors = []
     tab.on("pageerror", lambda error: errors.append(str(error)))
-    tab.goto((site / "book" / "06-mask.html").as_uri())
+    tab.goto((site / "book" / "mask.html").as_uri())
     # Only the head start of the font needs a server, not the font.
     assert tab.evaluate("document.fonts.ready.then(() => true)")
     fonts = tab.evaluate(
@@ -417,7 +508,7 @@ def test_pages_work_from_a_folder_without_a_server(site, browser):
 def test_a_figure_whose_script_is_missing_says_so(address, browser):
     tab = browser.new_page()
     tab.route("**/figures/*.js", lambda route: route.abort())
-    tab.goto(f"{address}/book/06-mask.html")
+    tab.goto(f"{address}/book/mask.html")
     figure = tab.locator("[data-figure]").first
     figure.scroll_into_view_if_needed()
     error = figure.locator(".av-error")

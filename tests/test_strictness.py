@@ -13,7 +13,7 @@ import nbformat
 import pytest
 import website
 
-CHAPTER = website.ROOT / "book" / "01-three-tokens.ipynb"
+CHAPTER = website.ROOT / "book" / "three-tokens.ipynb"
 
 
 def change_digit(text):

@@ -17,6 +17,8 @@ import yaml
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import chapters  # noqa: E402
 
 
 def listed(toc):
@@ -29,6 +31,7 @@ def listed(toc):
 
 
 PAGES = listed(yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8")))
+LESSONS = [f"book/{name}" for name in chapters.numbers()]
 # What the build adds to the table of contents. A test compares both with
 # what was built, so that no page is left out.
 GENERATED = ["404", "search"]
@@ -84,14 +87,20 @@ def scroll_through(tab):
 def visit(tab, address):
     """Open a page, look at all of it, and wait until nothing more loads."""
     loading = set()
-    tab.on("request", lambda request: loading.add(request))
-    tab.on("requestfinished", lambda request: loading.discard(request))
-    tab.on("requestfailed", lambda request: loading.discard(request))
+    listeners = {
+        "request": lambda request: loading.add(request),
+        "requestfinished": lambda request: loading.discard(request),
+        "requestfailed": lambda request: loading.discard(request),
+    }
+    for event, listener in listeners.items():
+        tab.on(event, listener)
     tab.goto(address, wait_until="load")
     scroll_through(tab)
     tab.wait_for_load_state("networkidle")
     while loading:
         tab.wait_for_timeout(20)
+    for event, listener in listeners.items():
+        tab.remove_listener(event, listener)
 
 
 Build = collections.namedtuple("Build", "returncode said folder")
@@ -115,6 +124,15 @@ def build(folder):
     return Build(run.returncode, run.stdout + run.stderr, str(html))
 
 
+@functools.lru_cache(maxsize=64)
+def _encoded(path, _changed):
+    """The bytes that are sent, and how they are encoded."""
+    body = path.read_bytes()
+    if path.suffix in (".woff2", ".woff", ".png"):
+        return body, None
+    return gzip.compress(body, 9), "gzip"
+
+
 class _StaticHost(http.server.SimpleHTTPRequestHandler):
     """Sends what a static host sends: gzip, but fonts and pictures as is."""
 
@@ -128,13 +146,13 @@ class _StaticHost(http.server.SimpleHTTPRequestHandler):
         if not path.is_file():
             self.send_error(404)
             return
-        body = path.read_bytes()
+        body, coding = _encoded(path, path.stat().st_mtime_ns)
         self.send_response(200)
+        self.send_header("Cache-Control", "no-store")  # each visit is a first
         self.send_header("Content-Type", self.guess_type(str(path)))
         self.send_header("Access-Control-Allow-Origin", "*")
-        if path.suffix not in (".woff2", ".woff", ".png"):
-            body = gzip.compress(body, 9)
-            self.send_header("Content-Encoding", "gzip")
+        if coding:
+            self.send_header("Content-Encoding", coding)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.server.sent.append((self.path, len(body)))

@@ -247,7 +247,8 @@ class Runner:
 
     def __init__(self, found, workers):
         self.found, self.workers = found, workers
-        self.failed, self.tried, self.survivors = False, 0, []
+        self.failed, self.tried, self.ended = False, 0, 0
+        self.survivors = []
         self.reached = defaultdict(list)  # of each function: (seconds, test)
         self.useful = defaultdict(set)  # of each function: tests that failed
 
@@ -320,9 +321,11 @@ class Runner:
         if pid := os.fork():
             os.close(end)
             return pid, pipe
-        # A loop without end, or memory without end, is noticed too.
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(20 + round(5 * sum(seconds for seconds, _ in tests)))
+        # A loop without end, or memory without end, is noticed too. Time is
+        # that of the processor: a busy machine is no reason to stop.
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        limit = 20 + 5 * sum(seconds for seconds, _ in tests)
+        signal.setitimer(signal.ITIMER_PROF, limit)
         resource.setrlimit(resource.RLIMIT_AS, (8 * 2**30,) * 2)
         try:
             mutant.apply()
@@ -343,6 +346,7 @@ class Runner:
         with open(pipe, encoding="utf-8") as file:
             self.useful[mutant.module, mutant.function].add(file.read())
         self.tried += 1
+        self.ended += os.WIFSIGNALED(status)
         if status == 0:
             self.survivors.append(mutant)
             print(f"\nnobody notices, line {mutant.line}: {mutant.name}")
@@ -363,7 +367,8 @@ def report(group, plan, runner, part):
     print(
         f"{group}: {killed} of {total} killed, {score:.1f} % "
         f"(at least {plan['threshold']} %); {len(equivalent)} more make no "
-        f"difference, {len(survived) - len(equivalent)} survive"
+        f"difference, {len(survived) - len(equivalent)} survive; "
+        f"{runner.ended} of those killed took too long or died"
     )
     for name in unexplained:
         print(f"  no test notices, and no reason is given: {name}")

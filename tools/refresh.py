@@ -13,9 +13,11 @@ import sys
 from pathlib import Path
 
 import nbformat
+from chapters import number_chapters
 from citations import PAGE, name_citations, page
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from reading import state_time
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ("tags", "mystnb", "measured")
@@ -73,10 +75,11 @@ def merge_streams(outputs):
 def normalise(notebook):
     """Keep what a reader sees and nbval compares, and nothing else."""
     taken, count = set(), 0
+    state_time(notebook.cells)
     for cell in notebook.cells:
         cell.source = cell.source.strip("\n")
         if cell.cell_type == "markdown":
-            cell.source = name_citations(cell.source)
+            cell.source = number_chapters(name_citations(cell.source))
         cell.metadata = cell_metadata(cell.metadata)
         cell.id = cell_id(cell, taken)
         if cell.cell_type != "code":
@@ -168,3 +171,7 @@ def main(names):
 if __name__ == "__main__":
     main(sys.argv[1:])
     PAGE.write_text(page(), encoding="utf-8")
+    for path in (ROOT / "book").glob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        text = number_chapters(name_citations(text))
+        path.write_text(text, encoding="utf-8")

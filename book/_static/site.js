@@ -14,6 +14,55 @@ document.addEventListener("click", (event) => {
   body.append(...rows);
 });
 
+// The ledger as a tool: a search, filters, and how many entries are shown.
+// The page is a whole table without them.
+const filterLedger = (table) => {
+  const rows = [...table.tBodies[0].rows];
+  const causeOf = (row) => row.querySelector("td:last-child b")?.textContent ?? "";
+  const facets = {
+    source: (row) => row.cells[0].textContent,
+    verdict: (row) => row.cells[3].textContent.split(":")[0],
+    cause: causeOf,
+  };
+  const form = document.createElement("form");
+  form.className = "ledger-filter";
+  form.addEventListener("submit", (event) => event.preventDefault());
+  const labelled = (text, field) => {
+    const label = document.createElement("label");
+    label.append(`${text} `, field);
+    form.append(label);
+    return field;
+  };
+  const words = document.createElement("input");
+  words.type = "search";
+  labelled("search", words);
+  const selects = Object.entries(facets).map(([name, of]) => {
+    const select = labelled(name, document.createElement("select"));
+    const found = [...new Set(rows.map(of))].filter(Boolean).sort();
+    for (const value of ["all", ...found]) select.add(new Option(value));
+    return { select, of };
+  });
+  const count = document.createElement("output");
+  form.append(count);
+  const texts = rows.map((row) => row.textContent.toLowerCase());
+  const show = () => {
+    const asked = words.value.toLowerCase().split(/\s+/);
+    let shown = 0;
+    rows.forEach((row, i) => {
+      const fits =
+        asked.every((word) => texts[i].includes(word)) &&
+        selects.every(({ select, of }) => !select.selectedIndex || of(row) === select.value);
+      row.hidden = !fits;
+      shown += fits;
+    });
+    count.textContent = `${shown} of ${rows.length} entries`;
+  };
+  form.addEventListener("input", show);
+  show();
+  table.parentNode.before(form);
+};
+document.querySelectorAll("table.entries").forEach(filterLedger);
+
 // What scrolls sideways can be reached and scrolled with the keyboard.
 const reach = () => {
   const boxes = [

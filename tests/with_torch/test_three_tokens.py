@@ -14,7 +14,7 @@ import pytest
 torch = pytest.importorskip("torch", minversion="2.0")
 
 ROOT = Path(__file__).resolve().parents[2]
-CHAPTER = ROOT / "book" / "01-three-tokens.ipynb"
+CHAPTER = ROOT / "book" / "three-tokens.ipynb"
 E, H = math.e, math.sqrt(math.e)
 S, M = E + 1 + H, E + 2 * H
 WEIGHTS = [

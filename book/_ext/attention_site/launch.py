@@ -1,11 +1,14 @@
 """Launch and repository buttons, if there is a repository."""
 
 import re
+import shutil
 import subprocess
 
 
 def _git(folder, *words):
-    """What git answers, or nothing where it has no answer."""
+    """What git answers, or nothing where it has no answer or is not there."""
+    if not shutil.which("git"):
+        return ""
     run = subprocess.run(
         ["git", *words],
         cwd=folder,

@@ -1,0 +1,52 @@
+"""The chapters' numbers, which follow from `_toc.yml` and from nothing else.
+
+A part of the table of contents with `numbered: 1` holds chapters; they are
+counted through. A text refers to one by a link, `[chapter 6](mask.ipynb)`,
+and `make refresh` fills in the number: to add a chapter renames nothing.
+"""
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+# [chapter 6](mask.ipynb), [Chapters 9](...) to [11](...), also with a folder
+# before the name and a heading after it.
+LINK = re.compile(
+    r"\[((?:[Cc]hapters?[ \n])?)\d+\]"
+    r"(\((?:\.\./|book/)?([\w-]+)\.ipynb(?:#[^)]*)?\))"
+)
+
+
+@lru_cache
+def numbers():
+    """The number of each chapter, by the name of its notebook."""
+    text = (ROOT / "_toc.yml").read_text(encoding="utf-8")
+    files = [
+        chapter["file"]
+        for part in yaml.safe_load(text)["parts"]
+        for chapter in part["chapters"]
+        if part.get("numbered")
+    ]
+    return {Path(file).name: place for place, file in enumerate(files, 1)}
+
+
+def number_chapters(markdown):
+    """`markdown` with the number of its chapter in each link to one.
+
+    Raises
+    ------
+    ValueError
+        If a link with a number leads to no numbered chapter.
+    """
+
+    def numbered(link):
+        if link[3] not in numbers():
+            raise ValueError(
+                f"{link[0]}: no part with `numbered` lists {link[3]!r}"
+            )
+        return f"[{link[1]}{numbers()[link[3]]}]{link[2]}"
+
+    return LINK.sub(numbered, markdown)
