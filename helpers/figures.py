@@ -347,7 +347,7 @@ class StepThrough(InteractiveFigure):
 
     Examples
     --------
-    >>> StepThrough(X=[[1, 0], [1, 1]]).values["scores"]
+    >>> StepThrough(X=[[1, 0], [1, 1]]).values["dots"]
     [[1, 1], [1, 2]]
     """
 

@@ -913,7 +913,7 @@ def _like(text, number, *, times="1", **rest):
     if text in INFINITE or not np.isfinite(float(number)):
         return str(float(number))
     decimals = max(0, -Decimal(text).as_tuple().exponent)
-    return f"{float(exact(number) / _times(times)):.{decimals}f}"
+    return f"{float(exact(number) / _times(times)):z.{decimals}f}"
 
 
 class _Texts(getattr(yaml, "CBaseLoader", yaml.BaseLoader)):

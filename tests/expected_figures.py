@@ -49,8 +49,8 @@ def step(state):
     mask = causal_mask(len(Q), len(K)) if state["causal"] else None
     output, weights = attention(Q, K, V, mask=mask, scale=scale)
     return {
-        "scores": attention_scores(Q, K, scale=1.0),
-        "scaled": attention_scores(Q, K, scale=scale),
+        "dots": attention_scores(Q, K, scale=1.0),
+        "scores": attention_scores(Q, K, scale=scale),
         "weights": weights,
         "output": output,
     }

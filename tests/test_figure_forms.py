@@ -179,7 +179,7 @@ ATTRIBUTES = {
     "cx": N,
     "cy": N,
     "d": rf"([MLHVhv] ?{N}( {N})?|z)+",
-    "data-at": r"(X|Q|K|V|scores|scaled|masked|weights|output),\d,\d",
+    "data-at": r"(X|Q|K|V|dots|scores|masked|weights|output),\d,\d",
     "data-figure": r"\w+",
     "data-state": r"\{.*\}",
     "fill": rf"{COLOUR}|none",
@@ -340,9 +340,9 @@ def step_words(state, expected):
     for name, title, A, rows in parts:
         label = f"{name} ({len(A)}, {len(A[0])})\n{title}"
         found += table_words(label, range(len(A[0])), rows)
-    titles = {"scores": f"{q} {k}ᵀ"}
+    titles = {"dots": f"{q} {k}ᵀ"}
     if state["scale"]:
-        titles["scaled"] = f"scores / √{len(Q[0])}"
+        titles["scores"] = f"dots / √{len(Q[0])}"
     if state["causal"]:
         titles["masked"] = "no later key"
     titles["weights"] = "softmax by row"
@@ -691,11 +691,11 @@ def step_sentences(state, expected):
     one = state["what"] == "X"
     Q, K, V = (np.array(state[c], float) for c in ("XXX" if one else "QKV"))
     q, k, v = "XXX" if one else "QKV"
-    scores, scaled, weights, output = (
+    dots, scores, weights, output = (
         np.array(expected[key])
-        for key in ("scores", "scaled", "weights", "output")
+        for key in ("dots", "scores", "weights", "output")
     )
-    (T, S), width = scores.shape, Q.shape[1]
+    (T, S), width = dots.shape, Q.shape[1]
     found = {}
 
     def tell(name, i, j, text, *sources):
@@ -703,25 +703,25 @@ def step_sentences(state, expected):
 
     for i, j in np.ndindex(T, S):
         known = all(decimals(x) is not None for x in [*Q[i], *K[j]])
-        made = equals(scores[i, j], known)
+        made = equals(dots[i, j], known)
         text = f"{q}[{i}] · {k}[{j}] = {product(Q[i], K[j])} {made}"
-        tell("scores", i, j, text, [q, i, None], [k, j, None])
-    last = "scores"
+        tell("dots", i, j, text, [q, i, None], [k, j, None])
+    last = "dots"
     if state["scale"]:
         for i, j in np.ndindex(T, S):
-            text = f"{last}[{i}][{j}] / √{width} = {brief(scores[i, j])} / "
-            text += f"{brief(np.sqrt(width))} {equals(scaled[i, j])}"
-            tell("scaled", i, j, text, [last, i, j])
-        last = "scaled"
+            text = f"{last}[{i}][{j}] / √{width} = {brief(dots[i, j])} / "
+            text += f"{brief(np.sqrt(width))} {equals(scores[i, j])}"
+            tell("scores", i, j, text, [last, i, j])
+        last = "scores"
     hidden = np.arange(S) > np.arange(T)[:, None] + S - T
     hidden &= state["causal"]
-    logits = np.where(hidden, -np.inf, scaled)
+    logits = np.where(hidden, -np.inf, scores)
     if state["causal"]:
         for i, j in np.ndindex(T, S):
             text = (
                 f"−∞, since key {j} comes after query {i}"
                 if hidden[i, j]
-                else f"{last}[{i}][{j}] = {brief(scaled[i, j])}, since query "
+                else f"{last}[{i}][{j}] = {brief(scores[i, j])}, since query "
                 f"{i} may attend to key {j}"
             )
             tell("masked", i, j, text, [last, i, j])
@@ -785,14 +785,14 @@ def test_step_computes_each_entry_in_a_sentence():
 
 
 @pytest.mark.parametrize("settings", [*STEPS, {"X": [[1.0]] * 6}])
-def test_step_starts_with_the_last_score_of_the_first_row(settings):
+def test_step_starts_with_the_last_product_of_the_first_row(settings):
     state, expected, shown = look("step", settings)
     sentences = step_sentences(state, expected)
-    last = len(expected["scores"][0]) - 1
-    text, sources = sentences[f"scores,0,{last}"]
+    last = len(expected["dots"][0]) - 1
+    text, sources = sentences[f"dots,0,{last}"]
     assert shown.select_one(".av-say").text == text
     (picked,) = shown.select(".av-picked")
-    assert picked["data-at"] == f"scores,0,{last}"
+    assert picked["data-at"] == f"dots,0,{last}"
     wanted = set()
     for cell in shown.select("[data-at]"):
         name, i, j = cell["data-at"].split(",")
@@ -1098,16 +1098,16 @@ def test_the_shades_of_the_step_tables_fit_what_they_hold():
     }
     assert grounds["weights,0,0"] == dark, "a weight of one"
     assert grounds["weights,0,1"] == light, "a weight of zero"
-    assert grounds["scores,0,0"] == grounds["masked,0,0"] == dark
-    assert grounds["scores,0,1"] == light
+    assert grounds["dots,0,0"] == grounds["masked,0,0"] == dark
+    assert grounds["dots,0,1"] == light
     given = {v for k, v in grounds.items() if k[0] in "Xo"}
     assert given == {light}, "inputs and output have no shades"
     _, _, shown = look("step", {"X": [[-1.0]], "scale": False})
     cells = {c["data-at"]: c["style"] for c in shown.select("[data-at]")}
-    assert dark in cells["scores,0,0"]
+    assert dark in cells["dots,0,0"]
     _, _, shown = look("step", {"Q": [[-1.0]], "K": [[1.0]], "V": [[1.0]]})
     cells = {c["data-at"]: c["style"] for c in shown.select("[data-at]")}
-    assert light in cells["scores,0,0"]
+    assert light in cells["dots,0,0"]
 
 
 @pytest.mark.parametrize("settings", [

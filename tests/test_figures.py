@@ -377,7 +377,7 @@ def test_step_takes_arrays_and_starts_from_what_is_given():
     X = np.eye(2)
     figure = figures.StepThrough(Q=X, K=2 * X, V=X)
     assert figure.what == "Q, K, V"
-    assert figure.values["scores"] == [[2, 0], [0, 2]]
+    assert figure.values["dots"] == [[2, 0], [0, 2]]
     assert figures.StepThrough(X=X).what == "X"
 
 
@@ -402,8 +402,8 @@ def test_step_refuses_what_does_not_fit(settings, message):
 
 
 SENTENCES = {
-    "scores": "scores[0][2] = X[0] · X[2] = 1×1 + 0×1 + 1×0 + 0×0 = 1",
-    "scaled": "scaled[0][2] = scores[0][2] / √4 = 1 / 2 = 0.5",
+    "dots": "dots[0][2] = X[0] · X[2] = 1×1 + 0×1 + 1×0 + 0×0 = 1",
+    "scores": "scores[0][2] = dots[0][2] / √4 = 1 / 2 = 0.5",
     "weights": "weights[0][2] = exp(0.5) / (exp(1) + exp(0) + exp(0.5)) "
     "≈ 1.6487 / 5.3670 ≈ 0.3072",
     "output": "output[0][2] = weights[0] · column 2 of X "
@@ -482,11 +482,10 @@ def test_numbers_are_taken_as_they_are_pasted(page, text):
     figure = open_figure(page, "step")
     figure.locator("textarea[name=X]").fill(text)
     page.wait_for_function(
-        "document.querySelector('[data-figure=step]')"
-        ".values.scores.length === 2"
+        "document.querySelector('[data-figure=step]').values.dots.length === 2"
     )
-    scores = figure.evaluate("el => el.values.scores")
-    assert scores == [[1, -2], [-2, 6.25]]
+    dots = figure.evaluate("el => el.values.dots")
+    assert dots == [[1, -2], [-2, 6.25]]
     assert figure.locator(".av-error").inner_text() == ""
 
 
@@ -539,23 +538,23 @@ def test_step_is_one_tab_stop_a_matrix_with_arrow_keys_inside(page):
     assert grids.count() == 4
     for k in range(4):
         assert grids.nth(k).locator('[tabindex="0"]').count() == 1
-    entry(figure, "scores", 0, 0).focus()
+    entry(figure, "dots", 0, 0).focus()
 
     def press(key):
         page.keyboard.press(key)
         return page.evaluate("document.activeElement.dataset.at")
 
-    assert press("ArrowRight") == "scores,0,1"
-    assert press("ArrowDown") == "scores,1,1"
-    assert press("End") == "scores,1,2"
-    assert press("ArrowRight") == "scores,1,2", "stays at the edge"
-    assert press("Home") == "scores,1,0"
-    assert press("ArrowUp") == "scores,0,0"
-    assert press("ArrowDown") == "scores,1,0"
-    assert press("Tab") == "scaled,0,0"
-    assert press("Shift+Tab") == "scores,1,0", "where it was left"
+    assert press("ArrowRight") == "dots,0,1"
+    assert press("ArrowDown") == "dots,1,1"
+    assert press("End") == "dots,1,2"
+    assert press("ArrowRight") == "dots,1,2", "stays at the edge"
+    assert press("Home") == "dots,1,0"
+    assert press("ArrowUp") == "dots,0,0"
+    assert press("ArrowDown") == "dots,1,0"
+    assert press("Tab") == "scores,0,0"
+    assert press("Shift+Tab") == "dots,1,0", "where it was left"
     said = figure.locator(".av-say").inner_text()
-    assert said.startswith("scores[1][0] = X[1] · X[0] = ")
+    assert said.startswith("dots[1][0] = X[1] · X[0] = ")
 
 
 def test_step_answers_to_a_tap(page):
@@ -586,10 +585,9 @@ def test_step_lets_two_matrices_change_shape_one_after_the_other(page):
     assert error.inner_text() == ""
     assert figure.locator('[aria-invalid="true"]').count() == 0
     page.wait_for_function(
-        "document.querySelector('[data-figure=step]')"
-        ".values.scores.length === 2"
+        "document.querySelector('[data-figure=step]').values.dots.length === 2"
     )
-    assert figure.evaluate("el => el.values.scores") == [[1, 2, 3], [3, 4, 7]]
+    assert figure.evaluate("el => el.values.dots") == [[1, 2, 3], [3, 4, 7]]
     page.wait_for_url(lambda address: "step.Q=1+2%3B3+4" in address)
 
 

@@ -234,10 +234,10 @@ def check_slider_and_trait(tab, slider):
     rows.nth(6).wait_for()
     assert rows.count() == 7, "the figure follows its slider"
 
-    entry = tab.locator('[data-at="scores,0,0"]:visible')
+    entry = tab.locator('[data-at="dots,0,0"]:visible')
     entry.scroll_into_view_if_needed()
     entry.focus()
-    for at in ("scores,0,1", "scores,1,1"):
+    for at in ("dots,0,1", "dots,1,1"):
         tab.keyboard.press("ArrowDown" if at[-3] == "1" else "ArrowRight")
         focus = tab.evaluate("document.activeElement.dataset.at")
         assert focus == at, "the arrows stay in the figure"

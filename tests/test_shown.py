@@ -193,13 +193,13 @@ def step_shows(state, expected, shown):
         for table in shown.select("table")
     }
     names = [["Q", "K", "V"], ["X"]][state["what"] == "X"]
-    names += ["scores", *["scaled"] * state["scale"]]
+    names += ["dots", *["scores"] * state["scale"]]
     names += [*["masked"] * state["causal"], "weights", "output"]
     assert list(tables) == names
-    T, S = np.shape(expected["scores"])
+    T, S = np.shape(expected["dots"])
     later = np.arange(S) > np.arange(T)[:, None] + S - T
     closed = later & state["causal"]
-    masked = np.where(closed, -np.inf, expected["scaled"])
+    masked = np.where(closed, -np.inf, expected["scores"])
     given = {name: state[name] for name in names if name in state}
     for name, values in {**given, **expected, "masked": masked}.items():
         if name not in tables:

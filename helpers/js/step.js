@@ -32,7 +32,7 @@ const sees = (state, i, j) => {
 
 // The matrices in order. Of each entry: the sentence that computes it, and
 // the entries that it is computed from, as [matrix, row or null, column or null].
-const steps = (state, { scores, scaled, weights, output }) => {
+const steps = (state, { dots, scores, weights, output }) => {
   const [Q, K, V] = given(state);
   const [q, k, v] = state.what === ONE ? ["X", "X", "X"] : ["Q", "K", "V"];
   const named = (letter, rows) => rows.map((_, i) => `${letter}${i}`);
@@ -61,30 +61,30 @@ const steps = (state, { scores, scaled, weights, output }) => {
 
   const root = Math.sqrt(Q[0].length);
   step(
-    "scores",
+    "dots",
     `${q} ${k}ᵀ`,
-    scores,
+    dots,
     (i, j) =>
-      `${q}[${i}] · ${k}[${j}] = ${product(Q[i], K[j])} ${makes(scores[i][j], [...Q[i], ...K[j]])}`,
+      `${q}[${i}] · ${k}[${j}] = ${product(Q[i], K[j])} ${makes(dots[i][j], [...Q[i], ...K[j]])}`,
     (i, j) => [
       [q, i, null],
       [k, j, null],
     ],
   );
-  let before = "scores";
+  let before = "dots";
   if (state.scale) {
     step(
-      "scaled",
-      `scores / √${Q[0].length}`,
-      scaled,
+      "scores",
+      `dots / √${Q[0].length}`,
+      scores,
       (i, j) =>
-        `scores[${i}][${j}] / √${Q[0].length} = ${brief(scores[i][j])} / ${brief(root)} ` +
-        `${equals(scaled[i][j])}`,
-      (i, j) => [["scores", i, j]],
+        `dots[${i}][${j}] / √${Q[0].length} = ${brief(dots[i][j])} / ${brief(root)} ` +
+        `${equals(scores[i][j])}`,
+      (i, j) => [["dots", i, j]],
     );
-    before = "scaled";
+    before = "scores";
   }
-  const logits = scaled.map((row, i) => row.map((x, j) => (sees(state, i, j) ? x : -Infinity)));
+  const logits = scores.map((row, i) => row.map((x, j) => (sees(state, i, j) ? x : -Infinity)));
   if (state.causal) {
     const source = before;
     step(
@@ -93,7 +93,7 @@ const steps = (state, { scores, scaled, weights, output }) => {
       logits,
       (i, j) =>
         sees(state, i, j)
-          ? `${source}[${i}][${j}] = ${brief(scaled[i][j])}, since query ${i} may attend to ` +
+          ? `${source}[${i}][${j}] = ${brief(scores[i][j])}, since query ${i} may attend to ` +
             `key ${j}`
           : `−∞, since key ${j} comes after query ${i}`,
       (i, j) => [[source, i, j]],
@@ -143,12 +143,12 @@ const steps = (state, { scores, scaled, weights, output }) => {
   return list;
 };
 
-// The sentence and the sources of an entry that is named like "scores,0,2";
-// of the last entry in the first row of scores where there is none of that name.
+// The sentence and the sources of an entry that is named like "dots,0,2";
+// of the last entry in the first row of dots where there is none of that name.
 const worked = (list, entry) => {
   const [name, i, j] = String(entry).split(",");
   const found = list.find((A) => A.made && A.name === name && A.values[i]?.[j] !== undefined);
-  if (!found) return worked(list, `scores,0,${list.find((A) => A.made).columns.length - 1}`);
+  if (!found) return worked(list, `dots,0,${list.find((A) => A.made).columns.length - 1}`);
   return { entry, text: `${name}[${i}][${j}] = ${found.made(+i, +j)}`, from: found.from(+i, +j) };
 };
 const role = ({ entry, from }, name, i, j) => {
@@ -187,17 +187,17 @@ const figure = {
   },
   compute: (state) => {
     const [Q, K, V] = given(state);
-    const scores = matmul(Q, transpose(K));
-    const scaled = scores.map((row) =>
+    const dots = matmul(Q, transpose(K));
+    const scores = dots.map((row) =>
       row.map((x) => (state.scale ? x / Math.sqrt(Q[0].length) : x)),
     );
-    const weights = scaled.map((row, i) =>
+    const weights = scores.map((row, i) =>
       softmax(
         row,
         row.map((_, j) => sees(state, i, j)),
       ),
     );
-    return { scores, scaled, weights, output: matmul(weights, V) };
+    return { dots, scores, weights, output: matmul(weights, V) };
   },
   view: (state, values) => {
     const list = steps(state, values);
