@@ -768,7 +768,7 @@ def summary(ledger):
 
     Examples
     --------
-    >>> summary(load("walkthrough"))["figures reproduced"] > 90
+    >>> summary(load("walkthrough"))["figures reproduced"] > 80
     True
     """
     figures, causes, verdicts = Counter(), Counter(), Counter()
