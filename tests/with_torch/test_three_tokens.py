@@ -1,4 +1,4 @@
-"""Chapter 1, exercise 1: the PyTorch text of the page, run as it stands.
+"""The exercise with PyTorch: the text of the page, run as it stands.
 
 `make test-torch` runs this where PyTorch is installed; the book does not need
 it. The expected numbers are fractions of e, worked out on paper.
