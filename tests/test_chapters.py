@@ -115,9 +115,9 @@ def test_numbers_of_chapters_come_from_the_table_of_contents(text):
     assert numbered == text, "run: make refresh"
     bare = chapters.LINK.sub("", text)
     for typed in re.finditer(r"chapters?\s\d+", bare, flags=re.I):
-        # A chapter of another work stands in a line that names the work.
+        # A chapter of another work stands beside the name of the work.
         before, after = bare[: typed.start()], bare[typed.end() :]
-        near = before.rpartition("\n\n")[2] + after.partition("\n\n")[0]
+        near = before.rpartition("\n\n")[2] + "".join(after.split("\n\n")[:2])
         works = r"bibliography\.md#|Attention Mechanism From|<a id="
         named = re.search(works, near)
         assert named, f"link it, [chapter 0](name.ipynb): {typed[0]}"
