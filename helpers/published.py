@@ -840,7 +840,8 @@ def beside(ledger, values, *, inputs):
     Raises
     ------
     LedgerError
-        If an id is not in the ledger, or its entry has no figures.
+        If an id is not in the ledger, its entry has no figures, or what
+        stands beside them are no numbers.
 
     Notes
     -----
@@ -861,20 +862,22 @@ def beside(ledger, values, *, inputs):
             known = name in ledger.entries
             _ask(known, "there is no such entry")
             _ask(ledger.entries[name]["kind"] in FIGURES, "has no figures")
-    changed = [
-        ledger.entries[name]["what"]
-        for name, value in inputs.items()
-        if _changed(ledger.entries[name], value)
-    ]
+    changed, lines = [], []
+    for name, value in inputs.items():
+        with _at(f"{ledger.slug}: {name}"):
+            entry = ledger.entries[name]
+            changed += [entry["what"]] * bool(_changed(entry, value))
+    for name, value in values.items():
+        with _at(f"{ledger.slug}: {name}"):
+            lines += _beside(ledger.entries[name], value)
     if changed:
         print(f"Not the source's inputs any more: {'; '.join(changed)}.")
         print("What differs below need not be an error.")
-    for name, value in values.items():
-        print("\n".join(_beside(ledger.entries[name], value)))
+    print("\n".join(lines))
 
 
 def _changed(entry, value):
-    ours = shape(_lists(value, "value"))
+    ours = shape(_lists(value, "value"), "value")
     return ours != shape(entry["printed"]) or _differ(entry, value)
 
 
@@ -885,7 +888,10 @@ def _differ(entry, value):
 
 def _beside(entry, value):
     """The lines that show one entry's figures under the reader's."""
-    ours, theirs = shape(_lists(value, "value")), shape(entry["printed"])
+    ours, theirs = (
+        shape(_lists(value, "value"), "value"),
+        shape(entry["printed"]),
+    )
     if ours != theirs:
         return [f"{entry['what']}: yours has shape {ours}, not {theirs}"]
     numbers, texts = leaves(_lists(value, "value")), leaves(entry["printed"])

@@ -1275,3 +1275,51 @@ def test_what_can_stand_beside_print():
         )
     with pytest.raises(TypeError, match="ledger must be a Ledger"):
         beside("toy", {}, inputs={})
+
+
+def test_what_stands_beside_print_is_numbers():
+    hidden = np.ma.masked_equal([0.5, 0.2], 0.2)
+    for value, message in (
+        (hidden, "value must have no masked entries; got [0.5 --]"),
+        ([[1], [1, 2]], "value must not be ragged; got [[1], [1, 2]]"),
+        ([0.5, "x"], "value at [1] must be a real number; got 'x'"),
+    ):
+        for values, inputs in (({"1-bad": value}, {}), ({}, {"1-bad": value})):
+            said = refusal(
+                lambda v=values, i=inputs: beside(ledger(), v, inputs=i)
+            )
+            assert said.startswith(f"toy: 1-bad: {message[:30]}"), said
+
+
+def test_every_changed_input_is_named(capsys):
+    beside(ledger(), {}, inputs={"1-seed": 7, "1-good": 7, "1-luck": 2})
+    first = lines(capsys)[0]
+    assert first == "Not the source's inputs any more: a seed; a third."
+
+
+def test_what_is_said_of_several_causes():
+    record = copy.deepcopy(RECORD)
+    record["causes"] = {"slip": "One.", "cut": "Two.", "add": "Three."}
+    second = record["entries"][1] | {"id": "2-bad", "cause": "add"}
+    record["entries"] += [second, second | {"id": "3-bad", "cause": "cut"}]
+    counts = summary(Ledger(copy.deepcopy(record)))
+    assert type(counts) is dict
+    assert [key for key in counts if key[0] == " "] == [
+        "  add", "  cut", "  slip",
+    ]  # fmt: skip
+    record["entries"][-1]["cause"] = "gone"
+    assert refusal(lambda: check(record)) == (
+        "toy: 3-bad: cause must be one of slip, cut, add; got 'gone'"
+    )
+
+
+def test_a_correction_is_as_fine_as_what_it_corrects_in_its_unit():
+    record = changed("1-seed", corrected="1")
+    assert "corrected at [] must have as many decimals as 1.5" in refusal(
+        lambda: check(record)
+    )
+
+
+def test_a_verdict_is_a_bool_of_python():
+    assert matches("inf", np.float64("inf")) is True
+    assert matches("0.5", np.float64(0.5)) is True
