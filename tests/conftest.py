@@ -20,12 +20,13 @@ settings.load_profile("book")
 KINDS = {
     "rules": "the rules of chapters and pages",
     "numbers": "helpers, ledger and figures, without a browser",
-    "build": "the site is built",
+    "build": "the site, small sites and the package are built",
     "executed": "chapters executed and compared",
     "html": "what the built pages say",
     "browser": "pages and figures in a browser",
 }
 RULES = ("test_chapters", "test_pages")
+BUILDS = ("test_build", "test_package")
 
 
 def kind(item):
@@ -35,7 +36,7 @@ def kind(item):
         return "browser"
     if "site" in fixtures:
         return "html"
-    if "built" in fixtures:
+    if "built" in fixtures or item.path.stem in BUILDS:
         return "build"
     if item.path.suffix == ".ipynb" or item.path.stem == "test_strictness":
         return "executed"
@@ -72,8 +73,10 @@ def pytest_xdist_make_scheduler(config, log):
 
     class InOrder(LoadScopeScheduling):
         def _split_scope(self, nodeid):
+            # What many tests share is made once: a kernel, a small site.
             file = nodeid.partition("::")[0]
-            return file if file.endswith(".ipynb") else nodeid
+            shared = file.endswith(".ipynb") or Path(file).stem in BUILDS
+            return file if shared else nodeid
 
     config.option.loadscopereorder = False
     return InOrder(config, log)
