@@ -6,6 +6,7 @@ from decimal import ROUND_HALF_DOWN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from functools import partial
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -1323,3 +1324,48 @@ def test_a_correction_is_as_fine_as_what_it_corrects_in_its_unit():
 def test_a_verdict_is_a_bool_of_python():
     assert matches("inf", np.float64("inf")) is True
     assert matches("0.5", np.float64(0.5)) is True
+
+
+TWICE = """slug: toy
+title: Toy
+title: Another
+"""
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_field_is_given_once(tmp_path, kind):
+    (tmp_path / "toy.yml").write_text(TWICE)
+    said = refusal(lambda: load("toy", kind(tmp_path)))
+    assert said.startswith("toy: a field is given twice\n")
+    assert "line 1, column 1" in said
+    with pytest.raises(FileNotFoundError, match=r"there are \['toy'\]$"):
+        load("tiny", kind(tmp_path))
+
+
+def test_the_totals_tell_inputs_from_figures(capsys):
+    record = copy.deepcopy(RECORD)
+    more = record["entries"][1] | {
+        "id": "2-bad",
+        "printed": ["0.10", "0.26"],
+        "corrected": ["0.20", "0.25"],
+    }
+    record["entries"].append(more)
+    (row, foot) = rows(totals([Ledger(record)]), 9)[1:]
+    assert row[1:5] == foot[1:5] == ["1", "6", "4", "0"]
+
+
+def test_numbers_are_shown_like_the_printed_ones(capsys):
+    toy = ledger()
+    toy.entries["1-luck"]["printed"] = "inf"
+    values = {"1-luck": Fraction(7, 2), "1-seed": Fraction(3000, 2)}
+    beside(toy, values, inputs={})
+    assert lines(capsys) == [
+        "luck (*: 1 differ)",
+        "    yours   3.5",
+        "    printed inf*",
+        "a seed",
+        "    yours   1.5",
+        "    printed 1.5",
+    ]
+    beside(ledger(), {"1-luck": Fraction(9, 4)}, inputs={})
+    assert lines(capsys)[1] == "    yours   2"
