@@ -175,8 +175,13 @@ def test_every_cell_was_executed_and_the_outputs_are_stored(path):
 def test_a_fold_says_what_is_inside_and_that_it_opens(path):
     for cell in code(path):
         if tags(cell) & FOLDED:  # JupyterLab shows the first line of a fold
-            assert re.match(r"# .+: click to open\n", cell.source), cell.source
-            assert cell.metadata["jupyter"]["source_hidden"]
+            assert re.match(r"# .+: click to open\n", cell.source), (
+                "a folded cell begins with a line `# What is inside: click "
+                f"to open`; got:\n{cell.source}"
+            )
+            assert cell.metadata.get("jupyter", {}).get("source_hidden"), (
+                f"run: make refresh CHAPTERS={path.relative_to(ROOT)}"
+            )
 
 
 @every_notebook
@@ -232,8 +237,13 @@ def test_headings(path):
     assert not missing, f"missing {missing} in {found}"
     assert places[:2] == [0, 1], f"{HEADINGS[:2]} come first; got {found}"
     assert places == sorted(places), f"order of {found}"
-    assert "remember" in text.split("## Recap")[1], "what to remember"
-    assert reading.TIME.search(text), "Reading time: about 0 minutes"
+    assert "remember" in text.split("## Recap")[1], (
+        "the recap lacks **What to remember**"
+    )
+    assert reading.TIME.search(text), (
+        "after the objectives write: Reading time: about 0 minutes. "
+        "`make refresh` fills it in"
+    )
 
 
 def lines(cell):
@@ -344,7 +354,10 @@ def test_a_picture_comes_before_the_objectives(path):
             data = output.get("data", {})
             if "image/svg+xml" in data or "data-figure" in str(data):
                 return
-    raise AssertionError("a question and its picture come first")
+    raise AssertionError(
+        "a question and its picture come before What you'll do; no output "
+        "of a cell there is a figure"
+    )
 
 
 @every_lesson
@@ -358,7 +371,7 @@ def test_a_lesson_can_be_read_in_one_sitting(path):
 def test_a_lesson_ends_in_a_table_of_choices(path):
     recap = prose(path).split("## Recap")[1].split("\n## ")[0]
     assert re.search(r"^\|.*\|\n\|[ :|-]+\|$", recap, flags=re.M), (
-        "which to take when, and what it costs"
+        "the recap ends in a table: which to take when, and what it costs"
     )
 
 
