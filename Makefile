@@ -1,7 +1,7 @@
 # `make` alone lists the targets. Everything runs in .venv, which is made on
 # first use, and again when the pins change or the folder has moved.
 .DEFAULT_GOAL := help
-.PHONY: help book test numbers chapter nbval site chromium lab serve refresh bench mutants lint format hooks lock clean test-torch
+.PHONY: help book test numbers chapter nbval site chromium lab serve refresh texts bench mutants lint format hooks lock clean test-torch
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -61,6 +61,9 @@ chromium: .venv/checks
 refresh: .venv/ready  ## execute the chapters and store outputs (CHAPTERS=book/mask.ipynb for some)
 	$(BIN)/python tools/refresh.py $(CHAPTERS)
 
+texts: .venv/ready  ## fill in chapter numbers, works and reading times; execute nothing (seconds)
+	$(BIN)/python tools/refresh.py --texts
+
 bench: .venv/checks  ## measure speed, memory and page weight, as ratios in one run
 	for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
@@ -88,6 +91,8 @@ format: .venv/checks  ## lay out Python and JavaScript
 hooks: .venv/checks  ## check each commit, and show changes of chapters cell by cell
 	$(BIN)/pre-commit install
 	$(BIN)/nbdime config-git --enable
+	git config diff.jupyternotebook.command '$(BIN)/git-nbdiffdriver diff'
+	git config merge.jupyternotebook.driver '$(BIN)/git-nbmergedriver merge %O %A %B %L %P'
 
 lock:  ## resolve requirements*.in into pinned requirements*.txt (needs uv)
 	@command -v uv >/dev/null || { echo "There is no uv: pip install uv"; exit 1; }

@@ -155,6 +155,22 @@ def notebooks():
     return [ROOT / "index.ipynb", *(p for p in pages if copies not in p.parts)]
 
 
+def write_texts():
+    """Fill in what follows from elsewhere, and execute nothing.
+
+    The numbers of chapters, the names of works, reading times, and the
+    bibliography.
+    """
+    PAGE.write_text(page(), encoding="utf-8")
+    for path in (ROOT / "book").glob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        text = number_chapters(name_citations(text))
+        path.write_text(text, encoding="utf-8")
+    for path in notebooks():
+        notebook = normalise(nbformat.read(path, as_version=4))
+        path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
+
+
 def main(names):
     """Refresh the named chapters or all; each that fails keeps its file."""
     failed = []
@@ -169,9 +185,6 @@ def main(names):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
-    PAGE.write_text(page(), encoding="utf-8")
-    for path in (ROOT / "book").glob("*.md"):
-        text = path.read_text(encoding="utf-8")
-        text = number_chapters(name_citations(text))
-        path.write_text(text, encoding="utf-8")
+    if sys.argv[1:] != ["--texts"]:
+        main(sys.argv[1:])
+    write_texts()
