@@ -3,6 +3,7 @@
 On the site they can be sorted, searched and filtered (book/_static/site.js).
 """
 
+import re
 from collections import Counter
 from html import escape
 
@@ -100,7 +101,8 @@ def _entry_row(entry, ledger):
     said = entry["kind"] in STATEMENTS
     figures = entry["kind"] if said else _figures(entry)
     kind = " (input)" if entry["kind"] == "given" else ""
-    name = escape(f"{ledger.slug}.{entry['id']}")
+    # A name that a style sheet could ask for: scripts of the theme do.
+    name = re.sub(r"[^\w-]", "-", f"{ledger.slug}-{entry['id']}")
     return (
         f'<a id="{name}" href="#{name}">{escape(ledger.slug)}</a>',
         escape(entry["section"]),
@@ -122,7 +124,7 @@ def table(ledgers):
     -------
     object
         Shown as HTML. The site adds a search and filters; each entry has an
-        address, ``#slug.id``.
+        address, ``#slug-id``, with dashes for dots.
 
     Raises
     ------

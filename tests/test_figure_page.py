@@ -239,7 +239,7 @@ def test_every_kind_of_field_is_read_and_filled(page):
     assert page.do("""
         m.set("X", [[1, 2], [3, -4]])
         await frame()
-        return [field("X").value, el.values.scores]
+        return [field("X").value, el.values.dots]
     """) == ["1 2\n3 -4", [[5, -5], [-5, 25]]]
 
 
@@ -609,18 +609,18 @@ def test_the_keys_of_a_matrix(page):
              ("ArrowDown", "2,0")]  # fmt: skip
     keys = json.dumps([key for key, _ in moves])
     assert page.do(f"""{press}
-        cell("scores,0,0").focus()
+        cell("dots,0,0").focus()
         return {keys}.map((key) => press(key))
-    """) == [[f"scores,{at}", True] for _, at in moves]
+    """) == [[f"dots,{at}", True] for _, at in moves]
     assert page.do(f"""{press}
         return [press("x"), press("Tab"), press("ArrowUp", {{ altKey: true }}),
          press("ArrowUp", {{ ctrlKey: true }}),
          press("ArrowUp", {{ metaKey: true }}), press("ArrowUp")]
-    """) == [["scores,2,0", False]] * 5 + [["scores,1,0", True]]
+    """) == [["dots,2,0", False]] * 5 + [["dots,1,0", True]]
     # One stop in each matrix: the entry that was left last.
     stops = "[...el.querySelectorAll('[data-at][tabindex=\"0\"]')]"
     assert page.do(f"{stops}.map((c) => c.dataset.at)") == [
-        "scores,1,0", "scaled,0,0", "weights,0,0", "output,0,0",
+        "dots,1,0", "scores,0,0", "weights,0,0", "output,0,0",
     ]  # fmt: skip
     others = "[...el.querySelectorAll('[data-at][tabindex=\"-1\"]')].length"
     assert page.do(others) == 9 * 3 + 6 - 4
@@ -643,24 +643,24 @@ def test_pointing_at_an_entry_works_it_out_until_the_state_changes(page):
         el.querySelector("caption").dispatchEvent(
           new PointerEvent("pointerover", { bubbles: true }));
         const kept = said().split(" = ")[0];
-        point("scores,1,0")
+        point("dots,1,0")
         const second = [all("picked"), all("source")];
         give("scale", false)
         await frame()
         const third = [said().split(" = ")[0], all("picked")];
-        point("scores,1,0")
+        point("dots,1,0")
         give("X", "1")
         await frame()
         return [start, first, kept, second, third, said().split(" = ")[0],
          all("picked")]
     """) == [
-        "scores[0][1]",
+        "dots[0][1]",
         ["output[1][0]", ["output,1,0"],
          ["X,0,0", "X,1,0", "weights,1,0", "weights,1,1"]],
         "output[1][0]",
-        [["scores,1,0"], ["X,0,0", "X,0,1", "X,1,0", "X,1,1"]],
-        ["scores[1][0]", ["scores,1,0"]],
-        "scores[0][0]", ["scores,0,0"],
+        [["dots,1,0"], ["X,0,0", "X,0,1", "X,1,0", "X,1,1"]],
+        ["dots[1][0]", ["dots,1,0"]],
+        "dots[0][0]", ["dots,0,0"],
     ]  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import importlib.util
+import re
 from decimal import ROUND_HALF_DOWN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from functools import partial
@@ -1051,11 +1052,22 @@ def test_the_html_of_a_table():
         '<div class="ledger-box" tabindex="0" role="region" '
         'aria-label="Entries of the ledger"><table class="ledger entries">\n'
         f"<thead><tr>{heads}</tr></thead>\n<tbody>\n"
-        '<tr><td><a id="toy.1-good" href="#toy.1-good">toy</a></td>'
+        '<tr><td><a id="toy-1-good" href="#toy-1-good">toy</a></td>'
         "<td>1</td><td>a third</td><td>reproduced</td>"
         '<td><div class="printed">0.33</div></td><td></td></tr>\n'
         "</tbody></table></div>"
     )
+
+
+def test_each_entry_has_an_address_of_its_own():
+    ledgers = [load(path.stem) for path in FOLDER.glob("*.yml")]
+    html = table(ledgers)._repr_html_()
+    names = re.findall(r'<a id="([^"]*)" href="#([^"]*)">', html)
+    assert len(names) == sum(len(ledger.entries) for ledger in ledgers)
+    assert len(set(names)) == len(names)
+    for name, target in names:
+        assert name == target
+        assert re.fullmatch(r"[a-z][\w-]*", name), "a selector finds it"
 
 
 def test_the_totals_count_inputs_apart():

@@ -43,7 +43,7 @@ def test_every_page_that_was_built_is_visited(site):
         for path in site.rglob("*.html")
         if "_static" not in path.parts
     }
-    forgotten = sorted(built - set(website.EVERY_PAGE))
+    forgotten = sorted(built - {*website.EVERY_PAGE, *website.MOVED})
     assert not forgotten, (
         f"no test visits {forgotten}: list a page of the book in _toc.yml, "
         "and one that the build generates in tests/website.py, GENERATED"
@@ -53,6 +53,23 @@ def test_every_page_that_was_built_is_visited(site):
         f"the build wrote no {missing}: take them out of _toc.yml or of "
         "GENERATED in tests/website.py, or mend the build"
     )
+
+
+@pytest.mark.parametrize("old", website.MOVED)
+def test_the_address_of_a_page_that_moved_leads_to_it(site, old):
+    html = (site / f"{old}.html").read_text(encoding="utf-8")
+    (target,) = set(re.findall(r'(?:href="|url=)([^"]+)"', html))
+    there = (site / old).parent.joinpath(target).resolve()
+    assert there == (site / f"{website.MOVED[old]}.html").resolve()
+    assert there.is_file()
+
+
+def test_an_old_address_is_followed(address, browser):
+    tab = browser.new_page()
+    old, new = next(iter(website.MOVED.items()))
+    tab.goto(f"{address}/{old}.html")
+    tab.wait_for_url(f"**/{new}.html")
+    tab.close()
 
 
 @pytest.mark.parametrize("page", website.EVERY_PAGE)
@@ -390,8 +407,9 @@ def test_the_ledger_is_searched_and_filtered(address, browser):
 def test_an_entry_has_an_address_and_headings_stay(address, browser, width):
     tab = browser.new_page(viewport={"width": width, "height": 800})
     slug, entry = entries()[-1]
-    tab.goto(f"{address}/book/ledger.html#{slug}.{entry['id']}")
-    link = tab.locator(f'[id="{slug}.{entry["id"]}"]')
+    name = re.sub(r"\W", "-", f"{slug}-{entry['id']}")
+    tab.goto(f"{address}/book/ledger.html#{name}")
+    link = tab.locator(f"#{name}")
     box = link.bounding_box()
     assert 0 < box["y"] < 800, "the link leads to its row"
     head = tab.locator(".entries thead")
@@ -418,11 +436,11 @@ def test_code_can_be_copied(address, browser):
     tab = context.new_page()
     lesson = LESSONS[0]
     tab.goto(f"{address}/{lesson}.html")
-    cell = tab.locator(".cell_input").first
+    cell = tab.locator(".cell_input:visible").first
     cell.hover()
     cell.locator("button.copybtn").click()
     copied = tab.evaluate("navigator.clipboard.readText()")
-    assert "import" in copied
+    assert copied.strip() == cell.locator("pre").inner_text().strip()
     assert ">>>" not in copied
     context.close()
 

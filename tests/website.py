@@ -31,6 +31,9 @@ def listed(toc):
 
 
 PAGES = listed(yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8")))
+CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+# Old addresses of pages, and where they lead.
+MOVED = CONFIG["sphinx"]["config"]["moved_pages"]
 LESSONS = [f"book/{name}" for name in chapters.numbers()]
 # What the build adds to the table of contents. A test compares both with
 # what was built, so that no page is left out.
