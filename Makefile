@@ -38,10 +38,10 @@ endif
 book: .venv/ready  ## set up everything and build the site into _build/html
 	$(BIN)/jupyter-book build . -W -n --keep-going --quiet
 
-test: lint chromium  ## set up everything and run every check (5 min on two cores)
+test: lint chromium  ## set up everything and run every check (14 min on two cores)
 	$(PYTEST) --nbval --doctest-modules helpers tests book index.ipynb
 
-numbers: .venv/checks  ## check helpers, ledger and figures, without a browser (30 s)
+numbers: .venv/checks  ## check helpers, ledger and figures, without a browser (1 min)
 	$(PYTEST) -m numbers --doctest-modules helpers tests
 
 chapter: book chromium  ## check one chapter: rules, outputs, page (CHAPTER=mask; 1 min)
@@ -49,10 +49,10 @@ chapter: book chromium  ## check one chapter: rules, outputs, page (CHAPTER=mask
 	    tests/test_chapters.py tests/test_pages.py tests/test_site.py \
 	    $(wildcard $(CHAPTER)*.ipynb book/$(CHAPTER)*.ipynb book/*/$(CHAPTER)*.ipynb)
 
-nbval: .venv/checks  ## execute every chapter and compare its outputs (1 min)
+nbval: .venv/checks  ## execute every chapter and compare its outputs (1.5 min)
 	$(PYTEST) --dist loadfile --nbval book index.ipynb
 
-site: chromium  ## build the site and check its pages in a browser (3 min)
+site: chromium  ## build the site and check its pages in a browser (10 min)
 	$(PYTEST) -m "build or html or browser" tests
 
 chromium: .venv/checks
