@@ -8,7 +8,6 @@ from pathlib import Path
 
 import nbformat
 import pytest
-import yaml
 
 from helpers.published import FOLDER
 
@@ -81,25 +80,6 @@ def is_check(node):
     if isinstance(node, ast.Call):
         return ast.unparse(node.func).startswith("np.testing.assert_")
     return isinstance(node, ast.Assert)
-
-
-def test_the_table_of_contents_lists_every_page_once():
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    chapters = [c for part in toc["parts"] for c in part["chapters"]]
-    listed = [chapter["file"] for chapter in chapters]
-    pages = [
-        path.relative_to(ROOT).with_suffix("").as_posix()
-        for path in (ROOT / "book").rglob("*")
-        if path.suffix in (".ipynb", ".md")
-        and not path.is_relative_to(ROOT / "book" / "_ext")
-    ]
-    forgotten = sorted(set(pages) - set(listed))
-    assert not forgotten, (
-        f"the site leaves these out; add to _toc.yml: {forgotten}"
-    )
-    gone = sorted(set(listed) - set(pages))
-    assert not gone, f"_toc.yml lists what is not there: {gone}"
-    assert len(listed) == len(set(listed)), "a page is listed twice"
 
 
 def texts():

@@ -1,11 +1,8 @@
 """Every page is every page: nothing in the book is left out by mistake."""
 
-import nbformat
-import pytest
 import website
 
 BOOK = website.ROOT / "book"
-NOTEBOOKS = sorted(filter(website.is_notebook, website.PAGES))
 
 
 def files():
@@ -28,14 +25,3 @@ def test_every_file_of_the_book_is_in_the_table_of_contents():
     assert not missing, f"_toc.yml lists {missing}, which do not exist"
     twice = {p for p in website.PAGES if website.PAGES.count(p) > 1}
     assert not twice, f"_toc.yml lists {sorted(twice)} twice"
-
-
-@pytest.mark.parametrize("page", NOTEBOOKS)
-def test_a_chapter_is_stored_with_its_outputs(page):
-    path = website.ROOT / f"{page}.ipynb"
-    cells = nbformat.read(path, as_version=4).cells
-    code = [cell for cell in cells if cell.cell_type == "code"]
-    assert any(cell.outputs for cell in code), (
-        "the page would show no results; "
-        f"run: make refresh CHAPTERS={page}.ipynb"
-    )
