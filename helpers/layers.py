@@ -1,0 +1,717 @@
+"""The layers of a transformer, each beside its gradient.
+
+A layer's gradient has the layer's name with ``_vjp``. It takes the gradient
+of the loss with respect to what the layer returned, then what the layer was
+given, and returns one gradient for each of those.
+
+Parameters may have leading axes, one for each kind of *run*: models trained
+side by side that share nothing. Inputs then start with the same axes, and no
+gradient crosses them.
+"""
+
+import math
+
+import numpy as np
+
+from ._checks import array, booleans, finite_floats, floats, real
+from .softmax import logsumexp, softmax
+
+ACTIVATIONS = ("gelu", "gelu_tanh", "relu")
+
+
+def _one_of(value, name, choices):
+    if value not in choices:
+        listed = ", ".join(map(repr, choices))
+        raise ValueError(f"{name} must be one of {listed}; got {value!r}")
+
+
+# Linear layers ------------------------------------------------------------
+
+
+def _flat(x, n_runs):
+    """`x` with all axes between the runs and the last made one."""
+    return x.reshape(*x.shape[:n_runs], -1, x.shape[-1])
+
+
+def _along(vector, x):
+    """A vector of each run, (..., d), so that it broadcasts over `x`."""
+    *runs, d = vector.shape
+    return vector.reshape(*runs, *(1,) * (x.ndim - vector.ndim), d)
+
+
+def _expect_rows(x, W, name):
+    """Refuse `x` unless its rows fit `W` and its first axes are the runs."""
+    runs, rows = W.shape[:-2], W.shape[-2]
+    if x.shape[-1:] != (rows,) or x.shape[: len(runs)] != runs:
+        raise ValueError(
+            f"the rows of x must be as long as {name} has rows, and its "
+            f"first axes those of {name}; got x {x.shape} and {name} {W.shape}"
+        )
+
+
+def linear(x, W, b=None):
+    """Multiply each row by a matrix and add a vector.
+
+    Parameters
+    ----------
+    x : (..., d_in) array
+        One row a position.
+    W : (d_in, d_out) array
+        The matrix. Leading axes are runs, and must be the first of `x`.
+    b : (d_out,) array, optional
+        The vector that is added to each row.
+
+    Returns
+    -------
+    (..., d_out) array
+        ``x @ W + b``.
+
+    Raises
+    ------
+    TypeError
+        If an array does not hold real numbers.
+    ValueError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> linear([[1.0, 2.0]], [[1.0], [10.0]], [0.5]).tolist()
+    [[21.5]]
+    """
+    x = floats(x, "x", ndim=1, axes="(..., d_in)")
+    W = floats(W, "W", ndim=2, axes="(..., d_in, d_out)")
+    _expect_rows(x, W, "W")
+    product = (_flat(x, W.ndim - 2) @ W).reshape(*x.shape[:-1], W.shape[-1])
+    if b is None:
+        return product
+    b = floats(b, "b", ndim=1, axes="(..., d_out)")
+    if b.shape != (*W.shape[:-2], W.shape[-1]):
+        raise ValueError(
+            f"b must have an entry for each column of W; "
+            f"got b {b.shape} and W {W.shape}"
+        )
+    return product + _along(b, product)
+
+
+def linear_vjp(grad, x, W):
+    """Gradients of `linear` with respect to `x`, `W` and `b`.
+
+    Parameters
+    ----------
+    grad : (..., d_out) array
+        Gradient of the loss with respect to the result.
+    x : (..., d_in) array
+        As given to `linear`.
+    W : (d_in, d_out) array
+        As given to `linear`.
+
+    Returns
+    -------
+    x, W, b : arrays
+        Gradients of the loss: ``grad @ W.T``, ``x.T @ grad`` and the sum of
+        the rows of `grad`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `linear`.
+
+    Examples
+    --------
+    >>> dx, dW, db = linear_vjp([[2.0]], [[1.0, 3.0]], [[5.0], [7.0]])
+    >>> dx.tolist(), dW.tolist(), db.tolist()
+    ([[10.0, 14.0]], [[2.0], [6.0]], [2.0])
+    """
+    x, W, grad = floats(x, "x"), floats(W, "W"), floats(grad, "grad")
+    _expect_rows(x, W, "W")
+    _expect_grad(grad, (*x.shape[:-1], W.shape[-1]))
+    n_runs = W.ndim - 2
+    rows, grads = _flat(x, n_runs), _flat(grad, n_runs)
+    dx = (grads @ W.swapaxes(-1, -2)).reshape(x.shape)
+    return dx, rows.swapaxes(-1, -2) @ grads, grads.sum(-2)
+
+
+def _expect_grad(grad, shape):
+    if grad.shape != shape:
+        raise ValueError(
+            "grad must have the shape of the result; "
+            f"got grad {grad.shape} and {shape}"
+        )
+
+
+# Normalisation ------------------------------------------------------------
+
+
+def _standard(x, eps, *, centred):
+    """`x` with rows of mean square 1, and what each was divided by."""
+    if centred:
+        x = x - x.mean(-1, keepdims=True)
+    root = np.sqrt((x * x).mean(-1, keepdims=True) + eps)
+    return x / root, root
+
+
+def _norm_arguments(x, gain, eps):
+    x = finite_floats(x, "x", ndim=1, axes="(..., d_model)")
+    gain = finite_floats(gain, "gain", ndim=1, axes="(..., d_model)")
+    _expect_vector(gain, "gain", x)
+    if x.shape[-1] == 0:
+        raise ValueError(f"the rows of x must not be empty; got x {x.shape}")
+    if real(eps, "eps") < 0:
+        raise ValueError(f"eps must be at least 0; got {eps}")
+    return x, gain
+
+
+def _expect_vector(vector, name, x):
+    *runs, d = vector.shape
+    if x.shape[-1] != d or x.shape[: len(runs)] != (*runs,):
+        raise ValueError(
+            f"{name} must have an entry for each column of x, and x start "
+            f"with its runs; got {name} {vector.shape} and x {x.shape}"
+        )
+
+
+def layer_norm(x, gain, bias, *, eps=1e-5):
+    """Give each row mean 0 and variance 1, then stretch and shift columns.
+
+    Parameters
+    ----------
+    x : (..., d_model) array
+        One row a position.
+    gain : (d_model,) array
+        What each column is multiplied by.
+    bias : (d_model,) array
+        What is added to each column.
+    eps : float, default 1e-5
+        Added to the variance, so that a constant row is not divided by 0.
+
+    Returns
+    -------
+    (..., d_model) array
+        ``gain * (x - mean) / sqrt(variance + eps) + bias``, mean and variance
+        those of the row, the variance divided by d_model.
+
+    Raises
+    ------
+    TypeError
+        If an array does not hold real numbers.
+    ValueError
+        If shapes do not fit, an entry is not finite, or `eps` is negative.
+
+    Notes
+    -----
+    Ba et al. 2016, section 3.
+
+    Examples
+    --------
+    >>> layer_norm([1.0, 3.0], [1.0, 1.0], [0.0, 0.0], eps=0).tolist()
+    [-1.0, 1.0]
+    """
+    x, gain = _norm_arguments(x, gain, eps)
+    bias = finite_floats(bias, "bias", ndim=1, axes="(..., d_model)")
+    _expect_vector(bias, "bias", x)
+    standard, _ = _standard(x, eps, centred=True)
+    return _along(gain, x) * standard + _along(bias, x)
+
+
+def rms_norm(x, gain, *, eps=1e-5):
+    """Give each row a mean square of 1, then stretch the columns.
+
+    Parameters
+    ----------
+    x : (..., d_model) array
+        One row a position.
+    gain : (d_model,) array
+        What each column is multiplied by.
+    eps : float, default 1e-5
+        Added to the mean square, so that a row of zeros is not divided by 0.
+
+    Returns
+    -------
+    (..., d_model) array
+        ``gain * x / sqrt(mean(x**2) + eps)``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `layer_norm`.
+
+    Notes
+    -----
+    Zhang and Sennrich 2019, equation 4.
+
+    Examples
+    --------
+    >>> rms_norm([3.0, 3.0], [1.0, 2.0], eps=0).tolist()
+    [1.0, 2.0]
+    """
+    x, gain = _norm_arguments(x, gain, eps)
+    standard, _ = _standard(x, eps, centred=False)
+    return _along(gain, x) * standard
+
+
+def _norm_vjp(grad, x, gain, eps, *, centred):
+    """Gradients of `x` and `gain`; that of the shift is a sum of `grad`."""
+    x, gain = _norm_arguments(x, gain, eps)
+    grad = floats(grad, "grad")
+    _expect_grad(grad, x.shape)
+    standard, root = _standard(x, eps, centred=centred)
+    d = grad * _along(gain, x)
+    dx = d - standard * (d * standard).mean(-1, keepdims=True)
+    if centred:
+        dx = dx - d.mean(-1, keepdims=True)
+    return dx / root, _over_rows(grad * standard, gain)
+
+
+def _over_rows(grad, vector):
+    """`grad` summed to the shape of the vector that all rows share."""
+    return _flat(grad, vector.ndim - 1).sum(-2)
+
+
+def layer_norm_vjp(grad, x, gain, *, eps=1e-5):
+    """Gradients of `layer_norm` with respect to `x`, `gain` and `bias`.
+
+    Parameters
+    ----------
+    grad : (..., d_model) array
+        Gradient of the loss with respect to the result.
+    x : (..., d_model) array
+        As given to `layer_norm`.
+    gain : (d_model,) array
+        As given to `layer_norm`.
+    eps : float, default 1e-5
+        As given to `layer_norm`.
+
+    Returns
+    -------
+    x, gain, bias : arrays
+        Gradients of the loss.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `layer_norm`.
+
+    Notes
+    -----
+    With z the normalised row, r what it was divided by, and d = grad * gain:
+    ``dx = (d - mean(d) - z * mean(d * z)) / r``. Changing x along a constant
+    or, but for eps, along z itself changes nothing, so neither direction
+    takes a gradient.
+
+    Examples
+    --------
+    >>> dx, _, _ = layer_norm_vjp([1.0, 0.0, 0.0], [0.0, 1.0, 5.0], np.ones(3))
+    >>> round(abs(float(dx.sum())), 12)
+    0.0
+    """
+    dx, dgain = _norm_vjp(grad, x, gain, eps, centred=True)
+    return dx, dgain, _over_rows(floats(grad, "grad"), dgain)
+
+
+def rms_norm_vjp(grad, x, gain, *, eps=1e-5):
+    """Gradients of `rms_norm` with respect to `x` and `gain`.
+
+    Parameters
+    ----------
+    grad : (..., d_model) array
+        Gradient of the loss with respect to the result.
+    x : (..., d_model) array
+        As given to `rms_norm`.
+    gain : (d_model,) array
+        As given to `rms_norm`.
+    eps : float, default 1e-5
+        As given to `rms_norm`.
+
+    Returns
+    -------
+    x, gain : arrays
+        Gradients of the loss.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `rms_norm`.
+
+    Notes
+    -----
+    As `layer_norm_vjp`, without the mean.
+
+    Examples
+    --------
+    >>> dx, dgain = rms_norm_vjp([1.0, 1.0], [3.0, 3.0], [1.0, 1.0], eps=0)
+    >>> dx.tolist(), dgain.tolist()
+    ([0.0, 0.0], [1.0, 1.0])
+    """
+    return _norm_vjp(grad, x, gain, eps, centred=False)
+
+
+# The feed-forward network ---------------------------------------------------
+
+_erf = np.vectorize(math.erf, otypes=[float])
+
+
+def gelu(x, *, approximate=None):
+    """Multiply each number by the chance that a normal one is smaller.
+
+    Parameters
+    ----------
+    x : array
+        Any numbers.
+    approximate : {None, "tanh"}
+        Whether to take the formula with the hyperbolic tangent.
+
+    Returns
+    -------
+    array
+        ``x * Phi(x)``, Phi the distribution of a standard normal number.
+
+    Raises
+    ------
+    TypeError
+        If `x` does not hold real numbers.
+    ValueError
+        If an entry is not finite, or `approximate` is neither.
+
+    Notes
+    -----
+    Hendrycks and Gimpel 2016, section 2, which has both formulas. GPT-2's
+    code takes the one with the tangent.
+
+    Examples
+    --------
+    >>> gelu([-1.0, 0.0, 1.0]).round(4).tolist()
+    [-0.1587, 0.0, 0.8413]
+    """
+    _one_of(approximate, "approximate", (None, "tanh"))
+    x = finite_floats(x, "x")
+    phi, _ = (_phi_tanh if approximate else _phi)(x)
+    return (x * phi).astype(x.dtype, copy=False)
+
+
+def gelu_vjp(grad, x, *, approximate=None):
+    """The gradient of `gelu` with respect to `x`.
+
+    Parameters
+    ----------
+    grad : array
+        Gradient of the loss with respect to the result.
+    x : array
+        As given to `gelu`.
+    approximate : {None, "tanh"}
+        As given to `gelu`.
+
+    Returns
+    -------
+    array
+        ``grad * (Phi(x) + x * Phi'(x))``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `gelu`.
+
+    Examples
+    --------
+    >>> gelu_vjp([1.0, 1.0], [0.0, 40.0]).tolist()
+    [0.5, 1.0]
+    """
+    _one_of(approximate, "approximate", (None, "tanh"))
+    x, grad = finite_floats(x, "x"), floats(grad, "grad")
+    _expect_grad(grad, x.shape)
+    phi, slope = (_phi_tanh if approximate else _phi)(x)
+    return (grad * (phi + x * slope)).astype(x.dtype, copy=False)
+
+
+def _phi(x):
+    """The normal distribution and its density."""
+    with np.errstate(over="ignore", under="ignore"):
+        density = np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+    return (1 + _erf(x / math.sqrt(2))) / 2, density
+
+
+def _phi_tanh(x):
+    """Its approximation with a tangent, and the slope of that."""
+    c = math.sqrt(2 / math.pi)
+    with np.errstate(over="ignore", under="ignore"):
+        tanh = np.tanh(c * (x + 0.044715 * x**3))
+        slope = (1 - tanh**2) * c * (1 + 3 * 0.044715 * x * x) / 2
+    return (1 + tanh) / 2, slope
+
+
+def _activate(x, activation):
+    if activation == "relu":
+        return np.maximum(x, 0)
+    return gelu(x, approximate=_approximation(activation))
+
+
+def _activate_vjp(grad, x, activation):
+    if activation == "relu":
+        return grad * (x > 0)
+    return gelu_vjp(grad, x, approximate=_approximation(activation))
+
+
+def _approximation(activation):
+    _one_of(activation, "activation", ACTIVATIONS)
+    return "tanh" if activation == "gelu_tanh" else None
+
+
+def feed_forward(x, W_1, b_1, W_2, b_2, *, activation="gelu"):
+    """Widen each row, bend it, and narrow it again: no row sees another.
+
+    Parameters
+    ----------
+    x : (..., d_model) array
+        One row a position.
+    W_1 : (d_model, d_ff) array
+        The widening matrix.
+    b_1 : (d_ff,) array or None
+        Added after it.
+    W_2 : (d_ff, d_model) array
+        The narrowing matrix.
+    b_2 : (d_model,) array or None
+        Added after it.
+    activation : {"gelu", "gelu_tanh", "relu"}
+        What is applied to each number between the two.
+
+    Returns
+    -------
+    (..., d_model) array
+        ``activation(x @ W_1 + b_1) @ W_2 + b_2``.
+
+    Raises
+    ------
+    TypeError
+        If an array does not hold real numbers.
+    ValueError
+        If shapes do not fit, or the activation is unknown.
+
+    Notes
+    -----
+    Vaswani et al. 2017, section 3.3, which has "relu".
+
+    Examples
+    --------
+    >>> W = np.eye(2)
+    >>> feed_forward([-1.0, 2.0], W, None, W, None, activation="relu").tolist()
+    [0.0, 2.0]
+    """
+    return linear(_activate(linear(x, W_1, b_1), activation), W_2, b_2)
+
+
+def feed_forward_vjp(grad, x, W_1, b_1, W_2, *, activation="gelu"):
+    """Gradients of `feed_forward` with respect to what it was given.
+
+    Parameters
+    ----------
+    grad : (..., d_model) array
+        Gradient of the loss with respect to the result.
+    x, W_1, b_1, W_2, activation
+        As given to `feed_forward`.
+
+    Returns
+    -------
+    x, W_1, b_1, W_2, b_2 : arrays
+        Gradients of the loss.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `feed_forward`.
+
+    Notes
+    -----
+    The hidden rows are computed again, not kept.
+
+    Examples
+    --------
+    >>> W = np.eye(2)
+    >>> grads = feed_forward_vjp(np.ones(2), np.array([-1.0, 2.0]), W, None, W,
+    ...                          activation="relu")
+    >>> grads[0].tolist()
+    [0.0, 1.0]
+    """
+    hidden = linear(x, W_1, b_1)
+    dhidden, dW_2, db_2 = linear_vjp(grad, _activate(hidden, activation), W_2)
+    dhidden = _activate_vjp(dhidden, hidden, activation)
+    dx, dW_1, db_1 = linear_vjp(dhidden, x, W_1)
+    return dx, dW_1, db_1, dW_2, db_2
+
+
+# The loss -------------------------------------------------------------------
+
+
+def token_ids(tokens, vocab, name="tokens"):
+    """`tokens` as an array of integers from 0 to ``vocab - 1``.
+
+    Raises
+    ------
+    TypeError
+        If they are not integers.
+    ValueError
+        If one is outside the vocabulary.
+
+    Examples
+    --------
+    >>> token_ids([2, 0], 3).tolist()
+    [2, 0]
+    """
+    tokens = array(tokens, name)
+    if tokens.size == 0:
+        tokens = tokens.astype(int)
+    if tokens.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be integers; got {tokens.dtype}")
+    outside = (tokens < 0) | (tokens >= vocab)
+    if outside.any():
+        raise ValueError(
+            f"{name} must lie between 0 and {vocab - 1}, the last of the "
+            f"vocabulary; got {int(tokens[outside][0])}"
+        )
+    return tokens
+
+
+def one_hot(tokens, vocab):
+    """Rows that are 1 at their token and 0 elsewhere.
+
+    Parameters
+    ----------
+    tokens : (...,) integers
+        Tokens below `vocab`.
+    vocab : int
+        Length of a row.
+
+    Returns
+    -------
+    (..., vocab) array
+        To look a token up in a table is to multiply its row by the table.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `token_ids`.
+
+    Examples
+    --------
+    >>> one_hot([2, 0], 3).tolist()
+    [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
+    """
+    tokens = token_ids(tokens, vocab)
+    return (tokens[..., None] == np.arange(vocab)).astype(float)
+
+
+def token_losses(logits, targets):
+    """What each prediction costs: minus the log of the target's chance.
+
+    Parameters
+    ----------
+    logits : (..., T, vocab) array
+        One row a position.
+    targets : (..., T) integers
+        The token that came next.
+
+    Returns
+    -------
+    (..., T) array
+        ``logsumexp(row) - row[target]``, in nats.
+
+    Raises
+    ------
+    TypeError
+        If `targets` are not integers.
+    ValueError
+        If the shapes do not fit, a target is outside the vocabulary, or a
+        logit is not finite.
+
+    Examples
+    --------
+    >>> token_losses([[0.0, 0.0]], [1]).round(4).tolist()
+    [0.6931]
+    """
+    logits = finite_floats(logits, "logits", ndim=1, axes="(..., vocab)")
+    targets = token_ids(targets, logits.shape[-1], "targets")
+    if targets.shape != logits.shape[:-1]:
+        raise ValueError(
+            "targets must have one token for each row of logits; "
+            f"got targets {targets.shape} and logits {logits.shape}"
+        )
+    chosen = np.take_along_axis(logits, targets[..., None], -1)[..., 0]
+    return logsumexp(logits) - chosen
+
+
+def cross_entropy(logits, targets, *, where=None):
+    """The mean of `token_losses`.
+
+    Parameters
+    ----------
+    logits : (..., T, vocab) array
+        One row a position.
+    targets : (..., T) integers
+        The token that came next.
+    where : (..., T) boolean array, optional
+        Which positions count; broadcasts. All by default.
+
+    Returns
+    -------
+    float
+        Mean loss of the positions that count, in nats.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `token_losses`; and ValueError if no position counts.
+
+    Examples
+    --------
+    >>> round(cross_entropy(np.zeros((5, 12)), [0, 1, 2, 3, 4]), 4)
+    2.4849
+    """
+    losses = token_losses(logits, targets)
+    return float((losses * _shares(where, losses, 0)).sum())
+
+
+def cross_entropy_vjp(logits, targets, *, where=None):
+    """The gradient of `cross_entropy` with respect to the logits.
+
+    Parameters
+    ----------
+    logits, targets, where
+        As given to `cross_entropy`.
+
+    Returns
+    -------
+    (..., T, vocab) array
+        ``(softmax(row) - one_hot(target)) / n`` where a position counts, n
+        of them in all; zero elsewhere.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `cross_entropy`.
+
+    Examples
+    --------
+    >>> cross_entropy_vjp([[0.0, 0.0]], [1]).tolist()
+    [[0.5, -0.5]]
+    """
+    losses = token_losses(logits, targets)
+    return _losses_vjp(_shares(where, losses, 0), logits, targets)
+
+
+def _losses_vjp(grad, logits, targets):
+    """The gradient of `token_losses` with respect to the logits."""
+    logits = floats(logits, "logits")
+    right = one_hot(targets, logits.shape[-1])
+    return grad[..., None] * (softmax(logits) - right)
+
+
+def _shares(where, losses, n_runs):
+    """The share of each loss in the mean of its run."""
+    where = np.ones(losses.shape, bool) if where is None else where
+    counted = booleans(where, "where", losses.shape, "targets")
+    axes = tuple(range(n_runs, losses.ndim))
+    count = counted.sum(axes, keepdims=True)
+    if losses.size == 0 or (count == 0).any():
+        raise ValueError(
+            "at least one position must count; "
+            f"got targets {losses.shape} and where {counted.shape}"
+        )
+    return counted / count
