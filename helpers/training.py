@@ -1,0 +1,404 @@
+"""Training a transformer: batches, steps, what heads do, stored weights."""
+
+import base64
+import json
+from importlib.resources import files
+from typing import NamedTuple
+
+import numpy as np
+
+from ._checks import finite_floats, integer, size
+from .transformer import (
+    TransformerConfig,
+    adam_init,
+    adam_step,
+    loss_and_gradients,
+    parameter_shapes,
+)
+
+
+class Batch(NamedTuple):
+    """What a step of training is given."""
+
+    tokens: np.ndarray  #: (..., T) integers
+    targets: np.ndarray  #: (..., T) integers, the tokens that come next
+    where: np.ndarray  #: (..., T) boolean, which positions count
+
+
+INDUCTION = TransformerConfig(
+    vocab=12,
+    max_len=32,
+    d_model=32,
+    n_layers=2,
+    n_heads=2,
+    norm_kind="rms",
+    positions="rotary",
+    bias=False,
+    tied=False,
+)
+
+
+def induction_batch(rng, shape, *, T=32, vocab=12, shortest=6):
+    """Sequences that repeat: different tokens in a row, and again, and again.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Where the random numbers come from.
+    shape : tuple of int
+        How many sequences, as leading axes.
+    T : int, default 32
+        Tokens that the model reads of each.
+    vocab : int, default 12
+        How many tokens there are; the longest row that repeats.
+    shortest : int, default 6
+        The shortest row that repeats.
+
+    Returns
+    -------
+    Batch
+        A position counts where its target follows from what was read: from
+        the second time that a token is read.
+
+    Raises
+    ------
+    TypeError
+        If a size is not an integer, or `rng` no Generator.
+    ValueError
+        If a size is below one, or `shortest` above `vocab`.
+
+    Notes
+    -----
+    The length of the row is drawn from `shortest` to `vocab`, all alike, and
+    the row from all arrangements of that length. So the distance to the last
+    time differs from sequence to sequence: only the tokens tell it.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> batch = induction_batch(rng, (), T=7, vocab=3, shortest=3)
+    >>> batch.tokens.tolist(), batch.where.astype(int).tolist()
+    ([2, 0, 1, 2, 0, 1, 2], [0, 0, 0, 1, 1, 1, 1])
+    """
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng must be a numpy.random.Generator; got {rng!r}")
+    T, vocab = size(T, "T", least=1), size(vocab, "vocab", least=1)
+    shortest = size(shortest, "shortest", least=1)
+    if shortest > vocab:
+        raise ValueError(
+            f"shortest must not exceed vocab; got {shortest} and {vocab}"
+        )
+    period = rng.integers(shortest, vocab + 1, shape)[..., None]
+    rows = np.broadcast_to(np.arange(vocab), (*shape, vocab))
+    at = np.arange(T + 1)
+    tokens = np.take_along_axis(rng.permuted(rows, axis=-1), at % period, -1)
+    return Batch(tokens[..., :-1], tokens[..., 1:], at[:-1] >= period)
+
+
+def train(params, config, batches, *, rate=0.01):
+    """Take a step of Adam for each batch.
+
+    Parameters
+    ----------
+    params : dict of str to array
+        Where to start.
+    config : TransformerConfig
+        The model.
+    batches : iterable of Batch
+        One for each step.
+    rate : float, default 0.01
+        As `adam_step`.
+
+    Yields
+    ------
+    loss : float or array
+        The loss on the batch, before the step.
+    params : dict of str to array
+        The parameters after it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `loss_and_gradients` and `adam_step`.
+
+    Examples
+    --------
+    >>> from helpers.transformer import init_transformer
+    >>> rng = np.random.default_rng(0)
+    >>> batches = (induction_batch(rng, (4,)) for _ in range(2))
+    >>> params = init_transformer(rng, INDUCTION)
+    >>> [round(loss, 1) for loss, params in train(params, INDUCTION, batches)]
+    [2.5, 2.5]
+    """
+    state = adam_init(params)
+    for tokens, targets, where in batches:
+        loss, gradients = loss_and_gradients(
+            tokens, targets, params, config, where=where
+        )
+        params, state = adam_step(params, gradients, state, rate=rate)
+        yield loss, params
+
+
+def accuracy(logits, batch):
+    """The share of counted positions whose largest logit is the target's.
+
+    Parameters
+    ----------
+    logits : (..., T, vocab) array
+        What a model said.
+    batch : Batch
+        What it was given.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        If no position counts.
+
+    Examples
+    --------
+    >>> batch = Batch(np.array([0, 1]), np.array([1, 0]), np.ones(2, bool))
+    >>> accuracy(np.array([[0.0, 1.0], [0.0, 1.0]]), batch)
+    0.5
+    """
+    if not batch.where.any():
+        raise ValueError("at least one position must count; got none")
+    right = np.argmax(logits, axis=-1) == batch.targets
+    return float(right[np.broadcast_to(batch.where, right.shape)].mean())
+
+
+def _on_average(weights, keys, counted):
+    """The mean weight on one key of each counted row, for each head."""
+    weights = finite_floats(weights, "weights", ndim=3, axes="(..., H, T, S)")
+    on_key = np.take_along_axis(weights, keys[..., None, :, None], -1)[..., 0]
+    counted = np.broadcast_to(counted[..., None, :], on_key.shape)
+    if not counted.any():
+        raise ValueError("at least one position must count; got none")
+    axes = (*range(on_key.ndim - 2), -1)
+    return on_key.mean(axes, where=counted)
+
+
+def previous_token_score(weights):
+    """How much of its weight a head gives to the token before.
+
+    Parameters
+    ----------
+    weights : (..., H, T, T) array
+        Attention weights.
+
+    Returns
+    -------
+    (H,) array
+        The mean weight on the key before the query, from the second row on.
+
+    Raises
+    ------
+    ValueError
+        If there is no second row, or an entry is not finite.
+
+    Examples
+    --------
+    >>> previous_token_score([[[1.0, 0.0], [0.75, 0.25]]]).tolist()
+    [0.75]
+    """
+    weights = finite_floats(weights, "weights", ndim=3, axes="(..., H, T, T)")
+    at = np.arange(weights.shape[-2])
+    keys = np.broadcast_to(np.maximum(at - 1, 0), _rows(weights))
+    return _on_average(weights, keys, np.broadcast_to(at > 0, keys.shape))
+
+
+def _rows(weights):
+    return (*weights.shape[:-3], weights.shape[-2])
+
+
+def induction_score(weights, tokens):
+    """How much weight a head gives to what followed the same token last time.
+
+    Parameters
+    ----------
+    weights : (..., H, T, T) array
+        Attention weights.
+    tokens : (..., T) integers
+        What was read.
+
+    Returns
+    -------
+    (H,) array
+        The mean weight on the key after the last earlier place of the
+        query's token, over the queries whose token was read before.
+
+    Raises
+    ------
+    ValueError
+        If no token was read before, or an entry is not finite.
+
+    Notes
+    -----
+    Olsson et al. 2022, section "Induction heads": such a head completes
+    ``A B ... A`` with ``B``.
+
+    Examples
+    --------
+    >>> weights = [[[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.2, 0.7, 0.1]]]
+    >>> induction_score(weights, [4, 5, 4]).tolist()
+    [0.7]
+    """
+    tokens = np.asarray(tokens)
+    at = np.arange(tokens.shape[-1])
+    same = (tokens[..., :, None] == tokens[..., None, :]) & (
+        at[:, None] > at
+    )  # (..., T, T)
+    last = np.where(same, at, -1).max(-1)
+    return _on_average(weights, last + 1, last >= 0)
+
+
+# Stored weights -------------------------------------------------------------
+
+
+def pack(params, *, bits=16):
+    """Parameters as integers with one scale an array, for a text file.
+
+    Parameters
+    ----------
+    params : dict of str to array
+        What to store.
+    bits : {8, 16}
+        Width of an integer.
+
+    Returns
+    -------
+    dict
+        ``bits``, ``scales`` by name, and ``data``: all integers in a row,
+        in the order of the names, little-endian, in base 64.
+
+    Raises
+    ------
+    ValueError
+        If `bits` is neither, or an entry is not finite.
+
+    Examples
+    --------
+    >>> pack({"x": np.array([1.0, -0.5])}, bits=8)["data"]
+    'f8A='
+    """
+    if integer(bits, "bits") not in (8, 16):
+        raise ValueError(f"bits must be 8 or 16; got {bits}")
+    most = 2 ** (bits - 1) - 1
+    scales, rows = {}, []
+    for name, x in params.items():
+        x = finite_floats(x, name)
+        scales[name] = float(np.abs(x).max(initial=0)) / most or 1.0
+        rows.append(np.rint(x / scales[name]).astype(f"<i{bits // 8}").ravel())
+    data = base64.b64encode(np.concatenate(rows).tobytes()).decode()
+    return {"bits": bits, "scales": scales, "data": data}
+
+
+def unpack(packed, config):
+    """The parameters that `pack` stored.
+
+    Parameters
+    ----------
+    packed : dict
+        From `pack`.
+    config : TransformerConfig
+        The model, which knows the shapes.
+
+    Returns
+    -------
+    dict of str to array
+        float64: each integer times its array's scale.
+
+    Raises
+    ------
+    ValueError
+        If names or the number of integers are not those of the model.
+
+    Examples
+    --------
+    >>> from helpers.transformer import init_transformer
+    >>> params = init_transformer(np.random.default_rng(0), INDUCTION)
+    >>> error = unpack(pack(params), INDUCTION)["0.W_Q"] - params["0.W_Q"]
+    >>> bool(abs(error).max() < 1e-5)
+    True
+    """
+    shapes = parameter_shapes(config)
+    if list(packed["scales"]) != list(shapes):
+        raise ValueError(
+            "packed must have the names of the model's parameters"
+        )
+    raw = base64.b64decode(packed["data"])
+    numbers = np.frombuffer(raw, f"<i{packed['bits'] // 8}").astype(float)
+    sizes = [int(np.prod(shape)) for shape in shapes.values()]
+    if len(numbers) != sum(sizes):
+        raise ValueError(
+            f"packed must hold {sum(sizes)} integers; got {len(numbers)}"
+        )
+    parts = np.split(numbers, np.cumsum(sizes)[:-1])
+    return {
+        name: packed["scales"][name] * part.reshape(shape)
+        for (name, shape), part in zip(shapes.items(), parts, strict=True)
+    }
+
+
+def stored(name):
+    """A file that ships with the package: trained weights or measurements.
+
+    Parameters
+    ----------
+    name : str
+        Its name, without folder and ending.
+
+    Returns
+    -------
+    dict
+        ``made`` says by what command it was made; the rest differs.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> stored("induction")["made"]
+    'python tools/train.py induction'
+    """
+    file = files("helpers") / "trained" / f"{name}.json"
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def trained_induction(step=None):
+    """The stored parameters of the induction model.
+
+    Parameters
+    ----------
+    step : int, optional
+        After how many steps of training; the last by default.
+
+    Returns
+    -------
+    dict of str to array
+        For the model `INDUCTION`.
+
+    Raises
+    ------
+    ValueError
+        If nothing is stored of this step.
+
+    Examples
+    --------
+    >>> trained_induction()["embedding"].shape
+    (12, 32)
+    """
+    if step is None:
+        return unpack(stored("induction")["weights"], INDUCTION)
+    checkpoints = stored("induction-steps")["checkpoints"]
+    for checkpoint in checkpoints:
+        if checkpoint["step"] == step:
+            return unpack(checkpoint["weights"], INDUCTION)
+    known = ", ".join(str(c["step"]) for c in checkpoints)
+    raise ValueError(f"step must be one of {known}; got {step}")
