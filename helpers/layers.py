@@ -543,6 +543,20 @@ def feed_forward_vjp(grad, x, W_1, b_1, W_2, *, activation="gelu"):
 def token_ids(tokens, vocab, name="tokens"):
     """`tokens` as an array of integers from 0 to ``vocab - 1``.
 
+    Parameters
+    ----------
+    tokens : (...,) integers
+        What to check.
+    vocab : int
+        How many tokens there are.
+    name : str, default "tokens"
+        What messages call them.
+
+    Returns
+    -------
+    (...,) integer array
+        The tokens.
+
     Raises
     ------
     TypeError

@@ -66,8 +66,9 @@ def test_numeric_modules_import_numpy_and_the_standard_library(module):
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             found.add(node.module.split(".")[0])
     standard = {
-        "concurrent", "contextlib", "dataclasses", "functools", "itertools",
-        "math", "numbers", "operator", "os", "typing",
+        "base64", "concurrent", "contextlib", "dataclasses", "functools",
+        "importlib", "itertools", "json", "math", "numbers", "operator", "os",
+        "typing",
     }  # fmt: skip
     assert found <= standard | {"numpy"}
 
