@@ -47,13 +47,14 @@ def _along(vector, x):
     return vector.reshape(*runs, *(1,) * (x.ndim - vector.ndim), d)
 
 
-def _expect_rows(x, W, name):
+def _expect_rows(x, W, rows, matrix):
     """Refuse `x` unless its rows fit `W` and its first axes are the runs."""
-    runs, rows = W.shape[:-2], W.shape[-2]
-    if x.shape[-1:] != (rows,) or x.shape[: len(runs)] != runs:
+    runs = W.shape[:-2]
+    if x.shape[-1] != W.shape[-2] or x.shape[: len(runs)] != runs:
         raise ValueError(
-            f"the rows of x must be as long as {name} has rows, and its "
-            f"first axes those of {name}; got x {x.shape} and {name} {W.shape}"
+            f"the rows of {rows} must be as long as {matrix} has rows, and "
+            f"its first axes those of {matrix}; "
+            f"got {rows} {x.shape} and {matrix} {W.shape}"
         )
 
 
@@ -86,21 +87,28 @@ def linear(x, W, b=None):
     >>> linear([[1.0, 2.0]], [[1.0], [10.0]], [0.5]).tolist()
     [[21.5]]
     """
-    x = finite_floats(x, "x", ndim=1, axes="(..., d_in)")
-    W = finite_floats(W, "W", ndim=2, axes="(..., d_in, d_out)")
-    b = finite_floats(0.0 if b is None else b, "b")
-    _expect_rows(x, W, "W")
-    if b.ndim and b.shape != (*W.shape[:-2], W.shape[-1]):
+    return _linear(x, W, b, "x", "W", "b")
+
+
+def _linear(x, W, b, rows, matrix, vector):
+    """`linear`, with the names that messages give its arguments."""
+    x = finite_floats(x, rows, ndim=1, axes="(..., d_in)")
+    W = finite_floats(W, matrix, ndim=2, axes="(..., d_in, d_out)")
+    _expect_rows(x, W, rows, matrix)
+    if b is None:
+        b = np.zeros((*W.shape[:-2], W.shape[-1]), W.dtype)
+    b = finite_floats(b, vector)
+    if b.shape != (*W.shape[:-2], W.shape[-1]):
         raise ValueError(
-            "b must have an entry for each column of W; "
-            f"got b {b.shape} and W {W.shape}"
+            f"{vector} must have an entry for each column of {matrix}; "
+            f"got {vector} {b.shape} and {matrix} {W.shape}"
         )
-    dtype, x, W, b = widened(x, W, b) if b.ndim else (*widened(x, W), b)
+    dtype, x, W, b = widened(x, W, b)
     with np.errstate(over="ignore", invalid="ignore"):
         product = _flat(x, W.ndim - 2) @ W
         product = product.reshape(*x.shape[:-1], W.shape[-1])
-        result = product + _along(b, product) if b.ndim else product
-    return _fits(result, dtype, "the products of x and W")
+        result = product + _along(b, product)
+    return _fits(result, dtype, f"the products of {rows} and {matrix}")
 
 
 def _fits(x, dtype, what):
@@ -141,16 +149,21 @@ def linear_vjp(grad, x, W):
     >>> dx.tolist(), dW.tolist(), db.tolist()
     ([[10.0, 14.0]], [[2.0], [6.0]], [2.0])
     """
-    x = finite_floats(x, "x", ndim=1, axes="(..., d_in)")
-    W = finite_floats(W, "W", ndim=2, axes="(..., d_in, d_out)")
+    return _linear_vjp(grad, x, W, "x", "W")
+
+
+def _linear_vjp(grad, x, W, rows, matrix):
+    """`linear_vjp`, with the names that messages give its arguments."""
+    x = finite_floats(x, rows, ndim=1, axes="(..., d_in)")
+    W = finite_floats(W, matrix, ndim=2, axes="(..., d_in, d_out)")
     grad = finite_floats(grad, "grad")
-    _expect_rows(x, W, "W")
+    _expect_rows(x, W, rows, matrix)
     _expect_grad(grad, (*x.shape[:-1], W.shape[-1]))
     dtype, x, W, grad = widened(x, W, grad)
-    rows, grads = _flat(x, W.ndim - 2), _flat(grad, W.ndim - 2)
+    x_rows, grads = _flat(x, W.ndim - 2), _flat(grad, W.ndim - 2)
     with np.errstate(over="ignore", invalid="ignore"):
         dx = (grads @ W.swapaxes(-1, -2)).reshape(x.shape)
-        dW, db = rows.swapaxes(-1, -2) @ grads, grads.sum(-2)
+        dW, db = x_rows.swapaxes(-1, -2) @ grads, grads.sum(-2)
     return tuple(_fits(d, dtype, "the gradients") for d in (dx, dW, db))
 
 
@@ -541,7 +554,8 @@ def feed_forward(x, W_1, b_1, W_2, b_2, *, activation="gelu"):
     >>> feed_forward([-1.0, 2.0], W, None, W, None, activation="relu").tolist()
     [0.0, 2.0]
     """
-    return linear(_activate(linear(x, W_1, b_1), activation), W_2, b_2)
+    hidden = _activate(_linear(x, W_1, b_1, "x", "W_1", "b_1"), activation)
+    return _linear(hidden, W_2, b_2, "hidden", "W_2", "b_2")
 
 
 def feed_forward_vjp(grad, x, W_1, b_1, W_2, *, activation="gelu"):
@@ -576,10 +590,11 @@ def feed_forward_vjp(grad, x, W_1, b_1, W_2, *, activation="gelu"):
     >>> grads[0].tolist()
     [0.0, 1.0]
     """
-    hidden = linear(x, W_1, b_1)
-    dhidden, dW_2, db_2 = linear_vjp(grad, _activate(hidden, activation), W_2)
-    dhidden = _activate_vjp(dhidden, hidden, activation)
-    dx, dW_1, db_1 = linear_vjp(dhidden, x, W_1)
+    before = _linear(x, W_1, b_1, "x", "W_1", "b_1")
+    hidden = _activate(before, activation)
+    dhidden, dW_2, db_2 = _linear_vjp(grad, hidden, W_2, "hidden", "W_2")
+    dbefore = _activate_vjp(dhidden, before, activation)
+    dx, dW_1, db_1 = _linear_vjp(dbefore, x, W_1, "x", "W_1")
     return dx, dW_1, db_1, dW_2, db_2
 
 
