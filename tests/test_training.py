@@ -4,6 +4,7 @@ Training magnifies the last digits of a machine, so results have bounds here,
 wide of what was seen (CONTRIBUTING, "A result that takes long").
 """
 
+import base64
 import itertools
 import json
 import math
@@ -200,7 +201,9 @@ def test_what_is_packed_comes_back(rng, bits):
 def test_what_cannot_be_packed_or_unpacked(rng):
     params = init_transformer(rng, INDUCTION)
     packed = pack(params, bits=8)
-    more = packed | {"data": packed["data"] + "AAAA"}
+    raw = base64.b64decode(packed["data"]) + bytes(3)
+    more = packed | {"data": base64.b64encode(raw).decode()}
+    broken = packed | {"data": packed["data"] + "AAAA"}
     renamed = packed | {"scales": {"x": 1.0}}
     for call, says in (
         (lambda: pack(params, bits=4), "bits must be 8 or 16; got 4"),
@@ -211,6 +214,10 @@ def test_what_cannot_be_packed_or_unpacked(rng):
         (
             lambda: unpack(more, INDUCTION),
             "packed must hold 9056 integers; got 9059",
+        ),
+        (
+            lambda: unpack(broken, INDUCTION),
+            "packed must hold its data in base 64",
         ),
         (
             lambda: trained_induction(7),
