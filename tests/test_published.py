@@ -1264,6 +1264,20 @@ def test_numbers_beside_the_printed_ones(capsys):
     assert not toy.compared, "nothing is judged"
 
 
+def test_a_lesson_names_figures_in_its_own_words(capsys):
+    toy, shown = ledger(), {"1-bad": [0.5, 0.25], "1-good": 1 / 3}
+    beside(toy, shown, inputs={}, names={"1-bad": "weights of cat"})
+    said = [line for line in lines(capsys) if not line.startswith(" ")]
+    assert said == ["weights of cat (*: 1 differ)", "a third"]
+    beside(toy, {"1-bad": 1}, inputs={}, names={"1-bad": "cat"})
+    assert lines(capsys) == ["cat: yours has shape (), not (2,)"]
+    for name in ("1-seed", "9"):
+        said = refusal(
+            lambda n=name: beside(toy, shown, inputs={}, names={n: "cat"})
+        )
+        assert said == f"toy: {name}: names must be of figures in values"
+
+
 def test_a_matrix_beside_the_printed_one(capsys):
     walk = load("tiny-vectors")
     beside(walk, {"3.2-dot-products": 12 * np.eye(3)}, inputs={})
