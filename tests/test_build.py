@@ -425,7 +425,9 @@ def folded_cell(label, text, output=None):
     fold = code.HideCodeCellNode("", nodes.literal_block("", text))
     fold["prompt_show"] = label
     below = [nodes.paragraph("", output)] if output else []
-    return nodes.container("", fold, *below)
+    cell = nodes.container("", fold, *below)
+    fold.parent = None  # MyST-NB names none where a whole cell is folded
+    return cell
 
 
 def folds_of(*cells):
@@ -459,6 +461,17 @@ def test_folds_that_something_parts_stay_apart(between):
     assert len(folds_of(*around)[0]) == 2
     shown = [folded_cell("a", "1", "seen"), folded_cell("a", "2")]
     assert len(folds_of(*shown)[0]) == 2
+
+
+def test_a_fold_that_is_open_asks_for_no_click():
+    text = "# The bars: click to open\nx = 1  # not: click to open\n"
+    document = new_document("page")
+    document += [folded_cell("a", text), nodes.literal_block("", text)]
+    code.shorten_labels(document)
+    fold, in_sight = document.findall(nodes.literal_block)
+    short = "# The bars\nx = 1  # not: click to open\n"
+    assert (fold.astext(), fold.rawsource) == (short, short)
+    assert in_sight.astext() == text
 
 
 def test_a_formula_becomes_mathml():

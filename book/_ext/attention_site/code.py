@@ -7,6 +7,7 @@ A cell holds one idea, so what stands before a picture is often several
 folded cells. Neighbours with the same `code_prompt_show` are one fold.
 """
 
+import re
 from html import escape
 
 from docutils import nodes
@@ -22,6 +23,7 @@ from pygments.token import (
 from sphinx.highlighting import PygmentsBridge
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+LABEL = re.compile(r"\A(# .+): click to open$", re.M)
 PLAIN = (Name, Name.Namespace, Operator, Punctuation, Whitespace)
 
 
@@ -46,11 +48,10 @@ def visit_hidden_cell(self, node):
     )
 
 
-def only_fold(cell):
-    """The fold that a cell consists of; None if anything is in sight."""
-    is_cell = isinstance(cell, nodes.container) and len(cell) == 1
-    fold = cell[0] if is_cell else None
-    return fold if isinstance(fold, HideCodeCellNode) else None
+def fold_of(cell):
+    """The fold that a cell begins with, if it does."""
+    is_cell = isinstance(cell, nodes.container) and len(cell) > 0
+    return cell[0] if is_cell and type(cell[0]) is HideCodeCellNode else None
 
 
 def join_folds(document):
@@ -58,18 +59,24 @@ def join_folds(document):
 
     A cell with an output in sight ends a fold: the output stays below it.
     """
-    for fold in list(document.findall(HideCodeCellNode)):
-        cell = fold.parent
-        if only_fold(cell) is None:
-            continue
+    for cell in list(document.findall(nodes.container)):
+        fold = fold_of(cell)
         after = cell.next_node(descend=False, siblings=True)
-        is_cell = isinstance(after, nodes.container) and after.children
-        following = after[0] if is_cell else None
-        if isinstance(following, HideCodeCellNode) and (
-            following["prompt_show"] == fold["prompt_show"]
-        ):
+        following = fold_of(after)
+        if fold is None or following is None or len(cell) > 1:
+            continue
+        if fold["prompt_show"] == following["prompt_show"]:
             following[:0] = fold.children
             cell.parent.remove(cell)
+
+
+def shorten_labels(document):
+    """A label asks for a click in JupyterLab; on the page it was clicked."""
+    for fold in document.findall(HideCodeCellNode):
+        for code in fold.findall(nodes.literal_block):
+            text = LABEL.sub(r"\1", code.astext())
+            code.rawsource = text
+            code[:] = [nodes.Text(text)]
 
 
 class JoinFolds(SphinxPostTransform):
@@ -80,6 +87,7 @@ class JoinFolds(SphinxPostTransform):
 
     def run(self, **kwargs):
         join_folds(self.document)
+        shorten_labels(self.document)
 
 
 def setup(app):
