@@ -822,8 +822,11 @@ def _describe(entry, wrong, record):
 
 
 def _indent(text):
-    """`text` wrapped, four spaces in; runs of spaces are kept."""
-    return fill(text, 66, initial_indent="    ", subsequent_indent="    ")
+    """`text` wrapped, four spaces in; runs of spaces are kept.
+
+    Fifty characters are what a phone shows without scrolling sideways.
+    """
+    return fill(text, 50, initial_indent="    ", subsequent_indent="    ")
 
 
 def beside(ledger, values, *, inputs, names=None):

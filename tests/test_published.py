@@ -387,10 +387,10 @@ def test_a_complete_chapter(capsys):
 
 
 def test_long_sentences_are_wrapped(capsys):
-    fits, first = f"{'a' * 30}  and {'b' * 26}", f"{'a' * 30}  and"
+    fits, first = f"{'a' * 20}  and {'b' * 20}", f"{'a' * 20}  and"
     for says, lines in [
-        (fits, [fits]),  # four spaces and 62 letters
-        (f"{fits}b", [first, "b" * 27]),
+        (fits, [fits]),  # four spaces and 46 letters
+        (f"{fits}b", [first, "b" * 21]),
         (f"{fits} c", [fits, "c"]),
     ]:
         Ledger(changed("1-says", says=says)).claim("1-says", holds=True)
