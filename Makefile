@@ -10,6 +10,8 @@ CHAPTERS ?=
 JS := helpers/js/*.js helpers/js/*.css book/_static/site.js
 CHAPTER ?= $(error say which: make chapter CHAPTER=mask)
 PYTEST = $(BIN)/python -m pytest --durations=10 -n logical
+# A module that is compiled once is imported several times as fast.
+unexport PYTHONDONTWRITEBYTECODE
 LOCKED := --quiet --universal --python-version 3.11 --no-annotate --no-header
 
 help:  ## list the targets
