@@ -15,6 +15,7 @@ through, it sticks out of its box, something lies across it) is judged by
 itself.
 """
 
+import re
 from pathlib import Path
 
 from axe_playwright_python.base import AXE_SCRIPT
@@ -58,16 +59,33 @@ RUN = """rules => {
     { id: "color-contrast", selector: "[data-look]" },
     { id: "link-in-text-block", selector: "[data-link]" }] });
   return axe.run(document, { runOnly: rules, preload: false,
-    resultTypes: ["violations"] });
+    resultTypes: ["violations", "incomplete"] });
 }"""
 
 
-def problems(tab, rules, known=()):
+# Where axe says so, something is in the way of a text: its look stays unknown.
+IN_THE_WAY = {"bgOverlap", "elmPartiallyObscured", "elmPartiallyObscuring"}
+IN_THE_WAY |= {"outsideViewport"}
+
+
+def unclear(found):
+    """The marks of the texts that axe could not judge where they stand."""
+    return {
+        re.search(r'data-look="(\d+)"', node["html"])[1]
+        for result in found["incomplete"]
+        if result["id"] == "color-contrast"
+        for node in result["nodes"]
+        if (node["any"][0]["data"] or {}).get("messageKey") in IN_THE_WAY
+    }
+
+
+def problems(tab, rules, known=None):
     """What axe finds on the page as it stands, by `rules` or by tags.
 
     `known` is a set of looks that axe has judged and found good; those of this
     page join it once they are.
     """
+    known = set() if known is None else known
     seen = tab.evaluate(MARK_LOOKS, sorted(known))
     assert seen["texts"] > 0, "a page without any text"
     if rules == COLOURS and not seen["marked"]:
@@ -77,8 +95,9 @@ def problems(tab, rules, known=()):
     ways = ("passes", "incomplete", "inapplicable", "violations")
     ran = {result["id"] for way in ways for result in found[way]}
     assert ran.issuperset(COLOURS), "axe ran"
-    if known != () and not found["violations"]:
-        known.update(seen["looks"])
+    if not found["violations"]:
+        left = unclear(found)
+        known |= {k for i, k in seen["looks"].items() if i not in left}
     return [
         f"{violation['id']}: {node['html'][:200]} {node['failureSummary']}"
         for violation in found["violations"]

@@ -2,7 +2,7 @@
 // of each look with data-link. Two texts have one look if axe would compute
 // the same from them; a text whose ground is not sure from its ancestors is
 // judged by itself. Returns how many texts there are, how many things were
-// marked, and every look that is sure, known ones too.
+// marked, and by their marks the looks that are sure.
 globalThis.markLooks = (known) => {
   const paint = (style) => style.backgroundColor + style.backgroundImage;
   const nothing = "rgba(0, 0, 0, 0)none";
@@ -156,15 +156,18 @@ globalThis.markLooks = (known) => {
   // A text that lies in the open stands for its look.
   texts.sort((a, b) => a.covered - b.covered);
   const taken = new Set(known);
+  const looks = {};
   let marked = 0;
   const mark =
     (name) =>
     ({ element, key }) => {
-      if (!taken.has(key)) element.dataset[name] = marked++;
+      if (taken.has(key)) return;
       taken.add(key);
+      element.dataset[name] = marked;
+      if (key !== element) looks[marked] = key;
+      marked += 1;
     };
   texts.forEach(mark("look"));
   links.forEach(mark("link"));
-  const looks = [...taken].filter((key) => typeof key === "string");
   return { texts: texts.length, marked, looks };
 };

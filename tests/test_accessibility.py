@@ -47,7 +47,7 @@ def opened(browser, body):
     return tab
 
 
-def wrong_ones(tab, known=()):
+def wrong_ones(tab, known=None):
     found = accessibility.problems(tab, accessibility.COLOURS, known)
     return [re.search(r"id=\"(\w+)\"", problem)[1] for problem in found]
 
