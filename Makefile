@@ -7,7 +7,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CHAPTERS ?=
-JS := helpers/js/*.js helpers/js/*.css book/_static/site.js
+JS := helpers/js/*.js helpers/js/*.css book/_static/site.js tests/looks.js
 CHAPTER ?= $(error say which: make chapter CHAPTER=mask)
 PYTEST = $(BIN)/python -m pytest --durations=10 -n logical
 # A module that is compiled once is imported several times as fast.

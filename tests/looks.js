@@ -100,7 +100,7 @@ globalThis.markLooks = (known) => {
       seen.moved.every(isFree) &&
       others.every(([other, there, { stays }]) => stays && covers(other, box, there));
     const cut = seen.hidden || (seen.window !== null && !inside(box, seen.window));
-    return { sure, look: `${seen.look}|${cut}`, covered: others.length > 0 };
+    return { sure, look: seen.look, open: !cut && !others.length };
   };
 
   // Of size and weight a text's contrast depends on one thing: WCAG asks less of
@@ -122,11 +122,11 @@ globalThis.markLooks = (known) => {
     const range = document.createRange();
     if (field) range.selectNode(element);
     else range.selectNodeContents(element);
-    const { sure, look, covered } = ground(element, range.getBoundingClientRect());
+    const { sure, look, open } = ground(element, range.getBoundingClientRect());
     const words = text.replace(signs, "").trim();
     const kinds = [text.length === 1, words === "", words === text, field && element.localName];
     const all = [look, ...letters(getComputedStyle(element)), ...kinds];
-    return { element, covered, key: sure ? all.join("|") : element };
+    return { element, open, key: sure ? all.join("|") : element };
   };
 
   // A link in a sentence must differ from it: axe compares these of the two.
@@ -145,7 +145,7 @@ globalThis.markLooks = (known) => {
     const [own, around] = [dress(element), dress(block)];
     const added = ["::before", "::after"].map((part) => getComputedStyle(element, part).content);
     const all = ["link", ...own.look, ...around.look, rest, ...added];
-    return { element, covered: false, key: own.sure && around.sure ? all.join("|") : element };
+    return { element, key: own.sure && around.sure ? all.join("|") : element };
   };
 
   const elements = [...document.body.querySelectorAll("*")];
@@ -153,8 +153,8 @@ globalThis.markLooks = (known) => {
   const visible = elements.filter((it) => it.checkVisibility({ visibilityProperty: true }));
   const texts = visible.map(lookOfText).filter(Boolean);
   const links = visible.filter((it) => it.matches("a[href], [role=link]")).map(lookOfLink);
-  // A text that lies in the open stands for its look.
-  texts.sort((a, b) => a.covered - b.covered);
+  // A text stands for its look where nothing covers or cuts it, if it can.
+  texts.sort((a, b) => b.open - a.open);
   const taken = new Set(known);
   const looks = {};
   let marked = 0;
