@@ -5,14 +5,17 @@ both widths. What the others look at (names, roles, places, sizes, languages)
 is the same in the dark, which `GEOMETRY` proves on every page: they run at
 both widths, in the light.
 
-Contrast is slow, and a chapter has thousands of texts of a few dozen looks:
-one of each look is judged. Two texts have one look if axe would compute the
-same from them: the colour, size and weight of the letters; all that is painted
-from the nearest opaque box around them up to them; whether axe can judge such
-characters; whether they stand in a picture, or scrolled out of sight. A text
-whose ground is not sure from its ancestors (it is moved, it lets something
-through, it sticks out of its box, something lies across it) is judged by
-itself.
+Contrast is slow, and a book has tens of thousands of texts of a few hundred
+looks: `looks.js` marks one of each look for axe, and a look that axe has found
+good is not judged again in another scheme, at another width or on another
+page. Two texts have one look if axe would compute the same from them: the
+colour of the letters, and whether they are large; all that is painted from the
+nearest opaque box around them up to them; whether axe can judge such
+characters; whether they stand in a picture. Two links have one look if that is
+so of them and of their sentences, with all that sets them apart from those. A
+text whose ground is not sure from its ancestors (it is moved onto something,
+it lets something through, it sticks out of its box, something lies across it)
+is judged by itself, on every page.
 """
 
 import re
