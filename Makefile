@@ -1,7 +1,7 @@
 # `make` alone lists the targets. Everything runs in .venv, which is made on
 # first use, and again when the pins change or the folder has moved.
 .DEFAULT_GOAL := help
-.PHONY: help book test numbers chapter nbval site chromium lab serve refresh texts bench mutants lint format hooks lock clean test-torch
+.PHONY: help book test numbers figures chapter nbval site chromium lab serve refresh texts bench mutants lint format hooks lock clean test-torch
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -9,11 +9,12 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CHAPTERS ?=
 JS := helpers/js/*.js helpers/js/*.css book/_static/site.js tests/looks.js
 CHAPTER ?= $(error say which: make chapter CHAPTER=mask)
+FIGURES = $(wildcard tests/test_fig*.py tests/test_induction*.py) tests/test_shown.py tests/test_javascript.py
 PYTEST = $(BIN)/python -m pytest --durations=10 -n logical
 # A module that is compiled once is imported several times as fast.
 unexport PYTHONDONTWRITEBYTECODE
 # Each core has a worker: more threads of NumPy would wait for one another.
-test numbers chapter nbval site: export OPENBLAS_NUM_THREADS = 1
+test numbers figures chapter nbval site: export OPENBLAS_NUM_THREADS = 1
 LOCKED := --quiet --universal --python-version 3.11 --no-annotate --no-header
 
 help:  ## list the targets
@@ -45,8 +46,11 @@ book: .venv/ready  ## set up everything and build the site into _build/html
 test: lint chromium  ## set up everything and run every check (14 min on two cores)
 	$(PYTEST) --nbval --doctest-modules helpers tests book index.ipynb
 
-numbers: .venv/checks  ## check helpers, ledger and figures, without a browser (1 min)
-	$(PYTEST) -m numbers --doctest-modules helpers tests
+numbers: .venv/checks  ## check helpers and ledger (30 s)
+	$(PYTEST) -m numbers --doctest-modules helpers $(filter-out $(FIGURES),$(wildcard tests/test_*.py))
+
+figures: .venv/checks  ## check the figures in a JavaScript engine, without a browser (30 s)
+	$(PYTEST) -m figures $(FIGURES)
 
 chapter: book chromium  ## check one chapter: rules, outputs, page (CHAPTER=mask; 1 min)
 	$(PYTEST) --nbval --site _build/html -k $(CHAPTER) \

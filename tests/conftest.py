@@ -19,7 +19,8 @@ settings.load_profile("book")
 # build comes before the chapters, so that one core executes them meanwhile.
 KINDS = {
     "rules": "the rules of chapters and pages",
-    "numbers": "helpers, ledger and figures, without a browser",
+    "numbers": "helpers and ledger",
+    "figures": "figures in a JavaScript engine, without a browser",
     "build": "the site, small sites and the package are built",
     "executed": "chapters executed and compared, a model trained",
     "html": "what the built pages say",
@@ -27,7 +28,8 @@ KINDS = {
 }
 RULES = ("test_chapters", "test_pages")
 BUILDS = ("test_build", "test_package")
-EXECUTED = ("test_strictness", "test_evidence")
+EXECUTED = ("test_strictness", "test_evidence", "test_refresh")
+FIGURES = ("test_fig", "test_shown", "test_javascript", "test_induction")
 
 
 def kind(item):
@@ -41,6 +43,8 @@ def kind(item):
         return "build"
     if item.path.suffix == ".ipynb" or item.path.stem in EXECUTED:
         return "executed"
+    if item.path.stem.startswith(FIGURES):
+        return "figures"
     return "rules" if item.path.stem in RULES else "numbers"
 
 
