@@ -325,6 +325,16 @@ AXES = {
     "repeat_kv-X": (3, "(..., H_kv, S, d)"),
     "multi_head-X": (2, "(..., positions, d_model)"),
     "multi_head-context": (2, "(..., positions, d_model)"),
+    "linear-x": (1, "(..., d_in)"),
+    "linear-W": (2, "(..., d_in, d_out)"),
+    "linear_vjp-x": (1, "(..., d_in)"),
+    "linear_vjp-W": (2, "(..., d_in, d_out)"),
+    "layer_norm-x": (1, "(..., d_model)"),
+    "layer_norm-gain": (1, "(..., d_model)"),
+    "layer_norm-bias": (1, "(..., d_model)"),
+    "rms_norm-x": (1, "(..., d_model)"),
+    "rms_norm-gain": (1, "(..., d_model)"),
+    "losses-logits": (1, "(..., vocab)"),
 }
 
 
