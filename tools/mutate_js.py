@@ -9,7 +9,7 @@ that is not explained, or an explanation without a survivor, is an error.
     python tools/mutate_js.py                 every mutant
     python tools/mutate_js.py --every 20      one in twenty
     python tools/mutate_js.py --only chart    those of one function
-    python tools/mutate_js.py --only heads.js those of one file
+    python tools/mutate_js.py --only heads.js those of some files
     python tools/mutate_js.py --no-browser    those that need no browser
 
 One file after another gives the whole, and can be stopped in between.
@@ -18,6 +18,7 @@ One file after another gives the whole, and can be stopped in between.
 import argparse
 import collections
 import contextlib
+import gc
 import os
 import re
 import resource
@@ -430,6 +431,7 @@ class Trial:
 
     def side_by_side(self, todo):
         """Each mutant in a process of its own: it may never end."""
+        gc.freeze()  # or each process would copy what is there already
         waiting, running = todo[::-1], {}
         while waiting or running:
             while waiting and len(running) < self.workers:
@@ -502,14 +504,15 @@ def report(names, tried, untried):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--every", type=int, default=1)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", nargs="+")
     parser.add_argument("--no-browser", action="store_true")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     options = parser.parse_args()
     paths = sorted(figures.FOLDER.glob("*.js"))
     todo = every = [m for path in paths for m in mutants(path)]
     if options.only:
-        todo = [m for m in todo if options.only in (m.file, *m.within)]
+        asked = set(options.only)
+        todo = [m for m in todo if asked.intersection((m.file, *m.within))]
     if options.no_browser:
         todo = [m for m in todo if not m.on_page()]
     todo = todo[:: options.every]
