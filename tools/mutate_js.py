@@ -25,6 +25,7 @@ import resource
 import shutil
 import sys
 import tempfile
+import traceback
 from pathlib import Path
 from typing import NamedTuple
 
@@ -439,18 +440,29 @@ class Trial:
                 answer, question = os.pipe()
                 child = os.fork()
                 if not child:
-                    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-                    noticed = self.noticed_by(mutant)
-                    os.write(question, str(noticed).encode())
-                    os._exit(0)
+                    self.answer_and_end(mutant, question)
                 os.close(question)
                 running[child] = mutant, answer
-            child, _ = os.wait()
+            child, status = os.wait()
             mutant, answer = running.pop(child)
+            if os.waitstatus_to_exitcode(status) == 1:
+                pytest.exit(f"the tool failed on {mutant.name()}")
             with open(answer) as pipe:
                 said = pipe.read()
             noticed = int(said) if said.isdigit() else -1  # never ended
             self.note(mutant, None if said == "None" else noticed)
+
+    def answer_and_end(self, mutant, question):
+        """Try a mutant in this process, which ends whatever happens."""
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+        try:
+            noticed = self.noticed_by(mutant)
+            os.write(question, str(noticed).encode())
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(1)
 
 
 def needs_browser(item):
