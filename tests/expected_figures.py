@@ -124,12 +124,18 @@ MODELS = {
 }
 
 
+def model_sizes(name):
+    """Layers, key/value heads, and widths of a key and of a value."""
+    if name == "DeepSeek-V3":
+        return 61, 1, 512, 64  # a latent and a rotary key
+    L, d_model, H, H_kv = MODELS[name]
+    return L, H_kv, d_model // H, d_model // H
+
+
 def model_bytes(name, itemsize):
     """Bytes of one position in the cache of a named model."""
-    if name == "DeepSeek-V3":
-        return 61 * (512 + 64) * itemsize  # a latent and a rotary key
-    L, d_model, H, H_kv = MODELS[name]
-    return L * H_kv * 2 * (d_model // H) * itemsize
+    L, H_kv, d_k, d_v = model_sizes(name)
+    return L * H_kv * (d_k + d_v) * itemsize
 
 
 def kvcache(state):
@@ -283,6 +289,7 @@ CASES = {
         {"dtype": "float32", "d_k": 3, "d_v": 5, "S": 1},
         {"n_layers": 1, "n_kv_heads": 1, "d_k": 1, "d_v": 1023, "S": 10**7},
     ],
+    "saturation": [{"S": 3, "d_k": 2}, {"S": 4, "d_k": 1, "scale": True}],
     "positions": [
         {"kind": "sinusoid", "T": 2, "pairs": 3, "pair": 15},
         {"kind": "RoPE", "pairs": 16, "m": 0, "n": 32, "shift": 1000},
@@ -293,6 +300,8 @@ CASES = {
     "tiles": [
         {"T": 12, "block_q": 4, "block_k": 4, "step": 0, "row": 0},
         {"T": 12, "block_q": 2, "block_k": 6, "step": 7, "row": 7},
+        {"T": 8, "block_q": 8, "block_k": 1, "step": 8, "row": 7},
+        {"T": 9, "block_q": 9, "block_k": 1, "step": 9, "row": 8},
         {"T": 13, "block_q": 5, "block_k": 3, "step": 6, "row": 9},
         {"T": 9, "block_q": 64, "block_k": 2, "step": 3, "row": 63},
         {"T": 20, "block_q": 6, "block_k": 7, "step": 8, "causal": False},

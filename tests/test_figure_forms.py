@@ -16,7 +16,14 @@ import numpy as np
 import pytest
 import quickjs
 from bs4 import BeautifulSoup
-from expected_figures import CASES, CLASSES, EXPECTED, controls, states
+from expected_figures import (
+    CASES,
+    CLASSES,
+    EXPECTED,
+    controls,
+    model_sizes,
+    states,
+)
 
 from helpers import figures
 
@@ -621,11 +628,17 @@ SENTENCES = {
 }
 # States at the edges of what the sentences tell apart.
 EDGES = {
-    "heads": [{"H": 1, "H_kv": 1}, {"H": 4, "H_kv": 1}, {"H": 4, "H_kv": 4}],
+    "heads": [
+        {"H": 1, "H_kv": 1},
+        {"H": 4, "H_kv": 1},
+        {"H": 4, "H_kv": 4},
+        {"H": 25, "H_kv": 5, "d_k": 1},  # a column too many to be drawn
+    ],
     "kvcache": [
         *({**sizes} for sizes in figures.presets("kvcache").values()),
         {"S": 1, "n_layers": 1, "n_kv_heads": 1, "d_k": 1, "d_v": 1},
         {"S": 1, "n_layers": 1, "n_kv_heads": 1, "d_k": 1, "d_v": 1023},
+        {"S": 2, "batch": 2},
         {"S": 8192, "n_layers": 1, "n_kv_heads": 1, "d_k": 32, "d_v": 32},
         {"S": 8191, "n_layers": 1, "n_kv_heads": 1, "d_k": 32, "d_v": 32},
         {"S": 8193, "batch": 2, "dtype": "float32"},
@@ -638,7 +651,8 @@ EDGES = {
         {"kind": "ALiBi", "heads": n, "T": 3, "rule": rule}
         for n in range(1, 17)
         for rule in ("paper", "reference")
-    ],
+    ]
+    + [{"kind": "ALiBi", "heads": 2, "T": T} for T in (12, 13, 14)],
 }
 
 
@@ -656,6 +670,14 @@ def test_captions_at_the_edges_say_what_is_shown(name):
     for settings in EDGES[name]:
         state, expected, shown = look(name, settings)
         assert words(shown) == WORDS_OF[name](state, expected), settings
+
+
+def test_a_preset_has_the_sizes_of_its_models():
+    keys = ("n_layers", "n_kv_heads", "d_k", "d_v")
+    for names, preset in figures.presets("kvcache").items():
+        for name in names.split(", "):
+            sizes = dict(zip(keys, model_sizes(name), strict=True))
+            assert preset == sizes, name
 
 
 def decimals(x):
@@ -770,6 +792,9 @@ STEPS = [
      "scale": False, "causal": True},
     {"Q": [[1.0]], "K": [[11.5], [-6.9]], "V": [[1.0], [1]], "scale": False},
     {"Q": [[1.0]], "K": [[11.6], [-7.0]], "V": [[1.0], [1]], "scale": False},
+    # exp(11.51293) is a little more than 100,000.
+    {"Q": [[1.0]], "K": [[11.51293], [-100.0]], "V": [[1.0], [1]],
+     "scale": False},
 ]  # fmt: skip
 
 
@@ -802,6 +827,15 @@ def test_step_starts_with_the_last_product_of_the_first_row(settings):
                 wanted.add(cell["data-at"])
     sources = {cell["data-at"] for cell in shown.select(".av-source")}
     assert sources == wanted
+
+
+def test_an_entry_that_is_not_there_is_the_one_to_start_with():
+    script = """(state, at) =>
+      worked(steps(state, figure.compute(state)), at).entry"""
+    state = {"what": "X", "X": [[1, 2], [3, 4], [5, 6]], "scale": True}
+    for at in ("dots,3,0", "dots,0,3", "masked,0,0", "X,0,0", "undefined"):
+        assert call(script, state, at, of="step") == "dots,0,2"
+    assert call(script, state, "dots,2,0", of="step") == "dots,2,0"
 
 
 # --- charts ---------------------------------------------------------------
@@ -837,6 +871,12 @@ def texts(svg, anchor=None):
         for t in svg.select("text")
         if t.has_attr("x") and t.get("text-anchor") == anchor
     ]
+
+
+def test_a_chart_that_is_not_told_its_size_leaves_room_for_names():
+    svg, (_, right, _, _) = chart()
+    assert svg["viewbox"] == "0 0 340 220"
+    assert right == 340 - 80
 
 
 @pytest.mark.parametrize("width", [340, 320])
@@ -877,13 +917,25 @@ def test_a_chart_stands_upright_in_its_frame(y, right, width):
     assert path["class"] == ["av-line", "av-line-0"]
     assert path["stroke-dasharray"] == ""
     ends = [(x0, bottom), ((x0 + x1) / 2, top), (x1, middle)]
-    drawn = re.findall(r"([ML])(\S+?) (\d+\.\d)(?=L|$)", path["d"])
+    drawn = re.findall(r"([ML])(\d+\.\d) (\d+\.\d)(?=L|$)", path["d"])
     assert [letter for letter, _, _ in drawn] == ["M", "L", "L"]
     np.testing.assert_allclose(
         [(float(a), float(b)) for _, a, b in drawn], ends, atol=0.051
     )
     (name,) = texts(svg)
     assert name == ("<n>", x1 + 6, middle + 4)
+    assert svg.select_one(".av-name")["y"] == f"{middle + 4:.1f}"
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "right"),
+    [("saturation", 320, 36), ("positions", 340, 80)],
+)
+def test_the_charts_of_a_figure_have_their_size(name, width, right):
+    _, _, shown = look(name, {})
+    for svg in shown.select(".av-chart"):
+        assert svg["viewbox"] == f"0 0 {width} 220"
+        assert svg.select_one(".av-rule")["d"].endswith(f"H{width - right}")
 
 
 def test_a_chart_tells_its_lines_apart():
@@ -900,7 +952,7 @@ def test_a_chart_tells_its_lines_apart():
 
 
 @pytest.mark.parametrize("a", [0, 0.2, 2, 2.2, 3.8, 4])
-@pytest.mark.parametrize("b", [0, 0.1, 1.9, 2.4, 4])
+@pytest.mark.parametrize("b", [0, 0.1, 1.9, 2.35, 2.4, 4])
 def test_the_names_of_two_lines_stand_apart_in_their_order(a, b):
     lines = [
         {"points": [[0, 0], [8, end]], "name": name}
@@ -930,7 +982,7 @@ def test_the_names_of_other_lines_stay_at_their_ends(lines):
     np.testing.assert_allclose(found, wanted, atol=0.051)
 
 
-@pytest.mark.parametrize("x", [0, 1, 6.5, 7, 8])
+@pytest.mark.parametrize("x", [0, 1, 6.5, 6.81, 7, 8])
 @pytest.mark.parametrize("y", [0, 3, 3.6, 3.7, 4])
 def test_the_name_of_a_dot_stays_in_the_frame(x, y):
     svg, (x0, x1, top, bottom) = chart(marks=[[x, y, "<d>"]])
@@ -942,6 +994,8 @@ def test_the_name_of_a_dot_stays_in_the_frame(x, y):
     )
     name = svg.select("text.av-name")[-1]
     assert name.text == "<d>"
+    for text in (dot["cx"], dot["cy"], name["x"], name["y"]):
+        assert re.fullmatch(r"\d+\.\d", text), "no longer than that"
     late, high = at[0] > x1 - 30, at[1] < top + 16
     assert name["text-anchor"] == ("end" if late else "start")
     np.testing.assert_allclose(
@@ -949,6 +1003,12 @@ def test_the_name_of_a_dot_stays_in_the_frame(x, y):
         [at[0] + (-8 if late else 8), at[1] + (18 if high else -8)],
         atol=0.051,
     )
+
+
+def test_a_chart_marks_several_points():
+    svg, _ = chart(marks=[[0, 0, "a"], [8, 4, "b"]])
+    assert len(svg.select("circle")) == 2
+    assert [name.text for name in svg.select(".av-name")] == ["line", "a", "b"]
 
 
 def test_an_axis_ends_at_a_number_whose_quarters_are_round():
@@ -1058,6 +1118,8 @@ def test_the_plane_of_a_pair_has_its_arrows_and_their_names(settings):
             [x, y, x, y, far * x, far * y + 5],
             atol=0.0051,
         )  # fmt: skip
+        for text in (*ends, tip["cx"], tip["cy"], name["x"], name["y"]):
+            assert re.fullmatch(r"-?\d+\.\d\d", text), "no longer than that"
 
 
 # --- matrices and tiles ---------------------------------------------------
@@ -1074,6 +1136,19 @@ def test_a_small_matrix_is_a_table_and_a_large_one_a_picture():
         if not tables:
             box = shown.select_one(".av-mosaic")["viewbox"]
             assert box == f"0 0 {2 * pairs} {T}"
+
+
+def test_a_large_matrix_has_25_shades():
+    numbers = np.linspace(0, 1, 401)
+    html = call("mosaic", {"label": "L", "values": [numbers.tolist()]})
+    svg = BeautifulSoup(html, "html.parser").svg
+    nearest = np.floor(24 * numbers + 0.5)
+    for k, path in enumerate(svg.select("path")):
+        red, green, blue = call("shade", k / 24)
+        assert path["fill"] == f"rgb({red},{green},{blue})"
+        columns = np.flatnonzero(nearest == k)
+        assert path["d"] == "".join(f"M{j} 0h1v1h-1z" for j in columns)
+    assert k == 24
 
 
 def test_a_cell_of_the_causal_table_has_two_decimals_or_is_closed():
@@ -1105,6 +1180,9 @@ def test_the_shades_of_the_step_tables_fit_what_they_hold():
     _, _, shown = look("step", {"X": [[-1.0]], "scale": False})
     cells = {c["data-at"]: c["style"] for c in shown.select("[data-at]")}
     assert dark in cells["dots,0,0"]
+    _, _, shown = look("step", {"X": [[0.5]], "scale": False})
+    cells = {c["data-at"]: c["style"] for c in shown.select("[data-at]")}
+    assert dark in cells["dots,0,0"], "a quarter, where nothing is more"
     _, _, shown = look("step", {"Q": [[-1.0]], "K": [[1.0]], "V": [[1.0]]})
     cells = {c["data-at"]: c["style"] for c in shown.select("[data-at]")}
     assert light in cells["dots,0,0"]
@@ -1139,6 +1217,8 @@ def test_the_map_of_tiles_is_drawn_to_scale(settings):
         ink = "av-tile-in" if k < done - 1 else "av-tile-out"
         assert text["class"] == [ink]
         assert text.text == str(k + 1)
+        for attribute in ("y", "font-size"):
+            assert re.fullmatch(r"\d+\.\d\d", text[attribute])
         np.testing.assert_allclose(
             [float(text[a]) for a in ("x", "y", "font-size")],
             [blocks[k][2] + large / 4, blocks[k][0] + large, large],
@@ -1166,6 +1246,7 @@ def test_the_columns_and_groups_of_heads_have_their_colours():
     tints = [re.search("#[0-9a-f]{6}", item["style"])[0] for item in items]
     assert len(set(tints[:6])) == 6
     assert tints[6:] == tints[:2], "six colours, then again from the first"
+    assert items[0].text == "K0 V0 (0) read by Q0 (0) Q1 (1)"
     for tint in tints:
         ground = [int(tint[k : k + 2], 16) for k in (1, 3, 5)]
         assert contrast(ground, (0, 0, 0)) >= 7
@@ -1250,14 +1331,23 @@ LABELS = {
         "row": "query to follow",
     },
 }
-# The kind of each field; what is not named is a slider.
 FIELDS = {
     "choice": {"mask", "what", "preset", "dtype", "kind", "rule"},
     "flag": {"scale", "causal"},
     "matrix": set("XQKV"),
-    "number": {"seed", "n_layers", "n_kv_heads", "d_k", "d_v", "S", "batch"},
+    "number": {"seed"},
 }
 STEP_OF = {"slope": 0.0625, "temperature": 0.1, "angle": 15}
+
+
+def kind_of(name, key):
+    """The kind of a field; what is not named is a slider."""
+    if (name, key) == ("saturation", "d_k"):
+        return "power"
+    for kind, keys in FIELDS.items():
+        if key in keys:
+            return kind
+    return "number" if name == "kvcache" else "range"
 
 
 def hidden(name, key, state):
@@ -1303,34 +1393,39 @@ def test_every_field_shows_its_setting(name):
         labels = LABELS[name]
         for key, box in zip(labels, boxes, strict=True):
             field = box.label.select_one(f"[name={key}]")
-            assert box.label.text.startswith(f"{labels[key]} ")
+            assert box.label.text == f"{labels[key]} {field.text}"
             assert box.has_attr("hidden") == hidden(name, key, state), key
             value = state.get(key, preset_of(state) or "own numbers")
-            if (name, key) == ("saturation", "d_k"):
+            kind = kind_of(name, key)
+            if key == "preset":
+                options = ["own numbers", *figures.presets(name)]
+                choice_shows(field, value, options)
+                continue
+            assert limits[key]["kind"] == kind
+            if kind == "power":
                 power_shows(box, field, value)
-            elif key in FIELDS["choice"]:
-                options = [option.text for option in field.select("option")]
-                if key == "preset":
-                    models = figures.presets(name)
-                    assert options == ["own numbers", *models]
-                else:
-                    assert options == limits[key]["options"]
-                (chosen,) = field.select("option[selected]")
-                assert chosen.text == value
-            elif key in FIELDS["flag"]:
+            elif kind == "choice":
+                choice_shows(field, value, limits[key]["options"])
+            elif kind == "flag":
                 assert field["type"] == "checkbox"
                 assert field.has_attr("checked") == value
-            elif key in FIELDS["matrix"]:
+            elif kind == "matrix":
                 rows = [line.split(" ") for line in field.text.split("\n")]
                 assert [[float(x) for x in row] for row in rows] == value
                 assert field["rows"] == str(len(value))
                 first = field.text.find("\n")
                 assert field["cols"] == str(first + 4)
-            elif name == "kvcache" or key == "seed":
+            elif kind == "number":
                 number_shows(field, value, limits[key])
             else:
                 end = last_of(name, key, state, expected)
                 slider_shows(box, field, value, limits[key], end)
+
+
+def choice_shows(field, value, options):
+    assert [option.text for option in field.select("option")] == options
+    (chosen,) = field.select("option[selected]")
+    assert chosen.text == value
 
 
 def power_shows(box, field, value):
@@ -1367,6 +1462,11 @@ def slider_shows(box, field, value, limits, end):
     assert float(box.output.text) == value
     assert not field.has_attr("aria-valuetext")
     assert box.output["aria-hidden"] == "true"
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_address_calls_a_figure_as_its_file(name):
+    assert call("() => figure.name", of=name) == name
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -1438,6 +1538,7 @@ def test_what_a_message_names():
         (A, [[]], f"{shape}; got 1 row of 0"),
         (A, 5, f"{shape}; got 0 rows"),
         (A, [1, 2], f"{shape}; got 0 rows"),
+        (A, [[1], 2], f"{shape}; got 0 rows"),
         (A, [[1]] * 3, f"{shape}; got 3 rows of 1"),
         (A, [[1] * 4], f"{shape}; got 1 row of 4"),
         (A, [[1], [1, 2]], f"{shape}; got 2 rows of 1 and 2"),
@@ -1554,6 +1655,9 @@ def test_a_slider_has_its_step_where_its_value_fits():
         (-180, 15, 90, 15),
         (-180, 15, 91, "any"),
         (1, 2, 4, "any"),
+        (0.5, 2, 2.5, 2),
+        (0, 1, 3 + 4e-10, 1),
+        (0, 1, 3 + 6e-10, "any"),
     ):
         control = {"min": low, "step": step}
         assert call("stepTo", control, value) == wanted

@@ -38,8 +38,9 @@ def read(text):
 
 
 def says(text, x, digits=0):
-    """A number is shown rounded to so many digits."""
+    """A number is shown rounded to so many digits, and with no more."""
     x = float(x)
+    assert len(text.partition(".")[2]) <= digits, text
     if np.isinf(x):
         assert read(text) == x
     else:

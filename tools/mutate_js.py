@@ -8,22 +8,29 @@ that is not explained, or an explanation without a survivor, is an error.
 
     python tools/mutate_js.py                 every mutant
     python tools/mutate_js.py --every 20      one in twenty
-    python tools/mutate_js.py --only chart    those of one file or function
+    python tools/mutate_js.py --only chart    those of one function
+    python tools/mutate_js.py --only heads.js those of some files
+    python tools/mutate_js.py --no-browser    those that need no browser
+
+One file after another gives the whole, and can be stopped in between.
 """
 
 import argparse
+import collections
 import contextlib
+import gc
 import os
 import re
+import resource
 import shutil
-import signal
 import sys
 import tempfile
-from itertools import zip_longest
+import traceback
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import quickjs
 import tree_sitter_javascript
 import yaml
 from _pytest.runner import runtestprotocol
@@ -37,13 +44,19 @@ from helpers import figures  # noqa: E402
 FOLDER = figures.FOLDER
 EXPLAINED = ROOT / "tests" / "survivors_js.yml"
 LEAST = 0.90
-SECONDS = 300  # a mutant may loop for ever
+# A mutant may loop for ever, or fill the memory.
+SECONDS, SECONDS_A_CALL, BYTES = 60, 5, 2**29
 # What only a browser runs is left to the checks of the page.
 PAGE = "test_figure_page.py"
 CHECKS = ("test_figure_forms.py", "test_shown.py", "test_figures.py", PAGE)
 # The functions that only a browser calls.
-ON_PAGE = {"attach", "fromAddress", "toAddress", "held", "tell", "put"}
-ON_PAGE |= {"enhance", "render"}
+ON_PAGE = {
+    "common.js": {
+        *("attach", "fromAddress", "toAddress", "held", "tell", "put"),
+        "render",
+    },
+    "step.js": {"enhance"},
+}
 
 PARSER = Parser(Language(tree_sitter_javascript.language()))
 OPERATORS = {
@@ -59,6 +72,10 @@ NAMES = {
 }  # fmt: skip
 
 
+# The larger of two, products and sets: their order changes nothing.
+ANY_ORDER = {"Math.min", "Math.max", "Math.imul", "dot", "only"}
+
+
 class Mutant(NamedTuple):
     """One change: in `file`, the bytes from `start` to `end`."""
 
@@ -67,6 +84,10 @@ class Mutant(NamedTuple):
     end: int
     text: str
     within: tuple  # the functions around it, outermost first
+    function: str  # the innermost of them, as `watched` names it
+
+    def on_page(self):
+        return not ON_PAGE.get(self.file, set()).isdisjoint(self.within)
 
     def apply(self, source):
         return source[: self.start] + self.text.encode() + source[self.end :]
@@ -111,12 +132,11 @@ def changes(node):
     if kind == "arguments" and len(parts) > 1:
         a, b = parts[:2]
         called = text(node.parent.child_by_field_name("function"))
-        # Which of two is larger does not depend on their order.
-        if called in ("Math.min", "Math.max"):
+        if called in ANY_ORDER:
             return
-        if "spread_element" not in (a.type, b.type):
+        if "spread_element" not in (a.type, b.type) and text(a) != text(b):
             yield node, f"({', '.join(map(text, [b, a, *parts[2:]]))})"
-    if kind == "array" and len(parts) == 2:
+    if kind == "array" and len(parts) == 2 and len({*map(text, parts)}) == 2:
         yield node, f"[{text(parts[1])}, {text(parts[0])}]"
     if kind in ("expression_statement", "continue_statement"):
         yield node, ";"
@@ -144,50 +164,178 @@ def changed_text(node):
 NAMED = {"variable_declarator": "name", "pair": "key"}
 
 
+def around(node):
+    """A node and what it stands in, innermost first."""
+    while node is not None:
+        yield node
+        node = node.parent
+
+
 def within(node):
     """The names of the functions and properties around a node."""
-    names = []
-    while node is not None:
-        name = node.child_by_field_name(NAMED.get(node.type, ""))
-        if name is not None:
-            names.append(text(name))
-        node = node.parent
-    return tuple(reversed(names))
+    names = [
+        part.child_by_field_name(NAMED.get(part.type, ""))
+        for part in around(node)
+    ]
+    return tuple(text(name) for name in reversed(names) if name is not None)
+
+
+def function_of(path, node):
+    """The name of the innermost function around a node, or ""."""
+    for part in around(node):
+        if part.type == "arrow_function":
+            return f"{path.name}:{part.start_byte}"
+    return ""
+
+
+def tree(source):
+    return PARSER.parse(source).root_node
+
+
+def walk(node):
+    yield node
+    for child in node.children:
+        yield from walk(child)
 
 
 def mutants(path):
     """Every mutant of a file, in the order of their places."""
     source = path.read_bytes()
     found = []
-
-    def visit(node):
+    for node in walk(tree(source)):
         for place, new in changes(node):
             where = (place.start_byte, place.end_byte)
-            found.append(Mutant(path.name, *where, new, within(node)))
-        for child in node.children:
-            visit(child)
-
-    visit(PARSER.parse(source).root_node)
+            about = (within(node), function_of(path, place))
+            found.append(Mutant(path.name, *where, new, *about))
     found.sort(key=lambda mutant: mutant.start)
     # Some changes are no JavaScript: they tell nothing about the checks.
-    return [m for m in found if parses(m.apply(source))]
+    return [m for m in found if not tree(m.apply(source)).has_error]
 
 
-def parses(source):
-    return not PARSER.parse(source).root_node.has_error
+def watched(path):
+    """A file whose functions note in `ran` that they run."""
+    source = path.read_bytes()
+    added = []
+    for node in walk(tree(source)):
+        if node.type != "arrow_function":
+            continue
+        body = node.child_by_field_name("body")
+        note = f'ran.add("{function_of(path, node)}")'
+        if body.type == "statement_block":
+            added += [(body.start_byte + 1, f"{note};")]
+        else:
+            added += [(body.start_byte, f"({note}, "), (body.end_byte, ")")]
+    for place, new in sorted(added, reverse=True):
+        source = source[:place] + new.encode() + source[place:]
+    return b"globalThis.ran ??= new Set();\n" + source
+
+
+WHAT_RAN = """(() => {
+  const all = [...ran];
+  ran.clear();
+  return all.join();
+})()"""
+
+
+class Answers:
+    """Stands between the checks and the modules, and keeps what these say.
+
+    Of the files as they are it notes each call, its answer and the functions
+    that ran. On a mutant a call that does not run the changed function has
+    the answer that is known.
+    """
+
+    def __init__(self):
+        self.known, self.ran = {}, {}  # of each call
+        self.asked = {}  # the calls, in turn, since this was emptied
+        self.change(None)
+        self.make = {}  # how to load a module, in two ways
+
+    def listen(self):
+        """Take the place of what the checks ask."""
+        forms = sys.modules["test_figure_forms"]
+        inside, real = forms.inside.__wrapped__, quickjs.Context
+        self.make["whole"] = figures._engine.__wrapped__
+        self.make["inside"] = lambda name: inside(figures.FOLDER, name)
+
+        def context():
+            self.newest = real()
+            self.newest.set_memory_limit(BYTES)
+            self.newest.set_time_limit(SECONDS_A_CALL)
+            return self.newest
+
+        quickjs.Context = context
+        figures._engine = lambda name: self.engine("whole", name)
+        forms.inside = lambda _, name: self.engine("inside", name)
+
+    def change(self, mutant):
+        """Ask the files anew: `mutant` is what differs in them."""
+        self.mutant = mutant
+        self.engines, self.now = {}, {}
+
+    def engine(self, *module):
+        def ask(*words):
+            answer = self.answer((module, *words))
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        return ask
+
+    def answer(self, call):
+        self.asked[call] = None
+        if call not in self.now:
+            same = call in self.known and not self.reaches(call)
+            self.now[call] = self.known[call] if same else self.run(call)
+        return self.now[call]
+
+    def reaches(self, call):
+        """Whether a call runs what is changed."""
+        if self.mutant is None or not self.mutant.function:
+            return True
+        return self.mutant.function in self.ran[call]
+
+    def run(self, call):
+        module, *words = call
+        try:
+            if module not in self.engines:
+                made = self.make[module[0]](module[1])
+                self.engines[module] = made, self.newest, self.just_ran()
+            engine, context, loaded = self.engines[module]
+            answer = engine(*words)
+        except quickjs.JSException as error:
+            return error
+        if self.mutant is None:
+            self.newest = context
+            self.known[call] = answer
+            self.ran[call] = loaded | self.just_ran()
+        return answer
+
+    def just_ran(self):
+        """The functions that ran since the last time."""
+        if self.mutant is not None:
+            return frozenset()
+        return frozenset(self.newest.eval(WHAT_RAN).split(","))
+
+    def differs(self, call):
+        return repr(self.answer(call)) != repr(self.known.get(call))
 
 
 class Trial:
     """Runs the checks that pytest has collected on each mutant.
 
     The first run, of the files as they are, must be without a failure. What
-    a test computes in Python it then knows for every mutant.
+    a test computes in Python it then knows for every mutant, and a test that
+    a mutant gives the same answers need not run again.
     """
 
     def __init__(self, todo, workers):
         self.todo, self.workers = todo, workers
         self.alive, self.tried = [], 0
         self.last = {}  # which check noticed a change there
+        self.often = collections.Counter()  # and in its file
+        self.answers = Answers()
+        self.calls = {}  # of each check
 
     def pytest_collection_modifyitems(self, items):
         items[:] = [
@@ -197,44 +345,74 @@ class Trial:
         ]
 
     def pytest_runtestloop(self, session):
-        self.checks = session.items
-        for item, after in zip_longest(self.checks, self.checks[1:]):
-            if not passes(item, after):
-                pytest.exit(f"fails before any change: {item.nodeid}")
-        here, page = [], []
-        for mutant in self.todo:
-            on_page = ON_PAGE.intersection(mutant.within)
-            (page if on_page else here).append(mutant)
+        here = [m for m in self.todo if not m.on_page()]
+        page = [m for m in self.todo if m.on_page()]
+        self.checks = [
+            item
+            for item in session.items
+            if (page if needs_browser(item) else here) and self.concerns(item)
+        ]
+        self.answers.listen()
+        with replaced(lambda path: path.write_bytes(watched(path))):
+            self.first_run()
         self.in_turn(page)
         # The browser goes: a copy of this process could not close it.
         session._setupstate.teardown_exact(None)
         self.side_by_side(here)
         return True
 
+    def concerns(self, item):
+        """Whether a check may run a file with a mutant."""
+        stems = {mutant.file.removesuffix(".js") for mutant in self.todo}
+        callspec = getattr(item, "callspec", None)
+        name = callspec and callspec.params.get("name")
+        return name is None or "common" in stems or name in stems
+
+    def first_run(self):
+        drawn = sys.modules["test_figure_forms"].drawn
+        for k, item in enumerate(self.checks):
+            drawn.cache_clear()  # each check asks for itself
+            self.answers.asked = self.calls[k] = {}
+            if not passes(item):
+                pytest.exit(f"fails before any change: {item.nodeid}")
+
     def order(self, mutant):
-        """The checks for a mutant; first the one that may well notice."""
-        on_page = bool(ON_PAGE.intersection(mutant.within))
-        stem = mutant.file.removesuffix(".js")
+        """The checks for a mutant; first those that may well notice."""
         chosen = [
             k
             for k, item in enumerate(self.checks)
-            if needs_browser(item) == on_page
-            # A figure's own file shows in the tests of that figure alone.
-            and (stem == "common" or on_page or stem in item.nodeid)
+            if needs_browser(item) == mutant.on_page()
         ]
         last = self.last.get((mutant.file, mutant.within))
-        return sorted(chosen, key=lambda k: k != last)
+        return sorted(
+            chosen, key=lambda k: (k != last, -self.often[mutant.file, k])
+        )
+
+    def may_notice(self, k):
+        """Whether anything is changed for a check."""
+        return needs_browser(self.checks[k]) or any(
+            self.answers.differs(call) for call in self.calls[k]
+        )
 
     def noticed_by(self, mutant):
         """The number of the check that notices a mutant, or None."""
-        with changed(mutant):
-            order = [self.checks[k] for k in self.order(mutant)]
-            for item, after in zip_longest(order, order[1:]):
-                # The browser stays for the next mutant.
-                stays = item if needs_browser(item) else after
-                if not passes(item, stays):
-                    return self.checks.index(item)
+        with self.changed(mutant):
+            for k in self.order(mutant):
+                if self.may_notice(k) and not passes(self.checks[k]):
+                    return k
         return None
+
+    @contextlib.contextmanager
+    def changed(self, mutant):
+        """The figures with the mutant, as Python and the pages load them."""
+
+        def change(path):
+            if path.name == mutant.file:
+                path.write_bytes(mutant.apply(path.read_bytes()))
+
+        self.answers.change(mutant)
+        with replaced(change):
+            yield
 
     def note(self, mutant, noticed):
         self.tried += 1
@@ -243,6 +421,7 @@ class Trial:
             print("survives:", mutant.name(), file=sys.stderr, flush=True)
         else:
             self.last[mutant.file, mutant.within] = noticed
+            self.often[mutant.file, noticed] += 1
         if self.tried % 50 == 0:
             told = f"{self.tried} of {len(self.todo)}, {len(self.alive)} alive"
             print(told, file=sys.stderr, flush=True)
@@ -253,6 +432,7 @@ class Trial:
 
     def side_by_side(self, todo):
         """Each mutant in a process of its own: it may never end."""
+        gc.freeze()  # or each process would copy what is there already
         waiting, running = todo[::-1], {}
         while waiting or running:
             while waiting and len(running) < self.workers:
@@ -260,55 +440,67 @@ class Trial:
                 answer, question = os.pipe()
                 child = os.fork()
                 if not child:
-                    signal.alarm(SECONDS)
-                    noticed = self.noticed_by(mutant)
-                    os.write(question, str(noticed).encode())
-                    os._exit(0)
+                    self.answer_and_end(mutant, question)
                 os.close(question)
                 running[child] = mutant, answer
-            child, _ = os.wait()
+            child, status = os.wait()
             mutant, answer = running.pop(child)
+            if os.waitstatus_to_exitcode(status) == 1:
+                pytest.exit(f"the tool failed on {mutant.name()}")
             with open(answer) as pipe:
                 said = pipe.read()
             noticed = int(said) if said.isdigit() else -1  # never ended
             self.note(mutant, None if said == "None" else noticed)
+
+    def answer_and_end(self, mutant, question):
+        """Try a mutant in this process, which ends whatever happens."""
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+        try:
+            noticed = self.noticed_by(mutant)
+            os.write(question, str(noticed).encode())
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(1)
 
 
 def needs_browser(item):
     return "browser" in item.fixturenames
 
 
-def passes(item, after):
-    """Run one check; what `after` needs too stays set up."""
-    reports = runtestprotocol(item, nextitem=after, log=False)
+def passes(item):
+    """Run one check; what the whole session shares, a browser, stays."""
+    reports = runtestprotocol(item, nextitem=item.session, log=False)
     return not any(report.failed for report in reports)
 
 
 @contextlib.contextmanager
-def changed(mutant):
-    """The figures with the mutant, as Python and the pages load them."""
+def replaced(change):
+    """The figures' files after `change` of each of the JavaScript."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(FOLDER, folder, dirs_exist_ok=True)
-        path = Path(folder) / mutant.file
-        path.write_bytes(mutant.apply(path.read_bytes()))
+        for path in Path(folder).glob("*.js"):
+            change(path)
         figures.FOLDER = Path(folder)
-        figures._engine.cache_clear()
         try:
             yield
         finally:
             figures.FOLDER = FOLDER
-            figures._engine.cache_clear()
 
 
-def report(names, tried, whole):
-    """Print the score; 1 where a survivor is not explained."""
+def report(names, tried, untried):
+    """Print the score; 1 where a survivor is not explained.
+
+    And where an explanation has no survivor, unless it is of one `untried`.
+    """
     known = {
-        name: entry["why"]
+        name
         for entry in yaml.safe_load(EXPLAINED.read_text(encoding="utf-8"))
         for name in entry["mutants"]
     }
-    new = sorted(set(names) - set(known))
-    gone = sorted(set(known) - set(names)) if whole else []
+    new = sorted(name for name in names if name not in known)
+    gone = sorted(known - untried - set(names))
     for name in new:
         print("survives, not explained:", name)
     for name in gone:
@@ -324,13 +516,17 @@ def report(names, tried, whole):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--every", type=int, default=1)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", nargs="+")
+    parser.add_argument("--no-browser", action="store_true")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     options = parser.parse_args()
     paths = sorted(figures.FOLDER.glob("*.js"))
-    todo = [m for path in paths for m in mutants(path)]
+    todo = every = [m for path in paths for m in mutants(path)]
     if options.only:
-        todo = [m for m in todo if options.only in (m.file, *m.within)]
+        asked = set(options.only)
+        todo = [m for m in todo if asked.intersection((m.file, *m.within))]
+    if options.no_browser:
+        todo = [m for m in todo if not m.on_page()]
     todo = todo[:: options.every]
     trial = Trial(todo, options.workers)
     files = [str(ROOT / "tests" / name) for name in CHECKS]
@@ -338,7 +534,9 @@ def main():
     if trial.tried < len(todo):
         return ended or 1
     names = [mutant.name() for mutant in trial.alive]
-    return report(names, len(todo), options.every == 1 and not options.only)
+    tried = {mutant.name() for mutant in todo}
+    untried = {mutant.name() for mutant in every} - tried
+    return report(names, len(todo), untried)
 
 
 if __name__ == "__main__":

@@ -57,10 +57,9 @@ const shade = (x) => {
   const i = Math.min(Math.floor(at), STOPS.length - 2);
   return STOPS[i].map((a, c) => Math.round(a + (at - i) * (STOPS[i + 1][c] - a)));
 };
+// Nearly black is taken a little lighter than it is: every ink stays readable.
 const luminance = (rgb) => {
-  const [r, g, b] = rgb.map((v) =>
-    v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4,
-  );
+  const [r, g, b] = rgb.map((v) => ((v / 255 + 0.055) / 1.055) ** 2.4);
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 };
 const ink = (rgb) => (luminance(rgb) > 0.179 ? "#000" : "#fff");
@@ -216,7 +215,7 @@ const show = (control, value) => {
   return String(value);
 };
 
-const within = (x, { min = -Infinity, max = Infinity, step }) =>
+const within = (x, { min, max, step }) =>
   Number.isFinite(x) && x >= min && x <= max && (step !== 1 || Number.isInteger(x));
 const wanted = ({ min, max, step }) =>
   `${step === 1 ? "a whole number" : "a number"} from ${min} to ${max}`;
@@ -266,7 +265,7 @@ const complaint = (control, value) => {
 };
 const problem = (figure, state) =>
   figure.controls.map((c) => complaint(c, state[c.key])).find(Boolean) ||
-  (figure.check ? figure.check(state) : "") ||
+  figure.check?.(state) ||
   "";
 
 // --- page ----------------------------------------------------------------
@@ -328,7 +327,7 @@ const put = (control, field, value) => {
 // Some controls end where others say (`upTo`) or matter only for some states
 // (`when`). What is beyond such an end counts as the end.
 const limited = (control, state) =>
-  control.upTo ? { ...control, max: Math.min(control.max, control.upTo(state)) } : control;
+  control.upTo ? { ...control, max: control.upTo(state) } : control;
 const matters = (control, state) => !control.when || control.when(state);
 
 // Presets set several controls at once; the name shown follows from the state.

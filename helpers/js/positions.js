@@ -11,7 +11,7 @@ const frequencies = (pairs) => range(pairs).map((i) => 10000 ** (-i / pairs));
 // A row of 2 · pairs columns, neighbours together, at a position.
 const turn = (row, position) =>
   frequencies(row.length / 2).flatMap((theta, i) => {
-    const [a, b] = row.slice(2 * i, 2 * i + 2);
+    const [a, b] = row.slice(2 * i);
     const [cos, sin] = [Math.cos(position * theta), Math.sin(position * theta)];
     return [a * cos - b * sin, a * sin + b * cos];
   });
@@ -21,7 +21,7 @@ const repeated = (pair, pairs) => range(pairs).flatMap(() => pair);
 const paper = (H) => range(H).map((h) => 2 ** ((-8 * (h + 1)) / H));
 const slopesOf = (H, rule) => {
   const power = 2 ** Math.floor(Math.log2(H));
-  if (rule === "paper" || power === H) return paper(H);
+  if (rule === "paper") return paper(H);
   return [
     ...paper(power),
     ...paper(2 * power)
@@ -135,8 +135,8 @@ const view = {
           `Pair ${i}: the query turned to position ${m + shift}, the key to position ` +
           `${n + shift}`,
         arrows: [
-          { name: "q", at: query.slice(2 * i, 2 * i + 2), dash: "" },
-          { name: "k", at: key.slice(2 * i, 2 * i + 2), dash: "6 4" },
+          { name: "q", at: query.slice(2 * i), dash: "" },
+          { name: "k", at: key.slice(2 * i), dash: "6 4" },
         ],
       }) +
       chart({

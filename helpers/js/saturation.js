@@ -7,7 +7,7 @@ const EDGE = 64; // the histogram runs from -EDGE to EDGE, one score a bin
 
 // Number k of a stream, from 0 to 1: mulberry32, whose state only counts.
 const uniform = (seed, k) => {
-  let t = (seed + Math.imul(k + 1, 0x6d2b79f5)) >>> 0;
+  let t = seed + Math.imul(k + 1, 0x6d2b79f5);
   t = Math.imul(t ^ (t >>> 15), t | 1);
   t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
   return (((t ^ (t >>> 14)) >>> 0) + 0.5) / 2 ** 32;
@@ -19,7 +19,7 @@ const normals = (seed, first, n) => {
     const radius = Math.sqrt(-2 * Math.log(uniform(seed, first + c)));
     const angle = 2 * Math.PI * uniform(seed, first + c + 1);
     row[c] = radius * Math.cos(angle);
-    if (c + 1 < n) row[c + 1] = radius * Math.sin(angle);
+    row[c + 1] = radius * Math.sin(angle); // left out where the row ends before
   }
   return row;
 };

@@ -65,7 +65,7 @@ const steps = (state, { dots, scores, weights, output }) => {
     `${q} ${k}ᵀ`,
     dots,
     (i, j) =>
-      `${q}[${i}] · ${k}[${j}] = ${product(Q[i], K[j])} ${makes(dots[i][j], [...Q[i], ...K[j]])}`,
+      `${q}[${i}] · ${k}[${j}] = ${product(Q[i], K[j])} ${makes(dots[i][j], Q[i].concat(K[j]))}`,
     (i, j) => [
       [q, i, null],
       [k, j, null],

@@ -17,12 +17,14 @@ const SHOWN = 8; // blocks of a row that are listed
 const score = (i, j) => (1 + j / 8) * Math.cos(i - 2 * j);
 const area = ([q0, q1, k0, k1]) => (q1 - q0) * (k1 - k0);
 const total = (xs) => xs.reduce((a, b) => a + b, 0);
+// The blocks that a row stands in.
+const holding = (row, blocks) => blocks.filter(([q0, q1]) => q0 <= row && row < q1);
 
-// What a row remembers after each of its blocks.
-const follow = (row, blocks, causal) => {
+// What a row remembers after each of its blocks, of which the keys count.
+const follow = (row, spans, causal) => {
   const history = { maxima: [], factors: [], added: [], sums: [] };
   let [maximum, sum] = [-Infinity, 0];
-  for (const [, , k0, k1] of blocks) {
+  for (const [k0, k1] of spans) {
     const scores = range(k1 - k0)
       .map((j) => k0 + j)
       .filter((j) => !causal || j <= row)
@@ -83,17 +85,21 @@ const figure = {
   compute: (state) => {
     const { T, block_q, block_k, causal } = state;
     const blocks = visits(state);
-    const done = blocks.slice(0, Math.min(state.step, blocks.length));
+    const done = blocks.slice(0, state.step);
     const row = Math.min(state.row, T - 1);
-    const own = ([q0, q1]) => q0 <= row && row < q1;
-    const plain = follow(row, [[0, T, 0, T]], causal);
+    const own = holding(row, done);
+    const plain = follow(row, [[0, T]], causal);
     const [q, k] = [Math.min(block_q, T), Math.min(block_k, T)];
     const keys = (some) => total(some.map(([, , k0, k1]) => k1 - k0));
     return {
       blocks,
       done: done.length,
-      of_row: [done.filter(own).length, blocks.filter(own).length],
-      ...follow(row, done.filter(own), causal),
+      of_row: [own.length, holding(row, blocks).length],
+      ...follow(
+        row,
+        own.map((block) => block.slice(2)),
+        causal,
+      ),
       plain: { maximum: plain.maxima[0], sum: plain.sums[0] },
       held: { plain: T * T, tiled: q * k + 2 * q },
       computed: { plain: T * T, tiled: total(blocks.map(area)), so_far: total(done.map(area)) },
@@ -136,7 +142,7 @@ const figure = {
       `come. Dark: visited. Orange with a thick edge: visited last. Dashed: query ${row}. Rows ` +
       "are queries, columns keys.</p>";
 
-    const own = blocks.filter(([q0, q1]) => q0 <= row && row < q1);
+    const own = holding(row, blocks);
     const lines = values.sums.map((sum, b) => {
       const cells = [values.maxima[b], values.factors[b], values.added[b], sum].map(
         (x) => `<td>${fixed(x, 4)}</td>`,
@@ -160,8 +166,8 @@ const figure = {
 
     const { computed, keys_read } = values;
     const cost = (name, plain, tiled, now) =>
-      `<tr><th scope="row">${name}</th><td>${whole(plain)}</td><td>${whole(tiled)}</td><td>` +
-      `${now === "" ? "" : whole(now)}</td></tr>`;
+      `<tr><th scope="row">${name}</th><td>${whole(plain)}</td><td>${whole(tiled)}</td>` +
+      `<td>${whole(now)}</td></tr>`;
     const costs =
       `<table class="av-grid av-rows"><caption>Plain against tiled</caption><thead><tr>` +
       `<td></td><th scope="col">plain</th><th scope="col">tiled</th><th scope="col">so ` +
