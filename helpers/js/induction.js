@@ -19,7 +19,7 @@ const HEADS = [
   [1, 1],
 ];
 const keyOf = ([layer, head]) => `head_${layer}_${head}`;
-const nameOf = ([layer, head]) => `${layer}.${head}`;
+const nameOf = ([layer, head]) => `layer ${layer} head ${head}`;
 
 // --- computing -----------------------------------------------------------
 
@@ -72,6 +72,9 @@ const arc = (query, key, base) => {
   return `M${from} ${base}A${(to - from) / 2} ${high} 0 0 1 ${to} ${base}`;
 };
 
+// Two digits, without the zero before the point.
+const short = (x) => fixed(x).replace(/^0/, "");
+
 const arcs = (symbols, weights, query, label) => {
   const [T, base] = [symbols.length, BASE(symbols.length)];
   const others = range(STEADY + 1).map(() => []);
@@ -97,7 +100,7 @@ const arcs = (symbols, weights, query, label) => {
   const numbers = weights[query].map((w, j) =>
     w >= FAINT
       ? `<text class="av-weight" x="${middle(j)}" y="${base + 34}" text-anchor="middle">` +
-        `${fixed(w).replace(/^0/, "")}</text>`
+        `${short(w)}</text>`
       : "",
   );
   return (
@@ -112,7 +115,7 @@ const panel = (state, { weights, query }, at) => {
   const row = weights[layer][head][query];
   const key = net.largest(row);
   const most = `most on ${symbols[key]} at ${key}, weight ${fixed(row[key])}`;
-  const label = `Head ${nameOf(at)}: ${most}${state[keyOf(at)] ? "" : " (switched off)"}`;
+  const label = `Layer ${layer}, head ${head}: ${most}${state[keyOf(at)] ? "" : " (switched off)"}`;
   const drawn = arcs(symbols, weights[layer][head], query, label);
   return (
     `<div class="${state[keyOf(at)] ? "av-head" : "av-head av-off"}">` +
@@ -121,6 +124,7 @@ const panel = (state, { weights, query }, at) => {
 };
 
 const BAR = { width: 24, bar: 18, high: 80 };
+// A chance is never all there is.
 const sure = (chance) => (chance >= 0.995 ? "above 0.99" : `of ${fixed(chance)}`);
 const guesses = ({ chances, said, answer }) => {
   const label = `The next symbol: ${LETTERS[said]} with a chance ${sure(chances[said])}`;
@@ -132,7 +136,7 @@ const guesses = ({ chances, said, answer }) => {
     const share =
       chance >= FAINT
         ? `<text class="av-weight" x="${centre}" y="${(top - 4).toFixed(1)}" ` +
-          `text-anchor="middle">${fixed(chance).replace(/^0/, "")}</text>`
+          `text-anchor="middle">${chance >= 0.995 ? "&gt;.99" : short(chance)}</text>`
         : "";
     return (
       `<path class="${chosen}" d="M${x + 3} ${top}h${BAR.bar}v${height}h-${BAR.bar}z"/>` +
@@ -155,7 +159,7 @@ const sentence = (state, values, own) => {
   const off = HEADS.filter((at) => !state[keyOf(at)]).map(nameOf);
   const steps = own ? own.step : state.step;
   const trained =
-    `After ${count(steps, "step")} of ${own ? `your training, seed ${own.seed}` : "training"} ` +
+    `After ${count(steps, "step")} of ${own ? `your training (seed ${own.seed})` : "training"} ` +
     `the model is right at ${percent(accuracy)} of the places in new sequences` +
     `${off.length ? ", with all heads on" : ""}.`;
   const guess = `it says ${LETTERS[said]} with a chance ${sure(chances[said])}`;
@@ -235,11 +239,14 @@ const live = ({ el, form, repaint }) => {
     button.textContent = "Train it anew";
     repaint();
   };
+  // Less motion, where that is asked for: the pictures of some steps alone.
+  const still = matchMedia("(prefers-reduced-motion: reduce)");
   const report = () => {
     const { step, loss, right, losses, rights } = run;
     told.textContent =
       `step ${step} of ${RUN.steps}, seed ${run.seed}: loss ${fixed(loss)}, ` +
       `${percent(right)} right`;
+    if (still.matches && step % 50) return;
     shown.innerHTML = curve(losses, rights);
     repaint();
   };
@@ -295,7 +302,7 @@ const figure = {
       upTo: ({ symbols }) => symbols.length - 1,
     },
     { key: "step", kind: "stops", label: "training step", stops: STEPS },
-    ...HEADS.map((at) => ({ key: keyOf(at), kind: "flag", label: `head ${nameOf(at)}` })),
+    ...HEADS.map((at) => ({ key: keyOf(at), kind: "flag", label: nameOf(at) })),
   ],
   later: (state) => (state.step === LAST ? null : LATER),
   compute,
