@@ -26,9 +26,11 @@ from helpers.training import (
     unpack,
 )
 from helpers.transformer import (
+    cross_entropy,
     init_transformer,
     loss_and_gradients,
     parameter_count,
+    parameter_shapes,
     transformer,
 )
 
@@ -66,6 +68,11 @@ def sequences(batch):
         {"tokens": a.tolist(), "targets": b.tolist(), "where": c.tolist()}
         for a, b, c in zip(*batch, strict=True)
     ]
+
+
+def gathered(drawn):
+    """The other way round."""
+    return Batch(*(np.array([s[k] for s in drawn]) for k in Batch._fields))
 
 
 @pytest.mark.parametrize("step", [0, 60, 150, None])
@@ -135,7 +142,7 @@ def test_its_batches_are_of_the_kind_that_the_helpers_draw(net):
           return Array.from({ length: 700 }, () => net.sequence(random));
         }"""
     )
-    batch = Batch(*(np.array([s[k] for s in found]) for k in Batch._fields))
+    batch = gathered(found)
     assert batch.tokens.shape == (700, 32)
     periods = 32 - batch.where.sum(axis=1)
     counts = np.bincount(periods, minlength=13)
@@ -336,6 +343,23 @@ RECORD = """() => {
 }"""
 
 
+def first_batch(net, seed, size):
+    """What a training starts with: its weights and its first batch."""
+    numbers, drawn = net(
+        """(seed, size) => {
+          const random = net.generator(seed);
+          const numbers = net.initial(random);
+          return [net.named(numbers),
+            Array.from({ length: size }, () => net.sequence(random))];
+        }""",
+        seed,
+        size,
+    )
+    shapes = parameter_shapes(INDUCTION)
+    params = {k: np.reshape(numbers[k], shape) for k, shape in shapes.items()}
+    return params, gathered(drawn)
+
+
 def test_it_trains_in_a_worker_and_its_weights_are_asked(tab, net):
     figure = tab.open_figure()
     before = figure.evaluate("el => el.values.chances")
@@ -344,12 +368,17 @@ def test_it_trains_in_a_worker_and_its_weights_are_asked(tab, net):
     tab.wait_for_function("told.length > 3", timeout=120_000)
     figure.get_by_role("button", name="Stop").click()
     assert figure.get_by_role("button", name="Train it anew").is_visible()
-    # The worker has the function's text, and does what the engine does.
-    (message,) = net(SERVED, 1, 1, 32)
+    # The worker has the function's text, and takes the same numbers.
+    params, batch = first_batch(net, seed=1, size=64)
+    loss = cross_entropy(
+        logits := transformer(batch.tokens, params, INDUCTION),
+        batch.targets,
+        where=batch.where,
+    )
     assert tab.evaluate("told.slice(0, 2)") == [
         "seed 1: starting",
-        f"step 1 of 300, seed 1: loss {message['loss']:.2f}, "
-        f"{100 * message['right']:.1f} % right",
+        f"step 1 of 200, seed 1: loss {loss:.2f}, "
+        f"{100 * accuracy(logits, batch):.1f} % right",
     ]
     wait_for(tab, "el.querySelector('.av-say').textContent.includes('your')")
     own = figure.evaluate("el => el.values")
@@ -378,7 +407,7 @@ def test_it_trains_in_a_worker_and_its_weights_are_asked(tab, net):
     assert not box.is_checked()
     # Once more: other random numbers.
     figure.get_by_role("button", name="Train it anew").click()
-    tab.wait_for_function("told.at(-1).includes('step 1 of 300, seed 2')")
+    tab.wait_for_function("told.at(-1).includes('step 1 of 200, seed 2')")
 
 
 def test_a_full_batch_in_the_browser_is_the_helpers(tab, rng):

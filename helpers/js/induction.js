@@ -178,7 +178,7 @@ const sentence = (state, values, own) => {
 
 // --- training in the page ------------------------------------------------
 
-const RUN = { steps: 300, size: 32 };
+const RUN = { steps: 200, size: 64 };
 
 const workerOf = () => {
   const text = `(${transformer})().serve(self)`;
