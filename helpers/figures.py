@@ -46,10 +46,10 @@ def _trained():
 def _earlier_steps():
     """The weights of the steps before the last, as a script."""
     *earlier, _ = stored("induction-steps")["checkpoints"]
-    weights = {c["step"]: c["weights"] for c in earlier}
+    weights = json.dumps({c["step"]: c["weights"] for c in earlier})
     return (
         "globalThis.attentionData ??= {};\n"
-        f'attentionData["induction-steps"] = {json.dumps(weights)};\n'
+        f'globalThis.attentionData["{LATER["induction"]}"] = {weights};\n'
     )
 
 

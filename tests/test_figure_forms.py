@@ -183,7 +183,6 @@ ATTRIBUTES = {
     "d": rf"([MLHVhv] ?{N}( {N})?|A{N} {N} 0 [01] 1 {N} {N}|z)+",
     "data-at": r"(X|Q|K|V|dots|scores|masked|weights|output),\d,\d",
     "data-figure": r"\w+",
-    "data-place": r"\d+",
     "data-state": r"\{.*\}",
     "fill": rf"{COLOUR}|none",
     "font-size": N,
@@ -212,7 +211,7 @@ ATTRIBUTES = {
     "type": "checkbox|number|range|text",
     "value": rf"{N}|[A-L]*",
     "viewbox": rf"{N} {N} {N} {N}",
-    "x": N,
+    "x": rf"{N}( {N})*",
     "y": N,
 }
 WORDS = {"b", "caption", "label", "li", "mark", "option", "output", "p"}
@@ -543,7 +542,7 @@ def head_words(state, expected, i, h):
         f"Layer {i}, head {h}: most on {symbols[key]} at {key}, weight "
         f"{rounded(row[key], 2)}{off}"
     )
-    return [label, label, *symbols, *(short(w) for w in row if w >= 0.1)]
+    return [label, label, symbols, *(short(w) for w in row if w >= 0.1)]
 
 
 def induction_words(state, expected):
@@ -558,10 +557,8 @@ def induction_words(state, expected):
     if answer is not None:
         label += f"; underlined: {LETTERS[answer]}, which followed last time"
     found += [label, label]
-    for letter, c in zip(LETTERS, chances, strict=True):
-        written = ">.99" if c >= 0.995 else short(c)
-        found += [written, letter] if c >= 0.1 else [letter]
-    return found
+    found += [">.99" if c >= 0.995 else short(c) for c in chances if c >= 0.1]
+    return [*found, LETTERS]
 
 
 LETTERS = "ABCDEFGHIJKL"

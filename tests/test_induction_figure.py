@@ -327,7 +327,10 @@ def test_symbols_are_typed_by_buttons_too(tab):
 
 def test_a_symbol_that_is_pressed_becomes_the_query(tab):
     figure = tab.open_figure()
-    figure.locator('.av-arcs [data-place="3"]').nth(2).click()
+    panel = figure.locator(".av-arcs").nth(2)
+    box = panel.bounding_box()
+    where = {"x": box["width"] * 3.4 / 12, "y": box["height"] * 0.7}
+    panel.click(position=where)
     wait_for(tab, "el.values.query === 3")
     assert figure.locator("[name=query]").input_value() == "3"
     tab.wait_for_url(lambda url: "induction.query=3" in url)

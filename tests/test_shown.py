@@ -471,12 +471,19 @@ def induction_shows(state, expected, shown):
     panels = shown.select(".av-head")
     for panel, w, key in zip(panels, weights, HEADS, strict=True):
         assert ("av-off" in panel["class"]) == (not state[key])
-        picked = panel.select(".av-arc-picked")
-        drawn = [arcs(path) for path in picked]
-        assert drawn == [([[query, j]], True) for j in range(query + 1)]
-        for path, x in zip(picked, w[query][: query + 1], strict=True):
-            says(path["stroke-width"], max(6 * x, 0.5), 2)
-            assert path.has_attr("stroke-dasharray") == (x < 0.02)
+        seen = {}
+        for path in panel.select(".av-arc-picked"):
+            found, level = arcs(path)
+            assert level
+            assert {i for i, _ in found} == {query}
+            thin = path.has_attr("stroke-dasharray")
+            width = path["stroke-width"]
+            seen |= {j: (None if thin else width) for _, j in found}
+            assert not thin or width == "0.5"
+        assert sorted(seen) == list(range(query + 1))
+        for j, width in seen.items():
+            assert (width is None) == (w[query][j] < 0.02)
+            says(width or "0", 6 * w[query][j] if width else 0, 2)
         faint = np.zeros((T, T))
         for path in panel.select(".av-arc"):
             for i, j in arcs(path)[0]:
@@ -489,8 +496,8 @@ def induction_shows(state, expected, shown):
         keys = [j for j in range(T) if w[query][j] >= 0.1]
         assert [float(t["x"]) / 20 - 0.5 for t in numbers] == keys
         all_say([t.text for t in numbers], w[query][keys], 2)
-        asked = panel.select(".av-asked")
-        assert [int(t["data-place"]) for t in asked] == [query]
+        assert panel.select_one("text").text == state["symbols"]
+        assert marks(panel, 20) == [query]
     bars = [
         re.fullmatch(r"M(\S+) (\S+)h18v(\S+)h-18z", path["d"]).groups()
         for path in shown.select(".av-guess")
@@ -500,10 +507,22 @@ def induction_shows(state, expected, shown):
         assert abs(float(top) + float(height) - 96) < 1e-9, "stands on a line"
     (said,) = shown.select(".av-said")
     assert shown.select(".av-guess").index(said) == expected["said"]
-    answers = [t.text for t in shown.select(".av-next .av-asked")]
-    assert answers == ["ABCDEFGHIJKL"[a] for a in [expected["answer"]]
-                       if a is not None]  # fmt: skip
+    answers = [expected["answer"]] * (expected["answer"] is not None)
+    assert marks(shown.select_one(".av-next"), 24) == answers
     assert ("av-long" in shown.select_one(".av-heads")["class"]) == (T > 20)
+
+
+def marks(svg, width):
+    """The places of the symbols that are underlined."""
+    places = [
+        (float(re.match(r"M(\S+) ", path["d"])[1]) + 6) / width - 0.5
+        for path in svg.select(".av-mark")
+    ]
+    letters = [t for t in svg.select("text") if not t.has_attr("class")]
+    (across,) = [[float(x) for x in t["x"].split()] for t in letters]
+    assert across == [width * (k + 0.5) for k in range(len(across))]
+    assert len(letters[0].text) == len(across)
+    return places
 
 
 HEADS = [f"head_{i}_{h}" for i in (0, 1) for h in (0, 1)]

@@ -60,6 +60,7 @@ const compute = (state, own) => {
 const CELL = 20; // width of a symbol in the picture
 const LONG = 20; // symbols that still fit into half of a page
 const FAINT = 0.1; // arcs of other queries are drawn from this weight on
+const THIN = 0.02; // arcs of the query below this weight are dashed hairlines
 const STEADY = 10; // their widths, so that arcs of one width are one path
 const BASE = (T) => Math.max(20, 4 * T + 8); // where the arcs stand
 const middle = (i) => CELL * (i + 0.5);
@@ -75,6 +76,14 @@ const arc = (query, key, base) => {
 // Two digits, without the zero before the point.
 const short = (x) => fixed(x).replace(/^0/, "");
 
+const weight = (text, x, y) =>
+  `<text class="av-weight" x="${x}" y="${y}" text-anchor="middle">${text}</text>`;
+// A row of symbols, one of them underlined.
+const letters = (symbols, at, y, marked) =>
+  `<text x="${range(symbols.length).map(at).join(" ")}" y="${y}" text-anchor="middle">` +
+  `${symbols}</text>` +
+  (marked === null ? "" : `<path class="av-mark" d="M${at(marked) - 6} ${y + 5}h12"/>`);
+
 const arcs = (symbols, weights, query, label) => {
   const [T, base] = [symbols.length, BASE(symbols.length)];
   const others = range(STEADY + 1).map(() => []);
@@ -86,27 +95,20 @@ const arcs = (symbols, weights, query, label) => {
   const faint = others.map((d, k) =>
     d.length ? `<path class="av-arc" stroke-width="${(6 * k) / STEADY}" d="${d.join("")}"/>` : "",
   );
-  const strong = weights[query].slice(0, query + 1).map((w, j) => {
-    const width = `stroke-width="${Math.max(6 * w, 0.5).toFixed(2)}"`;
-    const thin = w < 0.02 ? ' stroke-dasharray="2 3"' : "";
-    return `<path class="av-arc-picked" ${width}${thin} d="${arc(query, j, base)}"/>`;
-  });
-  const letters = [...symbols].map(
-    (symbol, i) =>
-      `<text class="${i === query ? "av-asked" : "av-symbol"}" data-place="${i}" ` +
-      `x="${middle(i)}" y="${base + 18}" text-anchor="middle">${symbol}</text>`,
-  );
+  const own = weights[query].slice(0, query + 1).map((w, j) => [w, arc(query, j, base)]);
+  const picked = (width, d, more = "") =>
+    `<path class="av-arc-picked" stroke-width="${width}"${more} d="${d}"/>`;
+  const strong = own.filter(([w]) => w >= THIN).map(([w, d]) => picked((6 * w).toFixed(2), d));
+  const rest = own.filter(([w]) => w < THIN).map(([, d]) => d);
+  if (rest.length) strong.unshift(picked(0.5, rest.join(""), ' stroke-dasharray="2 3"'));
   // Weights that matter are written below their keys.
   const numbers = weights[query].map((w, j) =>
-    w >= FAINT
-      ? `<text class="av-weight" x="${middle(j)}" y="${base + 34}" text-anchor="middle">` +
-        `${short(w)}</text>`
-      : "",
+    w >= FAINT ? weight(short(w), middle(j), base + 38) : "",
   );
   return (
     `<svg class="av-arcs" role="img" aria-label="${escape(label)}" ` +
-    `viewBox="0 0 ${CELL * T} ${(base + 40).toFixed(1)}">${faint.join("")}${strong.join("")}` +
-    `${letters.join("")}${numbers.join("")}</svg>`
+    `viewBox="0 0 ${CELL * T} ${base + 44}">${faint.join("")}${strong.join("")}` +
+    `${letters(symbols, middle, base + 18, query)}${numbers.join("")}</svg>`
   );
 };
 
@@ -123,7 +125,7 @@ const panel = (state, { weights, query }, at) => {
   );
 };
 
-const BAR = { width: 24, bar: 18, high: 80 };
+const BAR = { width: 24, bar: 18, high: 80, middle: (k) => 24 * (k + 0.5) };
 // A chance is never all there is.
 const sure = (chance) => (chance >= 0.995 ? "above 0.99" : `of ${fixed(chance)}`);
 const guesses = ({ chances, said, answer }) => {
@@ -132,23 +134,17 @@ const guesses = ({ chances, said, answer }) => {
     const [x, height] = [BAR.width * k, (BAR.high * chance).toFixed(1)];
     const top = (BAR.high - height + 16).toFixed(1);
     const chosen = k === said ? "av-guess av-said" : "av-guess";
-    const centre = x + BAR.width / 2;
-    const share =
-      chance >= FAINT
-        ? `<text class="av-weight" x="${centre}" y="${(top - 4).toFixed(1)}" ` +
-          `text-anchor="middle">${chance >= 0.995 ? "&gt;.99" : short(chance)}</text>`
-        : "";
-    return (
-      `<path class="${chosen}" d="M${x + 3} ${top}h${BAR.bar}v${height}h-${BAR.bar}z"/>` +
-      `${share}<text class="${k === answer ? "av-asked" : "av-symbol"}" x="${centre}" ` +
-      `y="${BAR.high + 34}" text-anchor="middle">${LETTERS[k]}</text>`
-    );
+    const text = chance >= 0.995 ? "&gt;.99" : short(chance);
+    const share = chance >= FAINT ? weight(text, BAR.middle(k), (top - 4).toFixed(1)) : "";
+    const outline = `M${x + 3} ${top}h${BAR.bar}v${height}h-${BAR.bar}z`;
+    return `<path class="${chosen}" d="${outline}"/>${share}`;
   });
   const last = answer === null ? "" : `; underlined: ${LETTERS[answer]}, which followed last time`;
   return (
     `<p class="av-caption" aria-hidden="true">${escape(label + last)}</p>` +
     `<svg class="av-next" role="img" aria-label="${escape(label + last)}" ` +
-    `viewBox="0 0 ${BAR.width * LETTERS.length} ${BAR.high + 40}">${columns.join("")}</svg>`
+    `viewBox="0 0 ${BAR.width * LETTERS.length} ${BAR.high + 42}">${columns.join("")}` +
+    `${letters(LETTERS, BAR.middle, BAR.high + 34, answer)}</svg>`
   );
 };
 
@@ -311,10 +307,11 @@ const figure = {
     `${HEADS.map((at) => panel(state, values, at)).join("")}</div>` +
     guesses(values) +
     say(sentence(state, values, own)),
-  // A symbol that is pressed becomes the query.
-  enhance: (result, state, values, set) => {
-    result.onclick = ({ target }) => {
-      if (target.dataset.place) set("query", Number(target.dataset.place));
+  // The symbol that is pressed, or above which it is pressed, becomes the query.
+  enhance: (result, { symbols }, values, set) => {
+    result.onclick = ({ target, clientX }) => {
+      const { left, width } = target.closest(".av-arcs")?.getBoundingClientRect() ?? {};
+      if (width) set("query", Math.floor(((clientX - left) / width) * symbols.length));
     };
   },
   live,
