@@ -34,17 +34,22 @@ from helpers.transformer import (
     transformer,
 )
 
-MODULE = (figures.FOLDER / "transformer.js").read_text(encoding="utf-8")
+
+def source():
+    """The module that computes, alone."""
+    return (figures.FOLDER / "transformer.js").read_text(encoding="utf-8")
+
+
 # JSON has no typed arrays.
 PLAIN = "(_, x) => x instanceof Float64Array ? [...x] : x"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def net():
     """Call a function of arrow syntax with the module and with data."""
     engine = quickjs.Context()
     # As a worker is given it: the function's text, in a place of its own.
-    engine.eval(MODULE + "; const text = String(transformer);")
+    engine.eval(source() + "; const text = String(transformer);")
     engine.eval("const net = eval(`(${text})()`);")
 
     def call(function, *arguments):
@@ -211,10 +216,10 @@ def test_earlier_weights_are_in_a_script_of_their_own():
     assert list(figures.scripts("causal")) == ["causal.js"]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+@pytest.fixture
+def folder(tmp_path):
     """A page that is opened from a folder, with no server."""
-    folder = tmp_path_factory.mktemp("induction")
+    folder = tmp_path
     (folder / "figures").mkdir()
     for name, text in figures.scripts("induction").items():
         (folder / "figures" / name).write_text(text, encoding="utf-8")
@@ -417,7 +422,7 @@ def test_a_full_batch_in_the_browser_is_the_helpers(tab, rng):
     params = init_transformer(rng, INDUCTION)
     batches = [induction_batch(rng, (64,)) for _ in range(2)]
     tab.open_figure()
-    tab.add_script_tag(content=MODULE + "; globalThis.net = transformer();")
+    tab.add_script_tag(content=source() + "; globalThis.net = transformer();")
     found = tab.evaluate(
         f"([numbers, batches]) => ({LOSSES})(numbers, batches)",
         [row(params), [sequences(batch) for batch in batches]],
