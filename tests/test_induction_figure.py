@@ -307,6 +307,47 @@ def test_weights_that_do_not_come_are_said_and_the_picture_stays(tab):
     assert figure.locator(".av-error").inner_text() == ""
 
 
+IN_JUPYTER = """async ([text, state]) => {
+  const address = URL.createObjectURL(
+    new Blob([text], { type: "text/javascript" }));
+  const { default: widget } = await import(address);
+  const model = { get: (key) => state[key], set() {}, save_changes() {},
+    on() {}, off() {} };
+  const el = document.createElement("div");
+  document.body.append(el);
+  widget.render({ model, el });
+  return el.values;
+}"""
+
+
+def test_in_jupyter_the_module_has_them(tab):
+    tab.open_figure()
+    state = state_of(step=40, symbols="BADGECBAD")
+    module = figures.module("induction")
+    found = tab.evaluate(IN_JUPYTER, [module, state])
+    assert_same(found, EXPECTED["induction"](state))
+    assert not later(tab)
+
+
+def test_a_drag_asks_for_them_once(tab):
+    figure = tab.open_figure()
+    with tab.expect_request("**/induction-steps.js"):
+        figure.evaluate(
+            """async (el) => {
+              const slider = el.querySelector("[name=step]");
+              for (const place of [6, 5, 4, 3]) {
+                slider.value = place;
+                slider.dispatchEvent(new Event("input", { bubbles: true }));
+                await new Promise(requestAnimationFrame);
+              }
+            }"""
+        )
+    wait_for(tab, "el.values.accuracy < 0.7")
+    expected = EXPECTED["induction"](state_of(step=60))
+    assert_same(figure.evaluate("el => el.values"), expected)
+    assert len(later(tab)) == 1
+
+
 def test_symbols_are_typed_by_buttons_too(tab):
     figure = tab.open_figure("?induction.symbols=ABCDEFABC")
 

@@ -487,7 +487,8 @@ const attach = (figure, { model, el, load }) => {
     }
   };
   // The picture stays until the data of the next one is there.
-  const fetch = async (name) => {
+  const bring = async (name) => {
+    if (result.hasAttribute("aria-busy")) return;
     result.setAttribute("aria-busy", "true");
     try {
       await load(name);
@@ -511,7 +512,7 @@ const attach = (figure, { model, el, load }) => {
     const own = live?.own();
     const name = own ? null : figure.later?.(state);
     if (name && !known(name)) {
-      fetch(name);
+      bring(name);
       return;
     }
     const values = figure.compute(state, own);

@@ -223,9 +223,8 @@ const live = ({ el, form, repaint }) => {
 
   const type = (what) => {
     const field = form.elements.namedItem("symbols");
-    const { logits } = el.values;
     if (what === "back") field.value = field.value.slice(0, -1);
-    else if (what === "said") field.value += LETTERS[net.largest(logits[logits.length - 1])];
+    else if (what === "said") field.value += LETTERS[net.largest(el.values.logits.at(-1))];
     else field.value += what;
     field.dispatchEvent(new Event("input", { bubbles: true }));
   };
