@@ -656,22 +656,20 @@ def induction_sentence(state, expected):
         for i, h in ((0, 0), (0, 1), (1, 0), (1, 1))
         if not state[f"head_{i}_{h}"]
     ]
-    without = f", with all heads on. Switched off: {', '.join(off)}"
     verdict = f"{symbol} was not read before, so nothing tells what follows"
     if answer is not None:
         verdict = "right" if said == answer else "wrong"
         verdict += f", as {LETTERS[answer]} followed {symbol} last time"
-    rest = (
-        f" In this sequence it is right at {expected['right']} of "
-        f"{number_of(counted, 'place')} whose symbol was read before."
-    )
+    without = f"Switched off: {', '.join(off)}. "
+    here = f"{expected['right']} of {number_of(counted, 'time')} here and "
     return (
-        f"After {number_of(state['step'], 'step')} of training the model is "
-        f"right at {rounded(100 * expected['accuracy'], 1)} % of the places "
-        f"in new sequences{without * bool(off)}. At {query} it reads {symbol} "
-        f"and it says {LETTERS[said]} with a chance "
-        f"{chance(expected['chances'][said])}: {verdict}."
-        f"{rest * (counted > 0)}"
+        f"{without * bool(off)}"
+        f"At {query} the model reads {symbol} and says {LETTERS[said]} with a "
+        f"chance {chance(expected['chances'][said])}: {verdict}. Where a "
+        f"symbol was read before, it is right {here * (counted > 0)}"
+        f"{rounded(100 * expected['accuracy'], 1)} % of the time in new "
+        f"sequences ({number_of(state['step'], 'step')} of training"
+        f"{', all heads on' * bool(off)})."
     )
 
 

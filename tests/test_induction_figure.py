@@ -227,7 +227,8 @@ def folder(tmp_path):
     (folder / "site.js").write_text(script.read_text("utf-8"))
     css = (figures.FOLDER / "figures.css").read_text("utf-8")
     (folder / "index.html").write_text(
-        f"<!doctype html><html lang=en><meta charset=utf-8><title>F</title>"
+        "<!doctype html><html lang=en><meta charset=utf-8><title>F</title>"
+        '<meta name="viewport" content="width=device-width">'
         f"<style>{css}</style><main>{figures.Induction().html()}</main>"
         "<script defer src=site.js></script></html>",
         encoding="utf-8",
@@ -282,7 +283,9 @@ def test_earlier_weights_are_loaded_when_they_are_asked_for(tab):
     expected = EXPECTED["induction"](state_of(step=0))
     assert_same(figure.evaluate("el => el.values"), expected)
     said = figure.locator(".av-say").inner_text()
-    assert said.startswith("After 0 steps of training")
+    assert said.endswith(
+        " % of the time in new sequences (0 steps of training)."
+    )
 
 
 def test_a_link_to_an_earlier_step_asks_for_them(tab):
@@ -435,8 +438,10 @@ def test_it_trains_in_a_worker_and_its_weights_are_asked(tab, net):
     told = tab.evaluate("told.at(-1)")
     told_step = int(told.split()[1])
     said = figure.locator(".av-say").inner_text()
-    assert said.startswith(f"After {told_step} steps of your training (seed 1")
-    assert f"{100 * own['accuracy']:.1f} % of" in said
+    assert said.endswith(
+        f" here and {100 * own['accuracy']:.1f} % of the time in new "
+        f"sequences ({told_step} steps of your training, seed 1)."
+    )
     assert figure.locator(".av-curve .av-line").count() == 2
     # A screen reader hears of it once, at the end.
     spoken = figure.locator("[role=status]")
@@ -457,6 +462,40 @@ def test_it_trains_in_a_worker_and_its_weights_are_asked(tab, net):
     # Once more: other random numbers.
     figure.get_by_role("button", name="Train it anew").click()
     tab.wait_for_function("told.at(-1).includes('step 1 of 200, seed 2')")
+
+
+def test_where_less_motion_is_asked_for_a_training_moves_little(tab):
+    tab.emulate_media(reduced_motion="reduce")
+    figure = tab.open_figure()
+    before = figure.locator(".av-result").inner_html()
+    tab.evaluate(RECORD)
+    figure.get_by_role("button", name="Train it anew").click()
+    tab.wait_for_function("told.length > 3", timeout=120_000)
+    assert figure.locator(".av-curve svg").count() == 0
+    assert figure.locator(".av-result").inner_html() == before
+    figure.get_by_role("button", name="Stop").click()
+    wait_for(tab, "el.querySelector('.av-say').textContent.includes('your')")
+
+
+def test_a_phone_types_and_asks_by_taps(browser, folder):
+    context = browser.new_context(
+        viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True
+    )
+    tab = context.new_page()
+    tab.goto((folder / "index.html").as_uri())
+    tab.wait_for_selector(".av-live")
+    figure = tab.locator(".av-figure")
+    figure.get_by_role("button", name="E", exact=True).tap()
+    wait_for(tab, "el.values.query === 12")
+    panel = figure.locator(".av-arcs").first
+    box = panel.bounding_box()
+    panel.tap(position={"x": box["width"] * 5.5 / 13, "y": box["height"] / 2})
+    wait_for(tab, "el.values.query === 5")
+    assert tab.evaluate("document.body.scrollWidth") <= 390
+    for button in figure.locator("button:visible").all():
+        box = button.bounding_box()
+        assert min(box["width"], box["height"]) >= 24
+    context.close()
 
 
 def test_a_full_batch_in_the_browser_is_the_helpers(tab, rng):

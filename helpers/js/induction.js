@@ -153,23 +153,21 @@ const sentence = (state, values, own) => {
   const { query, chances, said, answer, counted, right, accuracy } = values;
   const symbol = state.symbols[query];
   const off = HEADS.filter((at) => !state[keyOf(at)]).map(nameOf);
-  const steps = own ? own.step : state.step;
-  const trained =
-    `After ${count(steps, "step")} of ${own ? `your training (seed ${own.seed})` : "training"} ` +
-    `the model is right at ${percent(accuracy)} of the places in new sequences` +
-    `${off.length ? ", with all heads on" : ""}.`;
-  const guess = `it says ${LETTERS[said]} with a chance ${sure(chances[said])}`;
   const followed = `as ${LETTERS[answer]} followed ${symbol} last time`;
   const verdict =
     answer === null
       ? `${symbol} was not read before, so nothing tells what follows`
       : `${said === answer ? "right" : "wrong"}, ${followed}`;
-  const rest = counted
-    ? ` In this sequence it is right at ${right} of ${count(counted, "place")} whose symbol was ` +
-      "read before."
-    : "";
-  const without = off.length ? ` Switched off: ${off.join(", ")}.` : "";
-  return `${trained}${without} At ${query} it reads ${symbol} and ${guess}: ${verdict}.${rest}`;
+  const steps = count(own ? own.step : state.step, "step");
+  const training = own ? `your training, seed ${own.seed}` : "training";
+  return (
+    `${off.length ? `Switched off: ${off.join(", ")}. ` : ""}At ${query} the model reads ` +
+    `${symbol} and says ${LETTERS[said]} with a chance ${sure(chances[said])}: ${verdict}. ` +
+    "Where a symbol was read before, it is right " +
+    `${counted ? `${right} of ${count(counted, "time")} here and ` : ""}` +
+    `${percent(accuracy)} of the time in new sequences (${steps} of ${training}` +
+    `${off.length ? ", all heads on" : ""}).`
+  );
 };
 
 // --- training in the page ------------------------------------------------
