@@ -639,7 +639,7 @@ class Induction(InteractiveFigure):
     The model is `helpers.training.INDUCTION` with its stored weights: after
     300 steps those of 16 bits, before that those of 8. It was trained on
     rows of 6 to 12 different symbols that repeat. Of each position that the
-    model reads, `logits` has a row, and of each head of each layer `weights`
+    model reads, `logits` has a row, and of each head of each block `weights`
     has one. ``answer`` is what followed the last time that the symbol of the
     query was read, ``counted`` the positions that have one, ``right`` those
     of them where the model says it.
@@ -654,13 +654,13 @@ class Induction(InteractiveFigure):
     step : int, default 300
         Steps of training: 0, 20, 40, 60, 80, 100, 150 or 300.
     head_0_0 : bool, default True
-        Whether head 0 of layer 0 is switched on.
+        Whether head 0 of block 0 is switched on.
     head_0_1 : bool, default True
-        Whether head 1 of layer 0 is.
+        Whether head 1 of block 0 is.
     head_1_0 : bool, default True
-        Whether head 0 of layer 1 is.
+        Whether head 0 of block 1 is.
     head_1_1 : bool, default True
-        Whether head 1 of layer 1 is.
+        Whether head 1 of block 1 is.
 
     Examples
     --------

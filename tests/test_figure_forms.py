@@ -539,7 +539,7 @@ def head_words(state, expected, i, h):
     key = int(np.argmax(row))
     off = "" if state[f"head_{i}_{h}"] else " (switched off)"
     label = (
-        f"Layer {i}, head {h}: most on {symbols[key]} at {key}, weight "
+        f"Block {i}, head {h}: most on {symbols[key]} at {key}, weight "
         f"{rounded(row[key], 2)}{off}"
     )
     return [label, label, symbols, *(short(w) for w in row if w >= 0.1)]
@@ -652,7 +652,7 @@ def induction_sentence(state, expected):
     )
     symbol = state["symbols"][query]
     off = [
-        f"layer {i} head {h}"
+        f"block {i} head {h}"
         for i, h in ((0, 0), (0, 1), (1, 0), (1, 1))
         if not state[f"head_{i}_{h}"]
     ]
@@ -1328,10 +1328,10 @@ LABELS = {
         "symbols": "symbols",
         "query": "query at",
         "step": "training step",
-        "head_0_0": "layer 0 head 0",
-        "head_0_1": "layer 0 head 1",
-        "head_1_0": "layer 1 head 0",
-        "head_1_1": "layer 1 head 1",
+        "head_0_0": "block 0 head 0",
+        "head_0_1": "block 0 head 1",
+        "head_1_0": "block 1 head 0",
+        "head_1_1": "block 1 head 1",
     },
 }
 # The kind of each field; what is not named is a slider.

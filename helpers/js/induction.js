@@ -19,7 +19,7 @@ const HEADS = [
   [1, 1],
 ];
 const keyOf = ([layer, head]) => `head_${layer}_${head}`;
-const nameOf = ([layer, head]) => `layer ${layer} head ${head}`;
+const nameOf = ([layer, head]) => `block ${layer} head ${head}`;
 
 // --- computing -----------------------------------------------------------
 
@@ -117,7 +117,7 @@ const panel = (state, { weights, query }, at) => {
   const row = weights[layer][head][query];
   const key = net.largest(row);
   const most = `most on ${symbols[key]} at ${key}, weight ${fixed(row[key])}`;
-  const label = `Layer ${layer}, head ${head}: ${most}${state[keyOf(at)] ? "" : " (switched off)"}`;
+  const label = `Block ${layer}, head ${head}: ${most}${state[keyOf(at)] ? "" : " (switched off)"}`;
   const drawn = arcs(symbols, weights[layer][head], query, label);
   return (
     `<div class="${state[keyOf(at)] ? "av-head" : "av-head av-off"}">` +
