@@ -13,7 +13,15 @@ import math
 
 import numpy as np
 
-from ._checks import array, booleans, finite_floats, floats, real
+from ._checks import (
+    array,
+    booleans,
+    finite_floats,
+    floats,
+    real,
+    rounded,
+    widened,
+)
 from .softmax import logsumexp, softmax
 
 ACTIVATIONS = ("gelu", "gelu_tanh", "relu")
@@ -39,13 +47,14 @@ def _along(vector, x):
     return vector.reshape(*runs, *(1,) * (x.ndim - vector.ndim), d)
 
 
-def _expect_rows(x, W, name):
+def _expect_rows(x, W, rows, matrix):
     """Refuse `x` unless its rows fit `W` and its first axes are the runs."""
-    runs, rows = W.shape[:-2], W.shape[-2]
-    if x.shape[-1:] != (rows,) or x.shape[: len(runs)] != runs:
+    runs = W.shape[:-2]
+    if x.shape[-1] != W.shape[-2] or x.shape[: len(runs)] != runs:
         raise ValueError(
-            f"the rows of x must be as long as {name} has rows, and its "
-            f"first axes those of {name}; got x {x.shape} and {name} {W.shape}"
+            f"the rows of {rows} must be as long as {matrix} has rows, and "
+            f"its first axes those of {matrix}; "
+            f"got {rows} {x.shape} and {matrix} {W.shape}"
         )
 
 
@@ -78,19 +87,37 @@ def linear(x, W, b=None):
     >>> linear([[1.0, 2.0]], [[1.0], [10.0]], [0.5]).tolist()
     [[21.5]]
     """
-    x = floats(x, "x", ndim=1, axes="(..., d_in)")
-    W = floats(W, "W", ndim=2, axes="(..., d_in, d_out)")
-    _expect_rows(x, W, "W")
-    product = (_flat(x, W.ndim - 2) @ W).reshape(*x.shape[:-1], W.shape[-1])
+    return _linear(x, W, b, "x", "W", "b")
+
+
+def _linear(x, W, b, rows, matrix, vector):
+    """`linear`, with the names that messages give its arguments."""
+    x = finite_floats(x, rows, ndim=1, axes="(..., d_in)")
+    W = finite_floats(W, matrix, ndim=2, axes="(..., d_in, d_out)")
+    _expect_rows(x, W, rows, matrix)
     if b is None:
-        return product
-    b = floats(b, "b", ndim=1, axes="(..., d_out)")
+        b = np.zeros((*W.shape[:-2], W.shape[-1]), W.dtype)
+    b = finite_floats(b, vector)
     if b.shape != (*W.shape[:-2], W.shape[-1]):
         raise ValueError(
-            f"b must have an entry for each column of W; "
-            f"got b {b.shape} and W {W.shape}"
+            f"{vector} must have an entry for each column of {matrix}; "
+            f"got {vector} {b.shape} and {matrix} {W.shape}"
         )
-    return product + _along(b, product)
+    dtype, x, W, b = widened(x, W, b)
+    with np.errstate(over="ignore", invalid="ignore"):
+        product = _flat(x, W.ndim - 2) @ W
+        product = product.reshape(*x.shape[:-1], W.shape[-1])
+        result = product + _along(b, product)
+    return _fits(result, dtype, f"the products of {rows} and {matrix}")
+
+
+def _fits(x, dtype, what):
+    """`x` in `dtype`, refused where it left its range."""
+    return rounded(
+        x,
+        dtype,
+        f"{what} overflow {dtype}; pass a wider type, or smaller numbers",
+    )
 
 
 def linear_vjp(grad, x, W):
@@ -122,13 +149,22 @@ def linear_vjp(grad, x, W):
     >>> dx.tolist(), dW.tolist(), db.tolist()
     ([[10.0, 14.0]], [[2.0], [6.0]], [2.0])
     """
-    x, W, grad = floats(x, "x"), floats(W, "W"), floats(grad, "grad")
-    _expect_rows(x, W, "W")
+    return _linear_vjp(grad, x, W, "x", "W")
+
+
+def _linear_vjp(grad, x, W, rows, matrix):
+    """`linear_vjp`, with the names that messages give its arguments."""
+    x = finite_floats(x, rows, ndim=1, axes="(..., d_in)")
+    W = finite_floats(W, matrix, ndim=2, axes="(..., d_in, d_out)")
+    grad = finite_floats(grad, "grad")
+    _expect_rows(x, W, rows, matrix)
     _expect_grad(grad, (*x.shape[:-1], W.shape[-1]))
-    n_runs = W.ndim - 2
-    rows, grads = _flat(x, n_runs), _flat(grad, n_runs)
-    dx = (grads @ W.swapaxes(-1, -2)).reshape(x.shape)
-    return dx, rows.swapaxes(-1, -2) @ grads, grads.sum(-2)
+    dtype, x, W, grad = widened(x, W, grad)
+    x_rows, grads = _flat(x, W.ndim - 2), _flat(grad, W.ndim - 2)
+    with np.errstate(over="ignore", invalid="ignore"):
+        dx = (grads @ W.swapaxes(-1, -2)).reshape(x.shape)
+        dW, db = x_rows.swapaxes(-1, -2) @ grads, grads.sum(-2)
+    return tuple(_fits(d, dtype, "the gradients") for d in (dx, dW, db))
 
 
 def _expect_grad(grad, shape):
@@ -144,9 +180,19 @@ def _expect_grad(grad, shape):
 
 def _standard(x, eps, *, centred):
     """`x` with rows of mean square 1, and what each was divided by."""
-    if centred:
-        x = x - x.mean(-1, keepdims=True)
-    root = np.sqrt((x * x).mean(-1, keepdims=True) + eps)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if centred:
+            x = x - x.mean(-1, keepdims=True)
+        root = np.sqrt((x * x).mean(-1, keepdims=True) + eps)
+    if not np.isfinite(root).all():
+        raise ValueError(
+            f"the squares of x overflow {x.dtype}; pass a wider type, or "
+            "smaller numbers"
+        )
+    if not root.all():
+        raise ValueError(
+            "eps must be above 0 where a row of x has no variance; got 0"
+        )
     return x / root, root
 
 
@@ -209,8 +255,11 @@ def layer_norm(x, gain, bias, *, eps=1e-5):
     x, gain = _norm_arguments(x, gain, eps)
     bias = finite_floats(bias, "bias", ndim=1, axes="(..., d_model)")
     _expect_vector(bias, "bias", x)
+    dtype, x, gain, bias = widened(x, gain, bias)
     standard, _ = _standard(x, eps, centred=True)
-    return _along(gain, x) * standard + _along(bias, x)
+    with np.errstate(over="ignore"):
+        result = _along(gain, x) * standard + _along(bias, x)
+    return _fits(result, dtype, "the stretched rows")
 
 
 def rms_norm(x, gain, *, eps=1e-5):
@@ -245,21 +294,27 @@ def rms_norm(x, gain, *, eps=1e-5):
     [1.0, 2.0]
     """
     x, gain = _norm_arguments(x, gain, eps)
+    dtype, x, gain = widened(x, gain)
     standard, _ = _standard(x, eps, centred=False)
-    return _along(gain, x) * standard
+    with np.errstate(over="ignore"):
+        result = _along(gain, x) * standard
+    return _fits(result, dtype, "the stretched rows")
 
 
 def _norm_vjp(grad, x, gain, eps, *, centred):
     """Gradients of `x` and `gain`; that of the shift is a sum of `grad`."""
     x, gain = _norm_arguments(x, gain, eps)
-    grad = floats(grad, "grad")
+    grad = finite_floats(grad, "grad")
     _expect_grad(grad, x.shape)
+    dtype, x, gain, grad = widened(x, gain, grad)
     standard, root = _standard(x, eps, centred=centred)
-    d = grad * _along(gain, x)
-    dx = d - standard * (d * standard).mean(-1, keepdims=True)
-    if centred:
-        dx = dx - d.mean(-1, keepdims=True)
-    return dx / root, _over_rows(grad * standard, gain)
+    with np.errstate(over="ignore", invalid="ignore"):
+        d = grad * _along(gain, x)
+        dx = d - standard * (d * standard).mean(-1, keepdims=True)
+        if centred:
+            dx = dx - d.mean(-1, keepdims=True)
+        dx, dgain = dx / root, _over_rows(grad * standard, gain)
+    return tuple(_fits(d, dtype, "the gradients") for d in (dx, dgain))
 
 
 def _over_rows(grad, vector):
@@ -305,7 +360,9 @@ def layer_norm_vjp(grad, x, gain, *, eps=1e-5):
     0.0
     """
     dx, dgain = _norm_vjp(grad, x, gain, eps, centred=True)
-    return dx, dgain, _over_rows(floats(grad, "grad"), dgain)
+    with np.errstate(over="ignore", invalid="ignore"):
+        dbias = _over_rows(floats(grad, "grad").astype(dgain.dtype), dgain)
+    return dx, dgain, _fits(dbias, dgain.dtype, "the gradients")
 
 
 def rms_norm_vjp(grad, x, gain, *, eps=1e-5):
@@ -383,9 +440,9 @@ def gelu(x, *, approximate=None):
     [-0.1587, 0.0, 0.8413]
     """
     _one_of(approximate, "approximate", (None, "tanh"))
-    x = finite_floats(x, "x")
+    dtype, x = widened(finite_floats(x, "x"))
     phi, _ = (_phi_tanh if approximate else _phi)(x)
-    return (x * phi).astype(x.dtype, copy=False)
+    return (x * phi).astype(dtype, copy=False)
 
 
 def gelu_vjp(grad, x, *, approximate=None):
@@ -416,10 +473,13 @@ def gelu_vjp(grad, x, *, approximate=None):
     [0.5, 1.0]
     """
     _one_of(approximate, "approximate", (None, "tanh"))
-    x, grad = finite_floats(x, "x"), floats(grad, "grad")
+    x, grad = finite_floats(x, "x"), finite_floats(grad, "grad")
     _expect_grad(grad, x.shape)
+    dtype, x, grad = widened(x, grad)
     phi, slope = (_phi_tanh if approximate else _phi)(x)
-    return (grad * (phi + x * slope)).astype(x.dtype, copy=False)
+    with np.errstate(over="ignore"):  # the slope reaches 1.13
+        dx = grad * (phi + x * slope)
+    return _fits(dx, dtype, "the gradients")
 
 
 def _phi(x):
@@ -432,10 +492,9 @@ def _phi(x):
 def _phi_tanh(x):
     """Its approximation with a tangent, and the slope of that."""
     c = math.sqrt(2 / math.pi)
-    with np.errstate(over="ignore", under="ignore"):
-        tanh = np.tanh(c * (x + 0.044715 * x**3))
-        slope = (1 - tanh**2) * c * (1 + 3 * 0.044715 * x * x) / 2
-    return (1 + tanh) / 2, slope
+    x = np.clip(x, -40, 40)  # beyond, the tangent is 1 to the last bit
+    tanh = np.tanh(c * (x + 0.044715 * x**3))
+    return (1 + tanh) / 2, (1 - tanh**2) * c * (1 + 3 * 0.044715 * x * x) / 2
 
 
 def _activate(x, activation):
@@ -446,7 +505,7 @@ def _activate(x, activation):
 
 def _activate_vjp(grad, x, activation):
     if activation == "relu":
-        return grad * (x > 0)
+        return np.where(x > 0, grad, 0)
     return gelu_vjp(grad, x, approximate=_approximation(activation))
 
 
@@ -495,7 +554,8 @@ def feed_forward(x, W_1, b_1, W_2, b_2, *, activation="gelu"):
     >>> feed_forward([-1.0, 2.0], W, None, W, None, activation="relu").tolist()
     [0.0, 2.0]
     """
-    return linear(_activate(linear(x, W_1, b_1), activation), W_2, b_2)
+    hidden = _activate(_linear(x, W_1, b_1, "x", "W_1", "b_1"), activation)
+    return _linear(hidden, W_2, b_2, "hidden", "W_2", "b_2")
 
 
 def feed_forward_vjp(grad, x, W_1, b_1, W_2, *, activation="gelu"):
@@ -530,10 +590,11 @@ def feed_forward_vjp(grad, x, W_1, b_1, W_2, *, activation="gelu"):
     >>> grads[0].tolist()
     [0.0, 1.0]
     """
-    hidden = linear(x, W_1, b_1)
-    dhidden, dW_2, db_2 = linear_vjp(grad, _activate(hidden, activation), W_2)
-    dhidden = _activate_vjp(dhidden, hidden, activation)
-    dx, dW_1, db_1 = linear_vjp(dhidden, x, W_1)
+    before = _linear(x, W_1, b_1, "x", "W_1", "b_1")
+    hidden = _activate(before, activation)
+    dhidden, dW_2, db_2 = _linear_vjp(grad, hidden, W_2, "hidden", "W_2")
+    dbefore = _activate_vjp(dhidden, before, activation)
+    dx, dW_1, db_1 = _linear_vjp(dbefore, x, W_1, "x", "W_1")
     return dx, dW_1, db_1, dW_2, db_2
 
 
@@ -647,8 +708,11 @@ def token_losses(logits, targets):
             "targets must have one token for each row of logits; "
             f"got targets {targets.shape} and logits {logits.shape}"
         )
+    dtype, logits = widened(logits)
     chosen = np.take_along_axis(logits, targets[..., None], -1)[..., 0]
-    return logsumexp(logits) - chosen
+    with np.errstate(over="ignore"):
+        losses = logsumexp(logits) - chosen
+    return _fits(losses, dtype, "the losses")
 
 
 def cross_entropy(logits, targets, *, where=None):

@@ -822,11 +822,14 @@ def _describe(entry, wrong, record):
 
 
 def _indent(text):
-    """`text` wrapped, four spaces in; runs of spaces are kept."""
-    return fill(text, 66, initial_indent="    ", subsequent_indent="    ")
+    """`text` wrapped, four spaces in; runs of spaces are kept.
+
+    Fifty characters are what a phone shows without scrolling sideways.
+    """
+    return fill(text, 50, initial_indent="    ", subsequent_indent="    ")
 
 
-def beside(ledger, values, *, inputs):
+def beside(ledger, values, *, inputs, names=None):
     """Print a reader's numbers beside the printed ones; judge nothing.
 
     Parameters
@@ -836,12 +839,15 @@ def beside(ledger, values, *, inputs):
         By id of a figure: the number that was computed here.
     inputs : dict of str to number, array or nested lists
         By id of an input: the number that it was computed from.
+    names : dict of str to str, optional
+        By id of a figure: what a lesson calls it. Without, its name is the
+        ledger's, in the words of the source.
 
     Raises
     ------
     LedgerError
-        If an id is not in the ledger, its entry has no figures, or what
-        stands beside them are no numbers.
+        If an id is not in the ledger, its entry has no figures, what
+        stands beside them are no numbers, or a name is of no figure shown.
 
     Notes
     -----
@@ -851,8 +857,8 @@ def beside(ledger, values, *, inputs):
     Examples
     --------
     >>> beside(load("tiny-vectors"), {"3.4-sums": [5.36697, 5.36697, 7]},
-    ...        inputs={"3.1-d_k": 4})
-    the sum of each row of exponentials (*: 1 differ)
+    ...        inputs={"3.1-d_k": 4}, names={"3.4-sums": "sum of each row"})
+    sum of each row (*: 1 differ)
         yours   5.3670  5.3670  7.0000
         printed 5.3670  5.3670  6.0157*
     """
@@ -862,6 +868,10 @@ def beside(ledger, values, *, inputs):
             known = name in ledger.entries
             _ask(known, "there is no such entry")
             _ask(ledger.entries[name]["kind"] in FIGURES, "has no figures")
+    names = {} if names is None else names
+    for name in names:
+        with _at(f"{ledger.slug}: {name}"):
+            _ask(name in values, "names must be of figures in values")
     changed, lines = [], []
     for name, value in inputs.items():
         with _at(f"{ledger.slug}: {name}"):
@@ -869,7 +879,8 @@ def beside(ledger, values, *, inputs):
             changed += [entry["what"]] * bool(_changed(entry, value))
     for name, value in values.items():
         with _at(f"{ledger.slug}: {name}"):
-            lines += _beside(ledger.entries[name], value)
+            entry = ledger.entries[name]
+            lines += _beside(entry, value, names.get(name, entry["what"]))
     if changed:
         print(f"Not the source's inputs any more: {'; '.join(changed)}.")
         print("What differs below need not be an error.")
@@ -886,14 +897,14 @@ def _differ(entry, value):
     return {index for index, *_ in _misses(entry, "printed", value, "value")}
 
 
-def _beside(entry, value):
+def _beside(entry, value, what):
     """The lines that show one entry's figures under the reader's."""
     ours, theirs = (
         shape(_lists(value, "value"), "value"),
         shape(entry["printed"]),
     )
     if ours != theirs:
-        return [f"{entry['what']}: yours has shape {ours}, not {theirs}"]
+        return [f"{what}: yours has shape {ours}, not {theirs}"]
     numbers, texts = leaves(_lists(value, "value")), leaves(entry["printed"])
     differ = _differ(entry, value)
     shown = {
@@ -903,7 +914,7 @@ def _beside(entry, value):
         "printed": {i: texts[i] + " *"[i in differ] for i in texts},
     }
     wide = max(len(text) for row in shown.values() for text in row.values())
-    lines = [entry["what"] + f" (*: {len(differ)} differ)" * bool(differ)]
+    lines = [what + f" (*: {len(differ)} differ)" * bool(differ)]
     for name, figures in shown.items():
         rows = {}
         for index, text in figures.items():

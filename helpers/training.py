@@ -238,8 +238,8 @@ def induction_score(weights, tokens):
 
     Notes
     -----
-    Olsson et al. 2022, section "Induction heads": such a head completes
-    ``A B ... A`` with ``B``.
+    Olsson et al. 2022, abstract: such a head completes ``A B ... A`` with
+    ``B``.
 
     Examples
     --------
@@ -315,7 +315,8 @@ def unpack(packed, config):
     Raises
     ------
     ValueError
-        If names or the number of integers are not those of the model.
+        If names or the number of integers are not those of the model, or
+        the data is not in base 64.
 
     Examples
     --------
@@ -330,7 +331,10 @@ def unpack(packed, config):
         raise ValueError(
             "packed must have the names of the model's parameters"
         )
-    raw = base64.b64decode(packed["data"])
+    try:
+        raw = base64.b64decode(packed["data"], validate=True)
+    except ValueError:
+        raise ValueError("packed must hold its data in base 64") from None
     numbers = np.frombuffer(raw, f"<i{packed['bits'] // 8}").astype(float)
     sizes = [int(np.prod(shape)) for shape in shapes.values()]
     if len(numbers) != sum(sizes):

@@ -18,6 +18,7 @@ from .gradients import attention_vjp
 from .heads import merge_heads, repeat_kv, split_heads
 from .layers import (
     ACTIVATIONS,
+    _linear,
     _losses_vjp,
     _one_of,
     _shares,
@@ -408,9 +409,9 @@ class Forward(NamedTuple):
 def _attend(X, p, config, keep, cache, start):
     """What multi-head attention computed, and what it adds to the rows."""
     H, H_kv = config.n_heads, config.kv_heads
-    Q = split_heads(linear(X, p["W_Q"], p.get("W_Q.bias")), H)
-    K = split_heads(linear(X, p["W_K"], p.get("W_K.bias")), H_kv)
-    V = split_heads(linear(X, p["W_V"], p.get("W_V.bias")), H_kv)
+    Q = split_heads(_project(X, p, "W_Q"), H)
+    K = split_heads(_project(X, p, "W_K"), H_kv)
+    V = split_heads(_project(X, p, "W_V"), H_kv)
     T = Q.shape[-2]
     if config.positions == "rotary":
         at = np.arange(start, start + T)
@@ -425,8 +426,14 @@ def _attend(X, p, config, keep, cache, start):
         Q, K, V, mask=_mask(config, T, S), bias=bias, scale=config.scale
     )
     heads = heads * keep[:, None, None]
-    output = linear(merge_heads(heads), p["W_O"], p.get("W_O.bias"))
+    output = _project(merge_heads(heads), p, "W_O")
     return Attended(X, Q, K, V, weights, heads), output
+
+
+def _project(X, p, name):
+    """The rows times a matrix of the block, which messages name."""
+    bias = f"{name}.bias"
+    return _linear(X, p[name], p.get(bias), "X", name, bias)
 
 
 def _mask(config, T, S):
@@ -525,8 +532,8 @@ def _embed(tokens, params, config, start):
     T = tokens.shape[-1]
     if config.positions == "learned":
         rows = params["positions"][..., start : start + T, :]
-        between = x.ndim - rows.ndim
-        return x + rows.reshape(*rows.shape[:-2], *(1,) * between, T, -1)
+        ones = (1,) * (x.ndim - rows.ndim)
+        return x + rows.reshape(*rows.shape[:-2], *ones, T, config.d_model)
     if config.positions == "sinusoidal":
         rows = sinusoidal_encoding(start + T, config.d_model, base=config.base)
         return x + rows[start:].astype(x.dtype)

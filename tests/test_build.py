@@ -14,6 +14,7 @@ import tinycss2
 import website
 from bs4 import BeautifulSoup
 from docutils import nodes
+from docutils.utils import new_document
 from pygments.lexers import PythonLexer
 from sphinx.errors import ExtensionError
 from sphinx.highlighting import PygmentsBridge
@@ -406,7 +407,9 @@ def test_code_has_elements_only_where_it_has_a_colour():
 
 
 def test_sphinx_uses_our_formatter(book):
-    app = SimpleNamespace(add_node=lambda *_, **__: None)
+    app = SimpleNamespace(
+        add_node=lambda *_, **__: None, add_post_transform=lambda _: None
+    )
     before = PygmentsBridge.html_formatter
     code.setup(app)
     assert PygmentsBridge("html").formatter is code.PlainNames
@@ -415,6 +418,60 @@ def test_sphinx_uses_our_formatter(book):
     assert block.text.strip() == "from math import pi"
     shown = [span.text for span in block.find_all("span", class_=True)]
     assert shown == ["from", "import"]
+
+
+def folded_cell(label, text, output=None):
+    """A cell as MyST-NB leaves it: its code in a fold, its output below."""
+    fold = code.HideCodeCellNode("", nodes.literal_block("", text))
+    fold["prompt_show"] = label
+    below = [nodes.paragraph("", output)] if output else []
+    cell = nodes.container("", fold, *below)
+    fold.parent = None  # MyST-NB names none where a whole cell is folded
+    return cell
+
+
+def folds_of(*cells):
+    """Label and code of each fold once neighbours are joined."""
+    document = new_document("page")
+    document += cells
+    code.join_folds(document)
+    return [
+        (fold["prompt_show"], [block.astext() for block in fold])
+        for fold in document.findall(code.HideCodeCellNode)
+    ], document.astext()
+
+
+def test_neighbouring_folds_with_one_label_are_one():
+    cells = [("a", "1"), ("a", "2"), ("a", "3", "seen"), ("b", "4")]
+    folds, text = folds_of(*(folded_cell(*cell) for cell in cells))
+    assert folds == [("a", ["1", "2", "3"]), ("b", ["4"])]
+    assert text.split() == ["1", "2", "3", "seen", "4"]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        nodes.paragraph("", "prose"),
+        nodes.container("", nodes.literal_block("", "code in sight")),
+        nodes.container(),
+    ],
+)
+def test_folds_that_something_parts_stay_apart(between):
+    around = [folded_cell("a", "1"), between, folded_cell("a", "2")]
+    assert len(folds_of(*around)[0]) == 2
+    shown = [folded_cell("a", "1", "seen"), folded_cell("a", "2")]
+    assert len(folds_of(*shown)[0]) == 2
+
+
+def test_a_fold_that_is_open_asks_for_no_click():
+    text = "# The bars: click to open\nx = 1  # not: click to open\n"
+    document = new_document("page")
+    document += [folded_cell("a", text), nodes.literal_block("", text)]
+    code.shorten_labels(document)
+    fold, in_sight = document.findall(nodes.literal_block)
+    short = "# The bars\nx = 1  # not: click to open\n"
+    assert (fold.astext(), fold.rawsource) == (short, short)
+    assert in_sight.astext() == text
 
 
 def test_a_formula_becomes_mathml():

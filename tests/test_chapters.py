@@ -1,6 +1,7 @@
 """The chapters keep the house rules: form, outputs, ledger, no shortcuts."""
 
 import ast
+import itertools
 import re
 import statistics
 import sys
@@ -323,6 +324,25 @@ def test_an_audit_loads_and_closes_its_ledger(path):
     loaded = [ast.unparse(call) for call in calls(path, "load")]
     assert f"load('{path.stem}')" in loaded
     assert code(path)[-1].source == "ledger.close()"
+
+
+def shows_a_picture(cell):
+    kinds = {"image/svg+xml", "text/html"}
+    return any(kinds & set(o.get("data", {})) for o in cell.outputs)
+
+
+@every_lesson
+def test_at_most_two_folds_stand_before_the_first_picture(path):
+    before, seen = [], False
+    for cell in code(path)[1:]:
+        if not seen and tags(cell) & FOLDED:
+            before.append(cell.metadata["mystnb"]["code_prompt_show"])
+        seen = seen or shows_a_picture(cell)
+    assert seen, "no picture"
+    labels = [label for label, _ in itertools.groupby(before)]
+    assert len(labels) <= 2, (
+        f"give neighbouring folds one `code_prompt_show`: {labels}"
+    )
 
 
 @every_lesson

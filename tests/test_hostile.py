@@ -17,6 +17,7 @@ from helpers import (
     cost,
     gradients,
     heads,
+    layers,
     masks,
     positions,
     softmax,
@@ -33,6 +34,18 @@ def multi_head(X, context, mask, bias, W_Q, W_K, W_V, W_O):
 
 def append(K, V):
     return cache.KVCache(9, 2, 2).append(K, V)
+
+
+def network(x, W_1, b_1, W_2, b_2):
+    return layers.feed_forward(x, W_1, b_1, W_2, b_2, activation="relu")
+
+
+def network_vjp(grad, x, W_1, b_1, W_2):
+    return layers.feed_forward_vjp(grad, x, W_1, b_1, W_2, activation="relu")
+
+
+def losses(logits):
+    return layers.token_losses(logits, [[1, 0, 2], [0, 0, 1]])
 
 
 def scores(x, where):
@@ -99,6 +112,47 @@ CALLS = [
             "W_O": whole(4, 4),
         },
     ),
+    (layers.linear, {"x": whole(2, 4, 3), "W": whole(3, 2), "b": whole(2)}),
+    (
+        layers.linear_vjp,
+        {"grad": whole(2, 4, 2), "x": whole(2, 4, 3), "W": whole(3, 2)},
+    ),
+    (
+        layers.layer_norm,
+        {"x": whole(2, 4, 3), "gain": whole(3), "bias": whole(3)},
+    ),
+    (layers.rms_norm, {"x": whole(2, 4, 3), "gain": whole(3)}),
+    (
+        layers.layer_norm_vjp,
+        {"grad": whole(2, 4, 3), "x": whole(2, 4, 3), "gain": whole(3)},
+    ),
+    (
+        layers.rms_norm_vjp,
+        {"grad": whole(2, 4, 3), "x": whole(2, 4, 3), "gain": whole(3)},
+    ),
+    (layers.gelu, {"x": whole(2, 3)}),
+    (layers.gelu_vjp, {"grad": whole(2, 3), "x": whole(2, 3)}),
+    (
+        network,
+        {
+            "x": whole(2, 4, 3),
+            "W_1": whole(3, 5),
+            "b_1": whole(5),
+            "W_2": whole(5, 3),
+            "b_2": whole(3),
+        },
+    ),
+    (
+        network_vjp,
+        {
+            "grad": whole(2, 4, 3),
+            "x": whole(2, 4, 3),
+            "W_1": whole(3, 5),
+            "b_1": whole(5),
+            "W_2": whole(5, 3),
+        },
+    ),
+    (losses, {"logits": whole(2, 3, 4)}),
 ]
 MORE = {
     cost.roofline: {"peak_flops": 3.0, "bandwidth": 2.0},

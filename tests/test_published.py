@@ -387,10 +387,10 @@ def test_a_complete_chapter(capsys):
 
 
 def test_long_sentences_are_wrapped(capsys):
-    fits, first = f"{'a' * 30}  and {'b' * 26}", f"{'a' * 30}  and"
+    fits, first = f"{'a' * 20}  and {'b' * 20}", f"{'a' * 20}  and"
     for says, lines in [
-        (fits, [fits]),  # four spaces and 62 letters
-        (f"{fits}b", [first, "b" * 27]),
+        (fits, [fits]),  # four spaces and 46 letters
+        (f"{fits}b", [first, "b" * 21]),
         (f"{fits} c", [fits, "c"]),
     ]:
         Ledger(changed("1-says", says=says)).claim("1-says", holds=True)
@@ -1262,6 +1262,20 @@ def test_numbers_beside_the_printed_ones(capsys):
     beside(toy, {"1-good": 0.3}, inputs={"1-seed": [1500, 1500]})
     assert lines(capsys)[0] == "Not the source's inputs any more: a seed."
     assert not toy.compared, "nothing is judged"
+
+
+def test_a_lesson_names_figures_in_its_own_words(capsys):
+    toy, shown = ledger(), {"1-bad": [0.5, 0.25], "1-good": 1 / 3}
+    beside(toy, shown, inputs={}, names={"1-bad": "weights of cat"})
+    said = [line for line in lines(capsys) if not line.startswith(" ")]
+    assert said == ["weights of cat (*: 1 differ)", "a third"]
+    beside(toy, {"1-bad": 1}, inputs={}, names={"1-bad": "cat"})
+    assert lines(capsys) == ["cat: yours has shape (), not (2,)"]
+    for name in ("1-seed", "9"):
+        said = refusal(
+            lambda n=name: beside(toy, shown, inputs={}, names={n: "cat"})
+        )
+        assert said == f"toy: {name}: names must be of figures in values"
 
 
 def test_a_matrix_beside_the_printed_one(capsys):

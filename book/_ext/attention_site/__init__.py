@@ -1,7 +1,8 @@
 """The one Sphinx extension of the site: what Jupyter Book does not do.
 
 * `mathml`: formulas are rendered at build time and read without scripts.
-* `code`: highlighted code with few elements; folds with one name.
+* `code`: highlighted code with few elements; folds with one name, and
+  neighbours of the same name in one.
 * `svg`: figures stand in the page itself, so that they follow its colours,
   without the groups that draw nothing.
 * `figures`: the script of each interactive figure is written beside the

@@ -1,11 +1,16 @@
-"""Highlighted code with fewer elements.
+"""Highlighted code with fewer elements, and folds that belong together.
 
 Names, operators, punctuation and spaces are read as plain text: most of the
 elements of a page would be there for them.
+
+A cell holds one idea, so what stands before a picture is often several
+folded cells. Neighbours with the same `code_prompt_show` are one fold.
 """
 
+import re
 from html import escape
 
+from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode, depart_HideCellInput
 from pygments.formatters import HtmlFormatter
 from pygments.token import (
@@ -16,7 +21,9 @@ from pygments.token import (
     Whitespace,
 )
 from sphinx.highlighting import PygmentsBridge
+from sphinx.transforms.post_transforms import SphinxPostTransform
 
+LABEL = re.compile(r"\A(# .+): click to open$", re.M)
 PLAIN = (Name, Name.Namespace, Operator, Punctuation, Whitespace)
 
 
@@ -41,7 +48,50 @@ def visit_hidden_cell(self, node):
     )
 
 
+def fold_of(cell):
+    """The fold that a cell begins with, if it does."""
+    is_cell = isinstance(cell, nodes.container) and len(cell) > 0
+    return cell[0] if is_cell and type(cell[0]) is HideCodeCellNode else None
+
+
+def join_folds(document):
+    """Put a fold into the next one, where the two have one label.
+
+    A cell with an output in sight ends a fold: the output stays below it.
+    """
+    for cell in list(document.findall(nodes.container)):
+        fold = fold_of(cell)
+        after = cell.next_node(descend=False, siblings=True)
+        following = fold_of(after)
+        if fold is None or following is None or len(cell) > 1:
+            continue
+        if fold["prompt_show"] == following["prompt_show"]:
+            following[:0] = fold.children
+            cell.parent.remove(cell)
+
+
+def shorten_labels(document):
+    """A label asks for a click in JupyterLab; on the page it was clicked."""
+    for fold in document.findall(HideCodeCellNode):
+        for code in fold.findall(nodes.literal_block):
+            text = LABEL.sub(r"\1", code.astext())
+            code.rawsource = text
+            code[:] = [nodes.Text(text)]
+
+
+class JoinFolds(SphinxPostTransform):
+    """After MyST-NB has made the folds."""
+
+    default_priority = 200
+    formats = ("html",)
+
+    def run(self, **kwargs):
+        join_folds(self.document)
+        shorten_labels(self.document)
+
+
 def setup(app):
+    app.add_post_transform(JoinFolds)
     PygmentsBridge.html_formatter = PlainNames
     app.add_node(
         HideCodeCellNode,

@@ -1,0 +1,171 @@
+"""A transformer in plain loops: the specification of `helpers.transformer`.
+
+This file imports `math` only and the helpers never import it. Arrays are
+nested lists, one sequence at a time, one entry at a time.
+"""
+
+import math
+
+
+def affine(row, W, b):
+    """A row times a matrix, plus a vector that may be None."""
+    return [
+        math.fsum(row[i] * W[i][j] for i in range(len(row)))
+        + (b[j] if b else 0.0)
+        for j in range(len(W[0]))
+    ]
+
+
+def normed(row, gain, bias, eps=1e-5):
+    """Layer normalisation; by the root mean square where bias is None."""
+    middle = 0.0 if bias is None else math.fsum(row) / len(row)
+    square = math.fsum((x - middle) ** 2 for x in row) / len(row)
+    return [
+        gain[i] * (x - middle) / math.sqrt(square + eps)
+        + (bias[i] if bias else 0.0)
+        for i, x in enumerate(row)
+    ]
+
+
+def bent(x, activation):
+    """One number through the activation."""
+    if activation == "relu":
+        return x if x > 0 else 0.0
+    if activation == "gelu":
+        return x * 0.5 * math.erfc(-x / math.sqrt(2))
+    inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)
+    return 0.5 * x * (1 + math.tanh(inner))
+
+
+def turned(row, position, base):
+    """Column i and column i + d/2 turn by position * base^(-2i/d)."""
+    half = len(row) // 2
+    new = list(row)
+    for i in range(half):
+        angle = position / base ** (i / half)
+        cos, sin = math.cos(angle), math.sin(angle)
+        new[i] = row[i] * cos - row[i + half] * sin
+        new[i + half] = row[i] * sin + row[i + half] * cos
+    return new
+
+
+def slope(head, n_heads):
+    """ALiBi's slope where the number of heads is a power of two."""
+    return 2.0 ** (-8 * (head + 1) / n_heads)
+
+
+def sinusoid(position, column, d_model, base):
+    angle = position / base ** (2 * (column // 2) / d_model)
+    return math.cos(angle) if column % 2 else math.sin(angle)
+
+
+def attended(rows, get, block, c):
+    """What causal attention adds to each row, and its weights by head."""
+    d_k = c["d_model"] // c["n_heads"]
+    shared = c["n_heads"] // c["n_kv_heads"]
+    scale = 1 / math.sqrt(d_k) if c["scale"] is None else c["scale"]
+
+    def part(name, t, head):
+        whole = affine(
+            rows[t], get(f"{block}.{name}"), get(f"{block}.{name}.bias")
+        )
+        piece = whole[head * d_k : (head + 1) * d_k]
+        if c["positions"] == "rotary" and name != "W_V":
+            piece = turned(piece, t, c["base"])
+        return piece
+
+    heads, weights = [[] for _ in rows], []
+    for h in range(c["n_heads"]):
+        weights.append([])
+        for t in range(len(rows)):
+            first = 0 if c["window"] is None else max(0, t + 1 - c["window"])
+            query = part("W_Q", t, h)
+            exps = [0.0] * len(rows)
+            for s in range(first, t + 1):
+                key = part("W_K", s, h // shared)
+                score = scale * math.fsum(
+                    query[a] * key[a] for a in range(d_k)
+                )
+                if c["positions"] == "alibi":
+                    score -= slope(h, c["n_heads"]) * (t - s)
+                exps[s] = math.exp(score)
+            total = math.fsum(exps)
+            weights[h].append([e / total for e in exps])
+            values = [part("W_V", s, h // shared) for s in range(t + 1)]
+            heads[t] += [
+                math.fsum(exps[s] / total * values[s][a] for s in range(t + 1))
+                for a in range(d_k)
+            ]
+    W_O, b_O = get(f"{block}.W_O"), get(f"{block}.W_O.bias")
+    return [affine(row, W_O, b_O) for row in heads], weights
+
+
+def widened(rows, get, block, c):
+    """What the feed-forward network adds to each row."""
+    changes = []
+    for row in rows:
+        hidden = affine(row, get(f"{block}.W_1"), get(f"{block}.W_1.bias"))
+        hidden = [bent(x, c["activation"]) for x in hidden]
+        changes.append(
+            affine(hidden, get(f"{block}.W_2"), get(f"{block}.W_2.bias"))
+        )
+    return changes
+
+
+def logits(tokens, params, c):
+    """One row for each token, and the weights of each block's heads."""
+
+    def get(name):
+        return params.get(name)
+
+    def norm(rows, name):
+        return [
+            normed(row, get(f"{name}.gain"), get(f"{name}.bias"))
+            for row in rows
+        ]
+
+    def around(rows, layer, name):
+        read = norm(rows, name) if c["norm"] == "pre" else rows
+        change = layer(read)
+        added = [
+            [x + y for x, y in zip(a, b, strict=True)]
+            for a, b in zip(rows, change, strict=True)
+        ]
+        return added if c["norm"] == "pre" else norm(added, name)
+
+    rows = [list(get("embedding")[token]) for token in tokens]
+    for t, row in enumerate(rows):
+        for i in range(c["d_model"]):
+            if c["positions"] == "learned":
+                row[i] += get("positions")[t][i]
+            if c["positions"] == "sinusoidal":
+                row[i] += sinusoid(t, i, c["d_model"], c["base"])
+    maps = []
+    for block in range(c["n_layers"]):
+
+        def attention(read, block=block):
+            change, weights = attended(read, get, block, c)
+            maps.append(weights)
+            return change
+
+        def network(read, block=block):
+            return widened(read, get, block, c)
+
+        rows = around(rows, attention, f"{block}.norm_1")
+        if c["d_ff"] is not None:
+            rows = around(rows, network, f"{block}.norm_2")
+    if c["norm"] == "pre":
+        rows = norm(rows, "norm")
+    if c["tied"]:
+        table = get("embedding")
+        output = [list(column) for column in zip(*table, strict=True)]
+    else:
+        output = get("output")
+    return [affine(row, output, get("output.bias")) for row in rows], maps
+
+
+def loss(row, target):
+    """Minus the logarithm of the target's share."""
+    top = max(row)
+    total = math.fsum(math.exp(x - top) for x in row)
+    return top + math.log(total) - row[target]
