@@ -7,9 +7,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CHAPTERS ?=
-JS := helpers/js/*.js helpers/js/*.css book/_static/site.js
+JS := helpers/js/*.js helpers/js/*.css book/_static/site.js tests/looks.js
 CHAPTER ?= $(error say which: make chapter CHAPTER=mask)
 PYTEST = $(BIN)/python -m pytest --durations=10 -n logical
+# A module that is compiled once is imported several times as fast.
+unexport PYTHONDONTWRITEBYTECODE
+# Each core has a worker: more threads of NumPy would wait for one another.
+test numbers chapter nbval site: export OPENBLAS_NUM_THREADS = 1
 LOCKED := --quiet --universal --python-version 3.11 --no-annotate --no-header
 
 help:  ## list the targets

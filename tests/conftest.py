@@ -21,12 +21,13 @@ KINDS = {
     "rules": "the rules of chapters and pages",
     "numbers": "helpers, ledger and figures, without a browser",
     "build": "the site, small sites and the package are built",
-    "executed": "chapters executed and compared",
+    "executed": "chapters executed and compared, a model trained",
     "html": "what the built pages say",
     "browser": "pages and figures in a browser",
 }
 RULES = ("test_chapters", "test_pages")
 BUILDS = ("test_build", "test_package")
+EXECUTED = ("test_strictness", "test_evidence")
 
 
 def kind(item):
@@ -38,7 +39,7 @@ def kind(item):
         return "html"
     if "built" in fixtures or item.path.stem in BUILDS:
         return "build"
-    if item.path.suffix == ".ipynb" or item.path.stem == "test_strictness":
+    if item.path.suffix == ".ipynb" or item.path.stem in EXECUTED:
         return "executed"
     return "rules" if item.path.stem in RULES else "numbers"
 

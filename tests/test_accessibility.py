@@ -25,6 +25,8 @@ WRONG = {
     "its box": '<div style="background: #333; width: 9rem; color: #ddd">'
     '<p>text</p><p style="margin-left: 12rem; width: 4rem" id=wrong>text</p>'
     "</div>",
+    "its float": '<div style="background: #333; height: 4rem"></div>'
+    '<p style="float: left; margin-top: -3rem" id=wrong>text</p>',
     "what lies across": '<div style="position: absolute; z-index: -1; '
     'background: #333; width: 9rem; height: 3rem"></div><p id=wrong>text</p>',
     "its letters": f'<p style="{PALE}">x</p><p style="{PALE}">∑</p>'
@@ -36,18 +38,48 @@ WRONG = {
 }
 
 
+def opened(browser, body):
+    tab = browser.new_page()
+    tab.set_content(
+        "<!doctype html><html lang=en><title>T</title>"
+        f'<body style="background: #fff; color: #000"><main>{body}</main>'
+    )
+    return tab
+
+
+def wrong_ones(tab, known=None):
+    found = accessibility.problems(tab, accessibility.COLOURS, known)
+    return [re.search(r"id=\"(\w+)\"", problem)[1] for problem in found]
+
+
 @pytest.mark.parametrize("thing", WRONG)
 def test_one_text_of_each_look_finds_the_wrong_one(browser, thing):
     twins = "<p>text</p>" * 30
-    with browser.new_page() as tab:
-        tab.set_content(
-            "<!doctype html><html lang=en><title>T</title>"
-            '<body style="background: #fff; color: #000">'
-            f"<main>{twins}{WRONG[thing]}{twins}</main>"
-        )
-        found = accessibility.problems(tab, accessibility.COLOURS)
+    with opened(browser, f"{twins}{WRONG[thing]}{twins}") as tab:
+        assert wrong_ones(tab) == ["wrong"]
         judged = tab.locator("[data-look]").count()
-    assert [re.search(r"id=\"(\w+)\"", problem)[1] for problem in found] == [
-        "wrong"
-    ]
     assert judged < 10, "and not every text is judged"
+
+
+def test_one_link_of_each_look_finds_the_wrong_one(browser):
+    sentence = "<p>Some words, <a href=#>a link</a>, and more words.</p>"
+    plain = "<a style='text-decoration: none; color: #111' id=wrong "
+    body = sentence * 5 + sentence.replace("<a ", plain) + sentence * 5
+    with opened(browser, body) as tab:
+        assert wrong_ones(tab) == ["wrong"]
+        assert tab.locator("[data-link]").count() == 2
+
+
+def test_a_look_is_known_once_it_was_found_good(browser):
+    known = set()
+    wrong = f'<p>text</p><p style="{PALE}" id=wrong>text</p>'
+    for body, found, judged in [
+        (wrong, ["wrong"], 2),
+        (wrong, ["wrong"], 2),
+        ("<p>text</p>", [], 1),
+        (wrong, ["wrong"], 1),
+        ("<p>text</p>", [], 0),
+    ]:
+        with opened(browser, body) as tab:
+            assert wrong_ones(tab, known) == found
+            assert tab.locator("[data-look]").count() == judged

@@ -63,9 +63,9 @@ def pages_with_figures():
 
 # What loads when it comes near the window is seen at the next frame. A busy
 # machine may leave a frame out for good, so each is waited for with an end.
-SCROLL = """async () => {
+SCROLL = """async step => {
   const { scrollHeight } = document.documentElement;
-  for (let y = 0; y < scrollHeight; y += 1000) {
+  for (let y = 0; y < scrollHeight; y += step) {
     scrollTo({ top: y, behavior: "instant" });
     await new Promise((done) => {
       requestAnimationFrame(done);
@@ -75,35 +75,17 @@ SCROLL = """async () => {
 }"""
 
 
-def scroll_through(tab):
+def scroll_through(tab, step=1000):
     """Scroll to the end of a page, and wait for its interactive figures.
 
-    At last it goes back a little: then the button to the top appears.
+    It stops a little above the end: then the button to the top appears.
     """
-    tab.evaluate(SCROLL)
+    tab.evaluate(SCROLL, step)
     for figure in tab.locator("[data-figure]").all():
         figure.scroll_into_view_if_needed()
         figure.locator(".av-controls").wait_for()
-    tab.evaluate("scrollBy({ top: -300, behavior: 'instant' })")
-
-
-def visit(tab, address):
-    """Open a page, look at all of it, and wait until nothing more loads."""
-    loading = set()
-    listeners = {
-        "request": lambda request: loading.add(request),
-        "requestfinished": lambda request: loading.discard(request),
-        "requestfailed": lambda request: loading.discard(request),
-    }
-    for event, listener in listeners.items():
-        tab.on(event, listener)
-    tab.goto(address, wait_until="load")
-    scroll_through(tab)
-    tab.wait_for_load_state("networkidle")
-    while loading:
-        tab.wait_for_timeout(20)
-    for event, listener in listeners.items():
-        tab.remove_listener(event, listener)
+    for way in ("document.documentElement.scrollHeight", "-300"):
+        tab.evaluate(f"scrollBy({{ top: {way}, behavior: 'instant' }})")
 
 
 Build = collections.namedtuple("Build", "returncode said folder")
@@ -177,6 +159,19 @@ def serve(folder):
     return server
 
 
+# Pages of the browser's own, two behind the address bar of every window: they
+# cost as much as a page of the book. The others are what Playwright leaves
+# out, as the last list of a command counts.
+UNUSED = [
+    "WebUIOmniboxPopup", "WebUIOmniboxAimPopup",
+    "AvoidUnnecessaryBeforeUnloadCheckSync", "AutoDeElevate",
+    "BoundaryEventDispatchTracksNodeRemoval", "DestroyProfileOnBrowserClose",
+    "DialMediaRouteProvider", "GlobalMediaControls", "HttpsUpgrades",
+    "LensOverlay", "MediaRouter", "OptimizationHints", "PaintHolding",
+    "RenderDocument", "ThirdPartyStoragePartitioning", "Translate",
+]  # fmt: skip
+
+
 def launch(playwright):
     """The system's Chromium where there is one, else Playwright's own."""
     return playwright.chromium.launch(
@@ -185,6 +180,7 @@ def launch(playwright):
             "--no-sandbox",
             "--disable-gpu",
             "--disable-background-networking",
+            f"--disable-features={','.join(UNUSED)}",
         ],
     )
 
