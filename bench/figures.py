@@ -35,6 +35,8 @@ HEAVIEST = [
     ("m", figures.Positions(kind="RoPE")),
     ("step", figures.Tiles(T=64, block_q=4, block_k=4, causal=False)),
     ("step", figures.Tiles(T=64, block_q=1, block_k=1, causal=False)),
+    ("step", figures.Induction(symbols="FLICKED" * 4 + "FLIC")),
+    ("query", figures.Induction(symbols="FLICKED" * 4 + "FLIC", step=20)),
 ]
 
 MOVE = """async ([key, moves]) => {
@@ -80,7 +82,8 @@ def write_page(folder, figure):
     """A page with one figure, as the site has it."""
     name, css = figure._name, figure._css
     (folder / "figures").mkdir(exist_ok=True)
-    (folder / "figures" / f"{name}.js").write_text(figures.script(name))
+    for file, text in figures.scripts(name).items():
+        (folder / "figures" / file).write_text(text)
     site = (ROOT / "book" / "_static" / "site.js").read_text()
     (folder / "site.js").write_text(site)
     html = figure.html()

@@ -6,7 +6,7 @@ shows the figure's first state, which the module itself has drawn: Python runs
 it in a small JavaScript engine and stores what it returns.
 
 The names of the modules: "causal", "step", "saturation", "heads",
-"positions", "kvcache" and "tiles".
+"positions", "kvcache", "tiles" and "induction".
 """
 
 import json
@@ -15,6 +15,7 @@ from html import escape
 from pathlib import Path
 
 from ._extras import extra
+from .training import stored
 
 with extra("figures"):
     import anywidget
@@ -26,8 +27,41 @@ THREE_TOKENS = [[1.0, 0, 1, 0], [0.0, 1, 0, 1], [1.0, 1, 0, 0]]
 SHOWN, HIDDEN = "<section ", '<section hidden="hidden" '
 
 
+# What a module starts with; and data that a page loads only when asked for.
+PARTS = {"induction": ("common.js", "transformer.js", "induction.js")}
+LATER = {"induction": "induction-steps"}
+
+
+def _trained():
+    """The last weights of the induction model, and how each step fares."""
+    checkpoints = stored("induction-steps")["checkpoints"]
+    given = {
+        "weights": stored("induction")["weights"],
+        "steps": [c["step"] for c in checkpoints],
+        "accuracy": [c["accuracy"] for c in checkpoints],
+    }
+    return f"const TRAINED = {json.dumps(given)};\n"
+
+
+def _earlier_steps():
+    """The weights of the steps before the last, as a script."""
+    *earlier, _ = stored("induction-steps")["checkpoints"]
+    weights = json.dumps({c["step"]: c["weights"] for c in earlier})
+    return (
+        "globalThis.attentionData ??= {};\n"
+        f'globalThis.attentionData["{LATER["induction"]}"] = {weights};\n'
+    )
+
+
+def _text(name):
+    """The module of a figure without what is loaded later."""
+    parts = PARTS.get(name, ("common.js", f"{name}.js"))
+    text = "\n".join((FOLDER / p).read_text(encoding="utf-8") for p in parts)
+    return _trained() + text if name == "induction" else text
+
+
 def module(name):
-    """The complete ES module of a figure, as the browser runs it.
+    """The complete ES module of a figure, as Jupyter runs it.
 
     Parameters
     ----------
@@ -38,8 +72,7 @@ def module(name):
     -------
     str
     """
-    parts = ("common.js", f"{name}.js")
-    return "\n".join((FOLDER / p).read_text(encoding="utf-8") for p in parts)
+    return (_earlier_steps() if name in LATER else "") + _text(name)
 
 
 def script(name):
@@ -58,9 +91,29 @@ def script(name):
     str
     """
     start = f"globalThis.attentionFigures ??= {{}};\nattentionFigures.{name} ="
-    text = module(name).replace("export default", start)
+    text = _text(name).replace("export default", start)
     # A module is strict and has a scope of its own; a script is given both.
     return f'(() => {{\n"use strict";\n{text}\n}})();\n'
+
+
+def scripts(name):
+    """The files of a figure that a page loads.
+
+    Parameters
+    ----------
+    name : str
+        The figure's name, such as "causal".
+
+    Returns
+    -------
+    dict of str to str
+        The text of each script by the name of its file. The first is the
+        module's; another holds data that only some states ask for.
+    """
+    found = {f"{name}.js": script(name)}
+    if name in LATER:
+        found[f"{LATER[name]}.js"] = _earlier_steps()
+    return found
 
 
 @lru_cache
@@ -68,7 +121,8 @@ def _engine(name):
     """The functions of a figure's module, callable from Python."""
     engine = quickjs.Context()
     engine.set_max_stack_size(4 * 2**20)
-    engine.eval(script(name))
+    for text in scripts(name).values():
+        engine.eval(text)
     return engine.eval(
         # Not JSON.parse, which knows neither NaN nor Infinity.
         f"(what, state) => JSON.stringify("
@@ -577,3 +631,50 @@ class Tiles(InteractiveFigure):
     causal = Flag(True).tag(sync=True)
     step = Whole(5).tag(sync=True)
     row = Whole(10).tag(sync=True)
+
+
+class Induction(InteractiveFigure):
+    """A small trained transformer, and what its four heads attend to.
+
+    The model is `helpers.training.INDUCTION` with its stored weights: after
+    300 steps those of 16 bits, before that those of 8. It was trained on
+    rows of 6 to 12 different symbols that repeat. Of each position that the
+    model reads, `logits` has a row, and of each head of each block `weights`
+    has one. ``answer`` is what followed the last time that the symbol of the
+    query was read, ``counted`` the positions that have one, ``right`` those
+    of them where the model says it.
+
+    Parameters
+    ----------
+    symbols : str, default "FLICKEDFLICK"
+        What the model reads: letters from A to L, from 1 to 32 of them.
+    query : int, default 31
+        The position to follow, from 0 to 31; one beyond the last counts as
+        the last.
+    step : int, default 300
+        Steps of training: 0, 20, 40, 60, 80, 100, 150 or 300.
+    head_0_0 : bool, default True
+        Whether head 0 of block 0 is switched on.
+    head_0_1 : bool, default True
+        Whether head 1 of block 0 is.
+    head_1_0 : bool, default True
+        Whether head 0 of block 1 is.
+    head_1_1 : bool, default True
+        Whether head 1 of block 1 is.
+
+    Examples
+    --------
+    >>> values = Induction(symbols="FLICKEDFLICK").values
+    >>> "ABCDEFGHIJKL"[values["said"]]
+    'E'
+    """
+
+    _name = "induction"
+    _label = "a trained transformer and its four heads"
+    symbols = Text("FLICKEDFLICK").tag(sync=True)
+    query = Whole(31).tag(sync=True)
+    step = Whole(300).tag(sync=True)
+    head_0_0 = Flag(True).tag(sync=True)
+    head_0_1 = Flag(True).tag(sync=True)
+    head_1_0 = Flag(True).tag(sync=True)
+    head_1_1 = Flag(True).tag(sync=True)

@@ -17,7 +17,9 @@ from helpers.positions import (
     rotary_embedding,
     sinusoidal_encoding,
 )
-from helpers.softmax import entropy
+from helpers.softmax import entropy, softmax
+from helpers.training import INDUCTION, stored, trained_induction
+from helpers.transformer import forward
 
 
 def causal(state):
@@ -257,6 +259,41 @@ def tiles(state):
     }
 
 
+@functools.cache
+def trained(step):
+    """The weights of a step as they are stored, and how they fare."""
+    checkpoints = stored("induction-steps")["checkpoints"]
+    accuracy = {c["step"]: c["accuracy"] for c in checkpoints}
+    return trained_induction(None if step == 300 else step), accuracy[step]
+
+
+def induction(state):
+    """What the trained model says, and what follows from the symbols."""
+    symbols = state["symbols"]
+    query = min(state["query"], len(symbols) - 1)
+    params, accuracy = trained(state["step"])
+    heads = [[state[f"head_{i}_{h}"] for h in (0, 1)] for i in (0, 1)]
+    tokens = ["ABCDEFGHIJKL".index(symbol) for symbol in symbols]
+    kept = forward(tokens, params, INDUCTION, heads=np.array(heads, float))
+    said = kept.logits.argmax(axis=-1)
+    answers = {
+        i: tokens[symbols.rindex(symbol, 0, i) + 1]
+        for i, symbol in enumerate(symbols)
+        if symbol in symbols[:i]
+    }
+    return {
+        "logits": kept.logits,
+        "weights": [layer.attended.weights for layer in kept.layers],
+        "chances": softmax(kept.logits[query]),
+        "query": query,
+        "said": said[query],
+        "answer": answers.get(query),
+        "counted": len(answers),
+        "right": sum(said[i] == answer for i, answer in answers.items()),
+        "accuracy": accuracy,
+    }
+
+
 def remembered(compute):
     """The same function, which computes each state once in a run."""
     known = functools.cache(lambda state: compute(json.loads(state)))
@@ -273,6 +310,7 @@ EXPECTED = {
         kvcache,
         positions,
         tiles,
+        induction,
     )
 }
 # States that chance seldom draws.
@@ -306,6 +344,15 @@ CASES = {
         {"T": 9, "block_q": 64, "block_k": 2, "step": 3, "row": 63},
         {"T": 20, "block_q": 6, "block_k": 7, "step": 8, "causal": False},
     ],
+    "induction": [
+        {"symbols": "A"},
+        {"symbols": "LL", "query": 0, "step": 0},
+        {"symbols": "FLICKED" * 4 + "FLIC", "query": 20, "step": 100},
+        {"symbols": "ABCDEFABCDEF", "query": 3, "head_0_0": False},
+        *({"symbols": "CAKEDCAKED", "step": n} for n in (20, 40, 60, 80, 150)),
+        *({f"head_{i}_{h}": False} for i in (0, 1) for h in (0, 1)),
+        {f"head_{i}_{h}": False for i in (0, 1) for h in (0, 1)},
+    ],
 }
 CLASSES = {
     c._name: c
@@ -324,7 +371,8 @@ def random_state(name, rng):
     state = {}
     for control in controls(name):
         low, high = control.get("min", 0), control.get("max", 1)
-        step = control.get("step", 0)
+        kind = control["kind"]
+        step = 1 if kind == "symbols" else control.get("step", 0)
 
         def number(low=low, high=high, step=step):
             if rng.random() < 0.15:
@@ -333,11 +381,18 @@ def random_state(name, rng):
                 return rng.randint(low, high)
             return round(low + (high - low) * rng.random(), 3)
 
-        kind = control["kind"]
         if kind == "choice":
             value = rng.choice(control["options"])
         elif kind == "flag":
             value = rng.random() < 0.5
+        elif kind == "symbols":
+            length = number()
+            # Rows that repeat, and any letters, one after another.
+            row = rng.choices(control["letters"], k=rng.randint(1, 12))
+            few = rng.choices(control["letters"], k=rng.randint(0, 3))
+            value = "".join(((few + row) * length)[:length])
+        elif kind == "stops":
+            value = rng.choice(control["stops"])
         elif kind == "matrix":
             rows, columns = control["rows"], control["columns"]
             width = rng.randint(*columns)

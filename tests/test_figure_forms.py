@@ -180,12 +180,14 @@ ATTRIBUTES = {
     "aria-hidden": "true",
     "aria-label": ".*",
     "aria-valuetext": r"\d+",
+    "autocapitalize": "characters",
+    "autocomplete": "off",
     "checked": "",
     "colspan": r"\d+",
     "cols": r"\d+",
     "cx": N,
     "cy": N,
-    "d": rf"([MLHVhv] ?{N}( {N})?|z)+",
+    "d": rf"([MLHVhv] ?{N}( {N})?|A{N} {N} 0 [01] 1 {N} {N}|z)+",
     "data-at": r"(X|Q|K|V|dots|scores|masked|weights|output),\d,\d",
     "data-figure": r"\w+",
     "data-state": r"\{.*\}",
@@ -204,17 +206,19 @@ ATTRIBUTES = {
     "scope": "col|colgroup|row",
     "selected": "",
     "shape-rendering": "crispEdges",
+    "size": "32",
     "spellcheck": "false",
     "step": rf"any|{N}",
-    "stroke-dasharray": "6 4|",
+    "stroke-dasharray": "6 4|2 3|",
+    "stroke-width": N,
     "style": rf"background:({COLOUR};color:#(000|fff)|#[0-9a-f]{{6}}"
     r"(;color:#000)?)|width:\d+\.\d\d%",
     "text-anchor": "start|middle|end",
     "transform": rf"translate\(12 {N}\) rotate\(-90\)",
-    "type": "checkbox|number|range",
-    "value": rf"{N}",
+    "type": "checkbox|number|range|text",
+    "value": rf"{N}|[A-L]*",
     "viewbox": rf"{N} {N} {N} {N}",
-    "x": N,
+    "x": rf"{N}( {N})*",
     "y": N,
 }
 WORDS = {"b", "caption", "label", "li", "mark", "option", "output", "p"}
@@ -524,6 +528,47 @@ def tiles_words(state, expected):
     ]
 
 
+def short(x):
+    """Two digits, without a zero before the point."""
+    return rounded(x, 2).removeprefix("0")
+
+
+def chance(x):
+    return "above 0.99" if x >= 0.995 else f"of {rounded(x, 2)}"
+
+
+def head_words(state, expected, i, h):
+    """The caption of one head, its symbols, and the weights that matter."""
+    row, symbols = (
+        expected["weights"][i][h][expected["query"]],
+        state["symbols"],
+    )
+    key = int(np.argmax(row))
+    off = "" if state[f"head_{i}_{h}"] else " (switched off)"
+    label = (
+        f"Block {i}, head {h}: most on {symbols[key]} at {key}, weight "
+        f"{rounded(row[key], 2)}{off}"
+    )
+    return [label, label, symbols, *(short(w) for w in row if w >= 0.1)]
+
+
+def induction_words(state, expected):
+    found = []
+    for i, h in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        found += head_words(state, expected, i, h)
+    chances, said, answer = (
+        expected[k] for k in ("chances", "said", "answer")
+    )
+    label = f"The next symbol: {LETTERS[said]} with a chance "
+    label += chance(chances[said])
+    if answer is not None:
+        label += f"; underlined: {LETTERS[answer]}, which followed last time"
+    found += [label, label]
+    found += [">.99" if c >= 0.995 else short(c) for c in chances if c >= 0.1]
+    return [*found, LETTERS]
+
+
+LETTERS = "ABCDEFGHIJKL"
 WORDS_OF = {
     "causal": causal_words,
     "step": step_words,
@@ -532,6 +577,7 @@ WORDS_OF = {
     "kvcache": kvcache_words,
     "positions": positions_words,
     "tiles": tiles_words,
+    "induction": induction_words,
 }
 
 
@@ -607,6 +653,33 @@ def tiles_sentence(state, expected):
     )
 
 
+def induction_sentence(state, expected):
+    query, said, answer, counted = (
+        expected[key] for key in ("query", "said", "answer", "counted")
+    )
+    symbol = state["symbols"][query]
+    off = [
+        f"block {i} head {h}"
+        for i, h in ((0, 0), (0, 1), (1, 0), (1, 1))
+        if not state[f"head_{i}_{h}"]
+    ]
+    verdict = f"{symbol} was not read before, so nothing tells what follows"
+    if answer is not None:
+        verdict = "right" if said == answer else "wrong"
+        verdict += f", as {LETTERS[answer]} followed {symbol} last time"
+    without = f"Switched off: {', '.join(off)}. "
+    here = f"{expected['right']} of {number_of(counted, 'time')} here and "
+    return (
+        f"{without * bool(off)}"
+        f"At {query} the model reads {symbol} and says {LETTERS[said]} with a "
+        f"chance {chance(expected['chances'][said])}: {verdict}. Where a "
+        f"symbol was read before, it is right {here * (counted > 0)}"
+        f"{rounded(100 * expected['accuracy'], 1)} % of the time in new "
+        f"sequences ({number_of(state['step'], 'step')} of training"
+        f"{', all heads on' * bool(off)})."
+    )
+
+
 def alibi_sentence(state, expected):
     slopes = expected["slopes"]
     rule = {"paper": "paper", "reference": "published code, the reference"}
@@ -625,6 +698,7 @@ SENTENCES = {
     "kvcache": kvcache_sentence,
     "tiles": tiles_sentence,
     "positions": alibi_sentence,
+    "induction": induction_sentence,
 }
 # States at the edges of what the sentences tell apart.
 EDGES = {
@@ -647,6 +721,7 @@ EDGES = {
         {"S": 2**23, "batch": 1024, "dtype": "8 bits"},
     ],
     "tiles": [{"T": 4, "block_q": 64, "block_k": 64, "step": 1, "row": 3}],
+    "induction": [{"symbols": "AA"}, {"symbols": "ABCDEFABCDEF", "query": 5}],
     "positions": [
         {"kind": "ALiBi", "heads": n, "T": 3, "rule": rule}
         for n in range(1, 17)
@@ -1330,12 +1405,23 @@ LABELS = {
         "step": "blocks visited",
         "row": "query to follow",
     },
+    "induction": {
+        "symbols": "symbols",
+        "query": "query at",
+        "step": "training step",
+        "head_0_0": "block 0 head 0",
+        "head_0_1": "block 0 head 1",
+        "head_1_0": "block 1 head 0",
+        "head_1_1": "block 1 head 1",
+    },
 }
 FIELDS = {
     "choice": {"mask", "what", "preset", "dtype", "kind", "rule"},
-    "flag": {"scale", "causal"},
+    "flag": {"scale", "causal"}
+    | {f"head_{i}_{h}" for i in (0, 1) for h in (0, 1)},
     "matrix": set("XQKV"),
     "number": {"seed"},
+    "symbols": {"symbols"},
 }
 STEP_OF = {"slope": 0.0625, "temperature": 0.1, "angle": 15}
 
@@ -1344,6 +1430,8 @@ def kind_of(name, key):
     """The kind of a field; what is not named is a slider."""
     if (name, key) == ("saturation", "d_k"):
         return "power"
+    if (name, key) == ("induction", "step"):
+        return "stops"
     for kind, keys in FIELDS.items():
         if key in keys:
             return kind
@@ -1378,6 +1466,7 @@ def last_of(name, key, state, expected):
         ("tiles", "block_k"): lambda: state["T"],
         ("tiles", "step"): lambda: len(expected["blocks"]),
         ("tiles", "row"): lambda: state["T"] - 1,
+        ("induction", "query"): lambda: len(state["symbols"]) - 1,
     }
     return ends[name, key]() if (name, key) in ends else None
 
@@ -1404,6 +1493,11 @@ def test_every_field_shows_its_setting(name):
             assert limits[key]["kind"] == kind
             if kind == "power":
                 power_shows(box, field, value)
+            elif kind == "stops":
+                stop_shows(box, field, value)
+            elif kind == "symbols":
+                assert (field["type"], field["size"]) == ("text", "32")
+                assert field["value"] == value
             elif kind == "choice":
                 choice_shows(field, value, limits[key]["options"])
             elif kind == "flag":
@@ -1435,6 +1529,14 @@ def power_shows(box, field, value):
     assert field["aria-valuetext"] == str(value), "2 to that power is said"
     assert box.output.text == str(value)
     assert box.output["aria-hidden"] == "true"
+
+
+def stop_shows(box, field, value):
+    stops = [0, 20, 40, 60, 80, 100, 150, 300]
+    assert (field["type"], field["min"], field["max"]) == ("range", "0", "7")
+    assert (field["step"], stops[int(field["value"])]) == ("1", value)
+    assert field["aria-valuetext"] == str(value), "the step itself is said"
+    assert box.output.text == str(value)
 
 
 def number_shows(field, value, limits):
@@ -1501,6 +1603,10 @@ def test_what_a_message_names():
     A = {"key": "X", "label": "X, a row a line", "kind": "matrix", "min": -9,
          "max": 9, "rows": [1, 2], "columns": [1, 3]}  # fmt: skip
     power = whole | {"kind": "power", "min": 1}
+    stops = whole | {"kind": "stops", "stops": [0, 20, 40]}
+    letters = whole | {"kind": "symbols", "letters": "ABC", "min": 1,
+                       "max": 3}  # fmt: skip
+    few = "keys S must be 1 to 3 letters from A to C; got"
     nan = float("nan")
     shape = "X must have 1 to 2 rows of 1 to 3 numbers, all rows equally long"
     each = "each number of X must be a number from -9 to 9, with a decimal "
@@ -1533,6 +1639,18 @@ def test_what_a_message_names():
         (power, 3, "keys S must be a power of two from 1 to 64; got 3"),
         (power, 128, "keys S must be a power of two from 1 to 64; got 128"),
         (power, 0.5, "keys S must be a power of two from 1 to 64; got 0.5"),
+        (stops, 0, ""),
+        (stops, 40, ""),
+        (stops, 30, "keys S must be one of 0, 20, 40; got 30"),
+        (stops, nan, "keys S must be one of 0, 20, 40; got no number"),
+        (letters, "A", ""),
+        (letters, "CCC", ""),
+        (letters, "", f"{few} no letter"),
+        (letters, "ABCA", f"{few} 4 letters"),
+        (letters, "ABD", f"{few} D"),
+        (letters, "a", f"{few} a"),
+        (letters, "A B", f"{few}  "),
+        (letters, 3, f"{few} 3"),
         (A, [[1, 2, 3], [4, -9, 9]], ""),
         (A, [], f"{shape}; got 0 rows"),
         (A, [[]], f"{shape}; got 1 row of 0"),
@@ -1633,6 +1751,10 @@ def test_a_field_is_read():
                         ("", "")):  # fmt: skip
         assert call("parse", {"kind": "flag"}, text) == value
     assert call("parse", {"kind": "choice"}, "−a") == "−a"
+    for text, symbols in (("ABL", "ABL"), (" a, b\nl ", "ABL"), ("", ""),
+                          ("m1", "M1")):  # fmt: skip
+        assert call("parse", {"kind": "symbols"}, text) == symbols
+    assert call("parse", {"kind": "stops"}, "150") == 150
 
 
 def test_a_setting_is_written_as_it_is_read():

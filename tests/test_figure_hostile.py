@@ -108,7 +108,8 @@ STRANGE = """[undefined, null, true, false, 0, -1, 0.5, 2, 1e308, NaN,
 # What a kernel can send: a trait has its type, and may be out of range.
 SENT = """{ choice: ["", "x", "<b>", "constructor"], flag: [true, false],
   matrix: [[], [[]], [[1, 2], [3]], [[1], [2]], [[NaN]], [[1e308]], [[101]]],
-  number: NUMBERS, range: NUMBERS, power: NUMBERS }"""
+  number: NUMBERS, range: NUMBERS, power: NUMBERS, stops: NUMBERS,
+  symbols: ["", "M", "a", "<b>", "A B", "AB", "\u00c4", "A".repeat(33)] }"""
 SENT = SENT.replace("NUMBERS", "[0, -1, 0.5, 2, 3, 1e9, 1e308, NaN, Infinity]")
 
 

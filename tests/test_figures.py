@@ -77,6 +77,8 @@ def test_every_setting_is_documented_with_its_limits(name):
         if kind == "choice":
             _, *options = re.findall('"(.*?)"', told[key])
             assert control["options"] == options, "in this order"
+        for stop in control.get("stops", ()):
+            assert re.search(rf"\b{stop}\b", told[key])
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -126,6 +128,10 @@ def test_a_setting_out_of_range_is_refused(name):
             above = {control["key"]: type(control["max"])(control["max"] + 1)}
             with pytest.raises(TraitError, match=control["key"]):
                 CLASSES[name](**above)
+        if control["kind"] == "stops":
+            between = {control["key"]: control["stops"][-1] - 1}
+            with pytest.raises(TraitError, match="must be one of"):
+                CLASSES[name](**between)
         if control["kind"] == "choice":
             with pytest.raises(TraitError, match="must be one of"):
                 CLASSES[name](**{control["key"]: "nothing"})
@@ -151,9 +157,8 @@ def address(tmp_path_factory):
     (folder / "figures").mkdir()
     body = []
     for name, cls in CLASSES.items():
-        (folder / "figures" / f"{name}.js").write_text(
-            figures.script(name), encoding="utf-8"
-        )
+        for file, text in figures.scripts(name).items():
+            (folder / "figures" / file).write_text(text, encoding="utf-8")
         body.append(cls().html())
     static = website.ROOT / "book" / "_static"
     (folder / "site.js").write_text((static / "site.js").read_text("utf-8"))
@@ -232,7 +237,8 @@ def move(figure):
     field.focus()
     kind = field.evaluate("el => el.type")
     if kind in ("range", "number"):
-        field.press("ArrowUp")
+        at_end = field.evaluate("el => el.value === el.max")
+        field.press("ArrowDown" if at_end else "ArrowUp")
     elif kind == "select-one":
         field.select_option(index=field.locator("option").count() - 1)
     else:
@@ -317,8 +323,9 @@ def test_text_where_a_number_belongs_gives_a_message(page, name):
     typed = {
         "number": ["", "1e99", "-1e99", "e"],
         "textarea": ["", "abc", "1e99", "1 2\n3", "NaN"],
+        "text": ["", " , ", "ABM", "A1", "A" * 33, "Ä", "<b>"],
     }
-    fields = "input[type=number], textarea"
+    fields = "input[type=number], input[type=text], textarea"
     visited = set()
     for key in [c["key"] for c in controls(name)]:
         figure = open_figure(page, name, SHOWING.get((name, key)))
@@ -341,7 +348,7 @@ def test_text_where_a_number_belongs_gives_a_message(page, name):
             after = figure.evaluate("el => JSON.stringify(el.values)")
             assert after == before, text
             assert figure.locator(".av-result").inner_html() == shown
-    kinds = ("number", "matrix")
+    kinds = ("number", "matrix", "symbols")
     assert visited == {c["key"] for c in controls(name) if c["kind"] in kinds}
     assert not page.errors
 

@@ -14,7 +14,8 @@ FILES = [
     *sorted(figures.FOLDER.glob("*.js")),
     website.ROOT / "book" / "_static" / "site.js",
 ]
-NAMES = [path.stem for path in FILES if path.stem not in ("common", "site")]
+PARTS = ("common", "transformer", "site")  # of other modules, or of none
+NAMES = [path.stem for path in FILES if path.stem not in PARTS]
 
 
 def tool(name, *arguments):

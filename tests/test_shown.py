@@ -466,6 +466,84 @@ def tiles_show(state, expected, shown):
     assert ("Plain attention has the same." in text) == (seen == own)
 
 
+def induction_shows(state, expected, shown):
+    query, T = expected["query"], len(state["symbols"])
+    weights = [w for layer in expected["weights"] for w in layer]
+    panels = shown.select(".av-head")
+    for panel, w, key in zip(panels, weights, HEADS, strict=True):
+        assert ("av-off" in panel["class"]) == (not state[key])
+        seen = {}
+        for path in panel.select(".av-arc-picked"):
+            found, level = arcs(path)
+            assert level
+            assert {i for i, _ in found} == {query}
+            thin = path.has_attr("stroke-dasharray")
+            width = path["stroke-width"]
+            seen |= {j: (None if thin else width) for _, j in found}
+            assert not thin or width == "0.5"
+        assert sorted(seen) == list(range(query + 1))
+        for j, width in seen.items():
+            assert (width is None) == (w[query][j] < 0.02)
+            says(width or "0", 6 * w[query][j] if width else 0, 2)
+        faint = np.zeros((T, T))
+        for path in panel.select(".av-arc"):
+            for i, j in arcs(path)[0]:
+                faint[i, j] = float(path["stroke-width"]) / 6
+        near = np.where(w >= 0.1, w, 0)
+        near[query] = 0
+        assert abs(faint - near).max() <= 0.0501
+        assert ((faint > 0) == (near > 0)).all()
+        numbers = panel.select(".av-weight")
+        keys = [j for j in range(T) if w[query][j] >= 0.1]
+        assert [float(t["x"]) / 20 - 0.5 for t in numbers] == keys
+        all_say([t.text for t in numbers], w[query][keys], 2)
+        assert panel.select_one("text").text == state["symbols"]
+        assert marks(panel, 20) == [query]
+    bars = [
+        re.fullmatch(r"M(\S+) (\S+)h18v(\S+)h-18z", path["d"]).groups()
+        for path in shown.select(".av-guess")
+    ]
+    for (_, top, height), x in zip(bars, expected["chances"], strict=True):
+        says(height, 80 * x, 1)
+        assert abs(float(top) + float(height) - 96) < 1e-9, "stands on a line"
+    (said,) = shown.select(".av-said")
+    assert shown.select(".av-guess").index(said) == expected["said"]
+    answers = [expected["answer"]] * (expected["answer"] is not None)
+    assert marks(shown.select_one(".av-next"), 24) == answers
+    assert ("av-long" in shown.select_one(".av-heads")["class"]) == (T > 20)
+
+
+def marks(svg, width):
+    """The places of the symbols that are underlined."""
+    places = [
+        (float(re.match(r"M(\S+) ", path["d"])[1]) + 6) / width - 0.5
+        for path in svg.select(".av-mark")
+    ]
+    letters = [t for t in svg.select("text") if not t.has_attr("class")]
+    (across,) = [[float(x) for x in t["x"].split()] for t in letters]
+    assert across == [width * (k + 0.5) for k in range(len(across))]
+    assert len(letters[0].text) == len(across)
+    return places
+
+
+HEADS = [f"head_{i}_{h}" for i in (0, 1) for h in (0, 1)]
+
+
+def arcs(path):
+    """The query and the key of each arc, and whether they stand level."""
+    found, level = [], set()
+    for x, y, rx, _, x2, y2 in re.findall(
+        r"M(\S+) (\S+?)A(\S+) (\S+) 0 [01] 1 (\S+) ([\d.]+)", path["d"]
+    ):
+        key, query = float(x) / 20 - 0.5, float(x2) / 20 - 0.5
+        if rx == "4":  # a loop ends four to the left and to the right
+            key, query = key + 0.2, query - 0.2
+        found.append([round(query), round(key)])
+        assert abs(found[-1][0] - query) + abs(found[-1][1] - key) < 1e-9
+        level |= {y, y2}
+    return found, len(level) == 1
+
+
 SHOWS = {
     "causal": causal_shows,
     "step": step_shows,
@@ -474,6 +552,7 @@ SHOWS = {
     "kvcache": kvcache_shows,
     "positions": positions_show,
     "tiles": tiles_show,
+    "induction": induction_shows,
 }
 
 

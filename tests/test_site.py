@@ -314,7 +314,7 @@ def test_a_link_to_a_state_leads_to_its_figure(address, browser, page):
     states = {
         "causal": "T=9", "step": "scale=false", "saturation": "d_k=2",
         "heads": "T=2", "kvcache": "S=7", "positions": "kind=ALiBi",
-        "tiles": "T=20",
+        "tiles": "T=20", "induction": "symbols=ABAB",
     }  # fmt: skip
     before = shown(figure)
     tab.goto(f"{address}/{page}.html?{name}.{states[name]}")

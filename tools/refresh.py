@@ -135,7 +135,7 @@ def refresh(path):
             cell.metadata["measured"] = digest(cell.source)
     client = NotebookClient(
         notebook,
-        timeout=120,
+        timeout=600,  # a cell that trains, on a busy machine
         kernel_name="python3",
         resources={"metadata": {"path": str(path.parent)}},
     )

@@ -110,15 +110,16 @@ const load = (name) =>
   new Promise((resolve, reject) => {
     const script = document.createElement("script");
     script.src = new URL(`figures/${name}.js`, siteRoot);
-    script.onload = () => resolve(attentionFigures[name]);
+    script.onload = resolve;
     script.onerror = reject;
     document.head.append(script);
   });
 const loaded = {};
 const start = async (el) => {
   const { figure: name, state } = el.dataset;
-  const figure = await (loaded[name] ??= load(name)).catch(() => null);
-  if (figure) figure.render({ model: pageModel(JSON.parse(state)), el });
+  await (loaded[name] ??= load(name)).catch(() => null);
+  const figure = globalThis.attentionFigures?.[name];
+  if (figure) figure.render({ model: pageModel(JSON.parse(state)), el, load });
   else
     el.querySelector(".av-error").textContent =
       "The script of this figure did not load. The figure shows its first state.";

@@ -207,6 +207,7 @@ const parse = (control, text) => {
   if (control.kind === "flag")
     return String(text) === "true" || (String(text) === "false" ? false : text);
   if (control.kind === "matrix") return matrix(String(text));
+  if (control.kind === "symbols") return String(text).replace(/[\s,]/g, "").toUpperCase();
   const plain = String(text).trim().replace("−", "-");
   return plain === "" ? NaN : Number(plain);
 };
@@ -253,6 +254,21 @@ const complaint = (control, value) => {
       : `each number of ${key} must be ${wanted(control)}, with a decimal point; got ` +
           `${shorten(wrong)}`;
   }
+  if (kind === "symbols") {
+    const { letters, min, max } = control;
+    const rule = `${name} must be ${min} to ${max} letters from ${letters[0]} to ${letters.at(-1)}`;
+    const strange = [...String(value)].find((letter) => !letters.includes(letter));
+    if (typeof value !== "string" || strange !== undefined)
+      return `${rule}; got ${shorten(strange ?? value)}`;
+    return value.length >= min && value.length <= max
+      ? ""
+      : `${rule}; got ${value ? count(value.length, "letter") : "no letter"}`;
+  }
+  if (kind === "stops")
+    return control.stops.includes(value)
+      ? ""
+      : `${name} must be one of ${control.stops.join(", ")}; got ` +
+          `${Number.isNaN(value) ? "no number" : value}`;
   if (kind === "power") {
     const { min, max } = control;
     return within(value, control) && Number.isInteger(Math.log2(value))
@@ -274,6 +290,22 @@ const problem = (figure, state) =>
 const stepTo = ({ min, step }, value) =>
   step && Number.isInteger(+((value - min) / step).toFixed(9)) ? step : "any";
 
+// A slider of powers of two moves in exponents, one of stops from stop to stop.
+const PLACES = {
+  power: {
+    first: ({ min }) => Math.log2(min),
+    last: ({ max }) => Math.log2(max),
+    of: (_, value) => Math.log2(value),
+    at: (_, place) => 2 ** place,
+  },
+  stops: {
+    first: () => 0,
+    last: ({ stops }) => stops.length - 1,
+    of: ({ stops }, value) => stops.indexOf(value),
+    at: ({ stops }, place) => stops[place],
+  },
+};
+
 const input = (figure, control, value) => {
   const name = `name="${control.key}"`;
   // Inside its label a field needs no id, which two figures could share.
@@ -293,34 +325,41 @@ const input = (figure, control, value) => {
         `cols="${show(control, value).indexOf("\n") + 4}" spellcheck="false">` +
         `${escape(show(control, value))}</textarea>`,
     );
+  if (control.kind === "symbols")
+    return row(
+      `<input type="text" ${name} value="${escape(value)}" size="${control.max}" ` +
+        `spellcheck="false" autocomplete="off" autocapitalize="characters">`,
+    );
   const limits =
     `min="${control.min}" max="${control.max}" step="${stepTo(control, value)}" ` +
     `value="${value}"`;
   if (control.kind === "number")
     return row(`<input type="number" inputmode="decimal" ${name} ${limits}>`);
-  const powers =
-    `min="${Math.log2(control.min)}" max="${Math.log2(control.max)}" step="1" ` +
-    `value="${Math.log2(value)}" aria-valuetext="${value}"`;
+  const places = PLACES[control.kind];
+  const ends =
+    places &&
+    `min="${places.first(control)}" max="${places.last(control)}" step="1" ` +
+      `value="${places.of(control, value)}" aria-valuetext="${value}"`;
   return row(
-    `<input type="range" ${name} ${control.kind === "power" ? powers : limits}>`,
+    `<input type="range" ${name} ${ends ?? limits}>`,
     `<output aria-hidden="true">${value}</output>`,
   );
 };
 
-// What a field holds, and the other way round. A slider of powers of two
-// moves in exponents.
+// What a field holds, and the other way round.
 const held = (control, field) => {
-  if (control.kind === "power") return 2 ** field.value;
+  if (PLACES[control.kind]) return PLACES[control.kind].at(control, field.value);
   return parse(control, control.kind === "flag" ? field.checked : field.value);
 };
 const tell = (control, field, value) => {
   if (field.type === "range") field.closest("div").querySelector("output").value = value;
-  if (control.kind === "power") field.setAttribute("aria-valuetext", value);
+  if (PLACES[control.kind]) field.setAttribute("aria-valuetext", value);
 };
 const put = (control, field, value) => {
-  if (field.type === "range" && control.kind !== "power") field.step = stepTo(control, value);
+  const places = PLACES[control.kind];
+  if (field.type === "range" && !places) field.step = stepTo(control, value);
   if (control.kind === "flag") field.checked = value;
-  else field.value = control.kind === "power" ? Math.log2(value) : show(control, value);
+  else field.value = places ? places.of(control, value) : show(control, value);
   tell(control, field, value);
 };
 
@@ -394,7 +433,12 @@ const toAddress = (figure, state) => {
   history.replaceState(history.state, "", url);
 };
 
-const attach = (figure, { model, el }) => {
+// Data that a page loads when a state asks for it, by name; a kernel sends it
+// with the module.
+const known = (name) => globalThis.attentionData?.[name];
+
+// `load` brings data that is not known yet; a figure without it does without.
+const attach = (figure, { model, el, load }) => {
   const read = () => Object.fromEntries(figure.controls.map((c) => [c.key, model.get(c.key)]));
   const linked = el.dataset.figure !== undefined;
   if (!el.querySelector(".av-result")) {
@@ -441,6 +485,20 @@ const attach = (figure, { model, el }) => {
       box.classList.toggle("scrolls", wide);
     }
   };
+  // The picture stays until the data of the next one is there.
+  const bring = async (name) => {
+    if (result.hasAttribute("aria-busy")) return;
+    result.setAttribute("aria-busy", "true");
+    try {
+      await load(name);
+      paint();
+    } catch {
+      error.textContent =
+        "The data of this state did not load. The figure shows the last state that it has.";
+    }
+    result.removeAttribute("aria-busy");
+    el.classList.add("av-live");
+  };
   const paint = () => {
     pending = 0;
     const state = read();
@@ -450,16 +508,23 @@ const attach = (figure, { model, el }) => {
       return;
     }
     adjust(state);
-    const values = figure.compute(state);
+    const own = live?.own();
+    const name = own ? null : figure.later?.(state);
+    if (name && !known(name)) {
+      bring(name);
+      return;
+    }
+    const values = figure.compute(state, own);
     el.values = values;
-    result.innerHTML = figure.view(state, values);
-    if (figure.enhance) figure.enhance(result, state, values);
+    result.innerHTML = figure.view(state, values, own);
+    if (figure.enhance) figure.enhance(result, state, values, assign);
     keepKeys(result.querySelectorAll("[tabindex]"));
     reach();
   };
   // A screen reader hears what the figure says once it stays as it is.
   const speak = () => {
     clearTimeout(speaking);
+    if (live?.busy()) return; // what changes by itself speaks when it is done
     speaking = setTimeout(
       () => (spoken.textContent = result.querySelector(".av-say")?.textContent ?? ""),
       500,
@@ -472,6 +537,11 @@ const attach = (figure, { model, el }) => {
   const save = () => {
     clearTimeout(saving);
     saving = setTimeout(() => toAddress(figure, read()), 100);
+  };
+  const assign = (key, value) => {
+    model.set(key, value);
+    model.save_changes();
+    if (linked) save();
   };
   // What is being typed stays, unless `all` of the form is set anew.
   const fill = (all) => {
@@ -544,13 +614,16 @@ const attach = (figure, { model, el }) => {
     },
   ]);
   for (const [event, listener] of follow) model.on(event, listener);
+  const live = figure.live?.({ el, form, repaint: refresh });
+  keepKeys(el.querySelectorAll(".av-panel :is(button, input)"));
   paint();
   const resized = new ResizeObserver(reach);
   const changed = new MutationObserver(speak);
   resized.observe(result);
   changed.observe(result, { childList: true, characterData: true, subtree: true });
-  el.classList.add("av-live");
+  if (!result.hasAttribute("aria-busy")) el.classList.add("av-live");
   return () => {
+    live?.close();
     removeEventListener("popstate", restore);
     resized.disconnect();
     changed.disconnect();

@@ -28,9 +28,8 @@ def write_scripts(app, exception):
     folder = Path(app.outdir, "_static", "figures")
     folder.mkdir(parents=True, exist_ok=True)
     for name in names():
-        (folder / f"{name}.js").write_text(
-            figures.script(name), encoding="utf-8"
-        )
+        for file, text in figures.scripts(name).items():
+            (folder / file).write_text(text, encoding="utf-8")
     css = (figures.FOLDER / "figures.css").read_text(encoding="utf-8")
     (folder.parent / "figures.css").write_text(css, encoding="utf-8")
 
