@@ -209,7 +209,7 @@ ATTRIBUTES = {
     "size": "32",
     "spellcheck": "false",
     "step": rf"any|{N}",
-    "stroke-dasharray": "6 4|2 3|",
+    "stroke-dasharray": "6 4|",
     "stroke-width": N,
     "style": rf"background:({COLOUR};color:#(000|fff)|#[0-9a-f]{{6}}"
     r"(;color:#000)?)|width:\d+\.\d\d%",
@@ -544,10 +544,10 @@ def head_words(state, expected, i, h):
         state["symbols"],
     )
     key = int(np.argmax(row))
-    off = "" if state[f"head_{i}_{h}"] else " (switched off)"
+    off = "" if state[f"head_{i}_{h}"] else " (off)"
     label = (
-        f"Block {i}, head {h}: most on {symbols[key]} at {key}, weight "
-        f"{rounded(row[key], 2)}{off}"
+        f"Block {i}, head {h}{off}: most on {symbols[key]} at {key}, weight "
+        f"{rounded(row[key], 2)}"
     )
     return [label, label, symbols, *(short(w) for w in row if w >= 0.1)]
 

@@ -177,6 +177,11 @@ def test_its_initial_weights_are_of_the_helpers_kind(net):
         assert abs(numbers.mean()) < 4 * std / np.sqrt(x.size), name
         assert abs(numbers.std() / std - 1) < 4 / np.sqrt(2 * x.size), name
         assert 2 < abs(numbers).max() / std < 5, "normal numbers"
+    # The first of them, by the formula of Box and Muller.
+    with np.errstate(over="ignore"):
+        u = mulberry32(3, 2 * len(found["embedding"]))
+    normal = np.sqrt(-2 * np.log(u[::2])) * np.cos(2 * np.pi * u[1::2])
+    np.testing.assert_allclose(found["embedding"], 0.02 * normal, atol=1e-12)
 
 
 SERVED = """(seed, steps, size) => {

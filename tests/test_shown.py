@@ -477,7 +477,7 @@ def induction_shows(state, expected, shown):
             found, level = arcs(path)
             assert level
             assert {i for i, _ in found} == {query}
-            thin = path.has_attr("stroke-dasharray")
+            thin = "av-thin" in path["class"]
             width = path["stroke-width"]
             seen |= {j: (None if thin else width) for _, j in found}
             assert not thin or width == "0.5"

@@ -60,7 +60,7 @@ const compute = (state, own) => {
 const CELL = 20; // width of a symbol in the picture
 const LONG = 20; // symbols that still fit into half of a page
 const FAINT = 0.1; // arcs of other queries are drawn from this weight on
-const THIN = 0.02; // arcs of the query below this weight are dashed hairlines
+const THIN = 0.02; // arcs of the query below this weight are hairlines
 const STEADY = 10; // their widths, so that arcs of one width are one path
 const BASE = (T) => Math.max(20, 4 * T + 8); // where the arcs stand
 const middle = (i) => CELL * (i + 0.5);
@@ -96,11 +96,11 @@ const arcs = (symbols, weights, query, label) => {
     d.length ? `<path class="av-arc" stroke-width="${(6 * k) / STEADY}" d="${d.join("")}"/>` : "",
   );
   const own = weights[query].slice(0, query + 1).map((w, j) => [w, arc(query, j, base)]);
-  const picked = (width, d, more = "") =>
-    `<path class="av-arc-picked" stroke-width="${width}"${more} d="${d}"/>`;
+  const picked = (width, d, thin = "") =>
+    `<path class="av-arc-picked${thin}" stroke-width="${width}" d="${d}"/>`;
   const strong = own.filter(([w]) => w >= THIN).map(([w, d]) => picked((6 * w).toFixed(2), d));
   const rest = own.filter(([w]) => w < THIN).map(([, d]) => d);
-  if (rest.length) strong.unshift(picked(0.5, rest.join(""), ' stroke-dasharray="2 3"'));
+  if (rest.length) strong.unshift(picked(0.5, rest.join(""), " av-thin"));
   // Weights that matter are written below their keys.
   const numbers = weights[query].map((w, j) =>
     w >= FAINT ? weight(short(w), middle(j), base + 38) : "",
@@ -117,7 +117,7 @@ const panel = (state, { weights, query }, at) => {
   const row = weights[layer][head][query];
   const key = net.largest(row);
   const most = `most on ${symbols[key]} at ${key}, weight ${fixed(row[key])}`;
-  const label = `Block ${layer}, head ${head}: ${most}${state[keyOf(at)] ? "" : " (switched off)"}`;
+  const label = `Block ${layer}, head ${head}${state[keyOf(at)] ? "" : " (off)"}: ${most}`;
   const drawn = arcs(symbols, weights[layer][head], query, label);
   return (
     `<div class="${state[keyOf(at)] ? "av-head" : "av-head av-off"}">` +
