@@ -302,7 +302,7 @@ def rms_norm(x, gain, *, eps=1e-5):
 
 
 def _norm_vjp(grad, x, gain, eps, *, centred):
-    """Gradients of `x` and `gain`; that of the shift is a sum of `grad`."""
+    """Gradients of `x`, of `gain` and of a bias."""
     x, gain = _norm_arguments(x, gain, eps)
     grad = finite_floats(grad, "grad")
     _expect_grad(grad, x.shape)
@@ -313,8 +313,9 @@ def _norm_vjp(grad, x, gain, eps, *, centred):
         dx = d - standard * (d * standard).mean(-1, keepdims=True)
         if centred:
             dx = dx - d.mean(-1, keepdims=True)
-        dx, dgain = dx / root, _over_rows(grad * standard, gain)
-    return tuple(_fits(d, dtype, "the gradients") for d in (dx, dgain))
+        shared = (_over_rows(rows, gain) for rows in (grad * standard, grad))
+        found = (dx / root, *shared)
+    return tuple(_fits(d, dtype, "the gradients") for d in found)
 
 
 def _over_rows(grad, vector):
@@ -359,10 +360,7 @@ def layer_norm_vjp(grad, x, gain, *, eps=1e-5):
     >>> round(abs(float(dx.sum())), 12)
     0.0
     """
-    dx, dgain = _norm_vjp(grad, x, gain, eps, centred=True)
-    with np.errstate(over="ignore", invalid="ignore"):
-        dbias = _over_rows(floats(grad, "grad").astype(dgain.dtype), dgain)
-    return dx, dgain, _fits(dbias, dgain.dtype, "the gradients")
+    return _norm_vjp(grad, x, gain, eps, centred=True)
 
 
 def rms_norm_vjp(grad, x, gain, *, eps=1e-5):
@@ -399,7 +397,7 @@ def rms_norm_vjp(grad, x, gain, *, eps=1e-5):
     >>> dx.tolist(), dgain.tolist()
     ([0.0, 0.0], [1.0, 1.0])
     """
-    return _norm_vjp(grad, x, gain, eps, centred=False)
+    return _norm_vjp(grad, x, gain, eps, centred=False)[:2]
 
 
 # The feed-forward network ---------------------------------------------------

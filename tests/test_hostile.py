@@ -416,6 +416,8 @@ REALS = {
                             {"T": 1, "d_model": 2}),
     "rotary_embedding": (positions.rotary_embedding, "base",
                          {"X": np.ones((1, 2))}),
+    "rms_norm": (layers.rms_norm, "eps",
+                 {"x": np.ones(2), "gain": np.ones(2)}),
     "roofline": (cost.roofline, "bandwidth",
                  {"intensity": 1, "peak_flops": 1}),
 }  # fmt: skip
