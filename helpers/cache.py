@@ -160,7 +160,8 @@ class KVCache:
         Notes
         -----
         Both results are read-only views of the cache, not copies. A later
-        call writes behind them and never into them.
+        call writes behind them and not into them, unless `truncate` has
+        given up some of their positions.
 
         Examples
         --------
@@ -184,3 +185,40 @@ class KVCache:
         self._V[..., len(self) : S, :] = V
         self._len = S
         return _prefix(self._K, S), _prefix(self._V, S)
+
+    def truncate(self, length):
+        """Give up the positions from `length` on, as if never appended.
+
+        Parameters
+        ----------
+        length : int
+            How many positions stay, counted from the first.
+
+        Raises
+        ------
+        TypeError
+            If `length` is not an integer.
+        ValueError
+            If `length` is negative, or above the number of positions stored.
+            The cache then is what it was.
+
+        Notes
+        -----
+        Nothing is copied or erased. The next `append` writes over what was
+        given up, also where an array that was returned before still shows it.
+
+        Examples
+        --------
+        >>> cache = KVCache(2, n_kv_heads=1, d_k=1)
+        >>> K, V = cache.append([[[1.0], [2.0]]], [[[3.0], [4.0]]])
+        >>> cache.truncate(1)
+        >>> cache.append([[[5.0]]], [[[6.0]]])[0].tolist()
+        [[[1.0], [5.0]]]
+        """
+        length = size(length, "length")
+        if length > len(self):
+            raise ValueError(
+                f"length must be at most {len(self)}, the positions that the "
+                f"cache holds; got {length}"
+            )
+        self._len = length

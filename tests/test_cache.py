@@ -64,6 +64,45 @@ def test_append_gives_what_a_list_would(seed, batch, dtype, split, spare):
             np.testing.assert_array_equal(all_V[..., t, :], kept_V[t])
 
 
+@given(SEEDS, BATCHES, splits(), st.data())
+def test_truncate_gives_what_a_shortened_list_would(seed, batch, split, data):
+    T, pieces = split
+    K, V = rows(seed, *batch, 2, T, 3), rows(seed + 1, *batch, 2, T, 5)
+    cache, kept = KVCache(T, 2, 3, 5, batch=batch), []
+    for start, stop in pieces:
+        # Rows by their number; what is given up may be written over.
+        new = list(range(start, stop))[: T - len(kept)]
+        kept += new
+        all_K, all_V = cache.append(K[..., new, :], V[..., new, :])
+        np.testing.assert_array_equal(all_K, K[..., kept, :])
+        np.testing.assert_array_equal(all_V, V[..., kept, :])
+        length = data.draw(st.integers(0, len(kept)))
+        cache.truncate(length)
+        del kept[length:]
+        assert len(cache) == length
+        assert cache.max_len == T
+
+
+@pytest.mark.parametrize(
+    ("length", "error", "message"),
+    [
+        (-1, ValueError, "length must be at least 0; got -1"),
+        (3, ValueError, "length must be at most 2, the positions that the "
+         "cache holds; got 3"),
+        (1.0, TypeError, "length must be an integer; got 1.0"),
+        (True, TypeError, "length must be an integer; got True"),
+    ],
+)  # fmt: skip
+def test_truncate_refuses_and_leaves_the_cache(length, error, message):
+    cache, K, V = filled()
+    with pytest.raises(error, match=re.escape(message)):
+        cache.truncate(length)
+    assert len(cache) == 2
+    K_then, V_then = cache.append(K[:, :0], V[:, :0])
+    np.testing.assert_array_equal(K_then, K)
+    np.testing.assert_array_equal(V_then, V)
+
+
 @given(SEEDS, splits())
 def test_what_was_returned_stays_what_it_was(seed, split):
     T, pieces = split
