@@ -727,7 +727,9 @@ EDGES = {
         for n in range(1, 17)
         for rule in ("paper", "reference")
     ]
-    + [{"kind": "ALiBi", "heads": 2, "T": T} for T in (12, 13, 14)],
+    + [{"kind": "ALiBi", "heads": 2, "T": T} for T in (12, 13, 14)]
+    # The axis ends at the next number whose quarter is whole.
+    + [{"kind": "sinusoid", "T": T} for T in (6, 17, 18)],
 }
 
 
