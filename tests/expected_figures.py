@@ -327,7 +327,11 @@ CASES = {
         {"dtype": "float32", "d_k": 3, "d_v": 5, "S": 1},
         {"n_layers": 1, "n_kv_heads": 1, "d_k": 1, "d_v": 1023, "S": 10**7},
     ],
-    "saturation": [{"S": 3, "d_k": 2}, {"S": 4, "d_k": 1, "scale": True}],
+    "saturation": [
+        {"S": 3, "d_k": 2},
+        {"S": 4, "d_k": 1, "scale": True},
+        {"S": 64, "d_k": 1024, "scale": False},  # scores beyond the picture
+    ],
     "positions": [
         {"kind": "sinusoid", "T": 2, "pairs": 3, "pair": 15},
         {"kind": "RoPE", "pairs": 16, "m": 0, "n": 32, "shift": 1000},

@@ -727,7 +727,9 @@ EDGES = {
         for n in range(1, 17)
         for rule in ("paper", "reference")
     ]
-    + [{"kind": "ALiBi", "heads": 2, "T": T} for T in (12, 13, 14)],
+    + [{"kind": "ALiBi", "heads": 2, "T": T} for T in (12, 13, 14)]
+    # The axis ends at the next number whose quarter is whole.
+    + [{"kind": "sinusoid", "T": T} for T in (6, 17, 18)],
 }
 
 
@@ -865,6 +867,9 @@ STEPS = [
     {"Q": [[0.0]], "K": [[1.0], [2.0]], "V": [[3.0], [0.25]]},
     {"Q": [[1.0], [2]], "K": [[3.0], [-4.0]], "V": [[1.0], [1]],
      "scale": False, "causal": True},
+    # Weights that were shortened, and one of zero, make exactly one.
+    {"Q": [[1.0], [2], [3]], "K": [[1.0], [2], [3]],
+     "V": [[1.0], [1], [1]], "causal": True},
     {"Q": [[1.0]], "K": [[11.5], [-6.9]], "V": [[1.0], [1]], "scale": False},
     {"Q": [[1.0]], "K": [[11.6], [-7.0]], "V": [[1.0], [1]], "scale": False},
     # exp(11.51293) is a little more than 100,000.
@@ -1784,3 +1789,24 @@ def test_a_slider_has_its_step_where_its_value_fits():
         control = {"min": low, "step": step}
         assert call("stepTo", control, value) == wanted
     assert call("stepTo", {"min": 0}, 3) == "any"
+
+
+def test_a_place_on_a_slider_stands_for_a_value():
+    """A slider of powers moves in exponents, one of stops from each to the
+    next; a browser asks for the value of a place."""
+    value = "(kind, control, place) => PLACES[kind].at(control, place)"
+    for place, power in ((0, 1), (1, 2), (5, 32), (10, 1024)):
+        assert call(value, "power", {}, place) == power
+    stops = {"stops": [0, 20, 40, 300]}
+    for place, stop in enumerate(stops["stops"]):
+        assert call(value, "stops", stops, place) == stop
+
+
+def test_data_that_no_page_has_loaded_is_not_known():
+    assert call("known", "steps") is None
+    assert call("""(name) => {
+      globalThis.attentionData = { [name]: 7 };
+      const found = [known(name), known("other") ?? 0];
+      delete globalThis.attentionData;
+      return found;
+    }""", "steps") == [7, 0]  # fmt: skip

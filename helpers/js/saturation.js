@@ -43,7 +43,7 @@ const nice = (x) => [0.02, 0.05, 0.1, 0.2, 0.5].find((top) => x <= top) ?? 1;
 const figure = {
   name: "saturation",
   controls: [
-    { key: "d_k", kind: "power", label: "width d_k", min: 1, max: WIDEST, step: 1 },
+    { key: "d_k", kind: "power", label: "width d_k", min: 1, max: WIDEST },
     { key: "scale", kind: "flag", label: "divide by √d_k" },
     { key: "S", kind: "range", label: "keys S", min: 2, max: MOST_KEYS, step: 1 },
     { key: "seed", kind: "number", label: "seed", min: 0, max: 9999, step: 1 },
@@ -67,8 +67,9 @@ const figure = {
     };
   },
   view: ({ d_k, scale, S: keys }, { counts, spread, weights, largest, entropy: nats }) => {
-    const shares = counts.map((n) => n / (QUERIES * keys));
-    const beyond = 1 - shares.reduce((a, b) => a + b, 0);
+    const all = QUERIES * keys;
+    const shares = counts.map((n) => n / all);
+    const beyond = all - counts.reduce((a, b) => a + b, 0);
     const scores = chart({
       label:
         `Distribution of the scores of ${QUERIES} queries and ${keys} keys: standard deviation ` +
@@ -103,8 +104,9 @@ const figure = {
       ylabel: "weight",
       ...SIZE,
     });
-    const outside =
-      beyond > 1e-9 ? ` ${fixed(100 * beyond, 1)}% of them lie outside the picture.` : "";
+    const outside = beyond
+      ? ` ${fixed((100 * beyond) / all, 1)}% of them lie outside the picture.`
+      : "";
     const text =
       `${scale ? "Scaled" : "Not scaled"}, d_k = ${d_k}, √d_k = ${fixed(Math.sqrt(d_k))}: ` +
       `the scores have standard deviation ${fixed(spread)}.${outside}` +
