@@ -323,6 +323,7 @@ def kvcache_shows(state, expected, shown):
     most = max(named.values())
     for name, row in bytes_of.items():
         count, bar = row.select("td")
+        assert bar.text == "", "a bar has no words"
         says(count.text, named[name])
         width = re.search(r"width:([\d.]+)%", bar.i["style"])[1]
         says(width, 100 * named[name] / most, 2)
