@@ -11,7 +11,7 @@ import accessibility
 import pytest
 import website
 from fontTools.ttLib import TTFont
-from playwright.sync_api import Error
+from playwright.sync_api import Error, expect
 
 from helpers import published
 
@@ -429,6 +429,7 @@ def test_an_entry_has_an_address_and_headings_stay(address, browser, width):
     name = re.sub(r"\W", "-", f"{slug}-{entry['id']}")
     tab.goto(f"{address}/book/ledger.html#{name}")
     link = tab.locator(f"#{name}")
+    expect(link).to_be_in_viewport()  # the page glides there
     box = link.bounding_box()
     assert 0 < box["y"] < 800, "the link leads to its row"
     head = tab.locator(".entries thead")
