@@ -43,13 +43,13 @@ endif
 book: .venv/ready  ## set up everything and build the site into _build/html
 	$(BIN)/jupyter-book build . -W -n --keep-going --quiet
 
-test: lint chromium  ## set up everything and run every check (14 min on two cores)
+test: lint chromium  ## set up everything and run every check (12 min on two cores)
 	$(PYTEST) --nbval --doctest-modules helpers tests book index.ipynb
 
 numbers: .venv/checks  ## check helpers and ledger (30 s)
 	$(PYTEST) -m numbers --doctest-modules helpers $(filter-out $(FIGURES),$(wildcard tests/test_*.py))
 
-figures: .venv/checks  ## check the figures in a JavaScript engine, without a browser (30 s)
+figures: .venv/checks  ## check the figures in a JavaScript engine, without a browser (40 s)
 	$(PYTEST) -m figures $(FIGURES)
 
 chapter: book chromium  ## check one chapter: rules, outputs, page (CHAPTER=mask; 1 min)
@@ -57,7 +57,7 @@ chapter: book chromium  ## check one chapter: rules, outputs, page (CHAPTER=mask
 	    tests/test_chapters.py tests/test_pages.py tests/test_site.py \
 	    $(wildcard $(CHAPTER)*.ipynb book/$(CHAPTER)*.ipynb book/*/$(CHAPTER)*.ipynb)
 
-nbval: .venv/checks  ## execute every chapter and compare its outputs (1.5 min)
+nbval: .venv/checks  ## execute every chapter and compare its outputs (3 min)
 	$(PYTEST) --dist loadfile --nbval book index.ipynb
 
 site: chromium  ## build the site and check its pages in a browser (10 min)
