@@ -125,6 +125,13 @@ def size(n, name, *, least=0):
     return n
 
 
+def generator(rng):
+    """`rng`, if it is a source of random numbers."""
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng must be a numpy.random.Generator; got {rng!r}")
+    return rng
+
+
 def axis_of(x, axis, name):
     """`axis` as the number of an axis of `x`, counted from its front."""
     axis = integer(axis, "axis", least=-x.ndim)

@@ -11,6 +11,7 @@ from ._checks import (
     broadcast,
     finite_floats,
     floats,
+    generator,
     leading_axes,
     size,
     with_axes,
@@ -215,8 +216,7 @@ def init_projections(
     >>> [W.shape for W in init_projections(rng, 8, 4, 2)[:4]]
     [(8, 8), (8, 4), (8, 4), (8, 8)]
     """
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng must be a numpy.random.Generator; got {rng!r}")
+    generator(rng)
     d_model = size(d_model, "d_model", least=1)
     n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
     H, H_kv = _head_counts(n_heads, n_kv_heads)

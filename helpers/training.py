@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._checks import finite_floats, integer, size
+from ._checks import finite_floats, generator, integer, size
 from .transformer import (
     TransformerConfig,
     adam_init,
@@ -80,8 +80,7 @@ def induction_batch(rng, shape, *, T=32, vocab=12, shortest=6):
     >>> batch.tokens.tolist(), batch.where.astype(int).tolist()
     ([2, 0, 1, 2, 0, 1, 2], [0, 0, 0, 1, 1, 1, 1])
     """
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng must be a numpy.random.Generator; got {rng!r}")
+    generator(rng)
     T, vocab = size(T, "T", least=1), size(vocab, "vocab", least=1)
     shortest = size(shortest, "shortest", least=1)
     if shortest > vocab:

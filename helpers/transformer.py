@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._checks import finite_floats, flag, real, size
+from ._checks import finite_floats, flag, generator, real, size
 from .attention import attention
 from .cache import KVCache
 from .gradients import attention_vjp
-from .heads import merge_heads, repeat_kv, split_heads
+from .heads import _head_counts, merge_heads, repeat_kv, split_heads
 from .layers import (
     ACTIVATIONS,
     _linear,
@@ -158,7 +158,7 @@ class TransformerConfig:
             if getattr(self, name) is not None:
                 size(getattr(self, name), name, least=1)
         _divides(self.n_heads, "n_heads", self.d_model, "d_model")
-        _divides(self.kv_heads, "n_kv_heads", self.n_heads, "n_heads")
+        _head_counts(self.n_heads, self.kv_heads)
         _one_of(self.norm, "norm", ("pre", "post"))
         _one_of(self.norm_kind, "norm_kind", tuple(NORMS))
         _one_of(self.positions, "positions", POSITIONS)
@@ -325,8 +325,7 @@ def init_transformer(rng, config, *, runs=(), std=0.02):
     >>> params["0.W_Q"].shape, params["norm.gain"][:2].tolist()
     ((32, 32), [1.0, 1.0])
     """
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng must be a numpy.random.Generator; got {rng!r}")
+    generator(rng)
     if std is not None and real(std, "std") <= 0:
         raise ValueError(f"std must be above 0; got {std}")
     runs = tuple(size(n, f"runs[{i}]", least=1) for i, n in enumerate(runs))
@@ -1041,8 +1040,7 @@ def generate(
     >>> generate(rng, [3, 1], params, config, 2, temperature=0).shape
     (4,)
     """
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng must be a numpy.random.Generator; got {rng!r}")
+    generator(rng)
     tokens, n = token_ids(tokens, config.vocab), size(n, "n")
     if tokens.ndim == 0 or tokens.shape[-1] == 0:
         raise ValueError(

@@ -4,26 +4,12 @@ import re
 
 import numpy as np
 import pytest
-from closeness import assert_close
+from closeness import assert_close, assert_gradient
 
 from helpers.attention import attention
 from helpers.gradients import attention_vjp, softmax_vjp
 from helpers.masks import causal_mask
 from helpers.softmax import softmax
-
-STEP = np.finfo(float).eps ** (1 / 3)
-
-
-def assert_gradient(loss, x, gradient, rng, directions=4):
-    """Compare with (loss(x + h u) - loss(x - h u)) / 2h, u of length one."""
-    assert gradient.shape == x.shape
-    for _ in range(directions):
-        u = rng.normal(size=x.shape)
-        u /= np.linalg.norm(u)
-        measured = (loss(x + STEP * u) - loss(x - STEP * u)) / (2 * STEP)
-        np.testing.assert_allclose(
-            (gradient * u).sum(), measured, rtol=1e-7, atol=1e-8
-        )
 
 
 @pytest.mark.parametrize("shape", [(4,), (3, 5), (2, 3, 4)])
