@@ -29,10 +29,9 @@ from helpers.training import (
     train,
 )
 from helpers.transformer import (
-    forward,
+    cross_entropy,
     init_transformer,
     parameter_count,
-    token_losses,
     transformer,
 )
 
@@ -146,9 +145,9 @@ def measure(change, task):
 def one(params, run, config, unseen):
     """Accuracy and loss of one run on unseen sequences."""
     own = {name: x[run] for name, x in params.items()}
-    logits = forward(unseen.tokens, own, config).logits
-    losses = token_losses(logits, unseen.targets)
-    return accuracy(logits, unseen), float(losses[unseen.where].mean())
+    logits = transformer(unseen.tokens, own, config)
+    loss = cross_entropy(logits, unseen.targets, where=unseen.where)
+    return accuracy(logits, unseen), loss
 
 
 def variants(task=TASK):
