@@ -6,10 +6,12 @@ shows the figure's first state, which the module itself has drawn: Python runs
 it in a small JavaScript engine and stores what it returns.
 
 The names of the modules: "causal", "step", "saturation", "heads",
-"positions", "kvcache", "tiles" and "induction".
+"positions", "kvcache", "tiles", "induction", "words", "film", "roof",
+"project", "temperature" and "backward".
 """
 
 import json
+import re
 from functools import lru_cache
 from html import escape
 from pathlib import Path
@@ -28,7 +30,14 @@ SHOWN, HIDDEN = "<section ", '<section hidden="hidden" '
 
 
 # What a module starts with; and data that a page loads only when asked for.
-PARTS = {"induction": ("common.js", "transformer.js", "induction.js")}
+PARTS = {
+    **{
+        name: ("common.js", "player.js", f"{name}.js")
+        for name in ("film", "kvcache", "tiles")
+    },
+    "induction": ("common.js", "transformer.js", "induction.js"),
+    "practice": ("practice.js",),
+}
 LATER = {"induction": "induction-steps"}
 
 
@@ -92,6 +101,8 @@ def script(name):
     """
     start = f"globalThis.attentionFigures ??= {{}};\nattentionFigures.{name} ="
     text = _text(name).replace("export default", start)
+    # Readers load no comments: of a page's 250 KB they would take three.
+    text = re.sub(r"^ *//.*\n", "", text, flags=re.MULTILINE)
     # A module is strict and has a scope of its own; a script is given both.
     return f'(() => {{\n"use strict";\n{text}\n}})();\n'
 
@@ -234,12 +245,12 @@ class Flag(Setting, Bool):
 
 
 class Matrix(Setting, List):
-    """A setting that is a matrix; three tokens to begin with."""
+    """A setting that is a matrix; three tokens, if it is not told."""
 
     rule = "rows of numbers"
 
-    def __init__(self):
-        super().__init__(List(Number()), THREE_TOKENS)
+    def __init__(self, first=THREE_TOKENS):
+        super().__init__(List(Number()), first)
 
 
 class InteractiveFigure(anywidget.AnyWidget):
@@ -256,6 +267,9 @@ class InteractiveFigure(anywidget.AnyWidget):
 
     _name = ""
     _label = ""
+    _without = (
+        "Without scripts the figure has no controls and shows its first state."
+    )
     _css = (FOLDER / "figures.css").read_text(encoding="utf-8")
 
     def __init_subclass__(cls, **options):
@@ -293,8 +307,9 @@ class InteractiveFigure(anywidget.AnyWidget):
             if name not in inherited and not name.startswith("_")
         ]
 
-    def _call(self, what):
+    def _call(self, what, **more):
         state = {name: getattr(self, name) for name in self._settings()}
+        state |= more
         return json.loads(_engine(self._name)(what, json.dumps(state)))
 
     def _check(self):
@@ -320,8 +335,7 @@ class InteractiveFigure(anywidget.AnyWidget):
             f'<section class="av-figure" data-figure="{self._name}" '
             f'data-state="{escape(json.dumps(state))}" '
             f'aria-label="{escape(self._label)}">{self._call("shell")}'
-            "<noscript><p>Without scripts the figure has no controls and "
-            "shows its first state.</p></noscript></section>"
+            f"<noscript><p>{self._without}</p></noscript></section>"
         )
 
     def _repr_mimebundle_(self, **kwargs):
@@ -335,6 +349,32 @@ class InteractiveFigure(anywidget.AnyWidget):
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         shown = {"text/plain": repr(self), "text/html": html}
         return {**data, **shown}, metadata
+
+
+class Moving:
+    """What a figure that moves by itself can be asked besides."""
+
+    def frame(self, ms):
+        """What is shown that many milliseconds after the start.
+
+        Parameters
+        ----------
+        ms : float
+            Milliseconds.
+
+        Returns
+        -------
+        dict
+            What changes with time as ``own``, the numbers as ``values``, and
+            the drawing as ``html``.
+
+        Examples
+        --------
+        >>> Words().frame(0)["own"]
+        {'x': 2, 'y': 0.5}
+        """
+        self._check()
+        return self._call("frame", ms=ms)
 
 
 class CausalHeatmap(InteractiveFigure):
@@ -358,6 +398,11 @@ class CausalHeatmap(InteractiveFigure):
         The ALiBi slope, from 0 to 1.
     temperature : float, default 1.0
         Divides the scores; from 0.1 to 4.
+    query : int, default 5
+        The row of the entry that is read out, from 0 to 63; one beyond the
+        last counts as the last.
+    key : int, default 3
+        Its column, from 0 to 63; one beyond the last counts as the last.
 
     Examples
     --------
@@ -373,6 +418,8 @@ class CausalHeatmap(InteractiveFigure):
     length = Whole(5).tag(sync=True)
     slope = Number(0.0).tag(sync=True)
     temperature = Number(1.0).tag(sync=True)
+    query = Whole(5).tag(sync=True)
+    key = Whole(3).tag(sync=True)
 
 
 class StepThrough(InteractiveFigure):
@@ -544,11 +591,13 @@ class Positions(InteractiveFigure):
     rule = Text("reference").tag(sync=True)
 
 
-class KVCacheCalculator(InteractiveFigure):
+class KVCacheCalculator(Moving, InteractiveFigure):
     """The bytes that the keys and values of all positions take.
 
     ``n_layers * n_kv_heads * (d_k + d_v)`` numbers for each of `S`
-    positions in each of `batch` sequences. Counts are exact integers; MiB
+    positions in each of `batch` sequences. ``now`` are the bytes of all keys
+    and of all values so far, ``room`` the positions of each sequence that
+    `memory` has room for. Counts are exact integers; MiB
     and GiB are binary. More than 1 PiB is refused. ``presets("kvcache")``
     holds the sizes of published models.
 
@@ -566,6 +615,11 @@ class KVCacheCalculator(InteractiveFigure):
         Positions, from 1 to 10000000.
     batch : int, default 1
         Sequences, from 1 to 4096.
+    filled : int, default 10000000
+        Positions that each sequence has by now, from 0 to 10000000; more
+        than `S` count as `S`. The film moves them.
+    memory : int, default 80
+        What the memory holds, in GB of 10**9 bytes, from 1 to 10000.
     dtype : str, default "float16 or bfloat16"
         "float32", "float16 or bfloat16" or "8 bits".
 
@@ -584,10 +638,12 @@ class KVCacheCalculator(InteractiveFigure):
     d_v = Whole(128).tag(sync=True)
     S = Whole(8192).tag(sync=True)
     batch = Whole(1).tag(sync=True)
+    filled = Whole(10000000).tag(sync=True)
+    memory = Whole(80).tag(sync=True)
     dtype = Text("float16 or bfloat16").tag(sync=True)
 
 
-class Tiles(InteractiveFigure):
+class Tiles(Moving, InteractiveFigure):
     """Exact attention that visits one block of scores at a time.
 
     The score of query i and key j is ``(1 + j / 8) cos(i - 2 j)``. Blocks
@@ -598,7 +654,9 @@ class Tiles(InteractiveFigure):
     adds, and the sum of exponentials. ``held`` counts numbers in memory at
     once, besides inputs and output: plain attention all scores, tiles one
     block of scores and two numbers for each of its queries. ``keys_read``
-    counts rows of keys.
+    counts rows of keys. ``tile`` is what the small memory has after the last
+    visit: the block's scores, None where a key is later than the query, and
+    the maximum and the sum of each of its queries.
 
     Parameters
     ----------
@@ -639,10 +697,11 @@ class Induction(InteractiveFigure):
     The model is `helpers.training.INDUCTION` with its stored weights: after
     300 steps those of 16 bits, before that those of 8. It was trained on
     rows of 6 to 12 different symbols that repeat. Of each position that the
-    model reads, `logits` has a row, and of each head of each block `weights`
-    has one. ``answer`` is what followed the last time that the symbol of the
-    query was read, ``counted`` the positions that have one, ``right`` those
-    of them where the model says it.
+    model reads, `logits` has a row, of each head of each block `weights` has
+    one, and ``stream`` has three: the embedding that enters block 0, what
+    enters block 1, and what leaves it. ``answer`` is what followed the last
+    time that the symbol of the query was read, ``counted`` the positions that
+    have one, ``right`` those of them where the model says it.
 
     Parameters
     ----------
@@ -678,3 +737,246 @@ class Induction(InteractiveFigure):
     head_0_1 = Flag(True).tag(sync=True)
     head_1_0 = Flag(True).tag(sync=True)
     head_1_1 = Flag(True).tag(sync=True)
+
+
+class Words(Moving, InteractiveFigure):
+    """One word asks, and takes from each word as much as it fits.
+
+    The last word of *the cat drank milk because it* has the query (x, y).
+    The keys were chosen by hand: the first number says how much a word is
+    alive, the second how much it is a drink. Scores are divided by the root
+    of two. On a page the query turns away and returns, once.
+
+    Parameters
+    ----------
+    x : float, default 2.0
+        How much the query asks for what is alive; from -3 to 3.
+    y : float, default 0.5
+        How much it asks for a drink; from -3 to 3.
+
+    Examples
+    --------
+    >>> Words(x=2, y=0).values["dots"]
+    [-2, 4, 2, 0, -2, 1]
+    """
+
+    _name = "words"
+    _label = "a word that asks, and what the others answer"
+    x = Number(2.0).tag(sync=True)
+    y = Number(0.5).tag(sync=True)
+
+
+class Film(Moving, InteractiveFigure):
+    """One query from its words to its output, step by step.
+
+    Rows of `X` are queries, keys and values at once; or, where one of `W_Q`,
+    `W_K` and `W_V` is given, the query ``q``, the keys ``K`` and the values
+    ``V`` are made from them first, a step for each row. The query meets each
+    key, a step each; then all dot products are divided by the root of d_k,
+    exponentials are taken and summed, each is divided by the sum, and the
+    values, each times its weight, are added up. A page without scripts shows
+    the film as a strip of stills.
+
+    Parameters
+    ----------
+    words : str, default "cat sat mat"
+        A word for each row of `X`: from 2 to 4 of at most 7 letters, with a
+        blank between them.
+    X : (T, d) array
+        2 to 4 rows of 1 to 4 numbers, each from -2 to 2 and of at most two
+        decimals.
+    query : int, default 0
+        The row that asks, from 0 to 3; one beyond the last counts as the
+        last.
+    what : str, default "X"
+        What the film starts from: "X" or "X, W_Q, W_K, W_V".
+    W_Q : (d, d_k) array
+        Makes queries; it and the other two have 1 to 4 rows, as many as `X`
+        has columns, of 1 to 3 such numbers.
+    W_K : (d, d_k) array
+        Makes keys.
+    W_V : (d, d_v) array
+        Makes values.
+    at : float, default 7.0
+        Where the film is, in steps, from 0 to 18; beyond its end it is at its
+        end. With matrices the default is the end.
+
+    Examples
+    --------
+    >>> Film().values["dots"]
+    [2, 0, 1]
+    >>> Film(what="X, W_Q, W_K, W_V").values["q"]
+    [2, 0]
+    """
+
+    _name = "film"
+    _label = "one query on its way, as a film"
+    words = Text("cat sat mat").tag(sync=True)
+    X = Matrix().tag(sync=True)
+    query = Whole(0).tag(sync=True)
+    what = Text("X").tag(sync=True)
+    W_Q = Matrix([[1.0, 0], [0, 1], [1, 0], [0, 1]]).tag(sync=True)
+    W_K = Matrix([[1.0, 1], [1, 0], [0, 1], [1, 0]]).tag(sync=True)
+    W_V = Matrix([[1.0, 0], [0, 1], [1, 1], [0, 1]]).tag(sync=True)
+    at = Number(7.0).tag(sync=True)
+    _without = "Without scripts the film has no controls: here are its stills."
+
+    def __init__(self, **settings):
+        if not {"W_Q", "W_K", "W_V"}.isdisjoint(settings):
+            settings.setdefault("what", "X, W_Q, W_K, W_V")
+        what = settings.get("what")
+        if isinstance(what, str) and what != "X":
+            settings.setdefault("at", 18.0)
+        super().__init__(**settings)
+
+
+class Roof(InteractiveFigure):
+    """The work of one layer under the roof of a machine.
+
+    Heads are 128 columns wide, numbers have 16 bits, and the model is as wide
+    as its heads together. ``points`` has FLOPs, bytes, FLOPs per byte and the
+    most FLOPs in a second of five kinds of work: attention over the prompt
+    with the scores not stored ("prefill") and stored ("stored"), the
+    projections of the prompt ("read"), attention of one new token of each
+    sequence over `T` keys ("decode"), and its projections ("write").
+    ``prompt`` and ``token`` are the least seconds of attention, scores not
+    stored, and projections together.
+
+    Parameters
+    ----------
+    device : str, default "A100"
+        "A100", "TPU v5e" or "H100".
+    T : int, default 2048
+        Tokens of a sequence: a power of two from 1 to 32768.
+    batch : int, default 1
+        Sequences: a power of two from 1 to 256.
+    heads : int, default 32
+        Query heads: a power of two from 1 to 64.
+    shared : int, default 4
+        Query heads that share one key/value head: a power of two from 1 to
+        64; more than `heads` count as all.
+
+    Examples
+    --------
+    >>> Roof().values["balance"]
+    156
+    """
+
+    _name = "roof"
+    _label = "the work of one layer under the roof of a machine"
+    device = Text("A100").tag(sync=True)
+    T = Whole(2048).tag(sync=True)
+    batch = Whole(1).tag(sync=True)
+    heads = Whole(32).tag(sync=True)
+    shared = Whole(4).tag(sync=True)
+
+
+class Projections(InteractiveFigure):
+    """Two tokens in the plane, and the query, key and value made of them.
+
+    Token x asks and token y is asked: ``q = x W_Q``, ``k = y W_K`` and
+    ``v = y W_V``, each a row times a matrix. The dot product of q and k is the
+    ``length`` of q times the ``shadow`` of k on it, which ends at ``foot``.
+
+    Parameters
+    ----------
+    x1 : float, default 1.0
+        First number of x; from -2 to 2.
+    x2 : float, default 1.5
+        Second number of x; from -2 to 2.
+    y1 : float, default 1.5
+        First number of y; from -2 to 2.
+    y2 : float, default -1.0
+        Second number of y; from -2 to 2.
+    W_Q : (2, 2) array
+        Makes queries; this and the other two hold numbers from -1 to 1.
+    W_K : (2, 2) array
+        Makes keys.
+    W_V : (2, 2) array
+        Makes values.
+
+    Examples
+    --------
+    >>> Projections(x1=2, x2=0, W_Q=[[1, 0], [0, 1]]).values["q"]
+    [2, 0]
+    """
+
+    _name = "project"
+    _label = "queries, keys and values as arrows in the plane"
+    x1 = Number(1.0).tag(sync=True)
+    x2 = Number(1.5).tag(sync=True)
+    y1 = Number(1.5).tag(sync=True)
+    y2 = Number(-1.0).tag(sync=True)
+    W_Q = Matrix([[1.0, -0.5], [1.0, 0.5]]).tag(sync=True)
+    W_K = Matrix([[0.5, 1.0], [-1.0, 0.0]]).tag(sync=True)
+    W_V = Matrix([[-1.0, 0.0], [0.5, 1.0]]).tag(sync=True)
+
+
+class Temperature(InteractiveFigure):
+    """The weights of a row of scores that are divided by a temperature.
+
+    On a page the ghost goes where the temperature was when the reader took
+    hold of its slider. ``entropy`` is that of the weights, ``before`` that of
+    the ghost.
+
+    Parameters
+    ----------
+    temperature : float, default 0.2
+        Divides the scores: 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5,
+        2, 3, 5, 10, 20, 50 or 100.
+    ghost : float, default 1.0
+        The temperature of the weights that are outlined: 0.01, 0.02, 0.05,
+        0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 50 or 100.
+    scores : (1, n) array
+        Two to eight scores, each from -10 to 10.
+
+    Examples
+    --------
+    >>> Temperature(scores=[[3, 3]]).values["weights"]
+    [0.5, 0.5]
+    """
+
+    _name = "temperature"
+    _label = "the weights of a row of scores at a temperature"
+    temperature = Number(0.2).tag(sync=True)
+    ghost = Number(1.0).tag(sync=True)
+    scores = Matrix([[0.0, 0.75, 0.5, -0.75]]).tag(sync=True)
+
+
+class Backward(InteractiveFigure):
+    """A gradient of the output, and every gradient that follows from it.
+
+    `dY` is the gradient of a loss with respect to the output of attention;
+    ``means`` are those of each row of ``dA`` under its weights.
+
+    Parameters
+    ----------
+    entry : int, default 4
+        The entry of `dY` that is followed and stepped, counted row by row;
+        from 0 to 15. One beyond the last counts as the last.
+    dY : (T, d_v) array
+        The gradient of the output. All four matrices have 1 to 4 rows of 1 to
+        4 numbers, each from -10 to 10.
+    Q : (T, d_k) array
+        Queries.
+    K : (S, d_k) array
+        Keys.
+    V : (S, d_v) array
+        Values.
+    causal : bool, default True
+        Hide later keys; the queries are the last of the positions.
+
+    Examples
+    --------
+    >>> Backward(Q=[[1]], K=[[0], [0]], V=[[2], [4]], dY=[[1]]).values["dV"]
+    [[0.5], [0.5]]
+    """
+
+    _name = "backward"
+    _label = "every gradient of attention, from that of its output"
+    entry = Whole(4).tag(sync=True)
+    dY = Matrix([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0]]).tag(sync=True)
+    Q = Matrix([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]).tag(sync=True)
+    K = Matrix([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]).tag(sync=True)
+    V = Matrix([[1.0, 0.0], [0.0, 2.0], [-1.0, 1.0]]).tag(sync=True)
+    causal = Flag(True).tag(sync=True)

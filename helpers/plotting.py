@@ -1,7 +1,8 @@
 """One style for every figure of the book, and the few figures it repeats.
 
-Figures are SVG. Text and lines are drawn in `INK`, which the site replaces by
-the page's own ink, so that a figure reads in light and in dark.
+Figures are SVG. Text and lines are drawn in `INK`, and queries, keys, values
+and weights in `ROLES`; the site replaces these by the page's own colours, so
+that a figure reads in light and in dark.
 """
 
 import io
@@ -23,6 +24,14 @@ from ._checks import array, finite_floats, flag, integer, real
 INK = "#1f2933"
 # Dark ink in a dark notebook needs a light ground; the site takes it away.
 GROUND = 'style="background: #fff"'
+# What stands for a role has its colour, as in formulas and live figures
+# (figures.css, light; told apart by every kind of colour vision).
+ROLES = {
+    "query": "#b90795",
+    "key": "#ab3a00",
+    "value": "#00794a",
+    "weight": "#084a6e",
+}
 # Okabe and Ito's palette, without yellow and black: told apart by every kind
 # of colour vision, and visible on white and on near-black.
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
@@ -30,6 +39,10 @@ COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
 CMAP = mpl.colors.LinearSegmentedColormap.from_list(
     "book", ["#eaf1f7", "#8fbfe0", "#0072b2", "#00304d"]
 )
+
+# The column of prose, in inches. On a phone it is 390 pixels, and a letter of
+# 11 points still more than 9 pixels (tests/test_plotting.py).
+WIDEST = 6.4
 
 _STYLE = {
     "axes.edgecolor": INK,
@@ -44,8 +57,10 @@ _STYLE = {
     "font.size": 11,
     "grid.color": INK,
     "grid.alpha": 0.15,
+    "hatch.color": INK,
     "legend.frameon": False,
     "lines.linewidth": 2,
+    "patch.edgecolor": INK,
     "svg.fonttype": "none",
     "svg.hashsalt": "attention-verified",
     "text.color": INK,
@@ -98,6 +113,7 @@ def show(fig, *, alt):
         raise TypeError(f"alt must be a text; got {alt!r}")
     if not alt.strip():
         raise ValueError("alt must say what is seen in the figure")
+    _write_powers_out(fig)
     buffer = io.StringIO()
     fig.savefig(
         buffer,
@@ -106,7 +122,44 @@ def show(fig, *, alt):
         metadata={"Date": None, "Creator": None},
     )
     plt.close(fig)
-    display(_Figure(_accessible(buffer.getvalue(), alt), alt))
+    svg = _colour_roles(_accessible(buffer.getvalue(), alt))
+    display(_Figure(svg, alt))
+
+
+class _Plain(mpl.ticker.LogFormatterSciNotation):
+    """Powers as 10,000 or 1e-6: an exponent is too small for a phone."""
+
+    def __call__(self, x, pos=None):
+        if not super().__call__(x, pos):
+            return ""  # a tick without a label
+        return re.sub(r"e\+?(-?)0?", r"e\1", f"{x:,g}")
+
+
+def _write_powers_out(fig):
+    """Label the logarithmic axes with numbers of one size."""
+    for axis in (axis for ax in fig.axes for axis in (ax.xaxis, ax.yaxis)):
+        for kind in ("major", "minor"):
+            old = getattr(axis, f"get_{kind}_formatter")()
+            if type(old) is mpl.ticker.LogFormatterSciNotation:
+                new = _Plain(axis.get_transform().base, old.labelOnlyBase)
+                getattr(axis, f"set_{kind}_formatter")(new)
+
+
+# Lines of labels that name a role and nothing else; ∂Q has the colour of Q.
+_NAMES = {
+    "query": "query|queries|∂?Q[0-9]*",
+    "key": "keys?|∂?K[0-9]*",
+    "value": "values?|∂?V[0-9]*",
+    "weight": "weights?",
+}
+
+
+def _colour_roles(svg):
+    """Give each line that names a role the colour of that role."""
+    for role, names in _NAMES.items():
+        line = rf'fill: {INK}("[^<>]*>(?:{names})</text>)'
+        svg = re.sub(line, rf"fill: {ROLES[role]}\1", svg)
+    return svg
 
 
 def _accessible(svg, alt):
@@ -210,7 +263,9 @@ def show_weights(
         raise ValueError(f"weights must hold entries; got {weights.shape}")
     if ax is None:
         T, S = weights.shape
-        _, ax = plt.subplots(figsize=(1.2 + 0.75 * S, 0.8 + 0.5 * T))
+        _, ax = plt.subplots(
+            figsize=(min(WIDEST, 1.2 + 0.75 * S), 0.8 + 0.5 * T)
+        )
     sns.heatmap(
         weights,
         ax=ax,
@@ -281,7 +336,10 @@ def show_heads(weights, *, queries, keys, labels=None, **style):
     fig, axes = plt.subplots(
         rows,
         columns,
-        figsize=(0.8 + 0.62 * S * columns, rows * (1.0 + 0.5 * T)),
+        figsize=(
+            min(WIDEST, 0.8 + 0.62 * S * columns),
+            rows * (1.0 + 0.5 * T),
+        ),
         sharex=True,
         sharey=True,
         squeeze=False,
@@ -296,8 +354,17 @@ def show_heads(weights, *, queries, keys, labels=None, **style):
     return fig
 
 
+def _role_color(label):
+    """The colour of an array that is named Q, K, V or A, or ∂ one of them."""
+    role = dict(zip("QKVA", ROLES, strict=True)).get(label.lstrip("∂"))
+    return ROLES[role] if role else INK
+
+
 def show_shapes(stages):
     """Draw the arrays of a computation as rectangles in proportion.
+
+    Those that are named Q, K, V or A, or the gradient of one, such as ∂Q,
+    have the colours of their roles.
 
     Parameters
     ----------
@@ -331,20 +398,22 @@ def show_shapes(stages):
         for label, shape in stages
         for n in shape
     )
-    fig, ax = plt.subplots(figsize=(1.35 * len(stages), 2.2))
+    fig, ax = plt.subplots(figsize=(min(WIDEST, 1.35 * len(stages)), 2.2))
     for i, (label, (rows, columns)) in enumerate(stages):
         w, h = 0.7 * columns / largest, 0.7 * rows / largest
         box = plt.Rectangle(
             (i - w / 2, -h / 2),
             w,
             h,
-            facecolor=mpl.colors.to_rgba(COLORS[0], 0.35),
+            facecolor=mpl.colors.to_rgba(_role_color(label), 0.3),
             edgecolor=INK,
         )
         ax.add_patch(box)
         if i:
             ax.text(i - 0.5, 0, "→", ha="center", va="center", size=16)
-        ax.text(i, 0.45, label, ha="center", va="bottom")
+        ax.text(
+            i, 0.45, label, ha="center", va="bottom", color=_role_color(label)
+        )
         ax.text(i, -0.45, f"{rows} × {columns}", ha="center", va="top")
     ax.set(xlim=(-0.6, len(stages) - 0.4), ylim=(-0.75, 0.75), aspect="equal")
     ax.axis("off")

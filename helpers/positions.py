@@ -1,5 +1,7 @@
 """Positions: sinusoids to add, rotations of Q and K, biases on the scores."""
 
+import math
+
 import numpy as np
 
 from ._checks import (
@@ -7,6 +9,7 @@ from ._checks import (
     broadcast,
     finite_floats,
     flag,
+    integer,
     real,
     rounded,
     size,
@@ -69,13 +72,9 @@ def sinusoidal_encoding(T, d_model, *, base=10000.0):
     return pairs.reshape(T, d_model)  # (T, d_model/2, 2) -> (T, d_model)
 
 
-def _rotary_angles(X, positions, base):
-    """The (..., T, d/2) angles by which the pairs of `X` turn, in radians."""
-    T, d = X.shape[-2:]
-    if d == 0 or d % 2:
-        raise ValueError(
-            f"X must have an even width, to turn in pairs; got X {X.shape}"
-        )
+def _rotary_angles(X, positions, frequencies):
+    """The (..., T, pairs) angles by which pairs of `X` turn, in radians."""
+    T = X.shape[-2]
     positions = np.arange(T) if positions is None else positions
     positions = finite_floats(positions, "positions", ndim=1, axes="(..., T)")
     if positions.shape[-1] != T:
@@ -89,7 +88,25 @@ def _rotary_angles(X, positions, base):
             "the next"
         )
     broadcast(positions, "positions", X.shape[:-1], "the rows of X")
-    return positions[..., None] * _frequencies(d, base)  # float64
+    return positions[..., None] * frequencies  # float64
+
+
+def _turning(X, base, frequencies):
+    """The frequencies that turn the pairs of `X`, in float64."""
+    d = X.shape[-1]
+    if frequencies is None:
+        if d == 0 or d % 2:
+            raise ValueError(
+                f"X must have an even width, to turn in pairs; got X {X.shape}"
+            )
+        return _frequencies(d, base)
+    frequencies = finite_floats(frequencies, "frequencies")
+    if frequencies.ndim != 1 or 2 * len(frequencies) > d:
+        raise ValueError(
+            "frequencies must be one row, with at most one for two columns "
+            f"of X; got frequencies {frequencies.shape} and X {X.shape}"
+        )
+    return frequencies.astype(np.float64)
 
 
 def _pair_columns(d, interleaved):
@@ -99,7 +116,9 @@ def _pair_columns(d, interleaved):
     return slice(0, d // 2), slice(d // 2, d)
 
 
-def rotary_embedding(X, positions=None, *, base=10000.0, interleaved=False):
+def rotary_embedding(
+    X, positions=None, *, base=10000.0, frequencies=None, interleaved=False
+):
     """Turn each pair of columns by an angle that grows with the position.
 
     Parameters
@@ -111,10 +130,15 @@ def rotary_embedding(X, positions=None, *, base=10000.0, interleaved=False):
         broadcast against those of `X`: (B, 1, T) for X of (B, H, T, d).
     base : float, default 10000.0
         Pair i turns by ``position * base^(-2i/d)`` radians.
+    frequencies : (n,) array, optional
+        Takes the place of `base`: pair i turns by ``position *
+        frequencies[i]`` radians. Where 2n < d the first 2n columns turn and
+        the others stay: partial rotary.
     interleaved : bool, default False
-        Which columns are a pair: column i with column i + d/2, or, if
-        true, column 2i with column 2i + 1. Weights that were trained with
-        one pairing are wrong with the other.
+        Which columns are a pair: column i with column i + d/2 (with i + n,
+        where n frequencies are given), or, if true, column 2i with column
+        2i + 1. Weights that were trained with one pairing are wrong with the
+        other.
 
     Returns
     -------
@@ -127,8 +151,9 @@ def rotary_embedding(X, positions=None, *, base=10000.0, interleaved=False):
     TypeError
         If an array does not hold real numbers.
     ValueError
-        If the width is odd, an entry is not finite, the positions do not
-        fit, `base` is not finite or below one, or the result overflows.
+        If the width is odd, an entry is not finite, positions or
+        frequencies do not fit, `base` is not finite or below one, or the
+        result overflows.
 
     Notes
     -----
@@ -136,25 +161,276 @@ def rotary_embedding(X, positions=None, *, base=10000.0, interleaved=False):
     section 3.2.2, which pairs neighbours. Pairs of halves are the layout of
     GPT-NeoX and of the Llama weights in Hugging Face's format. The dot
     product of a turned query and a turned key depends on their positions
-    only through the difference.
+    only through the difference. Partial rotary: Black et al. 2022 (GPT-NeoX),
+    section 2.1.1, turn the first quarter of the columns.
 
     Examples
     --------
     >>> rotary_embedding([[1.0, 0.0]], [np.pi / 2]).round(4).tolist()
     [[0.0, 1.0]]
+    >>> turned = rotary_embedding([[1, 0, 3, 4]], [np.pi], frequencies=[0.5])
+    >>> turned.round(4).tolist()
+    [[0.0, 1.0, 3.0, 4.0]]
     """
     X = finite_floats(X, "X", ndim=2, axes="(..., T, d)")
-    angles = _rotary_angles(X, positions, base)  # (..., T, d/2)
+    frequencies = _turning(X, base, frequencies)
+    angles = _rotary_angles(X, positions, frequencies)  # (..., T, d/2)
     cos, sin = np.cos(angles), np.sin(angles)
     interleaved = flag(interleaved, "interleaved")
-    first, second = _pair_columns(X.shape[-1], interleaved)
+    first, second = _pair_columns(2 * len(frequencies), interleaved)
     a, b = X[..., first], X[..., second]  # (..., T, d/2)
-    turned = np.empty_like(X)
+    turned = X.copy()
     with np.errstate(over="ignore"):
         turned[..., first] = a * cos - b * sin
         turned[..., second] = a * sin + b * cos
     overflow = f"the turned X overflows {X.dtype}; pass X in a wider type"
     return rounded(turned, X.dtype, overflow)
+
+
+def _factor(factor):
+    """`factor`, at least 1: how many times longer texts shall get."""
+    factor = real(factor, "factor")
+    if factor < 1:
+        raise ValueError(f"factor must be at least 1; got {factor}")
+    return factor
+
+
+def rotary_frequencies(d, *, base=10000.0):
+    """How many radians each pair of columns turns from a position to the next.
+
+    Parameters
+    ----------
+    d : int
+        Number of columns that turn: d_k, or less where a part of it turns.
+    base : float, default 10000.0
+        The larger, the slower all pairs but the first.
+
+    Returns
+    -------
+    (d/2,) array
+        ``base^(-2i/d)``, from 1 downwards; for `rotary_embedding`.
+
+    Raises
+    ------
+    TypeError
+        If `d` is not an integer.
+    ValueError
+        If `d` is odd or below two, or `base` is not finite or below one.
+
+    Notes
+    -----
+    Su et al. 2024, section 3.2.2, with base 10,000.
+
+    Examples
+    --------
+    >>> rotary_frequencies(4).tolist()
+    [1.0, 0.01]
+    """
+    d = size(d, "d", least=2)
+    if d % 2:
+        raise ValueError(f"d must be even, two columns a pair; got {d}")
+    return _frequencies(d, base)
+
+
+def interpolated_frequencies(d, factor, *, base=10000.0):
+    """Position interpolation: each pair turns `factor` times more slowly.
+
+    Parameters
+    ----------
+    d : int
+        Number of columns that turn.
+    factor : float
+        How many times longer texts get, at least 1.
+    base : float, default 10000.0
+        That of the training.
+
+    Returns
+    -------
+    (d/2,) array
+        ``base^(-2i/d) / factor``.
+
+    Raises
+    ------
+    TypeError
+        If `d` is not an integer.
+    ValueError
+        As `rotary_frequencies`, or if `factor` is below one.
+
+    Notes
+    -----
+    Chen et al. 2023, section 2.3, divide positions; the angle is the same.
+
+    Examples
+    --------
+    >>> interpolated_frequencies(4, 2).tolist()
+    [0.5, 0.005]
+    """
+    return rotary_frequencies(d, base=base) / _factor(factor)
+
+
+def ntk_frequencies(d, factor, *, base=10000.0):
+    """NTK-aware scaling: a larger base, so that the last pair is interpolated.
+
+    Parameters
+    ----------
+    d : int
+        Number of columns that turn; at least 4.
+    factor : float
+        How many times more slowly the last pair turns, at least 1.
+    base : float, default 10000.0
+        That of the training.
+
+    Returns
+    -------
+    (d/2,) array
+        The frequencies of the base ``base * factor^(d/(d-2))``. The first is
+        1 as before, the last is divided by `factor`.
+
+    Raises
+    ------
+    TypeError
+        If `d` is not an integer.
+    ValueError
+        As `rotary_frequencies`, if `d` is below four, or `factor` below one.
+
+    Notes
+    -----
+    Peng et al. 2024, definition 1: pair i is divided by
+    ``factor^(2i/(d-2))``.
+
+    Examples
+    --------
+    >>> ntk_frequencies(4, 2).tolist()
+    [1.0, 0.005]
+    """
+    d = size(d, "d", least=4)
+    larger = real(base, "base") * _factor(factor) ** (d / (d - 2))
+    return rotary_frequencies(d, base=larger)
+
+
+def _kept_by_turns(frequencies, trained, slow, fast):
+    """The paper's share of each frequency that stays: linear in the turns."""
+    turns = trained * frequencies / (2 * np.pi)
+    return np.clip((turns - slow) / (fast - slow), 0, 1)
+
+
+def _kept_by_pair(d, base, trained, slow, fast):
+    """The code's share of each frequency that stays: linear in the pair."""
+
+    def pair(turns):  # which makes so many, as a real number
+        return d / 2 * math.log(trained / (2 * np.pi * turns), base)
+
+    first = max(math.floor(pair(fast)), 0)
+    last = min(math.ceil(pair(slow)), d - 1)
+    ramp = (np.arange(d // 2) - first) / max(last - first, 0.001)
+    return 1 - np.clip(ramp, 0, 1)
+
+
+def yarn_frequencies(
+    d,
+    factor,
+    trained,
+    *,
+    base=10000.0,
+    slow=1.0,
+    fast=32.0,
+    rule="reference",
+):
+    """Interpolate the slow pairs, keep the fast ones, blend in between.
+
+    Parameters
+    ----------
+    d : int
+        Number of columns that turn.
+    factor : float
+        How many times longer texts get, at least 1.
+    trained : float
+        The trained length, in positions.
+    base : float, default 10000.0
+        That of the training; above 1.
+    slow, fast : float
+        A pair that makes fewer turns than `slow` within the trained length
+        is divided by `factor`; one that makes more than `fast` is kept.
+    rule : {"reference", "paper"}
+        How the share that is kept falls in between. "paper": linearly with
+        the number of turns. "reference", the authors' code and what models
+        were tuned with: linearly with the number of the pair.
+
+    Returns
+    -------
+    (d/2,) array
+        ``kept * theta + (1 - kept) * theta / factor``.
+
+    Raises
+    ------
+    TypeError
+        If `d` is not an integer.
+    ValueError
+        As `rotary_frequencies`; if `factor` is below one, `trained` not
+        above 0, `slow` not above 0 or not below `fast`, `base` 1, or `rule`
+        unknown.
+
+    Notes
+    -----
+    Peng et al. 2024, definition 2 ("NTK-by-parts"), and the code published
+    with it. YaRN multiplies the scores as well: `yarn_attention_factor`.
+    Llama 3.1 has the paper's rule, with `fast` 4 and base 500,000.
+
+    Examples
+    --------
+    >>> yarn_frequencies(8, 4, 2048).tolist()
+    [1.0, 0.1, 0.00625, 0.00025]
+    """
+    theta, factor = rotary_frequencies(d, base=base), _factor(factor)
+    trained, slow = real(trained, "trained"), real(slow, "slow")
+    fast, base = real(fast, "fast"), real(base, "base")
+    if trained <= 0 or not 0 < slow < fast or base == 1:
+        raise ValueError(
+            "trained must be above 0, slow above 0 and below fast, base "
+            f"above 1; got {trained}, {slow}, {fast} and {base}"
+        )
+    if _rule(rule) == "paper":
+        kept = _kept_by_turns(theta, trained, slow, fast)
+    else:
+        kept = _kept_by_pair(d, base, trained, slow, fast)
+    return kept * theta + (1 - kept) * theta / factor
+
+
+def yarn_attention_factor(factor):
+    """What YaRN multiplies queries, and keys, with; scores with its square.
+
+    Parameters
+    ----------
+    factor : float
+        How many times longer texts get, at least 1.
+
+    Returns
+    -------
+    float
+        ``0.1 ln(factor) + 1``.
+
+    Raises
+    ------
+    ValueError
+        If `factor` is below one.
+
+    Notes
+    -----
+    Peng et al. 2024, equation 22, fitted to Llama models. As `scale` of
+    `attention`: its square, over the root of d_k.
+
+    Examples
+    --------
+    >>> round(yarn_attention_factor(32), 4)
+    1.3466
+    """
+    return 0.1 * math.log(_factor(factor)) + 1
+
+
+def _rule(rule):
+    if not isinstance(rule, str) or rule not in ("reference", "paper"):
+        raise ValueError(f'rule must be "reference" or "paper"; got {rule!r}')
+    return rule
 
 
 def alibi_slopes(n_heads, *, rule="reference"):
@@ -198,8 +474,7 @@ def alibi_slopes(n_heads, *, rule="reference"):
     [0.1575, 0.0248, 0.0039]
     """
     n_heads = size(n_heads, "n_heads", least=1)
-    if not isinstance(rule, str) or rule not in ("reference", "paper"):
-        raise ValueError(f'rule must be "reference" or "paper"; got {rule!r}')
+    _rule(rule)
     power = 1 << (n_heads.bit_length() - 1)  # the largest one in n_heads
     if rule == "paper" or power == n_heads:
         heads = range(1, n_heads + 1)
@@ -251,3 +526,80 @@ def alibi_bias(n_heads, T, S=None, *, rule="reference"):
     """
     slopes = alibi_slopes(n_heads, rule=rule)
     return slopes[:, None, None] * -np.abs(_distance(T, S))  # (H, T, S)
+
+
+def _starts(buckets, max_distance):
+    """The first distance of each bucket, by exact integers."""
+    near = buckets // 2  # a bucket each
+    far = buckets - near
+    yield from range(near)
+    n = near
+    for k in range(far):
+        # The first n with n/near >= (max_distance/near)^(k/far).
+        while n**far < near ** (far - k) * max_distance**k:
+            n += 1
+        yield n
+
+
+def relative_buckets(
+    T, S=None, *, buckets=32, max_distance=128, both_sides=False
+):
+    """Which of a few buckets each distance falls into: T5's relative bias.
+
+    Parameters
+    ----------
+    T : int
+        Number of queries; they are the last T of the S positions.
+    S : int, optional
+        Number of keys; T by default.
+    buckets : int, default 32
+        How many there are. The lower half has a distance each; the widths of
+        the others grow like powers, up to `max_distance`.
+    max_distance : int, default 128
+        From here on each distance is in the last bucket.
+    both_sides : bool, default False
+        Whether later keys have the upper half of the buckets, as in an
+        encoder; else a later key is in bucket 0, for a causal mask to hide.
+
+    Returns
+    -------
+    (T, S) integer array
+        From 0 to ``buckets - 1``. A head's bias is its learned row of
+        numbers, looked up with it.
+
+    Raises
+    ------
+    TypeError
+        If a size is not an integer, or `both_sides` not a bool.
+    ValueError
+        If T > S, `buckets` is below 2 (4, and even, for both sides), or
+        `max_distance` does not exceed the distances with a bucket each.
+
+    Notes
+    -----
+    Raffel et al. 2020, section 2.1: 32 buckets, up to 128. The borders are
+    those of the code published with it, computed without rounding.
+
+    Examples
+    --------
+    >>> relative_buckets(1, 10, buckets=6, max_distance=9).tolist()
+    [[5, 5, 5, 4, 4, 3, 3, 2, 1, 0]]
+    """
+    buckets = size(buckets, "buckets", least=4 if both_sides else 2)
+    if flag(both_sides, "both_sides"):
+        if buckets % 2:
+            raise ValueError(
+                f"buckets must be even, half a side; got {buckets}"
+            )
+        buckets //= 2
+    max_distance = integer(max_distance, "max_distance")
+    if max_distance <= buckets // 2:
+        raise ValueError(
+            "max_distance must exceed the distances with a bucket each; "
+            f"got {max_distance} and {buckets // 2}"
+        )
+    distance = _distance(T, S)
+    back = np.abs(distance) if both_sides else np.maximum(distance, 0)
+    starts = list(_starts(buckets, max_distance))
+    bucket = np.searchsorted(starts, back, side="right") - 1
+    return bucket + buckets * (both_sides & (distance < 0))

@@ -139,9 +139,10 @@ def tiled_attention(
     -----
     The online softmax of Milakov and Gimelshein 2018, over tiles as in Dao
     et al. 2022, with the queries in the outer loop (Dao 2023). Each worker
-    thread, one a core, holds one tile: ``block_q * (block_k + d_k + 2 d_v)``
-    numbers, a little more in all. float16 is computed in float32 and rounded
-    once. With a handful of queries, `helpers.attention.attention` is faster.
+    thread, one a core, holds one tile and its keys, a little more than
+    ``block_q * (block_k + d_k + 2 d_v) + block_k * d_k`` numbers. float16 is
+    computed in float32 and rounded once. With a handful of queries,
+    `helpers.attention.attention` is faster.
 
     Examples
     --------
@@ -176,6 +177,12 @@ def _inputs(Q, K, V, causal):
     Q = _finite(Q, "Q", "(..., T, d_k)")
     K = _finite(K, "K", "(..., S, d_k)")
     V = _finite(V, "V", "(..., S, d_v)")
+    lead = _fit(Q, K, V, causal)
+    return [np.broadcast_to(X, lead + X.shape[-2:]) for X in (Q, K, V)]
+
+
+def _fit(Q, K, V, causal):
+    """The leading axes of three arrays, of which only shapes are read."""
     T, S = Q.shape[-2], K.shape[-2]
     if Q.shape[-1] != K.shape[-1]:
         raise ValueError(
@@ -190,8 +197,7 @@ def _inputs(Q, K, V, causal):
             "the T queries are the last of the S positions, so T <= S; "
             f"got Q {Q.shape} and K {K.shape}"
         )
-    lead = leading_axes(Q=Q, K=K, V=V)
-    return [np.broadcast_to(X, lead + X.shape[-2:]) for X in (Q, K, V)]
+    return leading_axes(Q=Q, K=K, V=V)
 
 
 def _finite(x, name, axes):
@@ -263,9 +269,10 @@ def _score(q, k, buffer):
     """The scores of one tile, in the memory of the tile before."""
     g, r, n = *q.shape[:2], len(k)
     tile = buffer[: g * r * n].reshape(g, r, n)
+    columns = np.ascontiguousarray(k.T)  # products read these faster
     for start in range(0, n, _STRIP):
         keys = slice(start, start + _STRIP)
-        np.matmul(q, k[keys].T, out=tile[..., keys])
+        np.matmul(q, columns[:, keys], out=tile[..., keys])
     return tile
 
 

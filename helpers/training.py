@@ -94,6 +94,64 @@ def induction_batch(rng, shape, *, T=32, vocab=12, shortest=6):
     return Batch(tokens[..., :-1], tokens[..., 1:], at[:-1] >= period)
 
 
+def recall_batch(rng, shape, *, T=32, row=6, vocab=12):
+    """A row of tokens, long ago, and again at the end.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Where the random numbers come from.
+    shape : tuple of int
+        How many sequences, as leading axes.
+    T : int, default 32
+        Tokens that the model reads of each.
+    row : int, default 6
+        Tokens in the row.
+    vocab : int, default 12
+        How many tokens there are.
+
+    Returns
+    -------
+    Batch
+        The last ``row - 1`` positions count: the right key of each is
+        ``T - row`` positions back, and no other key follows its token.
+
+    Raises
+    ------
+    TypeError
+        If a size is not an integer, or `rng` no Generator.
+    ValueError
+        If `row` is below two, two rows do not fit into `T`, or `vocab` is
+        not above `row`.
+
+    Notes
+    -----
+    Between the two a row of the other tokens is repeated. So the distance
+    grows with `T`, and the number of tokens that differ does not.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> batch = recall_batch(rng, (), T=9, row=2, vocab=5)
+    >>> batch.tokens.tolist(), batch.targets[-1].item()
+    ([2, 4, 3, 0, 1, 3, 0, 1, 2], 4)
+    """
+    generator(rng)
+    row = size(row, "row", least=2)
+    T, vocab = size(T, "T", least=2 * row), size(vocab, "vocab", least=row + 1)
+    symbols = np.broadcast_to(np.arange(vocab), (*shape, vocab))
+    symbols = rng.permuted(symbols, axis=-1)
+    between = row + np.arange(T + 1 - 2 * row) % (vocab - row)
+    at = np.concatenate([np.arange(row), between, np.arange(row)])
+    tokens = symbols[..., at]
+    where = np.arange(T) > T - row
+    return Batch(
+        tokens[..., :-1],
+        tokens[..., 1:],
+        np.broadcast_to(where, (*shape, T)),
+    )
+
+
 def train(params, config, batches, *, rate=0.01):
     """Take a step of Adam for each batch.
 

@@ -39,7 +39,12 @@ from .layers import (
     token_losses,
 )
 from .masks import causal_mask, sliding_window_mask
-from .positions import alibi_bias, rotary_embedding, sinusoidal_encoding
+from .positions import (
+    alibi_bias,
+    relative_buckets,
+    rotary_embedding,
+    sinusoidal_encoding,
+)
 from .softmax import softmax
 
 __all__ = [
@@ -77,7 +82,7 @@ __all__ = [
 ]
 
 NORMS = {"layer": ("gain", "bias"), "rms": ("gain",)}
-POSITIONS = ("learned", "sinusoidal", "rotary", "alibi", None)
+POSITIONS = ("learned", "sinusoidal", "rotary", "alibi", "t5", None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,8 +109,9 @@ class TransformerConfig:
         Normalise what a layer reads, or the sum that it leaves.
     norm_kind : {"layer", "rms"}
         Layer normalisation, or by the root mean square alone.
-    positions : {"learned", "sinusoidal", "rotary", "alibi", None}
-        How a token's position enters.
+    positions : {"learned", "sinusoidal", "rotary", "alibi", "t5", None}
+        How a token's position enters. "t5" adds learned numbers to the
+        scores, one for each head and bucket of distances.
     activation : {"gelu", "gelu_tanh", "relu"}
         What stands between the two matrices of the feed-forward network.
     bias : bool, default True
@@ -120,13 +126,19 @@ class TransformerConfig:
         Factor on the dot products; 1/sqrt(d_k) by default.
     base : float, default 10000.0
         Of the sinusoids and rotations.
+    frequencies : tuple of float, optional
+        Of the rotations, in the place of `base`; at most one for each pair
+        of a head's columns, and where there are fewer the rest do not turn.
+    buckets, max_distance : int, default 32 and 128
+        Of "t5", as `relative_buckets`.
 
     Raises
     ------
     TypeError
         If a size is not an integer.
     ValueError
-        If a size is below one, counts do not divide, or a name is unknown.
+        If a size is below one, counts do not divide, frequencies do not
+        fit, or a name is unknown.
 
     Examples
     --------
@@ -150,6 +162,9 @@ class TransformerConfig:
     window: int | None = None
     scale: float | None = None
     base: float = 10000.0
+    frequencies: tuple | None = None
+    buckets: int = 32
+    max_distance: int = 128
 
     def __post_init__(self):
         for name in ("vocab", "max_len", "d_model", "n_layers", "n_heads"):
@@ -168,8 +183,13 @@ class TransformerConfig:
         real(self.base, "base")
         if self.scale is not None:
             real(self.scale, "scale")
-        if self.positions == "rotary":
+        if self.positions == "rotary" and self.frequencies is None:
             _divides(2, "2, for pairs of columns,", self.d_k, "d_k")
+        if self.frequencies is not None:
+            _fitting(self.frequencies, self.d_k)
+        relative_buckets(
+            1, buckets=self.buckets, max_distance=self.max_distance
+        )
         if self.positions == "sinusoidal":
             _divides(2, "2, for pairs of columns,", self.d_model, "d_model")
 
@@ -187,6 +207,18 @@ class TransformerConfig:
 def _divides(divisor, name, n, of):
     if n % divisor:
         raise ValueError(f"{name} must divide {of}; got {divisor} and {n}")
+
+
+def _fitting(frequencies, d_k):
+    if not isinstance(frequencies, tuple):
+        raise TypeError(f"frequencies must be a tuple; got {frequencies!r}")
+    for i, x in enumerate(frequencies):
+        real(x, f"frequencies[{i}]")
+    if 2 * len(frequencies) > d_k:
+        raise ValueError(
+            "frequencies must be at most one for two columns of a head; "
+            f"got {len(frequencies)} and d_k {d_k}"
+        )
 
 
 # Parameters -----------------------------------------------------------------
@@ -221,6 +253,8 @@ def parameter_shapes(config):
     shapes = {"embedding": (config.vocab, config.d_model)}
     if config.positions == "learned":
         shapes["positions"] = (config.max_len, config.d_model)
+    if config.positions == "t5":  # one table, which all blocks share
+        shapes["positions"] = (config.buckets, config.n_heads)
     for i in range(config.n_layers):
         block = _block_shapes(config)
         shapes |= {f"{i}.{name}": shape for name, shape in block.items()}
@@ -414,19 +448,56 @@ def _attend(X, p, config, keep, cache, start):
     T = Q.shape[-2]
     if config.positions == "rotary":
         at = np.arange(start, start + T)
-        Q = rotary_embedding(Q, at, base=config.base)
-        K = rotary_embedding(K, at, base=config.base)
+        Q, K = _rotate(Q, at, config), _rotate(K, at, config)
     if cache is not None:
         K, V = cache.append(K, V)
     K, V = repeat_kv(K, H // H_kv), repeat_kv(V, H // H_kv)
     S = K.shape[-2]
-    bias = alibi_bias(H, T, S) if config.positions == "alibi" else None
     heads, weights = attention(
-        Q, K, V, mask=_mask(config, T, S), bias=bias, scale=config.scale
+        Q,
+        K,
+        V,
+        mask=_mask(config, T, S),
+        bias=_score_bias(Q, S, p, config),
+        scale=config.scale,
     )
     heads = heads * keep[:, None, None]
     output = _project(merge_heads(heads), p, "W_O")
     return Attended(X, Q, K, V, weights, heads), output
+
+
+def _rotate(X, at, config):
+    return rotary_embedding(
+        X, at, base=config.base, frequencies=config.frequencies
+    )
+
+
+def _buckets(T, S, config):
+    return relative_buckets(
+        T, S, buckets=config.buckets, max_distance=config.max_distance
+    )
+
+
+def _score_bias(Q, S, p, config):
+    """What the kind of positions adds to the scores, if anything."""
+    H, T = Q.shape[-3:-1]
+    if config.positions == "alibi":
+        return alibi_bias(H, T, S)
+    if config.positions != "t5":
+        return None
+    bias = np.moveaxis(p["positions"][..., _buckets(T, S, config), :], -1, -3)
+    *runs, H, T, S = bias.shape  # and ones for the axes of the batch
+    return bias.reshape(*runs, *(1,) * (Q.ndim - bias.ndim), H, T, S)
+
+
+def _score_bias_gradient(grad, table, config):
+    """The gradient of T5's table: what its scores got, summed by bucket."""
+    runs = table.shape[:-2]
+    between = tuple(range(len(runs), grad.ndim - 3))
+    grad = grad.sum(between)  # (runs, H, T, S)
+    H, T, S = grad.shape[-3:]
+    rows = one_hot(_buckets(T, S, config).ravel(), config.buckets)
+    return (grad.reshape(*runs, H, T * S) @ rows).swapaxes(-1, -2)
 
 
 def _project(X, p, name):
@@ -452,11 +523,14 @@ def _attend_gradients(grad, kept, p, config):
     dheads = split_heads(dmerged, H)
     back = attention_vjp(dheads, Q, K, V, weights, scale=config.scale)
     dQ, dK, dV = back.Q, _sum_kv(back.K, H_kv), _sum_kv(back.V, H_kv)
+    if config.positions == "t5":
+        grads["positions"] = _score_bias_gradient(
+            back.scores, p["positions"], config
+        )
     if config.positions == "rotary":
         # A rotation's transpose turns back.
         at = -np.arange(Q.shape[-2])
-        dQ = rotary_embedding(dQ, at, base=config.base)
-        dK = rotary_embedding(dK, at, base=config.base)
+        dQ, dK = _rotate(dQ, at, config), _rotate(dK, at, config)
     dX = 0
     for name, d in (("W_Q", dQ), ("W_K", dK), ("W_V", dV)):
         d, grads[name], grads[f"{name}.bias"] = linear_vjp(
@@ -515,12 +589,15 @@ def _feed_forward_gradients(grad, x, p, config):
 
 
 def _block(params, i):
-    """The parameters of block `i`, without its number."""
+    """The parameters of block `i`, without its number, and the shared table.
+
+    The table is that of the positions, which blocks read with "t5" alone.
+    """
     start = f"{i}."
     return {
         name.removeprefix(start): array
         for name, array in params.items()
-        if name.startswith(start)
+        if name.startswith(start) or name == "positions"
     }
 
 
@@ -816,6 +893,10 @@ def _embedding_gradients(dx, tokens, params, config, grads):
         between = tuple(range(n_runs, dx.ndim - 2))
         grads["positions"] = np.zeros_like(table)
         grads["positions"][..., :T, :] = dx.sum(between)
+    if config.positions == "t5":
+        grads["positions"] = sum(
+            grads[f"{i}.positions"] for i in range(config.n_layers)
+        )
     return grads
 
 

@@ -40,19 +40,34 @@ const figure = {
     },
     { key: "slope", kind: "range", label: "ALiBi slope", min: 0, max: 1, step: 0.0625 },
     { key: "temperature", kind: "range", label: "temperature", min: 0.1, max: 4, step: 0.1 },
+    ...["query", "key"].map((key) => ({
+      key,
+      kind: "range",
+      label: `${key} to read`,
+      min: 0,
+      max: 63,
+      step: 1,
+      upTo: ({ T }) => T - 1,
+    })),
   ],
   // Scores that anyone can recompute: cos(i - 2 j), over the temperature.
-  compute: (state) => {
+  // The entry that is read is the one under the pointer, if there is one.
+  compute: (state, own) => {
     const { T, slope, temperature } = state;
+    const score = (i, j) => Math.cos(i - 2 * j) / temperature - slope * Math.abs(i - j);
     const weights = range(T).map((i) => {
       const may = range(T).map((j) => allowed(state, i, j));
-      const row = range(T).map((j) => Math.cos(i - 2 * j) / temperature - slope * Math.abs(i - j));
-      return softmax(row, may);
+      return softmax(
+        range(T).map((j) => score(i, j)),
+        may,
+      );
     });
-    return { weights, entropies: weights.map(entropy) };
+    const read = [state.query, state.key].map((k) => Math.min(k, T - 1));
+    const picked = own?.picked ?? read;
+    return { weights, entropies: weights.map(entropy), picked, score: score(...picked) };
   },
 
-  view: (state, { weights, entropies }) => {
+  view: (state, { weights, entropies, picked, score }) => {
     const { T, mask } = state;
     const names = range(T).map(String);
     const open = (i, j) => allowed(state, i, j);
@@ -75,18 +90,63 @@ const figure = {
           columns: names,
           values: weights,
           open,
+          picked,
         })
-      : mosaic({ label, values: weights, open });
+      : mosaic({ label, values: weights, open, rows: "queries", columns: "keys", picked });
+    const [i, j] = picked;
+    const read = open(i, j)
+      ? `score cos(${setting(i - 2 * j)}) / ${setting(state.temperature)} − ` +
+        `${setting(state.slope)} · ${Math.abs(i - j)} = ${fixed(score, 4)}, weight ` +
+        `${fixed(weights[i][j], 4)}.`
+      : "the mask forbids it, weight 0.";
+    // Rows that are empty stand together, from the first on.
     const rows = empty.length
-      ? `Queries that may attend to nothing: ${empty.join(", ")}. Their weights are all zero.`
-      : "Every query may attend to something.";
+      ? ` Queries that may attend to nothing: ${empty[0]}` +
+        `${empty.length > 1 ? ` to ${empty.at(-1)}` : ""}; their weights are all zero.`
+      : "";
     return (
-      drawn +
+      `${drawn}<p class="av-caption">${settings}</p>` +
       say(
-        `${settings} ${rows} Mean entropy ${fixed(mean, 3)} ` +
+        `Query ${i}, key ${j}: ${read}${rows} Mean entropy ${fixed(mean, 3)} ` +
           `nats${empty.length ? ", where an empty row counts as 0" : ""}.`,
       )
     );
+  },
+
+  // An entry that is pressed stays the one that is read.
+  enhance: (result, { T }, values, set) => {
+    result.onclick = (event) => {
+      const cell = cellAt(event, [T, T]);
+      if (!cell) return;
+      set("query", cell[0]);
+      set("key", cell[1]);
+    };
+  },
+  // One under a mouse is read for as long as it is there.
+  live: ({ el, model, repaint }) => {
+    const result = el.querySelector(".av-result");
+    let picked = null;
+    const read = (cell) => {
+      if (String(cell) === String(picked)) return;
+      picked = cell;
+      repaint();
+    };
+    const over = (event) => {
+      const T = el.values.weights.length;
+      if (event.pointerType !== "touch") read(cellAt(event, [T, T]));
+    };
+    const leave = () => read(null);
+    result.addEventListener("pointermove", over);
+    result.addEventListener("pointerleave", leave);
+    const inside = (T) => picked && Math.max(...picked) < T;
+    return {
+      own: () => (inside(model.get("T")) ? { picked } : undefined),
+      busy: () => false,
+      close: () => {
+        result.removeEventListener("pointermove", over);
+        result.removeEventListener("pointerleave", leave);
+      },
+    };
   },
 };
 

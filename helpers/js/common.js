@@ -74,16 +74,20 @@ const grid = ({
   digits = 2,
   low = 0,
   high = 1,
+  part = (x) => (x - low) / (high - low),
   attributes = () => "",
   open = () => true,
+  picked = [],
 }) => {
   const head = columns.map((c) => `<th scope="col">${escape(c)}</th>`).join("");
   const body = values.map((row, i) => {
     const cells = row.map((x, j) => {
-      if (!open(i, j)) return `<td class="av-closed">·</td>`;
-      const rgb = shade((x - low) / (high - low));
+      const here = picked[0] === i && picked[1] === j;
+      if (!open(i, j)) return `<td class="av-closed${here ? " av-picked" : ""}">·</td>`;
+      const rgb = shade(part(x));
       return (
-        `<td style="background:rgb(${rgb});color:${ink(rgb)}" ${attributes(i, j)}>` +
+        `<td style="background:rgb(${rgb});color:${ink(rgb)}" ` +
+        `${here ? 'class="av-picked"' : attributes(i, j)}>` +
         `${fixed(x, digits)}</td>`
       );
     });
@@ -95,31 +99,102 @@ const grid = ({
   );
 };
 
-// A large matrix of numbers from 0 to 1 as a few SVG paths, one a shade.
+// A large matrix of numbers from 0 to 1 as a picture: one path a shade, axes
+// with their names, and a key below. What is not `open` is hatched.
 const LEVELS = 24;
-const mosaic = ({ label, values, open = () => true }) => {
-  const T = values.length,
-    S = values[0].length;
+const MAP = { width: 340, left: 40, top: 34, across: 294, least: 90, row: 22, key: 36 };
+const highOf = (T, S) =>
+  Math.min(Math.max(T * Math.min(MAP.across / S, MAP.row), MAP.least), MAP.across);
+// Every how many rows or columns one is numbered, so that numbers stand apart.
+const stride = (unit, room) => [1, 2, 4, 8, 16].find((n) => n * unit >= room) ?? 32;
+const mosaic = ({
+  label,
+  values,
+  open = () => true,
+  rows = "",
+  columns = "",
+  ends = ["0", "1"],
+  picked = null,
+}) => {
+  const [T, S] = [values.length, values[0].length];
+  const { width, left, top, across, key } = MAP;
+  const down = highOf(T, S);
+  const [sx, sy] = [across / S, down / T];
   const paths = range(LEVELS + 1).map(() => []);
+  const shut = [];
   values.forEach((row, i) =>
-    row.forEach((x, j) => open(i, j) && paths[Math.round(x * LEVELS)].push(`M${j} ${i}h1v1h-1z`)),
+    row.forEach((x, j) =>
+      open(i, j)
+        ? paths[Math.round(x * LEVELS)].push(`M${j} ${i}h1v1h-1z`)
+        : shut.push(`M${j} ${i + 1}l1 -1`),
+    ),
   );
+  const place = (x) => +x.toFixed(2);
   const drawn = paths.map((d, k) =>
     d.length ? `<path fill="rgb(${shade(k / LEVELS)})" d="${d.join("")}"/>` : "",
   );
+  if (shut.length) drawn.push(`<path class="av-shut" d="${shut.join("")}"/>`);
+  const text = (words, x, y, anchor, kind = "") =>
+    `<text${kind && ` class="${kind}"`} x="${place(x)}" y="${place(y)}" ` +
+    `text-anchor="${anchor}">${escape(words)}</text>`;
+  // A number that is picked stands out, and the others keep away from it.
+  const numbers = (n, unit, room, here, write) =>
+    range(n)
+      .filter((k) => k % stride(unit, room) === 0 || k === here)
+      .filter((k) => here === undefined || k === here || Math.abs(k - here) * unit >= room)
+      .map((k) => write(k, k === here ? "av-here" : ""))
+      .join("");
+  const [i, j] = picked ?? [];
+  const frame = picked
+    ? `M${place(left + j * sx - 1)} ${place(top + i * sy - 1)}h${place(sx + 2)}` +
+      `v${place(sy + 2)}h${place(-sx - 2)}z`
+    : "";
+  const base = top + down + key - 8;
+  const bar = range(LEVELS + 1).map(
+    (k) =>
+      `<rect fill="rgb(${shade(k / LEVELS)})" x="${left + 40 + 3 * k}" y="${place(base - 10)}" ` +
+      'width="3" height="12"/>',
+  );
   return (
     `<p class="av-caption" aria-hidden="true">${escape(label)}</p>` +
-    `<svg class="av-mosaic" role="img" aria-label="${escape(label)}" viewBox="0 0 ${S} ${T}" ` +
-    `preserveAspectRatio="none" shape-rendering="crispEdges">${drawn.join("")}</svg>`
+    `<svg class="av-mosaic" role="img" aria-label="${escape(label)}" ` +
+    `viewBox="0 0 ${width} ${place(top + down + key)}">` +
+    `<g shape-rendering="crispEdges" transform="matrix(${place(sx)} 0 0 ${place(sy)} ${left} ` +
+    `${top})">${drawn.join("")}</g>` +
+    text(`↓ ${rows}`, 2, 12, "start", "av-of-rows") +
+    text(`${columns} →`, left + across, 12, "end", "av-of-columns") +
+    numbers(S, sx, 22, j, (k, kind) => text(k, left + (k + 0.5) * sx, top - 6, "middle", kind)) +
+    numbers(T, sy, 13, i, (k, kind) => text(k, left - 6, top + (k + 0.5) * sy + 4, "end", kind)) +
+    (frame && `<path class="av-ring" d="${frame}"/><path class="av-ring-in" d="${frame}"/>`) +
+    text(ends[0], left + 34, base, "end") +
+    bar.join("") +
+    text(ends[1], left + 121, base, "start") +
+    "</svg>"
   );
+};
+// The row and the column under a pointer, or null.
+const cellAt = ({ target, clientX, clientY }, [T, S]) => {
+  const cell = target.closest?.("td");
+  if (cell && cell.cellIndex > 0 && cell.closest("tbody"))
+    return [cell.parentNode.rowIndex - 1, cell.cellIndex - 1];
+  const drawn = target.closest?.(".av-mosaic");
+  if (!drawn) return null;
+  const { left, top, width } = drawn.getBoundingClientRect();
+  const unit = width / MAP.width;
+  const j = Math.floor(((clientX - left) / unit - MAP.left) / (MAP.across / S));
+  const i = Math.floor(((clientY - top) / unit - MAP.top) / (highOf(T, S) / T));
+  return i >= 0 && i < T && j >= 0 && j < S ? [i, j] : null;
 };
 
 // Lines over a common x, each with a name written at its end; marked points.
+// A ghost is the line of the last state.
 const chart = ({
   label,
+  kind = "",
   x,
   y,
   lines,
+  points: alone = [],
   marks = [],
   xlabel,
   ylabel,
@@ -153,17 +228,19 @@ const chart = ({
     const [over, under] = ends[0] <= ends[1] ? [0, 1] : [1, 0];
     [ends[over], ends[under]] = [middle - 7, middle + 7];
   }
-  const drawn = lines.map(({ points, name, dash = "", filled = false }, k) => {
+  const drawn = lines.map(({ points, name, dash = "", filled = false, ghost = false }, k) => {
+    const looks = `${filled ? " av-filled" : ""}${ghost ? " av-ghost" : ""}`;
     const d = points
       .map(([a, b], i) => `${i ? "L" : "M"}${px(a).toFixed(1)} ${py(b).toFixed(1)}`)
       .join("");
     return (
-      `<path class="av-line av-line-${k}${filled ? " av-filled" : ""}" ` +
+      `<path class="av-line av-line-${k}${looks}" ` +
       `stroke-dasharray="${dash}" d="${d}"/>` +
       `<text class="av-name" x="${width - right + 6}" y="${ends[k].toFixed(1)}">` +
       `${escape(name)}</text>`
     );
   });
+  const spots = alone.map(([a, b]) => `M${px(a).toFixed(1)} ${py(b).toFixed(1)}h0`).join("");
   // The name of a dot stays inside the frame, and away from those of lines.
   const dots = marks.map(([a, b, name]) => {
     const [side, anchor] = px(a) > width - right - 30 ? [-8, "end"] : [8, "start"];
@@ -175,8 +252,9 @@ const chart = ({
     );
   });
   return (
-    `<svg class="av-chart" role="img" aria-label="${escape(label)}" ` +
-    `viewBox="0 0 ${width} ${height}">${axis}${drawn.join("")}${dots.join("")}` +
+    `<svg class="av-chart${kind}" role="img" aria-label="${escape(label)}" ` +
+    `viewBox="0 0 ${width} ${height}">${axis}${drawn.join("")}` +
+    `${spots && `<path class="av-points" d="${spots}"/>`}${dots.join("")}` +
     `<text x="${(left + width - right) / 2}" y="${height - 4}" text-anchor="middle">` +
     `${escape(xlabel)}</text><text transform="translate(12 ${(top + height - bottom) / 2}) ` +
     `rotate(-90)" text-anchor="middle">${escape(ylabel)}</text></svg>`
@@ -208,6 +286,7 @@ const parse = (control, text) => {
     return String(text) === "true" || (String(text) === "false" ? false : text);
   if (control.kind === "matrix") return matrix(String(text));
   if (control.kind === "symbols") return String(text).replace(/[\s,]/g, "").toUpperCase();
+  if (control.kind === "words") return String(text).trim().replace(/\s+/g, " ");
   const plain = String(text).trim().replace("−", "-");
   return plain === "" ? NaN : Number(plain);
 };
@@ -223,6 +302,7 @@ const wanted = ({ min, max, step }) =>
 const shorten = (text) =>
   String(text).length > 40 ? `${String(text).slice(0, 40)}…` : String(text);
 const count = (n, thing) => `${whole(n)} ${thing}${n === 1 ? "" : "s"}`;
+const span = ([least, most]) => (least === most ? least : `${least} to ${most}`);
 // A control as the page calls it, and its key where that is another word.
 const called = ({ key, kind, label }) =>
   kind === "matrix" ? key : label.split(" ").includes(key) ? label : `${label} (${key})`;
@@ -244,7 +324,7 @@ const complaint = (control, value) => {
     const among = (n, [least, most]) => n >= least && n <= most;
     if (!among(sizes.length, rows) || !sizes.every((n) => n === sizes[0] && among(n, columns)))
       return (
-        `${key} must have ${rows.join(" to ")} rows of ${columns.join(" to ")} numbers, all ` +
+        `${key} must have ${span(rows)} rows of ${span(columns)} numbers, all ` +
         `rows equally long; got ${count(sizes.length, "row")}` +
         `${sizes.length ? ` of ${[...new Set(sizes)].slice(0, 4).join(" and ")}` : ""}`
       );
@@ -263,6 +343,16 @@ const complaint = (control, value) => {
     return value.length >= min && value.length <= max
       ? ""
       : `${rule}; got ${value ? count(value.length, "letter") : "no letter"}`;
+  }
+  if (kind === "words") {
+    const { letters, min, max } = control;
+    const rule = `${name} must be ${min} to ${max} of at most ${letters} letters, a blank between`;
+    const found = typeof value === "string" ? value.split(" ") : [];
+    const strange = found.find((word) => !word || word.length > letters || /\s/.test(word));
+    if (strange !== undefined) return `${rule}; got ${strange ? shorten(strange) : "no word"}`;
+    return found.length >= min && found.length <= max
+      ? ""
+      : `${rule}; got ${typeof value === "string" ? count(found.length, "word") : shorten(value)}`;
   }
   if (kind === "stops")
     return control.stops.includes(value)
@@ -329,6 +419,11 @@ const input = (figure, control, value) => {
     return row(
       `<input type="text" ${name} value="${escape(value)}" size="${control.max}" ` +
         `spellcheck="false" autocomplete="off" autocapitalize="characters">`,
+    );
+  if (control.kind === "words")
+    return row(
+      `<input type="text" ${name} value="${escape(value)}" ` +
+        `size="${control.max * control.letters}" spellcheck="false" autocomplete="off">`,
     );
   const limits =
     `min="${control.min}" max="${control.max}" step="${stepTo(control, value)}" ` +
@@ -397,7 +492,9 @@ const shell = (figure, state) => {
     `<form class="av-controls" hidden>${controls.join("")}</form>` +
     `<p class="av-error" role="alert">${escape(wrong)}</p>` +
     `<div class="av-result">${wrong ? "" : figure.view(state, figure.compute(state))}</div>` +
-    `<p class="av-spoken" role="status"></p>`
+    `<p class="av-spoken" role="status"></p>` +
+    // A film in stills, which is shown where no script makes it move.
+    `${(!wrong && figure.strip?.(state)) || ""}`
   );
 };
 
@@ -433,6 +530,40 @@ const toAddress = (figure, state) => {
   history.replaceState(history.state, "", url);
 };
 
+// What may scroll sideways stands apart from the sentence, which stays in view.
+const setApart = (result) => {
+  const said = result.querySelector(":scope > .av-say");
+  const wide = document.createElement("div");
+  wide.className = "av-wide";
+  while (result.firstChild !== said) wide.append(result.firstChild);
+  result.prepend(wide);
+};
+// Beside a slider, one step back and one step on: for a finger. Keys move the
+// slider itself, so the tab key passes them by.
+const addSteppers = (form, steps) => {
+  for (const field of form.querySelectorAll("input[type=range]")) {
+    const name = field.labels[0].textContent.trim();
+    const button = (sign, word, way) => {
+      const made = document.createElement("button");
+      Object.assign(made, { type: "button", className: "av-stepper", tabIndex: -1 });
+      made.textContent = sign;
+      made.setAttribute("aria-label", `${name}: ${word}`);
+      made.onclick = () => {
+        if (field.step === "any") field.step = steps[field.name]; // back to the steps
+        const before = field.value;
+        field[way]();
+        if (field.value === before) return;
+        for (const kind of ["input", "change"])
+          field.dispatchEvent(new Event(kind, { bubbles: true }));
+      };
+      return made;
+    };
+    const shown = field.closest("div").querySelector("output");
+    shown.before(button("−", "less", "stepDown"));
+    shown.after(button("+", "more", "stepUp"));
+  }
+};
+
 // Data that a page loads when a state asks for it, by name; a kernel sends it
 // with the module.
 const known = (name) => globalThis.attentionData?.[name];
@@ -440,7 +571,8 @@ const known = (name) => globalThis.attentionData?.[name];
 // `load` brings data that is not known yet; a figure without it does without.
 const attach = (figure, { model, el, load }) => {
   const read = () => Object.fromEntries(figure.controls.map((c) => [c.key, model.get(c.key)]));
-  const linked = el.dataset.figure !== undefined;
+  const linked = el.dataset.state !== undefined;
+  el.dataset.figure = figure.name; // for the style sheet, in Jupyter as well
   if (!el.querySelector(".av-result")) {
     el.classList.add("av-figure");
     el.innerHTML = shell(figure, read());
@@ -449,6 +581,7 @@ const attach = (figure, { model, el, load }) => {
     el.querySelector(s),
   );
   form.hidden = false;
+  addSteppers(form, Object.fromEntries(figure.controls.map((c) => [c.key, c.step])));
   const draft = {}; // what was typed and waits for something else to fit
   // In JupyterLab the arrow keys belong to what has the focus here, and not to
   // the notebook, which asks the focused element itself.
@@ -466,16 +599,18 @@ const attach = (figure, { model, el, load }) => {
       if (!field) continue;
       field.closest("div").hidden = !matters(control, state);
       if (!control.upTo) continue;
-      field.max = limited(control, state).max;
-      field.value = state[control.key];
-      field.closest("div").querySelector("output").value = field.value;
+      const end = limited(control, state);
+      const places = PLACES[control.kind];
+      field.max = places ? places.last(end) : end.max;
+      field.value = places ? places.of(end, state[control.key]) : state[control.key];
+      tell(control, field, places ? places.at(end, field.value) : field.value);
     }
     if (figure.presets) form.elements.namedItem("preset").value = preset(figure, state);
   };
   // What scrolls sideways can be reached and scrolled with the keyboard.
   const reach = () => {
     const given = { tabindex: 0, role: "group", "aria-label": "result, scrolls sideways" };
-    for (const box of [result, ...result.querySelectorAll(".av-step > div")]) {
+    for (const box of result.querySelectorAll(".av-wide, .av-step > div")) {
       const wide =
         box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX !== "visible";
       for (const [name, value] of Object.entries(given)) {
@@ -517,6 +652,7 @@ const attach = (figure, { model, el, load }) => {
     const values = figure.compute(state, own);
     el.values = values;
     result.innerHTML = figure.view(state, values, own);
+    setApart(result);
     if (figure.enhance) figure.enhance(result, state, values, assign);
     keepKeys(result.querySelectorAll("[tabindex]"));
     reach();
@@ -614,12 +750,12 @@ const attach = (figure, { model, el, load }) => {
     },
   ]);
   for (const [event, listener] of follow) model.on(event, listener);
-  const live = figure.live?.({ el, form, repaint: refresh });
+  const live = figure.live?.({ el, form, model, repaint: refresh });
   keepKeys(el.querySelectorAll(".av-panel :is(button, input)"));
   paint();
   const resized = new ResizeObserver(reach);
   const changed = new MutationObserver(speak);
-  resized.observe(result);
+  resized.observe(el);
   changed.observe(result, { childList: true, characterData: true, subtree: true });
   if (!result.hasAttribute("aria-busy")) el.classList.add("av-live");
   return () => {
@@ -639,4 +775,10 @@ const figureModule = (figure) => ({
   problem: (state) => problem(figure, state),
   shell: (state) => shell(figure, state),
   values: (state) => figure.compute(state),
+  // What is drawn at a time of its film: the data and the time decide it.
+  frame: ({ ms, ...state }) => {
+    const own = figure.at(state, ms);
+    const values = figure.compute(state, own);
+    return { own, values, html: figure.view(state, values, own) };
+  },
 });

@@ -1,14 +1,83 @@
 // Heads and groups: which columns a head owns, and whose keys it reads.
 
 const TINTS = ["#cde4f2", "#f8d3bd", "#bfe7da", "#f2d6e6", "#fae3b0", "#d9d9f3"];
-const tint = (g) => TINTS[g % TINTS.length];
-const DRAWN = 24; // columns that still fit in a picture
+// Beyond the first six: hues that stay apart, in three lightnesses.
+const hex = (hue, saturation, light) => {
+  const part = (n) => {
+    const k = (n + hue / 30) % 12;
+    const far = saturation * Math.min(light, 1 - light);
+    const c = light - far * Math.max(-1, Math.min(k - 3, 9 - k, 1));
+    return Math.round(255 * c)
+      .toString(16)
+      .padStart(2, "0");
+  };
+  return `#${part(0)}${part(8)}${part(4)}`;
+};
+const tint = (g) => TINTS[g] ?? hex((g * 137.508) % 360, 0.9, [0.88, 0.82, 0.76][g % 3]);
+const WRITTEN = 10; // columns that are written out, and fit on a phone
 const BYTES = 2; // float16, as caches are kept
 
 const divisors = (n) =>
   range(n)
     .map((i) => i + 1)
     .filter((i) => n % i === 0);
+
+// Every size as a picture: columns of queries in their heads, and below each
+// group of heads the keys and the values that they read, to the same scale.
+const CUTS = { width: 340, left: 2, across: 336, query: 22, key: 116, value: 162, high: 24 };
+const cuts = ({ H, H_kv, d_k }, { kv_head, followed: [at, head, , group] }) => {
+  const { width, left, across, query, key, value, high } = CUTS;
+  const [n, shared] = [H * d_k, H / H_kv];
+  const [wide, unit] = [across / H, across / n];
+  const place = (x) => +x.toFixed(2);
+  const of_group = (g) => left + (g + 0.5) * shared * wide - wide / 2;
+  const segment = (x, y, g) =>
+    `<rect fill="${tint(g)}" x="${place(x)}" y="${y}" width="${place(wide)}" height="${high}"/>`;
+  const row = (letter, some, xOf, y, groupOf) =>
+    some.map((k) => segment(xOf(k), y, groupOf(k))).join("") +
+    (wide < 18 ? [] : some) // names that would not fit are left out
+      .map(
+        (k) =>
+          `<text class="av-name" x="${place(xOf(k) + wide / 2)}" y="${y + 16}" ` +
+          `text-anchor="middle">${letter}${k}</text>`,
+      )
+      .join("");
+  const link = (h) =>
+    `M${place(left + (h + 0.5) * wide)} ${query + high}` +
+    `L${place(of_group(kv_head[h]) + wide / 2)} ${key - 16}`;
+  const title = (kind, text, y) => `<text class="av-${kind}" x="${left}" y="${y}">${text}</text>`;
+  const columns = unit < 4 ? "" : range(n - 1).map((c) => (c + 1) * unit);
+  const fine = columns && columns.map((x) => `M${place(left + x)} ${query}v5`).join("");
+  const here = place(left + at * unit);
+  const long = place(Math.max(unit, 2));
+  const mark = `M${here} ${query}h${long}v${high}h${-long}z`;
+  const label =
+    `${count(n, "column")} of queries in ${count(H, "head")}, which read ` +
+    `${count(H_kv, "head")} of keys and of values; column ${at} is marked, in Q${head}, which ` +
+    `reads K${group} and V${group}`;
+  const kept = `${count(H_kv * d_k, "column")} in ${count(H_kv, "head")}`;
+  return (
+    `<svg class="av-cuts" role="img" aria-label="${label}" viewBox="0 0 ${width} ` +
+    `${value + high + 4}">` +
+    `<path class="av-reads" d="${range(H).map(link).join("")}"/>` +
+    `<path class="av-reads-here" d="${link(head)}"/>` +
+    title("query", `queries: ${count(n, "column")} in ${count(H, "head")}`, query - 7) +
+    row(
+      "Q",
+      range(H),
+      (h) => left + h * wide,
+      query,
+      (h) => kv_head[h],
+    ) +
+    (fine && `<path class="av-fine" d="${fine}"/>`) +
+    `<path class="av-ring" d="${mark}"/><path class="av-ring-in" d="${mark}"/>` +
+    title("key", `keys: ${kept}`, key - 7) +
+    row("K", range(H_kv), of_group, key, (g) => g) +
+    title("value", `values: ${kept}`, value - 7) +
+    row("V", range(H_kv), of_group, value, (g) => g) +
+    "</svg>"
+  );
+};
 
 const figure = {
   name: "heads",
@@ -74,10 +143,9 @@ const figure = {
       .map((h) => `<th scope="colgroup" colspan="${d_k}">Q${h}</th>`)
       .join("");
     const all = split.flat();
-    const drawn =
-      all.length > DRAWN
-        ? `<p class="av-caption">${whole(all.length)} columns are too many to draw. Head h ` +
-          `owns columns h · ${d_k} to h · ${d_k} + ${d_k - 1}.</p>`
+    const written =
+      all.length > WRITTEN
+        ? ""
         : table(
             `Merged (${T}, ${all.length}): one row a token`,
             all,
@@ -118,7 +186,8 @@ const figure = {
 
     const kind = H_kv === H ? "Multi-head" : H_kv === 1 ? "Multi-query" : "Grouped-query";
     return (
-      drawn +
+      cuts({ H, H_kv, d_k }, { kv_head, followed }) +
+      written +
       `<p class="av-caption">Who reads whose keys and values, and the columns of each</p>` +
       `<ul class="av-groups">${groups.join("")}</ul>` +
       counts +

@@ -32,19 +32,29 @@ const answerTo = (tokens, i) => {
   return before < 0 ? null : tokens[before + 1];
 };
 
+// What the model computed last: another query asks nothing new of it.
+let latest = {};
+const ask = (numbers, tokens, on) => {
+  const key = JSON.stringify([tokens, on]);
+  if (latest.key !== key || latest.numbers !== numbers)
+    latest = { key, numbers, model: net.forward(net.named(numbers), tokens, on) };
+  return latest.model;
+};
+
 // `own` are weights that were trained in the page, where there are any.
 const compute = (state, own) => {
   const tokens = [...state.symbols].map((symbol) => LETTERS.indexOf(symbol));
   const on = [0, 1].map((i) => [0, 1].map((h) => state[keyOf([i, h])]));
-  const params = net.named(own ? own.numbers : stored(state.step));
-  const { logits, layers } = net.forward(params, tokens, on);
-  const rows = rowsOf(logits, net.VOCAB);
+  const model = ask(own ? own.numbers : stored(state.step), tokens, on);
+  const rows = rowsOf(model.logits, net.VOCAB);
   const said = rows.map((row) => net.largest(row));
   const answers = tokens.map((_, i) => answerTo(tokens, i));
   const query = Math.min(state.query, tokens.length - 1);
   return {
     logits: rows,
-    weights: layers.map(({ weights }) => weights.map((w) => rowsOf(w, tokens.length))),
+    // What enters block 0, what enters block 1, and what leaves it.
+    stream: [...model.layers, model].map(({ x }) => rowsOf(x, net.WIDTH)),
+    weights: model.layers.map(({ weights }) => weights.map((w) => rowsOf(w, tokens.length))),
     chances: softmax(rows[query]),
     query,
     said: said[query],
@@ -109,6 +119,31 @@ const arcs = (symbols, weights, query, label) => {
     `<svg class="av-arcs" role="img" aria-label="${escape(label)}" ` +
     `viewBox="0 0 ${CELL * T} ${base + 44}">${faint.join("")}${strong.join("")}` +
     `${letters(symbols, middle, base + 18, query)}${numbers.join("")}</svg>`
+  );
+};
+
+// A column for each symbol, a cell for each of its numbers.
+const TALL = 2;
+const strip = ({ symbols }, { stream, query }, k) => {
+  const largest = Math.max(...stream[k].flat().map(Math.abs));
+  const cells = range(LEVELS + 1).map(() => "");
+  stream[k].forEach((column, t) =>
+    column.forEach(
+      (x, j) => (cells[Math.round((x / largest + 1) * (LEVELS / 2))] += `M${t} ${j}h1`),
+    ),
+  );
+  const paths = cells.map(
+    (d, level) => d && `<path stroke="rgb(${shade(level / LEVELS)})" d="${d}"/>`,
+  );
+  const [name, most] = [["Embeddings", "After block 0", "After block 1"][k], fixed(largest)];
+  const label = `${name}, −${most} (light) to ${most} (dark)`;
+  const high = TALL * net.WIDTH;
+  return (
+    `<div><p class="av-caption" aria-hidden="true">${label}</p>` +
+    `<svg class="av-arcs" role="img" aria-label="${label}" ` +
+    `viewBox="0 0 ${CELL * symbols.length} ${high + 24}"><g class="av-strip" ` +
+    `transform="matrix(${CELL} 0 0 ${TALL} 0 ${TALL / 2})">${paths.join("")}</g>` +
+    `${letters(symbols, middle, high + 16, query)}</svg></div>`
   );
 };
 
@@ -207,7 +242,7 @@ const TRAIN =
   `<span class="av-told"></span></div><div class="av-curve"></div>`;
 
 // What only a page has: buttons that type, and a training of the reader's own.
-const live = ({ el, form, repaint }) => {
+const live = ({ el, form, model, repaint }) => {
   const box = document.createElement("div");
   box.className = "av-panel";
   box.innerHTML = KEYS + TRAIN;
@@ -270,14 +305,20 @@ const live = ({ el, form, repaint }) => {
     else if (target.dataset.symbol) type(target.dataset.symbol);
   });
   chosen.addEventListener("input", repaint);
-  // Who moves along the stored training wants to see it.
-  form.addEventListener("input", ({ target }) => {
-    if (target.name === "step") chosen.checked = false;
-  });
+  // Who moves along the stored training, here or from Python, wants to see it.
+  let step = model.get("step");
+  const move = () => {
+    if (model.get("step") !== step) chosen.checked = false;
+    step = model.get("step");
+  };
+  model.on("change:step", move);
   return {
     own: () => (chosen.checked && run?.numbers ? run : undefined),
     busy: () => worker !== null,
-    close: () => worker?.terminate(),
+    close: () => {
+      worker?.terminate();
+      model.off("change:step", move);
+    },
   };
 };
 
@@ -299,11 +340,18 @@ const figure = {
   ],
   later: (state) => (state.step === LAST ? null : LATER),
   compute,
-  view: (state, values, own) =>
-    `<div class="av-heads${state.symbols.length > LONG ? " av-long" : ""}">` +
-    `${HEADS.map((at) => panel(state, values, at)).join("")}</div>` +
-    guesses(values) +
-    say(sentence(state, values, own)),
+  // What a block reads stands above its heads, and what the last one leaves
+  // beside the prediction.
+  view: (state, values, own) => {
+    const box = `<div class="av-heads${state.symbols.length > LONG ? " av-long" : ""}">`;
+    const parts = HEADS.map((at) => panel(state, values, at));
+    const [read0, read1, left] = [0, 1, 2].map((k) => strip(state, values, k));
+    parts.splice(2, 0, read1);
+    return (
+      `${box}${read0}${parts.join("")}</div>${box}${left}<div>${guesses(values)}</div></div>` +
+      say(sentence(state, values, own))
+    );
+  },
   // The symbol that is pressed, or above which it is pressed, becomes the query.
   enhance: (result, { symbols }, values, set) => {
     result.onclick = ({ target, clientX }) => {

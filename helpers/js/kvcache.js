@@ -25,12 +25,57 @@ const perToken = ({ n_layers, n_kv_heads, d_k, d_v }, itemsize) =>
   n_layers * n_kv_heads * (d_k + d_v) * itemsize;
 const bytes = (state) => perToken(state, ITEMSIZE[state.dtype]) * state.S * state.batch;
 
+const GB = 1e9; // the unit in which memories are sold
+const LENGTH = 6000; // milliseconds from the first position to the last
+
+// How many positions there are, so long after there were `filled`.
+const at = ({ filled, S }, ms) => ({
+  filled: Math.min(filled + Math.floor((Math.max(ms, 0) * S) / LENGTH), S),
+});
+
 const short = (x) => +x.toFixed(3);
 const grouped = (x) => String(short(x)).replace(/^\d+/, whole);
 const size = (n) => {
   const [unit, name] =
     n >= TIB ? [TIB, "TiB"] : n >= GIB ? [GIB, "GiB"] : n >= MIB ? [MIB, "MiB"] : [KIB, "KiB"];
   return `${short(n / unit)} ${name}`;
+};
+
+// One sequence on a scale of its own, and all of them on that of the memory.
+const STORE = { width: 340, left: 2, across: 336, high: 22 };
+const store = ({ S, batch, memory }, { now, total, filled }) => {
+  const { width, left, across, high } = STORE;
+  const place = (x) => +x.toFixed(2);
+  const full = Math.max(total, memory * GB);
+  const edge = place(left + (across * memory * GB) / full);
+  const box = (kind, x, y, w, name) =>
+    `<rect class="av-${kind}" x="${place(x)}" y="${y}" width="${place(w)}" height="${high}"/>` +
+    (w > 16
+      ? `<text class="av-chip-${kind}" x="${place(x + w / 2)}" y="${y + 16}" ` +
+        `text-anchor="middle">${name}</text>`
+      : "");
+  const title = (text, y) => `<text x="${left}" y="${y}">${text}</text>`;
+  const long = (across * filled) / S;
+  const [keys, values] = now.map((n) => (across * n) / full);
+  const frame = (y, h, w) =>
+    `<path class="av-frame" d="M${left} ${y}h${place(w)}v${h}h-${place(w)}z"/>`;
+  const gb = (n) => `${grouped(n / GB)} GB`;
+  const label =
+    `${whole(filled)} of ${count(S, "position")}; ${gb(now[0] + now[1])} in a memory of ` +
+    `${whole(memory)} GB`;
+  const side = edge > width - 60 ? "end" : "start";
+  return (
+    `<svg class="av-store" role="img" aria-label="${label}" viewBox="0 0 ${width} 152">` +
+    title(`one sequence: ${whole(filled)} of ${count(S, "position")}`, 14) +
+    `${box("key", left, 22, long, "keys")}${box("value", left, 22 + high, long, "values")}` +
+    frame(22, 2 * high, across) +
+    title(`${count(batch, "sequence")}: ${gb(now[0] + now[1])}`, 92) +
+    box("key", left, 100, keys, "K") +
+    box("value", left + keys, 100, values, "V") +
+    frame(100, high, edge - left) +
+    `<path class="av-edge" d="M${edge} 94V130"/>` +
+    `<text x="${edge}" y="146" text-anchor="${side}">memory: ${whole(memory)} GB</text></svg>`
+  );
 };
 
 const figure = {
@@ -44,16 +89,30 @@ const figure = {
     { key: "d_v", kind: "number", label: "width of a value d_v", min: 1, max: 1024, step: 1 },
     { key: "S", kind: "number", label: "positions S", min: 1, max: 10000000, step: 1 },
     { key: "batch", kind: "number", label: "sequences B", min: 1, max: 4096, step: 1 },
+    {
+      key: "filled",
+      kind: "range",
+      label: "positions so far",
+      min: 0,
+      max: 10000000,
+      step: 1,
+      upTo: ({ S }) => S,
+    },
+    { key: "memory", kind: "number", label: "memory in GB", min: 1, max: 10000, step: 1 },
     { key: "dtype", kind: "choice", label: "numbers", options: Object.keys(ITEMSIZE) },
   ],
+  at: (state, ms) => at({ ...state, filled: Math.min(state.filled, state.S) }, ms),
   check: (state) =>
     bytes(state) > MOST
       ? "the cache would take more than 1 PiB, where the figure stops; " +
         "lower positions S or sequences B"
       : "",
 
-  compute: (state) => {
+  compute: (settings, own) => {
+    const state = { ...settings, ...own };
     const itemsize = ITEMSIZE[state.dtype];
+    const filled = Math.min(state.filled, state.S);
+    const written = state.n_layers * state.n_kv_heads * itemsize * filled * state.batch;
     const token = perToken(state, itemsize);
     const total = bytes(state);
     return {
@@ -64,6 +123,9 @@ const figure = {
       mib: total / MIB,
       gib: total / GIB,
       tokens_per_gib: Math.floor(GIB / token),
+      filled,
+      now: [written * state.d_k, written * state.d_v],
+      room: Math.floor((state.memory * GB) / (token * state.batch)),
       models: Object.fromEntries(
         Object.entries(MODELS).map(([name, m]) => [name, perToken(m, itemsize)]),
       ),
@@ -71,7 +133,9 @@ const figure = {
   },
 
   view: (state, values) => {
-    const { n_layers, n_kv_heads, d_k, d_v, S, batch, dtype } = state;
+    const { n_layers, n_kv_heads, d_k, d_v, S, batch, memory, dtype } = state;
+    const { filled, room } = values;
+    const now = values.now[0] + values.now[1];
     const line = (name, n) =>
       `<tr><th scope="row">${name}</th><td>${whole(n)}</td><td>${size(n)}</td></tr>`;
     const table =
@@ -108,20 +172,27 @@ const figure = {
         ? " It keeps one latent vector of 512 numbers, entered as the key, from which " +
           "keys and values are made again, and a rotary key of 64, entered as the value."
         : "";
+    const each = batch === 1 ? "one sequence" : `each of ${whole(batch)} sequences`;
+    const verdict =
+      room >= S
+        ? `have room for all of them, and for ${count(room, "position")}`
+        : `are full after ${whole(room)} of ${count(S, "position")}`;
     return (
+      store(state, values) +
       table +
       compared +
       say(
         `${name === OWN ? "These sizes" : name}: ${count(values.per_token, "byte")} a position. ` +
-          `${count(S, "position")} in ` +
-          `${batch === 1 ? "one sequence" : `each of ${whole(batch)} sequences`} ` +
-          `take${S * batch === 1 ? "s" : ""} ` +
-          `${size(values.total)}` +
-          `${values.total >= GIB ? `, which is ${grouped(values.mib)} MiB` : ""}. ` +
-          `1 GiB holds ${count(values.tokens_per_gib, "position")}.${note}`,
+          `${count(filled, "position")} in ${each} take${filled * batch === 1 ? "s" : ""} ` +
+          `${size(now)}${now >= GIB ? `, which is ${grouped(now / MIB)} MiB` : ""}. ` +
+          `${whole(memory)} GB ${verdict}${batch > 1 ? " in each sequence" : ""}.${note}`,
       )
     );
   },
 };
+// Where less motion is asked for, eight pictures stand for the film.
+figure.live = player(figure, "filled", {
+  still: ({ S }, here) => Math.floor((Math.floor((8 * here) / S) * S) / 8),
+});
 
 export default figureModule(figure);

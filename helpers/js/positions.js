@@ -2,6 +2,8 @@
 
 const KINDS = ["sinusoid", "RoPE", "ALiBi"];
 const REACH = 32; // distances drawn on either side
+const FINE = 8; // points of the curve from one whole distance to the next
+const DEGREES = 180 / Math.PI;
 const only =
   (...kinds) =>
   ({ kind }) =>
@@ -37,17 +39,27 @@ const compute = {
     ),
     wavelength: (2 * Math.PI) / frequencies(pairs)[Math.min(pair, pairs - 1)],
   }),
-  RoPE: ({ pairs, m, n, shift, angle }) => {
+  RoPE: ({ pairs, pair, m, n, shift, angle }) => {
     const ahead = (angle * Math.PI) / 180;
     const q = repeated([1, 0], pairs);
     const k = repeated([Math.cos(ahead), Math.sin(ahead)], pairs);
     const score = (i, j) => dot(turn(q, i), turn(k, j)) / Math.sqrt(2 * pairs);
+    // In each pair of columns the cosine of the angle between the two.
+    const thetas = frequencies(pairs);
+    const at = (distance) =>
+      thetas.reduce((sum, theta) => sum + Math.cos(distance * theta - ahead), 0) /
+      Math.sqrt(2 * pairs);
+    const curve = range(2 * REACH * FINE + 1).map((i) => at(i / FINE - REACH));
+    const step = thetas[Math.min(pair, pairs - 1)] * DEGREES;
     return {
       query: turn(q, m + shift),
       key: turn(k, n + shift),
       score: score(m + shift, n + shift),
       unmoved: score(m, n),
-      by_distance: range(2 * REACH + 1).map((i) => score(m + shift, m + shift - (i - REACH))),
+      curve,
+      by_distance: curve.filter((_, i) => i % FINE === 0),
+      // Degrees: of one position, of the query, and of the key.
+      turns: [step, (m + shift) * step, angle + (n + shift) * step],
     };
   },
   ALiBi: ({ T, heads, rule }) => {
@@ -60,10 +72,15 @@ const compute = {
 };
 
 // Large tables are drawn, small ones are written out as well.
-const shaded = ({ label, rows, columns, values, low, high }) =>
-  values.length <= 16 && values[0].length <= 12
+const shaded = ({ label, names, rows, columns, values, low, high, most = 12 }) =>
+  values.length <= 16 && values[0].length <= most
     ? grid({ label, rows, columns, values, low, high, digits: 3 })
-    : mosaic({ label, values: values.map((row) => row.map((x) => (x - low) / (high - low))) });
+    : mosaic({
+        label,
+        values: values.map((row) => row.map((x) => (x - low) / (high - low))),
+        ends: [low, high].map(tick),
+        ...names,
+      });
 
 // The end of an axis whose four parts are round numbers.
 const end = (x) => {
@@ -71,25 +88,49 @@ const end = (x) => {
   return unit * [1, 2, 4, 6, 8, 10].find((part) => part * unit >= x);
 };
 
-// Two arrows in the plane of one pair of columns.
-const plane = ({ label, arrows }) => {
-  const drawn = arrows.map(({ name, at: [x, y], dash }, k) => {
-    const [px, py] = [100 * x, -100 * y];
+// A dial: where the query of one pair points at each position of its first
+// turn, and the two arrows of now. The pale lines are where both began.
+const RIM = 100;
+const dial = ({ label, arrows, starts, step }) => {
+  const spot = (degrees, r) => {
+    const [x, y] = [r * Math.cos(degrees / DEGREES), -r * Math.sin(degrees / DEGREES)];
+    return `${x.toFixed(2)} ${y.toFixed(2)}`;
+  };
+  const all = range(Math.min(Math.ceil(360 / step), REACH + 1));
+  const ticks = all.map((p) => `M${spot(p * step, RIM)}L${spot(p * step, RIM + 7)}`);
+  const numbers = all
+    .filter((p) => p % stride(step, 15) === 0 && (p === 0 || 360 - p * step >= 15))
+    .map((p) => {
+      const [x, y] = spot(p * step, RIM + 18).split(" ");
+      const at = `x="${x}" y="${(+y + 4).toFixed(2)}"`;
+      return `<text class="av-axis" ${at} text-anchor="middle">${p}</text>`;
+    });
+  const drawn = arrows.map(({ kind, name, at: [x, y], dash }, k) => {
+    const [px, py] = [RIM * x, -RIM * y];
+    const far = 0.62 + 0.18 * k; // beside the arrow, inside the rim
     return (
-      `<path class="av-line av-line-${k}" stroke-dasharray="${dash}" ` +
-      `d="M0 0L${px.toFixed(2)} ${py.toFixed(2)}"/><circle class="av-line av-line-${k}" ` +
-      `cx="${px.toFixed(2)}" cy="${py.toFixed(2)}" r="4"/>` +
-      `<text x="${(px * (1.15 + 0.2 * k)).toFixed(2)}" ` +
-      `y="${(py * (1.15 + 0.2 * k) + 5).toFixed(2)}" text-anchor="middle">${escape(name)}</text>`
+      `<path class="av-hand av-${kind}" stroke-dasharray="${dash}" ` +
+      `d="M0 0L${px.toFixed(2)} ${py.toFixed(2)}"/><circle class="av-hand av-${kind}" ` +
+      `cx="${px.toFixed(2)}" cy="${py.toFixed(2)}" r="6"/>` +
+      `<text class="av-${kind}" x="${(far * px - 14 * y).toFixed(2)}" ` +
+      `y="${(far * py - 14 * x + 5).toFixed(2)}" text-anchor="middle">${escape(name)}</text>`
     );
   });
+  const began = starts.map((degrees) => `M0 0L${spot(degrees, RIM)}`).join("");
+  // From the query to the key, the shorter way.
+  const [from, to] = arrows.map(({ at: [x, y] }) => Math.atan2(y, x) * DEGREES);
+  const swing = ((((to - from + 180) % 360) + 360) % 360) - 180;
+  const arc = range(25).map((k) => `${k ? "L" : "M"}${spot(from + (k * swing) / 24, 34)}`);
   return (
-    `<svg class="av-plane" role="img" aria-label="${escape(label)}" viewBox="-145 -145 290 290">` +
-    `<path class="av-rule" d="M-110 0H110M0 -110V110"/>` +
-    `<circle class="av-rule" r="100" fill="none"/>${drawn.join("")}</svg>`
+    `<svg class="av-plane" role="img" aria-label="${escape(label)}" viewBox="-130 -130 260 260">` +
+    `<circle class="av-rule" r="${RIM}" fill="none"/>` +
+    `<path class="av-tick" d="${ticks.join("")}"/>` +
+    `<path class="av-began" d="${began}"/>${numbers.join("")}` +
+    `<path class="av-swing" d="${arc.join("")}"/>${drawn.join("")}</svg>`
   );
 };
 
+const factor = (x) => (x < 0 ? `(${fixed(x, 0)})` : fixed(x, 0));
 const view = {
   sinusoid: ({ T, pairs, pair }, { table, wavelength }) => {
     const i = Math.min(pair, pairs - 1);
@@ -98,6 +139,7 @@ const view = {
     return (
       shaded({
         label: `Rows are positions 0 to ${T - 1}, columns 0 to ${2 * pairs - 1}: −1 light, 1 dark`,
+        names: { rows: "positions", columns: "columns" },
         rows: range(T).map((t) => `t = ${t}`),
         columns: range(2 * pairs),
         values: table,
@@ -121,23 +163,25 @@ const view = {
       )
     );
   },
-  RoPE: ({ pairs, pair, m, n, shift, angle }, { query, key, score, unmoved, by_distance }) => {
+  RoPE: (state, { query, key, score, unmoved, curve, by_distance, turns }) => {
+    const { pairs, pair, m, n, shift, angle } = state;
     const i = Math.min(pair, pairs - 1);
     const most = end(Math.sqrt(pairs / 2));
-    const points = by_distance.map((s, k) => [k - REACH, s]);
+    const points = curve.map((s, k) => [k / FINE - REACH, s]);
     const where = shift ? ` (moved by ${shift})` : "";
+    const both = turns.slice(1).map((x) => fixed(x, 1));
     return (
-      `<p class="av-caption">The plane of pair ${i}: q is the query, turned to position ` +
-      `${m + shift}, k the key, turned to ${n + shift}. The curve is the score over the ` +
-      `distance.</p><div class="av-row">` +
-      plane({
+      '<div class="av-row">' +
+      dial({
         label:
           `Pair ${i}: the query turned to position ${m + shift}, the key to position ` +
           `${n + shift}`,
         arrows: [
-          { name: "q", at: query.slice(2 * i), dash: "" },
-          { name: "k", at: key.slice(2 * i), dash: "6 4" },
+          { kind: "query", name: "q", at: query.slice(2 * i), dash: "" },
+          { kind: "key", name: "k", at: key.slice(2 * i), dash: "6 4" },
         ],
+        starts: [0, angle],
+        step: turns[0],
       }) +
       chart({
         label: "The score over the distance, query position minus key position",
@@ -146,14 +190,21 @@ const view = {
         xlabel: "distance m − n",
         ylabel: "score",
         lines: [{ points, name: "score" }],
+        points: by_distance.map((s, k) => [k - REACH, s]),
         marks: [[m - n, score, `${m - n}`.replace("-", "−")]],
       }) +
       "</div>" +
+      `<p class="av-caption">Pair ${i} turns by ${fixed(turns[0], 3)} degrees a position. At ` +
+      `${m + shift} the query q points to ${both[0]} degrees, and at ${n + shift} the key k, ` +
+      `${setting(angle)} ahead from the start, to ${both[1]}. Pale: where they began. Numbers: ` +
+      `where q points at that position. The curve is the score over the distance, the dots are ` +
+      `whole distances.</p>` +
       say(
         `Query at ${m + shift}, key at ${n + shift}${where}: distance ${fixed(m - n, 0)}, ` +
           `score ${fixed(score, 4)}. ` +
           `${shift ? `At ${m} and ${n} it is ${fixed(unmoved, 4)}. ` : ""}In pair ${i} the key ` +
-          `was ${setting(angle)} degrees ahead before the two were turned.`,
+          `is ${setting(angle)} − ${factor(m - n)} · ${fixed(turns[0], 3)} = ` +
+          `${fixed(turns[2] - turns[1], 3)} degrees ahead.`,
       )
     );
   },
@@ -167,8 +218,10 @@ const view = {
     return (
       shaded({
         label: `Rows are heads, columns distances 0 to ${T - 1}: ${fixed(low, 3)} light, 0 dark`,
+        names: { rows: "heads", columns: "distances" },
         rows: shown,
         columns: range(T),
+        most: 4, // wider ones are cut off on a phone
         values: bias,
         low,
         high: 0,

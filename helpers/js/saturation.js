@@ -13,19 +13,43 @@ const uniform = (seed, k) => {
   return (((t ^ (t >>> 14)) >>> 0) + 0.5) / 2 ** 32;
 };
 // Standard normal numbers, two at a time, by Box and Muller.
-const normals = (seed, first, n) => {
-  const row = new Float64Array(n);
-  for (let c = 0; c < n; c += 2) {
+const normals = (seed, first) => {
+  const row = new Float64Array(WIDEST);
+  for (let c = 0; c < WIDEST; c += 2) {
     const radius = Math.sqrt(-2 * Math.log(uniform(seed, first + c)));
     const angle = 2 * Math.PI * uniform(seed, first + c + 1);
     row[c] = radius * Math.cos(angle);
-    row[c + 1] = radius * Math.sin(angle); // left out where the row ends before
+    row[c + 1] = radius * Math.sin(angle);
   }
   return row;
 };
-// Wider vectors keep the numbers of the narrower ones and add more.
-const vectors = (seed, first, n, d_k) =>
-  range(n).map((i) => normals(seed, (first + i) * WIDEST, d_k));
+// All that a seed draws, kept until another seed is asked for: narrower
+// vectors are the beginnings of these.
+const drawn = { seed: NaN, rows: [] };
+const rowsOf = (seed) => {
+  if (drawn.seed !== seed) {
+    drawn.rows = range(QUERIES + MOST_KEYS).map((i) => normals(seed, i * WIDEST));
+    drawn.seed = seed;
+  }
+  return drawn.rows;
+};
+// A query with each key, four keys at a time: an addition waits for the one
+// before it in its own sum, and there are two million of them.
+const dotsOf = (q, keys, d_k) =>
+  range(Math.ceil(keys.length / 4)).flatMap((k) => {
+    const [a, b, c, d] = range(4).map((i) => keys[4 * k + i] ?? q);
+    let sa = 0;
+    let sb = 0;
+    let sc = 0;
+    let sd = 0;
+    for (let i = 0; i < d_k; i += 1) {
+      sa += q[i] * a[i];
+      sb += q[i] * b[i];
+      sc += q[i] * c[i];
+      sd += q[i] * d[i];
+    }
+    return [sa, sb, sc, sd].slice(0, keys.length - 4 * k);
+  });
 const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 
 // The outline of bars of width one, the first of which starts at `start`.
@@ -38,7 +62,18 @@ const bars = (heights, start) => [
   [start + heights.length, 0],
 ];
 const SIZE = { width: 320, height: 220, right: 36 };
-const nice = (x) => [0.02, 0.05, 0.1, 0.2, 0.5].find((top) => x <= top) ?? 1;
+// How many scores fall into each bin; those beyond the edge into none.
+const histogram = (flat) => {
+  const counts = Array(2 * EDGE).fill(0);
+  for (const s of flat) if (Math.abs(s) < EDGE) counts[Math.floor(s + EDGE)] += 1;
+  return counts;
+};
+// An axis that holds the bars of both rules, whichever of them is shown.
+const topOf = (...shares) => (Math.max(...shares) > 0.5 ? 1 : 0.5);
+const rule = ({ d_k, scale }) => `${scale ? "scaled" : "not scaled"}, d_k = ${d_k}`;
+const sharesOf = ({ counts }, { S }) => counts.map((n) => n / (QUERIES * S));
+const descending = (row) => [...row].sort((a, b) => b - a);
+const isSame = (a, b) => figure.controls.every(({ key }) => a[key] === b[key]);
 
 const figure = {
   name: "saturation",
@@ -49,45 +84,53 @@ const figure = {
     { key: "seed", kind: "number", label: "seed", min: 0, max: 9999, step: 1 },
   ],
   compute: ({ d_k, scale, S, seed }) => {
-    const Q = vectors(seed, 0, QUERIES, d_k);
-    const K = vectors(seed, QUERIES, S, d_k);
-    const divisor = scale ? Math.sqrt(d_k) : 1;
-    const scores = Q.map((q) => K.map((k) => dot(q, k) / divisor));
+    const Q = rowsOf(seed).slice(0, QUERIES);
+    const K = rowsOf(seed).slice(QUERIES, QUERIES + S);
+    const dots = Q.map((q) => dotsOf(q, K, d_k));
+    const divided = dots.map((row) => row.map((x) => x / Math.sqrt(d_k)));
+    const scores = scale ? divided : dots;
     const flat = scores.flat();
     const middle = mean(flat);
-    const counts = Array(2 * EDGE).fill(0);
-    for (const s of flat) if (Math.abs(s) < EDGE) counts[Math.floor(s + EDGE)] += 1;
+    const both = [dots, divided].map((all) => histogram(all.flat()));
     const weights = scores.map((row) => softmax(row));
     return {
-      counts,
+      counts: both[+scale],
+      highest: Math.max(...both.flat()) / flat.length,
       spread: Math.sqrt(mean(flat.map((s) => (s - middle) ** 2))),
       weights: weights[0],
       largest: mean(weights.map((row) => Math.max(...row))),
       entropy: mean(weights.map(entropy)),
     };
   },
-  view: ({ d_k, scale, S: keys }, { counts, spread, weights, largest, entropy: nats }) => {
+  view: (state, values, own) => {
+    const { d_k, scale, S: keys } = state;
+    const { counts, highest, spread, weights, largest, entropy: nats } = values;
+    const last = own?.ghost && !isSame(own.ghost.state, state) ? own.ghost : null;
     const all = QUERIES * keys;
-    const shares = counts.map((n) => n / all);
     const beyond = all - counts.reduce((a, b) => a + b, 0);
+    const ghost = (points) => ({ points, name: "", dash: "3 3", ghost: true });
     const scores = chart({
       label:
         `Distribution of the scores of ${QUERIES} queries and ${keys} keys: standard deviation ` +
         `${fixed(spread)}`,
       x: [-EDGE, EDGE],
-      y: [0, nice(Math.max(...shares))],
-      lines: [{ points: bars(shares, -EDGE), name: "", filled: true }],
+      y: [0, topOf(highest, last?.values.highest ?? 0)],
+      lines: [
+        { points: bars(sharesOf(values, state), -EDGE), name: "", filled: true },
+        ...(last ? [ghost(bars(sharesOf(last.values, last.state), -EDGE))] : []),
+      ],
       xlabel: "score",
       ylabel: "share of the scores",
       ...SIZE,
     });
-    const sorted = [...weights].sort((a, b) => b - a);
+    const sorted = descending(weights);
     const one = chart({
+      kind: " av-of-weights",
       label: `The weights of the first query, largest first: ${sorted
         .slice(0, 3)
         .map((w) => fixed(w))
         .join(", ")}${keys > 3 ? " and so on" : ""}`,
-      x: [0, 4 * Math.ceil(keys / 4)],
+      x: [0, 4 * Math.ceil(Math.max(keys, last?.state.S ?? 0) / 4)],
       y: [0, 1],
       lines: [
         { points: bars(sorted, 0), name: "", filled: true },
@@ -99,11 +142,16 @@ const figure = {
           name: "even",
           dash: "6 4",
         },
+        ...(last ? [ghost(bars(descending(last.values.weights), 0))] : []),
       ],
       xlabel: "keys of the first query, by weight",
       ylabel: "weight",
       ...SIZE,
     });
+    const before = last
+      ? `<p class="av-caption">Thin dashes: the last state (${rule(last.state)}, largest weight ` +
+        `${fixed(last.values.largest, 3)}).</p>`
+      : "";
     const outside = beyond
       ? ` ${fixed((100 * beyond) / all, 1)}% of them lie outside the picture.`
       : "";
@@ -113,7 +161,38 @@ const figure = {
       ` Mean over ${QUERIES} queries: largest weight ${fixed(largest, 3)} (even would be ` +
       `${fixed(1 / keys, 3)}), entropy ${fixed(nats, 3)} nats of at most ` +
       `${fixed(Math.log(keys), 3)}.`;
-    return `<div class="av-row av-pair"><div>${scores}</div><div>${one}</div></div>${say(text)}`;
+    return (
+      `<div class="av-row av-pair"><div>${scores}</div><div>${one}</div></div>${before}` + say(text)
+    );
+  },
+
+  // The state before a move stays as a ghost; a drag of a slider is one move.
+  live: ({ form, model }) => {
+    const read = () => Object.fromEntries(figure.controls.map(({ key }) => [key, model.get(key)]));
+    let rest = read();
+    let ghost;
+    let moving = false;
+    const begin = () => {
+      if (!moving) ghost = { state: rest, values: figure.compute(rest) };
+      moving = true;
+    };
+    const end = () => {
+      moving = false;
+      rest = read();
+    };
+    form.addEventListener("input", begin);
+    form.addEventListener("change", end);
+    return {
+      own: () => {
+        if (!moving) rest = read();
+        return ghost && { ghost };
+      },
+      busy: () => false,
+      close: () => {
+        form.removeEventListener("input", begin);
+        form.removeEventListener("change", end);
+      },
+    };
   },
 };
 

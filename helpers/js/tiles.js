@@ -20,6 +20,9 @@ const total = (xs) => xs.reduce((a, b) => a + b, 0);
 // The blocks that a row stands in.
 const holding = (row, blocks) => blocks.filter(([q0, q1]) => q0 <= row && row < q1);
 
+const blockAt = (blocks, i, j) =>
+  blocks.findIndex(([q0, q1, k0, k1]) => q0 <= i && i < q1 && k0 <= j && j < k1);
+
 // What a row remembers after each of its blocks, of which the keys count.
 const follow = (row, spans, causal) => {
   const history = { maxima: [], factors: [], added: [], sums: [] };
@@ -37,6 +40,99 @@ const follow = (row, spans, causal) => {
       history[key].push(x);
   }
   return history;
+};
+
+// A block stands for a while; a film of many blocks is no longer than this.
+const STAND = 700;
+const LONGEST = 20000;
+const paceOf = (state) => Math.min(STAND, LONGEST / visits(state).length);
+
+// What the small memory has after a visit: scores, and what each query keeps.
+const tileOf = ({ causal }, blocks, done) => {
+  if (!done) return null;
+  const [q0, q1, k0, k1] = blocks[done - 1];
+  const rows = range(q1 - q0).map((i) => q0 + i);
+  const kept = rows.map((i) =>
+    follow(
+      i,
+      holding(i, blocks.slice(0, done)).map((block) => block.slice(2)),
+      causal,
+    ),
+  );
+  return {
+    scores: rows.map((i) =>
+      range(k1 - k0).map((j) => (causal && k0 + j > i ? null : score(i, k0 + j))),
+    ),
+    maxima: kept.map(({ maxima }) => maxima.at(-1)),
+    sums: kept.map(({ sums }) => sums.at(-1)),
+  };
+};
+
+// The small memory: one block of scores, and beside it two numbers a query.
+const SMALL = { width: 340, left: 34, top: 40, across: 190, down: 190, least: 13 };
+const small = ({ T, block_q, block_k }, { blocks, done, tile, held: room }, row) => {
+  const { width, left, top, across, down, least } = SMALL;
+  const place = (x) => +x.toFixed(2);
+  const [wide, high] = [
+    Math.min(across / Math.min(block_k, T), 48),
+    Math.min(down / Math.min(block_q, T), 24),
+  ];
+  const far = 1 + (T - 1) / 8; // no score is larger
+  const text = (words, x, y, anchor = "middle") =>
+    `<text x="${place(x)}" y="${place(y)}" text-anchor="${anchor}">${words}</text>`;
+  const middle = (i) => top + (i + 0.5) * high + 4;
+  const frame =
+    `<path class="av-frame" d="M${left} ${top}h${place(wide * Math.min(block_k, T))}` +
+    `v${place(high * Math.min(block_q, T))}h${place(-wide * Math.min(block_k, T))}z"/>`;
+  const [q0, , k0] = done ? blocks[done - 1] : [0, 0, 0];
+  const shown = tile ?? { scores: [], maxima: [], sums: [] };
+  const readable = wide >= 34 && high >= least;
+  const paths = range(LEVELS + 1).map(() => []);
+  const cells = [];
+  shown.scores.forEach((line, i) =>
+    line.forEach((s, j) => {
+      if (s === null) return;
+      const share = (s / far + 1) / 2;
+      paths[Math.round(share * LEVELS)].push(`M${j} ${i}h1v1h-1z`);
+      const paper = ink(shade(Math.round(share * LEVELS) / LEVELS)) === "#000" ? "light" : "dark";
+      if (readable)
+        cells.push(
+          `<text class="av-on-${paper}" x="${place(left + (j + 0.5) * wide)}" ` +
+            `y="${place(middle(i))}" text-anchor="middle">${fixed(s, 2)}</text>`,
+        );
+    }),
+  );
+  const drawn = paths.map((d, k) =>
+    d.length ? `<path fill="rgb(${shade(k / LEVELS)})" d="${d.join("")}"/>` : "",
+  );
+  const shades =
+    `<g shape-rendering="crispEdges" transform="matrix(${place(wide)} 0 0 ${place(high)} ${left} ` +
+    `${top})">${drawn.join("")}</g>`;
+  // Rows too low for words leave room for those of the query that is followed.
+  const kept = shown.sums.map((sum, i) => {
+    const here = q0 + i === row;
+    if (high < least && !here) return "";
+    const words =
+      text(`q${q0 + i}`, left - 4, middle(i), "end") +
+      text(fixed(shown.maxima[i], 3), 268, middle(i)) +
+      text(fixed(sum, 3), 318, middle(i));
+    return here ? `<g class="av-here">${words}</g>` : words;
+  });
+  const names = (shown.scores[0] ?? [])
+    .map((_, j) => (wide >= 24 ? text(`k${k0 + j}`, left + (j + 0.5) * wide, top - 5) : ""))
+    .join("");
+  const label = tile
+    ? `In the small memory: scores of queries ${q0} to ${q0 + tile.sums.length - 1} and keys ` +
+      `${k0} to ${k0 + tile.scores[0].length - 1}, and a maximum and a sum for each query`
+    : "The small memory is empty";
+  return (
+    `<svg class="av-small" role="img" aria-label="${label}" viewBox="0 0 ${width} ` +
+    `${place(top + high * Math.min(block_q, T) + 6)}">` +
+    text(`small memory: room for ${whole(room.tiled)} numbers`, 2, 14, "start") +
+    text("max", 268, top - 5) +
+    text("sum", 318, top - 5) +
+    `${names}${shades}${cells.join("")}${frame}${kept.join("")}</svg>`
+  );
 };
 
 const figure = {
@@ -82,7 +178,14 @@ const figure = {
     },
   ],
 
-  compute: (state) => {
+  // The film goes from block to block.
+  at: (state, ms) => {
+    const n = visits(state).length;
+    const past = Math.floor(Math.max(ms, 0) / paceOf(state));
+    return { step: Math.min(Math.min(state.step, n) + past, n) };
+  },
+  compute: (settings, moved) => {
+    const state = { ...settings, ...moved };
     const { T, block_q, block_k, causal } = state;
     const blocks = visits(state);
     const done = blocks.slice(0, state.step);
@@ -104,12 +207,14 @@ const figure = {
       held: { plain: T * T, tiled: q * k + 2 * q },
       computed: { plain: T * T, tiled: total(blocks.map(area)), so_far: total(done.map(area)) },
       keys_read: { plain: T, tiled: keys(blocks), so_far: keys(done) },
+      tile: tileOf(state, blocks, done.length),
     };
   },
 
   view: (state, values) => {
     const { T, block_q, block_k, causal } = state;
     const { blocks, done, of_row } = values;
+    const place = (x) => +x.toFixed(3);
     const row = Math.min(state.row, T - 1);
     const draw = ([q0, q1, k0, k1]) => `M${k0} ${q0}H${k1}V${q1}H${k0}z`;
     const path = (kind, some) =>
@@ -128,19 +233,22 @@ const figure = {
     const label =
       `Scores of ${T} queries, which are rows, and ${T} keys. ${done} of ` +
       `${count(blocks.length, "block")} visited.`;
-    const unit = T / 100;
-    const band = draw([row, row + 1, 0, T]);
+    const pad = T / 20;
+    // On both sides a mark points at the row: nothing lies on the numbers.
+    const mark = (x, way) =>
+      `M${place(x)} ${place(row + 0.5 - pad / 2)}l${place(way * 0.8 * pad)} ${place(pad / 2)}` +
+      `l${place(-way * 0.8 * pad)} ${place(pad / 2)}z`;
     const map =
       `<svg class="av-tiles" role="img" aria-label="${escape(label)}" ` +
-      `viewBox="${-unit} ${-unit} ${T + 2 * unit} ${T + 2 * unit}">` +
+      `viewBox="${place(-pad)} ${place(-pad)} ${place(T + 2 * pad)} ${place(T + 2 * pad)}">` +
       `<path class="av-tile-skipped" d="M0 0H${T}V${T}H0z"/>${path("open", blocks)}` +
       `${path("done", blocks.slice(0, done))}${path("last", last)}` +
-      `<path class="av-tile-edge" d="${band}"/><path class="av-tile-row" d="${band}"/>` +
+      `<path class="av-tile-row" d="${mark(-pad, 1)}${mark(T + pad, -1)}"/>` +
       `${numbers.join("")}</svg>`;
     const legend =
       `<p class="av-caption">${causal ? "Empty: above the diagonal, left out. " : ""}Pale: to ` +
-      `come. Dark: visited. Orange with a thick edge: visited last. Dashed: query ${row}. Rows ` +
-      "are queries, columns keys.</p>";
+      `come. Dark: visited. Orange with a thick edge: visited last, and in the small memory. ` +
+      `Rows are queries, columns keys; the marks at the sides: query ${row}.</p>`;
 
     const own = holding(row, blocks);
     const lines = values.sums.map((sum, b) => {
@@ -185,7 +293,8 @@ const figure = {
           `${fixed(values.maxima[seen - 1], 4)}, sum ${fixed(values.sums[seen - 1], 4)}.` +
           (seen === all ? " Plain attention has the same." : "");
     return (
-      `${legend}<div class="av-row">${map}<div>${memory}${costs}</div></div>` +
+      `<div class="av-row">${map}${small(state, values, row)}</div>${legend}` +
+      `<div class="av-row"><div>${memory}</div><div>${costs}</div></div>` +
       say(
         `${done} of ${count(blocks.length, "block")} visited. ${row_says} Plain attention ` +
           `holds ${whole(values.held.plain)} scores at once, ` +
@@ -193,6 +302,23 @@ const figure = {
       )
     );
   },
+
+  // A block that is pressed is the last that was visited, its row is followed.
+  enhance: (result, { T }, { blocks }, set) => {
+    result.onclick = ({ target, clientX, clientY }) => {
+      const map = target.closest(".av-tiles");
+      if (!map) return;
+      const { left, top, width } = map.getBoundingClientRect();
+      const [i, j] = [clientY - top, clientX - left].map((p) =>
+        Math.floor((1.1 * T * p) / width - T / 20),
+      );
+      const found = blockAt(blocks, i, j);
+      if (found < 0) return;
+      set("step", found + 1);
+      set("row", i);
+    };
+  },
 };
+figure.live = player(figure, "step");
 
 export default figureModule(figure);

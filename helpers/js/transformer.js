@@ -29,11 +29,11 @@ const transformer = () => {
   };
 
   const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  // Padding gives bytes too, at the end, where nobody reads.
   const bytes = (base64) => {
-    const text = base64.replace(/=+$/, "");
-    const found = new Uint8Array(Math.floor((text.length * 6) / 8));
+    const found = new Uint8Array((base64.length * 6) / 8);
     let [bits, kept, at] = [0, 0, 0];
-    for (const digit of text) {
+    for (const digit of base64) {
       bits = ((bits << 6) | DIGITS.indexOf(digit)) & 0xffff;
       kept += 6;
       if (kept >= 8) found[at++] = bits >> (kept -= 8);
@@ -340,7 +340,7 @@ const transformer = () => {
   };
 
   return {
-    ...{ VOCAB, LENGTH, LAYERS, HEADS, COUNT },
+    ...{ VOCAB, LENGTH, WIDTH, LAYERS, HEADS, COUNT },
     ...{ named, unpack, forward, largest },
     ...{ lossAndGradients, trainer, generator, initial, sequence, serve },
   };

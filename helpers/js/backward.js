@@ -1,0 +1,168 @@
+// The backward pass: a gradient of the output, and all that follow from it.
+
+const NUDGE = 0.1;
+const MOST = 10;
+const spotOf = ({ dY, entry }) => {
+  const wide = dY[0].length;
+  const k = Math.min(entry, dY.length * wide - 1);
+  return [Math.floor(k / wide), k % wide];
+};
+const rootOf = ({ Q }) => Math.sqrt(Q[0].length);
+
+// Which keys each query may see: with a mask the queries are the last ones.
+const openOf = ({ Q, K, causal }) => {
+  const late = K.length - Q.length;
+  return Q.map((_, i) => K.map((_key, j) => !causal || j <= i + late));
+};
+const shrunk = (A, divisor) => A.map((row) => row.map((x) => x / divisor));
+
+// The first of the largest: of two keys the gradients are opposite and equal,
+// but for their last bits.
+const largest = (row) => {
+  const sizes = row.map(Math.abs);
+  return sizes.findIndex((x) => x >= Math.max(...sizes) * (1 - 1e-9));
+};
+const three = (x) => fixed(x, 3);
+const factor = (x) => (x < 0 ? `(${three(x)})` : three(x));
+const sentence = (state, { weights, dA, dS, means }) => {
+  const [i, c] = spotOf(state);
+  const j = largest(dS[i]);
+  const way = Math.abs(dS[i][j]) < 5e-4 ? "hardly moves" : dS[i][j] > 0 ? "raises" : "lowers";
+  return (
+    `dY[${i}][${c}] = ${setting(state.dY[i][c])}. In row ${i} the mean of dA under the weights ` +
+    `is ${three(means[i])}. The score of key ${j} has the largest gradient there: ` +
+    `dS[${i}][${j}] = A × (dA − mean) = ${three(weights[i][j])} × (${three(dA[i][j])} − ` +
+    `${factor(means[i])}) ≈ ` +
+    `${three(dS[i][j])}: a higher score ${way} the loss.`
+  );
+};
+
+const SHAPE = { kind: "matrix", rows: [1, 4], columns: [1, 4], min: -MOST, max: MOST };
+const figure = {
+  name: "backward",
+  controls: [
+    {
+      key: "entry",
+      kind: "range",
+      label: "entry of dY",
+      min: 0,
+      max: 15,
+      step: 1,
+      upTo: ({ dY }) => dY.length * dY[0].length - 1,
+    },
+    { ...SHAPE, key: "dY", label: "dY" },
+    { ...SHAPE, key: "Q", label: "Q" },
+    { ...SHAPE, key: "K", label: "K" },
+    { ...SHAPE, key: "V", label: "V" },
+    { key: "causal", kind: "flag", label: "causal mask" },
+  ],
+  check: ({ Q, K, V, dY, causal }) => {
+    const shape = (A) => `(${A.length}, ${A[0].length})`;
+    if (Q[0].length !== K[0].length)
+      return `Q and K must have rows of one length; got Q ${shape(Q)} and K ${shape(K)}`;
+    if (K.length !== V.length)
+      return `K and V must have as many rows; got K ${shape(K)} and V ${shape(V)}`;
+    if (causal && Q.length > K.length)
+      return (
+        `with a causal mask Q has at most as many rows as K; got Q ${shape(Q)} and K ` +
+        `${shape(K)}`
+      );
+    return dY.length === Q.length && dY[0].length === V[0].length
+      ? ""
+      : `dY must have a row for each of Q and a column for each of V; got dY ${shape(dY)}, Q ` +
+          `${shape(Q)} and V ${shape(V)}`;
+  },
+  compute: (state) => {
+    const { Q, K, V, dY } = state;
+    const open = openOf(state);
+    const root = rootOf(state);
+    const weights = shrunk(matmul(Q, transpose(K)), root).map((row, i) => softmax(row, open[i]));
+    const dA = matmul(dY, transpose(V));
+    const means = weights.map((row, i) => dot(row, dA[i]));
+    const dS = weights.map((row, i) => row.map((w, j) => w * (dA[i][j] - means[i])));
+    return {
+      weights,
+      dA,
+      means,
+      dS,
+      dV: matmul(transpose(weights), dY),
+      dQ: shrunk(matmul(dS, K), root),
+      dK: shrunk(matmul(transpose(dS), Q), root),
+    };
+  },
+  view: (state, values) => {
+    const { weights, dA, dS, dV, dQ, dK } = values;
+    const open = openOf(state);
+    const [i, c] = spotOf(state);
+    const spot = (row, column) =>
+      `data-at="dY,${row},${column}" class="av-given-cell` +
+      `${row === i && column === c ? " av-picked" : ""}"`;
+    const inRow = (row) => (row === i ? 'class="av-source"' : "");
+    const queries = state.Q.map((_, k) => `q${k}`);
+    const keys = state.K.map((_, k) => `k${k}`);
+    const table = (kind, name, formula, A, rows, more = {}) =>
+      `<div${kind && ` class="av-of-${kind}"`}>` +
+      grid({
+        label: `${name} (${A.length}, ${A[0].length})\n${formula}`,
+        rows,
+        columns: range(A[0].length),
+        values: A,
+        digits: 3,
+        ...more,
+      }) +
+      `</div>`;
+    // Dark is far from zero, on one scale for all gradients.
+    const sizes = [state.dY, dA, dS, dV, dQ, dK].flat(2).map(Math.abs);
+    const most = Math.max(...sizes, 1e-9);
+    const sized = (attributes) => ({ part: (x) => Math.abs(x) / most, attributes });
+    const seen = (row, column) => open[row][column];
+    const tables = [
+      table("", "dY", "you give it", state.dY, queries, sized(spot)),
+      table("weight", "A", "the weights", weights, queries, {
+        open: seen,
+        columns: keys,
+        attributes: inRow,
+      }),
+      table("value", "dV", "Aᵀ dY", dV, keys, sized()),
+      table("weight", "dA", "dY Vᵀ", dA, queries, { ...sized(inRow), columns: keys, open: seen }),
+      table("", "dS", "A × (dA − mean)", dS, queries, {
+        ...sized(inRow),
+        columns: keys,
+        open: seen,
+      }),
+      table("query", "dQ", `dS K / √${state.Q[0].length}`, dQ, queries, sized()),
+      table("key", "dK", `dSᵀ Q / √${state.Q[0].length}`, dK, keys, sized()),
+    ];
+    return `<div class="av-row av-step">${tables.join("")}</div>${say(sentence(state, values))}`;
+  },
+
+  // A pressed entry of dY is the one that the buttons step.
+  enhance: (result, state, values, set) => {
+    result.onclick = ({ target }) => {
+      const at = target.closest("[data-at]")?.dataset.at.split(",");
+      if (at) set("entry", at[1] * state.dY[0].length + +at[2]);
+    };
+  },
+  live: ({ form, model }) => {
+    const box = document.createElement("div");
+    box.className = "av-panel av-keys";
+    box.innerHTML = ["−", "+"]
+      .map((sign) => `<button type="button">dY ${sign} ${NUDGE}</button>`)
+      .join("");
+    form.after(box);
+    const field = form.elements.namedItem("dY");
+    box.addEventListener("click", ({ target }) => {
+      const way = [...box.children].indexOf(target);
+      if (way < 0) return;
+      const state = { dY: model.get("dY"), entry: model.get("entry") };
+      const [i, c] = spotOf(state);
+      const dY = state.dY.map((row) => [...row]);
+      dY[i][c] = +(dY[i][c] + (way ? NUDGE : -NUDGE)).toFixed(6);
+      field.value = show({ kind: "matrix" }, dY);
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    });
+    return { own: () => undefined, busy: () => false, close: () => {} };
+  },
+};
+
+export default figureModule(figure);

@@ -1,0 +1,279 @@
+// Questions that check an answer. The record of a question holds no answer
+// that can be read: helpers/practice.py makes it, and says how. Both follow
+// the same rules, and the tests hold one against the other.
+const STEPS = 201;
+const WORDS = new Map([
+  [true, "✓ Right."],
+  [false, "✗ Not yet."],
+  [null, "Not answered yet."],
+]);
+const HOW_TO_TYPE = "Type one number in each field, such as 0.25, 1/4 or -3e-2.";
+const DECIMAL = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?$/i;
+
+// A comma before three digits may group thousands, or begin decimal places.
+const THOUSANDS = /^[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+$/;
+
+// A number as readers write one, or null.
+const parse = (text, grouped) => {
+  const parts = text
+    .replaceAll("−", "-")
+    .split("/")
+    .map((part) => part.trim())
+    .map((part) => part.replaceAll(",", grouped && THOUSANDS.test(part) ? "" : "."));
+  if (parts.length > 2 || !parts.every((part) => DECIMAL.test(part))) return null;
+  const value = parts.length === 2 ? parts[0] / parts[1] : Number(parts[0]);
+  return Number.isFinite(value) ? value : null;
+};
+
+// --- what a record hides ---------------------------------------------------
+
+const mark = (text) => {
+  let found = 0x811c9dc5;
+  for (let i = 0; i < text.length; i += 1)
+    found = Math.imul(found ^ text.charCodeAt(i), 0x01000193) >>> 0;
+  return found;
+};
+const clear = (hidden, key) =>
+  decodeURIComponent(
+    hidden.replace(/../g, (pair, at) => {
+      const byte = parseInt(pair, 16) ^ (mark(`${at / 2}|${key}`) >>> 24);
+      return `%${byte.toString(16).padStart(2, "0")}`;
+    }),
+  );
+const keyOf = ({ name, step }, values, starts) => {
+  const places = step
+    ? values.map((value, i) => Math.floor((value / step - starts[i] + 0.5) / STEPS))
+    : values;
+  return `${name}|${places.join()}`;
+};
+
+// --- what is said of an answer ---------------------------------------------
+
+const reply = (right, text = "") => ({ right, text });
+const soFar = (record, readings) => {
+  const { cells } = record;
+  const wrong = cells.filter(([start, known], i) =>
+    readings.every((values) => mark(`${i}|${keyOf(record, [values[i]], [start])}`) !== known),
+  );
+  if (cells.length < 2 || !wrong.length) return "";
+  const count = `${cells.length - wrong.length} of ${cells.length}`;
+  return `Right so far: ${count}. Look at ${wrong[0][2]}. `;
+};
+// `given` holds texts where numbers are typed, else the places of options.
+const check = ({ record, given }) => {
+  if (!given.length) return reply(null);
+  let readings = [given];
+  if (record.step) {
+    if (given.some((text) => !text.trim())) return reply(null);
+    // "1,024" is a count to one reader and a decimal to another: what has a
+    // reply is what was meant.
+    readings = [true, false]
+      .map((grouped) => given.map((text) => parse(text, grouped)))
+      .filter((values) => !values.includes(null));
+    if (!readings.length) return reply(null, HOW_TO_TYPE);
+  }
+  for (const values of readings)
+    for (const [starts, known, hidden] of record.replies) {
+      const key = keyOf(record, values, starts);
+      if (mark(key) !== known) continue;
+      const text = clear(hidden, key);
+      return reply(text[0] === "+", text.slice(1));
+    }
+  return reply(false, soFar(record, readings) + record.otherwise);
+};
+
+// --- the page ----------------------------------------------------------------
+
+// What is given stays with the reader, where the browser lets it.
+const storageKey = (name) => `practice/${name}`;
+const remember = (name, given) => {
+  try {
+    if (given) localStorage.setItem(storageKey(name), JSON.stringify(given));
+    else localStorage.removeItem(storageKey(name));
+  } catch {
+    // Nothing is kept: the question works without.
+  }
+};
+const recall = (name) => {
+  try {
+    return JSON.parse(localStorage.getItem(storageKey(name)));
+  } catch {
+    return null;
+  }
+};
+
+// A text with `code` in backticks, as elements.
+const fill = (el, text) => {
+  el.replaceChildren(
+    ...text.split("`").map((part, i) => {
+      if (i % 2 === 0) return part;
+      const code = document.createElement("code");
+      code.textContent = part;
+      return code;
+    }),
+  );
+};
+
+// The three ways to answer: texts are typed, an option is chosen, items moved.
+const WAYS = {
+  texts: {
+    read: (form) => [...form.querySelectorAll("input")].map((field) => field.value),
+    write: (form, given) =>
+      form.querySelectorAll("input").forEach((field, i) => {
+        field.value = given[i] ?? "";
+      }),
+  },
+  option: {
+    read: (form) => {
+      const place = [...form.querySelectorAll("input")].findIndex((field) => field.checked);
+      return place < 0 ? [] : [place];
+    },
+    write: (form, given) =>
+      form.querySelectorAll("input").forEach((field, i) => {
+        field.checked = i === given[0];
+      }),
+  },
+  items: {
+    read: (form) => [...form.querySelectorAll("li")].map((item) => Number(item.dataset.item)),
+    write: (form, given) => {
+      const items = [...form.querySelectorAll("li")];
+      const first = items.map((_, i) => i);
+      for (const place of given.length ? given : first)
+        form.querySelector("ol").append(items.find((item) => Number(item.dataset.item) === place));
+    },
+  },
+};
+const wayOf = (form) => {
+  if (form.querySelector("ol")) return WAYS.items;
+  return form.querySelector("[type=radio]") ? WAYS.option : WAYS.texts;
+};
+
+// One item up or down; the button keeps the focus, and the place is told.
+const move = (button, said) => {
+  const item = button.closest("li");
+  const up = button === item.querySelector("button");
+  const other = up ? item.previousElementSibling : item.nextElementSibling;
+  if (up) other?.before(item);
+  else other?.after(item);
+  button.focus();
+  const items = [...item.parentNode.children];
+  const place = `${items.indexOf(item) + 1} of ${items.length}`;
+  fill(said, `${item.querySelector("span").textContent}: place ${place}.`);
+};
+
+// A prediction beside what was computed.
+const compare = (record, labels, given) => {
+  const shown = JSON.parse(clear(record.shown, record.name));
+  const then = document.createElement("p");
+  fill(then, shown.pop());
+  const table = document.createElement("table");
+  const rows = [
+    ["", "you predicted", "computed"],
+    ...labels.map((l, i) => [l, given[i], shown[i]]),
+  ];
+  rows.forEach((row, i) => {
+    const line = table.insertRow();
+    row.forEach((text, j) => {
+      const head = (i === 0 || j === 0) && text;
+      const cell = document.createElement(head ? "th" : "td");
+      if (head) cell.scope = i ? "row" : "col";
+      fill(cell, text);
+      line.append(cell);
+    });
+  });
+  return [table, then];
+};
+
+// How many questions of the page are right; and nothing is kept any more.
+const CHANGED = "practice-changed";
+const tally = () => {
+  const line = document.querySelector(".av-tally");
+  if (!line) return;
+  const forms = [...document.querySelectorAll("form[data-question]:not(.av-predict)")];
+  const count = document.createElement("span");
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "Clear all answers";
+  const show = () => {
+    const right = forms.filter((form) => form.dataset.right === "true").length;
+    count.textContent = `${right} of ${forms.length} questions right `;
+  };
+  button.addEventListener("click", () => {
+    for (const form of document.querySelectorAll("form[data-question]")) form.wipe();
+  });
+  document.addEventListener(CHANGED, show);
+  line.replaceChildren(count, button);
+  show();
+};
+
+const attach = (form) => {
+  const record = JSON.parse(form.dataset.record);
+  const [said, wipe] = [".av-reply", ".av-clear"].map((s) => form.querySelector(s));
+  const way = wayOf(form);
+  // What follows a prediction is folded; in Jupyter it is another cell.
+  const after = form.closest(".cell")?.nextElementSibling;
+  const fold = record.shown && after?.matches(".av-reveal") ? after : null;
+  const tell = ({ right, text }) => {
+    form.dataset.right = right;
+    fill(said, `${WORDS.get(right)} ${text}`.trim());
+    document.dispatchEvent(new Event(CHANGED));
+  };
+  const answer = () => {
+    const given = way.read(form);
+    if (!record.shown) {
+      const found = check({ record, given });
+      if (found.right !== null) remember(record.name, given);
+      tell(found);
+      return;
+    }
+    if (!given.some((text) => text.trim())) {
+      fill(said, "Predict something first: a wrong guess is remembered best.");
+      return;
+    }
+    remember(record.name, given);
+    const labels = [...form.querySelectorAll("label")].map((label) => label.textContent.trim());
+    said.replaceChildren(...compare(record, labels, given));
+    if (fold) fold.open = true;
+  };
+  form.wipe = () => {
+    remember(record.name, null);
+    way.write(form, []);
+    said.replaceChildren();
+    delete form.dataset.right;
+    if (fold) fold.open = false;
+    document.dispatchEvent(new Event(CHANGED));
+  };
+  wipe.addEventListener("click", () => {
+    form.wipe();
+    form.querySelector("input, li button").focus();
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    answer();
+  });
+  // JupyterLab keeps Enter from submitting a form.
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !event.target.matches("input")) return;
+    event.preventDefault();
+    answer();
+  });
+  for (const button of form.querySelectorAll("li button"))
+    button.addEventListener("click", () => move(button, said));
+  // In JupyterLab the keys belong to what has the focus here.
+  for (const part of form.elements) part.dataset.lmSuppressShortcuts = "true";
+  const kept = recall(record.name);
+  if (Array.isArray(kept)) {
+    way.write(form, kept);
+    answer();
+  }
+  form.classList.add("av-live");
+};
+
+export default {
+  check,
+  render: ({ model, el }) => {
+    if (model) el.innerHTML = model.get("html");
+    el.querySelectorAll("form[data-question]").forEach(attach);
+    if (!model) tally();
+  },
+};

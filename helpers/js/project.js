@@ -1,0 +1,170 @@
+// Projections in the plane: what one token asks, and what the other answers.
+
+const END = { token: 2, row: 4 }; // planes go from -END to END
+const NONE = 1e-9; // shorter vectors have no direction
+
+const tokens = ({ x1, x2, y1, y2 }) => [
+  [x1, x2],
+  [y1, y2],
+];
+const times = (row, W) => matmul([row], W)[0];
+
+// --- drawing -------------------------------------------------------------
+
+const SIDE = 230;
+const scaled = (end) => SIDE / 2 / (end + 0.35);
+const at = (x) => +x.toFixed(1);
+const place = ([a, b], end) => [SIDE / 2 + a * scaled(end), SIDE / 2 - b * scaled(end)].map(at);
+
+const paper = (end) => {
+  const lines = range(2 * end + 1).map((k) => {
+    const [v] = place([k - end, 0], end);
+    return `M0 ${v}H${SIDE}M${v} 0V${SIDE}`;
+  });
+  const middle = SIDE / 2;
+  return (
+    `<path class="av-rule" d="${lines.join("")}"/>` +
+    `<path class="av-axes" d="M0 ${middle}H${SIDE}M${middle} 0V${SIDE}"/>`
+  );
+};
+// A name stands beyond its arrow, turned a little, so that the names of equal
+// arrows stand apart.
+const named = (text, vector, end, turn, kind) => {
+  const [x, y] = place(vector, end);
+  const way = Math.hypot(...vector) < NONE ? Math.PI / 2 : Math.atan2(vector[1], vector[0]);
+  const [dx, dy] = [14 * Math.cos(way + turn), -14 * Math.sin(way + turn)];
+  return (
+    `<text class="av-${kind}" x="${at(x + dx)}" y="${at(y + dy + 5)}" text-anchor="middle">` +
+    `${text}</text>`
+  );
+};
+const arrow = (vector, end, kind) => {
+  const [x, y] = place(vector, end);
+  const head =
+    kind === "value"
+      ? `<rect class="av-${kind}" x="${at(x - 4)}" y="${at(y - 4)}" width="8" height="8"/>`
+      : `<circle class="av-${kind}" cx="${x}" cy="${y}" r="5"/>`;
+  return `<path class="av-${kind}" d="M${SIDE / 2} ${SIDE / 2}L${x} ${y}"/>${head}`;
+};
+
+const handles = (state) => {
+  const end = END.token;
+  const [x, y] = tokens(state);
+  return [
+    ["y", y, -0.9],
+    ["x", x, 0.9],
+  ]
+    .map(([name, vector, turn]) => {
+      const [cx, cy] = place(vector, end);
+      return (
+        arrow(vector, end, `token-${name}`) +
+        named(name, vector, end, turn, "name") +
+        `<circle class="av-hold av-hold-${name}" cx="${cx}" cy="${cy}" r="30"/>`
+      );
+    })
+    .join("");
+};
+
+const roles = ({ q, k, v, foot }) => {
+  const end = END.row;
+  const [tip, low] = [place(k, end), place(foot, end)];
+  const middle = SIDE / 2;
+  return (
+    `<path class="av-shadow" d="M${middle} ${middle}L${low[0]} ${low[1]}"/>` +
+    `<path class="av-drop" d="M${tip[0]} ${tip[1]}L${low[0]} ${low[1]}"/>` +
+    arrow(v, end, "value") +
+    arrow(k, end, "key") +
+    arrow(q, end, "query") +
+    named("v", v, end, -0.9, "value") +
+    named("k", k, end, 0.9, "key") +
+    named("q", q, end, 0, "query")
+  );
+};
+
+// --- in words ------------------------------------------------------------
+
+const exact = (x) => Math.abs(x - x.toFixed(4)) < 1e-12;
+const row = (vector) => `(${vector.map(setting).join(", ")})`;
+const made = (numbers, text) => `${numbers.every(exact) ? "=" : "≈"} ${text}`;
+const factor = (x) => (x < 0 ? `(${setting(x)})` : setting(x));
+
+const sentence = ({ q, k, v, dot: sum, score, length, shadow }) => {
+  const product = `${factor(q[0])}×${factor(k[0])} + ${factor(q[1])}×${factor(k[1])}`;
+  const way =
+    length < NONE
+      ? "q is zero, so each key would score 0"
+      : Math.abs(sum) < NONE
+        ? "k stands across q and casts no shadow on it"
+        : `that is the length of q, ${fixed(length)}, times the shadow of k on it, ` +
+          `${fixed(shadow)}${sum < 0 ? ", which falls against q" : ""}`;
+  return (
+    `q = x W_Q ${made(q, row(q))}, k = y W_K ${made(k, row(k))}: q · k = ${product} ` +
+    `${made([...q, ...k, sum], setting(sum))}; ${way}. Score: ${setting(sum)} / √2 ≈ ` +
+    `${fixed(score)}. What y would give: v = y W_V ${made(v, row(v))}.`
+  );
+};
+
+const coordinate = (key) => ({ key, kind: "range", label: key, min: -2, max: 2, step: 0.1 });
+const matrixOf = (key) => ({
+  key,
+  kind: "matrix",
+  label: key,
+  rows: [2, 2],
+  columns: [2, 2],
+  min: -1,
+  max: 1,
+});
+
+const figure = {
+  name: "project",
+  controls: [...["x1", "x2", "y1", "y2"].map(coordinate), ...["W_Q", "W_K", "W_V"].map(matrixOf)],
+  compute: (state) => {
+    const [x, y] = tokens(state);
+    const [q, k, v] = [times(x, state.W_Q), times(y, state.W_K), times(y, state.W_V)];
+    const length = Math.hypot(...q);
+    const sum = dot(q, k);
+    const shadow = length < NONE ? 0 : sum / length;
+    const foot = q.map((c) => (length < NONE ? 0 : (c / length) * shadow));
+    return { q, k, v, dot: sum, score: sum / Math.SQRT2, length, shadow, foot };
+  },
+  view: (state, values) => {
+    const [x, y] = tokens(state);
+    const svg = (kind, label, inside) =>
+      `<svg class="av-${kind}" role="img" aria-label="${label}" viewBox="0 0 ${SIDE} ${SIDE}">` +
+      `${inside}</svg>`;
+    return (
+      `<div class="av-planes"><div><p class="av-caption">Tokens: drag x, y</p>` +
+      svg("given", `The tokens x ${row(x)} and y ${row(y)}`, paper(END.token) + handles(state)) +
+      `</div><div><p class="av-caption">q of x; k, v of y</p>` +
+      svg(
+        "made",
+        `The query of x ${row(values.q)}, the key ${row(values.k)} and the value ` +
+          `${row(values.v)} of y; the shadow of the key on the query is ` +
+          `${fixed(values.shadow)} long`,
+        paper(END.row) + roles(values),
+      ) +
+      `</div></div>${say(sentence(values))}`
+    );
+  },
+
+  // A token follows the pointer that took hold of it.
+  enhance: (result, state, values, set) => {
+    const near = (v) => +Math.min(Math.max(v, -END.token), END.token).toFixed(1);
+    result.onpointerdown = (event) => {
+      const grip = event.target.closest(".av-hold");
+      if (!grip) return;
+      const name = grip.matches(".av-hold-x") ? "x" : "y";
+      event.preventDefault();
+      result.setPointerCapture(event.pointerId);
+      result.onpointermove = ({ clientX, clientY }) => {
+        const { left, top, width } = result.querySelector(".av-given").getBoundingClientRect();
+        const unit = (scaled(END.token) * width) / SIDE;
+        set(`${name}1`, near((clientX - left - width / 2) / unit));
+        set(`${name}2`, near((top + width / 2 - clientY) / unit));
+      };
+    };
+    result.onpointerup = result.onpointercancel = () => (result.onpointermove = null);
+  },
+};
+
+export default figureModule(figure);

@@ -1,0 +1,211 @@
+// The roof of a machine, and where the work of one layer stands under it.
+
+// The most FLOPs and the most bytes a second, in 16 bits, as published.
+const DEVICES = { A100: [312e12, 2e12], "TPU v5e": [197e12, 820e9], H100: [989e12, 3.35e12] };
+const HEAD = 128; // columns of a head
+const BYTES = 2; // of a number
+const NAMES = {
+  prefill: "prefill, attention",
+  stored: "prefill, scores stored",
+  read: "prefill, projections",
+  decode: "decode, attention",
+  write: "decode, projections",
+};
+
+// Query heads, and the key/value heads that they share.
+const headsOf = ({ heads, shared }) => [heads, heads / Math.min(shared, heads)];
+
+// FLOPs and bytes of attention, T queries over S keys: the two products, where
+// the square of the scores stays inside; or all four stages, where each reads
+// what it needs and writes what it made.
+const attended = (state, T, S, stored) => {
+  const [H, H_kv] = headsOf(state);
+  const square = H * T * S;
+  const tall = 2 * H * T * HEAD + 2 * H_kv * S * HEAD; // Q and output, K and V
+  return {
+    flops: state.batch * square * (4 * HEAD + (stored ? 6 : 0)),
+    bytes: BYTES * state.batch * (tall + (stored ? 6 * square : 0)),
+  };
+};
+
+// FLOPs and bytes of the four projections of so many rows.
+const projected = (state, rows) => {
+  const [H, H_kv] = headsOf(state);
+  const width = H * HEAD;
+  const matrices = [H, H_kv, H_kv, H].map((n) => [width, n * HEAD]);
+  const sum = (of) => matrices.reduce((total, [m, n]) => total + of(m, n), 0);
+  return {
+    flops: sum((m, n) => 2 * rows * m * n),
+    bytes: BYTES * sum((m, n) => rows * (m + n) + m * n),
+  };
+};
+
+const bounded = ({ flops, bytes }, [peak, bandwidth]) => {
+  const intensity = flops / bytes;
+  return { flops, bytes, intensity, speed: Math.min(peak, intensity * bandwidth) };
+};
+
+// --- drawing -------------------------------------------------------------
+
+const BOX = { width: 360, height: 262, left: 44, right: 8, top: 16, bottom: 42 };
+const X = [0.25, 65536];
+const Y = [1e11, 2e15];
+const FLOOR = BOX.height - BOX.bottom;
+const along = (v, [low, high]) => Math.log(v / low) / Math.log(high / low);
+const px = (x) => BOX.left + along(x, X) * (BOX.width - BOX.left - BOX.right);
+const py = (y) => FLOOR - along(y, Y) * (FLOOR - BOX.top);
+const at = (x) => +x.toFixed(1);
+const LETTER = 5.1; // how wide one is, about
+const ROW = 15;
+
+const words = (text, x, y, anchor, kind = "") =>
+  `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">` +
+  `${escape(text)}</text>`;
+
+// Ticks at the tens, and a rule for each of the speeds.
+const axes = () => {
+  const tens = (from, to) => range(to - from + 1).map((k) => 10 ** (from + k));
+  const across = tens(0, 4).map((x) => words(whole(x), px(x), FLOOR + 16, "middle"));
+  const up = tens(11, 15).map(
+    (y) =>
+      `<path class="av-rule" d="M${BOX.left} ${at(py(y))}H${BOX.width - BOX.right}"/>` +
+      words(tick(y / 1e12), BOX.left - 6, py(y) + 4, "end"),
+  );
+  return (
+    `${across.join("")}${up.join("")}` +
+    words("FLOPs per byte", (BOX.left + BOX.width) / 2, BOX.height - 6, "middle") +
+    `<text transform="translate(12 ${at((BOX.top + FLOOR) / 2)}) rotate(-90)" ` +
+    `text-anchor="middle">TFLOP/s at most</text>`
+  );
+};
+
+const roof = ([peak, bandwidth]) => {
+  const [corner, flat, end] = [px(peak / bandwidth), py(peak), BOX.width - BOX.right];
+  const start = py(X[0] * bandwidth);
+  return (
+    `<path class="av-under" d="M${BOX.left} ${at(start)}L${at(corner)} ${at(flat)}V${FLOOR}` +
+    `H${BOX.left}z"/>` +
+    `<path class="av-balance" d="M${at(corner)} ${at(flat)}V${FLOOR}"/>` +
+    `<path class="av-top" d="M${BOX.left} ${at(start)}L${at(corner)} ${at(flat)}H${end}"/>` +
+    words("memory-bound", corner - 8, BOX.top - 4, "end") +
+    words("compute-bound", corner + 8, BOX.top - 4, "start")
+  );
+};
+
+// Each point hangs a line to the axis, and its name stands beside that line:
+// the names of the first lines lowest, so that none lies over another.
+const points = (found) => {
+  const order = Object.keys(NAMES).sort((a, b) => found[a].intensity - found[b].intensity);
+  return order
+    .map((key, k) => {
+      const [x, y] = [px(found[key].intensity), py(found[key].speed)];
+      const row = FLOOR - 6 - ROW * k;
+      const late = x + 6 + LETTER * NAMES[key].length > BOX.width;
+      const mark = ["decode", "write"].includes(key)
+        ? `<path class="av-decode" d="M${at(x)} ${at(y - 6)}L${at(x + 6)} ${at(y)}` +
+          `L${at(x)} ${at(y + 6)}L${at(x - 6)} ${at(y)}z"/>`
+        : `<circle class="av-prefill" cx="${at(x)}" cy="${at(y)}" r="4.5"/>`;
+      return (
+        `<path class="av-hang" d="M${at(x)} ${at(Math.min(y, row - 10))}V${FLOOR}"/>${mark}` +
+        words(NAMES[key], late ? x - 6 : x + 6, row, late ? "end" : "start", "av-named")
+      );
+    })
+    .join("");
+};
+
+// --- in words ------------------------------------------------------------
+
+const UNITS = ["", " K", " M", " G", " T", " P"];
+const short = (n) => {
+  const k = UNITS.filter((_, i) => i && n >= 1000 ** i).length;
+  return `${tick(n / 1000 ** k)}${UNITS[k]}`;
+};
+const lasts = (s) =>
+  s < 1e-3 ? `${tick(s * 1e6)} µs` : s < 1 ? `${tick(s * 1e3)} ms` : `${tick(s)} s`;
+const ratio = (x) => (x < 1000 ? tick(x) : whole(Math.round(x)));
+const listed = (keys) => keys.map((key) => NAMES[key]).join("; ") || "nothing";
+
+const sentence = (state, { balance, points: found, prompt, token }) => {
+  const [H, H_kv] = headsOf(state);
+  const keys = Object.keys(NAMES);
+  const fast = keys.filter((key) => found[key].intensity >= balance);
+  const slow = keys.filter((key) => found[key].intensity < balance);
+  return (
+    `The ${state.device} needs ${fixed(balance, 0)} FLOPs per byte. Compute-bound: ` +
+    `${listed(fast)}. Memory-bound: ${listed(slow)}. Attention and projections of one layer, ` +
+    `${count(H, "head")} on ${count(H_kv, "key/value head")}, take at least ${lasts(prompt)} to ` +
+    `read ${whole(state.batch)} × ${count(state.T, "token")} and ${lasts(token)} to write the next.`
+  );
+};
+
+const table = (found) => {
+  const rows = Object.entries(NAMES).map(([key, name]) => {
+    const { flops, bytes, intensity, speed } = found[key];
+    const cells = [short(flops), short(bytes), ratio(intensity), tick(speed / 1e12)];
+    return (
+      `<tr><th scope="row">${name}</th>` +
+      `${cells.map((text) => `<td>${text}</td>`).join("")}</tr>`
+    );
+  });
+  const head = ["FLOPs", "bytes", "FLOPs per byte", "TFLOP/s at most"];
+  return (
+    `<table class="av-grid av-works"><caption>The work of one layer, in 16 bits</caption>` +
+    `<thead><tr><td></td>${head.map((text) => `<th scope="col">${text}</th>`).join("")}</tr>` +
+    `</thead><tbody>${rows.join("")}</tbody></table>`
+  );
+};
+
+const figure = {
+  name: "roof",
+  controls: [
+    { key: "device", kind: "choice", label: "device", options: Object.keys(DEVICES) },
+    { key: "T", kind: "power", label: "tokens T", min: 1, max: 32768 },
+    { key: "batch", kind: "power", label: "sequences in the batch", min: 1, max: 256 },
+    { key: "heads", kind: "power", label: "query heads", min: 1, max: 64 },
+    {
+      key: "shared",
+      kind: "power",
+      label: "heads that share keys",
+      min: 1,
+      max: 64,
+      upTo: ({ heads }) => heads,
+    },
+  ],
+  compute: (state) => {
+    const { T, batch } = state;
+    const machine = DEVICES[state.device];
+    const work = {
+      prefill: attended(state, T, T),
+      stored: attended(state, T, T, true),
+      read: projected(state, batch * T),
+      decode: attended(state, 1, T),
+      write: projected(state, batch),
+    };
+    const found = Object.fromEntries(
+      Object.entries(work).map(([key, counts]) => [key, bounded(counts, machine)]),
+    );
+    const least = (keys) => keys.reduce((s, key) => s + found[key].flops / found[key].speed, 0);
+    return {
+      balance: machine[0] / machine[1],
+      points: found,
+      prompt: least(["prefill", "read"]),
+      token: least(["decode", "write"]),
+    };
+  },
+  view: (state, values) => {
+    const machine = DEVICES[state.device];
+    const label =
+      `The roof of the ${state.device}: speed over FLOPs per byte. From left to right: ` +
+      Object.keys(NAMES)
+        .sort((a, b) => values.points[a].intensity - values.points[b].intensity)
+        .map((key) => NAMES[key])
+        .join("; ");
+    return (
+      `<svg class="av-roof" role="img" aria-label="${label}" ` +
+      `viewBox="0 0 ${BOX.width} ${BOX.height}">${axes()}${roof(machine)}${points(values.points)}` +
+      `</svg>${say(sentence(state, values))}${table(values.points)}`
+    );
+  },
+};
+
+export default figureModule(figure);

@@ -1,0 +1,228 @@
+// Attention in one sentence: the last word asks, and every word answers.
+
+// Vectors that were chosen by hand: how much a word is alive, and a drink.
+const WORDS = ["the", "cat", "drank", "milk", "because", "it"];
+const KEYS = [
+  [-1, 0],
+  [2, 0],
+  [1, 1],
+  [0, 2],
+  [-1, -1],
+  [0.5, 0.5],
+];
+const ASKS = WORDS.length - 1;
+const END = 3; // the plane, and each number of the query, from -END to END
+
+// --- the opening ---------------------------------------------------------
+
+// The query turns from what is alive to what is a drink, stays, and returns.
+const AWAY = { x: -0.2, y: 2.2 };
+const TURN = 1300;
+const STAY = 900;
+const WAIT = 500;
+const LENGTH = WAIT + TURN + STAY + TURN;
+const ease = (p) => p * p * (3 - 2 * p);
+const share = (ms, from, length) => Math.min(Math.max((ms - from) / length, 0), 1);
+// The query at a time: nothing but the state and the time decide it. It has
+// two decimals, so that a reader can check what stands there at any moment.
+const at = ({ x, y }, ms) => {
+  const away = ease(share(ms, WAIT, TURN)) - ease(share(ms, WAIT + TURN + STAY, TURN));
+  const between = (from, to) => Number((from + away * (to - from)).toFixed(2));
+  return { x: between(x, AWAY.x), y: between(y, AWAY.y) };
+};
+
+// --- drawing -------------------------------------------------------------
+
+const FULL = 360;
+const GAP = 15;
+const LETTER = (FULL - GAP * WORDS.length) / WORDS.join("").length;
+const BASE = 118;
+const THICK = 17;
+const FAINT = 0.02;
+// Where each word stands: its middle, in a row of words as wide as their letters.
+const middle = (j) => {
+  const before = WORDS.slice(0, j).join("").length;
+  return (before + WORDS[j].length / 2) * LETTER + GAP * (j + 0.5);
+};
+
+const arc = (w, j) => {
+  const [from, to] = [middle(ASKS), middle(j)];
+  const rise = j === ASKS ? 26 : 20 + 0.32 * (from - to);
+  // Arcs leave the word that asks one beside the other.
+  const [start, end] = j === ASKS ? [from + 12, from - 11] : [from + 7.5 - 3 * j, to];
+  const faint = w < FAINT ? ' stroke-dasharray="6 4"' : "";
+  const top = (BASE - 20 - rise).toFixed(1);
+  return (
+    `<path class="av-link" stroke-width="${Math.max(w * THICK, 0.8).toFixed(2)}"${faint} ` +
+    `d="M${start.toFixed(1)} ${BASE - 20}C${start.toFixed(1)} ${top} ${end.toFixed(1)} ${top} ` +
+    `${end.toFixed(1)} ${BASE - 20}"/>`
+  );
+};
+
+// The words, what each gives, and below them the mixture.
+const row = (weights, most) => {
+  const words = WORDS.map((word, j) => {
+    const x = middle(j).toFixed(1);
+    const kind = j === ASKS ? ' class="av-query"' : j === most ? ' class="av-most"' : "";
+    return (
+      `<text${kind} x="${x}" y="${BASE}" text-anchor="middle">${word}</text>` +
+      `<text class="av-weight" x="${x}" y="${BASE + 19}" text-anchor="middle">` +
+      `${fixed(weights[j])}</text>`
+    );
+  });
+  let left = 0;
+  const parts = weights.map((w, j) => {
+    const width = w * FULL;
+    const x = left;
+    left += width;
+    const name =
+      width > 9 * WORDS[j].length
+        ? `<text class="av-part" x="${(x + width / 2).toFixed(1)}" y="${BASE + 53}" ` +
+          `text-anchor="middle">${WORDS[j]}</text>`
+        : "";
+    return (
+      `<rect class="av-value" x="${x.toFixed(1)}" y="${BASE + 36}" ` +
+      `width="${width.toFixed(1)}" height="25"/>${name}`
+    );
+  });
+  return words.join("") + parts.join("");
+};
+
+const SIDE = 230;
+const UNIT = SIDE / 2 / (END + 0.35);
+const px = (v) => (SIDE / 2 + v * UNIT).toFixed(1);
+const py = (v) => (SIDE / 2 - v * UNIT).toFixed(1);
+const plane = (x, y) => {
+  const keys = KEYS.map(
+    ([a, b]) =>
+      `<path class="av-key" d="M${px(0)} ${py(0)}L${px(a)} ${py(b)}"/>` +
+      `<circle class="av-key" cx="${px(a)}" cy="${py(b)}" r="4.5"/>`,
+  );
+  // Above or below a key; beside the one straight above, where the query goes.
+  const names = KEYS.map(([a, b], j) =>
+    a === 0
+      ? `<text class="av-key" x="${+px(a) + 10}" y="${(+py(b) + 5).toFixed(1)}">${WORDS[j]}</text>`
+      : `<text class="av-key" x="${px(a)}" y="${(+py(b) + (b > 0 ? -9 : 18)).toFixed(1)}" ` +
+        `text-anchor="middle">${WORDS[j]}</text>`,
+  );
+  return (
+    `<path class="av-rule" d="M0 ${py(0)}H${SIDE}M${px(0)} 0V${SIDE}"/>` +
+    `<text class="av-axis" x="${SIDE}" y="${+py(0) + 36}" text-anchor="end">alive →</text>` +
+    `<text class="av-axis" x="${+px(0) + 6}" y="11">↑ a drink</text>` +
+    `<text class="av-axis av-drag" x="0" y="${SIDE - 6}">● drag what “it” asks for</text>` +
+    `${keys.join("")}` +
+    `<path class="av-query" d="M${px(0)} ${py(0)}L${px(x)} ${py(y)}"/>` +
+    `<circle class="av-query" cx="${px(x)}" cy="${py(y)}" r="8"/>${names.join("")}` +
+    `<circle class="av-reach" cx="${px(x)}" cy="${py(y)}" r="22"/>`
+  );
+};
+
+const times = (a, b) => `${setting(a)}×${b < 0 ? `(${setting(b)})` : setting(b)}`;
+const sentence = ({ x, y }, { dots, exponentials, weights, most }) => {
+  const [a, b] = KEYS[most];
+  const total = exponentials.reduce((sum, e) => sum + e, 0);
+  const sum = `${times(x, a)} + ${y < 0 ? `(${times(y, b)})` : times(y, b)}`;
+  return (
+    `query of ${WORDS[ASKS]} · key of ${WORDS[most]} = ${sum} = ${setting(dots[most])}; ` +
+    `exp(${setting(dots[most])} / √2) ≈ ${fixed(exponentials[most])} of ${fixed(total)} in all ` +
+    `≈ ${fixed(weights[most])}`
+  );
+};
+
+const figure = {
+  name: "words",
+  controls: [
+    { key: "x", kind: "range", label: "it asks for: alive", min: -END, max: END, step: 0.1 },
+    { key: "y", kind: "range", label: "a drink", min: -END, max: END, step: 0.1 },
+  ],
+  length: LENGTH,
+  at,
+  compute: (state, own) => {
+    const { x, y } = own ?? state;
+    const dots = KEYS.map((key) => dot([x, y], key));
+    const exponentials = dots.map((s) => Math.exp(s / Math.SQRT2));
+    const weights = softmax(dots.map((s) => s / Math.SQRT2));
+    return { dots, exponentials, weights, most: weights.indexOf(Math.max(...weights)) };
+  },
+
+  view: (state, values, own) => {
+    const { x, y } = own ?? state;
+    const { weights, most } = values;
+    const named = WORDS.map((word, j) => `${word} ${fixed(weights[j])}`).join(", ");
+    const label = `Arcs from ${WORDS[ASKS]} to each word, as thick as its weight: ${named}`;
+    const where = `The keys of the words in a plane, and the query of ${WORDS[ASKS]}`;
+    return (
+      `<div class="av-words"><svg class="av-sentence" role="img" aria-label="${label}" ` +
+      `viewBox="0 0 ${FULL} ${BASE + 64}">${weights.map(arc).join("")}${row(weights, most)}</svg>` +
+      `<svg class="av-ask" role="img" aria-label="${where}" viewBox="0 0 ${SIDE} ${SIDE}">` +
+      `${plane(x, y)}</svg></div>${say(sentence({ x, y }, values))}`
+    );
+  },
+
+  // The query follows the pointer, and goes to where the plane is pressed.
+  enhance: (result, state, values, set) => {
+    const follow = ({ clientX, clientY }) => {
+      const { left, top, width } = result.querySelector(".av-ask").getBoundingClientRect();
+      const place = (v) =>
+        Math.min(Math.max((v * SIDE) / width - SIDE / 2, -END * UNIT), END * UNIT);
+      set("x", +(place(clientX - left) / UNIT).toFixed(1));
+      set("y", +(-place(clientY - top) / UNIT).toFixed(1));
+    };
+    result.onpointerdown = (event) => {
+      if (!event.target.matches(".av-reach, .av-query")) return;
+      result.setPointerCapture(event.pointerId);
+      result.onpointermove = follow;
+    };
+    result.onpointerup = result.onpointercancel = () => (result.onpointermove = null);
+    result.onclick = (event) => event.target.closest(".av-ask") && follow(event);
+  },
+
+  // Once, on a page that is looked at: never where less motion is asked for,
+  // and no longer than until the reader takes over.
+  live: ({ el, form, model, repaint }) => {
+    const still = matchMedia("(prefers-reduced-motion: reduce)");
+    let begun = null;
+    let own;
+    // The sliders say what the picture shows.
+    const slide = (query) => {
+      for (const control of figure.controls) {
+        const field = form.elements.namedItem(control.key);
+        field.value = query[control.key];
+        tell(control, field, query[control.key]); // a slider has tenths only
+      }
+    };
+    const stop = () => {
+      begun = null;
+      own = undefined;
+      slide({ x: model.get("x"), y: model.get("y") });
+      repaint();
+    };
+    const state = JSON.parse(el.dataset.state ?? "null");
+    const asked = location.search.includes("words.");
+    const advance = (now) => {
+      if (begun === null) return;
+      if (still.matches || document.hidden || now - begun >= LENGTH) {
+        stop();
+        return;
+      }
+      own = at(state, now - begun);
+      slide(own);
+      repaint();
+      requestAnimationFrame(advance);
+    };
+    if (state && !asked && !still.matches && !document.hidden) {
+      begun = performance.now();
+      requestAnimationFrame(advance);
+      for (const kind of ["pointerdown", "keydown", "input"])
+        el.addEventListener(kind, () => begun !== null && stop());
+      addEventListener("popstate", stop);
+    }
+    const close = () => {
+      removeEventListener("popstate", stop);
+      stop();
+    };
+    return { own: () => own, busy: () => begun !== null, close };
+  },
+};
+
+export default figureModule(figure);
