@@ -63,14 +63,16 @@ const filterLedger = (table) => {
 };
 document.querySelectorAll("table.entries").forEach(filterLedger);
 
-// What scrolls sideways can be reached and scrolled with the keyboard.
+// What scrolls can be reached and scrolled with the keyboard. The theme's script
+// would ask this of the whole page again after each picture of a figure.
 const reach = () => {
   const boxes = [
     ...document.querySelectorAll(
-      ".figure, .math-display, .highlight pre, .ledger-box, .printed, .av-result, " +
-        ".pst-scrollable-table-container",
+      "pre, .cell_output .output, .figure, .math-display, .ledger-box, .printed, " +
+        ".av-result, .pst-scrollable-table-container",
     ),
-  ];
+    // To measure in a closed fold makes the browser lay it out, one by one.
+  ].filter((box) => !box.closest("details:not([open])"));
   // All reads first: a write in between would make the browser lay out anew.
   const wide = boxes.map((box) => box.scrollWidth > box.clientWidth);
   const tall = boxes.map((box) => box.scrollHeight > box.clientHeight + 1);
@@ -81,13 +83,57 @@ const reach = () => {
     else box.removeAttribute("tabindex");
   });
 };
-addEventListener("load", reach);
-addEventListener("resize", reach);
+addEventListener("load", () => {
+  reach();
+  addEventListener("resize", reach);
+  // Of a fold, which does not bubble. One that a page opens says so at once.
+  addEventListener("toggle", reach, true);
+});
 
 // On paper everything is open.
 addEventListener("beforeprint", () => {
   for (const details of document.querySelectorAll("details")) details.open = true;
 });
+
+// The menus of the header, and what is read among the contents: what the theme
+// has Bootstrap's script for, a fifth of all that a page loads.
+const MENU = '[data-bs-toggle="dropdown"]';
+const menus = [...document.querySelectorAll(MENU)];
+const openOnly = (open) => {
+  for (const button of menus) {
+    button.classList.toggle("show", button === open);
+    button.setAttribute("aria-expanded", button === open);
+  }
+};
+document.addEventListener("click", ({ target }) => {
+  const button = target.closest(MENU);
+  openOnly(button?.getAttribute("aria-expanded") === "true" ? null : button);
+});
+document.addEventListener("keydown", ({ key, target }) => {
+  if (key !== "Escape") return;
+  target.closest(".dropdown")?.querySelector(MENU)?.focus();
+  openOnly(null);
+});
+
+// The last part in the upper two fifths of the window, and all it lies in.
+const contents = [...document.querySelectorAll(".page-toc a")]
+  .map((link) => [link, document.getElementById(decodeURIComponent(link.hash).slice(1))])
+  .filter(([, part]) => part);
+const inView = new Set();
+const spy = new IntersectionObserver(
+  (entries) => {
+    for (const { isIntersecting, target } of entries)
+      inView[isIntersecting ? "add" : "delete"](target);
+    const [, read] = contents.findLast(([, part]) => inView.has(part)) ?? [];
+    for (const [link, part] of contents) {
+      const reads = Boolean(read) && part.contains(read);
+      link.classList.toggle("active", reads);
+      link.parentNode.classList.toggle("active", reads);
+    }
+  },
+  { rootMargin: "0px 0px -60%" },
+);
+for (const [, part] of contents) spy.observe(part);
 
 // Interactive figures: load a figure's script when it comes into view, and
 // give it a model that keeps the settings in the page instead of a kernel.
@@ -124,6 +170,15 @@ const start = async (el) => {
     el.querySelector(".av-error").textContent =
       "The script of this figure did not load. The figure shows its first state.";
 };
+// Questions answer from the start: there is nothing to compute.
+if (document.querySelector("[data-question]"))
+  load("practice").then(
+    () => attentionFigures.practice.render({ el: document }),
+    () => {
+      for (const said of document.querySelectorAll(".av-reply"))
+        said.textContent = "The script of the questions did not load.";
+    },
+  );
 const seen = new IntersectionObserver(
   (entries) => {
     for (const { isIntersecting, target } of entries) {

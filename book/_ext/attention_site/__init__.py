@@ -3,37 +3,53 @@
 * `mathml`: formulas are rendered at build time and read without scripts.
 * `code`: highlighted code with few elements; folds with one name, and
   neighbours of the same name in one.
+* `roles`: queries, keys, values and weights have their colours in formulas,
+  in code and in sentences.
 * `svg`: figures stand in the page itself, so that they follow its colours,
   without the groups that draw nothing.
 * `figures`: the script of each interactive figure is written beside the
   page, which loads it when the figure comes into view.
+* `practice`: so is the script of the questions; what follows a prediction
+  is folded.
+* `menu`: the buttons of the menu have names.
 * `launch`: launch buttons point at the repository and the branch that the
   book is built from, and are left out where there is none.
 * `bundle`, `styles`: one small style sheet and one small script for the
   whole site, no request to any other host.
+* `faces`: the book's fonts without the characters that no page shows.
 * `download`: a chapter to download names the repository it comes from.
+* `about`: each page has its own description; the search ranks the pages.
 * `host`: the page for lost addresses, moved pages, sitemap, archive.
 * `bibliography`: citations lead to their work.
 
 What is asked of the theme, and what to look at for a newer one
 ---------------------------------------------------------------
-1. `templates/layout.html` replaces its blocks `css`, `scripts`, `scripts_end`
-   and `templates/search.html` the block `scripts`. Whatever these would have
-   loaded is parsed; a file that `bundle` does not list, and a listed one that
-   no page loads, fails the build. Bring the lists in `bundle` up to date, in
-   the order of the theme's head: THEME_STYLES, SCRIPTS, DROPPED, INLINE.
+1. `templates/layout.html` replaces its blocks `css`, `body_tag`, `scripts`,
+   `scripts_end` and `templates/search.html` the block `scripts`. Whatever
+   these would have loaded is parsed; a file that `bundle` does not list, and
+   a listed one that no page loads, fails the build. Bring the lists in
+   `bundle` up to date, in the order of the theme's head: THEME_STYLES,
+   SCRIPTS, DROPPED, INLINE.
 2. The script in `layout.html` sets `data-mode` and `data-theme` from the
    storage's `mode`, as the theme's own; `default_mode` in `_config.yml` is
    what a page without scripts shows.
 3. Icons come from three web fonts and are characters of the private use area
    in the style sheets. Fonts that no style sheet loads fail the build.
-4. Outside the theme: the formatter that Sphinx's highlighter uses, and the
+4. Bootstrap's script is left out: `site.js` opens the menus that have
+   `data-bs-toggle` and marks the entries of `.page-toc`.
+5. Outside the theme: the formatter that Sphinx's highlighter uses, and the
    nodes of MyST-NB's hidden cells and of docutils' citations.
 
 Patterns over text, and why no parser does their work
 -----------------------------------------------------
 * `bundle.LINKED`: digests, known when all pages are written, into the links
   that our own layout made. Each page has three, or the build fails.
+* The name of a page into the theme's body tag, in `layout.html`: a template
+  has text only. A page without it fails the build.
+* `bundle.MEASURED`: a list in the theme's script, which is minified. It stands
+  there once, or the build fails.
+* `bundle.COMMENT`: only lines that begin as comments; no script of the bundle
+  has such a line in a text.
 * `styles.vocabulary`: what a script may do is not known before it runs, so
   every word in it counts as a class; too many rules are kept, never too few.
 * `mathml.OPENING`, `CLOSING`: punctuation beside a formula, in plain text.
@@ -47,6 +63,7 @@ import zlib
 from pathlib import Path
 
 from . import (
+    about,
     bibliography,
     bundle,
     code,
@@ -55,6 +72,9 @@ from . import (
     host,
     launch,
     mathml,
+    menu,
+    practice,
+    roles,
     svg,
 )
 
@@ -62,10 +82,14 @@ from . import (
 PARTS = (
     mathml,
     code,
+    roles,
     svg,
     figures,
+    practice,
+    menu,
     launch,
     bundle,
+    about,
     download,
     host,
     bibliography,
@@ -82,7 +106,8 @@ def setup(app):
     for part in PARTS:
         part.setup(app)
     # Sphinx renews no page for a change of these.
-    own = [*FOLDER.rglob("*.py"), *FOLDER.rglob("*.html")]
+    kinds = ("*.py", "*.html", "*.js")
+    own = [path for kind in kinds for path in FOLDER.rglob(kind)]
     own.append(FOLDER.parents[2] / "requirements.txt")
     state = zlib.crc32(b"".join(path.read_bytes() for path in sorted(own)))
     return {"version": "1", "env_version": state, "parallel_read_safe": True}

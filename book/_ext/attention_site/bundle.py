@@ -7,8 +7,6 @@ can match, the icon fonts cut down to the icons in use, the scripts joined.
 """
 
 import hashlib
-import io
-import logging
 import re
 import shutil
 from fnmatch import fnmatch
@@ -16,11 +14,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from fontTools import subset
-from fontTools.ttLib import TTFont
 from sphinx.errors import ExtensionError
 
-from . import styles
+from . import faces, styles
 
 THEME_STYLES = (
     "styles/theme.css",
@@ -30,10 +26,11 @@ THEME_STYLES = (
     "copybutton.css",
     "mystnb.*.css",
     "proof.css",
+    "exercise.css",
     "sphinx-design.min.css",
 )
 # Ours name what a figure's script or a reader's finger brings about: whole.
-OWN_STYLES = ("figures.css", "site.css")
+OWN_STYLES = ("figures.css", "practice.css", "site.css")
 SCRIPTS = (
     "documentation_options.js",
     "doctools.js",
@@ -41,14 +38,14 @@ SCRIPTS = (
     "clipboard.min.js",
     "copybutton.js",
     "scripts/sphinx-book-theme.js",
-    "scripts/bootstrap.js",
     "scripts/pydata-sphinx-theme.js",
 )
 # The search page loads these besides.
 OTHERS = ("searchtools.js", "language_data.js", "searchindex.js")
 OWN = Path(__file__).resolve().parents[2] / "_static"
-# The icon web fonts show the icons; the script draws them once more as SVG.
-DROPPED = ("scripts/fontawesome.js", "design-tabs.js")
+# The icon web fonts show the icons; the script draws them once more as SVG. Of
+# Bootstrap a page needs a menu and a marked entry: site.js has them.
+DROPPED = ("scripts/fontawesome.js", "scripts/bootstrap.js", "design-tabs.js")
 # Scripts in the theme's head, by their beginning: ours choose the colours,
 # and what the others say of the page, no script of the site asks.
 INLINE = ("document.documentElement.dataset.mode", "DOCUMENTATION_OPTIONS.")
@@ -58,8 +55,13 @@ UNUSED_FONT = "fa-v4compatibility"
 LINKED = re.compile(
     r"(_static/(?:bundle\.css|site\.js|bundle\.js)\?v=)([0-9a-f]{8})"
 )
-
-logging.getLogger("fontTools").setLevel(logging.ERROR)
+# What scrolls, by the theme's script: see `unmeasured`.
+MEASURED = re.compile(r'\["pre",[^\]]*\]')
+# The name of a page, which our layout.html writes into the theme's tag.
+BODY = re.compile(r"<body [^>]*data-page=")
+# Who has the rights is still said, in the form that each script has.
+RIGHTS = re.compile(r"copyright|licen[cs]e|©", re.I)
+COMMENT = re.compile(r"^[ \t]*(?://.*|/\*(?s:.*?)\*/[ \t]*)(?:\n|\Z)", re.M)
 
 
 def changed(what):
@@ -145,19 +147,6 @@ class Loaded:
             raise changed(f"no page loads {', '.join(unasked)}")
 
 
-def cut_font(source, characters, target):
-    """Write the font with those characters only."""
-    font = TTFont(source, recalcTimestamp=False)
-    options = subset.Options(flavor="woff2", layout_features=[])
-    cutter = subset.Subsetter(options)
-    cutter.populate(text="".join(sorted(characters)))
-    cutter.subset(font)
-    font.flavor = "woff2"
-    buffer = io.BytesIO()
-    font.save(buffer)
-    target.write_bytes(buffer.getvalue())
-
-
 def digest(text):
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
@@ -171,10 +160,10 @@ def bundle_styles(static, words, elements):
         if not styles.is_font(rule, UNUSED_FONT)
     ]
     for font in ICON_FONTS:
-        faces = [rule for rule in theirs if styles.is_font(rule, font)]
-        if not faces:
+        loading = [r for r in theirs if styles.is_font(r, font)]
+        if not loading:
             raise changed(f"no style sheet of the theme loads {font}")
-        for rule in faces:
+        for rule in loading:
             styles.load_instead(rule, f"{font}.woff2")
     if not sum(styles.hush(rule) for rule in theirs):
         raise changed("no style sheet of the theme draws an icon")
@@ -183,34 +172,51 @@ def bundle_styles(static, words, elements):
         for name in OWN_STYLES
         for rule in styles.read(find(static, name), static)
     ]
-    purged = styles.purge(theirs, words, elements)
-    characters = styles.icons(styles.parse(purged, "bundle.css"))
+    purged = styles.parse(styles.purge(theirs, words, elements), "bundle.css")
+    styles.drop_unasked(purged, ours, words)
+    purged = styles.played(purged, ours)
+    characters = styles.icons(purged)
     for font in ICON_FONTS:
-        cut_font(
+        faces.cut_font(
             find(static, f"vendor/fontawesome/webfonts/{font}.ttf"),
             characters,
             static / f"{font}.woff2",
         )
-    css = f"{purged}\n{styles.written(ours)}"
+    css = styles.written([*purged, *ours])
     (static / "bundle.css").write_text(css, encoding="utf-8")
     return css
 
 
 def bundle_scripts(static):
     """Write the one script; return its text."""
-    lines = (
-        line
-        for name in SCRIPTS
-        for line in [
-            *find(static, name).read_text(encoding="utf-8").splitlines(),
-            ";",
-        ]
-        # A map of a part would lead astray in the whole.
-        if not line.startswith("//# sourceMappingURL")
+    texts = (
+        find(static, name).read_text(encoding="utf-8") for name in SCRIPTS
     )
-    text = "\n".join(lines)
+    text = unmeasured("\n".join(uncommented(text) + "\n;" for text in texts))
     (static / "bundle.js").write_text(text, encoding="utf-8")
     return text
+
+
+def unmeasured(script):
+    """The theme's script, which no longer looks for boxes that scroll.
+
+    It measures all of them, those in closed folds as well, whenever anything
+    on the page has changed. site.js does it instead.
+    """
+    script, found = MEASURED.subn('["[data-none]"]', script)
+    if found != 1:
+        raise changed(f"its script names what scrolls {found} times, not once")
+    return script
+
+
+def uncommented(script):
+    """A script without comments that have lines of their own.
+
+    A map of a part, which the last line names, would lead astray in the whole.
+    """
+    return COMMENT.sub(
+        lambda found: found[0] if RIGHTS.search(found[0]) else "", script
+    ).rstrip("\n")
 
 
 def link(page, name, digests):
@@ -223,6 +229,8 @@ def link(page, name, digests):
             f"{name} links {found} of {', '.join(digests)}: layout.html of "
             "this extension was not used"
         )
+    if not BODY.search(page):
+        raise changed(f"the body of {name} does not say which page it is")
     return page
 
 
@@ -243,7 +251,7 @@ class Bundle:
         """Give layout.html what it needs besides what Sphinx gives it."""
         self.written.add(pagename)
         context["page_scripts"] = self.loaded.page_scripts
-        context["description"] = DESCRIPTION
+        context["description"] = context.get("description") or DESCRIPTION
         context["site_address"] = app.config.html_baseurl
 
     def finish(self, app, exception):
@@ -281,6 +289,8 @@ def link_pages(out, names):
     own = "\n".join(m.read_text(encoding="utf-8") for m in modules)
     scripts = bundle_scripts(static)
     vocabulary = styles.vocabulary(pages.values(), scripts + own)
+    fonts = {p.stem: p for p in (static / "fonts").glob("*.woff2")}
+    faces.cut_faces(fonts, pages.values(), own)
     digests = {
         "bundle.css": digest(bundle_styles(static, *vocabulary)),
         "site.js": digest(own),

@@ -23,12 +23,15 @@ from pygments.token import (
 from sphinx.highlighting import PygmentsBridge
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from .roles import in_code
+
 LABEL = re.compile(r"\A(# .+): click to open$", re.M)
 PLAIN = (Name, Name.Namespace, Operator, Punctuation, Whitespace)
 
 
 class PlainNames(HtmlFormatter):
     def format_unencoded(self, tokens, outfile):
+        tokens = ((in_code(kind, v), v) for kind, v in tokens)
         tokens = ((Text if kind in PLAIN else kind, v) for kind, v in tokens)
         super().format_unencoded(tokens, outfile)
 

@@ -12,6 +12,8 @@ from math_core import LatexError, LatexToMathML
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
+from .roles import in_formula
+
 logger = logging.getLogger(__name__)
 converter = LatexToMathML(fancy_error=False)
 # It asks for one of two forms of a script letter; the book's font has one.
@@ -29,7 +31,7 @@ def mathml(tex, display):
         )
     except LatexError as error:
         raise ValueError(f"{error} (at a character of {tex!r})") from None
-    return html.replace(FORM, "")
+    return in_formula(html.replace(FORM, ""))
 
 
 def _render(tex, display, node):

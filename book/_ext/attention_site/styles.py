@@ -15,6 +15,8 @@ from sphinx.errors import ExtensionError
 
 # Where icon fonts have their characters.
 PRIVATE = "\ue000", "\uf8ff"
+# The name of a custom property, which `var` asks for.
+CUSTOM = re.compile(r"--[\w-]+")
 
 
 def parse(text, name):
@@ -105,10 +107,17 @@ class _Names(HTMLParser):
         for name, value in attributes:
             if name in ("class", "id"):
                 self.words |= set((value or "").split())
+            else:
+                self.words |= set(CUSTOM.findall(value or ""))
+
+    def handle_data(self, data):
+        if self.lasttag == "style":
+            self.words |= set(CUSTOM.findall(data))
 
 
 def vocabulary(pages, scripts):
-    """Every name that a class, an id or an element of the site could have.
+    """Every name that a class, an id or an element of the site could have,
+    and every custom property that a page or a script asks for.
 
     What scripts do is not known before they run: any word in them counts.
     """
@@ -165,7 +174,7 @@ def _written(rule, wanted):
             if wanted(selector)
         ]
         body = tinycss2.serialize(rule.content).strip()
-        return f"{','.join(selectors)}{{{body}}}" if selectors else ""
+        return f"{','.join(selectors)}{{{body}}}" if selectors and body else ""
     if rule.lower_at_keyword in ("media", "supports"):
         inner = written(
             tinycss2.parse_rule_list(rule.content, True, True), wanted
@@ -174,6 +183,65 @@ def _written(rule, wanted):
         name = rule.lower_at_keyword
         return f"@{name}{prelude}{{{inner}}}" if inner else ""
     return rule.serialize()
+
+
+def _declared(rules):
+    """Each qualified rule, at any depth, with what it declares.
+
+    Once the next rule is asked for, a change of this one has come to stay.
+    """
+    for rule in rules:
+        if rule.type == "qualified-rule":
+            yield (
+                rule,
+                tinycss2.parse_blocks_contents(rule.content, True, True),
+            )
+        elif rule.lower_at_keyword in ("media", "supports"):
+            inner = tinycss2.parse_rule_list(rule.content, True, True)
+            yield from _declared(inner)
+            text = tinycss2.serialize(inner)
+            rule.content = tinycss2.parse_component_value_list(text)
+
+
+def drop_unasked(rules, others, words):
+    """Drop the custom properties that nothing asks for from `rules`.
+
+    Rules, `others` and `words`, those of pages and scripts, ask for some;
+    these for others in turn. What only a dropped one asks for goes with it.
+    """
+    asks, wanted = {}, set(words)
+    for part in (part for _, parts in _declared(rules) for part in parts):
+        custom = part.type == "declaration" and part.name.startswith("--")
+        found = set(CUSTOM.findall(part.serialize()))
+        if custom:
+            asks.setdefault(part.name, set()).update(found - {part.name})
+        else:
+            wanted |= found
+    wanted |= set(CUSTOM.findall(written(others)))
+    todo = list(wanted)
+    while todo:
+        new = asks.pop(todo.pop(), set()) - wanted
+        wanted |= new
+        todo += new
+    for rule, parts in _declared(rules):
+        kept = [p for p in parts if getattr(p, "name", None) not in asks]
+        if len(kept) < len(parts):
+            text = tinycss2.serialize(kept)
+            rule.content = tinycss2.parse_component_value_list(text)
+
+
+def _animation(rule):
+    """The name of the animation that a rule is, or None."""
+    if rule.type == "at-rule" and rule.lower_at_keyword == "keyframes":
+        return tinycss2.serialize(rule.prelude).strip()
+    return None
+
+
+def played(rules, others):
+    """`rules` without the animations that nothing in both lists names."""
+    rest = [rule for rule in (*rules, *others) if not _animation(rule)]
+    named = {None, *re.findall(r"[\w-]+", written(rest))}
+    return [rule for rule in rules if _animation(rule) in named]
 
 
 def is_font(rule, name):

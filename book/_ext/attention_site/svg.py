@@ -1,4 +1,4 @@
-"""Put each stored SVG output into the page, drawn in the page's ink."""
+"""Put each stored SVG output into the page, drawn in the page's colours."""
 
 import re
 from pathlib import Path
@@ -6,26 +6,50 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
-from helpers.plotting import GROUND, INK
+from helpers.plotting import GROUND, INK, ROLES
 
 
-class InlineFigures(SphinxTransform):
-    """Replace the images of outputs by their SVG."""
+class _Inline(SphinxTransform):
+    """Replace some images of a page by what is made of their SVG."""
 
     default_priority = 400
 
     def apply(self):
-        images = [
-            node
-            for node in self.document.findall(nodes.image)
-            if node["uri"].endswith(".svg") and _is_output(node)
-        ]
-        for number, image in enumerate(images):
-            svg = Path(self.env.srcdir, image["uri"].lstrip("/")).read_text(
-                encoding="utf-8"
-            )
-            html = f'<div class="figure">{themed(svg, f"f{number}-")}</div>'
+        every = self.document.findall(nodes.image)
+        for number, image in enumerate(filter(self.takes, list(every))):
+            path = Path(self.env.srcdir, image["uri"].lstrip("/"))
+            html = self.html(path.read_text(encoding="utf-8"), number)
             image.replace_self(nodes.raw("", html, format="html"))
+
+
+class InlineFigures(_Inline):
+    """Put the images of outputs into the page."""
+
+    def takes(self, image):
+        return image["uri"].endswith(".svg") and _is_output(image)
+
+    def html(self, svg, number):
+        return f'<div class="figure">{themed(svg, f"f{number}-")}</div>'
+
+
+class InlineCards(_Inline):
+    """Put the drawings of cards into the page, for its style sheet."""
+
+    def takes(self, image):
+        return (
+            "/cards/" in image["uri"] and "sd-card-img-top" in image["classes"]
+        )
+
+    def html(self, svg, _):
+        return decorated(svg)
+
+
+def decorated(svg):
+    """The drawing of a card, which says nothing that its text does not."""
+    named = '<svg aria-hidden="true" class="sd-card-img-top '
+    if 'class="' not in svg.partition(">")[0]:
+        return svg.replace("<svg ", f'{named.rstrip()}" ', 1)
+    return re.sub(r'<svg class="', named, svg, count=1)
 
 
 def _is_output(node):
@@ -61,15 +85,18 @@ def slim(svg):
 
 
 def themed(svg, prefix):
-    """`svg` in the page's ink and font, with ids that no other figure has."""
+    """`svg` in the page's colours and font; its ids are no other figure's."""
     svg = slim(svg).replace(f" {GROUND}", "", 1)
     svg = re.sub(r'\bid="', f'id="{prefix}', svg)
     svg = re.sub(r"url\(#", f"url(#{prefix}", svg)
     svg = re.sub(r'href="#', f'href="#{prefix}', svg)
     svg = re.sub(r" ?font-family: [^;\"]+;?", "", svg)
     svg = PLACES.sub(lambda m: re.sub(r"\.(\d\d)\d+", r".\1", m[0]), svg)
+    for role, color in ROLES.items():
+        svg = svg.replace(color, f"var(--av-{role})")
     return svg.replace(INK, "var(--ink)")
 
 
 def setup(app):
     app.add_transform(InlineFigures)
+    app.add_transform(InlineCards)

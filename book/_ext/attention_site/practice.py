@@ -1,0 +1,81 @@
+"""Questions on a page: their form, their script, and what predictions fold.
+
+A prediction (`helpers.practice.Predict`) comes before what it predicts. From
+its cell to a line `% So much for the prediction.` the page folds what is
+said, and the script opens the fold when something was predicted.
+"""
+
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.errors import ExtensionError
+
+from helpers import figures
+
+START = "<form "
+END = "So much for the prediction."
+
+
+class reveal(nodes.General, nodes.Element):
+    """What follows a prediction, folded."""
+
+
+def visit_reveal(self, node):
+    self.body.append(
+        '<details class="av-reveal"><summary>Show what happens</summary>\n'
+    )
+
+
+def depart_reveal(self, node):
+    self.body.append("</details>\n")
+
+
+def show(app, doctree):
+    """Show each question without the note that a notebook has before it."""
+    # sphinx-exercise gives one id to all exercises of a page.
+    for k, section in enumerate(list(doctree.findall(nodes.section))):
+        if section["ids"] == ["exercise-content"]:
+            section["ids"] = [f"exercise-content-{k}"]
+    for raw in list(doctree.findall(nodes.raw)):
+        text = raw.astext()
+        if "data-question=" not in text:
+            continue
+        raw[0] = nodes.Text(text[text.index(START) :])
+        if "av-predict" in text:
+            fold(raw, app.env.docname)
+
+
+def fold(raw, page):
+    """Fold what stands between a prediction and the line that ends it."""
+    cell = raw
+    while not isinstance(cell.parent, nodes.section):
+        cell = cell.parent
+    section, first = cell.parent, cell.parent.index(cell) + 1
+    for last in range(first, len(section)):
+        node = section[last]
+        if isinstance(node, nodes.comment) and node.astext().strip() == END:
+            inside = section[first:last]
+            section[first : last + 1] = [reveal("", *inside)]
+            return
+    raise ExtensionError(
+        f"attention_site.practice: {page} has a prediction and, before the "
+        f"next heading, no line `% {END}`"
+    )
+
+
+def write_files(app, exception):
+    """Write the questions' script beside those of the figures, and style."""
+    if exception is not None or app.builder.format != "html":
+        return
+    static = Path(app.outdir, "_static")
+    (static / "figures").mkdir(parents=True, exist_ok=True)
+    script = figures.script("practice")
+    (static / "figures" / "practice.js").write_text(script, encoding="utf-8")
+    css = (figures.FOLDER / "practice.css").read_text(encoding="utf-8")
+    (static / "practice.css").write_text(css, encoding="utf-8")
+
+
+def setup(app):
+    app.add_node(reveal, html=(visit_reveal, depart_reveal))
+    app.connect("doctree-read", show)
+    app.connect("build-finished", write_files, priority=800)
