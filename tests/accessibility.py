@@ -38,17 +38,20 @@ GEOMETRY = """async () => {
   });
   const all = [...document.querySelectorAll("body *")];
   const places = () => all.map((it) => {
+    // What a closed fold holds stands nowhere: it keeps some old place.
+    if (!it.checkVisibility({ visibilityProperty: true })) return "hidden";
     const { x, y, width, height } = it.getBoundingClientRect();
-    const shown = it.checkVisibility({ visibilityProperty: true });
-    return `${shown} ${[x, y, width, height].map(Math.round)}`;
+    return `${[x, y, width, height].map(Math.round)}`;
   });
   const name = (it) => {
     const copy = it.cloneNode();
     for (const own of ["look", "link"]) delete copy.dataset?.[own];
     copy.classList.remove("dropdown-menu-dark");  // the theme's, of colours
+    copy.classList.remove("active");  // the entry of the menu: it comes late
     return copy.outerHTML;
   };
   scrollTo({ top: 0, behavior: "instant" });
+  await document.fonts.ready;  // a face that comes late moves the lines
   for (let last = "", now = null; ; last = now.join()) {
     for (let i = 0; i < 3; i++) await frame();
     now = places();

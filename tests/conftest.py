@@ -7,6 +7,7 @@ import os
 import time
 from pathlib import Path
 
+import nbval.kernel
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -22,18 +23,29 @@ KINDS = {
     "numbers": "helpers and ledger",
     "figures": "figures in a JavaScript engine, without a browser",
     "build": "the site, small sites and the package are built",
-    "executed": "chapters executed and compared, a model trained",
+    "executed": "chapters executed, a model trained, a cluster started",
     "html": "what the built pages say",
     "browser": "pages and figures in a browser",
+    "weekly": "a browser too, and for `make answers` alone",
 }
+DRIVEN = ("browser", "weekly")
 RULES = ("test_chapters", "test_pages")
 BUILDS = ("test_build", "test_package")
-EXECUTED = ("test_strictness", "test_evidence", "test_refresh")
+# Their tests share what takes seconds to make: a site, a window, a cluster.
+SHARED = (*BUILDS, "test_lab", "test_distributed")
+EXECUTED = (
+    "test_strictness",
+    "test_evidence",
+    "test_refresh",
+    "test_distributed",
+)
 FIGURES = ("test_fig", "test_shown", "test_javascript", "test_induction")
 
 
 def kind(item):
     """The kind of check that a test is, a key of `KINDS`."""
+    if item.get_closest_marker("weekly"):
+        return "weekly"
     fixtures = set(getattr(item, "fixturenames", ()))
     if {"browser", "launch"} & fixtures:
         return "browser"
@@ -52,13 +64,49 @@ def pytest_addoption(parser):
     parser.addoption("--site", help="test this folder instead of a new build")
 
 
+def started_again(start):
+    """Start a kernel, and once more if the first did not come up.
+
+    A kernel binds the ports that its manager found free a moment before, and
+    any other process may take one in between: no verdict on a chapter.
+    """
+
+    def twice(*args, **options):
+        try:
+            return start(*args, **options)
+        except RuntimeError:
+            return start(*args, **options)
+
+    return twice
+
+
+nbval.kernel.start_new_kernel = started_again(nbval.kernel.start_new_kernel)
+
+
+class FailuresAtOnce:
+    """Says at once what fails: a run that is ended has no summary."""
+
+    def __init__(self, config):
+        self.plugins = config.pluginmanager
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            lines = report.longreprtext.splitlines()[-30:]
+            terminal = self.plugins.get_plugin("terminalreporter")
+            terminal.write_line("\n".join(["", report.nodeid, *lines]))
+
+
 def pytest_configure(config):
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        config.pluginmanager.register(FailuresAtOnce(config))
     for name, meaning in KINDS.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
     config.started = time.monotonic()
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    if "weekly" not in config.option.markexpr:
+        items[:] = [item for item in items if kind(item) != "weekly"]
     # A browser that died is no verdict on the page: such a test, and no
     # other, runs once more in a new one.
     again = pytest.mark.flaky(reruns=1, only_rerun="TargetClosedError")
@@ -66,7 +114,7 @@ def pytest_collection_modifyitems(items):
         name = kind(item)
         item.add_marker(name)
         item.user_properties.append(("kind", name))
-        if name == "browser":
+        if name in DRIVEN:
             item.add_marker(again)
     items.sort(key=lambda item: list(KINDS).index(kind(item)))
 
@@ -78,9 +126,9 @@ def pytest_xdist_make_scheduler(config, log):
 
     class InOrder(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            # What many tests share is made once: a kernel, a small site.
+            # What many tests share is made once, a kernel too.
             file = nodeid.partition("::")[0]
-            shared = file.endswith(".ipynb") or Path(file).stem in BUILDS
+            shared = file.endswith(".ipynb") or Path(file).stem in SHARED
             return file if shared else nodeid
 
     config.option.loadscopereorder = False
@@ -90,7 +138,7 @@ def pytest_xdist_make_scheduler(config, log):
 def pytest_collection_finish(session):
     # At once, and not for each test. (`make` asks before it starts workers.)
     alone = "PYTEST_XDIST_WORKER" not in os.environ
-    if alone and any(kind(item) == "browser" for item in session.items):
+    if alone and any(kind(item) in DRIVEN for item in session.items):
         import website
 
         if missing := website.no_browser():
@@ -191,9 +239,9 @@ def launch():
 
 
 @pytest.fixture
-def browser(launch):
+def browser(launch, request):
     """The browser, for as long as a test may take on a slow machine."""
     import website
 
-    with website.patience(300):
+    with website.patience(1200 if kind(request.node) == "weekly" else 300):
         yield launch()

@@ -8,7 +8,15 @@ import numpy as np
 
 from helpers import figures
 from helpers.attention import attention, attention_scores
-from helpers.cost import kv_cache_bytes, projection_flops
+from helpers.cost import (
+    arithmetic_intensity,
+    attention_flops,
+    kv_cache_bytes,
+    projection_flops,
+    roofline,
+    scores_bytes,
+)
+from helpers.gradients import attention_vjp
 from helpers.heads import repeat_kv, split_heads
 from helpers.masks import causal_mask, padding_mask, sliding_window_mask
 from helpers.positions import (
@@ -40,7 +48,13 @@ def causal(state):
     bias = scores - state["slope"] * abs(i - j)
     zeros = np.zeros((T, 1))
     weights = attention(zeros, zeros, zeros, mask=mask, bias=bias).weights
-    return {"weights": weights, "entropies": entropy(weights)}
+    picked = [min(state[key], T - 1) for key in ("query", "key")]
+    return {
+        "weights": weights,
+        "entropies": entropy(weights),
+        "picked": picked,
+        "score": bias[tuple(picked)],
+    }
 
 
 def step(state):
@@ -82,6 +96,14 @@ def saturation(state):
     weights = attention(Q, K, K, scale=scale).weights
     return {
         "counts": np.histogram(scores, np.arange(-64, 65))[0],
+        # Both rules share an axis: the highest bar of either.
+        "highest": max(
+            np.histogram(attention_scores(Q, K, scale=c), range(-64, 65))[
+                0
+            ].max()
+            for c in (1.0, None)
+        )
+        / scores.size,
         "spread": scores.std(),
         "weights": weights[0],
         "largest": weights.max(axis=1).mean(),
@@ -145,7 +167,11 @@ def kvcache(state):
     kinds = {"float32": 4, "float16 or bfloat16": 2, "8 bits": 1}
     itemsize, S = kinds[state["dtype"]], state["S"]
     L, *sizes = (state[k] for k in ("n_layers", "n_kv_heads", "d_k", "d_v"))
-    total = kv_cache_bytes(S, L, *sizes, itemsize, batch=state["batch"])
+    batch = state["batch"]
+    total = kv_cache_bytes(S, L, *sizes, itemsize, batch=batch)
+    filled = min(state["filled"], S)
+    now = kv_cache_bytes(filled, L, *sizes, itemsize, batch=batch)
+    _, d_k, d_v = sizes
     token = kv_cache_bytes(1, L, *sizes, itemsize)
     models = {
         names: {model_bytes(name, itemsize) for name in names.split(", ")}
@@ -159,6 +185,9 @@ def kvcache(state):
         "mib": total / 2**20,
         "gib": total / 2**30,
         "tokens_per_gib": 2**30 // token,
+        "filled": filled,
+        "now": [now * d_k // (d_k + d_v), now * d_v // (d_k + d_v)],
+        "room": state["memory"] * 10**9 // (token * batch),
         # Models that share a line agree, or there are two to unpack.
         "models": {names: n for names, (n,) in models.items()},
     }
@@ -191,12 +220,24 @@ def positions(state):
         return attention_scores(turned(q, distance), k)[0, 0]
 
     m, n, shift = state["m"], state["n"], state["shift"]
+    theta = 10000.0 ** (-np.arange(pairs) / pairs)
+    step = np.rad2deg(theta[min(state["pair"], pairs - 1)])
     return {
         "query": turned(q, m + shift)[0],
         "key": turned(k, n + shift)[0],
         "score": score(m - n),
         "unmoved": score(m - n),
         "by_distance": [score(distance) for distance in range(-32, 33)],
+        # Between whole distances too: one cosine for each pair.
+        "curve": np.cos(np.outer(np.arange(-256, 257) / 8, theta) - angle).sum(
+            axis=1
+        )
+        / np.sqrt(2 * pairs),
+        "turns": [
+            step,
+            (m + shift) * step,
+            state["angle"] + (n + shift) * step,
+        ],
     }
 
 
@@ -222,6 +263,17 @@ def tiles(state):
     bias = np.where(mask, scores, 0)
     weights = attention(zeros, zeros, zeros, mask=mask, bias=bias).weights
 
+    tile = None
+    if done:
+        a, b, c, d = done[-1]
+        here = np.where(mask, scores, -np.inf)[a:b, :d]
+        tops = here.max(axis=1)
+        tile = {
+            "scores": np.where(mask, scores, np.nan)[a:b, c:d],
+            "maxima": tops,
+            "sums": np.exp(here - tops[:, None]).sum(axis=1),
+        }
+
     def touched(some):
         computed = np.zeros((T, T), int)
         for a, b, c, d in some:
@@ -233,6 +285,7 @@ def tiles(state):
         return sum(d - c for _, _, c, d in some)
 
     return {
+        "tile": tile,
         "blocks": blocks,
         "done": len(done),
         "of_row": [len(seen), sum(row in range(*b[:2]) for b in blocks)],
@@ -283,6 +336,8 @@ def induction(state):
     }
     return {
         "logits": kept.logits,
+        # The norm of a block is given what entered it.
+        "stream": [*(layer.normed for layer in kept.layers), kept.stream],
         "weights": [layer.attended.weights for layer in kept.layers],
         "chances": softmax(kept.logits[query]),
         "query": query,
@@ -291,6 +346,172 @@ def induction(state):
         "counted": len(answers),
         "right": sum(said[i] == answer for i, answer in answers.items()),
         "accuracy": accuracy,
+    }
+
+
+KEYS_OF_WORDS = {
+    "the": (-1, 0),
+    "cat": (2, 0),
+    "drank": (1, 1),
+    "milk": (0, 2),
+    "because": (-1, -1),
+    "it": (0.5, 0.5),
+}
+
+
+def words(state):
+    """One query over the keys of six words, by the helpers."""
+    query = np.array([[state["x"], state["y"]]], float)
+    keys = np.array(list(KEYS_OF_WORDS.values()), float)
+    weights = attention(query, keys, keys).weights[0]
+    return {
+        "dots": attention_scores(query, keys, scale=1.0)[0],
+        "exponentials": np.exp(attention_scores(query, keys)[0]),
+        "weights": weights,
+        "most": int(weights.argmax()),
+    }
+
+
+def film(state):
+    """One row of self-attention over the rows of X, by the helpers."""
+    X = np.array(state["X"], float)
+    i, end = min(state["query"], len(X) - 1), len(X) + 4
+    Q = K = V = X
+    if state["what"] != "X":
+        Q, K, V = (X @ np.array(state[f"W_{c}"], float) for c in "QKV")
+        end += 1 + len(K) + len(V) + 1  # q, keys, values; all take places
+    output, weights = attention(Q, K, V)
+    scores = attention_scores(Q, K)[i]
+    return {
+        "q": Q[i],
+        "K": K,
+        "V": V,
+        "dots": attention_scores(Q, K, scale=1.0)[i],
+        "scores": scores,
+        "exponentials": np.exp(scores),
+        "weights": weights[i],
+        "output": output[i],
+        "time": min(state["at"], end),
+    }
+
+
+# The most FLOPs and bytes a second, in 16 bits, as chapter 9 cites them.
+DEVICES = {
+    "A100": (312e12, 2.0e12),
+    "TPU v5e": (1.97e14, 8.2e11),
+    "H100": (9.89e14, 3.35e12),
+}
+
+
+def kv_heads(state):
+    """The key/value heads that the query heads of a layer share."""
+    return state["heads"] // min(state["shared"], state["heads"])
+
+
+def read_once(arrays, batch):
+    """Bytes of arrays of 16 bits, as NumPy counts them without making them."""
+    one = np.empty((), np.float16)
+    return batch * sum(np.broadcast_to(one, a).nbytes for a in arrays)
+
+
+def roof(state):
+    """Five kinds of work of a layer on its device, by the counting helpers."""
+    peak, bandwidth = DEVICES[state["device"]]
+    T, B, H, H_kv = state["T"], state["batch"], state["heads"], kv_heads(state)
+    points = {}
+
+    def put(name, flops, moved):
+        intensity = arithmetic_intensity(flops, moved)
+        points[name] = {
+            "flops": flops,
+            "bytes": moved,
+            "intensity": intensity,
+            "speed": float(roofline(intensity, peak, bandwidth)),
+        }
+
+    K = (H_kv, T, 128)
+    for name, n in (("prefill", T), ("decode", 1)):
+        flops = attention_flops(n, T, 128, 128, n_heads=H, batch=B)
+        products = flops["scores"] + flops["values"]
+        Q = (H, n, 128)
+        put(name, products, read_once([Q, K, K, Q], B))
+        if name == "prefill":
+            square = scores_bytes(T, T, H, 2, batch=B)
+            moved = read_once([Q, K, K, Q], B) + 6 * square
+            put("stored", flops["total"], moved)
+    for name, rows in (("read", B * T), ("write", B)):
+        flops = projection_flops(rows, H * 128, H, H_kv, d_k=128)
+        arrays = []
+        for wide in (H * 128, H_kv * 128, H_kv * 128, H * 128):
+            arrays += [(rows, H * 128), (H * 128, wide), (rows, wide)]
+        put(name, flops["total"], read_once(arrays, 1))
+
+    def least(*names):
+        return sum(
+            max(points[n]["flops"] / peak, points[n]["bytes"] / bandwidth)
+            for n in names
+        )
+
+    return {
+        "balance": peak / bandwidth,
+        "points": points,
+        "prompt": least("prefill", "read"),
+        "token": least("decode", "write"),
+    }
+
+
+def project(state):
+    """Query, key and value of two tokens, and the shadow of k on q."""
+    x, y = ([state[f"{t}1"], state[f"{t}2"]] for t in "xy")
+    q, k, v = (
+        (np.array([row], float) @ np.array(state[W], float))[0]
+        for row, W in ((x, "W_Q"), (y, "W_K"), (y, "W_V"))
+    )
+    length = np.sqrt(q @ q)
+    # The line through q is where k is nearest to its foot.
+    along = np.outer(q, q) / (q @ q) if length > 1e-9 else np.zeros((2, 2))
+    foot = along @ k
+    dots = attention_scores([q], [k], scale=1.0)[0, 0]
+    return {
+        "q": q,
+        "k": k,
+        "v": v,
+        "dot": dots,
+        "score": attention_scores([q], [k])[0, 0],
+        "length": length,
+        "shadow": np.copysign(np.sqrt(foot @ foot), dots),
+        "foot": foot,
+    }
+
+
+def temperature(state):
+    """Weights and entropy at a temperature, and at that of the ghost."""
+    scores = np.array(state["scores"][0], float)
+    weights, ghost = (
+        softmax(scores / state[key]) for key in ("temperature", "ghost")
+    )
+    return {
+        "weights": weights,
+        "ghost": ghost,
+        "entropy": entropy(weights),
+        "before": entropy(ghost),
+    }
+
+
+def backward(state):
+    """Each gradient of attention, by the helper that carries them back."""
+    Q, K, V, dY = (np.array(state[k], float) for k in ("Q", "K", "V", "dY"))
+    mask = causal_mask(len(Q), len(K)) if state["causal"] else None
+    weights = attention(Q, K, V, mask=mask).weights
+    grads = attention_vjp(dY, Q, K, V, weights)
+    return {
+        "weights": weights,
+        "dA": grads.weights,
+        "means": np.diagonal(weights @ grads.weights.T),
+        "dS": grads.scores,
+        "dV": grads.V,
+        "dQ": grads.Q,
+        "dK": grads.K,
     }
 
 
@@ -311,8 +532,19 @@ EXPECTED = {
         positions,
         tiles,
         induction,
+        words,
+        film,
+        roof,
+        project,
+        temperature,
+        backward,
     )
 }
+# The film from X through three matrices, over all of its steps.
+THROUGH = {"what": "X, W_Q, W_K, W_V"}
+NARROW = {"W_Q": [[0.5]], "W_K": [[-1]], "W_V": [[2, 0.25, -0.75]]}
+# Matrices that leave a token as it is.
+SAME_THREE = {f"W_{c}": [[1, 0], [0, 1]] for c in "QKV"}
 # States that chance seldom draws.
 CASES = {
     "heads": [
@@ -324,6 +556,9 @@ CASES = {
     ],
     "kvcache": [
         {"dtype": "8 bits", "S": 131072, "batch": 7},
+        *({"S": 20, "filled": n, "batch": 3} for n in (0, 1, 7, 20)),
+        {"S": 610351, "filled": 300000},
+        {"S": 610352, "filled": 610352, "memory": 80},
         {"dtype": "float32", "d_k": 3, "d_v": 5, "S": 1},
         {"n_layers": 1, "n_kv_heads": 1, "d_k": 1, "d_v": 1023, "S": 10**7},
     ],
@@ -347,6 +582,61 @@ CASES = {
         {"T": 13, "block_q": 5, "block_k": 3, "step": 6, "row": 9},
         {"T": 9, "block_q": 64, "block_k": 2, "step": 3, "row": 63},
         {"T": 20, "block_q": 6, "block_k": 7, "step": 8, "causal": False},
+    ],
+    "film": [
+        *({"at": k / 4} for k in range(29)),
+        {"words": "it is", "X": [[1], [-2]], "query": 1, "at": 6},
+        {"words": "a b c d", "X": 4 * [[2, 2, 2, 2]], "query": 3, "at": 8},
+        *({**THROUGH, "query": 1, "at": k / 2} for k in range(31)),
+        *({**THROUGH, "at": 4 + k / 10} for k in (0.5, 2, 4, 7, 9.5)),
+        {**THROUGH, **NARROW, "words": "it is", "X": [[1], [-2]], "at": 3.9},
+        {**THROUGH, "words": "a b c d", "X": 4 * [[2, -2, 2, 2]], "at": 18}
+        | {f"W_{c}": 4 * [[2, -2, 1.25]] for c in "QKV"},
+    ],
+    "roof": [
+        {"T": 1, "heads": 1, "shared": 1},
+        {"T": 32768, "batch": 256, "heads": 64, "shared": 64},
+        {"device": "TPU v5e", "T": 256, "heads": 8, "shared": 64},
+        {"device": "H100", "batch": 256, "shared": 8},
+    ],
+    "project": [
+        {"x1": 0, "x2": 0},
+        {"y1": 0, "y2": 0},
+        {"x1": 1, "x2": 0, "y1": 0, "y2": 1, **SAME_THREE},
+        {"x1": 2, "x2": 2, "y1": -2, "y2": -2, **SAME_THREE},
+        {"x1": 0.5, "x2": -1, "W_Q": [[0.25, 1 / 3], [0, -1]]},
+    ],
+    "temperature": [
+        *({"temperature": t, "ghost": t} for t in (0.01, 1, 100)),
+        {"scores": [[10, -10]], "temperature": 0.01, "ghost": 100},
+        {"scores": [[1, 1, 1, 1, 1, 1, 1, 1]]},
+        {"scores": [[0.5, -0.5, 0.5]], "temperature": 0.02},
+    ],
+    "backward": [
+        {"entry": 15, "causal": False},
+        {"dY": [[0, 0]] * 3},
+        {"Q": [[1]], "K": [[0], [0]], "V": [[2], [4]], "dY": [[1]]},
+        {
+            "Q": [[10] * 4] * 4,
+            "K": [[-10] * 4] * 4,
+            "V": [[10] * 4] * 4,
+            "dY": [[10, -10, 10, -10]] * 4,
+            "causal": False,
+        },
+        {
+            "Q": [[1, 2]],
+            "K": [[3, 1], [0, 1], [1, 1], [2, 0]],
+            "V": [[1], [2], [3], [-4]],
+            "dY": [[-0.5]],
+            "entry": 0,
+        },
+    ],
+    "words": [
+        {"x": 0, "y": 0},
+        {"x": 3, "y": 3},
+        {"x": -3, "y": -3},
+        {"x": 0, "y": 2.2},
+        {"x": -0.25, "y": -1.5},
     ],
     "induction": [
         {"symbols": "A"},
@@ -395,6 +685,8 @@ def random_state(name, rng):
             row = rng.choices(control["letters"], k=rng.randint(1, 12))
             few = rng.choices(control["letters"], k=rng.randint(0, 3))
             value = "".join(((few + row) * length)[:length])
+        elif kind == "words":
+            value = ""  # as many as there are rows: below
         elif kind == "stops":
             value = rng.choice(control["stops"])
         elif kind == "matrix":
@@ -409,6 +701,14 @@ def random_state(name, rng):
         else:
             value = number()
         state[control["key"]] = value
+    if name == "film":
+        # One decimal: no score is halfway between two of three.
+        state["X"] = [[round(x, 1) for x in row] for row in state["X"]]
+        rows = len(state["X"])
+        state |= fit_through(state)
+        state["words"] = " ".join(["<b>", "is", "a", "lookup"][:rows])
+    if name == "backward":
+        return fit_back(state)
     return fit(state) if name == "step" else state
 
 
@@ -429,6 +729,40 @@ def goes_together(name, state):
     if name == "kvcache":
         return kvcache(state)["total"] <= 2**50
     return True
+
+
+def fit_through(state):
+    """Three matrices that fit X and each other; whole, so that no sum of
+    products is halfway between two numbers that are shown."""
+    d, width = len(state["X"][0]), len(state["W_Q"][0])
+    given = {
+        name: [x for row in state[name] for x in row]
+        for name in ("W_Q", "W_K", "W_V")
+    }
+    return {
+        name: [
+            [round(x[(columns * a + c) % len(x)]) for c in range(columns)]
+            for a in range(d)
+        ]
+        for name, x in given.items()
+        for columns in [len(state[name][0]) if name == "W_V" else width]
+    }
+
+
+def fit_back(state):
+    """Shapes that fit, and numbers at which softmax is not yet a choice."""
+    state["X"] = [[0]]  # `fit` cuts Q, K and V as the step figure has them
+    state = fit(state)
+    del state["X"]
+    T, width = len(state["Q"]), len(state["V"][0])
+    given = [x for row in state["dY"] for x in row]
+    state["dY"] = [
+        [given[(width * i + c) % len(given)] for c in range(width)]
+        for i in range(T)
+    ]
+    for key in "QKV":
+        state[key] = [[round(5 * x, 3) for x in row] for row in state[key]]
+    return state
 
 
 def fit(state):

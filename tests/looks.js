@@ -59,7 +59,8 @@ globalThis.markLooks = (known) => {
       if (paints && style.visibility === "visible") across.push([element, box, seen]);
     }
     if (paints) {
-      painted.push([element, box]);
+      // What lies in a closed fold has a box, and is not painted.
+      if (element.checkVisibility()) painted.push([element, box]);
       seen.look += `/${paint(style)}`;
       seen.boxes = [...seen.boxes, box];
     }

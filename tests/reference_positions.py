@@ -26,6 +26,73 @@ def partner(column, d, interleaved):
     return column - half, column - half, False
 
 
+def frequency(pair, d, base=10000.0):
+    """Radians from a position to the next, by way of the logarithm."""
+    return math.exp(-2 * pair * math.log(base) / d)
+
+
+def turns(pair, d, trained, base):
+    """Full turns that a pair makes within the trained length."""
+    return trained / (2 * math.pi / frequency(pair, d, base))
+
+
+def yarn_by_turns(pair, d, factor, trained, base, slow, fast):
+    """One frequency by the paper: by how often the pair turns."""
+    theta, r = frequency(pair, d, base), turns(pair, d, trained, base)
+    if r < slow:
+        return theta / factor
+    if r > fast:
+        return theta
+    share = (r - slow) / (fast - slow)
+    return (1 - share) * theta / factor + share * theta
+
+
+def yarn_by_pair(pair, d, factor, trained, base, slow, fast):
+    """One frequency by the authors' code: by where the pair stands."""
+    last_fast = 4 * d  # of all integers, also below 0
+    while turns(last_fast, d, trained, base) < fast:
+        last_fast -= 1
+    first_slow = -4 * d
+    while turns(first_slow, d, trained, base) > slow:
+        first_slow += 1
+    first, last = max(last_fast, 0), min(first_slow, d - 1)
+    theta = frequency(pair, d, base)
+    if pair <= first:
+        return theta
+    if pair >= last:
+        return theta / factor
+    share = (last - pair) / (last - first)
+    return (1 - share) * theta / factor + share * theta
+
+
+def llama_3_1(pair, base=500000.0, d=128):
+    """One frequency as Meta's code scales it: by wavelengths."""
+    theta = frequency(pair, d, base)
+    wavelength = 2 * math.pi / theta
+    if wavelength > 8192:
+        return theta / 8
+    if wavelength < 8192 / 4:
+        return theta
+    smooth = (8192 / wavelength - 1) / (4 - 1)
+    return (1 - smooth) * theta / 8 + smooth * theta
+
+
+def bucket(distance, buckets, max_distance):
+    """The bucket of a distance that is not negative, in exact integers."""
+    near = buckets // 2
+    if distance < near:
+        return distance
+    far, k = buckets - near, 0
+    # (distance / near)^far against (max_distance / near)^(k + 1)
+    reached = distance**far
+    while k + 1 < far:
+        border = max_distance ** (k + 1) * near ** (far - k - 1)
+        if reached < border:
+            break
+        k += 1
+    return near + k
+
+
 def rotate(row, position, base=10000.0, interleaved=False):
     """One row, turned pair by pair."""
     d = len(row)

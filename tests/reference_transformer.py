@@ -37,16 +37,31 @@ def bent(x, activation):
     return 0.5 * x * (1 + math.tanh(inner))
 
 
-def turned(row, position, base):
-    """Column i and column i + d/2 turn by position * base^(-2i/d)."""
-    half = len(row) // 2
+def turned(row, position, base, frequencies):
+    """Column i and column i + d/2 turn by position * base^(-2i/d).
+
+    With frequencies given, n of them, column i and column i + n turn by
+    position * frequencies[i], and columns from 2n on stay.
+    """
+    half = len(row) // 2 if frequencies is None else len(frequencies)
     new = list(row)
     for i in range(half):
         angle = position / base ** (i / half)
+        if frequencies is not None:
+            angle = position * frequencies[i]
         cos, sin = math.cos(angle), math.sin(angle)
         new[i] = row[i] * cos - row[i + half] * sin
         new[i + half] = row[i] * sin + row[i + half] * cos
     return new
+
+
+def bucket(distance, buckets, max_distance):
+    """T5's bucket, by its formula with logarithms."""
+    near = buckets // 2
+    if distance < near:
+        return distance
+    share = math.log(distance / near) / math.log(max_distance / near)
+    return min(near + int(share * (buckets - near)), buckets - 1)
 
 
 def slope(head, n_heads):
@@ -71,7 +86,7 @@ def attended(rows, get, block, c):
         )
         piece = whole[head * d_k : (head + 1) * d_k]
         if c["positions"] == "rotary" and name != "W_V":
-            piece = turned(piece, t, c["base"])
+            piece = turned(piece, t, c["base"], c["frequencies"])
         return piece
 
     heads, weights = [[] for _ in rows], []
@@ -88,6 +103,9 @@ def attended(rows, get, block, c):
                 )
                 if c["positions"] == "alibi":
                     score -= slope(h, c["n_heads"]) * (t - s)
+                if c["positions"] == "t5":
+                    i = bucket(t - s, c["buckets"], c["max_distance"])
+                    score += get("positions")[i][h]
                 exps[s] = math.exp(score)
             total = math.fsum(exps)
             weights[h].append([e / total for e in exps])

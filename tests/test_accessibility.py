@@ -83,3 +83,15 @@ def test_a_look_is_known_once_it_was_found_good(browser):
         with opened(browser, body) as tab:
             assert wrong_ones(tab, known) == found
             assert tab.locator("[data-look]").count() == judged
+
+
+def test_what_a_closed_fold_hides_covers_no_text(browser):
+    floats = '<p style="float: left">text</p>' * 3
+    below = f'<div style="display: flow-root">{floats}</div>'
+    code = '<pre style="background: #333; height: 40rem">code</pre>'
+    closed = f"<details><summary>more</summary>{code}</details>"
+    opened_out = f'<div style="height: 0">{code}</div>'
+    for above, judged in ((closed, 1), (opened_out, 4)):
+        with opened(browser, f"{above}{below}") as tab:
+            accessibility.problems(tab, accessibility.COLOURS)
+            assert tab.locator("[data-look]").count() == judged

@@ -20,10 +20,22 @@ from sphinx.errors import ExtensionError
 from sphinx.highlighting import PygmentsBridge
 
 sys.path.insert(0, str(website.ROOT / "book" / "_ext"))
-from attention_site import bundle, code, host, launch, mathml, styles, svg
+from attention_site import (
+    about,
+    bundle,
+    code,
+    host,
+    launch,
+    mathml,
+    menu,
+    practice,
+    styles,
+    svg,
+)
 
 OWN = [
     website.ROOT / "helpers" / "js" / "figures.css",
+    website.ROOT / "helpers" / "js" / "practice.css",
     website.ROOT / "book" / "_static" / "site.css",
 ]
 CHANGED = "has the theme changed"
@@ -147,6 +159,25 @@ def test_the_head_says_what_the_page_is_and_where(book):
     assert head.html["data-theme"] == "light", "without scripts"
 
 
+def test_scripts_are_joined_without_remarks_and_without_measuring(book):
+    said = (
+        "/*\n * What it is.\n */\n  // why\nf('//');\n/* Copyright 1 A. */\n"
+        "/*!\n * Licensed MIT.\n */\n"
+        "g(); // stays\n//# sourceMappingURL=f.js.map"
+    )
+    assert bundle.uncommented(said) == (
+        "f('//');\n/* Copyright 1 A. */\n/*!\n * Licensed MIT.\n */\n"
+        "g(); // stays"
+    )
+    text = (book / "_build/_static/bundle.js").read_text(encoding="utf-8")
+    assert "scrollWidth" in text
+    assert text.count("Zeno Rocha") == 1, "who wrote clipboard.min.js"
+    assert '".pst-scrollable-table-container"' not in text
+    for more in ("", 'q(["pre",".a"]); q(["pre",".b"])'):
+        with pytest.raises(ExtensionError, match=r"names what scrolls [02] t"):
+            bundle.unmeasured(more)
+
+
 def test_pages_of_no_use_are_not_made(book):
     assert sorted(bundle.pages_of(book / "_build")) == [
         "404", "index", "old", "search", "second",
@@ -260,6 +291,9 @@ def test_a_page_without_our_layout_fails_the_build(book):
     assert linked.count("?v=12345678") == 3
     with pytest.raises(ExtensionError, match=r"p links 2 of bundle\.css"):
         bundle.link(text.replace("bundle.js?v=", "b.js?v="), "p", names)
+    assert page(book, "second").body["data-page"] == "second"
+    with pytest.raises(ExtensionError, match="p does not say which page"):
+        bundle.link(text.replace("data-page", "id"), "p", names)
 
 
 @pytest.mark.parametrize(
@@ -280,7 +314,7 @@ def test_a_theme_with_other_icons_fails_the_build(
 ):
     static = tmp_path / "_static"
     shutil.copytree(book / "_build" / "_static", static)
-    for path in (static / "styles").glob("*.css"):
+    for path in [*static.glob("*.css"), *static.glob("styles/*.css")]:
         text = path.read_text(encoding="utf-8")
         path.write_text(change(text), encoding="utf-8")
     for font in static.rglob("fa-solid-900.*"):
@@ -316,6 +350,53 @@ def test_what_a_script_says_counts_as_a_class_of_the_page():
     )
     assert {"a", "b", "c", "built-late"} <= words
     assert {"div", "i", "canvas"} <= elements
+
+
+def test_an_animation_stays_that_something_plays():
+    css = (
+        "@keyframes a { to { x: y } } @keyframes b { to { x: y } }"
+        "@keyframes c { to { x: y } } @keyframes d { to { x: y } }"
+        ".x { animation: 1s a } @media print { .y { animation-name: c } }"
+    )
+    ours = styles.parse(".z { animation: 1s d }", "test")
+    kept = styles.written(styles.played(styles.parse(css, "test"), ours))
+    assert re.findall(r"@keyframes (\w)", kept) == ["a", "c", "d"]
+    assert ".x" in kept
+    assert "@media" in kept
+
+
+def test_a_description_is_the_first_paragraph_in_sight():
+    first = "This says what the page is about. And more."
+    for before in (
+        "",
+        "<table><tr><td><p>A paragraph that stands in a table.</p></table>",
+        "<svg><text><p>Words that stand in a picture, drawn.</p></text></svg>",
+        "<div class=cell><p>A paragraph that a program has made.</p></div>",
+        "<p>Short.</p>",
+    ):
+        body = f"<h1>It</h1>{before}<p>{first}</p><p>Another one, as long.</p>"
+        assert about.description(body) == first, before
+    assert about.description("<p>Short.</p>") == ""
+
+
+def test_a_property_goes_where_nothing_asks_for_it():
+    css = (
+        ":root { --a: 1; --b: var(--c); --c: 2; --d: var(--e); --e: var(--d);"
+        " --f: 3; --g: 4; --H: 5; color: red }"
+        " .x { --f: 6 } .y { top: var(--b) }"
+        " @media print { .x { --a: 7; --H: 8 } .y { --f: 9; left: 0 } }"
+    )
+    rules = styles.parse(css, "test")
+    ours = styles.parse(".z { top: var(--g) }", "test")
+    words, _ = styles.vocabulary(
+        ['<style>i { top: var(--e) }</style><i style="left: var(--never)">'],
+        "style.getPropertyValue('--H')",
+    )
+    styles.drop_unasked(rules, ours, words)
+    assert "".join(styles.written(rules).split()) == (
+        ":root{--b:var(--c);--c:2;--d:var(--e);--e:var(--d);--g:4;--H:5;"
+        "color:red;}.y{top:var(--b)}@mediaprint{.x{--H:8;}.y{left:0;}}"
+    )
 
 
 def every_rule(css):
@@ -625,3 +706,47 @@ def test_the_buttons_have_the_branch_and_the_address(monkeypatch):
     launch.add_buttons(SimpleNamespace(srcdir="."), without)
     assert without.html_baseurl == ""
     assert without.html_theme_options == {}
+
+
+def predicted(*after):
+    """A section with a prediction in a cell, and what comes after it."""
+    raw = nodes.raw("", "<p>Note</p><form data-question=a class=av-predict>")
+    cell = nodes.container("", nodes.container("", raw))
+    section = nodes.section("", nodes.paragraph("", "Before"), cell, *after)
+    document = new_document("page")
+    document += section
+    return document, section
+
+
+def test_what_follows_a_prediction_is_folded_up_to_its_end():
+    end = nodes.comment("", practice.END)
+    parts = [nodes.paragraph("", text) for text in ("one", "two", "three")]
+    document, section = predicted(parts[0], parts[1], end, parts[2])
+    practice.show(
+        SimpleNamespace(env=SimpleNamespace(docname="page")), document
+    )
+    *_, fold, last = section
+    assert [type(node) for node in section][2:] == [
+        practice.reveal,
+        type(last),
+    ]
+    assert fold.astext().split() == ["one", "two"]
+    assert last.astext() == "three"
+    (raw,) = document.findall(nodes.raw)
+    assert raw.astext().startswith("<form "), "without the notebook's note"
+
+
+@pytest.mark.parametrize("other", ["", "Another comment."])
+def test_a_prediction_without_an_end_stops_the_build(other):
+    after = [nodes.paragraph("", "one"), nodes.comment("", other)]
+    document, _ = predicted(*after)
+    app = SimpleNamespace(env=SimpleNamespace(docname="page"))
+    with pytest.raises(ExtensionError, match="page has a prediction and"):
+        practice.show(app, document)
+
+
+def test_the_buttons_of_the_menu_have_the_names_of_their_chapters():
+    below = "<details><summary><i></i></summary><ul><li><a>c</a></li></ul>"
+    html = f"<ul><li><a> 5. b </a>{below}</details></li><li><a>d</a></li></ul>"
+    made = menu.name_toggles(BeautifulSoup(html, "html.parser"))
+    assert [b["aria-label"] for b in made("summary")] == ["Pages below 5. b"]

@@ -20,6 +20,7 @@ from expected_figures import (
     CASES,
     CLASSES,
     EXPECTED,
+    KEYS_OF_WORDS,
     controls,
     model_sizes,
     states,
@@ -179,7 +180,7 @@ COLOUR = r"rgb\(\d+,\d+,\d+\)"
 ATTRIBUTES = {
     "aria-hidden": "true",
     "aria-label": ".*",
-    "aria-valuetext": r"\d+",
+    "aria-valuetext": N,
     "autocapitalize": "characters",
     "autocomplete": "off",
     "checked": "",
@@ -187,11 +188,12 @@ ATTRIBUTES = {
     "cols": r"\d+",
     "cx": N,
     "cy": N,
-    "d": rf"([MLHVhv] ?{N}( {N})?|A{N} {N} 0 [01] 1 {N} {N}|z)+",
-    "data-at": r"(X|Q|K|V|dots|scores|masked|weights|output),\d,\d",
+    "d": rf"([MLHVhv] ?{N}( {N})?|A{N} {N} 0 [01] 1 {N} {N}"
+    rf"|C{N}( {N}){{5}}|l{N} {N}|z)+",
+    "data-at": r"(X|Q|K|V|dY|dots|scores|masked|weights|output),\d,\d",
     "data-figure": r"\w+",
     "data-state": r"\{.*\}",
-    "fill": rf"{COLOUR}|none",
+    "fill": rf"{COLOUR}|none|#[0-9a-f]{{6}}",
     "font-size": N,
     "height": N,
     "hidden": "",
@@ -206,28 +208,34 @@ ATTRIBUTES = {
     "scope": "col|colgroup|row",
     "selected": "",
     "shape-rendering": "crispEdges",
-    "size": "32",
+    "size": "28|32",
     "spellcheck": "false",
     "step": rf"any|{N}",
-    "stroke-dasharray": "6 4|",
+    "stroke": COLOUR,
+    "stroke-dasharray": "6 4|3 3|",
     "stroke-width": N,
     "style": rf"background:({COLOUR};color:#(000|fff)|#[0-9a-f]{{6}}"
     r"(;color:#000)?)|width:\d+\.\d\d%",
+    "start": r"\d\d?",
+    "opacity": r"[01]|0\.\d\d?",
     "text-anchor": "start|middle|end",
-    "transform": rf"translate\(12 {N}\) rotate\(-90\)",
+    "transform": rf"translate\(12 {N}\) rotate\(-90\)|matrix\(20 0 0 2 0 1\)"
+    rf"|matrix\({N} 0 0 {N} (40 34|34 40)\)",
     "type": "checkbox|number|range|text",
-    "value": rf"{N}|[A-L]*",
+    "value": rf"{N}|[A-L]*|[\w<> ]*",
     "viewbox": rf"{N} {N} {N} {N}",
+    "width": N,
     "x": rf"{N}( {N})*",
     "y": N,
 }
 WORDS = {"b", "caption", "label", "li", "mark", "option", "output", "p"}
 WORDS |= {"span", "td", "text", "textarea", "th"}
-BOXES = {"circle", "div", "form", "i", "input", "noscript", "path", "section"}
-BOXES |= {"select", "svg", "table", "tbody", "thead", "tr", "ul"}
-ALONE = {"circle", "path"}  # these close themselves
+BOXES = {"circle", "div", "form", "g", "i", "input", "noscript", "ol", "path"}
+BOXES |= {"rect", "section", "select", "svg", "table", "tbody", "thead"}
+BOXES |= {"tr", "ul"}
+ALONE = {"circle", "path", "rect"}  # these close themselves
 # Classes that find an element, where they do not also dress it.
-HOOKS = {"av-name", "av-line-0", ""}
+HOOKS = {"av-name", "av-line-0", "av-hold-x", "av-hold-y", ""}
 
 
 class Strict(HTMLParser):
@@ -317,11 +325,12 @@ def table_words(caption, columns, rows):
     return [caption, *map(str, columns), *map(str, rows)]
 
 
-def matrix_words(label, columns, rows, largest_table=(16, 12)):
-    """A small matrix has headings, a large one says its label twice."""
+def matrix_words(label, columns, rows, names, largest_table=(16, 12), here=()):
+    """A small matrix has headings, a large one its label twice and axes."""
     if len(rows) <= largest_table[0] and len(columns) <= largest_table[1]:
         return table_words(label, columns, rows)
-    return [label, label]
+    picked = [str(k) for k in here[::-1]]
+    return [label, label, f"↓ {names[0]}", f"{names[1]} →", *picked]
 
 
 def causal_words(state, expected):
@@ -331,7 +340,22 @@ def causal_words(state, expected):
     label += ", with a dot," * small + " where the mask forbids"
     label += "; 0 is light, 1 dark" * (not small)
     rows = [f"query {i}" for i in range(T)]
-    return matrix_words(label, range(T), rows, (12, 12))
+    length = min(state["length"], T)
+    detail = {
+        "sliding": f", window {min(state['window'], T)}",
+        "padding": f", {number_of(length, 'real token')}",
+        "causal and left padding": f", {number_of(length, 'real token')}",
+    }.get(state["mask"], "")
+    settings = (
+        f"Mask {state['mask']}{detail}; {T} tokens, ALiBi slope "
+        f"{setting(state['slope'])}, temperature "
+        f"{setting(state['temperature'])}."
+    )
+    names, here = ("queries", "keys"), expected["picked"]
+    return [
+        *matrix_words(label, range(T), rows, names, (12, 12), here),
+        settings,
+    ]
 
 
 def step_words(state, expected):
@@ -387,13 +411,22 @@ def saturation_words(state, expected):
 
 def heads_words(state, expected):
     H, H_kv, d, T = (state[key] for key in ("H", "H_kv", "d_k", "T"))
-    n, found, tokens = H * d, [], list("abcdef"[:T])
-    if n > 24:
-        found += [
-            f"{n:,} columns are too many to draw. Head h owns columns "
-            f"h · {d} to h · {d} + {d - 1}."
-        ]
-    else:
+    n, tokens = H * d, list("abcdef"[:T])
+    at, head, _, group = expected["followed"]
+    some, few = number_of(H, "head"), number_of(H_kv, "head")
+    kept = f"{number_of(H_kv * d, 'column')} in {few}"
+    found = [
+        f"{number_of(n, 'column')} of queries in {some}, which read {few} of "
+        f"keys and of values; column {at} is marked, in Q{head}, which reads "
+        f"K{group} and V{group}",
+        f"queries: {number_of(n, 'column')} in {some}",
+        *[f"Q{h}" for h in range(H) if H <= 18],
+        f"keys: {kept}",
+        *[f"K{g}" for g in range(H_kv) if H <= 18],
+        f"values: {kept}",
+        *[f"V{g}" for g in range(H_kv) if H <= 18],
+    ]
+    if n <= 10:
         owners = [f"Q{h}" for h in range(H)]
         caption = f"Merged ({T}, {n}): one row a token"
         found += table_words(caption, [*owners, *range(n)], tokens)
@@ -413,6 +446,25 @@ def heads_words(state, expected):
     )
 
 
+def store_words(state, expected):
+    S, filled, now = state["S"], expected["filled"], expected["now"]
+    whole, _, rest = rounded(sum(now) / 10**9, 3).partition(".")
+    rest = rest.rstrip("0")
+    gb = f"{int(whole):,}{f'.{rest}' * bool(rest)} GB"
+    memory, so_far = f"{state['memory']:,} GB", f"{filled:,} of"
+    scale = 336 / max(expected["total"], state["memory"] * 10**9)
+    long = 336 * filled / S > 16
+    return [
+        f"{so_far} {number_of(S, 'position')}; {gb} in a memory of {memory}",
+        f"one sequence: {so_far} {number_of(S, 'position')}",
+        *["keys", "values"] * long,
+        f"{number_of(state['batch'], 'sequence')}: {gb}",
+        *["K"] * (now[0] * scale > 16),
+        *["V"] * (now[1] * scale > 16),
+        f"memory: {memory}",
+    ]
+
+
 def kvcache_words(state, expected):
     size = {"float32": 4, "float16 or bfloat16": 2, "8 bits": 1}
     caption = (
@@ -422,7 +474,8 @@ def kvcache_words(state, expected):
     )
     rows = ["one position, one layer", "one position, all layers"]
     rows += ["one sequence", "all sequences"]
-    found = table_words(caption, ["bytes", "binary units"], rows)
+    found = store_words(state, expected)
+    found += table_words(caption, ["bytes", "binary units"], rows)
     caption = f"Bytes of one position in all layers, {state['dtype']}"
     named = preset_of(state)
     models = [] if named else ["▸ own numbers"]
@@ -447,7 +500,7 @@ def sinusoid_words(state, expected):
     )
     rows = [f"t = {t}" for t in range(T)]
     return [
-        *matrix_words(label, range(n), rows),
+        *matrix_words(label, range(n), rows, ("positions", "columns")),
         f"Sine and cosine of pair {pair} over the positions",
         f"sine, {2 * pair}",
         f"cosine, {2 * pair + 1}",
@@ -456,14 +509,24 @@ def sinusoid_words(state, expected):
     ]
 
 
+def rim(step):
+    """The numbers on the rim of a dial: those of the first turn, apart."""
+    every = next((k for k in (1, 2, 4, 8, 16) if k * step >= 15), 32)
+    return [
+        str(p)
+        for p in range(0, 33, every)
+        if p == 0 or (p * step < 360 and 360 - p * step >= 15)
+    ]
+
+
 def rotation_words(state, expected):
     pair = min(state["pair"], state["pairs"] - 1)
     q, k = state["m"] + state["shift"], state["n"] + state["shift"]
+    step, at, to = map(float, expected["turns"])
     return [
-        f"The plane of pair {pair}: q is the query, turned to position {q}, "
-        f"k the key, turned to {k}. The curve is the score over the distance.",
         f"Pair {pair}: the query turned to position {q}, the key to position "
         f"{k}",
+        *rim(step),
         "q",
         "k",
         "The score over the distance, query position minus key position",
@@ -471,6 +534,12 @@ def rotation_words(state, expected):
         str(state["m"] - state["n"]).replace("-", "−"),
         "distance m − n",
         "score",
+        f"Pair {pair} turns by {rounded(step, 3)} degrees a position. At {q} "
+        f"the query q points to {rounded(at, 1)} degrees, and at {k} the key "
+        f"k, {setting(state['angle'])} ahead from the start, to "
+        f"{rounded(to, 1)}. Pale: where they began. Numbers: where q points "
+        "at that position. The curve is the score over the distance, the "
+        "dots are whole distances.",
     ]
 
 
@@ -483,7 +552,7 @@ def alibi_words(state, expected):
     rows = [f"head {h}: {shortest(m, 4)}" for h, m in enumerate(slopes)]
     ends = dict.fromkeys((slopes.argmax(), slopes.argmin()))
     return [
-        *matrix_words(label, range(T), rows),
+        *matrix_words(label, range(T), rows, ("heads", "distances"), (16, 4)),
         "The bias of the steepest and of the flattest head over the distance",
         *(f"head {h}" for h in ends),
         "distance",
@@ -497,6 +566,28 @@ def positions_words(state, expected):
     return kinds[chosen](state, expected)
 
 
+def small_words(state, expected):
+    T, done, tile = state["T"], expected["done"], expected["tile"]
+    told = f"small memory: room for {expected['held']['tiled']:,} numbers"
+    told = [told, "max", "sum"]
+    if tile is None:
+        return ["The small memory is empty", *told]
+    a, b, c, d = expected["blocks"][done - 1]
+    wide = 190 / min(state["block_k"], T)
+    high = 190 / min(state["block_q"], T)
+    row = min(state["row"], T - 1)
+    numbers = np.array(tile["scores"], float)
+    cells = [rounded(x, 2) for x in numbers[~np.isnan(numbers)]]
+    return [
+        f"In the small memory: scores of queries {a} to {b - 1} and keys {c} "
+        f"to {d - 1}, and a maximum and a sum for each query",
+        *told,
+        *[f"k{j}" for j in range(c, d) if wide >= 24],
+        *cells * (wide >= 34 and high >= 13),
+        *[f"q{i}" for i in range(a, b) if high >= 13 or i == row],
+    ]
+
+
 def tiles_words(state, expected):
     T, done, blocks = state["T"], expected["done"], expected["blocks"]
     row = min(state["row"], T - 1)
@@ -506,10 +597,12 @@ def tiles_words(state, expected):
         rows = [f"{len(rows) - 8} earlier", *rows[-8:]]
     empty = "Empty: above the diagonal, left out. " * state["causal"]
     return [
-        f"{empty}Pale: to come. Dark: visited. Orange with a thick edge: "
-        f"visited last. Dashed: query {row}. Rows are queries, columns keys.",
         f"Scores of {T} queries, which are rows, and {T} keys. {done} of "
         f"{number_of(len(blocks), 'block')} visited.",
+        *small_words(state, expected),
+        f"{empty}Pale: to come. Dark: visited. Orange with a thick edge: "
+        "visited last, and in the small memory. Rows are queries, columns "
+        f"keys; the marks at the sides: query {row}.",
         *table_words(
             f"What query {row} remembers after each of its blocks; the "
             "factor is for the old sum",
@@ -552,10 +645,21 @@ def head_words(state, expected, i, h):
     return [label, label, symbols, *(short(w) for w in row if w >= 0.1)]
 
 
+def strip_words(state, expected, k):
+    """The caption of one row of strips, and its symbols."""
+    name = ("Embeddings", "After block 0", "After block 1")[k]
+    most = rounded(np.abs(expected["stream"][k]).max(), 2)
+    label = f"{name}, −{most} (light) to {most} (dark)"
+    return [label, label, state["symbols"]]
+
+
 def induction_words(state, expected):
     found = []
-    for i, h in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        found += head_words(state, expected, i, h)
+    for i in (0, 1):
+        found += strip_words(state, expected, i)
+        for h in (0, 1):
+            found += head_words(state, expected, i, h)
+    found += strip_words(state, expected, 2)
     chances, said, answer = (
         expected[k] for k in ("chances", "said", "answer")
     )
@@ -568,8 +672,410 @@ def induction_words(state, expected):
     return [*found, LETTERS]
 
 
+def words_words(state, expected):
+    """The words with their weights, the mixture, and the keys."""
+    weights = [float(w) for w in expected["weights"]]
+    pairs = list(zip(KEYS_OF_WORDS, weights, strict=True))
+    said = ", ".join(f"{word} {rounded(w, 2)}" for word, w in pairs)
+    # A part of the mixture has its name where there is room for it.
+    named = [word for word, w in pairs if 360 * w > 9 * len(word)]
+    return [
+        f"Arcs from it to each word, as thick as its weight: {said}",
+        *(text for word, w in pairs for text in (word, rounded(w, 2))),
+        *named,
+        "The keys of the words in a plane, and the query of it",
+        "alive →",
+        "↑ a drink",
+        "● drag what “it” asks for",
+        *KEYS_OF_WORDS,
+    ]
+
+
+def significant(x):
+    """Four digits that count, or all digits of a number from 1,000."""
+    if not 1e-3 <= x < 1e5:
+        power = int(np.floor(np.log10(float(x))))
+        exact = decimal.Decimal(float(x)).scaleb(-power)
+        first = exact.quantize(decimal.Decimal("0.1"), decimal.ROUND_HALF_UP)
+        if first == 10:
+            first, power = decimal.Decimal("1.0"), power + 1
+        return f"{first}e{power}".replace("-", "−")
+    return rounded(float(x), 0) if x >= 1000 else shortest(x, 4)
+
+
+def smooth(p):
+    return p * p * (3 - 2 * p)
+
+
+def film_words(state, expected):
+    """What the film says at a time, from the top to the bottom."""
+    X, time = state["X"], expected["time"]
+    n, i = len(X), min(state["query"], len(X) - 1)
+    names = state["words"].split(" ")
+    if state["what"] != "X":
+        return made_words(state, expected)
+
+    def part(step, start, length):
+        return smooth(min(max((time - (step - 1) - start) / length, 0), 1))
+
+    def told(step):  # the second part of a step shows its number
+        return part(step, 0.6, 0.4) > 0.05
+
+    def chips(j):
+        return [setting(x) for x in X[j]]
+
+    dots, scores, exps, weights = (
+        [float(x) for x in expected[key]]
+        for key in ("dots", "scores", "exponentials", "weights")
+    )
+    found = [
+        f"The query of {names[i]} meets {number_of(n, 'key')}; step "
+        f"{shortest(time, 3)} of {n + 4}",
+        *("its query", "keys", names[i], "q·k", "÷√d", "exp", "weight"),
+    ]
+    for j in range(n):
+        found += [names[j], *chips(j)]
+        found += [setting(dots[j])] * told(j + 1)
+        found += [rounded(scores[j], 3)] * told(n + 1)
+        found += [significant(exps[j])] * told(n + 2)
+        found += [rounded(weights[j], 3)] * told(n + 3)
+    found += [f"sum {significant(sum(exps))}"] * told(n + 2)
+    fallen = part(n + 4, 0, 0.6)
+    for j in range(n):
+        strong = 1 - fallen * (1 - weights[j]) > 0.05
+        found += chips(j) * (0 < fallen < 1 and strong)
+    if told(n + 4):
+        found += [rounded(float(x), 2) for x in expected["output"]]
+        found += ["output", "weights × values, summed"]
+    return [*found, *chips(i) * (1 + (0 < time < n + 1))]
+
+
+def chip(x):
+    """A number of a chip: two decimals, or one from 10 on."""
+    text = rounded(float(x), 2 if abs(x) < 9.995 else 1)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def fitting(x):
+    """A number of a column: fewer decimals, the larger it is."""
+    return rounded(float(x), 3 if abs(x) < 10 else 2 if abs(x) < 100 else 1)
+
+
+def made_words(state, expected):
+    """What the film says where matrices make the rows: a word a piece.
+
+    Written out at whole steps; between them, what a bench or a table shows
+    is read back in `test_shown.py`.
+    """
+    X, time = np.array(state["X"], float), expected["time"]
+    n, i = len(X), min(state["query"], len(X) - 1)
+    names, q, K, V = state["words"].split(" "), *map(expected.get, "qKV")
+    jobs = [("W_Q", i, q), *(("W_K", j, k) for j, k in enumerate(K))]
+    jobs += [("W_V", j, v) for j, v in enumerate(V)]
+    ahead = len(jobs) + 1
+    if time != int(time):
+        return None
+    said = [
+        f"Query, {number_of(n, 'key')} and values are made; the query of "
+        f"{names[i]} meets the keys; step {shortest(time, 3)} of "
+        f"{ahead + n + 4}",
+        "its query",
+    ]
+    met, scaled, grown, shared, mixed = (
+        time - ahead >= k for k in (0, n + 1, n + 2, n + 3, n + 4)
+    )
+    said += ["keys"] * met + [names[i]]
+    said += ["q·k", "÷√d", "exp", "weight"] * met
+    for j in range(n):
+        said += [names[j]] + ["value"] * met
+        if time - ahead > j:
+            dot = fitting(expected["dots"][j])
+            dot = dot.rstrip("0").rstrip(".") if "." in dot else dot
+            said += [dot]
+        said += [fitting(expected["scores"][j])] * scaled
+        said += [significant(expected["exponentials"][j])] * grown
+        said += [rounded(float(expected["weights"][j]), 3)] * shared
+    said += [f"sum {significant(sum(expected['exponentials']))}"] * grown
+    if not met:
+        said += ["X", "keys", "values"] + [chip(x) for x in X.ravel()]
+        name, row, sums = jobs[max(int(time) - 1, 0)]
+        W = np.array(state[name], float)
+        said += [name, *(chip(w) for w in W.ravel())]
+        if time:
+            for c, total in enumerate(sums):
+                said += [f"= {chip(x)}" for x in X[row] * W[:, c]]
+                said += ["sum", chip(total)]
+            said += [chip(x) for x in X[row]] * len(sums)
+    for _, _, made in jobs[: int(time)]:
+        said += [chip(x) for x in made]
+    if mixed:
+        said += [
+            rounded(float(x), 2 if abs(x) < 9.995 else 1)
+            for x in expected["output"]
+        ]
+        said += ["output", "weights × values, summed"]
+    return [*said, *[chip(x) for x in q] * (0 < time - ahead < n + 1)]
+
+
+def film_sentence(state, expected):
+    """The sentence of the step that the film is in."""
+    return film_sentences(state, expected)[int(np.ceil(expected["time"]))]
+
+
+def film_sentences(state, expected):
+    """The sentences of all steps."""
+    X, n = state["X"], len(state["X"])
+    i, names = min(state["query"], n - 1), state["words"].split(" ")
+    q, K = expected["q"].tolist(), expected["K"].tolist()
+
+    def listed(numbers, write=lambda x: rounded(float(x), 3)):
+        return ", ".join(write(x) for x in numbers)
+
+    def factor(x):
+        return f"({setting(x)})" if x < 0 else setting(x)
+
+    def sum_of(a, b):
+        """Products, their sum, and whether four decimals hold it."""
+        pairs = list(zip(map(exact, a), map(exact, b), strict=True))
+        total = sum(x * y for x, y in pairs)
+        sign = "=" if total == round(total, 4) else "≈"
+        text = " + ".join(f"{factor(x)}×{factor(y)}" for x, y in pairs)
+        return f"{text} {sign} {setting(total)}"
+
+    def exact(x):
+        return decimal.Decimal(repr(round(x, 4)))
+
+    steps = []
+    if state["what"] != "X":
+        steps += [
+            "Each word is a row of X. W_Q makes the query of "
+            f"{names[i]}, W_K a key of each word, W_V a value."
+        ]
+        jobs = [("Query", "W_Q", i)]
+        jobs += [("Key", "W_K", j) for j in range(n)]
+        jobs += [("Value", "W_V", j) for j in range(n)]
+        for what, name, j in jobs:
+            columns = list(zip(*state[name], strict=True))
+            every = "the" if len(columns) == 1 else "each"
+            sums = "; ".join(sum_of(X[j], column) for column in columns)
+            steps += [
+                f"{what} of {names[j]} = its row of X times {every} column "
+                f"of {name}: {sums}."
+            ]
+    steps += [f"The query of {names[i]} asks which keys fit it."]
+    steps += [
+        f"Query of {names[i]} · key of {names[j]} = {sum_of(q, K[j])}."
+        for j in range(n)
+    ]
+    exps = expected["exponentials"]
+    steps += [
+        f"Divided by √{len(q)}: {listed(expected['scores'])}.",
+        f"exp of each: {listed(exps, significant)}; their sum: "
+        f"{significant(exps.sum())}.",
+        f"Each over the sum is a weight: {listed(expected['weights'])}.",
+        f"The values of {', '.join(names)}, each times its weight, add up to "
+        f"the output ({listed(expected['output'])}).",
+    ]
+    return steps
+
+
+def setting(x):
+    """A number to four decimals at most."""
+    text = rounded(float(x), 4)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+WORKS = {
+    "prefill": "prefill, attention",
+    "stored": "prefill, scores stored",
+    "read": "prefill, projections",
+    "decode": "decode, attention",
+    "write": "decode, projections",
+}
+
+
+def by_intensity(expected):
+    """The kinds of work from the left to the right of the roof."""
+    points = expected["points"]
+    return [WORKS[k] for k in sorted(WORKS, key=lambda k:
+                                     points[k]["intensity"])]  # fmt: skip
+
+
+def roof_words(state, expected):
+    order = by_intensity(expected)
+    ticks = ["1,000", "10,000"]  # smaller numbers are no words
+    return [
+        f"The roof of the {state['device']}: speed over FLOPs per byte. From "
+        f"left to right: {'; '.join(order)}",
+        *ticks,
+        "FLOPs per byte",
+        "TFLOP/s at most",
+        "memory-bound",
+        "compute-bound",
+        *order,
+        *table_words(
+            "The work of one layer, in 16 bits",
+            ["FLOPs", "bytes", "FLOPs per byte", "TFLOP/s at most"],
+            WORKS.values(),
+        ),
+    ]
+
+
+def lasting(seconds):
+    for factor, unit in ((1e6, "µs"), (1e3, "ms"), (1, "s")):
+        if seconds * factor < 1000 or unit == "s":
+            return f"{shortest(seconds * factor, 3)} {unit}"
+    return None
+
+
+def roof_sentence(state, expected):
+    balance, points = expected["balance"], expected["points"]
+
+    def named(bound):
+        found = [WORKS[k] for k in WORKS
+                 if (points[k]["intensity"] >= balance) == bound]  # fmt: skip
+        return "; ".join(found) or "nothing"
+
+    H = state["heads"]
+    shared = H // min(state["shared"], H)
+    return (
+        f"The {state['device']} needs {rounded(balance, 0)} FLOPs per byte. "
+        f"Compute-bound: {named(True)}. Memory-bound: {named(False)}. "
+        f"Attention and projections of one layer, {number_of(H, 'head')} on "
+        f"{number_of(shared, 'key/value head')}, take at least "
+        f"{lasting(expected['prompt'])} to read {state['batch']} × "
+        f"{number_of(state['T'], 'token')} and {lasting(expected['token'])} "
+        "to write the next."
+    )
+
+
+def vector(numbers):
+    return f"({', '.join(setting(x) for x in numbers)})"
+
+
+def project_words(state, expected):
+    x, y = (vector([state[f"{t}1"], state[f"{t}2"]]) for t in "xy")
+    q, k, v = (vector(expected[n]) for n in "qkv")
+    label = (
+        f"The query of x {q}, the key {k} and the value {v} of y; the shadow "
+        f"of the key on the query is {rounded(float(expected['shadow']), 2)} "
+        "long"
+    )
+    return [
+        "Tokens: drag x, y", f"The tokens x {x} and y {y}", "y", "x",
+        "q of x; k, v of y", label, "v", "k", "q",
+    ]  # fmt: skip
+
+
+def project_sentence(state, expected):
+    q, k, v = (expected[n] for n in "qkv")
+    dots, length = float(expected["dot"]), float(expected["length"])
+
+    def made(numbers, text):
+        short = all(abs(x - round(float(x), 4)) < 1e-12 for x in numbers)
+        return f"{'=' if short else '≈'} {text}"
+
+    def factor(x):
+        return f"({setting(x)})" if x < 0 else setting(x)
+
+    way = (
+        f"that is the length of q, {rounded(length, 2)}, times the shadow of "
+        f"k on it, {rounded(float(expected['shadow']), 2)}"
+    )
+    way += ", which falls against q" * (dots < 0)
+    if abs(dots) < 1e-9:
+        way = "k stands across q and casts no shadow on it"
+    if length < 1e-9:
+        way = "q is zero, so each key would score 0"
+    pairs = zip(q, k, strict=True)
+    product = " + ".join(f"{factor(a)}×{factor(b)}" for a, b in pairs)
+    return (
+        f"q = x W_Q {made(q, vector(q))}, k = y W_K {made(k, vector(k))}: "
+        f"q · k = {product} {made([*q, *k, dots], setting(dots))}; {way}. "
+        f"Score: {setting(dots)} / √2 ≈ "
+        f"{rounded(float(expected['score']), 2)}. What y would give: "
+        f"v = y W_V {made(v, vector(v))}."
+    )
+
+
+def plain(x):
+    """A number as a page writes it, whole ones without a point."""
+    return f"{x:g}"
+
+
+def temperature_words(state, expected):
+    weights, ghost = (
+        [rounded(float(w), 2) for w in expected[key]]
+        for key in ("weights", "ghost")
+    )
+    label = (
+        f"The weights of {len(weights)} scores at temperature "
+        f"{plain(state['temperature'])}: {', '.join(weights)}; outlined those "
+        f"at {plain(state['ghost'])}: {', '.join(ghost)}"
+    )
+    # Ticks and scores are plain numbers; a weight is set apart.
+    return [label, "weight", *weights, "scores; dotted: all weights equal"]
+
+
+def temperature_sentence(state, expected):
+    weights, nats = expected["weights"], float(expected["entropy"])
+    return (
+        f"At temperature {plain(state['temperature'])} the largest weight is "
+        f"{rounded(float(weights.max()), 2)}, and the entropy "
+        f"{rounded(nats, 2)} nats of at most "
+        f"{rounded(float(np.log(len(weights))), 2)}: as spread out as "
+        f"{rounded(float(np.exp(nats)), 1)} equal weights. The outlines are "
+        f"those of temperature {plain(state['ghost'])}: largest "
+        f"{rounded(float(expected['ghost'].max()), 2)}, entropy "
+        f"{rounded(float(expected['before']), 2)}."
+    )
+
+
+def backward_words(state, expected):
+    T, S = np.shape(expected["weights"])
+    d_k, d_v = len(state["Q"][0]), len(state["V"][0])
+    queries, keys = [f"q{i}" for i in range(T)], [f"k{j}" for j in range(S)]
+    found = []
+    for name, formula, rows, columns in (
+        ("dY", "you give it", queries, range(d_v)),
+        ("A", "the weights", queries, keys),
+        ("dV", "Aᵀ dY", keys, range(d_v)),
+        ("dA", "dY Vᵀ", queries, keys),
+        ("dS", "A × (dA − mean)", queries, keys),
+        ("dQ", f"dS K / √{d_k}", queries, range(d_k)),
+        ("dK", f"dSᵀ Q / √{d_k}", keys, range(d_k)),
+    ):
+        label = f"{name} ({len(rows)}, {len(columns)})\n{formula}"
+        found += table_words(label, columns, rows)
+    return found
+
+
+def backward_sentence(state, expected):
+    wide = len(state["dY"][0])
+    i, c = divmod(min(state["entry"], len(state["dY"]) * wide - 1), wide)
+    means, A, dA, dS = (expected[k] for k in ("means", "weights", "dA", "dS"))
+    sizes = np.abs(dS[i])
+    j = int(np.flatnonzero(sizes >= sizes.max() * (1 - 1e-9))[0])
+    mean, weight, grad, score = (
+        rounded(float(x), 3) for x in (means[i], A[i, j], dA[i, j], dS[i, j])
+    )
+    way = "raises" if dS[i, j] > 0 else "lowers"
+    way = "hardly moves" if sizes[j] < 5e-4 else way
+    less = f"({mean})" if means[i] < 0 else mean
+    return (
+        f"dY[{i}][{c}] = {setting(state['dY'][i][c])}. In row {i} the mean of "
+        f"dA under the weights is {mean}. The score of key {j} has the "
+        f"largest gradient there: dS[{i}][{j}] = A × (dA − mean) = {weight} × "
+        f"({grad} − {less}) ≈ {score}: a higher score {way} the loss."
+    )
+
+
 LETTERS = "ABCDEFGHIJKL"
 WORDS_OF = {
+    "project": project_words,
+    "temperature": temperature_words,
+    "backward": backward_words,
+    "roof": roof_words,
     "causal": causal_words,
     "step": step_words,
     "saturation": saturation_words,
@@ -578,6 +1084,8 @@ WORDS_OF = {
     "positions": positions_words,
     "tiles": tiles_words,
     "induction": induction_words,
+    "words": words_words,
+    "film": film_words,
 }
 
 
@@ -585,7 +1093,8 @@ WORDS_OF = {
 def test_captions_headings_and_labels_say_what_is_shown(name):
     for settings in some_states(name):
         state, expected, shown = look(name, settings)
-        assert words(shown) == WORDS_OF[name](state, expected), settings
+        known = WORDS_OF[name](state, expected)
+        assert known in (None, words(shown)), settings
 
 
 # --- sentences ------------------------------------------------------------
@@ -614,10 +1123,11 @@ def size(n):
 
 
 def kvcache_sentence(state, expected):
-    S, batch, total = state["S"], state["batch"], expected["total"]
+    S, batch, now = state["S"], state["batch"], sum(expected["now"])
+    filled, room = expected["filled"], expected["room"]
     each = f"each of {batch:,} sequences" if batch > 1 else "one sequence"
-    one = "s" * (S * batch == 1)
-    whole, _, rest = rounded(total / 2**20, 3).partition(".")
+    one = "s" * (filled * batch == 1)
+    whole, _, rest = rounded(now / 2**20, 3).partition(".")
     rest = rest.rstrip("0")
     mib = f", which is {int(whole):,}{f'.{rest}' * bool(rest)} MiB"
     name = preset_of(state)
@@ -626,11 +1136,15 @@ def kvcache_sentence(state, expected):
         "which keys and values are made again, and a rotary key of 64, "
         "entered as the value."
     )
+    verdict = f"are full after {room:,} of {number_of(S, 'position')}"
+    if expected["total"] <= state["memory"] * 10**9:
+        verdict = "have room for all of them, and for "
+        verdict += number_of(room, "position")
     return (
         f"{name or 'These sizes'}: {number_of(expected['per_token'], 'byte')} "
-        f"a position. {number_of(S, 'position')} in {each} take{one} "
-        f"{size(total)}{mib * (total >= 2**30)}. 1 GiB holds "
-        f"{number_of(expected['tokens_per_gib'], 'position')}."
+        f"a position. {number_of(filled, 'position')} in {each} take{one} "
+        f"{size(now)}{mib * (now >= 2**30)}. {state['memory']:,} GB {verdict}"
+        f"{' in each sequence' * (batch > 1)}."
         f"{latent * (name == 'DeepSeek-V3')}"
     )
 
@@ -693,7 +1207,31 @@ def alibi_sentence(state, expected):
     )
 
 
+def words_sentence(state, expected):
+    most = expected["most"]
+    word, key = list(KEYS_OF_WORDS.items())[most]
+    first, second = (
+        f"{brief(q)}×{f'({brief(k)})' if k < 0 else brief(k)}"
+        for q, k in zip((state["x"], state["y"]), key, strict=True)
+    )
+    second = f"({second})" if state["y"] < 0 else second
+    dot = brief(expected["dots"][most])
+    top, total = expected["exponentials"][most], expected["exponentials"].sum()
+    return (
+        f"query of it · key of {word} = {first} + {second} = {dot}; "
+        f"exp({dot} / √2) ≈ {rounded(float(top), 2)} of "
+        f"{rounded(float(total), 2)} in all ≈ "
+        f"{rounded(float(expected['weights'][most]), 2)}"
+    )
+
+
 SENTENCES = {
+    "project": project_sentence,
+    "temperature": temperature_sentence,
+    "backward": backward_sentence,
+    "roof": roof_sentence,
+    "film": film_sentence,
+    "words": words_sentence,
     "heads": heads_sentence,
     "kvcache": kvcache_sentence,
     "tiles": tiles_sentence,
@@ -702,6 +1240,12 @@ SENTENCES = {
 }
 # States at the edges of what the sentences tell apart.
 EDGES = {
+    "project": [{"x1": -2, "x2": -2, "y1": 2, "y2": 2}],
+    "temperature": [{"scores": [[0, 0.125]], "temperature": 100}],
+    "backward": [{"entry": k} for k in range(7)],
+    "roof": [{"T": 1, "batch": 256}, {"batch": 512 // 2, "T": 32768}],
+    "film": [{"at": 0}, {"query": 3, "at": 4.1}],
+    "words": [{"x": -1, "y": -1}, {"x": 0, "y": 1}],
     "heads": [
         {"H": 1, "H_kv": 1},
         {"H": 4, "H_kv": 1},
@@ -746,7 +1290,8 @@ def test_the_sentence_says_what_the_helpers_say(name):
 def test_captions_at_the_edges_say_what_is_shown(name):
     for settings in EDGES[name]:
         state, expected, shown = look(name, settings)
-        assert words(shown) == WORDS_OF[name](state, expected), settings
+        known = WORDS_OF[name](state, expected)
+        assert known in (None, words(shown)), settings
 
 
 def test_a_preset_has_the_sizes_of_its_models():
@@ -1097,10 +1642,8 @@ def test_an_axis_ends_at_a_number_whose_quarters_are_round():
         power = 10.0 ** np.floor(np.log10(x))
         wanted = min(p for p in (1, 2, 4, 6, 8, 10) if p * power >= x)
         assert found == pytest.approx(wanted * power), x
-    tops = [0.02, 0.05, 0.1, 0.2, 0.5, 1]
-    for x in [0, *tops, *(t + 1e-3 for t in tops[:-1])]:
-        wanted = min(top for top in tops if top >= x)
-        assert call("nice", x, of="saturation") == wanted
+    for shares, top in (([0.5], 0.5), ([0.51, 0], 1), ([0.1, 0.6], 1)):
+        assert call("topOf", *shares, of="saturation") == top
 
 
 def axes(shown):
@@ -1124,11 +1667,10 @@ def axes(shown):
 def test_the_axes_of_the_figures_hold_what_they_show():
     for settings in some_states("saturation"):
         state, expected, shown = look("saturation", settings)
-        most = expected["counts"].max() / (32 * state["S"])
         (x, y), (across, up) = axes(shown)
         assert x == [-64, 64]
-        tops = (0.02, 0.05, 0.1, 0.2, 0.5, 1)
-        assert y == [0, min(t for t in tops if t >= most)]
+        # The same with and without the division.
+        assert y == [0, 0.5 if expected["highest"] <= 0.5 else 1]
         assert across == [0, 4 * np.ceil(state["S"] / 4)]
         assert up == [0, 1]
     for settings in [*some_states("positions"), *EDGES["positions"]]:
@@ -1163,43 +1705,90 @@ def test_lines_of_a_pair_are_told_apart_by_their_dashes():
     assert len(filled) == 2
     shown = look("positions", {"kind": "RoPE"})[2]
     dashes = [p["stroke-dasharray"] for p in shown.select("path.av-line")]
-    assert dashes == ["", "6 4", ""]
+    assert dashes == [""]
+    hands = [p["stroke-dasharray"] for p in shown.select("path.av-hand")]
+    assert hands == ["", "6 4"], "the key is dashed"
     shown = look("positions", {"kind": "ALiBi"})[2]
     dashes = [p["stroke-dasharray"] for p in shown.select("path.av-line")]
     assert dashes == ["", "6 4"]
 
 
+@pytest.mark.parametrize(("x", "y"), [(2.0, 0.5), (-0.2, 2.2)])
+def test_no_name_lies_under_the_handle_where_the_query_stays(x, y):
+    """At rest, and where the opening turns it to; letters are 16 high."""
+    _, _, shown = look("words", {"x": x, "y": y})
+    plane = shown.select_one(".av-ask")
+    handle = plane.select_one("circle.av-query")
+    cx, cy, r = (float(handle[k]) for k in ("cx", "cy", "r"))
+    for name in plane.select("text.av-key"):
+        width = 0.55 * 16 * len(name.text)
+        left = float(name["x"])
+        if name.get("text-anchor") == "middle":
+            left -= width / 2
+        foot = float(name["y"])
+        nearest = (
+            min(max(cx, left), left + width),
+            min(max(cy, foot - 12), foot),
+        )
+        assert np.hypot(cx - nearest[0], cy - nearest[1]) > r, name.text
+
+
 @pytest.mark.parametrize("settings", [
     {}, {"pairs": 1, "m": 0, "n": 0}, {"m": 20, "n": 3, "angle": -30.0},
+    {"pairs": 1, "m": 3, "n": 0, "angle": -170.0},  # across 180 degrees
 ])  # fmt: skip
 def test_the_plane_of_a_pair_has_its_arrows_and_their_names(settings):
     state, expected, shown = look("positions", {"kind": "RoPE", **settings})
     plane = shown.select_one(".av-plane")
-    assert plane["viewbox"] == "-145 -145 290 290"
-    axes_, circle = plane.select(".av-rule")
-    assert axes_["d"] == "M-110 0H110M0 -110V110"
+    assert plane["viewbox"] == "-130 -130 260 260"
+    circle = plane.select_one(".av-rule")
     assert (circle["r"], circle["fill"]) == ("100", "none")
     pair = min(state["pair"], state["pairs"] - 1)
     arrows = zip(
-        plane.select("path.av-line"), plane.select("circle.av-line"),
-        plane.select("text"), ("query", "key"), strict=True,
+        plane.select("path.av-hand"), plane.select("circle.av-hand"),
+        plane.select("text:not(.av-axis)"), ("query", "key"), strict=True,
     )  # fmt: skip
     for k, (path, tip, name, key) in enumerate(arrows):
-        x, y = 100 * np.array(expected[key][2 * pair : 2 * pair + 2])
-        y = -y  # upwards
-        assert path["class"] == tip["class"] == ["av-line", f"av-line-{k}"]
+        x, y = np.array(expected[key][2 * pair : 2 * pair + 2])
+        assert path["class"] == tip["class"] == ["av-hand", f"av-{key}"]
         assert (name.text, name["text-anchor"]) == (key[0], "middle")
-        assert tip["r"] == "4"
+        assert name["class"] == [f"av-{key}"]
+        assert tip["r"] == "6"
         ends = re.fullmatch(r"M0 0L(\S+) (\S+)", path["d"]).groups()
-        far = 1.15 + 0.2 * k  # the names stand beyond the circle, apart
+        far = 62 + 18 * k  # the names stand beside their arrows, apart
         np.testing.assert_allclose(
             [float(a) for a in (*ends, tip["cx"], tip["cy"],
                                 name["x"], name["y"])],
-            [x, y, x, y, far * x, far * y + 5],
+            [100 * x, -100 * y, 100 * x, -100 * y,
+             far * x - 14 * y, -far * y - 14 * x + 5],
             atol=0.0051,
         )  # fmt: skip
         for text in (*ends, tip["cx"], tip["cy"], name["x"], name["y"]):
             assert re.fullmatch(r"-?\d+\.\d\d", text), "no longer than that"
+    # A tick where the query points at each position of its first turn.
+    step = expected["turns"][0]
+
+    def points(path):
+        found = re.findall(r"(-?[\d.]+) (-?[\d.]+)", path["d"])
+        x, y = np.array(found, float).T
+        return np.hypot(x, y), np.rad2deg(np.arctan2(-y, x))
+
+    radius, degrees = points(plane.select_one(".av-tick"))
+    n = min(int(np.ceil(360 / step)), 33)
+    np.testing.assert_allclose(radius, [100, 107] * n, atol=0.01)
+    off = (degrees - np.repeat(np.arange(n) * step, 2) + 180) % 360 - 180
+    np.testing.assert_allclose(off, 0, atol=0.01)
+    radius, degrees = points(plane.select_one(".av-began"))
+    wanted = (state["angle"] + 180) % 360 - 180
+    assert degrees[[1, 3]] == pytest.approx([0, wanted], abs=0.01)
+    # The arc goes the shorter way from the query to the key.
+    radius, degrees = points(plane.select_one(".av-swing"))
+    np.testing.assert_allclose(radius, 34, atol=0.01)
+    whole = np.unwrap(degrees, period=360)
+    _, at, to = expected["turns"]
+    short = (to - at + 180) % 360 - 180
+    assert whole[-1] - whole[0] == pytest.approx(short, abs=0.05)
+    assert (whole[0] - at + 180) % 360 - 180 == pytest.approx(0, abs=0.05)
 
 
 # --- matrices and tiles ---------------------------------------------------
@@ -1214,18 +1803,24 @@ def test_a_small_matrix_is_a_table_and_a_large_one_a_picture():
         _, _, shown = look("positions", {"T": T, "pairs": pairs})
         assert len(shown.select("table")) == tables
         if not tables:
-            box = shown.select_one(".av-mosaic")["viewbox"]
-            assert box == f"0 0 {2 * pairs} {T}"
+            down = np.clip(T * min(294 / (2 * pairs), 22), 90, 294)
+            units = [294 / (2 * pairs), 0, 0, down / T, 40, 34]
+            scale = shown.select_one(".av-mosaic g")["transform"]
+            found = [float(x) for x in re.findall(r"[\d.]+", scale)]
+            assert found == pytest.approx(units, abs=0.0051)
+            box = shown.select_one(".av-mosaic")["viewbox"].split()
+            assert float(box[3]) == pytest.approx(34 + down + 36, abs=0.0051)
 
 
 def test_a_large_matrix_has_25_shades():
     numbers = np.linspace(0, 1, 401)
     html = call("mosaic", {"label": "L", "values": [numbers.tolist()]})
     svg = BeautifulSoup(html, "html.parser").svg
+    key = [rect["fill"] for rect in svg.select("rect")]
     nearest = np.floor(24 * numbers + 0.5)
     for k, path in enumerate(svg.select("path")):
         red, green, blue = call("shade", k / 24)
-        assert path["fill"] == f"rgb({red},{green},{blue})"
+        assert path["fill"] == key[k] == f"rgb({red},{green},{blue})"
         columns = np.flatnonzero(nearest == k)
         assert path["d"] == "".join(f"M{j} 0h1v1h-1z" for j in columns)
     assert k == 24
@@ -1279,16 +1874,28 @@ def test_the_map_of_tiles_is_drawn_to_scale(settings):
     T, blocks, done = state["T"], expected["blocks"], expected["done"]
     svg = shown.select_one("svg.av-tiles")
     box = [float(x) for x in svg["viewbox"].split()]
-    np.testing.assert_allclose(box, [-T / 100, -T / 100, 1.02 * T, 1.02 * T])
+    pad = T / 20
+    wanted = [-pad, -pad, T + 2 * pad, T + 2 * pad]
+    np.testing.assert_allclose(box, wanted, atol=5e-4)
     kinds = ["skipped", "open"]
     kinds += ["done", "last"] if done else []
-    kinds += ["edge", "row"]
+    kinds += ["row"]
     classes = [path["class"][0] for path in svg.select("path")]
     assert classes == [f"av-tile-{kind}" for kind in kinds]
     assert svg.path["d"] == f"M0 0H{T}V{T}H0z"
     row = min(state["row"], T - 1)
-    for band in svg.select(".av-tile-edge, .av-tile-row"):
-        assert band["d"] == f"M0 {row}H{T}V{row + 1}H0z"
+    # A mark on each side points at the row, and lies on no block.
+    marks = re.findall(
+        r"M(\S+) (\S+?)l(\S+) (\S+?)l(\S+) (\S+?)z",
+        svg.select_one(".av-tile-row")["d"],
+    )
+    for mark, edge, way in zip(marks, (-pad, T + pad), (1, -1), strict=True):
+        x, y, across, down, back, down_again = map(float, mark)
+        assert [x, y + down] == pytest.approx([edge, row + 0.5], abs=2e-3)
+        assert [across, back] == pytest.approx(
+            [0.8 * way * pad, -0.8 * way * pad], abs=1e-3
+        )
+        assert down == down_again == pytest.approx(pad / 2, abs=1e-3)
     # A number in each block, where it is not too small to be read.
     large = min(state["block_q"], state["block_k"], T) / 2.6
     numbers = svg.select("text")
@@ -1325,18 +1932,28 @@ def test_the_columns_and_groups_of_heads_have_their_colours():
     items = shown.select(".av-groups li")
     tints = [re.search("#[0-9a-f]{6}", item["style"])[0] for item in items]
     assert len(set(tints[:6])) == 6
-    assert tints[6:] == tints[:2], "six colours, then again from the first"
     assert items[0].text == "K0 V0 (0) read by Q0 (0) Q1 (1)"
     for tint in tints:
         ground = [int(tint[k : k + 2], 16) for k in (1, 3, 5)]
         assert contrast(ground, (0, 0, 0)) >= 7
+    _, expected, shown = look("heads", {"H": 10, "H_kv": 5, "d_k": 1})
     merged = shown.select_one("table")
     for cell, group in zip(
-        merged.select("tbody td")[:16], expected["kv_head"], strict=True
+        merged.select("tbody td")[:10], expected["kv_head"], strict=True
     ):
         assert cell["style"] == f"background:{tints[group]};color:#000"
     owners = merged.select("th[colspan]")
-    assert [th["colspan"] for th in owners] == ["1"] * 16
+    assert [th["colspan"] for th in owners] == ["1"] * 10
+    # Up to as many as there can be, each has a colour of its own.
+    _, _, shown = look("heads", {"H": 64, "H_kv": 64, "d_k": 1})
+    items = shown.select(".av-groups li")
+    tints = [re.search("#[0-9a-f]{6}", item["style"])[0] for item in items]
+    grounds = [[int(t[k : k + 2], 16) for k in (1, 3, 5)] for t in tints]
+    assert min(contrast(ground, (0, 0, 0)) for ground in grounds) >= 7
+    far = np.abs(np.subtract.outer(grounds, grounds)[:, range(3), :, range(3)])
+    far = far.max(axis=0) + 1000 * np.eye(64)
+    assert far.min() >= 5, "no two alike"
+    assert np.diagonal(far, 1).min() >= 30, "neighbours are told apart"
     _, _, shown = look("heads", {})
     owners = shown.select("th[colspan]")
     assert [th["colspan"] for th in owners] == ["2"] * 4
@@ -1350,6 +1967,24 @@ def test_the_columns_and_groups_of_heads_have_their_colours():
 # --- controls -------------------------------------------------------------
 
 LABELS = {
+    "project": {k: k for k in ("x1", "x2", "y1", "y2", "W_Q", "W_K", "W_V")},
+    "temperature": {
+        "temperature": "temperature",
+        "ghost": "ghost at",
+        "scores": "scores",
+    },
+    "backward": {
+        "entry": "entry of dY",
+        **{k: k for k in ("dY", "Q", "K", "V")},
+        "causal": "causal mask",
+    },
+    "roof": {
+        "device": "device",
+        "T": "tokens T",
+        "batch": "sequences in the batch",
+        "heads": "query heads",
+        "shared": "heads that share keys",
+    },
     "causal": {
         "mask": "mask",
         "T": "tokens T",
@@ -1357,6 +1992,8 @@ LABELS = {
         "length": "real tokens",
         "slope": "ALiBi slope",
         "temperature": "temperature",
+        "query": "query to read",
+        "key": "key to read",
     },
     "step": {
         "what": "start from",
@@ -1388,6 +2025,8 @@ LABELS = {
         "d_v": "width of a value d_v",
         "S": "positions S",
         "batch": "sequences B",
+        "filled": "positions so far",
+        "memory": "memory in GB",
         "dtype": "numbers",
     },
     "positions": {
@@ -1410,6 +2049,15 @@ LABELS = {
         "step": "blocks visited",
         "row": "query to follow",
     },
+    "words": {"x": "it asks for: alive", "y": "a drink"},
+    "film": {
+        "at": "step",
+        "words": "words",
+        "X": "X, a row a word",
+        "query": "query",
+        "what": "start from",
+        **{f"W_{c}": f"W_{c}" for c in "QKV"},
+    },
     "induction": {
         "symbols": "symbols",
         "query": "query at",
@@ -1421,25 +2069,34 @@ LABELS = {
     },
 }
 FIELDS = {
-    "choice": {"mask", "what", "preset", "dtype", "kind", "rule"},
+    "choice": {"mask", "what", "preset", "dtype", "kind", "rule", "device"},
     "flag": {"scale", "causal"}
     | {f"head_{i}_{h}" for i in (0, 1) for h in (0, 1)},
-    "matrix": set("XQKV"),
+    "matrix": {*"XQKV", "W_Q", "W_K", "W_V", "scores", "dY"},
     "number": {"seed"},
     "symbols": {"symbols"},
+    "words": {"words"},
 }
 STEP_OF = {"slope": 0.0625, "temperature": 0.1, "angle": 15}
+STEP_OF |= {"x": 0.1, "y": 0.1, "at": 0.01}
+STEP_OF |= {"x1": 0.1, "x2": 0.1, "y1": 0.1, "y2": 0.1}
 
 
 def kind_of(name, key):
     """The kind of a field; what is not named is a slider."""
     if (name, key) == ("saturation", "d_k"):
         return "power"
+    if name == "roof" and key != "device":
+        return "power"
     if (name, key) == ("induction", "step"):
+        return "stops"
+    if name == "temperature" and key != "scores":
         return "stops"
     for kind, keys in FIELDS.items():
         if key in keys:
             return kind
+    if key == "filled":
+        return "range"
     return "number" if name == "kvcache" else "range"
 
 
@@ -1449,6 +2106,8 @@ def hidden(name, key, state):
         padded = state["mask"] in ("padding", "causal and left padding")
         return {"window": state["mask"] != "sliding",
                 "length": not padded}.get(key, False)  # fmt: skip
+    if name == "film":
+        return key.startswith("W_") and state["what"] == "X"
     if name == "step":
         one = state["what"] == "X"
         return not one if key == "X" else one and key in "QKV"
@@ -1465,13 +2124,23 @@ def last_of(name, key, state, expected):
     ends = {
         ("causal", "window"): lambda: state["T"],
         ("causal", "length"): lambda: state["T"],
+        ("causal", "query"): lambda: state["T"] - 1,
+        ("causal", "key"): lambda: state["T"] - 1,
         ("heads", "column"): lambda: state["H"] * state["d_k"] - 1,
         ("positions", "pair"): lambda: state["pairs"] - 1,
+        ("kvcache", "filled"): lambda: state["S"],
         ("tiles", "block_q"): lambda: state["T"],
         ("tiles", "block_k"): lambda: state["T"],
         ("tiles", "step"): lambda: len(expected["blocks"]),
         ("tiles", "row"): lambda: state["T"] - 1,
         ("induction", "query"): lambda: len(state["symbols"]) - 1,
+        ("roof", "shared"): lambda: state["heads"],
+        ("backward", "entry"): lambda: np.size(state["dY"]) - 1,
+        ("film", "query"): lambda: len(state["X"]) - 1,
+        ("film", "at"): lambda: (
+            (1 if state["what"] == "X" else 3) * len(state["X"])
+            + (4 if state["what"] == "X" else 6)
+        ),
     }
     return ends[name, key]() if (name, key) in ends else None
 
@@ -1497,11 +2166,16 @@ def test_every_field_shows_its_setting(name):
                 continue
             assert limits[key]["kind"] == kind
             if kind == "power":
-                power_shows(box, field, value)
+                last = last_of(name, key, state, expected)
+                last = last or limits[key]["max"]
+                power_shows(box, field, min(value, last), last)
             elif kind == "stops":
-                stop_shows(box, field, value)
+                stop_shows(box, field, value, name)
             elif kind == "symbols":
                 assert (field["type"], field["size"]) == ("text", "32")
+                assert field["value"] == value
+            elif kind == "words":
+                assert (field["type"], field["size"]) == ("text", "28")
                 assert field["value"] == value
             elif kind == "choice":
                 choice_shows(field, value, limits[key]["options"])
@@ -1527,21 +2201,26 @@ def choice_shows(field, value, options):
     assert chosen.text == value
 
 
-def power_shows(box, field, value):
-    power = value.bit_length() - 1
-    assert (field["type"], field["min"], field["max"]) == ("range", "0", "10")
+def power_shows(box, field, value, last):
+    power, most = (n.bit_length() - 1 for n in (value, last))
+    assert (field["type"], field["min"]) == ("range", "0")
+    assert field["max"] == str(most)
     assert (field["step"], field["value"]) == ("1", str(power))
     assert field["aria-valuetext"] == str(value), "2 to that power is said"
     assert box.output.text == str(value)
     assert box.output["aria-hidden"] == "true"
 
 
-def stop_shows(box, field, value):
+def stop_shows(box, field, value, name):
     stops = [0, 20, 40, 60, 80, 100, 150, 300]
-    assert (field["type"], field["min"], field["max"]) == ("range", "0", "7")
+    if name == "temperature":
+        few = [float(f"{n}e{k}") for k in (-2, -1, 0) for n in (1, 2, 5)]
+        stops = sorted([*few, 0.3, 0.7, 1.5, 3, 10, 20, 50, 100])
+    assert (field["type"], field["min"]) == ("range", "0")
+    assert int(field["max"]) == len(stops) - 1
     assert (field["step"], stops[int(field["value"])]) == ("1", value)
-    assert field["aria-valuetext"] == str(value), "the step itself is said"
-    assert box.output.text == str(value)
+    assert float(field["aria-valuetext"]) == value, "the stop is said"
+    assert float(box.output.text) == value
 
 
 def number_shows(field, value, limits):
@@ -1582,7 +2261,9 @@ def test_the_frame_of_a_figure(name):
     section = shown.section
     assert section["data-figure"] == name
     parts = [part.get("class", [None])[0] for part in section.children]
-    assert parts == ["av-controls", "av-error", "av-result", "av-spoken", None]
+    stills = ["av-stills"] if name == "film" else []
+    shell = ["av-controls", "av-error", "av-result", "av-spoken"]
+    assert parts == [*shell, *stills, None]
     error, spoken = (section.select_one(f".{c}") for c in
                      ("av-error", "av-spoken"))  # fmt: skip
     assert (error["role"], spoken["role"]) == ("alert", "status")
@@ -1611,6 +2292,8 @@ def test_what_a_message_names():
     stops = whole | {"kind": "stops", "stops": [0, 20, 40]}
     letters = whole | {"kind": "symbols", "letters": "ABC", "min": 1,
                        "max": 3}  # fmt: skip
+    some = whole | {"kind": "words", "letters": 3, "min": 2, "max": 3}
+    blank = "keys S must be 2 to 3 of at most 3 letters, a blank between; got"
     few = "keys S must be 1 to 3 letters from A to C; got"
     nan = float("nan")
     shape = "X must have 1 to 2 rows of 1 to 3 numbers, all rows equally long"
@@ -1618,6 +2301,15 @@ def test_what_a_message_names():
     each += "point; got"
     long = "a" * 41
     for control, value, message in (
+        (some, "a bc", ""),
+        (some, "a b cde", ""),
+        (some, "a", f"{blank} 1 word"),
+        (some, "a b c d", f"{blank} 4 words"),
+        (some, "a bcde", f"{blank} bcde"),
+        (some, "a  b", f"{blank} no word"),
+        (some, "a\tb c", f"{blank} a\tb"),
+        (some, "", f"{blank} no word"),
+        (some, 5, f"{blank} 5"),
         (whole, 2, ""),
         (whole, 64, ""),
         (whole, 1, "keys S must be a whole number from 2 to 64; got 1"),
@@ -1759,6 +2451,7 @@ def test_a_field_is_read():
     for text, symbols in (("ABL", "ABL"), (" a, b\nl ", "ABL"), ("", ""),
                           ("m1", "M1")):  # fmt: skip
         assert call("parse", {"kind": "symbols"}, text) == symbols
+    assert call("parse", {"kind": "words"}, "  a\n  −b ") == "a −b"
     assert call("parse", {"kind": "stops"}, "150") == 150
 
 

@@ -224,7 +224,8 @@ def test_every_kind_of_field_is_read_and_filled(page):
           output(), field("scale").checked, field("seed").value]
     """) == [[8, "8", "8"], [True, 12], "8", "256", "256", False, "7"]
     shown = page.do("el.querySelector('.av-result').textContent")
-    assert shown == drawn("saturation", d_k=256, seed=7)
+    ghost = page.do("el.querySelector('.av-caption').textContent")
+    assert shown.replace(ghost, "") == drawn("saturation", d_k=256, seed=7)
     page.open("causal")
     assert page.do("""
         m.set("mask", "padding")
@@ -421,12 +422,12 @@ def test_each_move_is_spoken_once_it_rests(page):
         await pause(300)
         const still = spoken();
         await pause(350)
-        const first = spoken() === said() && spoken().includes("5 tokens");
+        const first = spoken() === said() && spoken().includes("Query 4,");
         give("T", 6)
         await frame()
         await pause(650)
         return [silent, early, still, first, spoken() === said(),
-         spoken().includes("6 tokens")]
+         spoken().includes("Query 5,")]
     """) == ["", "", "", True, True, True]
     page.open("step")
     assert page.do("""
@@ -450,11 +451,11 @@ def test_a_figure_that_is_closed_is_silent_and_still(page):
         dispatchEvent(new PopStateEvent("popstate"));
         await frame()
         el.querySelector(".av-say").textContent = "changed";
-        el.querySelector(".av-result").style.width = "20px";
+        el.style.width = "20px";
         await layout()
         await pause(600)
         return [silent, m.listeners.length, m.state.T, spoken(),
-         el.querySelector(".av-result").classList.contains("scrolls")]
+         el.querySelector(".av-wide").classList.contains("scrolls")]
     """) == ["", 0, 3, "", False]
 
 
@@ -464,8 +465,8 @@ def test_a_figure_that_is_closed_is_silent_and_still(page):
 def test_what_scrolls_sideways_is_reached_by_the_keyboard(page):
     page.open("causal", T=12)
     look = """[...["tabindex", "role", "aria-label"].map((name) =>
-      el.querySelector(".av-result").getAttribute(name)),
-      el.querySelector(".av-result").classList.contains("scrolls")]"""
+      el.querySelector(".av-wide").getAttribute(name)),
+      el.querySelector(".av-wide").classList.contains("scrolls")]"""
     assert page.do(look) == [None, None, None, False]
     wide = ["0", "group", "result, scrolls sideways", True]
     assert page.do(f"""
@@ -483,7 +484,7 @@ def test_what_scrolls_sideways_is_reached_by_the_keyboard(page):
         const boxes = [...el.querySelectorAll(".av-step > div")];
         return [boxes.every((box) => box.tabIndex === 0
            && box.getAttribute("role") === "group"),
-         el.querySelector(".av-result").hasAttribute("tabindex")]
+         el.querySelector(".av-wide").hasAttribute("tabindex")]
     """) == [True, False]
 
 
@@ -552,7 +553,7 @@ def test_the_address_follows_what_matters_after_a_pause(page):
         True, query,
         {"tiles.T": "7", "causal.mask": "sliding", "causal.T": "6",
          "causal.window": "3", "causal.slope": "0.5",
-         "causal.temperature": "1"},
+         "causal.temperature": "1", "causal.query": "5", "causal.key": "3"},
         "#here",
     ]  # fmt: skip
     page.open("step", static=True)
@@ -668,3 +669,115 @@ def test_the_numbers_in_the_page_are_the_helpers(page):
     page.open("tiles")
     expected = EXPECTED["tiles"](state_of("tiles"))
     assert page.do("el.values.blocks") == expected["blocks"]
+
+
+# --- what is dragged, stepped and left behind ------------------------------
+
+
+def test_a_token_is_dragged_to_the_edge_and_let_go(page):
+    page.open("project")
+    box = page.tab.locator(".av-given").bounding_box()
+    unit = box["width"] / 230 * 115 / 2.35
+
+    def point(x, y, down=None):
+        page.tab.mouse.move(
+            box["x"] + box["width"] / 2 + unit * x,
+            box["y"] + box["width"] / 2 - unit * y,
+        )
+        if down is not None:
+            (page.tab.mouse.down if down else page.tab.mouse.up)()
+        return page.do("""
+            await frame();
+            return [["x1", "x2", "y1", "y2"].map((k) => m.state[k]),
+              el.values.q]
+        """)
+
+    rest = [1, 1.5, 1.5, -1]
+    point(0, 0, down=True)
+    assert point(-1, -1)[0] == rest, "where no token is nothing is taken"
+    point(0, 0, down=False)
+    point(1.05, 1.45, down=True)
+    assert point(-1, 0.5) == [[-1, 0.5, 1.5, -1], [-0.5, 0.75]]
+    assert point(0.5, 9)[0] == [0.5, 2, 1.5, -1], "it stays in the plane"
+    point(-0.5, -2, down=False)
+    assert point(1, 1)[0] == [-0.5, -2, 1.5, -1], "let go"
+    point(1.5, -1, down=True)
+    assert point(0.3, 0.2)[0] == [-0.5, -2, 0.3, 0.2], "the other token"
+    point(0.3, 0.2, down=False)
+    assert page.do("[field('y1').value, field('x2').value]") == ["0.3", "-2"]
+
+
+def test_the_ghost_stays_where_the_slider_was_taken(page):
+    page.open("temperature")
+    assert page.do("""
+        const seen = () => [m.state.temperature, m.state.ghost];
+        const slider = field("temperature");
+        const press = (kind) => slider.dispatchEvent(new PointerEvent(kind));
+        press("pointerdown")
+        give("temperature", 7)  // places on the slider: 0.7, then 10
+        slider.focus()
+        const first = seen();
+        give("temperature", 13)
+        press("pointerup")
+        const second = seen();
+        slider.blur()
+        slider.focus()
+        const third = seen();
+        give("temperature", 8)
+        give("temperature", 9)
+        await frame()
+        return [first, second, third, seen(), field("ghost").value,
+          el.values.weights.length]
+    """) == [[0.7, 0.2], [10, 0.2], [10, 0.2], [1.5, 10], "13", 4]
+
+
+def test_an_entry_is_pressed_and_stepped(page):
+    page.open("backward")
+    assert page.do("""
+        const [less, more] = el.querySelectorAll(".av-keys button");
+        const at = (spot) => el.querySelector(`[data-at="dY,${spot}"]`);
+        more.click()
+        await frame()
+        const first = [m.state.dY, field("dY").value.split("\\n")[2]];
+        at("0,1").click()
+        await frame()
+        const picked = el.querySelector(".av-picked").dataset.at;
+        const entry = [m.state.entry, field("entry").value];
+        less.click()
+        less.click()
+        await frame()
+        const second = m.state.dY;
+        el.querySelector(".av-keys").click()
+        el.querySelector("caption").click()
+        m.set("dY", [[10, 0], [0, 0], [0, 0]])
+        at("0,0").click()
+        await frame()
+        more.click()
+        return [first, picked, entry, second, m.state.dY[0],
+          error().slice(0, 54)]
+    """) == [
+        [[[0, 0], [0, 0], [1.1, 0]], "1.1 0"],
+        "dY,0,1",
+        [1, "1"],
+        [[0, -0.2], [0, 0], [1.1, 0]],
+        [10, 0],
+        "each number of dY must be a number from -10 to 10, wit",
+    ]  # fmt: skip
+
+
+def test_a_slider_of_powers_ends_where_another_says(page):
+    page.open("roof", heads=8, shared=4)
+    assert page.do("""
+        const f = field("shared");
+        const told = () => [f.max, f.value, f.getAttribute("aria-valuetext"),
+          f.closest("div").querySelector("output").value];
+        const before = told();
+        give("heads", 1)
+        await frame()
+        const cut = [...told(), m.state.shared];
+        give("heads", 5)
+        await frame()
+        return [before, cut, told()]
+    """) == [
+        ["3", "2", "4", "4"], ["1", "1", "2", "2", 4], ["5", "2", "4", "4"],
+    ]  # fmt: skip

@@ -9,7 +9,14 @@ from helpers import figures
 
 # What a script adds to a figure, and the colours of a third and fourth line.
 UNSEEN = {"av-live", "av-line-2", "av-line-3"}
-UNSEEN |= {"av-panel", "av-keys", "av-train", "av-told"}
+UNSEEN |= {
+    "av-wide",
+    "av-stepper",
+    "av-panel",
+    "av-keys",
+    "av-train",
+    "av-told",
+}
 
 
 def shown_classes(name, n=60):

@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import numpy as np
 import pytest
@@ -19,6 +19,10 @@ from attention_site.figures import names
 
 # Controls that only some states show.
 SHOWING = {("step", key): {"what": "Q, K, V"} for key in "QKV"}
+SHOWING |= {
+    ("film", key): {"what": "X, W_Q, W_K, W_V"}
+    for key in ("W_Q", "W_K", "W_V")
+}
 
 
 def flat(value):
@@ -152,29 +156,26 @@ def test_a_setting_that_is_changed_later_is_refused_too():
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    """A bare page with every figure, running the modules of the site."""
+    """A folder with a bare page for each figure and the site's modules."""
     folder = tmp_path_factory.mktemp("figures")
     (folder / "figures").mkdir()
-    body = []
     for name, cls in CLASSES.items():
         for file, text in figures.scripts(name).items():
             (folder / "figures" / file).write_text(text, encoding="utf-8")
-        body.append(cls().html())
+        (folder / f"{name}.html").write_text(
+            "<!doctype html><html lang=en><meta charset=utf-8>"
+            '<link rel="icon" href="data:,"><title>Figure</title>'
+            '<link rel="stylesheet" href="figures.css"><main>'
+            f"{cls().html()}</main><script defer src=site.js></script></html>",
+            encoding="utf-8",
+        )
     static = website.ROOT / "book" / "_static"
     (folder / "site.js").write_text((static / "site.js").read_text("utf-8"))
     (folder / "figures.css").write_text(
         (figures.FOLDER / "figures.css").read_text("utf-8")
     )
-    (folder / "index.html").write_text(
-        "<!doctype html><html lang=en><meta charset=utf-8>"
-        '<link rel="icon" href="data:,"><title>Figures</title>'
-        '<link rel="stylesheet" href="figures.css"><main>'
-        + "".join(body)
-        + "</main><script defer src=site.js></script></html>",
-        encoding="utf-8",
-    )
     server = website.serve(folder)
-    yield f"{server.address}/index.html"
+    yield server.address
     server.shutdown()
     server.server_close()
 
@@ -189,13 +190,17 @@ def page(browser, address):
     tab.close()
 
 
-def open_figure(page, name, state=None):
-    """Open the page with `state` in the address; wait for the figure."""
-    query = "&".join(
-        f"{name}.{key}={as_text(value)}"
-        for key, value in (state or {}).items()
+def query(name, state):
+    """The part of an address that holds a figure's state."""
+    return "&".join(
+        f"{name}.{key}={quote(as_text(value))}" for key, value in state.items()
     )
-    return open_address(page, name, f"{page.address}?{query}")
+
+
+def open_figure(page, name, state=None):
+    """Open a figure with `state` in the address; wait until it lives."""
+    address = f"{page.address}/{name}.html?{query(name, state or {})}"
+    return open_address(page, name, address)
 
 
 def open_address(page, name, address):
@@ -215,10 +220,25 @@ def as_text(value):
     return json.dumps(value) if isinstance(value, bool) else str(value)
 
 
+def go_to(page, name, state):
+    """Give the open figure another state, as the back button does."""
+    page.evaluate(
+        """address => {
+          history.replaceState(null, "", address);
+          dispatchEvent(new PopStateEvent("popstate"));
+          return new Promise((done) => {
+            requestAnimationFrame(() => requestAnimationFrame(done));
+          });
+        }""",
+        f"{name}.html?{query(name, state)}",
+    )
+
+
 @pytest.mark.parametrize("name", CLASSES)
 def test_the_browser_equals_the_helpers(page, name):
+    figure = open_figure(page, name)
     for state in states(name, 12):
-        figure = open_figure(page, name, state)
+        go_to(page, name, state)
         assert figure.locator(".av-error").inner_text() == "", state
         values = figure.evaluate("el => el.values")
         assert_same(values, EXPECTED[name](state))
@@ -276,7 +296,7 @@ def test_controls_answer_to_the_keyboard(page, name):
         arg=[name, before],
     )
     # The setting is kept in the address, once there is a pause.
-    page.wait_for_url(lambda address: f"{name}." in address)
+    page.wait_for_url(lambda address: f"?{name}." in address)
     state = state_in(page.url, name)
     assert_same(figure.evaluate("el => el.values"), EXPECTED[name](state))
     assert not page.errors
@@ -310,12 +330,23 @@ def test_a_stale_address_gives_a_message_and_never_a_blank(page, name):
         assert figure.locator(".av-result").inner_text().strip()
     # A move repairs the address: what is shown then is shown again.
     move(figure)
-    page.wait_for_url(lambda url: f"{name}." in url and "gone" not in url)
+    page.wait_for_url(lambda url: f"?{name}." in url and "gone" not in url)
     values = figure.evaluate("el => el.values")
     figure = open_address(page, name, page.url)
     assert figure.locator(".av-error").inner_text() == ""
     assert_same(figure.evaluate("el => el.values"), values)
     assert not page.errors
+
+
+# The message, whether a field is marked, what was computed, what is drawn:
+# once every frame that was asked for is over.
+LOOK = """async (el, key) => {
+  for (let i = 0; i < 2; i += 1)
+    await new Promise((done) => { requestAnimationFrame(done); });
+  return [el.querySelector(".av-error").innerText,
+    el.querySelector(`[name=${key}]`).getAttribute("aria-invalid"),
+    JSON.stringify(el.values), el.querySelector(".av-result").innerHTML];
+}"""
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -327,28 +358,29 @@ def test_text_where_a_number_belongs_gives_a_message(page, name):
     }
     fields = "input[type=number], input[type=text], textarea"
     visited = set()
+    figure = open_figure(page, name)
     for key in [c["key"] for c in controls(name)]:
-        figure = open_figure(page, name, SHOWING.get((name, key)))
+        if (name, key) in SHOWING:
+            figure = open_figure(page, name, SHOWING[name, key])
         field = figure.locator(f"[name={key}]").and_(
             figure.locator(fields).filter(visible=True)
         )
         if not field.count():
             continue  # a slider, a menu or a box: no text to type
         visited.add(key)
-        before = figure.evaluate("el => JSON.stringify(el.values)")
-        shown = figure.locator(".av-result").inner_html()
+        right = field.input_value()
+        _, _, *before = figure.evaluate(LOOK, key)
         for text in typed[field.evaluate("el => el.type")]:
             field.select_text()
             page.keyboard.press("Delete")
             page.keyboard.insert_text(text)
-            message = figure.locator(".av-error").inner_text()
+            message, invalid, *after = figure.evaluate(LOOK, key)
             assert key in message, text
-            assert field.get_attribute("aria-invalid") == "true"
-            page.wait_for_timeout(30)
-            after = figure.evaluate("el => JSON.stringify(el.values)")
+            assert invalid == "true"
             assert after == before, text
-            assert figure.locator(".av-result").inner_html() == shown
-    kinds = ("number", "matrix", "symbols")
+        field.fill(right)
+        assert figure.locator(".av-error").inner_text() == ""
+    kinds = ("number", "matrix", "symbols", "words")
     assert visited == {c["key"] for c in controls(name) if c["kind"] in kinds}
     assert not page.errors
 
@@ -357,9 +389,8 @@ def test_text_where_a_number_belongs_gives_a_message(page, name):
 def test_a_mask_that_allows_nothing_is_said_and_seen(page, T):
     state = {"mask": "causal and left padding", "length": 3, "T": T}
     figure = open_figure(page, "causal", state)
-    empty = ", ".join(map(str, range(T - 3)))
     said = figure.locator(".av-say").inner_text()
-    assert f"Queries that may attend to nothing: {empty}." in said
+    assert f"may attend to nothing: 0 to {T - 4}; their" in said
     weights = figure.evaluate("el => el.values.weights")
     drawn = "el => (el.innerHTML.match(/h1v1h-1z/g) ?? []).length"
     if T == 7:
@@ -373,7 +404,7 @@ def test_a_mask_that_allows_nothing_is_said_and_seen(page, T):
         assert figure.locator(".av-mosaic").evaluate(drawn) == 3 + 2 + 1
     figure = open_figure(page, "causal", state | {"length": 0})
     said = figure.locator(".av-say").inner_text()
-    assert f"nothing: {', '.join(map(str, range(T)))}. Their" in said
+    assert f"may attend to nothing: 0 to {T - 1}; their" in said
     assert "Mean entropy 0.000 nats" in said
     assert figure.locator(".av-mosaic, .av-grid").evaluate(drawn) == 0
 
@@ -624,6 +655,7 @@ def test_a_step_by_hand_in_the_address_that_does_not_fit_gives_a_message(page):
 def test_a_preset_fills_its_fields(page):
     figure = open_figure(page, "kvcache", {"S": 1000, "dtype": "8 bits"})
     rest = {"S": 1000, "batch": 1, "dtype": "8 bits"}
+    rest |= {"filled": 10**7, "memory": 80}
     for name, sizes in figures.presets("kvcache").items():
         figure.locator("select[name=preset]").select_option(label=name)
         page.wait_for_function(

@@ -36,6 +36,10 @@ def append(K, V):
     return cache.KVCache(9, 2, 2).append(K, V)
 
 
+def truncate(length):
+    cache.KVCache(9, 2, 2).truncate(length)
+
+
 def network(x, W_1, b_1, W_2, b_2):
     return layers.feed_forward(x, W_1, b_1, W_2, b_2, activation="relu")
 
@@ -378,6 +382,7 @@ SIZES = {
     ),
     "KVCache": (cache.KVCache, ["max_len", "n_kv_heads", "d_k", "d_v"],
                 {"max_len": 1, "n_kv_heads": 1, "d_k": 1}),
+    "truncate": (truncate, ["length"], {}),
     "sinusoidal_encoding": (positions.sinusoidal_encoding, ["T", "d_model"],
                             {"T": 1, "d_model": 2}),
     "alibi_slopes": (positions.alibi_slopes, ["n_heads"], {}),

@@ -461,12 +461,61 @@ def test_it_trains_in_a_worker_and_its_weights_are_asked(tab, net):
     box.check()
     wait_for(tab, "el.querySelector('.av-say').textContent.includes('your')")
     assert figure.evaluate("el => el.values.chances") == own["chances"]
+    # A link within the page sets every control anew, and changes none.
+    tab.evaluate("new Promise(r => { onpopstate = r; location.hash = 'x'; })")
+    assert box.is_checked()
     figure.locator("[name=step]").press("ArrowLeft")
     wait_for(tab, "!el.querySelector('.av-say').textContent.includes('your')")
     assert not box.is_checked()
     # Once more: other random numbers.
     figure.get_by_role("button", name="Train it anew").click()
     tab.wait_for_function("told.at(-1).includes('step 1 of 200, seed 2')")
+
+
+LIKE_A_KERNEL = """async ([text, state]) => {
+  const address = URL.createObjectURL(
+    new Blob([text], { type: "text/javascript" }));
+  const { default: widget } = await import(address);
+  const heard = {};
+  globalThis.model = {
+    get: (key) => state[key],
+    set(key, value) {
+      const changed = state[key] !== value;
+      state[key] = value;
+      if (changed) for (const say of heard[`change:${key}`] ?? []) say();
+    },
+    save_changes() {},
+    on: (event, say) => (heard[event] ??= new Set()).add(say),
+    off: (event, say) => heard[event].delete(say),
+    heard: () => Object.values(heard).reduce((n, some) => n + some.size, 0),
+  };
+  const el = document.createElement("div");
+  el.id = "cell";
+  document.body.append(el);
+  globalThis.leave = widget.render({ model, el });
+}"""
+
+
+def test_a_step_that_python_sets_asks_the_stored_weights(tab):
+    tab.open_figure()
+    module = figures.module("induction")
+    tab.evaluate(LIKE_A_KERNEL, [module, state_of()])
+    cell = tab.locator("#cell")
+    box = cell.get_by_label("ask the weights trained here")
+    cell.get_by_role("button", name="Train it anew").click()
+    yours = "document.querySelector('#cell .av-say').textContent.includes("
+    tab.wait_for_function(f"{yours}'your training')", timeout=120_000)
+    cell.get_by_role("button", name="Stop").click()
+    tab.evaluate("model.set('query', 3)")
+    tab.wait_for_function("document.querySelector('#cell').values.query === 3")
+    assert box.is_checked(), "another setting leaves them asked"
+    tab.evaluate("model.set('step', 100)")
+    tab.wait_for_function(f"!{yours}'your training')")
+    assert not box.is_checked()
+    expected = EXPECTED["induction"](state_of(query=3, step=100))
+    assert_same(cell.evaluate("el => el.values"), expected)
+    tab.evaluate("leave()")
+    assert tab.evaluate("model.heard()") == 0, "nothing listens any more"
 
 
 def test_where_less_motion_is_asked_for_a_training_moves_little(tab):

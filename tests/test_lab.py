@@ -1,6 +1,7 @@
 """The book in a real JupyterLab: it reads, and its figures follow Python."""
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -12,17 +13,24 @@ import urllib.request
 from pathlib import Path
 
 import nbformat
+import practice_pages
 import pytest
 import website
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from playwright.sync_api import expect
+from practice_pages import FILLED, GIVE
 
+weekly = pytest.mark.weekly
 BOOK = website.ROOT / "book"
-NOTEBOOKS = [website.ROOT / "index.ipynb", *sorted(BOOK.glob("*.ipynb"))]
+PRACTICE = sorted(BOOK.glob("practice/*.ipynb"))
+LESSONS = sorted(BOOK.glob("*.ipynb"))
+NOTEBOOKS = [website.ROOT / "index.ipynb", *LESSONS, *PRACTICE]
 CHAPTER = "mask.ipynb"
 # What a directive of the book is drawn as.
 DRAWN = {
     "admonition": "aside.myst-admonition",
     "dropdown": "details",
+    "exercise": "aside.myst-exercise",
     "prf:proposition": "aside.myst-proof",
     "prf:proof": "aside.myst-proof",
     "grid": ".grid",
@@ -46,13 +54,16 @@ def prose(path):
 
 
 def boxes():
-    """Every cell of the book that has a directive."""
-    written = [text for path in NOTEBOOKS for text in prose(path)]
-    return [text for text in written if DIRECTIVE.search(text)]
+    """Every text of the book that has a directive, joined for each notebook.
+
+    With each cell that is drawn, the extension reads all the others again.
+    """
+    texts = [filter(DIRECTIVE.search, prose(path)) for path in NOTEBOOKS]
+    return [text for text in map("\n\n".join, texts) if text]
 
 
 def write_copies(folder):
-    """The home page, a chapter with two more cells, and every box."""
+    """The home page, some chapters, one with two more cells, every box."""
     (folder / "book").mkdir()
     shutil.copy(website.ROOT / "index.ipynb", folder)
     shutil.copy(BOOK / "bibliography.md", folder / "book")
@@ -65,7 +76,8 @@ def write_copies(folder):
     chapter.cells.append(new_code_cell('print("T from Python:", figure.T)'))
     nbformat.write(chapter, folder / "book" / CHAPTER)
     cells = [new_markdown_cell(text) for text in boxes()]
-    nbformat.write(new_notebook(cells=cells), folder / "book" / "boxes.ipynb")
+    boxed = new_notebook(cells=cells, metadata=chapter.metadata)
+    nbformat.write(boxed, folder / "book" / "boxes.ipynb")
 
 
 def environment(folder):
@@ -82,11 +94,17 @@ def environment(folder):
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    """JupyterLab on a free port, with copies of the book's notebooks."""
+def lab_folder(tmp_path_factory):
+    """Where JupyterLab finds copies of the book's notebooks."""
     folder = tmp_path_factory.mktemp("lab")
-    home = tmp_path_factory.mktemp("home")
     write_copies(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory, lab_folder):
+    """JupyterLab on a free port."""
+    home = tmp_path_factory.mktemp("home")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -99,12 +117,12 @@ def lab(tmp_path_factory):
     with open(home / "log", "w", encoding="utf-8") as log:
         server = subprocess.Popen(
             [str(command), *arguments],
-            cwd=folder,
+            cwd=lab_folder,
             env=environment(home),
             stdout=log,
             stderr=log,
         )
-        for _ in range(120):
+        for _ in range(1200):
             with contextlib.suppress(OSError):
                 urllib.request.urlopen(f"{address}/api").close()
                 break
@@ -114,26 +132,43 @@ def lab(tmp_path_factory):
         server.wait(timeout=120)
 
 
+@pytest.fixture(scope="module")
+def windows():
+    """Of JupyterLab, to load which costs as much as a chapter: one is used."""
+    return []
+
+
 @pytest.fixture
-def visit(lab, browser):
+def visit(lab, browser, windows):
     """Open a notebook with so many cells of prose, and wait for the last."""
-    tabs = []
 
     def visit(path, cells):
-        tab = browser.new_page(viewport={"width": 1200, "height": 900})
-        tabs.append(tab)
-        tab.goto(f"{lab}/lab/workspaces/{len(tabs)}/tree/{path}?reset")
+        if not windows or windows[-1].is_closed():
+            windows.append(
+                browser.new_page(viewport={"width": 1200, "height": 900})
+            )
+            windows[-1].set_default_timeout(120_000)
+            windows[-1].goto(f"{lab}/lab?reset")
+        tab = windows[-1]
+        tab.wait_for_function("window.jupyterapp?.restored")
+        run(tab, "docmanager:save-all")  # or Lab asks before it closes
+        run(tab, "application:close-all")
+        tab.evaluate(SHUT)
+        run(tab, "docmanager:open", {"path": path})
         drawn = tab.locator(".jp-MarkdownCell .myst")
         drawn.nth(cells - 1).wait_for(state="attached", timeout=120_000)
         return tab
 
-    yield visit
-    for tab in tabs:
-        tab.close()
+    return visit
 
 
-def run(tab, command):
-    tab.evaluate("name => window.jupyterapp.commands.execute(name)", command)
+def run(tab, command, arguments=None):
+    tab.evaluate(
+        "([name, args]) => jupyterapp.restored"
+        ".then(() => jupyterapp.commands.execute(name, args))"
+        ".then(() => null)",
+        [command, arguments or {}],
+    )
 
 
 # The text of a formula stands in its MathML once more.
@@ -182,7 +217,7 @@ def current_tab(tab, name):
 
 def test_the_home_page_leads_to_a_chapter_and_that_to_the_bibliography(visit):
     tab = visit("index.ipynb", len(prose(website.ROOT / "index.ipynb")))
-    tab.get_by_role("link", name="Start by hand:").click()
+    tab.get_by_role("link", name="Start with three tokens").click()
     current_tab(tab, "three-tokens.ipynb")
     tab.get_by_role("link", name="Vaswani et al. 2017").first.click()
     current_tab(tab, "bibliography.md")
@@ -256,3 +291,157 @@ def check_slider_and_trait(tab, slider):
         "[...document.querySelectorAll('.jp-OutputArea input[name=T]')]"
         ".some(field => field.value === '9')"
     )
+
+
+# --- every answer, given in JupyterLab itself --------------------------------
+
+# Asked by the kernel of a copy, as its last cell: what each question knows,
+# in the words of the page.
+TELL = """
+import json
+from helpers import practice
+
+told = {"answers": [], "guesses": [], "slips": []}
+for it in Out.values():
+    if isinstance(it, practice.Question):
+        typed = it.record["step"] is not None
+        for values, reply in it.answers[1:] + it.answers[:1]:
+            given = [*map(repr, values)] if typed else values
+            told["answers"].append([it.name, given, repr(reply)])
+    elif isinstance(it, practice.Predict):
+        told["guesses"].append([it.name, [*it.shown.values()], it.then])
+for it in [it for it in globals().values() if isinstance(it, practice.Task)]:
+    told["slips"] += [
+        [repr(it.check(slip)), repr(practice.Reply(False, text))]
+        for slip, text in it.wrong
+    ]
+print(json.dumps(told))
+"""
+# Type the same guess into each field of some forms, and read what is shown
+# beside it, and below.
+GUESS = """([names, guess]) => names.map((name) => {
+  const form = document.querySelector(`form[data-question=${name}].av-live`);
+  for (const field of form.querySelectorAll("input")) field.value = guess;
+  form.requestSubmit();
+  const rows = [...form.querySelectorAll("tr")].slice(1);
+  const column = (j) => rows.map((row) => row.cells[j].textContent);
+  const then = form.querySelector(".av-reply > p").textContent;
+  return [column(1), column(2), then];
+})"""
+OUTPUTS = """() => [...jupyterapp.shell.currentWidget.content.model.cells]
+  .filter((cell) => cell.type === "code")
+  .map((cell) => [cell.getMetadata("tags") ?? [], cell.outputs.toJSON()])"""
+TOLD = """[...jupyterapp.shell.currentWidget.content.model.cells]
+  .at(-1).outputs.length > 0"""
+STORED = re.compile(r'class=\\"av-question (av-[a-z]+)')
+SHUT = "jupyterapp.serviceManager.sessions.shutdownAll()"
+
+
+def kinds(path):
+    """The kinds of questions that a page has stored."""
+    return set(STORED.findall(path.read_text(encoding="utf-8")))
+
+
+ASKING = [
+    website.ROOT / f"{page}.ipynb"
+    for page in filter(website.is_notebook, website.PAGES)
+    if kinds(website.ROOT / f"{page}.ipynb")
+]
+# One page in each run, and all of them in the weekly one.
+EVERY_DAY = max(PRACTICE, key=lambda path: len(kinds(path)))
+every_asking_page = pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=() if path == EVERY_DAY else weekly)
+        for path in ASKING
+    ],
+    ids=lambda path: path.relative_to(BOOK).with_suffix("").as_posix(),
+)
+
+
+def plain(text):
+    return text.replace("`", "")
+
+
+def said(outputs):
+    """The texts of some outputs of a cell."""
+    return "".join(
+        output.get("text", output.get("data", {}).get("text/plain", ""))
+        for output in outputs
+    )
+
+
+def open_filled(visit, home, path):
+    """Open a copy with the solutions put in, and run all of its cells.
+
+    Of the prose it has the title alone: other tests draw it all.
+    """
+    filled = practice_pages.filled(path)
+    title, *cells = filled.cells
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    filled.cells = [title, *code, new_code_cell(TELL)]
+    copy = path.relative_to(website.ROOT)
+    (home / copy).parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(filled, home / copy)
+    tab = visit(copy.as_posix(), 1)
+    tab.evaluate("localStorage.clear()")
+    tab.get_by_text("| Idle").first.wait_for()
+    run(tab, "notebook:run-all-cells")
+    # A call that fails on purpose ends the command, and not the run.
+    tab.wait_for_function(TOLD, timeout=600_000)
+    return tab
+
+
+def test_the_page_of_each_run_has_every_kind_of_question():
+    every = set.union(*map(kinds, PRACTICE))
+    assert kinds(EVERY_DAY) == every
+    assert every == {"av-matrix", "av-choice", "av-cell", "av-order"}
+
+
+@every_asking_page
+def test_every_answer_is_told_right_or_wrong_in_jupyterlab(
+    visit, lab_folder, path
+):
+    """Solutions in their cells, answers in their fields, guesses in boxes."""
+    tab = open_filled(visit, lab_folder, path)
+    outputs = tab.evaluate(OUTPUTS)
+    told = json.loads(said(outputs[-1][1]))
+    checks = [said(of) for tags, of in outputs if FILLED in tags]
+    assert all(text.startswith("✓ Right.") for text in checks), checks
+    assert all(given == reply for given, reply in told["slips"])
+
+    asked = practice_pages.forms(path)
+    live = tab.locator(".jp-OutputArea form[data-question].av-live")
+    live.nth(len(asked) - 1).wait_for()
+    answers, guesses = told["answers"], told["guesses"]
+    named = {name for name, *_ in answers + guesses}
+    assert live.count() == len(asked)
+    assert named == set(asked)
+    given = tab.evaluate(GIVE, [[name, values] for name, values, _ in answers])
+    assert given == [plain(reply) for *_, reply in answers]
+    guessed = tab.evaluate(GUESS, [[name for name, *_ in guesses], "mine <?>"])
+    assert guessed == [
+        [["mine <?>"] * len(shown), [*map(plain, shown)], plain(then)]
+        for _, shown, then in guesses
+    ]
+
+    right = sum(text.startswith("✓ Right.") for text in given)
+    wrong = sum(text.startswith("✗ Not yet.") for text in given)
+    assert right == len(asked) - len(guesses)
+    assert right + wrong == len(given)
+    print(
+        f"{path.relative_to(BOOK).with_suffix('').as_posix():36}"
+        f"{len(asked) - len(guesses):4}{right:4}{wrong:5}"
+        f"{len(checks):4}{len(told['slips']):4}{len(guesses):4}"
+    )
+    check_enter(tab, answers)
+
+
+def check_enter(tab, answers):
+    """JupyterLab keeps Enter from a form: it answers all the same."""
+    name, texts, reply = next(a for a in answers if isinstance(a[1][0], str))
+    form = tab.locator(f"form[data-question={name}].av-live")
+    for field, text in zip(form.locator("input").all(), texts, strict=True):
+        field.fill(text)
+    field.press("Enter")
+    expect(form.get_by_role("status")).to_have_text(plain(reply))

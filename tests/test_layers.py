@@ -320,6 +320,38 @@ def test_what_leaves_its_range_is_refused(call, says):
         call(x)
 
 
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (
+            lambda x: layers.linear(x, np.full((64, 4), 2)),
+            "the products of x and W",
+        ),
+        (
+            lambda x: layers.linear_vjp(np.full((4, 4), 2), x[:4], x[:, :4]),
+            "the gradients",
+        ),
+        (
+            lambda x: layers.layer_norm(x, x[0], x[0]),
+            "the squares of x",
+        ),
+        (
+            lambda x: layers.layer_norm_vjp(x, np.eye(64), x[0]),
+            "the gradients",
+        ),
+    ],
+)
+def test_infinities_that_meet_are_refused_and_warn_nobody(call, says):
+    x = np.tile([1.7e308, 1.7e308, -1.7e308, -1.7e308], (64, 16))
+    with pytest.raises(ValueError, match=f"^{says} overflow float64; pass a"):
+        call(x)
+
+
+def test_what_vanishes_is_no_error_of_the_caller():
+    with np.errstate(all="raise"):
+        np.testing.assert_array_equal(layers.gelu([40.0, -40.0]), [40, 0])
+
+
 def test_a_constant_row_needs_eps():
     np.testing.assert_array_equal(
         layers.layer_norm([3, 3], [1, 1], [5, 6]), [5, 6]
@@ -461,3 +493,14 @@ def test_tokens_are_integers(wrong):
 def test_no_tokens_are_tokens():
     assert layers.token_ids([], 5).dtype.kind == "i"
     assert layers.one_hot([], 5).shape == (0, 5)
+
+
+def test_a_second_matrix_that_does_not_fit_is_told_from_the_first():
+    x, W_1, b_1, W_2 = (np.ones(n) for n in (2, (2, 3), 3, (4, 2)))
+    for call in (
+        lambda: layers.feed_forward(x, W_1, b_1, W_2, x),
+        lambda: layers.feed_forward_vjp(x, x, W_1, b_1, W_2),
+    ):
+        says = r"^the rows of hidden must .* hidden \(3,\) and W_2 \(4, 2\)$"
+        with pytest.raises(ValueError, match=says):
+            call()

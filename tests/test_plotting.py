@@ -1,14 +1,22 @@
 """Figures are named, deterministic, readable, and refuse what does not fit."""
 
 import re
+import sys
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import nbformat
 import numpy as np
 import pytest
 
-from helpers import plotting
+from helpers import figures, plotting
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "book" / "_ext")]
+import refresh  # noqa: E402
+from attention_site import svg as site  # noqa: E402
 
 WEIGHTS = np.array([[1.0, 0.0], [0.4, 0.6]])
 MASKED = np.ma.array(WEIGHTS, mask=WEIGHTS > 0)
@@ -81,6 +89,142 @@ def test_colours_are_seen_on_white_and_on_dark():
         light = plotting._luminance(color)
         assert 1.05 / (light + 0.05) >= 1.9
         assert (light + 0.05) / (plotting._luminance("#121212") + 0.05) >= 1.9
+
+
+# --- on a phone, and in the colours of the roles -----------------------------
+
+PHONE, LEAST = 390, 9  # pixels: a page's width, and its smallest letters
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def sizes_on_a_phone(svg):
+    """The words of a figure with the size in pixels that a phone shows.
+
+    A figure is as wide as the phone, or as it was drawn where that is less:
+    a point is 4/3 of a pixel.
+    """
+    root = ET.fromstring(svg)
+    drawn = float(root.get("viewBox").split()[2])
+    scale = min(PHONE / drawn, 4 / 3)
+    for text in (
+        e for e in root.iter() if e.tag in (f"{SVG}text", f"{SVG}tspan")
+    ):
+        if (text.text or "").strip():
+            size = re.search(
+                r"font(?:-size)?: (?:\w+ )*?([\d.]+)px", text.get("style")
+            )
+            yield text.text, float(size[1]) * scale
+
+
+def stored_figures():
+    """Every figure of the book: its place, and its SVG."""
+    for path in refresh.notebooks():
+        for cell in nbformat.read(path, as_version=4).cells:
+            for output in cell.get("outputs", ()):
+                svg = output.get("data", {}).get("image/svg+xml")
+                if svg:
+                    yield f"{path.stem}: {cell.source.splitlines()[0]}", svg
+
+
+def test_every_label_of_every_figure_is_read_on_a_phone():
+    small = [
+        f"{place}: {word!r} has {size:.1f} px"
+        for place, svg in stored_figures()
+        for word, size in sizes_on_a_phone(svg)
+        if size < LEAST
+    ]
+    assert not small, "\n".join(small)
+
+
+@pytest.mark.parametrize(
+    ("width", "style", "expected"),
+    [
+        (6.4, {}, 11 * 390 / 460.8),
+        (7.2, {}, 11 * 390 / 518.4),  # wider than the column: 8.3 px
+        (6.4, {"size": 8}, 8 * 390 / 460.8),
+        (3.0, {}, 11 * 4 / 3),  # narrower than the phone
+    ],
+)
+def test_sizes_on_a_phone_are_measured(monkeypatch, width, style, expected):
+    fig = plt.figure(figsize=(width, 2))
+    fig.text(0.5, 0.5, "word", **style)
+    svg = shown(fig, monkeypatch)["image/svg+xml"]
+    assert dict(sizes_on_a_phone(svg)) == pytest.approx({"word": expected})
+
+
+def test_an_index_of_a_formula_counts_as_a_label(monkeypatch):
+    fig = plt.figure(figsize=(6.4, 2))
+    fig.text(0.5, 0.5, "$d_k$")
+    svg = shown(fig, monkeypatch)["image/svg+xml"]
+    assert min(dict(sizes_on_a_phone(svg)).values()) < LEAST
+
+
+def words_of(svg, color):
+    """The words of a figure that have a colour, in the figure's order."""
+    texts = [e for e in ET.fromstring(svg).iter() if e.tag == f"{SVG}text"]
+    return [e.text for e in texts if f"fill: {color}" in e.get("style", "")]
+
+
+def test_powers_on_a_logarithmic_axis_are_written_out(monkeypatch):
+    fig, ax = plt.subplots()
+    ax.set(xscale="log", xticks=[1e-6, 1e-3, 1, 1e4, 1e7])
+    ax.set_yscale("log", base=2)
+    ax.set_yticks([2, 2**17])
+    svg = shown(fig, monkeypatch)["image/svg+xml"]
+    words = words_of(svg, plotting.INK)
+    assert words == ["1e-6", "0.001", "1", "10,000", "1e7", "2", "131,072"]
+    assert "tspan" not in svg
+
+
+def test_ticks_that_a_figure_names_itself_are_kept(monkeypatch):
+    fig, ax = plt.subplots()
+    ax.set(xscale="log", xlim=(1, 20))
+    ax.set_xticks([1, 14], ["one", "fourteen"])
+    ax.minorticks_off()
+    words = words_of(shown(fig, monkeypatch)["image/svg+xml"], plotting.INK)
+    assert words[:2] == ["one", "fourteen"]
+
+
+def test_a_line_that_names_a_role_has_its_colour(monkeypatch):
+    fig, ax = plt.subplots()
+    ax.set(xlabel="keys\nhead 0", ylabel="queries", xticks=[], yticks=[])
+    for y, name in enumerate(["Q0", "∂V", "weight", "keyhole", "the keys"]):
+        ax.text(0, y / 9, name)
+    svg = shown(fig, monkeypatch)["image/svg+xml"]
+    found = {role: words_of(svg, c) for role, c in plotting.ROLES.items()}
+    assert found == {
+        "query": ["queries", "Q0"],
+        "key": ["keys"],
+        "value": ["∂V"],
+        "weight": ["weight"],
+    }
+    others = words_of(svg, plotting.INK)
+    assert others == ["head 0", "keyhole", "the keys"]
+
+
+def test_the_page_colours_the_roles_of_a_figure_by_its_scheme():
+    css = (figures.FOLDER / "figures.css").read_text(encoding="utf-8")
+    for role, color in plotting.ROLES.items():
+        # In a notebook they are those of the light scheme, which is first.
+        assert re.search(rf"--av-{role}: (#\w+)", css)[1] == color
+        themed = site.themed(f'<path style="fill: {color}"/>', "f0-")
+        assert themed == f'<path style="fill: var(--av-{role})"/>'
+
+
+def test_shapes_of_roles_have_their_colours():
+    fig = plotting.show_shapes([("Q", (1, 1)), ("∂V", (1, 1)), ("S", (1, 1))])
+    colors = [
+        mpl.colors.to_hex(p.get_facecolor()) for p in fig.axes[0].patches
+    ]
+    roles = plotting.ROLES
+    assert colors == [roles["query"], roles["value"], plotting.INK]
+
+
+def test_many_heads_are_no_wider_than_the_column():
+    wide = plotting.show_heads(np.ones((3, 4, 4)), queries="abcd", keys="abcd")
+    assert wide.get_figwidth() == plotting.WIDEST
+    small = plotting.show_heads(np.ones((1, 2, 2)), **NAMES)
+    assert small.get_figwidth() < plotting.WIDEST
 
 
 def test_one_heatmap_a_head():

@@ -1,5 +1,6 @@
 """positions against loops, by property, and refused."""
 
+import cmath
 import math
 import re
 from fractions import Fraction
@@ -17,8 +18,14 @@ from helpers.masks import causal_mask
 from helpers.positions import (
     alibi_bias,
     alibi_slopes,
+    interpolated_frequencies,
+    ntk_frequencies,
+    relative_buckets,
     rotary_embedding,
+    rotary_frequencies,
     sinusoidal_encoding,
+    yarn_attention_factor,
+    yarn_frequencies,
 )
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -207,6 +214,336 @@ def test_late_positions_are_not_spoilt_by_a_narrow_type():
 
 def test_an_empty_sequence_stays_empty():
     assert rotary_embedding(np.zeros((3, 0, 4))).shape == (3, 0, 4)
+
+
+@PAIRINGS
+@pytest.mark.parametrize("pairs", [0, 1, 3, 4])
+def test_fewer_frequencies_turn_the_first_columns(rng, pairs, interleaved):
+    X, at = rng.normal(size=(2, 5, 8)), [0, 3, 1, 40, 2]
+    result = rotary_embedding(
+        X,
+        at,
+        frequencies=[1.0, 0.1, 0.7, 0.0][:pairs],
+        interleaved=interleaved,
+    )
+    for b in range(2):
+        for t, row in enumerate(X[b].tolist()):
+            expected = list(row)
+            for i in range(pairs):
+                first, second = i, i + pairs
+                if interleaved:
+                    first, second = 2 * i, 2 * i + 1
+                z = complex(row[first], row[second])
+                z *= cmath.exp(1j * at[t] * [1.0, 0.1, 0.7, 0.0][i])
+                expected[first], expected[second] = z.real, z.imag
+            assert_close(result[b, t], np.array(expected), eps=256)
+
+
+@PAIRINGS
+def test_frequencies_of_a_base_are_that_base(rng, interleaved):
+    X = rng.normal(size=(5, 6)).astype(np.float32)
+    by_base = rotary_embedding(X, base=50.0, interleaved=interleaved)
+    given_ = rotary_embedding(
+        X,
+        frequencies=rotary_frequencies(6, base=50.0),
+        base=math.nan,  # not looked at
+        interleaved=interleaved,
+    )
+    assert np.array_equal(by_base, given_)
+    assert given_.dtype == np.float32
+
+
+# Frequencies
+
+
+BASES = st.sampled_from([50.0, 10000.0, 500000.0])
+FACTORS = st.sampled_from([1.0, 1.5, 8.0, 40.0])
+
+
+@given(st.sampled_from([4, 6, 16, 128]), BASES, FACTORS)
+def test_frequencies_equal_the_loops(d, base, factor):
+    theta = np.array([loops.frequency(i, d, base) for i in range(d // 2)])
+    assert_close(rotary_frequencies(d, base=base), theta, eps=64)
+    slower = interpolated_frequencies(d, factor, base=base)
+    assert_close(slower, theta / factor, eps=64)
+    # Pair i of d/2 is divided by factor^(i/(d/2 - 1)).
+    steps = np.arange(d // 2) / (d // 2 - 1)
+    larger = ntk_frequencies(d, factor, base=base)
+    assert_close(larger, theta / factor**steps, eps=64)
+    assert larger[0] == 1
+
+
+def test_frequencies_in_fractions():
+    quarters = [1, Fraction(1, 4), Fraction(1, 16), Fraction(1, 64)]
+    assert rotary_frequencies(8, base=256).tolist() == quarters
+    halved = [x / 2 for x in map(Fraction, quarters)]
+    assert interpolated_frequencies(8, 2, base=256).tolist() == halved
+    # 8^(8/6) = 16, and (256 * 16)^(1/4) = 8: each step divides by 8, not 4.
+    eighths = [Fraction(1, 8**i) for i in range(4)]
+    assert_close(
+        ntk_frequencies(8, 8, base=256), np.array(eighths, float), eps=4
+    )
+    assert eighths[3] == quarters[3] / 8
+
+
+def test_a_larger_base_slows_all_pairs_but_the_first():
+    # Llama 2 and Llama 3: 10,000 and 500,000, with heads of width 128.
+    slow, fast = (rotary_frequencies(128, base=b) for b in (5e5, 1e4))
+    assert slow[0] == fast[0] == 1
+    assert (np.diff(slow / fast) < 0).all()
+    assert_close(slow / fast, 50.0 ** -(np.arange(64) / 64), eps=64)
+
+
+YARN = given(
+    st.sampled_from([4, 16, 64, 128]),
+    FACTORS,
+    st.sampled_from([32, 2048, 8192]),
+    BASES,
+    st.sampled_from([(1.0, 32.0), (1.0, 4.0), (0.5, 2.5)]),
+)
+
+
+@YARN
+def test_yarn_equals_the_loops(d, factor, trained, base, bounds):
+    slow, fast = bounds
+    for rule, loop in (
+        ("paper", loops.yarn_by_turns),
+        ("reference", loops.yarn_by_pair),
+    ):
+        expected = [
+            loop(i, d, factor, trained, base, slow, fast)
+            for i in range(d // 2)
+        ]
+        result = yarn_frequencies(
+            d, factor, trained, base=base, slow=slow, fast=fast, rule=rule
+        )
+        assert_close(result, np.array(expected), eps=512)
+
+
+def test_yarn_in_fractions():
+    # 2048 / (2 pi) = 325.9: pairs 0 and 1 make more than 32 turns, pair 2
+    # makes 3.26 and stands half way from 1 to 3, pair 3 makes 0.33.
+    theta = [1.0, 0.1, 0.01, 0.001]
+    half = [1.0, 0.1, (0.01 + 0.0025) / 2, 0.00025]
+    assert_close(yarn_frequencies(8, 4, 2048), np.array(half))
+    share = (2048 * 0.01 / (2 * math.pi) - 1) / 31
+    turned = [1.0, 0.1, share * 0.01 + (1 - share) * 0.0025, 0.00025]
+    paper = yarn_frequencies(8, 4, 2048, rule="paper")
+    assert_close(paper, np.array(turned))
+    for rule in ("paper", "reference"):
+        kept = yarn_frequencies(8, 1, 2048, rule=rule)
+        assert_close(kept, np.array(theta))
+
+
+def test_llama_3_1_is_the_paper_with_other_bounds():
+    expected = [loops.llama_3_1(i) for i in range(64)]
+    result = yarn_frequencies(
+        128, 8, 8192, base=500000, slow=1, fast=4, rule="paper"
+    )
+    assert_close(result, np.array(expected), eps=64)
+    # By hand: 64 ln(8192 / (2 pi w)) / ln(500000) is 28.2 for four turns
+    # and 34.98 for one.
+    ratio = rotary_frequencies(128, base=500000) / result
+    assert (ratio.round(9) == 1).sum() == 29
+    assert (ratio.round(9) == 8).sum() == 29
+    code = yarn_frequencies(128, 8, 8192, base=500000, slow=1, fast=4)
+    assert np.abs(code / result - 1).max() > 0.1
+
+
+def test_gpt_oss_keeps_and_divides_the_pairs_that_its_ports_name():
+    # 4,096 trained, times 32, base 150,000, width 64; ports of it print
+    # "low=8, high=18, mscale=1.34657".
+    result = yarn_frequencies(64, 32, 4096, base=150000)
+    ratio = rotary_frequencies(64, base=150000) / result
+    assert np.flatnonzero(ratio.round(9) == 1).tolist() == list(range(9))
+    assert np.flatnonzero(ratio.round(9) == 32).tolist() == list(range(18, 32))
+    assert (np.diff(ratio[8:19]) > 0).all()
+    assert round(yarn_attention_factor(32), 5) == 1.34657
+
+
+def test_yarn_scales_scores_more_the_further_it_reaches():
+    assert yarn_attention_factor(1) == 1
+    assert_close(np.float64(yarn_attention_factor(math.e**5)), np.float64(1.5))
+    assert yarn_attention_factor(2) < yarn_attention_factor(3)
+
+
+# T5's buckets
+
+
+@given(
+    st.integers(2, 40), st.sampled_from([1, 7, 100]), st.sampled_from([1, 33])
+)
+def test_buckets_equal_the_loop(buckets, more, T):
+    most = buckets // 2 + more
+    result = relative_buckets(T, 90, buckets=buckets, max_distance=most)
+    by_distance = [loops.bucket(n, buckets, most) for n in range(90)]
+    for i in range(T):
+        back = [max(90 - T + i - j, 0) for j in range(90)]
+        assert result[i].tolist() == [by_distance[n] for n in back]
+
+
+def test_buckets_of_t5():
+    # 32 buckets up to 128, in the formula of the published code.
+    def published(n):
+        if n < 16:
+            return n
+        return min(16 + int(math.log(n / 16) / math.log(8) * 16), 31)
+
+    row = relative_buckets(1, 300)[0, ::-1].tolist()
+    assert row == [published(n) for n in range(300)]
+    assert row[113:] == [31] * 187  # 16 * 8^(15/16) = 112.4
+    assert row[112] == 30
+    assert relative_buckets(3).tolist() == [[0, 0, 0], [1, 0, 0], [2, 1, 0]]
+
+
+def test_a_border_between_buckets_is_exact():
+    # 8, 16, 32, 64: each starts a bucket, where logarithms may round down.
+    row = relative_buckets(1, 70, buckets=12, max_distance=6 * 2**6)[0, ::-1]
+    starts = [n for n in range(1, 70) if row[n] > row[n - 1]]
+    assert starts == [1, 2, 3, 4, 5, 6, 12, 24, 48][: len(starts)]
+    assert row[48] == 9
+
+
+@pytest.mark.parametrize(("T", "S"), [(5, 5), (2, 9), (1, 1), (0, 3)])
+def test_both_sides_have_half_of_the_buckets(T, S):
+    result = relative_buckets(
+        T, S, buckets=10, max_distance=6, both_sides=True
+    )
+    assert result.shape == (T, S)
+    for i in range(T):
+        for j in range(S):
+            n = S - T + i - j
+            later = 5 if n < 0 else 0
+            assert result[i, j] == loops.bucket(abs(n), 5, 6) + later
+
+
+# What reaches further, in attention: grouped heads, fewer queries than keys.
+
+D, FACTOR, TRAINED = 8, 4.0, 16
+REACHING = {  # the helper's frequencies, and one pair's in plain loops
+    "a larger base": (
+        rotary_frequencies(D, base=500.0),
+        lambda i: loops.frequency(i, D, 500.0),
+    ),
+    "interpolated": (
+        interpolated_frequencies(D, FACTOR),
+        lambda i: loops.frequency(i, D) / FACTOR,
+    ),
+    "NTK-aware": (
+        ntk_frequencies(D, FACTOR),
+        lambda i: loops.frequency(i, D) / FACTOR ** (i / (D // 2 - 1)),
+    ),
+    "YaRN": (
+        yarn_frequencies(D, FACTOR, TRAINED, fast=2.0),
+        lambda i: loops.yarn_by_pair(i, D, FACTOR, TRAINED, 1e4, 1.0, 2.0),
+    ),
+    "partial": (
+        rotary_frequencies(D // 2),
+        lambda i: loops.frequency(i, D // 2),
+    ),
+}
+MISTAKES = {  # what is done with frequencies and with the queries' positions
+    "not slowed": lambda theta, at: (rotary_frequencies(D), at),
+    "slowest first": lambda theta, at: (theta[::-1], at),
+    "one pair less": lambda theta, at: (theta[:-1], at),
+    "the queries stand at the start": lambda theta, at: (theta, at - at[0]),
+}
+
+
+def turned(row, at, frequency, pairs):
+    """One row in plain loops: the first columns in halves, the rest kept."""
+    row = list(row)
+    for i in range(pairs):
+        z = complex(row[i], row[i + pairs])
+        z *= cmath.exp(1j * at * frequency(i))
+        row[i], row[i + pairs] = z.real, z.imag
+    return row
+
+
+def grouped(rng, T, S):
+    """Four heads of queries, two of keys and values, and who sees whom."""
+    Q = rng.normal(size=(2, 2, T, D))
+    K, V = rng.normal(size=(2, 1, S, D)), rng.normal(size=(2, 1, S, 3))
+    seen = [
+        [reference.may_attend(t, s, T, S) for s in range(S)] for t in range(T)
+    ]
+    return Q, K, V, seen
+
+
+def head_by_head(Q, K, V, seen, bias=None):
+    """Each head of queries with its keys in plain loops."""
+    return np.array(
+        [
+            [
+                reference.attention(
+                    Q[g][h], K[g][0], V[g, 0].tolist(), seen,
+                    bias and bias[2 * g + h],
+                )[0]
+                for h in range(2)
+            ]
+            for g in range(2)
+        ]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("T", "S"), [(3, 7), (5, 5), (1, 20)])
+@pytest.mark.parametrize("kind", REACHING)
+def test_attention_that_reaches_further_equals_the_loop(rng, kind, T, S):
+    theta, frequency = REACHING[kind]
+    Q, K, V, seen = grouped(rng, T, S)
+
+    def by_loop(X, start):
+        return [
+            [
+                [
+                    turned(row, start + t, frequency, len(theta))
+                    for t, row in enumerate(head)
+                ]
+                for head in group
+            ]
+            for group in X.tolist()
+        ]
+
+    def by_helper(theta, at):
+        q = rotary_embedding(Q, at, frequencies=theta)
+        k = rotary_embedding(K, frequencies=theta)
+        return attention(q, k, V, mask=np.array(seen)).output
+
+    wanted = head_by_head(by_loop(Q, S - T), by_loop(K, 0), V, seen)
+    at = np.arange(S - T, S)
+    assert_close(by_helper(theta, at), wanted, eps=512)
+    for name, mistake in MISTAKES.items():
+        if T < S or "start" not in name:
+            wrong = by_helper(*mistake(theta, at))
+            assert np.abs(wrong - wanted).max() > 1e-3, name
+
+
+@pytest.mark.parametrize(("T", "S"), [(3, 7), (5, 5), (1, 20)])
+def test_attention_with_t5_s_bias_equals_the_loop(rng, T, S):
+    Q, K, V, seen = grouped(rng, T, S)
+    table = rng.normal(size=(4, 6))  # heads by buckets
+    bias = [
+        [
+            [row[loops.bucket(max(S - T + t - s, 0), 6, 9)] for s in range(S)]
+            for t in range(T)
+        ]
+        for row in table.tolist()
+    ]
+    wanted = head_by_head(Q.tolist(), K.tolist(), V, seen, bias)
+
+    def by_helper(table, buckets):
+        added = table[:, buckets].reshape(2, 2, T, S)
+        return attention(Q, K, V, mask=np.array(seen), bias=added).output
+
+    buckets = relative_buckets(T, S, buckets=6, max_distance=9)
+    assert_close(by_helper(table, buckets), wanted, eps=512)
+    wrong = {
+        "heads exchanged": (table[[0, 2, 1, 3]], buckets),
+        "distances the other way": (table, buckets[..., ::-1]),
+        "one bucket too far": (table, np.minimum(buckets + 1, 5)),
+    }
+    for name, mistake in wrong.items():
+        assert np.abs(by_helper(*mistake) - wanted).max() > 1e-3, name
 
 
 # ALiBi
@@ -452,6 +789,137 @@ def test_rotary_refuses(error, message, X, positions):
 
 
 @pytest.mark.parametrize(
+    ("frequencies", "got"),
+    [([1.0] * 3, "(3,)"), ([[1.0]], "(1, 1)"), (1.0, "()")],
+)
+def test_frequencies_that_do_not_fit_are_refused(frequencies, got):
+    refused(
+        ValueError,
+        "frequencies must be one row, with at most one for two columns of X; "
+        f"got frequencies {got} and X (2, 5)",
+        lambda: rotary_embedding(np.ones((2, 5)), frequencies=frequencies),
+    )
+
+
+def test_a_frequency_that_is_not_a_number_is_refused():
+    refused(
+        ValueError,
+        "frequencies must be finite; got nan at frequencies[(1,)]",
+        lambda: rotary_embedding(np.ones((2, 4)), frequencies=[1, math.nan]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "call"),
+    [
+        (TypeError, "d must be an integer; got 4.0", lambda f: f(4.0)),
+        (ValueError, "d must be at least", lambda f: f(0)),
+        (
+            ValueError,
+            "d must be even, two columns a pair; got 5",
+            lambda f: f(5),
+        ),
+        (
+            ValueError,
+            "base must be at least 1; got 0.5",
+            lambda f: f(8, base=0.5),
+        ),
+    ],
+)
+def test_frequencies_refuse(error, message, call):
+    for scaled in (
+        rotary_frequencies,
+        lambda d, **base: interpolated_frequencies(d, 2, **base),
+        lambda d, **base: ntk_frequencies(d, 1, **base),
+        lambda d, **base: yarn_frequencies(d, 2, 32, **base),
+    ):
+        refused(error, message, lambda scaled=scaled: call(scaled))
+
+
+@pytest.mark.parametrize(
+    ("factor", "message"),
+    [
+        (0.5, "factor must be at least 1; got 0.5"),
+        (math.inf, "factor must be finite; got inf"),
+    ],
+)
+def test_a_factor_that_shortens_is_refused(factor, message):
+    for call in (
+        lambda: interpolated_frequencies(8, factor),
+        lambda: ntk_frequencies(8, factor),
+        lambda: yarn_frequencies(8, factor, 32),
+        lambda: yarn_attention_factor(factor),
+    ):
+        refused(ValueError, message, call)
+    refused(
+        ValueError,
+        "d must be at least 4; got 2",
+        lambda: ntk_frequencies(2, 2.0),
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "got"),
+    [
+        ({"trained": 0}, "0.0, 1.0, 32.0 and 10000.0"),
+        ({"slow": 0}, "32.0, 0.0, 32.0 and 10000.0"),
+        ({"slow": 4, "fast": 4}, "32.0, 4.0, 4.0 and 10000.0"),
+        ({"base": 1}, "32.0, 1.0, 32.0 and 1.0"),
+    ],
+)
+def test_yarn_refuses(options, got):
+    options = {"trained": 32} | options
+    refused(
+        ValueError,
+        "trained must be above 0, slow above 0 and below fast, base above 1; "
+        f"got {got}",
+        lambda: yarn_frequencies(8, 2, **options),
+    )
+    refused(
+        ValueError,
+        'rule must be "reference" or "paper"; got \'code\'',
+        lambda: yarn_frequencies(8, 2, 32, rule="code"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "options"),
+    [
+        (ValueError, "buckets must be at least 2; got 1", {"buckets": 1}),
+        (TypeError, "buckets must be an integer; got 4.0", {"buckets": 4.0}),
+        (
+            ValueError,
+            "buckets must be at least 4; got 2",
+            {"buckets": 2, "both_sides": True},
+        ),
+        (
+            ValueError,
+            "buckets must be even, half a side; got 5",
+            {"buckets": 5, "both_sides": True},
+        ),
+        (
+            ValueError,
+            "max_distance must exceed the distances with a bucket each; "
+            "got 16 and 16",
+            {"max_distance": 16},
+        ),
+        (
+            TypeError,
+            "max_distance must be an integer; got 20.5",
+            {"max_distance": 20.5},
+        ),
+        (
+            TypeError,
+            "both_sides must be True or False; got 1",
+            {"both_sides": 1},
+        ),
+    ],
+)
+def test_buckets_refuse(error, message, options):
+    refused(error, message, lambda: relative_buckets(3, **options))
+
+
+@pytest.mark.parametrize(
     ("error", "message", "n_heads", "rule"),
     [
         (ValueError, "n_heads must be at least 1; got 0", 0, "paper"),
@@ -488,6 +956,12 @@ def test_more_queries_than_keys_are_refused():
         "the T queries are the last of the S positions, so T <= S; "
         "got T 3 and S 2",
         lambda: alibi_bias(4, 3, 2),
+    )
+    refused(
+        ValueError,
+        "the T queries are the last of the S positions, so T <= S; "
+        "got T 3 and S 2",
+        lambda: relative_buckets(3, 2),
     )
     refused(
         TypeError,

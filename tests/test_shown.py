@@ -6,12 +6,21 @@ with what the helpers say.
 """
 
 import functools
+import itertools
+import json
 import re
 
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
-from expected_figures import CASES, CLASSES, EXPECTED, states
+from expected_figures import (
+    CASES,
+    CLASSES,
+    DEVICES,
+    EXPECTED,
+    KEYS_OF_WORDS,
+    states,
+)
 
 from helpers.plotting import CMAP
 
@@ -44,7 +53,9 @@ def says(text, x, digits=0):
     if np.isinf(x):
         assert read(text) == x
     else:
-        assert abs(read(text) - x) <= 0.500001 * 10.0**-digits, (text, x)
+        # What is read back is the nearest double to the text.
+        near = 0.500001 * 10.0**-digits + np.spacing(abs(x))
+        assert abs(read(text) - x) <= near, (text, x)
 
 
 def all_say(texts, numbers, digits=0):
@@ -92,9 +103,10 @@ def grid_shows(table, values, digits, low, high, closed=None):
         assert abs(seen - share) < 0.01
 
 
-def mosaic_shows(svg, values, low, high, closed=None):
-    """Every entry has its shade, one of 25, or is left out."""
+def mosaic_shows(svg, values, low, high, closed=None, hatch=True):
+    """Every entry has its shade, one of 25, or is left out and hatched."""
     seen = np.full(np.shape(values), np.nan)
+    hatched = re.findall(r"M(\d+) (\d+)l1 -1", str(svg.select(".av-shut")))
     for path in svg.select("path"):
         for j, i in re.findall(r"M(\d+) (\d+)h1v1h-1z", path["d"]):
             seen[int(i), int(j)] = depth(path["fill"])
@@ -102,6 +114,8 @@ def mosaic_shows(svg, values, low, high, closed=None):
     if closed is None:
         closed = np.zeros(seen.shape, bool)
     np.testing.assert_array_equal(np.isnan(seen), closed)
+    at = [[int(i) - 1, int(j)] for j, i in hatched]
+    assert at == (np.argwhere(closed).tolist() if hatch else [])
     assert abs(seen - shares)[~closed].max(initial=0) < 0.5 / 24 + 0.01
 
 
@@ -163,29 +177,64 @@ def causal_shows(state, expected, shown):
     weights = np.array(expected["weights"])
     closed = weights == 0  # a weight that is allowed is never zero here
     matrix_shows(shown, weights, 2, 0, 1, closed)
-    empty = [str(i) for i in np.flatnonzero(closed.all(axis=1))]
-    part = (
-        f"Queries that may attend to nothing: {', '.join(empty)}. "
-        "Their weights are all zero."
-        if empty
-        else "Every query may attend to something."
-    )
     detail = {
         "sliding": f", window {min(state['window'], state['T'])}",
         "padding": r", # real tokens?",
         "causal and left padding": r", # real tokens?",
     }.get(state["mask"], "")
-    counted = ", where an empty row counts as 0" if empty else ""
-    *length, T, slope, temperature, entropy = sentence(
-        shown,
+    caption = shown.select(".av-caption")[-1].text
+    found = re.fullmatch(
         rf"Mask {state['mask']}{detail}; # tokens, ALiBi slope #, "
-        rf"temperature #\. {re.escape(part)} Mean entropy # nats{counted}\.",
+        r"temperature #\.".replace("#", r"(−?[\d.,]*\d)"),
+        caption,
     )
+    *length, T, slope, temperature = found.groups()
     all_say(length, [min(state["length"], state["T"])] * len(length))
     says(T, state["T"])
     says(slope, state["slope"], 4)
     says(temperature, state["temperature"], 4)
-    says(entropy, np.mean(expected["entropies"]), 3)
+    i, j = expected["picked"]
+    shut = closed[i, j]
+    read_ = (
+        "the mask forbids it, weight 0\\."
+        if shut
+        else r"score cos\(#\) / # − # · # = #, weight #\."
+    )
+    empty = np.flatnonzero(closed.all(axis=1))
+    assert empty.tolist() == list(range(len(empty))), "they stand together"
+    last = f" to {len(empty) - 1}" * (len(empty) > 1)
+    part = f" Queries that may attend to nothing: 0{last}; their weights are "
+    part = re.escape(part + "all zero.") * (len(empty) > 0)
+    counted = ", where an empty row counts as 0" * (len(empty) > 0)
+    query, key, *terms, mean = sentence(
+        shown,
+        rf"Query #, key #: {read_}{part} Mean entropy # nats{counted}\.",
+    )
+    all_say([query, key], [i, j])
+    if not shut:
+        angle, divisor, rate, steps, score, weight = terms
+        says(angle, i - 2 * j)
+        says(divisor, state["temperature"], 4)
+        says(rate, state["slope"], 4)
+        says(steps, abs(i - j))
+        says(score, expected["score"], 4)
+        says(weight, weights[i, j], 4)
+    says(mean, np.mean(expected["entropies"]), 3)
+    # The entry that is read is marked, in the table as in the picture.
+    picked = [
+        [
+            cell.parent.parent.select("tr").index(cell.parent),
+            cell.parent.select("td").index(cell),
+        ]
+        for cell in shown.select("td.av-picked")
+    ]
+    for ring in shown.select(".av-ring"):
+        x, y, width, height, _ = path_of(ring)
+        sx = 294 / state["T"]
+        sy = min(sx, 22)
+        assert [width, height] == pytest.approx([sx + 2, sy + 2], abs=0.01)
+        picked.append([round((y + 1 - 34) / sy), round((x + 1 - 40) / sx)])
+    assert picked == [[i, j]]
 
 
 def step_shows(state, expected, shown):
@@ -258,7 +307,8 @@ def heads_show(state, expected, shown):
     H, H_kv, d_k = state["H"], state["H_kv"], state["d_k"]
     split, readers = expected["split"], expected["kv_head"]
     tables = shown.select("table")
-    if H * d_k <= 24:
+    cuts_show(state, expected, shown.select_one(".av-cuts"))
+    if H * d_k <= 10:
         merged, *per_head, counts = tables
         for table, columns in zip(
             [merged, *per_head], [split.ravel(), *split], strict=True
@@ -295,6 +345,49 @@ def heads_show(state, expected, shown):
     assert text.startswith(kinds.get(H_kv, "Grouped-query"))
 
 
+def cuts_show(state, expected, svg):
+    """Columns of heads to scale, and lines to what each head reads."""
+    H, H_kv = state["H"], state["H_kv"]
+    n, wide = H * state["d_k"], 336 / H
+    rects = [[float(r[a]) for a in ("x", "y", "width")] for r in svg("rect")]
+    colours = [r["fill"] for r in svg("rect")]
+    queries, keys, values = rects[:H], rects[H : H + H_kv], rects[H + H_kv :]
+    readers = np.array(expected["kv_head"])
+    middles = [
+        2 + wide * (np.flatnonzero(readers == g).mean() + 0.5)
+        for g in range(H_kv)
+    ]
+    for some, at in ((keys, 116), (values, 162)):
+        wanted = [[x - wide / 2, at, wide] for x in middles]
+        np.testing.assert_allclose(some, wanted, atol=0.0051)
+    wanted = [[2 + h * wide, 22, wide] for h in range(H)]
+    np.testing.assert_allclose(queries, wanted, atol=0.0051)
+    assert colours[H:] == 2 * colours[H : H + H_kv]
+    assert colours[:H] == [colours[H + g] for g in readers]
+    ends_ = re.findall(
+        r"M(\S+) 46L(\S+) 100", svg.select_one(".av-reads")["d"]
+    )
+    wanted = [
+        [2 + (h + 0.5) * wide, middles[g]] for h, g in enumerate(readers)
+    ]
+    np.testing.assert_allclose(np.array(ends_, float), wanted, atol=0.0051)
+    at, head, *_ = expected["followed"]
+    here = re.findall(
+        r"M(\S+) 46L(\S+) 100", svg.select_one(".av-reads-here")["d"]
+    )
+    assert here == [ends_[head]]
+    x, y, width, *_ = path_of(svg.select_one(".av-ring"))
+    assert [x, y, width] == pytest.approx(
+        [2 + 336 * at / n, 22, max(336 / n, 2)], abs=0.0051
+    )
+    fine = svg.select(".av-fine")
+    assert len(fine) == (n > 1 and 336 / n >= 4)
+    for path in fine:
+        cuts = [float(x) for x in re.findall(r"M(\S+) 22v5", path["d"])]
+        wanted = [2 + 336 * c / n for c in range(1, n)]
+        np.testing.assert_allclose(cuts, wanted, atol=0.0051)
+
+
 def ends(text):
     """First and last of "4–7", or of "4"."""
     first, _, last = text.partition("–")
@@ -327,20 +420,57 @@ def kvcache_shows(state, expected, shown):
         says(count.text, named[name])
         width = re.search(r"width:([\d.]+)%", bar.i["style"])[1]
         says(width, 100 * named[name] / most, 2)
+    store_shows(state, expected, shown.select_one(".av-store"))
     found = sentence(
         shown,
         r".*?: # bytes? a position\. # positions? in "
         r"(one sequence|each of [\d,]+ sequences) takes? # (.iB)"
-        r"(?:, which is # MiB)?\. 1 GiB holds # positions?\..*",
+        r"(?:, which is # MiB)?\. # GB (have room for all of them, and for|"
+        r"are full after) #(?: of #)? positions?(?: in each sequence)?\..*",
     )
-    per_token, S, batch, total, unit, mib, positions = found
-    all_say((per_token, S), (expected["per_token"], state["S"]))
+    per_token, filled, batch, size, unit, mib, *rest = found
+    memory, verdict, room, S = rest
+    now = sum(expected["now"])
+    all_say((per_token, filled), (expected["per_token"], expected["filled"]))
     says(batch.replace("one", "1").split()[-2], state["batch"])
-    says(total, expected["total"] / UNITS[unit], 3)
-    assert (mib is not None) == (expected["gib"] >= 1)
+    says(size, now / UNITS[unit], 3)
+    assert (mib is not None) == (now >= 2**30)
     if mib:
-        says(mib, expected["mib"], 3)
-    says(positions, expected["tokens_per_gib"])
+        says(mib, now / 2**20, 3)
+    all_say((memory, room), (state["memory"], expected["room"]))
+    fits = expected["total"] <= state["memory"] * 10**9
+    assert (verdict[0] == "h") == fits == (S is None)
+    if not fits:
+        says(S, state["S"])
+
+
+def store_shows(state, expected, svg):
+    """Bars of keys and values: one sequence, and all in the memory."""
+    now, total = expected["now"], expected["total"]
+    memory = state["memory"] * 10**9
+    scale = 336 / max(total, memory)
+    long = 336 * expected["filled"] / state["S"]
+    keys, values = now[0] * scale, now[1] * scale
+    wanted = [
+        ("av-key", 2, 22, long),
+        ("av-value", 2, 44, long),
+        ("av-key", 2, 100, keys),
+        ("av-value", 2 + keys, 100, values),
+    ]
+    for bar, (kind, x, y, width) in zip(svg("rect"), wanted, strict=True):
+        assert bar["class"] == [kind]
+        found = [float(bar[a]) for a in ("x", "y", "width", "height")]
+        assert found == pytest.approx([x, y, width, 22], abs=0.0051)
+    edge = path_of(svg.select_one(".av-edge"))[0]
+    assert edge == pytest.approx(2 + scale * memory, abs=0.0051)
+    one, room = (path_of(p) for p in svg.select(".av-frame"))
+    assert one == [2, 22, 336, 44, -336]
+    assert room[:2] == [2, 100]
+    assert room[2] == pytest.approx(edge - 2, abs=0.0051)
+    # The film's edge: full to the byte is still inside.
+    inside = sum(now) <= memory
+    over = 2 + keys + values - edge
+    assert over <= 0.01 if inside else over >= -0.01
 
 
 def positions_show(state, expected, shown):
@@ -371,27 +501,36 @@ def waves_show(state, expected, shown):
 def turns_show(state, expected, shown):
     m, n, shift = state["m"], state["n"], state["shift"]
     pair = min(state["pair"], state["pairs"] - 1)
-    arrows = shown.select(".av-plane path.av-line")
+    arrows = shown.select(".av-plane path.av-hand")
     for arrow, key in zip(arrows, ("query", "key"), strict=True):
         x, y = re.fullmatch(r"M0 0L(\S+) (\S+)", arrow["d"]).groups()
         tip = expected[key][2 * pair : 2 * pair + 2]
         all_say((x, y), (100 * tip[0], -100 * tip[1]), 2)
     (line,), (dot,), near = curves(shown.select_one(".av-chart"))
     by_distance = zip(range(-32, 33), expected["by_distance"], strict=True)
-    follows(line, list(by_distance), near)
+    fine = zip(np.arange(-256, 257) / 8, expected["curve"], strict=True)
+    follows(line, list(fine), near)
+    # Dots at whole distances, on the curve.
+    spots = shown.select_one(".av-points")["d"]
+    svg = BeautifulSoup(str(shown.select_one(".av-chart")), "html.parser")
+    svg.select_one(".av-line")["d"] = re.sub("h0", "", spots).replace("M", "L")
+    (dots,), *_ = curves(svg)
+    follows(dots, list(by_distance), near)
     follows(dot, (m - n, expected["score"]), near)
     moved = r" \(moved by #\)" if shift else ""
     before = r"At # and # it is #\. " if shift else ""
     found = sentence(
         shown,
         rf"Query at #, key at #{moved}: distance #, score #\. {before}In pair "
-        r"# the key was # degrees ahead before the two were turned\.",
+        r"# the key is # − \(?#\)? · # = # degrees ahead\.",
     )
     numbers = [(m + shift, 0), (n + shift, 0)]
     numbers += [(shift, 0)] if shift else []
     numbers += [(m - n, 0), (expected["score"], 4)]
     numbers += [(m, 0), (n, 0), (expected["unmoved"], 4)] if shift else []
+    step, at, to = expected["turns"]
     numbers += [(pair, 0), (state["angle"], 4)]
+    numbers += [(m - n, 0), (step, 3), (to - at, 3)]
     for text, (x, digits) in zip(found, numbers, strict=True):
         says(text, x, digits)
 
@@ -428,8 +567,9 @@ def tiles_show(state, expected, shown):
     assert drawn.get("open", []) == blocks
     assert drawn.get("done", []) == blocks[:done]
     assert drawn.get("last", []) == blocks[max(done - 1, 0) : done]
-    numbers = [text.text for text in shown.select("svg text")]
+    numbers = [text.text for text in shown.select(".av-tiles text")]
     assert numbers in ([], [str(k + 1) for k in range(len(blocks))])
+    small_shows(state, expected, shown.select_one(".av-small"))
 
     memory, costs = shown.select("table")
     *steps, plain = rows(memory)
@@ -465,6 +605,43 @@ def tiles_show(state, expected, shown):
     else:
         assert f"Query {row} was not reached yet." in text
     assert ("Plain attention has the same." in text) == (seen == own)
+
+
+def small_shows(state, expected, svg):
+    """The block that is in the small memory, and what its queries keep."""
+    T, tile = state["T"], expected["tile"]
+    wide = min(190 / min(state["block_k"], T), 48)
+    high = min(190 / min(state["block_q"], T), 24)
+    frame = path_of(svg.select_one(".av-frame"))
+    size = wide * min(state["block_k"], T), high * min(state["block_q"], T)
+    assert frame == pytest.approx([34, 40, *size, -size[0]], abs=0.0051)
+    units = re.findall(r"[\d.]+", svg.g["transform"])
+    wanted = [wide, 0, 0, high, 34, 40]
+    assert [float(x) for x in units] == pytest.approx(wanted, abs=0.0051)
+    if tile is None:
+        assert not svg.g.find_all()
+        return
+    scores = np.array(tile["scores"], float)
+    open_ = np.argwhere(~np.isnan(scores))
+    far = 1 + (T - 1) / 8  # from the least to the largest that there can be
+    mosaic_shows(svg.g, scores, -far, far, np.isnan(scores), hatch=False)
+    written_ = svg.select(".av-on-light, .av-on-dark")
+    if wide >= 34 and high >= 13:
+        numbers = [scores[i, j] for i, j in open_]
+        all_say([t.text for t in written_], numbers, 2)
+    else:
+        assert not written_
+    first = expected["blocks"][expected["done"] - 1][0]
+    row = min(state["row"], T - 1) - first
+    rows_ = [i for i in range(len(scores)) if high >= 13 or i == row]
+    for column, key in ((268, "maxima"), (318, "sums")):
+        texts = svg.select(f'text[x="{column}"]')[1:]
+        all_say([t.text for t in texts], [tile[key][i] for i in rows_], 3)
+        middles = [40 + (i + 0.5) * high + 4 for i in rows_]
+        found = [float(t["y"]) for t in texts]
+        assert found == pytest.approx(middles, abs=0.0051)
+    bold = [t.text for t in svg.select("g.av-here text:first-child")]
+    assert bold == [f"q{first + row}"] * (0 <= row < len(scores))
 
 
 def induction_shows(state, expected, shown):
@@ -511,7 +688,44 @@ def induction_shows(state, expected, shown):
     assert shown.select(".av-guess").index(said) == expected["said"]
     answers = [expected["answer"]] * (expected["answer"] is not None)
     assert marks(shown.select_one(".av-next"), 24) == answers
-    assert ("av-long" in shown.select_one(".av-heads")["class"]) == (T > 20)
+    above, below = shown.select(".av-heads")
+    for box in (above, below):
+        assert ("av-long" in box["class"]) == (T > 20)
+    # A block's heads stand below what the block reads.
+    heads = ["av-head" in part.get("class", ()) for part in above("div")]
+    assert heads == [False, True, True] * 2
+    strips = [*above.select("svg:has(g)"), *below.select("svg:has(g)")]
+    for svg, rows_ in zip(strips, expected["stream"], strict=True):
+        strip_shows(svg, rows_)
+        assert marks(svg, 20) == [query]
+    assert below.select("svg")[1]["class"] == ["av-next"]
+
+
+def strip_shows(svg, rows_):
+    """A column a position, a cell a number, all of them in their shade."""
+    seen = np.full(np.shape(rows_), np.nan)
+    for path in svg.select("g.av-strip path"):
+        cells = re.findall(r"M(\d+) (\d+)h1(?=M|$)", path["d"])
+        assert path["d"] == "".join(f"M{t} {j}h1" for t, j in cells)
+        for t, j in cells:
+            assert np.isnan(seen[int(t), int(j)]), "drawn once"
+            seen[int(t), int(j)] = depth(path["stroke"])
+    largest = np.abs(rows_).max()
+    shares = (np.array(rows_) / largest + 1) / 2
+    assert abs(seen - shares).max() < 0.5 / 24 + 0.01
+    light, dark = re.findall(r"−?[\d.]+(?= \()", svg["aria-label"])
+    assert light == f"−{dark}"
+    says(dark, largest, 2)
+    # A row of cells is as high as its stroke is wide, and nothing is cut off.
+    T, width = np.shape(rows_)
+    a, b, c, d, e, f = map(
+        float, re.findall(r"[\d.]+", svg.g["transform"].removeprefix("matrix"))
+    )
+    assert (a, b, c, e, f) == (20, 0, 0, 0, d / 2)
+    _, _, wide, high = map(float, svg["viewbox"].split())
+    assert wide == 20 * T
+    baseline = float(svg.select_one("text")["y"])
+    assert d * width + 10 < baseline < high - 5
 
 
 def marks(svg, width):
@@ -545,7 +759,432 @@ def arcs(path):
     return found, len(level) == 1
 
 
+def path_of(element):
+    """The numbers of a path, in order."""
+    return [float(x) for x in re.findall(r"-?[\d.]+", element["d"])]
+
+
+def words_show(state, expected, shown):
+    weights = expected["weights"]
+    sentence_, plane = shown.select("svg")
+    all_say([t.text for t in sentence_.select(".av-weight")], weights, 2)
+    places = [float(t["x"]) for t in sentence_.select("text:not(.av-part)")][
+        ::2
+    ]
+    assert places == sorted(places), "the words stand in their order"
+    for link, w, place in zip(
+        sentence_.select(".av-link"), weights, places, strict=True
+    ):
+        says(link["stroke-width"], max(17 * w, 0.8), 2)
+        assert link.has_attr("stroke-dasharray") == (w < 0.02)
+        start, *_, end, _ = path_of(link)
+        if place == places[-1]:  # a loop
+            assert start > place > end
+        else:
+            assert end == place
+            assert abs(start - places[-1]) < 8
+    parts = sentence_.select("rect.av-value")
+    ends = np.cumsum([0, *weights]) * 360
+    all_say([p["width"] for p in parts], np.diff(ends), 1)
+    all_say([p["x"] for p in parts], ends[:-1], 1)
+    # The plane: 230 wide, from -3.35 to 3.35 each way, upwards.
+    unit = 115 / 3.35
+    for key, dot in zip(
+        KEYS_OF_WORDS.values(), plane.select("circle.av-key"), strict=True
+    ):
+        says(dot["cx"], 115 + unit * key[0], 1)
+        says(dot["cy"], 115 - unit * key[1], 1)
+    here = [115 + unit * state["x"], 115 - unit * state["y"]]
+    for dot in plane.select("circle.av-query, .av-reach"):
+        says(dot["cx"], here[0], 1)
+        says(dot["cy"], here[1], 1)
+    (arrow,) = plane.select("path.av-query")
+    assert path_of(arrow)[2:] == pytest.approx(here, abs=0.051)
+    said = sentence(
+        shown,
+        r"query of it · key of \w+ = #×\(?#\)? \+ \(?#×\(?#\)?\)? = #; "
+        r"exp\(# / √2\) ≈ # of # in all ≈ #",
+    )
+    most = expected["most"]
+    x, a, y, b, dot, again, *_ = map(read, said)
+    assert (x, y) == (state["x"], state["y"])
+    assert (a, b) == list(KEYS_OF_WORDS.values())[most]
+    assert abs(dot - expected["dots"][most]) < 1e-9
+    assert again == dot
+    says(said[6], expected["exponentials"][most], 2)
+    says(said[7], sum(expected["exponentials"]), 2)
+    says(said[8], weights[most], 2)
+
+
+def written(texts, kind):
+    """The texts of a kind that are there in full, with their places."""
+    return [
+        (t.text, float(t["x"]), float(t["y"]))
+        for t in texts
+        if kind in t["class"] and not t.has_attr("opacity")
+    ]
+
+
+def chips(shown, kind):
+    """The chips of a kind that stand whole: where each is, and its text."""
+    found = []
+    for box in shown.select(f"rect.av-{kind}"):
+        text = box.find_next_sibling("text")
+        assert f"av-chip-{kind}" in text["class"]
+        if not box.has_attr("opacity"):
+            found.append((float(box["x"]), float(box["y"]), text.text))
+    return found
+
+
+def row_of(found, y, left=0, right=360):
+    """The numbers of one row of chips, from the left to the right."""
+    return [t for x, at, t in sorted(found) if at == y and left <= x < right]
+
+
+def all_near(texts, numbers):
+    """Chips have two decimals, or one from 10 on."""
+    for text, x in zip(texts, numbers, strict=True):
+        says(text, x, 2 if abs(x) < 9.995 else 1)
+
+
+def film_makes(state, expected, shown):
+    """Before the query meets the keys: rows, a matrix, and what they make."""
+    X, time = np.array(state["X"], float), expected["time"]
+    n, width = X.shape
+    query, keys = expected["q"], expected["K"]
+    made = [query, *keys, *expected["V"]]
+    rows = [min(state["query"], n - 1), *range(n), *range(n)]
+    kinds = ["query", *["key"] * n, *["value"] * n]
+    top = 60 + 19 * (width + 1) + 24  # where the rows of X stand
+    step = min(int(np.ceil(time)) - 1, len(made)) if time else 0
+    # What was made stands whole in its place.
+    places = [28, *[top + 22 * j for j in range(n)] * 2]
+    for k in range(min(int(time), len(made))):
+        if time <= len(made):
+            here = row_of(chips(shown, kinds[k]), places[k])
+            all_near(here, made[k])
+    if time >= len(made) + 1:  # all take their places
+        low = {"query": [28], "key": [88 + 58 * j for j in range(n)]}
+        low["value"] = [y + 19 for y in low["key"]]
+        for kind, rows_ in (("key", keys), ("value", expected["V"])):
+            for y, row in zip(low[kind], rows_, strict=True):
+                all_near(row_of(chips(shown, kind), y)[: len(row)], row)
+        assert not shown.select("rect.av-token")
+        return
+    if step == len(made):
+        return  # on their way
+    kind, row = kinds[step], rows[step]
+    W = np.array(state[f"W_{kind[0].upper()}"], float)
+    # The matrix, row by row, and the rows of X below it.
+    grid = chips(shown, f"w-{kind}")
+    if time - step > 0.12 or step in (0, *range(2, n + 1)):
+        for a in range(width):
+            all_near(row_of(grid, 60 + 19 * a), W[a])
+    for j in range(n):
+        all_near(row_of(chips(shown, "token"), top + 22 * j), X[j])
+    # Each product stands beside its factors, each sum below its products.
+    said = written(shown.select(".av-film text"), "av-number")
+    columns = {}
+    for text, x, _ in sorted(said, key=lambda t: t[1:]):
+        columns.setdefault(x, []).append(text.removeprefix("= "))
+    if time - step > 0.12:  # those of the row before are gone
+        for c, texts in enumerate(columns.values()):
+            all_near(texts, X[row] * W[:, c])
+    done = 0.16 + 0.62 * np.arange(1, len(made[step]) + 1) / len(made[step])
+    here = time - step if time else 0
+    assert len(columns) >= (done <= here).sum()
+    sums = row_of(chips(shown, kind), 64 + 19 * width)
+    if 0.12 < here <= 0.8 or here == 1:
+        total = (done <= here + 1e-9).sum()
+        all_near(sums[:total], made[step][:total])
+        assert len(sums) == total
+        # Until all are there none of them leaves.
+        before = sum(
+            len(row)
+            for row, other in zip(made[:step], kinds, strict=False)
+            if other == kind
+        )
+        if here < 1:
+            assert len(chips(shown, kind)) == before + total
+    # The row of X stands upright beside the column that it visits.
+    if here == 1:
+        last = max(x for x, _, _ in grid)
+        upright = [t for t in chips(shown, "token") if t[1] < top]
+        assert {round(last - x) for x, _, _ in upright} <= {31, 35}
+        all_near([t for *_, t in sorted(upright, key=lambda t: t[1])], X[row])
+
+
+def film_shows(state, expected, shown):
+    X = np.array(state["X"], float)
+    (n, d), time = X.shape, expected["time"]
+    texts = shown.select(".av-film text")
+    pitch, ahead, d = 41, 0, len(expected["q"])
+    if state["what"] != "X":
+        film_makes(state, expected, shown)
+        pitch, ahead = 58, 2 * n + 2
+    told = shown.select_one(".av-say").text
+    assert told == film_told(state)[int(np.ceil(time))]
+    time -= ahead  # from here on since all rows are there
+    if time < 0:
+        return
+    rows_ = [101 + pitch * j for j in range(n)]
+    # What each step brings is there, whole, from its end on.
+    steps = [*range(1, n + 1), n + 1, n + 2, n + 3]
+    columns = [["dots", j] for j in range(n)]
+    columns += [["scores", None], ["exponentials", None], ["weights", None]]
+    due = []
+    for end, (name, j) in zip(steps, columns, strict=True):
+        if time >= end:
+            keys = range(n) if j is None else [j]
+            due += [(rows_[k], expected[name][k], name) for k in keys]
+    numbers = [
+        (text, y)
+        for text, _, y in written(texts, "av-number")
+        + written(texts, "av-weight")
+    ]
+    assert len(numbers) == len(due)
+    for y in rows_:
+        here = [text for text, at in numbers if at == y]
+        there = [(x, name) for at, x, name in due if at == y]
+        # dots, scores and exponentials from left to right; weights last.
+        for text, (x, name) in zip(here, there, strict=True):
+            if name == "exponentials":
+                close = 0.051 if "e" in text else 6e-4
+                assert abs(read(text) / x - 1) < close
+            elif state["what"] == "X":
+                says(text, x, 4 if name == "dots" else 3)
+            else:
+                says(text, x, 3 if abs(x) < 10 else 2 if abs(x) < 100 else 1)
+    output = row_of(chips(shown, "value"), 102 + pitch * n)
+    if time >= n + 4:
+        all_near(output, expected["output"])
+    bars = shown.select(".av-grow")
+    wide = (360 - 74 - 30 * d) / 4 - 6
+    exps, weights = expected["exponentials"], expected["weights"]
+    if n + 1 < time <= n + 2:  # they grow, smoothly, in the first 60 %
+        grown = min((time - n - 1) / 0.6, 1)
+        grown *= grown * (3 - 2 * grown)
+        full = wide * exps / exps.max()
+        all_say([b["width"] for b in bars], grown * full, 1)
+    if time >= n + 3:
+        all_say([b["width"] for b in bars[1::2]], wide * weights, 1)
+    # The query is copied: it stays, and its copy meets one key after another.
+    places = sorted({float(r["y"]) for r in shown.select("rect.av-query")})
+    assert places[0] == 28
+    if time in range(1, n + 1):
+        assert places == [28, rows_[int(time) - 1] - 13 - 17]
+
+
+@functools.cache
+def stills(settings):
+    """The strip of a film, as a page without scripts shows it."""
+    html = CLASSES["film"](**json.loads(settings)).html()
+    return BeautifulSoup(html, "html.parser").select_one(".av-stills")
+
+
+def film_told(state):
+    """The sentences of all steps: each stands once below the stills."""
+    strip = stills(json.dumps(state | {"at": 0}))
+    return [li.text for li in strip.select(".av-steps li")]
+
+
+@pytest.mark.parametrize("settings", every_state("film")[:-8:-1])
+def test_stills_are_frames_of_their_film(settings):
+    """Four to seven pictures, each what the film shows at its time."""
+    figure = CLASSES["film"](**settings)
+    state = {key: getattr(figure, key) for key in figure._settings()}
+    n, made = len(state["X"]), state["what"] != "X"
+    pictures = stills(json.dumps(state)).find_all("li", recursive=False)
+    assert 4 <= len(pictures) <= 7
+    told, times = 0, []
+    for picture in pictures:
+        steps = picture.select_one(".av-steps")
+        assert int(steps["start"]) == told, "no step is left out"
+        told += len(steps.select("li"))
+        times.append(told - 1)
+        here = CLASSES["film"](**state | {"at": float(told - 1)}).html()
+        drawn = BeautifulSoup(here, "html.parser").select_one(".av-result svg")
+        assert str(picture.svg) == str(drawn)
+    assert times[-1] == (3 * n + 6 if made else n + 4), "the end is shown"
+    assert len(pictures) == (7 if made else 5)
+
+
+def roof_shows(state, expected, shown):
+    """Points and roof are read back from where they stand on the axes."""
+    svg = shown.select_one(".av-roof")
+    numbers = [t for t in svg.select("text:not([class])") if t.has_attr("x")]
+    ticks = [t for t in numbers if re.fullmatch(r"[\d.,]+", t.text)]
+    across = {read(t.text): float(t["x"]) for t in ticks[:5]}
+    up = {read(t.text): float(t["y"]) - 4 for t in ticks[5:]}
+    assert list(across) == [1, 10, 100, 1000, 10000]
+    assert list(up) == [0.1, 1, 10, 100, 1000]
+
+    def axis(places):
+        """Tens stand at equal distances: the logarithm is the scale."""
+        steps = np.diff(list(places.values()))
+        assert abs(steps - steps[0]).max() < 0.11
+        first = next(iter(places.items()))
+        return lambda x: first[1] + steps.mean() * np.log10(x / first[0])
+
+    px, py = axis(across), axis(up)
+    peak, bandwidth = DEVICES[state["device"]]
+    corner = px(peak / bandwidth), py(peak / 1e12)
+    x, y, *bend = path_of(svg.select_one(".av-top"))[:4]
+    assert bend == pytest.approx(corner, abs=0.3)
+    reached = 10 ** ((x - across[1]) / (across[10] - across[1])) * bandwidth
+    assert y == pytest.approx(py(reached / 1e12), abs=0.3), "the slope"
+    line = path_of(svg.select_one(".av-balance"))
+    assert line[:2] == pytest.approx(corner, abs=0.3)
+
+    order = sorted(WORKS, key=lambda k: expected["points"][k]["intensity"])
+    hanging = svg.select(".av-hang")
+    names = svg.select(".av-named")
+    assert [t.text for t in names] == [WORKS[key] for key in order]
+    lows = [float(t["y"]) for t in names]
+    assert (np.diff(lows) == -15).all(), "no name lies over another"
+    for key, hang, name in zip(order, hanging, names, strict=True):
+        point = expected["points"][key]
+        mark = hang.find_next_sibling(["path", "circle"])
+        if key in ("decode", "write"):
+            assert mark["class"] == ["av-decode"]
+            a, top, _, b, _, low, _, _ = path_of(mark)
+            here = [a, (top + low) / 2]
+            assert b == pytest.approx(here[1], abs=0.11)
+        else:
+            assert mark["class"] == ["av-prefill"]
+            here = [float(mark["cx"]), float(mark["cy"])]
+        there = px(point["intensity"]), py(point["speed"] / 1e12)
+        assert here == pytest.approx(there, abs=0.3)
+        x, y, end = path_of(hang)
+        assert (x, end) == (here[0], up[0.1])
+        assert y <= here[1] + 0.11
+        side = {"start": 6, "end": -6}[name["text-anchor"]]
+        assert float(name["x"]) == pytest.approx(x + side, abs=0.11)
+    table = rows(shown.select_one(".av-works"))
+    for texts, key in zip(table, WORKS, strict=True):
+        point = expected["points"][key]
+        for text, x in zip(texts, list(point.values()), strict=True):
+            number, _, unit = text.partition(" ")
+            factor = 1000.0 ** " KMGTP".index(unit or " ")
+            factor *= 1e12 if x == point["speed"] else 1
+            assert read(number) * factor == pytest.approx(x, rel=5.001e-3)
+
+
+def plane_of(svg, end):
+    """What turns a place of a plane, 230 wide, into a vector."""
+    assert svg["viewbox"] == "0 0 230 230"
+    unit = 115 / (end + 0.35)
+    return lambda x, y: [(float(x) - 115) / unit, (115 - float(y)) / unit]
+
+
+def arrow_is(svg, kind, vector, end):
+    """An arrow goes from the middle to its tip, where its head is."""
+    of = plane_of(svg, end)
+    (path,) = svg.select(f"path.av-{kind}")
+    points = path_of(path)
+    assert points[:2] == [115, 115]
+    assert of(*points[2:]) == pytest.approx(list(vector), abs=2e-3 * end)
+    (head,) = svg.select(f"circle.av-{kind}, rect.av-{kind}")
+    half = float(head.get("width", 0)) / 2
+    x, y = (head.get(a) or head[b] for a, b in (("cx", "x"), ("cy", "y")))
+    tip = of(float(x) + half, float(y) + half)
+    assert tip == pytest.approx(list(vector), abs=2e-3 * end)
+
+
+def project_shows(state, expected, shown):
+    given, made = shown.select("svg")
+    for name in "xy":
+        token = [state[f"{name}1"], state[f"{name}2"]]
+        arrow_is(given, f"token-{name}", token, 2)
+        (hold,) = given.select(f".av-hold-{name}")
+        here = plane_of(given, 2)(hold["cx"], hold["cy"])
+        assert here == pytest.approx(token, abs=4e-3)
+    for name, kind in (("q", "query"), ("k", "key"), ("v", "value")):
+        arrow_is(made, kind, expected[name], 4)
+    of = plane_of(made, 4)
+    shadow, drop = (path_of(made.select_one(f".av-{k}"))
+                    for k in ("shadow", "drop"))  # fmt: skip
+    assert shadow[:2] == [115, 115]
+    assert shadow[2:] == drop[2:]
+    foot, k = of(*drop[2:]), of(*drop[:2])
+    assert foot == pytest.approx(list(expected["foot"]), abs=8e-3)
+    assert k == pytest.approx(list(expected["k"]), abs=8e-3)
+    # What the eye sees: the drop is at a right angle to the query.
+    assert abs(np.subtract(k, foot) @ expected["q"]) < 0.1
+    names = [(t.text, [float(t["x"]), float(t["y"])])
+             for t in made.select("text")]  # fmt: skip
+    for (a, here), (b, there) in itertools.combinations(names, 2):
+        same = np.allclose(expected[a], expected[b], atol=1e-9)
+        apart = np.hypot(*np.subtract(here, there))
+        assert apart > 8 or not same, "names of equal arrows stand apart"
+
+
+def temperature_shows(state, expected, shown):
+    svg = shown.select_one(".av-warm")
+    low, *_, high = (path_of(p)[1] for p in svg.select(".av-rule"))
+    bars_, ghosts = svg.select("rect.av-tall"), svg.select("rect.av-ghost")
+    for boxes, key in ((bars_, "weights"), (ghosts, "ghost")):
+        for box, w in zip(boxes, expected[key], strict=True):
+            assert float(box["height"]) == pytest.approx(
+                w * (low - high), abs=0.11
+            )
+            foot = float(box["y"]) + float(box["height"])
+            assert foot == pytest.approx(low, abs=0.11), "it stands"
+    for bar, ghost in zip(bars_, ghosts, strict=True):
+        middles = [float(b["x"]) + float(b["width"]) / 2
+                   for b in (bar, ghost)]  # fmt: skip
+        assert middles[0] == pytest.approx(middles[1], abs=0.11)
+        assert float(ghost["width"]) > float(bar["width"]), "around it"
+    all_say([t.text for t in svg.select(".av-weight")],
+            expected["weights"], 2)  # fmt: skip
+    even = path_of(svg.select_one(".av-even"))[1]
+    n = len(expected["weights"])
+    assert even == pytest.approx(low - (low - high) / n, abs=0.11)
+
+
+def backward_shows(state, expected, shown):
+    tables = {t.caption.text.split(" ")[0]: t for t in shown.select("table")}
+    given = {**expected, "dY": state["dY"], "A": expected["weights"]}
+    assert list(tables) == ["dY", "A", "dV", "dA", "dS", "dQ", "dK"]
+    T, S = np.shape(expected["weights"])
+    later = np.arange(S) > np.arange(T)[:, None] + S - T
+    closed = later & state["causal"]
+    grads = [given[k] for k in tables if k != "A"]
+    most = max(np.abs(g).max() for g in grads)
+    for name, table in tables.items():
+        values = np.array(given[name], float)
+        cells = [row.select("td") for row in table.select("tbody tr")]
+        assert np.shape(cells)[:2] == values.shape
+        for i, j in np.ndindex(*values.shape):
+            if name in ("A", "dA", "dS") and closed[i, j]:
+                assert cells[i][j].text == "·"
+                continue
+            says(cells[i][j].text, values[i, j], 3)
+            share = abs(values[i, j]) / (1 if name == "A" else most or 1)
+            seen = depth(cells[i][j]["style"].split(";")[0])
+            assert abs(seen - share) < 0.01, "dark is far from zero"
+    wide = len(state["dY"][0])
+    entry = min(state["entry"], T * wide - 1)
+    (picked,) = shown.select(".av-picked")
+    assert picked["data-at"] == f"dY,{entry // wide},{entry % wide}"
+    rows_ = {cell.find_parent("tr").th.text
+             for cell in shown.select(".av-source")}  # fmt: skip
+    assert rows_ == {f"q{entry // wide}"}
+
+
+WORKS = {
+    "prefill": "prefill, attention",
+    "stored": "prefill, scores stored",
+    "read": "prefill, projections",
+    "decode": "decode, attention",
+    "write": "decode, projections",
+}
 SHOWS = {
+    "project": project_shows,
+    "temperature": temperature_shows,
+    "backward": backward_shows,
+    "roof": roof_shows,
+    "film": film_shows,
     "causal": causal_shows,
     "step": step_shows,
     "saturation": saturation_shows,
@@ -554,6 +1193,7 @@ SHOWS = {
     "positions": positions_show,
     "tiles": tiles_show,
     "induction": induction_shows,
+    "words": words_show,
 }
 
 

@@ -1,13 +1,19 @@
 """The site builds without a warning and leaves no reader out."""
 
+import collections
+import functools
+import gzip
 import itertools
 import json
 import re
 import sys
+import unicodedata
 from html import unescape
+from urllib.parse import quote, unquote, urlsplit
 from xml.etree import ElementTree
 
 import accessibility
+import practice_pages
 import pytest
 import website
 from fontTools.ttLib import TTFont
@@ -16,14 +22,16 @@ from playwright.sync_api import Error, expect
 from helpers import published
 
 sys.path.insert(0, str(website.ROOT / "book" / "_ext"))
-from attention_site import svg
+from attention_site import styles, svg
 
 PAGES = website.PAGES
 LESSONS = website.LESSONS
+PRACTICE = [page for page in PAGES if "/practice/" in page]
 WIDTHS = {"wide": 1280, "phone": 390}
 BUDGET = {"index": 160_000}
 # A phone lays out every element of a page before it shows the first.
 MOST_ELEMENTS = 8_500
+MARK = "/_static/favicon.svg"
 
 
 @pytest.fixture(scope="session")
@@ -117,10 +125,37 @@ def check_requests(host, tab, heard, page):
     others = [u for u in heard["asked"] if not u.startswith("data:")]
     outside = set(others) - set(own)
     assert not outside, f"requests leave the site: {outside}"
-    assert not heard["said"], f"errors in the console: {heard['said']}"
     assert not heard["failed"], f"requests failed: {heard['failed']}"
-    assert sorted(paths) == sorted(url[len(host.address) :] for url in own)
+    assert not heard["said"], f"errors in the console: {heard['said']}"
+    asked = [url[len(host.address) :] for url in own]
+    assert without_mark(paths) == without_mark(asked)
     assert moved <= BUDGET.get(page, 250_000), f"{moved} bytes"
+    return without_mark(asked)
+
+
+def test_what_pages_share_keeps_its_budget(site):
+    """Theme, fonts and formulas: 100 of the 250 KB that a page may have."""
+    static = site / "_static"
+    css = (static / "bundle.css").read_text("utf-8")
+    # Styles of figures and questions count with their scripts.
+    for name in ("figures.css", "practice.css"):
+        rules = styles.written(list(styles.read(static / name, static)))
+        assert rules in css
+        css = css.replace(rules, "")
+    texts = [css.encode()]
+    texts += [
+        (static / name).read_bytes() for name in ("bundle.js", "site.js")
+    ]
+    fonts = [static / "fa-solid-900.woff2", *static.glob("fonts/*.woff2")]
+    assert len(fonts) == 7
+    sizes = [len(gzip.compress(text, 9)) for text in texts]
+    sizes += [font.stat().st_size for font in fonts]
+    assert sum(sizes) <= 100_000, sizes
+
+
+def without_mark(paths):
+    """Sorted, but for the mark: icon and picture, asked for at will."""
+    return sorted(path for path in paths if path != MARK)
 
 
 def check_form(tab, size, themed):
@@ -135,18 +170,29 @@ def check_form(tab, size, themed):
     assert menu.count() == themed, "one button opens and closes the menu"
     menu_shown = tab.locator(".bd-docs-nav").is_visible()
     assert menu_shown == (themed and size == "wide")
-    wide, shown, figures = tab.evaluate(
-        """() => {
+    wide, shown, figures, turns = tab.evaluate(
+        """async () => {
+          // What is in a fold is asked for once it is open.
+          const folds = [...document.querySelectorAll("details:not([open])")];
+          const told = () => new Promise((done) => setTimeout(done, 20));
+          for (const fold of folds) fold.open = true;
+          const turns = document.getAnimations().length;
+          await told();
           const boxes = [...document.querySelectorAll(
             ".highlight pre, .math-display, .figure")];
           const wide = (box) => box.scrollWidth > box.clientWidth;
-          return [boxes.map(wide), boxes.map((box) =>
+          const found = [boxes.map(wide), boxes.map((box) =>
             getComputedStyle(box).boxShadow.includes("inset")),
-            boxes.filter((box) => box.matches(".figure") && wide(box)).length];
+            boxes.filter((box) => box.matches(".figure") && wide(box)).length,
+            turns];
+          for (const fold of folds) fold.open = false;
+          await told();
+          return found;
         }"""
     )
     assert wide == shown, "what scrolls sideways shows it"
     assert not figures, "figures fit"
+    assert not turns, "nothing moves for who asked for rest"
 
 
 @pytest.fixture(scope="session")
@@ -163,7 +209,8 @@ def test_a_page_in_a_browser(host, browser, judged, page, size):
     theme = "document.documentElement.dataset.theme"
     places, asked = {}, {}
     with browser.new_context(
-        viewport={"width": WIDTHS[size], "height": 900}
+        viewport={"width": WIDTHS[size], "height": 900},
+        reduced_motion="reduce",  # what moves has other places
     ) as context:
         tab = context.new_page()
         heard = listen(tab)
@@ -174,9 +221,7 @@ def test_a_page_in_a_browser(host, browser, judged, page, size):
                 messages.clear()
             tab.emulate_media(color_scheme=scheme)
             tab.goto(f"{host.address}/{page}.html", wait_until="load")
-            # In the dark the same elements stand in the same places, which
-            # is compared below: only the figures are looked at again.
-            website.scroll_through(tab, 1000 if scheme == "light" else 10**6)
+            website.scroll_through(tab)
             assert tab.evaluate(theme) == (scheme if themed else None)
             check_form(tab, size, themed)
             # What axe said in the light holds in the dark, but for colours:
@@ -189,13 +234,12 @@ def test_a_page_in_a_browser(host, browser, judged, page, size):
             )
             assert not problems, "\n".join([f"{scheme}, {size}:", *problems])
             places[scheme] = tab.evaluate(accessibility.GEOMETRY)
-            check_requests(host, tab, heard, page)
-            asked[scheme] = sorted(heard["asked"])
+            asked[scheme] = check_requests(host, tab, heard, page)
     assert asked["dark"] == asked["light"]
     pairs = zip(places["dark"], places["light"], strict=True)
     other = [pair for pair in pairs if pair[0] != pair[1]]
-    # First those that only one scheme shows: they begin otherwise.
-    other.sort(key=lambda pair: pair[0][:4] == pair[1][:4])
+    # First those that only one scheme shows.
+    other.sort(key=lambda pair: len({at.startswith("hidden") for at in pair}) == 1)
     assert not other, f"not only the colours differ: {other[:3]}"
 
 
@@ -209,15 +253,167 @@ def test_a_browser_that_does_not_answer_is_ended(launch):
 def test_the_landing_page_says_what_the_book_is_in_one_screen(
     address, browser
 ):
-    tab = browser.new_page(viewport={"width": 1280, "height": 900})
-    tab.goto(f"{address}/index.html")
-    tab.wait_for_selector("[data-figure].av-live")
-    lesson = LESSONS[0]
-    start = f'a[href="{lesson}.html"]'
-    for part in ("h1", start, "[data-figure]"):
-        box = tab.locator(f"article {part}").first.bounding_box()
-        assert box["y"] + box["height"] <= 900, part
-    tab.close()
+    start = f'a[href="{LESSONS[0]}.html"]'
+    for width, height in ((1280, 800), (390, 844)):
+        tab = browser.new_page(viewport={"width": width, "height": height})
+        tab.goto(f"{address}/index.html")
+        tab.wait_for_selector("[data-figure].av-live")
+        for part in ("h1", start, "[data-figure]"):
+            box = tab.locator(f"article {part}").first.bounding_box()
+            assert box["y"] + box["height"] <= height, part
+        # No code, no form to fill in: two sliders.
+        assert tab.locator("article pre:visible").count() == 0
+        fields = tab.locator("article :is(input, select, textarea):visible")
+        assert [f.get_attribute("type") for f in fields.all()] == ["range"] * 2
+        tab.close()
+
+
+QUERY = "[data-figure=words]"
+
+
+def asked_for(tab):
+    """Where the query of the landing page points, as its sliders say."""
+    return [
+        float(tab.locator(f"{QUERY} input[name={key}]").input_value())
+        for key in "xy"
+    ]
+
+
+def drawn_numbers(tab):
+    return tab.locator(f"{QUERY} .av-weight").all_text_contents()
+
+
+# Every text that names the arcs in the next six seconds, and every place of
+# what follows the figure.
+NAMES = """() => new Promise((done) => {
+  const [seen, places] = [new Set(), new Set()];
+  const end = performance.now() + 6000;
+  const look = () => {
+    seen.add(document.querySelector(".av-sentence").ariaLabel);
+    const { bottom } = document.querySelector(".av-live")
+      .getBoundingClientRect();
+    places.add(Math.round(bottom));
+    if (performance.now() > end) done([[...seen], [...places]]);
+    else setTimeout(look, 15);
+  };
+  look();
+})"""
+
+
+def test_the_landing_page_moves_once_and_never_where_asked_not_to(
+    address, browser
+):
+    for motion in ("no-preference", "reduce"):
+        with browser.new_context(
+            reduced_motion=motion, viewport={"width": 390, "height": 844}
+        ) as context:
+            tab = context.new_page()
+            tab.goto(f"{address}/index.html")
+            tab.wait_for_selector(f"{QUERY}.av-live")
+            seen, places = tab.evaluate(NAMES)
+            assert len(places) == 1, "nothing below it jumps"
+            rest = drawn_numbers(tab)
+            assert asked_for(tab) == [2, 0.5]
+            if motion == "reduce":
+                assert len(seen) == 1
+            else:
+                assert any("milk 0.7" in label for label in seen)
+            assert len(tab.evaluate(NAMES)[0]) == 1, "it stays as it is"
+            assert drawn_numbers(tab) == rest
+
+
+def test_the_query_of_the_landing_page_is_dragged_and_sent(address, browser):
+    with browser.new_context(
+        reduced_motion="reduce", viewport={"width": 390, "height": 844}
+    ) as context:
+        tab = context.new_page()
+        tab.goto(f"{address}/index.html")
+        tab.wait_for_selector(f"{QUERY}.av-live")
+        handle = tab.locator(f"{QUERY} .av-reach").bounding_box()
+        plane = tab.locator(f"{QUERY} .av-ask").bounding_box()
+        assert handle["width"] >= 24
+        unit = plane["width"] / 2 / 3.35
+
+        def place(x, y):
+            left = plane["x"] + plane["width"] / 2 + x * unit
+            return left, plane["y"] + plane["height"] / 2 - y * unit
+
+        tab.mouse.move(*place(2, 0.5))
+        tab.mouse.down()
+        tab.mouse.move(*place(1, 1), steps=4)
+        tab.mouse.move(*place(0, 2), steps=4)
+        tab.mouse.up()
+        assert asked_for(tab) == pytest.approx([0, 2], abs=0.11)
+        most = tab.locator(f"{QUERY} .av-sentence .av-most")
+        assert most.text_content() == "milk"
+        tab.mouse.move(*place(3, -3), steps=4)  # let go: nothing follows
+        assert asked_for(tab) == pytest.approx([0, 2], abs=0.11)
+        tab.mouse.click(*place(2, 0))
+        assert asked_for(tab) == pytest.approx([2, 0], abs=0.11)
+        assert most.text_content() == "cat"
+
+
+# Where the film is, every few milliseconds until it ends at `end`.
+PLACES = """([figure, end]) => new Promise((done) => {
+  const places = [];
+  const look = () => {
+    places.push(figure.values.time);
+    if (figure.values.time === end) done(places);
+    else setTimeout(look, 20);
+  };
+  look();
+})"""
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_the_film_plays_and_is_the_same_for_bar_and_buttons(
+    address, browser, motion
+):
+    with browser.new_context(reduced_motion=motion) as context:
+        tab = context.new_page()
+        tab.goto(f"{address}/{LESSONS[0]}.html")
+        figure = tab.locator("[data-figure=film]")
+        first_control(tab, figure)
+        bar = figure.locator("input[name=at]")
+
+        def press(name):
+            figure.get_by_role("button", name=name).click()
+
+        def arrives(end):
+            arguments = [figure.element_handle(), end]
+            places = tab.evaluate(PLACES, arguments)
+            assert places == sorted(places)
+            between = [x for x in places if x != int(x)]
+            assert bool(between) == (motion == "no-preference")
+            return shown(figure)
+
+        sought = {}
+        for end in range(8):
+            bar.fill(str(end))
+            tab.wait_for_function(
+                "([figure, end]) => figure.values.time === end",
+                arg=[figure.element_handle(), end],
+            )
+            sought[end] = shown(figure)
+        assert len(set(sought.values())) == 8
+        for end in (6, 5):  # backward gives what forward gave
+            press("Back")
+            tab.wait_for_timeout(100)
+            assert shown(figure) == sought[end]
+        press("Next")
+        assert arrives(6) == sought[6]
+        bar.fill("0")
+        press("Play")
+        press("Pause")
+        tab.wait_for_timeout(300)
+        before = shown(figure)
+        tab.wait_for_timeout(300)
+        assert shown(figure) == before, "it stands still"
+        bar.fill("0")
+        tab.wait_for_timeout(100)
+        press("Play")
+        assert arrives(7) == sought[7]
+        figure.get_by_role("button", name="Play").wait_for()
 
 
 CONTRAST = """() => {
@@ -314,7 +510,10 @@ def test_a_link_to_a_state_leads_to_its_figure(address, browser, page):
     states = {
         "causal": "T=9", "step": "scale=false", "saturation": "d_k=2",
         "heads": "T=2", "kvcache": "S=7", "positions": "kind=ALiBi",
-        "tiles": "T=20", "induction": "symbols=ABAB",
+        "tiles": "T=20", "induction": "symbols=ABAB", "film": "at=1",
+        "words": "x=-1", "roof": "T=64",
+        "project": "x1=-1", "temperature": "temperature=5",
+        "backward": "causal=false",
     }  # fmt: skip
     before = shown(figure)
     tab.goto(f"{address}/{page}.html?{name}.{states[name]}")
@@ -343,6 +542,65 @@ def test_the_menu_opens_on_a_phone(address, browser):
     link.click()
     tab.wait_for_url("**/notation.html")
     tab.close()
+
+
+# What readers look for, and the chapter that is about it.
+SOUGHT = {
+    "RoPE": "positions",
+    "ALiBi": "positions",
+    "softmax": "soften-and-sharpen",
+    "temperature": "soften-and-sharpen",
+    "gradient": "forward-and-backward",
+    "variance": "derivation",
+    "causal mask": "mask",
+    "padding": "mask",
+    "grouped heads": "heads",
+    "roofline": "quadratic-cost",
+    "FLOPs": "quadratic-cost",
+    "KV cache": "kv-cache",
+    "FlashAttention": "tiles",
+    "GELU": "block",
+    "layer norm": "block",
+    "Adam": "training",
+    "induction": "training",
+    "YaRN": "longer",
+    "speculative": "serve",
+    "prefill": "quadratic-cost",
+    "Dask": "machines",
+    "ring": "machines",
+}
+
+
+def test_search_shows_first_what_is_about_the_words(address, browser):
+    found = {}
+    tab = browser.new_page()
+    for query in SOUGHT:
+        tab.goto(f"{address}/search.html?q={quote(query)}")
+        first = tab.locator("#search-results li a").first
+        first.wait_for()
+        href = urlsplit(first.get_attribute("href")).path
+        found[query] = href.removeprefix("book/").removesuffix(".html")
+    assert found == SOUGHT
+    around = tab.locator("#search-results li .context").first.inner_text()
+    assert query in around, "where it was found"
+    field = tab.locator(".bd-search-container form.bd-search")
+    edge = field.locator(".fa-magnifying-glass").bounding_box()
+    start = field.locator("input").evaluate(
+        "it => it.getBoundingClientRect().x"
+        " + parseFloat(getComputedStyle(it).paddingLeft)"
+    )
+    assert edge["x"] + edge["width"] <= start, "the first letter is free"
+    tab.close()
+
+
+def test_each_page_has_a_description_of_its_own(site):
+    said = collections.Counter()
+    for page in PAGES:
+        html = (site / f"{page}.html").read_text(encoding="utf-8")
+        text = re.search(r'<meta name="description" content="(.*?)">', html)[1]
+        assert 40 <= len(unescape(text)) <= 202, page
+        said[text] += 1
+    assert set(said.values()) == {1}, said.most_common(1)
 
 
 def test_search_finds_a_word(address, browser):
@@ -465,6 +723,39 @@ def test_code_can_be_copied(address, browser):
     context.close()
 
 
+@functools.cache
+def ids(path):
+    """The ids of a built page, in its order; what scripts hold apart."""
+    html = path.read_text(encoding="utf-8")
+    markup = re.sub(r"(<script\b[^>]*>).*?</script>", r"\1", html, flags=re.S)
+    return re.findall(r'<[^>]*\sid="([^"]*)"', markup)
+
+
+@pytest.mark.parametrize("page", website.EVERY_PAGE)
+def test_an_id_stands_once_on_a_page(site, page):
+    counted = collections.Counter(ids(site / f"{page}.html"))
+    twice = [name for name, n in counted.items() if n > 1]
+    assert not twice, f"{page}.html has these ids more than once: {twice}"
+
+
+@pytest.mark.parametrize("page", website.EVERY_PAGE)
+def test_every_link_of_the_site_leads_somewhere(site, page):
+    path = site / f"{page}.html"
+    html = path.read_text(encoding="utf-8")
+    hrefs = {unescape(h) for h in re.findall(r'<a\b[^>]*href="([^"]*)"', html)}
+    inner = [h for h in hrefs if not re.match(r"[a-z]+:", h)]
+    assert inner
+    for href in inner:
+        parts = urlsplit(href)
+        target = (path.parent / unquote(parts.path)).resolve()
+        target = target if parts.path else path
+        assert target.is_file(), f"{page}.html links to {href}: no such file"
+        if parts.fragment and target.suffix == ".html":
+            assert unquote(parts.fragment) in ids(target), (
+                f"{page}.html links to {href}: there is no such id"
+            )
+
+
 def linked(site, page, kind):
     """Where the first link of that class on a page leads, as a file."""
     html = (site / f"{page}.html").read_text(encoding="utf-8")
@@ -496,22 +787,55 @@ def test_a_chapter_can_be_downloaded(address, browser):
     source = website.ROOT / f"{LESSONS[0]}.ipynb"
     assert copy.body() == source.read_bytes()
     tab.locator("a.right-next").click()
-    tab.wait_for_url(f"**/{LESSONS[1]}.html")
+    following = PAGES[PAGES.index(LESSONS[0]) + 1]
+    tab.wait_for_url(f"**/{following}.html")
     tab.close()
 
 
-@pytest.mark.parametrize("page", LESSONS)
+# What a reader without scripts sees of pictures, the first formulas, figures,
+# questions (once their folds are open), and of folds after a prediction.
+UNSCRIPTED = """() => {
+  const all = (parts, within = document) =>
+    [...within.querySelectorAll(parts)];
+  const shown = (it) => Boolean(it?.checkVisibility({
+    visibilityProperty: true,
+  }));
+  const asks = (form) => {
+    const fold = form.querySelector("noscript details");
+    const summary = shown(fold?.querySelector("summary"));
+    fold?.setAttribute("open", "");
+    return summary && shown(form.querySelector("legend")) &&
+      shown(form.querySelector(":is(input, li)")) &&
+      !shown(form.querySelector("button[type=submit]")) &&
+      fold.querySelector("p").innerText.trim().endsWith(".");
+  };
+  return {
+    pictures: all(".figure svg").some(shown),
+    formulas: all("article math").filter(shown).slice(0, 3)
+      .map((it) => it.getBoundingClientRect().width),
+    figures: all("[data-figure]").map((it) => [
+      all(".av-result, .av-stills", it).some(shown),
+      all(".av-controls", it).some(shown)]),
+    questions: all("form[data-question]")
+      .map((it) => [it.dataset.question, asks(it)]),
+    folds: all("details.av-reveal")
+      .map((it) => [shown(it.querySelector(":scope > summary")), it.open]),
+  };
+}"""
+
+
+@pytest.mark.parametrize("page", LESSONS + PRACTICE)
 def test_a_page_reads_without_scripts(address, browser, page):
-    context = browser.new_context(java_script_enabled=False)
-    tab = context.new_page()
-    tab.goto(f"{address}/{page}.html")
-    assert tab.locator(".figure svg").first.is_visible()
-    for formula in tab.locator("article math").filter(visible=True).all()[:3]:
-        assert formula.bounding_box()["width"] > 3
-    for figure in tab.locator("[data-figure]").all():
-        assert figure.locator(".av-result").is_visible()
-        assert not figure.locator(".av-controls").is_visible()
-    context.close()
+    with browser.new_context(java_script_enabled=False) as context:
+        tab = context.new_page()
+        tab.goto(f"{address}/{page}.html")
+        seen = tab.evaluate(UNSCRIPTED)
+    assert seen["pictures"] or page in PRACTICE
+    assert min(seen["formulas"], default=4) > 3
+    assert all(figure == [True, False] for figure in seen["figures"])
+    asked = practice_pages.forms(website.ROOT / f"{page}.ipynb")
+    assert dict(seen["questions"]) == dict.fromkeys(asked, True)
+    assert all(fold == [True, False] for fold in seen["folds"])
 
 
 def test_pages_work_from_a_folder_without_a_server(site, browser):
@@ -609,6 +933,14 @@ def test_every_figure_answers_to_touch_and_to_the_keyboard(
     context.close()
 
 
+@pytest.mark.parametrize("paper", ["A4", "Letter"])
+def test_the_sheet_to_learn_by_heart_is_one_page(address, browser, paper):
+    tab = browser.new_page()
+    tab.goto(f"{address}/book/by-heart.html")
+    pages = re.findall(rb"/Type\s*/Page\b", tab.pdf(format=paper))
+    assert len(pages) == 1
+
+
 def test_a_page_prints_dark_on_light_and_without_controls(address, browser):
     context = browser.new_context(color_scheme="dark")
     tab = context.new_page()
@@ -641,15 +973,49 @@ def test_a_link_to_a_page_has_a_picture(site):
     assert 'name="description"' in html
 
 
-MATH_FONT = TTFont(
-    website.ROOT / "book/_static/fonts/stix-two-math.woff2"
-).getBestCmap()
+@functools.cache
+def cut_face(site, name):
+    """The characters of a face as the site has it, and as it is whole."""
+    file = f"_static/fonts/{name}.woff2"
+    return [
+        set(map(chr, TTFont(folder / file).getBestCmap()))
+        for folder in (site, website.ROOT / "book")
+    ]
+
+
+@pytest.mark.parametrize("page", website.EVERY_PAGE)
+def test_the_faces_have_every_character_of_a_page(site, page):
+    text = unescape((site / f"{page}.html").read_text(encoding="utf-8"))
+    fonts = (website.ROOT / "book" / "_static" / "fonts").glob("*.woff2")
+    for name in sorted(path.stem for path in fonts):
+        cut, whole = cut_face(site, name)
+        if name != "stix-two-math":
+            assert (set(text) & whole) <= cut, name
+        assert len(cut) < len(whole) / 1.5, "what no page shows is left out"
 
 
 def drawn(formula):
     """The characters of a formula that leave a mark."""
     text = unescape(re.sub(r"<[^>]*>", "", formula))
     return {c for c in text if c.isprintable() and c != "\u2063"}
+
+
+def slanted(formula):
+    """The lone letters of a formula, which a browser writes in italics."""
+    for element in ElementTree.fromstring(formula).iter("mi"):
+        text = (element.text or "").strip()
+        # Letters of other shapes, such as a script L, stay as they are.
+        plain = len(text) == 1 and text < "\u2100" and text.isalpha()
+        if (plain or text in ("∂", "∇")) and not element.get("mathvariant"):
+            yield unicodedata.normalize("NFKC", text)
+
+
+def italic(character):
+    """The letter that a mathematical italic is a form of, if it is one."""
+    name = unicodedata.name(character, "")
+    if name.startswith("MATHEMATICAL ITALIC") or name == "PLANCK CONSTANT":
+        return unicodedata.normalize("NFKC", character)
+    return None
 
 
 # How many parts an element of MathML has; more are shown side by side.
@@ -660,9 +1026,13 @@ PARTS |= {"msubsup": 3, "munderover": 3}
 @pytest.mark.parametrize("page", website.EVERY_PAGE)
 def test_formulas_have_the_parts_that_browsers_expect(site, page):
     html = (site / f"{page}.html").read_text(encoding="utf-8")
+    font, _ = cut_face(site, "stix-two-math")
+    italics = {italic(c) for c in font} - {None}
+    assert "√" in font
     for formula in re.findall(r"<math.*?</math>", html, re.S):
         assert "\u2061" not in formula, "a character without width"
-        assert {ord(c) for c in drawn(formula)} <= MATH_FONT.keys(), formula
+        assert drawn(formula) <= font, formula
+        assert {*slanted(formula)} <= italics, formula
         for element in ElementTree.fromstring(formula).iter():
             parts = PARTS.get(element.tag, len(element))
             assert len(element) == parts, formula
@@ -702,7 +1072,11 @@ def test_a_figure_without_idle_groups_looks_as_it_did(browser, monkeypatch):
 
     def picture(figure):
         tab.set_content(f'<body style="--ink: #123">{figure}</body>')
-        return tab.screenshot()
+        there = tab.evaluate(
+            "document.querySelector('svg').getBoundingClientRect().toJSON()"
+        )
+        sides = ("x", "y", "width", "height")
+        return tab.screenshot(clip={side: there[side] for side in sides})
 
     figures = list(stored_figures())
     slimmed = [svg.themed(figure, "") for figure in figures]
@@ -710,8 +1084,10 @@ def test_a_figure_without_idle_groups_looks_as_it_did(browser, monkeypatch):
     whole = [svg.themed(figure, "") for figure in figures]
     assert len(figures) > 40
     assert "".join(slimmed).count("<g") < "".join(whole).count("<g") / 5
-    for before, after in zip(whole, slimmed, strict=True):
-        assert picture(before) == picture(after)
+    pairs = zip(whole, slimmed, strict=True)
+    # By number: pytest would compare two unequal pictures line by line.
+    other = [n for n, (a, b) in enumerate(pairs) if picture(a) != picture(b)]
+    assert not other
     tab.close()
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from helpers import tiled
 from helpers.attention import attention, attention_scores
+from helpers.heads import repeat_kv
 from helpers.masks import causal_mask
 from helpers.softmax import logsumexp
 from helpers.tiled import Partial, merge_partials, tiled_attention
@@ -581,3 +582,52 @@ ONES = np.ones((2, 2, 2))
 def test_bad_input_is_refused(call, error, message):
     with pytest.raises(error, match=re.escape(message)):
         call()
+
+
+# The keys in parts, while decoding: ragged lengths, shared heads, T < S.
+
+
+def in_parts(Q, K, V, cuts, wrong=None):
+    """The last queries of a text, (H, T, d), its keys in parts, merged."""
+    T, S = Q.shape[-2], K.shape[-2]
+    mask, parts = causal_mask(T, S), []
+    for k, v, may in zip(
+        np.split(K, cuts, axis=-2),
+        np.split(V, cuts, axis=-2),
+        np.split(mask, cuts, axis=-1),
+        strict=True,
+    ):
+        scores = attention_scores(Q, k)
+        lse = logsumexp(scores, where=np.broadcast_to(may, scores.shape))
+        if wrong == "counts":  # each key weighs the same
+            lse = np.broadcast_to(np.log(max(len(k[0]), 1)), lse.shape)
+        if wrong == "unmasked":  # the future has weight, if no say
+            lse = logsumexp(scores)
+        parts.append(Partial(attention(Q, k, v, mask=may).output, lse))
+    return merge(parts).output
+
+
+@pytest.mark.parametrize("T", [1, 3])
+def test_keys_split_while_decoding_equal_the_loop(rng, T):
+    H, H_kv, d_k, d_v = 6, 2, 4, 3
+    for S, cuts in ((5, [2, 4]), (9, [0, 1, 7]), (17, [4, 8, 12, 16])):
+        Q = rng.normal(size=(H, T, d_k))
+        K, V = rng.normal(size=(H_kv, S, d_k)), rng.normal(size=(H_kv, S, d_v))
+        shared = [repeat_kv(X, H // H_kv) for X in (K, V)]
+        seen = [[s <= S - T + t for s in range(S)] for t in range(T)]
+        wanted = np.array(
+            [
+                reference.attention(
+                    Q[h].tolist(),
+                    K[h * H_kv // H].tolist(),
+                    V[h * H_kv // H].tolist(),
+                    seen,
+                )[0]
+                for h in range(H)
+            ]
+        )
+        assert_close(in_parts(Q, *shared, cuts), wanted, eps=64)
+        wrong = in_parts(Q, *shared, cuts, "counts")
+        assert np.abs(wrong - wanted).max() > 0.01
+        wrong = in_parts(Q, *shared, cuts, "unmasked")
+        assert (np.abs(wrong - wanted).max() > 0.01) == (T > 1)

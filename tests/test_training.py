@@ -23,6 +23,7 @@ from helpers.training import (
     induction_score,
     pack,
     previous_token_score,
+    recall_batch,
     stored,
     train,
     trained_induction,
@@ -70,6 +71,54 @@ def test_all_periods_and_tokens_come_alike(rng):
     np.testing.assert_allclose(first, 1 / 12, atol=0.02)
 
 
+@pytest.mark.parametrize("shape", [(), (5,), (2, 40)])
+@pytest.mark.parametrize(
+    "sizes", [{}, {"T": 128}, {"T": 9, "vocab": 5, "row": 2}, {"T": 12}]
+)
+def test_a_row_comes_back_at_the_end(rng, shape, sizes):
+    batch = recall_batch(rng, shape, **sizes)
+    full = {"T": 32, "vocab": 12, "row": 6} | sizes
+    T, row = full["T"], full["row"]
+    assert {x.shape for x in batch} == {(*shape, T)}
+    for tokens, targets, where in zip(
+        *(x.reshape(-1, T).tolist() for x in batch), strict=True
+    ):
+        sequence = [*tokens, targets[-1]]
+        assert tokens[1:] == targets[:-1]
+        assert sequence[:row] == sequence[-row:]
+        assert len(set(sequence[:row])) == row
+        between = sequence[row:-row]
+        assert not set(between) & set(sequence[:row])
+        assert between[: full["vocab"] - row] == sorted(
+            set(between), key=between.index
+        )
+        for t in range(T):
+            # Nothing else tells the target: one earlier place, far back.
+            earlier = [s for s in range(t) if tokens[s] == tokens[t]]
+            counts = t > T - row
+            assert where[t] == counts
+            if counts:
+                assert earlier == [t - (T + 1 - row)]
+                assert tokens[earlier[0] + 1] == targets[t]
+                assert t - (earlier[0] + 1) == T - row
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "sizes"),
+    [
+        (ValueError, "row must be at least 2; got 1", {"row": 1}),
+        (ValueError, "T must be at least 12; got 11", {"T": 11}),
+        (ValueError, "vocab must be at least 7; got 6", {"vocab": 6}),
+        (TypeError, "T must be an integer; got 32.0", {"T": 32.0}),
+    ],
+)
+def test_rows_that_do_not_fit_are_refused(rng, error, message, sizes):
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        recall_batch(rng, (), **sizes)
+    with pytest.raises(TypeError, match=r"^rng must be a numpy\.random"):
+        recall_batch(3, ())
+
+
 @pytest.mark.parametrize(
     ("more", "error", "says"),
     [
@@ -79,7 +128,7 @@ def test_all_periods_and_tokens_come_alike(rng):
         (
             {"shortest": 13},
             ValueError,
-            "shortest must not exceed vocab; got 13",
+            "shortest must not exceed vocab; got 13 and 12",
         ),
         ({"T": 2.0}, TypeError, "T must be an integer; got 2.0"),
         ({"rng": 3}, TypeError, "rng must be a numpy.random.Generator; got 3"),
@@ -139,11 +188,23 @@ def test_nothing_to_score_is_refused():
     ):
         with pytest.raises(ValueError, match=f"^{says}$"):
             call()
-    for call in (
-        lambda: previous_token_score(np.ones((2, 2))),
-        lambda: induction_score(np.full((2, 2, 2), np.nan), [0, 0]),
+    for call, says in (
+        (
+            lambda: previous_token_score(np.ones((2, 2))),
+            "axes (..., H, T, T); got weights (2, 2)",
+        ),
+        (
+            lambda: induction_score(np.ones((2, 2)), [0, 0]),
+            "axes (..., H, T, S); got weights (2, 2)",
+        ),
+        (
+            lambda: induction_score(np.full((2, 2, 2), np.nan), [0, 0]),
+            "finite",
+        ),
     ):
-        with pytest.raises(ValueError, match="weights must "):
+        with pytest.raises(
+            ValueError, match=f"weights must .*{re.escape(says)}"
+        ):
             call()
 
 
@@ -178,7 +239,25 @@ def test_train_steps_down_its_batches(rng):
         np.testing.assert_array_equal(x, kept[name])
 
 
+def test_train_steps_as_far_as_it_is_told(rng):
+    batch = induction_batch(rng, (2,), T=14)
+    start = init_transformer(rng, INDUCTION)
+    for rate in (0.01, 0.5):
+        ((_, after),) = train(start, INDUCTION, [batch], rate=rate)
+        # Adam's first step is as long as its rate, where a gradient is.
+        moved = abs(after["0.W_Q"] - start["0.W_Q"]).max()
+        assert moved == pytest.approx(rate, rel=0.01)
+
+
 # Stored weights -----------------------------------------------------------
+
+
+def test_zeros_and_nothing_are_packed():
+    packed = pack({"none": np.zeros((0, 3)), "zeros": np.zeros(2)})
+    assert packed["scales"] == {"none": 1.0, "zeros": 1.0}
+    assert base64.b64decode(packed["data"]) == bytes(4)
+    with pytest.raises(TypeError, match=r"^bits must be an integer; got 8\.0"):
+        pack({"x": np.ones(2)}, bits=8.0)
 
 
 @pytest.mark.parametrize("bits", [8, 16])

@@ -46,6 +46,8 @@ FORMS = {
     },
     "attention alone": {"d_ff": None, "positions": "rotary", "base": 100.0},
     "ALiBi": {"positions": "alibi", "n_heads": 4, "n_kv_heads": 2},
+    "T5": {"positions": "t5", "buckets": 4, "max_distance": 5},
+    "partial": {"positions": "rotary", "frequencies": (0.7,), "norm": "post"},
     "no positions": {"positions": None, "norm": "post", "norm_kind": "rms"},
     "window": {"window": 2, "scale": 0.7, "tied": False},
     "one head": {"n_heads": 1, "n_layers": 1, "bias": False},
@@ -162,6 +164,31 @@ def test_runs_are_models_apart(form, rng):
             assert_close(gradients[name][r], d[name], eps=256)
 
 
+def test_frequencies_take_the_place_of_the_base(rng):
+    config, params = made("as Llama", rng)
+    tokens = rng.integers(0, 7, 6)
+    same = replace(config, frequencies=(1.0, 0.01))  # 10000^(-2/4)
+    wanted = transformer(tokens, params, config)
+    assert_close(transformer(tokens, params, same), wanted, eps=256)
+    slower = replace(config, frequencies=(0.5, 0.005))
+    assert abs(transformer(tokens, params, slower) - wanted).max() > 0.01
+
+
+def test_blocks_share_the_table_of_t5(rng):
+    config, params = made("T5", rng)
+    assert params["positions"].shape == (4, 2)
+    none = replace(config, positions=None)
+    rest = {n: x for n, x in params.items() if n != "positions"}
+    # A number that all buckets of a head share drops out of the softmax.
+    level = params | {"positions": np.array([[3.0, -2.0]] * 4)}
+    tokens = rng.integers(0, 7, (2, 6))
+    assert_close(
+        transformer(tokens, level, config),
+        transformer(tokens, rest, none),
+        eps=512,
+    )
+
+
 def test_a_switched_off_head_adds_nothing(rng):
     config, params = made("as GPT-2", rng)
     tokens = rng.integers(0, 7, (2, 5))
@@ -239,6 +266,7 @@ def test_the_count_of_llama_2_7b():
 def test_a_start_has_the_shapes_and_spreads_it_says(form, rng):
     config = replace(SMALL, **FORMS[form], vocab=70, max_len=60)
     config = replace(config, d_model=64, n_heads=4, n_kv_heads=2, n_layers=8)
+    config = replace(config, buckets=40, max_distance=60)
     params = init_transformer(rng, config)
     shapes = parameter_shapes(config)
     assert {name: x.shape for name, x in params.items()} == shapes
@@ -421,7 +449,7 @@ CONFIGS = [
     (
         {"positions": "rope"},
         "positions must be one of 'learned', 'sinusoidal', "
-        "'rotary', 'alibi', None; "
+        "'rotary', 'alibi', 't5', None; "
         "got 'rope'",
     ),
     (
@@ -435,6 +463,21 @@ CONFIGS = [
     (
         {"d_model": 9, "n_heads": 3, "positions": "sinusoidal"},
         "2, for pairs of columns, must divide d_model; got 2 and 9",
+    ),
+    (
+        {"frequencies": (1.0, 0.1, 0.01)},
+        "frequencies must be at most one for two columns of a head; "
+        "got 3 and d_k 4",
+    ),
+    (
+        {"frequencies": (1.0, math.inf)},
+        "frequencies[1] must be finite; got inf",
+    ),
+    ({"buckets": 1}, "buckets must be at least 2; got 1"),
+    (
+        {"max_distance": 16},
+        "max_distance must exceed the distances with a bucket each; "
+        "got 16 and 16",
     ),
 ]
 
@@ -454,6 +497,11 @@ def test_a_model_that_cannot_be(change, says):
         ({"tied": None}, "tied must be True or False; got None"),
         ({"base": "1"}, "base must be a number; got '1'"),
         ({"scale": "1"}, "scale must be a number; got '1'"),
+        ({"frequencies": [1.0]}, "frequencies must be a tuple; got [1.0]"),
+        (
+            {"frequencies": ("1",)},
+            "frequencies[0] must be a number; got '1'",
+        ),
     ],
 )
 def test_a_model_of_wrong_types(change, says):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 import yaml
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -39,13 +39,14 @@ LESSONS = [f"book/{name}" for name in chapters.numbers()]
 # what was built, so that no page is left out.
 GENERATED = ["404", "search"]
 EVERY_PAGE = PAGES + GENERATED
-CHROMIUM = next(
-    filter(
-        None,
-        map(shutil.which, ("chromium", "chromium-browser", "google-chrome")),
-    ),
-    None,
+# The first is the same browser without its windows, and a fifth cheaper.
+BROWSERS = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
 )
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 def is_notebook(page):
@@ -61,31 +62,36 @@ def pages_with_figures():
     ]
 
 
-# What loads when it comes near the window is seen at the next frame. A busy
-# machine may leave a frame out for good, so each is waited for with an end.
-SCROLL = """async step => {
-  const { scrollHeight } = document.documentElement;
-  for (let y = 0; y < scrollHeight; y += step) {
-    scrollTo({ top: y, behavior: "instant" });
-    await new Promise((done) => {
-      requestAnimationFrame(done);
-      setTimeout(done, 500);
-    });
-  }
+# What lies under the bar at the top comes free when the reader scrolls: it
+# is no overlap, so none is left there.
+CLEAR_OF_THE_BAR = """() => {
+  const bar = document.querySelector(".bd-header-article");
+  const under = () => {
+    const { bottom } = bar.getBoundingClientRect();
+    return [...document.querySelectorAll("article :is(input, button, select)")]
+      .map((it) => it.getBoundingClientRect())
+      .some((box) => box.height && box.top < bottom && box.bottom > 0);
+  };
+  for (let k = 0; k < 40 && bar && under(); k += 1)
+    scrollBy({ top: -10, behavior: "instant" });
 }"""
 
 
-def scroll_through(tab, step=1000):
-    """Scroll to the end of a page, and wait for its interactive figures.
+def scroll_through(tab):
+    """Bring each interactive figure to life, and scroll to the end.
 
     It stops a little above the end: then the button to the top appears.
     """
-    tab.evaluate(SCROLL, step)
     for figure in tab.locator("[data-figure]").all():
         figure.scroll_into_view_if_needed()
-        figure.locator(".av-controls").wait_for()
+        name = figure.get_attribute("data-figure")
+        controls = figure.locator(".av-controls")
+        expect(controls, f"the figure {name} comes to life").to_be_visible(
+            timeout=30_000
+        )
     for way in ("document.documentElement.scrollHeight", "-300"):
         tab.evaluate(f"scrollBy({{ top: {way}, behavior: 'instant' }})")
+    tab.evaluate(CLEAR_OF_THE_BAR)
 
 
 Build = collections.namedtuple("Build", "returncode said folder")
@@ -180,6 +186,7 @@ def launch(playwright):
             "--no-sandbox",
             "--disable-gpu",
             "--disable-background-networking",
+            "--font-render-hinting=none",  # letters as wide as on phones
             f"--disable-features={','.join(UNUSED)}",
         ],
     )

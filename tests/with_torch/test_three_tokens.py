@@ -14,7 +14,7 @@ import pytest
 torch = pytest.importorskip("torch", minversion="2.0")
 
 ROOT = Path(__file__).resolve().parents[2]
-CHAPTER = ROOT / "book" / "three-tokens.ipynb"
+PAGE = ROOT / "book" / "practice" / "three-tokens.ipynb"
 E, H = math.e, math.sqrt(math.e)
 S, M = E + 1 + H, E + 2 * H
 WEIGHTS = [
@@ -32,7 +32,7 @@ OUTPUT = [
 @pytest.fixture(scope="module")
 def solution():
     """The names that the page's only block of PyTorch defines."""
-    cells = json.loads(CHAPTER.read_text(encoding="utf-8"))["cells"]
+    cells = json.loads(PAGE.read_text(encoding="utf-8"))["cells"]
     text = "\n".join(
         "".join(cell["source"])
         for cell in cells

@@ -1,0 +1,91 @@
+"""One colour each for queries, keys, values and weights, for every eye."""
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+
+from helpers import figures
+
+ROLES = ("query", "key", "value", "weight")
+# The page's own ground, and that of code and cards, in each scheme.
+GROUNDS = {"light": ("#ffffff", "#f3f4f5"), "dark": ("#14181e", "#29313d")}
+# Machado, Oliveira and Fernandes 2009, table 1, severity 1: how a colour
+# looks to someone whose eyes lack one of three kinds of cones.
+EYES = {
+    "all cones": np.eye(3),
+    "no long waves": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "no middle waves": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "no short waves": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+}
+
+
+def linear(colour):
+    """The red, green and blue light of a colour such as #084a6e."""
+    rgb = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    return np.where(
+        rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4
+    )
+
+
+def contrast(a, b):
+    """The contrast of two colours, by the rule of WCAG 2."""
+    low, high = sorted(linear(c) @ [0.2126, 0.7152, 0.0722] for c in (a, b))
+    return (high + 0.05) / (low + 0.05)
+
+
+def lab(light):
+    """CIE L*a*b* of linear light, whose distances are those that are seen."""
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722],
+              [0.0193, 0.1192, 0.9505]]  # fmt: skip
+    x, y, z = np.cbrt(
+        to_xyz @ np.clip(light, 0, 1) / [0.9505, 1, 1.089] + 1e-9
+    )
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def palettes():
+    """The colours of the roles in each block of the style sheet."""
+    css = (figures.FOLDER / "figures.css").read_text(encoding="utf-8")
+    blocks = [
+        {
+            role: re.search(rf"--av-{role}: (#\w{{6}});", block)[1]
+            for role in ROLES
+        }
+        for block in re.findall(r"\{[^{}]*--av-query: #[^{}]*\}", css)
+    ]
+    light, dark, paper = blocks
+    assert paper == light
+    return {"light": light, "dark": dark}
+
+
+@pytest.mark.parametrize("scheme", GROUNDS)
+def test_the_colours_of_the_roles_are_legible(scheme):
+    for role, colour in palettes()[scheme].items():
+        for ground in GROUNDS[scheme]:
+            assert contrast(colour, ground) >= 4.5, (role, ground)
+
+
+@pytest.mark.parametrize("scheme", GROUNDS)
+@pytest.mark.parametrize("eyes", EYES)
+def test_the_colours_of_the_roles_are_told_apart(scheme, eyes):
+    seen = {
+        role: lab(EYES[eyes] @ linear(colour))
+        for role, colour in palettes()[scheme].items()
+    }
+    for a, b in itertools.combinations(ROLES, 2):
+        # At about 2.3 a difference is just seen.
+        assert np.linalg.norm(seen[a] - seen[b]) > 15, (a, b)

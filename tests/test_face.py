@@ -1,0 +1,62 @@
+"""What a page looks like: notes, static figures and cards, in a browser."""
+
+import pytest
+
+NOTES = """() => [...document.querySelectorAll(".noted")].map((box) => {
+  const [text, note] = [...box.querySelectorAll("p")].map((p) =>
+    p.getBoundingClientRect());
+  return { text, note, room: document.documentElement.clientWidth };
+})"""
+# Folds are opened: a figure in one is read as any other.
+FIGURES = """() => {
+  for (const fold of document.querySelectorAll("details")) fold.open = true;
+  return [...document.querySelectorAll(".figure svg")].map((svg) => {
+    const { width, left, right } = svg.getBoundingClientRect();
+    const scale = width / svg.viewBox.baseVal.width;
+    const sizes = [...svg.querySelectorAll("text, tspan")].map((text) =>
+      parseFloat(getComputedStyle(text).fontSize) * scale);
+    return { width, left, right, least: Math.min(...sizes) };
+  });
+}"""
+CARDS = """() => [...document.querySelectorAll("svg.sd-card-img-top")].map(
+  (svg) => Math.min(...["width", "height"].map((side) =>
+    svg.getBBox()[side])))"""
+
+
+@pytest.fixture
+def tab(browser):
+    tab = browser.new_page()
+    tab.route("**/*.js*", lambda route: route.abort())  # none is needed
+    yield tab
+    tab.close()
+
+
+def test_a_note_stands_beside_its_paragraph_or_below_it(tab, host):
+    tab.set_viewport_size({"width": 1600, "height": 900})
+    tab.goto(f"{host.address}/book/heads.html")
+    (wide,) = tab.evaluate(NOTES)
+    assert wide["note"]["left"] >= wide["text"]["right"]
+    assert wide["note"]["top"] < wide["text"]["bottom"]
+    assert wide["note"]["width"] > 150
+    tab.set_viewport_size({"width": 390, "height": 844})
+    (narrow,) = tab.evaluate(NOTES)
+    assert narrow["note"]["top"] >= narrow["text"]["bottom"]
+    assert narrow["note"]["right"] <= narrow["room"]
+
+
+def test_static_figures_are_as_wide_as_a_phone_and_legible(tab, host):
+    tab.set_viewport_size({"width": 390, "height": 844})
+    tab.goto(f"{host.address}/book/quadratic-cost.html")  # most are in folds
+    shown = tab.evaluate(FIGURES)
+    assert len(shown) >= 4
+    for figure in shown:
+        assert figure["width"] >= 389
+        assert -1 <= figure["left"] < figure["right"] <= 391
+        assert figure["least"] >= 9
+
+
+def test_cards_are_drawn(tab, host):
+    tab.goto(f"{host.address}/index.html")
+    shown = tab.evaluate(CARDS)
+    assert len(shown) == 13
+    assert min(shown) > 1
