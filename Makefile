@@ -1,20 +1,20 @@
 # `make` alone lists the targets. Everything runs in .venv, which is made on
 # first use, and again when the pins change or the folder has moved.
 .DEFAULT_GOAL := help
-.PHONY: help book test numbers figures chapter nbval site chromium lab serve refresh texts bench mutants lint format hooks lock clean test-torch
+.PHONY: help book test numbers figures chapter nbval site answers chromium lab serve refresh texts bench mutants lint format hooks lock clean test-torch
 
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CHAPTERS ?=
-JS := helpers/js/*.js helpers/js/*.css book/_static/site.js tests/looks.js
+JS := helpers/js/*.js helpers/js/*.css book/_static/site.js book/_ext/attention_site/scorer.js tests/*.js
 CHAPTER ?= $(error say which: make chapter CHAPTER=mask)
 FIGURES = $(wildcard tests/test_fig*.py tests/test_induction*.py) tests/test_shown.py tests/test_javascript.py
 PYTEST = $(BIN)/python -m pytest --durations=10 -n logical
 # A module that is compiled once is imported several times as fast.
 unexport PYTHONDONTWRITEBYTECODE
 # Each core has a worker: more threads of NumPy would wait for one another.
-test numbers figures chapter nbval site: export OPENBLAS_NUM_THREADS = 1
+test numbers figures chapter nbval site answers: export OPENBLAS_NUM_THREADS = 1
 LOCKED := --quiet --universal --python-version 3.11 --no-annotate --no-header
 
 help:  ## list the targets
@@ -43,7 +43,7 @@ endif
 book: .venv/ready  ## set up everything and build the site into _build/html
 	$(BIN)/jupyter-book build . -W -n --keep-going --quiet
 
-test: lint chromium  ## set up everything and run every check (12 min on two cores)
+test: lint chromium  ## set up everything and run every check (30 min on two cores)
 	$(PYTEST) --nbval --doctest-modules helpers tests book index.ipynb
 
 numbers: .venv/checks  ## check helpers and ledger (30 s)
@@ -57,11 +57,14 @@ chapter: book chromium  ## check one chapter: rules, outputs, page (CHAPTER=mask
 	    tests/test_chapters.py tests/test_pages.py tests/test_site.py \
 	    $(wildcard $(CHAPTER)*.ipynb book/$(CHAPTER)*.ipynb book/*/$(CHAPTER)*.ipynb)
 
-nbval: .venv/checks  ## execute every chapter and compare its outputs (3 min)
-	$(PYTEST) --dist loadfile --nbval book index.ipynb
+nbval: .venv/checks  ## execute every chapter and compare its outputs (4 min)
+	$(PYTEST) --nbval tests/conftest.py book index.ipynb
 
-site: chromium  ## build the site and check its pages in a browser (10 min)
+site: chromium  ## build the site and check its pages in a browser (15 min)
 	$(PYTEST) -m "build or html or browser" tests
+
+answers: chromium  ## give every answer of every page in JupyterLab (weekly)
+	$(BIN)/python -m pytest -q -s -m "weekly or browser" -k every_answer tests/test_lab.py
 
 chromium: .venv/checks
 	@$(BIN)/python tests/website.py

@@ -170,8 +170,11 @@ class Mutant:
         """Put the changed code into the function that everybody imported."""
         names = dict(vars(sys.modules[self.module]))
         exec(self.code, names)
+        kept = self.target()
+        if hasattr(kept, "cache_clear"):
+            kept.cache_clear()  # what it gave before the change
         # What a decorator wraps is what was changed.
-        old, new = map(inspect.unwrap, (self.target(), self.target(names)))
+        old, new = map(inspect.unwrap, (kept, self.target(names)))
         old.__code__ = new.__code__
         old.__defaults__ = new.__defaults__
         old.__kwdefaults__ = new.__kwdefaults__
@@ -234,12 +237,12 @@ def watched(found):
             if function == name:
                 node.body[:0] = ast.parse(f"_reached({(module, name)})").body
                 watcher = Mutant(module, name, 0, name, top)
-        kept[watcher] = watcher.target().__code__
+        kept[watcher] = inspect.unwrap(watcher.target()).__code__
         vars(sys.modules[module])["_reached"] = reached.add
         watcher.apply()
     yield reached
     for watcher, code in kept.items():
-        watcher.target().__code__ = code
+        inspect.unwrap(watcher.target()).__code__ = code
 
 
 class Runner:

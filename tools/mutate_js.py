@@ -11,6 +11,7 @@ that is not explained, or an explanation without a survivor, is an error.
     python tools/mutate_js.py --only chart    those of one function
     python tools/mutate_js.py --only heads.js those of some files
     python tools/mutate_js.py --no-browser    those that need no browser
+    python tools/mutate_js.py --sample 150    so many of each file, by chance
 
 One file after another gives the whole, and can be stopped in between.
 """
@@ -20,6 +21,7 @@ import collections
 import contextlib
 import gc
 import os
+import random
 import re
 import resource
 import shutil
@@ -47,15 +49,35 @@ LEAST = 0.90
 # A mutant may loop for ever, or fill the memory.
 SECONDS, SECONDS_A_CALL, BYTES = 60, 5, 2**29
 # What only a browser runs is left to the checks of the page.
-PAGE = "test_figure_page.py"
-CHECKS = ("test_figure_forms.py", "test_shown.py", "test_figures.py", PAGE)
+OWN = "test_induction_figure.py"  # its tests ask a module of their own
+PAGES = ("test_figure_page.py", OWN)
+CHECKS = ("test_figure_forms.py", "test_shown.py", "test_figures.py")
+CHECKS += ("test_figures_in_time.py", "test_figures_rebuilt.py")
+CHECKS += ("test_figure_words.py", *PAGES)
+# The questions have a module of their own, and tests that nothing else needs.
+QUESTIONS = {"practice.js": "test_practice.py"}
 # The functions that only a browser calls.
 ON_PAGE = {
     "common.js": {
         *("attach", "fromAddress", "toAddress", "held", "tell", "put"),
-        "render",
+        *("render", "setApart", "addSteppers"),
     },
+    "player.js": {"player"},
+    "backward.js": {"enhance", "live", "NUDGE"},
+    "causal.js": {"enhance", "live"},
+    "project.js": {"enhance"},
+    "saturation.js": {"live"},
     "step.js": {"enhance"},
+    "temperature.js": {"live"},
+    "tiles.js": {"enhance"},
+    "words.js": {"enhance", "live", "LENGTH"},
+    "induction.js": {
+        *("enhance", "live", "workerOf", "curve", "RUN", "KEYS", "TRAIN"),
+    },
+    "practice.js": {
+        *("WORDS", "storageKey", "remember", "recall", "fill", "WAYS"),
+        *("wayOf", "move", "compare", "CHANGED", "tally", "attach", "render"),
+    },
 }
 
 PARSER = Parser(Language(tree_sitter_javascript.language()))
@@ -347,7 +369,7 @@ class Trial:
         items[:] = [
             item
             for item in items
-            if item.path.name == PAGE or not needs_browser(item)
+            if item.path.name in PAGES or not needs_browser(item)
         ]
 
     def pytest_runtestloop(self, session):
@@ -372,6 +394,8 @@ class Trial:
         callspec = getattr(item, "callspec", None)
         name = callspec and callspec.params.get("name")
         changed = {mutant.file for mutant in self.todo}
+        if changed <= set(QUESTIONS):
+            return item.path.name in QUESTIONS.values()
         return name is None or not changed.isdisjoint(files_of(name))
 
     def first_run(self):
@@ -396,7 +420,9 @@ class Trial:
 
     def may_notice(self, k):
         """Whether anything is changed for a check."""
-        return needs_browser(self.checks[k]) or any(
+        check = self.checks[k]
+        unknown = needs_browser(check) or check.path.name == OWN
+        return unknown or any(
             self.answers.differs(call) for call in self.calls[k]
         )
 
@@ -500,15 +526,30 @@ def replaced(change):
             figures.FOLDER = FOLDER
 
 
-def report(names, tried, untried):
+def sampled(todo, count, lots):
+    """So many mutants of each file, drawn by chance, in their order."""
+    of_file = collections.defaultdict(list)
+    for k, mutant in enumerate(todo):
+        of_file[mutant.file].append(k)
+    drawn = {
+        k
+        for places in of_file.values()
+        for k in lots.sample(places, min(count, len(places)))
+    }
+    return [mutant for k, mutant in enumerate(todo) if k in drawn]
+
+
+def report(names, tried, untried, files):
     """Print the score; 1 where a survivor is not explained.
 
-    And where an explanation has no survivor, unless it is of one `untried`.
+    And where an explanation of one of the files has no survivor, unless it
+    is of one `untried`.
     """
     known = {
         name
         for entry in yaml.safe_load(EXPLAINED.read_text(encoding="utf-8"))
         for name in entry["mutants"]
+        if name.partition(":")[0] in files
     }
     new = sorted(name for name in names if name not in known)
     gone = sorted(known - untried - set(names))
@@ -529,18 +570,27 @@ def main():
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--only", nargs="+")
     parser.add_argument("--no-browser", action="store_true")
+    parser.add_argument("--sample", type=int)
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     options = parser.parse_args()
     paths = sorted(figures.FOLDER.glob("*.js"))
+    asked = set(options.only or ())
+    if asked and all(name.endswith(".js") for name in asked):
+        paths = [path for path in paths if path.name in asked]
     todo = every = [m for path in paths for m in mutants(path)]
-    if options.only:
-        asked = set(options.only)
+    if asked:
         todo = [m for m in todo if asked.intersection((m.file, *m.within))]
     if options.no_browser:
         todo = [m for m in todo if not m.on_page()]
     todo = todo[:: options.every]
+    if options.sample:
+        todo = sampled(todo, options.sample, random.Random(options.seed))
     trial = Trial(todo, options.workers)
     files = [str(ROOT / "tests" / name) for name in CHECKS]
+    for path in paths:
+        if path.name in QUESTIONS:
+            files.append(str(ROOT / "tests" / QUESTIONS[path.name]))
     # Nobody reads why a check fails: that it does is enough.
     quick = ["-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=native"]
     ended = pytest.main([*quick, *files], [trial])
@@ -549,7 +599,7 @@ def main():
     names = [mutant.name() for mutant in trial.alive]
     tried = {mutant.name() for mutant in todo}
     untried = {mutant.name() for mutant in every} - tried
-    return report(names, len(todo), untried)
+    return report(names, len(todo), untried, {path.name for path in paths})
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
 """How long a chapter is to read, by a rule, so that no one types a number.
 
-200 words of prose a minute, and half a minute for each code cell in sight.
-Folded text, exercises and all that comes after them do not count. The sum
-is rounded up to five minutes.
+200 words of prose a minute, half a minute for each code cell in sight, and a
+minute for each question and prediction. Folded text, exercises and all that
+comes after them do not count. The sum is rounded up to five minutes.
 """
 
 import re
 from math import ceil
 
-FOLDED = {"hide-cell", "hide-input", "remove-cell"}
+FOLDED = {"hide-cell", "hide-input", "remove-cell", "remove-input"}
 TIME = re.compile(r"Reading time: about \d+ minutes")
 DROPDOWN = re.compile(r"^(`{3,}|:{3,})\{dropdown\}.*?^\1\s*$", re.M | re.S)
 MARKUP = re.compile(r"^(?:`{3,}|:{3,}).*$|^:\w+:.*$|\]\([^)]*\)", re.M)
@@ -44,9 +44,19 @@ def amount(cells):
     return sum(map(words, prose)), len(code)
 
 
+def asked(cells):
+    """How many questions and predictions stand before the exercises."""
+    return sum(
+        "data-question=" in output.get("data", {}).get("text/html", "")
+        for cell in body(cells)
+        for output in cell.get("outputs", ())
+    )
+
+
 def minutes(cells):
     prose, code = amount(cells)
-    return max(5, 5 * ceil((prose / 200 + code / 2) / 5))
+    needed = prose / 200 + code / 2 + asked(cells)
+    return max(5, 5 * ceil(needed / 5))
 
 
 def state_time(cells):

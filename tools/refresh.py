@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import nbformat
+import teaching
 from chapters import number_chapters
 from citations import PAGE, name_citations, page
 from nbclient import NotebookClient
@@ -26,6 +27,7 @@ FOLDED = {
     "hide-cell": {"source_hidden": True, "outputs_hidden": True},
     "hide-input": {"source_hidden": True},
     "hide-output": {"outputs_hidden": True},
+    "remove-input": {"source_hidden": True},
     "remove-cell": {"source_hidden": True},
 }
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -169,6 +171,7 @@ def write_texts():
     for path in notebooks():
         notebook = normalise(nbformat.read(path, as_version=4))
         path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
+    teaching.write()
 
 
 def main(names):

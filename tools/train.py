@@ -1,15 +1,16 @@
 """Train the models whose weights and measurements ship with the book.
 
     python tools/train.py induction   # a minute
+    python tools/train.py longer      # six minutes
     python tools/train.py evidence    # half an hour
-    python tools/train.py check       # as long; writes nothing
+    python tools/train.py check       # as long as both; writes nothing
 
 The first writes `helpers/trained/induction.json` (the last weights, 16 bits
-each) and `induction-steps.json` (checkpoints, 8 bits each), the second
-`evidence.json`, and the third trains for it again and fails where a result
-differs. A result depends on the machine in its last digits, and training
-magnifies them: what must hold of it is tested (tests/test_training.py),
-digits are not.
+each) and `induction-steps.json` (checkpoints, 8 bits each), the next two
+`longer.json` and `evidence.json`, and the last trains for these two again
+and fails where a result differs. A result depends on the machine in its last
+digits, and training magnifies them: what must hold of it is tested
+(tests/test_training.py), digits are not.
 """
 
 import json
@@ -20,11 +21,19 @@ from pathlib import Path
 
 import numpy as np
 
+from helpers.positions import (
+    interpolated_frequencies,
+    ntk_frequencies,
+    rotary_frequencies,
+    yarn_attention_factor,
+    yarn_frequencies,
+)
 from helpers.training import (
     INDUCTION,
     accuracy,
     induction_batch,
     pack,
+    recall_batch,
     stored,
     train,
 )
@@ -122,17 +131,23 @@ VARIANTS = {
 TASK = {"seeds": 5, "steps": 300, "batch": 32, "rate": 0.01}
 
 
-def measure(change, task):
-    """Train one variant with several seeds at once, and try unseen data."""
-    change = dict(change)
-    std = change.pop("std", 0.02)
-    config = replace(INDUCTION, **change)
+def trained(config, task, std=0.02):
+    """The parameters of several seeds, trained side by side."""
     rng = np.random.default_rng(SEED)
     shape = (task["seeds"], task["batch"])
     params = init_transformer(rng, config, runs=shape[:1], std=std)
     batches = (induction_batch(rng, shape) for _ in range(task["steps"]))
     after = train(params, config, batches, rate=task["rate"])
     ((_, params),) = deque(after, maxlen=1)
+    return params
+
+
+def measure(change, task):
+    """Train one variant with several seeds at once, and try unseen data."""
+    change = dict(change)
+    std = change.pop("std", 0.02)
+    config = replace(INDUCTION, **change)
+    params = trained(config, task, std)
     unseen = induction_batch(np.random.default_rng(SEED + 1000), (256,))
     results = [one(params, r, config, unseen) for r in range(task["seeds"])]
     return {
@@ -168,20 +183,139 @@ def evidence():
     write("evidence", made, task=TASK, variants=list(variants()))
 
 
+# Past the trained length ----------------------------------------------------
+
+KINDS = {
+    "RoPE, base 10,000": {},
+    "T5's bias": {"positions": "t5", "buckets": 16, "max_distance": 32},
+    "none": {"positions": None},
+    "ALiBi": {"positions": "alibi"},
+    "RoPE, base 500,000": {"base": 500_000.0},
+    "RoPE, half of the columns": {
+        "frequencies": tuple(rotary_frequencies(8).tolist())
+    },
+}
+REACH = {
+    "seeds": 4,
+    "steps": 300,
+    "batch": 32,
+    "rate": 0.01,
+    "lengths": [32, 64, 128, 256],
+}
+
+
+def slowed(frequencies):
+    """What changes a configuration to turn with other frequencies."""
+
+    def change(config, factor):
+        new = frequencies(config.d_k, factor, base=config.base)
+        return replace(config, frequencies=tuple(new.tolist()))
+
+    return change
+
+
+def yarn(config, factor):
+    """YaRN, the scaled scores included."""
+
+    def frequencies(d, factor, *, base):
+        return yarn_frequencies(d, factor, INDUCTION.max_len, base=base)
+
+    scale = yarn_attention_factor(factor) ** 2 / config.d_k**0.5
+    return replace(slowed(frequencies)(config, factor), scale=scale)
+
+
+RESCALED = {
+    "as trained": lambda config, factor: config,
+    "interpolated": slowed(interpolated_frequencies),
+    "NTK-aware": slowed(ntk_frequencies),
+    "YaRN": yarn,
+}
+
+
+def right(params, config, batch):
+    """The share of right answers of each run."""
+    return [
+        round(
+            accuracy(
+                transformer(
+                    batch.tokens, {n: x[r] for n, x in params.items()}, config
+                ),
+                batch,
+            ),
+            4,
+        )
+        for r in range(len(params["embedding"]))
+    ]
+
+
+def tests_of(T):
+    """Unseen sequences of one length: the answer near, and far."""
+    rng = np.random.default_rng(SEED + T)
+    near = induction_batch(rng, (4096 // T,), T=T)
+    return {"near": near, "far": recall_batch(rng, (8192 // T,), T=T)}
+
+
+def reach_of(params, config, task=REACH):
+    """Right answers at each length, before and after rescaling."""
+    turning = config.positions == "rotary" and config.frequencies is None
+    for how in RESCALED if turning else ["as trained"]:
+        found = {"near": [], "far": []}
+        for T in task["lengths"]:
+            longer = replace(config, max_len=max(task["lengths"]))
+            longer = RESCALED[how](longer, T / INDUCTION.max_len)
+            for test, batch in tests_of(T).items():
+                found[test].append(right(params, longer, batch))
+        yield {"rescaled": how, **found}
+
+
+def reach(task=REACH):
+    """Train each kind of positions, and try it past the trained length."""
+    for kind, change in KINDS.items():
+        config = replace(INDUCTION, **change)
+        params = trained(config, task)
+        for found in reach_of(params, config, task):
+            print(f"{kind}, {found}", flush=True)
+            yield {"kind": kind, **found}
+
+
+def longer():
+    """Measure all kinds of positions, and store it."""
+    made = "python tools/train.py longer"
+    write("longer", made, task=REACH, results=list(reach()))
+
+
+def moved(old, new):
+    """Whether the median over the seeds has changed; says so if it has."""
+    off = np.median(new, -1) - np.median(old, -1)
+    if np.abs(off).max() > 0.05:
+        print(f"  was {old}")
+    return np.abs(off).max() > 0.05
+
+
 def check():
-    """Measure all variants again; exit with 1 where a median has moved."""
+    """Measure everything again; exit with 1 where a median has moved."""
     before = {
-        (v["group"], v["name"]): v for v in stored("evidence")["variants"]
+        (v["group"], v["name"]): v["accuracy"]
+        for v in stored("evidence")["variants"]
     }
-    moved = 0
-    for new in variants():
-        old = before[new["group"], new["name"]]["accuracy"]
-        if abs(np.median(new["accuracy"]) - np.median(old)) > 0.05:
-            print(f"  was {old}")
-            moved += 1
-    sys.exit(moved > 0)
+    wrong = sum(
+        moved(before[new["group"], new["name"]], new["accuracy"])
+        for new in variants()
+    )
+    before = {
+        (v["kind"], v["rescaled"]): v for v in stored("longer")["results"]
+    }
+    for new in reach():
+        old = before[new["kind"], new["rescaled"]]
+        wrong += sum(moved(old[test], new[test]) for test in ("near", "far"))
+    sys.exit(wrong > 0)
 
 
 if __name__ == "__main__":
-    commands = {"induction": induction, "evidence": evidence, "check": check}
+    commands = {
+        "induction": induction,
+        "longer": longer,
+        "evidence": evidence,
+        "check": check,
+    }
     commands[sys.argv[1]]()

@@ -1,0 +1,252 @@
+"""Mark a folder of notebooks that were handed in for a practice page.
+
+    python tools/mark.py book/practice/NAME.ipynb FOLDER [SEED]
+
+The functions of each notebook are found by their names, wherever they stand
+and whatever the file is called. They are run in a process of their own, which
+gets arguments and gives back results; what is right is decided here, where
+no code of a student ever runs. Stored outputs and checks of the notebook
+count for nothing. With a seed the arguments are not those of the page.
+
+A process keeps results apart, not files or the network: run it in a container
+or under an account that may do no harm.
+"""
+
+import ast
+import contextlib
+import io
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import nbformat
+import numpy as np
+
+from helpers.practice import Reply, Task
+
+SECONDS = 60
+NO_NOTEBOOK = Reply(False, "The file is no notebook.")
+
+
+class Mark(NamedTuple):
+    """What became of one function of one notebook."""
+
+    who: str
+    what: str
+    reply: Reply
+    claims: bool  # its stored output says that it is right
+
+
+def codes(path):
+    """The code cells of a notebook."""
+    cells = nbformat.read(path, as_version=4).cells
+    return [cell for cell in cells if cell.cell_type == "code"]
+
+
+def written(path):
+    """The code cells of a notebook but the solutions that its page has."""
+    return [
+        cell
+        for cell in codes(path)
+        if "hide-cell" not in cell.metadata.get("tags", [])
+        and not cell.source.startswith("# Solution")
+    ]
+
+
+def calls_of(source):
+    """The tasks that a cell checks a function with: (task, function)."""
+    with contextlib.suppress(SyntaxError):
+        for node in ast.walk(ast.parse(source)):
+            if (
+                isinstance(node, ast.Call)
+                and getattr(node.func, "attr", None) == "check"
+                and isinstance(node.func.value, ast.Name)
+                and len(node.args) == 1
+                and isinstance(node.args[0], ast.Name)
+            ):
+                yield node.func.value.id, node.args[0].id
+
+
+def tasks(page):
+    """The tasks of a page by the names of the functions they ask for."""
+    space, found = {}, {}
+    for cell in codes(page):
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(cell.source, cell.id, "exec"), space)
+        for task, function in calls_of(cell.source):
+            if isinstance(space.get(task), Task):
+                found[function] = space[task]
+    return found
+
+
+def _moved(argument, rng):
+    """An argument a little off; what adds up to one still does."""
+    x = np.asarray(argument)
+    if x.dtype.kind != "f" or not np.isfinite(x).all():
+        return argument
+    moved = x * rng.uniform(0.95, 1.05, x.shape)
+    if x.ndim and (x >= 0).all() and np.isclose(x.sum(), 1):
+        moved = moved / moved.sum()
+    return moved
+
+
+def fresh(task, rng):
+    """The same task with other arguments, where it can have some."""
+    cases = []
+    for case in task.cases:
+        moved = tuple(_moved(argument, rng) for argument in case)
+        try:
+            task._run(task.solution, moved)
+        except (TypeError, ValueError):
+            moved = case
+        cases.append(moved)
+    try:
+        return Task(task.solution, cases, task.wrong, tolerance=task.tolerance)
+    except ValueError:  # they no longer tell a slip
+        return task
+
+
+def run(notebook, cases):
+    """Run a notebook's cells, then its functions: in a process of its own."""
+    space = {"__name__": "__main__"}
+    with contextlib.redirect_stdout(io.StringIO()):
+        for cell in written(notebook):
+            with contextlib.suppress(BaseException):
+                exec(compile(cell.source, cell.id, "exec"), space)
+        return {
+            name: [_called(space.get(name), arguments) for arguments in some]
+            for name, some in cases.items()
+        }
+
+
+def _called(function, arguments):
+    """A result as JSON has it: {} for none, or an error as text."""
+    if function is None:
+        return {}
+    arguments = [np.array(a)[()] for a in arguments]
+    try:
+        with np.errstate(all="ignore"):
+            result = function(*arguments)
+        if result is None or result is ...:
+            return {}
+        return {"value": np.asarray(result, dtype=float).tolist()}
+    except BaseException as error:
+        return {"error": repr(error)}
+
+
+class Raised(Exception):
+    """What a student's function raised, in its own words."""
+
+    def __repr__(self):
+        return str(self)
+
+
+def _replayed(results):
+    """A function that gives results which were computed elsewhere."""
+    waiting = iter(results)
+
+    def function(*_):
+        result = next(waiting)
+        if "error" in result:
+            raise Raised(result["error"])
+        return result.get("value")
+
+    return function
+
+
+def results_of(notebook, asked, seconds=SECONDS):
+    """What the functions of a notebook give; None if it took too long."""
+    cases = {
+        name: [[np.asarray(a).tolist() for a in case] for case in task.cases]
+        for name, task in asked.items()
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        given, found = Path(folder, "cases"), Path(folder, "results")
+        given.write_text(json.dumps(cases), encoding="utf-8")
+        command = [sys.executable, __file__, "--run", notebook, given, found]
+        try:
+            subprocess.run(
+                list(map(str, command)), timeout=seconds, check=False,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+            return json.loads(found.read_text(encoding="utf-8"))
+        except (subprocess.TimeoutExpired, OSError, ValueError):
+            return None
+
+
+def claimed(notebook):
+    """The functions whose check says "right" in a stored output."""
+    return {
+        function
+        for cell in codes(notebook)
+        for _, function in calls_of(cell.source)
+        if "✓ Right" in json.dumps(cell.outputs, ensure_ascii=False)
+    }
+
+
+def mark(notebook, asked, seconds=SECONDS):
+    """The marks of one notebook, one for each function that is asked for."""
+    who = notebook.stem
+    try:
+        claims = claimed(notebook)
+    except (ValueError, AttributeError):  # what nbformat raises
+        for name in asked:
+            yield Mark(who, name, NO_NOTEBOOK, False)
+        return
+    results = results_of(notebook, asked, seconds)
+    for name, task in asked.items():
+        if results is None:
+            reply = Reply(False, "It stopped, or took too long.")
+        else:
+            try:
+                reply = task.check(_replayed(results[name]))
+            except (KeyError, TypeError, StopIteration):
+                reply = Reply(False, "Its results cannot be read.")
+        yield Mark(who, name, reply, name in claims)
+
+
+def report(marks):
+    """The lines that a teacher reads: who, then what to talk about."""
+    for who in dict.fromkeys(m.who for m in marks):
+        own = [m for m in marks if m.who == who]
+        right = sum(bool(m.reply.right) for m in own)
+        yield f"{who}: {right} of {len(own)}"
+        for m in own:
+            doubt = " (its stored output says right)"
+            yield f"    {m.what}: {m.reply!r}" + doubt * (
+                m.claims and not m.reply.right
+            )
+    yield "What was said most often of wrong answers:"
+    said = Counter(
+        (m.what, m.reply.text) for m in marks if m.reply.right is False
+    )
+    for (what, text), count in said.most_common():
+        yield f"    {count} x {what}: {text}"
+
+
+def main(page, folder, seed=None):
+    """Mark all notebooks below a folder, and print the report."""
+    asked = tasks(page)
+    if seed is not None:
+        rng = np.random.default_rng(int(seed))
+        asked = {name: fresh(task, rng) for name, task in asked.items()}
+    marks = []
+    for notebook in sorted(Path(folder).rglob("*.ipynb")):
+        if ".ipynb_checkpoints" not in notebook.parts:
+            name = notebook.relative_to(folder).with_suffix("").as_posix()
+            marks += [m._replace(who=name) for m in mark(notebook, asked)]
+    print("\n".join(report(marks)))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--run"]:
+        _, _, notebook, given, found = sys.argv
+        cases = json.loads(Path(given).read_text(encoding="utf-8"))
+        text = json.dumps(run(notebook, cases))
+        Path(found).write_text(text, encoding="utf-8")
+    else:
+        main(*sys.argv[1:])

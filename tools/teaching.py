@@ -1,0 +1,189 @@
+"""What the page for teachers says of the chapters, computed from them.
+
+The page has blocks between lines `% begin: NAME` and `% end: NAME`;
+`make texts` fills them in.
+"""
+
+import re
+from itertools import chain
+
+import nbformat
+from chapters import ROOT, numbers
+from reading import minutes
+
+PAGE = ROOT / "book" / "for-teachers.md"
+BLOCK = re.compile(r"(% begin: (\w+)\n).*?(% end: \2\n)", re.S)
+EXERCISE = re.compile(r"^```\{exercise\} ", re.M)
+NEEDS = re.compile(r"## What you'll need\n(.*?)(?=\n## |\Z)", re.S)
+
+# Chapters of each session. What a chapter needs comes before it.
+PLANS = {
+    "week": (
+        ("three-tokens", "project-score-mask-mix"),
+        ("forward-and-backward", "derivation"),
+        ("soften-and-sharpen", "mask"),
+        ("heads", "positions"),
+        ("quadratic-cost", "kv-cache"),
+    ),
+    "fortnight": (
+        ("three-tokens",),
+        ("project-score-mask-mix", "forward-and-backward"),
+        ("derivation",),
+        ("soften-and-sharpen",),
+        ("mask",),
+        ("heads",),
+        ("positions",),
+        ("quadratic-cost", "kv-cache"),
+        ("tiles",),
+        ("block", "training"),
+    ),
+    "weeks": (
+        ("three-tokens", "project-score-mask-mix"),
+        ("forward-and-backward",),
+        ("derivation",),
+        ("soften-and-sharpen",),
+        ("mask",),
+        ("heads",),
+        ("positions",),
+        ("quadratic-cost", "kv-cache"),
+        ("tiles", "block"),
+        ("training",),
+        ("longer", "serve"),
+        ("machines", "demos", "literature"),
+    ),
+}
+
+
+def cells(name):
+    return nbformat.read(ROOT / "book" / f"{name}.ipynb", as_version=4).cells
+
+
+def prose(name):
+    texts = [c.source for c in cells(name) if c.cell_type == "markdown"]
+    return "\n\n".join(texts)
+
+
+def needs():
+    """The chapters that each chapter asks for, by name."""
+    known, found = numbers(), {}
+    for name in known:
+        section = NEEDS.search(prose(name))[1]
+        links = re.findall(r"\(([\w-]+)\.ipynb", section)
+        found[name] = [n for n in known if n in links and n != name]
+    return found
+
+
+def exercises(name):
+    """How many exercises the chapter's practice page has; 0 without one."""
+    page = ROOT / "book" / "practice" / f"{name}.ipynb"
+    if not page.exists():
+        return 0
+    return len(EXERCISE.findall(prose(f"practice/{name}")))
+
+
+def link(name):
+    return f"[{numbers()[name]}]({name}.ipynb)"
+
+
+def times():
+    """A table of the chapters: minutes to read, exercises, what they need."""
+    yield "| chapter | minutes to read | exercises | needs chapters |"
+    yield "|---|---|---|---|"
+    for name, before in needs().items():
+        title = re.match(r"# (.+)", prose(name))[1]
+        asked = exercises(name) or "in the chapter"
+        wanted = ", ".join(map(link, before)) or "none"
+        row = f"| {link(name)} {title} | {minutes(cells(name))} | {asked} "
+        yield f"{row}| {wanted} |"
+
+
+def plan(sessions):
+    """A table of the sessions of a plan."""
+    yield "| session | chapters | minutes to read | exercises |"
+    yield "|---|---|---|---|"
+    for i, names in enumerate(sessions, 1):
+        links = ", ".join(map(link, names))
+        read = sum(minutes(cells(name)) for name in names)
+        counts = [str(exercises(name) or "in the chapter") for name in names]
+        yield f"| {i} | {links} | {read} | {', '.join(counts)} |"
+
+
+def reduced(graph):
+    """The edges that no longer path replaces: (from, to)."""
+
+    def before(name):
+        return set(graph[name]).union(*map(before, graph[name]))
+
+    return [
+        (need, name)
+        for name, wanted in graph.items()
+        for need in wanted
+        if not any(need in before(other) for other in wanted)
+    ]
+
+
+def graph():
+    """The prerequisites as a drawing: from above to below."""
+    wanted = needs()
+    depth = {}
+    for name in wanted:  # in the order of the book, so what it needs is there
+        depth[name] = 1 + max((depth[n] for n in wanted[name]), default=-1)
+    rows = {}
+    for name, row in depth.items():
+        rows.setdefault(row, []).append(name)
+    at = {
+        name: (round(320 * (i + 1) / (len(names) + 1)), 24 + 52 * row)
+        for row, names in rows.items()
+        for i, name in enumerate(names)
+    }
+    edges = reduced(wanted)
+    label = "What each chapter needs: " + "; ".join(
+        f"{numbers()[b]} needs {numbers()[a]}" for a, b in edges
+    )
+    height = 48 + 52 * max(rows)
+    yield (
+        f'<svg class="needs" role="img" aria-label="{label}" '
+        f'viewBox="0 0 320 {height}" '
+        'style="max-width: 24rem; width: 100%" fill="none" '
+        'stroke="currentColor">'
+    )
+    for a, b in edges:
+        (x, y), (u, v) = at[a], at[b]
+        bend = (y + v) // 2
+        yield f'<path d="M{x} {y + 15}C{x} {bend} {u} {bend} {u} {v - 15}"/>'
+    for name, (x, y) in at.items():
+        yield f'<circle cx="{x}" cy="{y}" r="15"/>'
+        yield (
+            f'<text x="{x}" y="{y + 5}" text-anchor="middle" font-size="15" '
+            f'fill="currentColor" stroke="none">{numbers()[name]}</text>'
+        )
+    yield "</svg>"
+
+
+def block(name):
+    made = {"times": times, "graph": graph}
+    lines = made[name]() if name in made else plan(PLANS[name])
+    return "\n".join(lines) + "\n"
+
+
+def fill(text):
+    """`text` with its blocks filled in."""
+    return BLOCK.sub(
+        lambda found: f"{found[1]}\n{block(found[2])}\n{found[3]}", text
+    )
+
+
+def write():
+    """Fill in the page; its chapters say their own times by now."""
+    PAGE.write_text(fill(PAGE.read_text("utf-8")), encoding="utf-8")
+
+
+def unmet():
+    """What a plan has before what it needs: (plan, chapter, missing)."""
+    wanted = needs()
+    for name, sessions in PLANS.items():
+        order = list(chain(*sessions))
+        for i, chapter in enumerate(order):
+            for need in wanted[chapter]:
+                if need not in order[:i]:
+                    yield name, chapter, need
