@@ -313,7 +313,7 @@ SPOILT = [
      "z-index: 9 }", "has the focus and is not in view"),
     ("at rest", ".av-say { transition: opacity 1s !important }", "glides"),
     ("at rest", "@keyframes spoilt { to { opacity: 0 } } "
-     ".av-say { animation: spoilt 9s }", "is animated"),
+     ".av-say { animation: spoilt 9s !important }", "is animated"),
     ("in two colours", "@media (forced-colors: active) { "
      ".av-grid :is(td, th) { forced-color-adjust: none; color: #777; "
      "background: #666 !important } }", "does not stand out"),

@@ -239,7 +239,7 @@ def test_a_page_in_a_browser(host, browser, judged, page, size):
     pairs = zip(places["dark"], places["light"], strict=True)
     other = [pair for pair in pairs if pair[0] != pair[1]]
     # First those that only one scheme shows.
-    other.sort(key=lambda pair: len({at.startswith("hidden") for at in pair}) == 1)
+    other.sort(key=lambda pair: -len({it.startswith("hidden") for it in pair}))
     assert not other, f"not only the colours differ: {other[:3]}"
 
 
