@@ -43,13 +43,17 @@ GEOMETRY = """async () => {
     const { x, y, width, height } = it.getBoundingClientRect();
     return `${[x, y, width, height].map(Math.round)}`;
   });
+  // What axe reads of an element beside its place. Looks and marks of scripts
+  // are none of it, and come when they come.
   const name = (it) => {
     const copy = it.cloneNode();
-    for (const own of ["look", "link"]) delete copy.dataset?.[own];
-    copy.classList.remove("dropdown-menu-dark");  // the theme's, of colours
-    copy.classList.remove("active");  // the entry of the menu: it comes late
+    for (const { name } of it.attributes)
+      if (/^(class|style|data-.*)$/.test(name)) copy.removeAttribute(name);
     return copy.outerHTML;
   };
+  // The menu beside the text is scrolled to the page's own entry, to the pixel
+  // where that stood before the faces came.
+  for (const it of all) if (it.scrollTop) it.scrollTop = 0;
   scrollTo({ top: 0, behavior: "instant" });
   await document.fonts.ready;  // a face that comes late moves the lines
   for (let last = "", now = null; ; last = now.join()) {

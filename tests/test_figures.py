@@ -10,6 +10,7 @@ import pytest
 import website
 from bs4 import BeautifulSoup
 from expected_figures import CASES, CLASSES, EXPECTED, controls, states
+from playwright.sync_api import expect
 from traitlets import TraitError
 
 from helpers import figures
@@ -546,6 +547,9 @@ def test_what_was_typed_wrong_and_put_aside_is_forgotten(page):
     assert field.input_value() == "1 0 1 0\n0 1 0 1\n1 1 0 0"
 
 
+CAUSAL = "document.querySelector('[data-figure=causal]')"
+
+
 def test_the_back_button_brings_the_picture_back(page):
     figure = open_figure(page, "causal", {"T": 5})
     first = figure.evaluate("el => el.values")
@@ -554,16 +558,11 @@ def test_the_back_button_brings_the_picture_back(page):
     page.wait_for_url(lambda address: "causal.T=6" in address)
     page.go_back()
     rows = "el => el.values.weights.length"
-    page.wait_for_function(
-        "document.querySelector('[data-figure=causal]')"
-        ".values.weights.length === 5"
-    )
+    page.wait_for_function(f"({rows})({CAUSAL}) === 5")
     assert_same(figure.evaluate("el => el.values"), first)
     assert figure.locator("input[name=T]").input_value() == "5"
     page.go_forward()
-    page.wait_for_url(lambda address: "causal.T=6" in address)
-    page.wait_for_timeout(100)
-    assert figure.evaluate(rows) == 6
+    page.wait_for_function(f"({rows})({CAUSAL}) === 6")
 
 
 def test_a_slider_shows_a_value_between_its_steps(page):
@@ -612,7 +611,7 @@ def test_step_answers_to_a_tap(page):
     for name, sentence in SENTENCES.items():
         entry(figure, name, 0, 2).tap()
         said = figure.locator(".av-say")
-        assert said.inner_text() == sentence
+        expect(said).to_have_text(sentence)  # the click follows the tap
         box = said.bounding_box()
         assert 0 <= box["y"] <= 800 - box["height"], "in sight of the finger"
     assert not tab.errors

@@ -387,18 +387,21 @@ def test_the_film_plays_and_is_the_same_for_bar_and_buttons(
             assert bool(between) == (motion == "no-preference")
             return shown(figure)
 
+        def stands(time):
+            tab.wait_for_function(
+                "([figure, time]) => figure.values.time === time",
+                arg=[figure.element_handle(), time],
+            )
+
         sought = {}
         for end in range(8):
             bar.fill(str(end))
-            tab.wait_for_function(
-                "([figure, end]) => figure.values.time === end",
-                arg=[figure.element_handle(), end],
-            )
+            stands(end)
             sought[end] = shown(figure)
         assert len(set(sought.values())) == 8
         for end in (6, 5):  # backward gives what forward gave
             press("Back")
-            tab.wait_for_timeout(100)
+            stands(end)
             assert shown(figure) == sought[end]
         press("Next")
         assert arrives(6) == sought[6]
@@ -410,7 +413,7 @@ def test_the_film_plays_and_is_the_same_for_bar_and_buttons(
         tab.wait_for_timeout(300)
         assert shown(figure) == before, "it stands still"
         bar.fill("0")
-        tab.wait_for_timeout(100)
+        stands(0)
         press("Play")
         assert arrives(7) == sought[7]
         figure.get_by_role("button", name="Play").wait_for()

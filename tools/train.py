@@ -188,7 +188,7 @@ def evidence():
 KINDS = {
     "RoPE, base 10,000": {},
     "T5's bias": {"positions": "t5", "buckets": 16, "max_distance": 32},
-    "none": {"positions": None},
+    "no positions": {"positions": None},
     "ALiBi": {"positions": "alibi"},
     "RoPE, base 500,000": {"base": 500_000.0},
     "RoPE, half of the columns": {
