@@ -647,13 +647,13 @@ def test_the_counts_of_the_sheet_are_those_of_the_helpers():
     rows = dict(re.findall(r"^\| ([^|`]+) \| `(.+?)`", sheet, flags=re.M))
     sizes = {
         "T": 5, "S": 7, "d_k": 3, "d_v": 2, "itemsize": 4, "n_layers": 11,
-        "n_kv_heads": 13, "d": 17,
+        "n_kv_heads": 13,
     }  # fmt: skip
     flops = attention_flops(5, 7, 3, 2)
     assert {name: eval(text, sizes) for name, text in rows.items()} == {
         "two products": flops["scores"] + flops["values"],
         "scores, if stored": scores_bytes(5, 7, 1, 4),
-        "cache": kv_cache_bytes(7, 11, 13, 17, 17, 4),
+        "cache": kv_cache_bytes(7, 11, 13, 3, 2, 4),
     }
 
 
