@@ -43,7 +43,7 @@ endif
 book: .venv/ready  ## set up everything and build the site into _build/html
 	$(BIN)/jupyter-book build . -W -n --keep-going --quiet
 
-test: lint chromium  ## set up everything and run every check (30 min on two cores)
+test: lint chromium  ## set up everything and run every check (15 to 30 min on two cores)
 	$(PYTEST) --nbval --doctest-modules helpers tests book index.ipynb
 
 numbers: .venv/checks  ## check helpers and ledger (30 s)
@@ -60,7 +60,7 @@ chapter: book chromium  ## check one chapter: rules, outputs, page (CHAPTER=mask
 nbval: .venv/checks  ## execute every chapter and compare its outputs (4 min)
 	$(PYTEST) --nbval tests/conftest.py book index.ipynb
 
-site: chromium  ## build the site and check its pages in a browser (15 min)
+site: chromium  ## build the site and check its pages in a browser (8 to 15 min)
 	$(PYTEST) -m "build or html or browser" tests
 
 answers: chromium  ## give every answer of every page in JupyterLab (weekly)
