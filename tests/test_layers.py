@@ -193,6 +193,14 @@ def test_cross_entropy(rng, lead):
     )
 
 
+def test_relu_lets_no_gradient_through_at_zero():
+    x, eye = np.array([[-1.0, 0, 2]]), np.eye(3)
+    gradient, *_ = layers.feed_forward_vjp(
+        np.ones((1, 3)), x, eye, None, eye, activation="relu"
+    )
+    assert gradient.tolist() == [[0, 0, 1]]
+
+
 def test_only_what_counts_counts(rng):
     logits, targets = rng.normal(size=(2, 3, 5)), rng.integers(0, 5, (2, 3))
     where = np.array([[True, False, True], [False, False, True]])

@@ -144,6 +144,17 @@ def test_what_comes_later_is_not_seen(form, rng):
         assert abs(after[t] - before[t]).max() > 1e-3
 
 
+def test_a_run_in_which_no_position_counts_is_refused(rng):
+    params = init_transformer(rng, SMALL, runs=(2,))
+    tokens = rng.integers(0, SMALL.vocab, (2, 4))
+    where = np.repeat([[True], [False]], 4, axis=1)
+    refused(
+        lambda: loss_and_gradients(tokens, tokens, params, SMALL, where=where),
+        "at least one position must count; "
+        "got targets (2, 4) and where (2, 4)",
+    )
+
+
 @EACH
 def test_runs_are_models_apart(form, rng):
     config, _ = made(form, rng)
