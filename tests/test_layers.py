@@ -193,6 +193,10 @@ def test_cross_entropy(rng, lead):
     )
 
 
+def test_a_single_row_has_a_single_loss():
+    assert_close(layers.token_losses(np.zeros(4), 2), np.float64(math.log(4)))
+
+
 def test_relu_lets_no_gradient_through_at_zero():
     x, eye = np.array([[-1.0, 0, 2]]), np.eye(3)
     gradient, *_ = layers.feed_forward_vjp(
