@@ -188,7 +188,7 @@ def planted(*bugs):
             setattr(package, module, part)
     finally:  # Its parts have found each other; nobody else shall.
         for entry in made:
-            sys.modules.pop(entry, None)
+            del sys.modules[entry]
     return package
 
 
@@ -287,10 +287,10 @@ def _large(h):
     return int(np.isfinite(h.softmax.softmax([999.0, 1000.0])).sum())
 
 
-def _heads(h, n_kv_heads, X, mask=None):
+def _heads(h, n_kv_heads, X):
     rng = np.random.default_rng(7)
     weights = h.heads.init_projections(rng, 8, 4, n_kv_heads)
-    return h.heads.multi_head_attention(X, weights, mask=mask).output, weights
+    return h.heads.multi_head_attention(X, weights).output, weights
 
 
 def _shuffled(h):

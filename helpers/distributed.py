@@ -359,7 +359,7 @@ def _split(Q, K, V, causal, scale):
             merged = _result(K, _merged(Q, K, V, parts, first, scale))
         except CancelledError:  # a worker took with it what this needs
             continue
-        return rounded(merged.output, dtype, value_overflow(dtype))
+        return merged.output.astype(dtype)
     raise RuntimeError(
         f"workers were lost {_LOSSES} times in one call; "
         "does a shard fit into a worker's memory?"
@@ -410,7 +410,7 @@ def _partial(Q, K, V, positions, first, scale):
     seen = np.full(Q.shape[-2], len(positions))
     if first is not None:
         at = np.arange(first, first + Q.shape[-2])
-        seen = np.searchsorted(np.asarray(positions), at, side="right")
+        seen = np.searchsorted(positions, at, side="right")
     blocks = [
         _rows(Q[..., rows, :], K, V, seen[rows], scale)
         for start in range(0, max(1, len(seen)), _BLOCK)
@@ -435,15 +435,13 @@ def _rows(Q, K, V, seen, scale):
 
 def _tile(Q, K, V, seen, scale):
     """The partial of one tile of scores."""
-    dtype, *_ = widened(Q, K, V)
-    wide = np.result_type(dtype, np.float32)
-    Q, K, V = (X.astype(wide, copy=False) for X in (Q, K, V))
+    dtype, Q, K, V = widened(Q, K, V)
     scores = attention_scores(Q, K, scale=scale)
     where = np.arange(K.shape[-2]) < seen[:, None]
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore"):
         mixed = softmax(scores, where=where) @ V
     lse = np.broadcast_to(logsumexp(scores, where=where), mixed.shape[:-1])
-    return Partial(rounded(mixed, wide, value_overflow(dtype)), lse)
+    return Partial(rounded(mixed, V.dtype, value_overflow(dtype)), lse)
 
 
 def _join(*parts):

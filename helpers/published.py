@@ -221,7 +221,7 @@ def matches(printed, value, **how):
     """
     value = _number(value, "value")
     if printed in INFINITE:
-        return bool(value == float(printed))
+        return value == float(printed)
     step = unit(printed, **how)
     slack = 0
     if not isinstance(value, int | Fraction):

@@ -339,6 +339,8 @@ def test_shape_and_leaves():
             shape(ragged)
         rule = f"must not be ragged; got {ragged}"
         assert str(caught.value) == f"nested lists {rule}"
+        with pytest.raises(ValueError, match=f"^rows {re.escape(rule)}$"):
+            shape([ragged], "rows")
 
 
 def test_a_complete_chapter(capsys):
@@ -1039,6 +1041,12 @@ def test_the_table_of_the_ledgers():
         ["toy", "1", "luck", "reproduced", "2", "Two errors cancel."],
         ["toy", "1", "it is so", "true, cited: k", "claim", "So."],
     ]  # fmt: skip
+
+
+def test_an_address_has_dashes_where_an_id_has_dots():
+    record = changed("1-good", id="1.2-good")
+    html = table([Ledger(record)])._repr_html_()
+    assert '<a id="toy-1-2-good" href="#toy-1-2-good">' in html
 
 
 def test_the_html_of_a_table():

@@ -123,6 +123,11 @@ def test_the_answer_is_below_where_nothing_else_is_said(make):
     assert parsed(make()).noscript.p.text == "The solution is below."
 
 
+def test_where_the_answer_is_can_be_said_of_a_number_too():
+    where = parsed(number(where=WHERE)).noscript.p
+    assert where.decode_contents() == "See <code>here</code>."
+
+
 def rows(table):
     return [
         [(part.name, part.get("scope"), part.text) for part in inside(row)]
@@ -131,8 +136,9 @@ def rows(table):
 
 
 def test_the_fields_of_a_matrix_stand_in_a_table_of_its_names():
-    table, note = fields(matrix(rows="jar <1>", columns=["x", "y"]))
-    field, jar = ("td", None, ""), "jar <1>"
+    jar = 'jar <"1">'
+    table, note = fields(matrix(rows=jar, columns=["x", "y"]))
+    field = ("td", None, "")
     assert rows(table) == [
         [("td", None, ""), ("th", "col", "x"), ("th", "col", "y")],
         [("th", "row", f"{jar} 0"), field, field],
@@ -182,16 +188,21 @@ def test_an_option_is_a_labelled_button_of_its_question():
 
 
 def test_the_numbers_of_a_matrix_are_buttons_with_their_places():
-    (table,) = fields(cell(rows="row", columns="<col>", places=1))
+    col = '<"col">'
+    (table,) = fields(cell(rows="row", columns=col, places=1))
     assert rows(table) == [
-        [("td", None, ""), ("th", "col", "<col> 0"), ("th", "col", "<col> 1")],
+        [
+            ("td", None, ""),
+            ("th", "col", f"{col} 0"),
+            ("th", "col", f"{col} 1"),
+        ],
         [("th", "row", "row 0"), ("td", None, " 1.0"), ("td", None, " 2.0")],
         [("th", "row", "row 1"), ("td", None, " 3.0"), ("td", None, " 5.0")],
     ]
     places = [(i, j) for i in (0, 1) for j in (0, 1)]
     assert [button.attrs for button in table.select("label > input")] == [
         {"type": "radio", "name": "slip",
-         "aria-label": f"row {i}, <col> {j}: {text}"}
+         "aria-label": f"row {i}, {col} {j}: {text}"}
         for (i, j), text in zip(places, ["1.0", "2.0", "3.0", "5.0"],
                                 strict=True)
     ]  # fmt: skip
@@ -379,6 +390,17 @@ def test_what_is_shown_is_in_an_order_of_its_own():
     assert 0 < by_hash < 12  # both happened
 
 
+def test_the_numbers_of_a_matrix_are_counted_row_by_row():
+    # The page counts its buttons in their order.
+    wrong = [((0, 1), "row?"), ((1, 0), "column?")]
+    found = Cell(
+        "slip", ASK, [[1, 2, 3], [4, 5, 7]], [[1, 2, 3], [4, 5, 6]], "yes",
+        otherwise="no", wrong=wrong,
+    )  # fmt: skip
+    assert [values for values, _ in found.answers] == [[5], [1], [3]]
+    assert practice.judge(found.record, [5]) == Reply(True, "yes")
+
+
 def test_the_right_option_is_known_by_its_place():
     question = choice()
     (_, right), *others = question.answers
@@ -531,6 +553,34 @@ def test_a_task_may_let_more_pass():
 )  # fmt: skip
 def test_values_are_told_in_few_digits(value, said):
     assert practice._told(value) == said
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (1 / 3 + 1e-8, "it gives 0.333333343, where 0.333333333 is right."),
+        (np.nextafter(1 / 3, 1), "it gives 0.33333333333333337, where "
+         "0.33333333333333331 is right."),
+    ],
+)  # fmt: skip
+def test_a_number_has_six_nine_or_seventeen_digits(given, said):
+    exact = task(1 / 3, tolerance=0)
+    assert exact.check(returns(given)).text.endswith(said)
+
+
+def test_what_is_off_is_told_of_lists_tuples_and_small_floats():
+    def end(right, given):
+        said = task(right).check(returns(given)).text
+        return said.partition("it gives ")[2]
+
+    rows = [[0.0] * 5, [0.0] * 4 + [1 / 3]]
+    other = [[0.0] * 5, [0.0] * 4 + [1 / 3 + 0.01]]
+    said = "0.343333 at [1, 4], where 0.333333 is right."
+    assert end(rows, other) == said
+    assert end(np.array(rows), np.array(other, "f")) == said
+    pair, near = (1 / 3, 2.0), (1 / 3 + 1e-8, 2.0)
+    said = "(0.333333343, 2), where (0.333333333, 2) is right."
+    assert end(pair, near) == said
 
 
 def slips():

@@ -180,7 +180,8 @@ def test_split_attention_equals_the_loop(
         assert_close(split, wanted, eps=64)
 
 
-def test_the_default_scale_is_that_of_the_width(client):
+def test_the_default_scale_is_that_of_the_width(client, monkeypatch):
+    monkeypatch.setattr(distributed, "_BLOCK", 2)  # less than T and S
     pairs = [arrays(3, 5, seed=seed) for seed in (1, 2)]
     stacked = [np.stack(each) for each in zip(*pairs, strict=True)]
     split = split_attention(client, *stacked)
@@ -235,6 +236,37 @@ def test_the_widest_type_is_that_of_the_output(client):
         assert split.dtype == wide
         wanted = loop(*(X.astype(float) for X in given))
         assert_close(split, wanted.astype(wide))
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_no_queries_have_an_empty_output(client, causal):
+    split = split_attention(client, *arrays(0, 5), causal=causal)
+    assert split.shape == (0, 3)
+
+
+def test_half_precision_is_computed_in_single_and_rounded_once(client):
+    given = [X.astype(np.float16) for X in arrays(2, 5)]
+    split = split_attention(client, *given)
+    assert split.dtype == np.float16
+    wanted = loop(*(X.astype(float) for X in given)).astype(np.float16)
+    assert split.tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("it", [0, 1, 2])
+def test_one_wide_array_is_computed_in_its_type(client, it):
+    given = [X.astype(np.float32) for X in arrays(2, 5)]
+    given[it] = given[it].astype(float) + 1e-12  # lost in 32 bits
+    split = split_attention(client, *given)
+    assert_close(split, loop(*(X.astype(float) for X in given)), eps=64)
+
+
+def test_a_mixture_that_overflows_is_the_callers_error(client):
+    client.alive = ["a"]
+    # Eleven weights of 1/11 sum to more than one, by rounding.
+    V = np.full((11, 1), np.finfo(float).max)
+    said = "the weighted sum of V overflows float64; pass V in a wider type"
+    with pytest.raises(ValueError, match=said):
+        split_attention(client, np.zeros((1, 1)), np.zeros((11, 1)), V)
 
 
 def test_scores_that_overflow_are_the_callers_error(client):
@@ -408,6 +440,9 @@ def test_keys_and_values_come_from_one_call_on_this_cluster(client):
     for _, values in by_others:
         with pytest.raises(ValueError, match="must come from one call"):
             split_attention(client, I2, K, values)
+    said = "K and V were placed on the cluster at here; got nowhere"
+    with pytest.raises(ValueError, match=said):  # nobody is called there
+        split_attention("nowhere", I2, K, V)
     said = "K and V were placed on the cluster at here; got there"
     for there in ("there", connected(address="there")):
         with pytest.raises(ValueError, match=said):
@@ -468,6 +503,14 @@ def test_keys_that_are_placed_go_with_values_that_are(client):
     for given in ((K, I2), (I2, V)):
         with pytest.raises(TypeError, match=said):
             split_attention(client, I2, *given)
+
+
+def test_a_query_that_does_not_fit_placed_keys_is_refused(client):
+    K, V = place_keys(client, I2, I2)
+    said = "Q and K must share d_k; got Q (3, 3) and K (2, 2)"
+    with pytest.raises(ValueError, match=re.escape(said)):
+        split_attention(client, I3, K, V)
+    assert not client.submitted
 
 
 def test_what_is_placed_says_what_it_is(client):
