@@ -776,7 +776,8 @@ def _losses_vjp(grad, logits, targets):
     """The gradient of `token_losses` with respect to the logits."""
     logits = floats(logits, "logits")
     right = one_hot(targets, logits.shape[-1])
-    return grad[..., None] * (softmax(logits) - right)
+    back = grad[..., None] * (softmax(logits) - right)
+    return back.astype(logits.dtype)
 
 
 def _shares(where, losses, n_runs):

@@ -354,7 +354,8 @@ def yarn_frequencies(
     rule : {"reference", "paper"}
         How the share that is kept falls in between. "paper": linearly with
         the number of turns. "reference", the authors' code and what models
-        were tuned with: linearly with the number of the pair.
+        were tuned with: linearly with the number of the pair, of which the
+        first is kept whatever the length.
 
     Returns
     -------

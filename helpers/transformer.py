@@ -175,7 +175,7 @@ class TransformerConfig:
         _divides(self.n_heads, "n_heads", self.d_model, "d_model")
         _head_counts(self.n_heads, self.kv_heads)
         _one_of(self.norm, "norm", ("pre", "post"))
-        _one_of(self.norm_kind, "norm_kind", tuple(NORMS))
+        _one_of(self.norm_kind, "norm_kind", NORMS)
         _one_of(self.positions, "positions", POSITIONS)
         _one_of(self.activation, "activation", ACTIVATIONS)
         flag(self.bias, "bias")
@@ -461,7 +461,7 @@ def _attend(X, p, config, keep, cache, start):
         bias=_score_bias(Q, S, p, config),
         scale=config.scale,
     )
-    heads = heads * keep[:, None, None]
+    heads = heads * keep[:, None, None].astype(heads.dtype)
     output = _project(merge_heads(heads), p, "W_O")
     return Attended(X, Q, K, V, weights, heads), output
 
@@ -497,6 +497,7 @@ def _score_bias_gradient(grad, table, config):
     grad = grad.sum(between)  # (runs, H, T, S)
     H, T, S = grad.shape[-3:]
     rows = one_hot(_buckets(T, S, config).ravel(), config.buckets)
+    rows = rows.astype(grad.dtype)
     return (grad.reshape(*runs, H, T * S) @ rows).swapaxes(-1, -2)
 
 
@@ -819,7 +820,7 @@ def loss_and_gradients(tokens, targets, params, config, *, where=None):
     loss : float or array
         Mean loss in nats; one for each run where the parameters have runs.
     gradients : dict of str to array
-        With the names and shapes of `params`.
+        With the names, shapes and types of `params`.
 
     Raises
     ------
@@ -882,7 +883,7 @@ def _layer_gradients(dx, layer, p, config):
 
 
 def _embedding_gradients(dx, tokens, params, config, grads):
-    rows = one_hot(tokens, config.vocab)
+    rows = one_hot(tokens, config.vocab).astype(dx.dtype)
     _, dtable, _ = linear_vjp(dx, rows, params["embedding"])
     if config.tied:  # the table is used twice
         dtable = dtable + grads["output"].swapaxes(-1, -2)
@@ -930,7 +931,7 @@ def adam_init(params):
     [0.0, 0.0]
     """
     zeros = {name: np.zeros_like(x) for name, x in params.items()}
-    return AdamState(0, zeros, dict(zeros))
+    return AdamState(0, zeros, zeros)
 
 
 def adam_step(

@@ -320,6 +320,23 @@ def test_yarn_equals_the_loops(d, factor, trained, base, bounds):
         assert_close(result, np.array(expected), eps=512)
 
 
+def test_yarn_blends_up_to_the_last_column_at_most():
+    # Half of 4 log10(1000) is 6: so few columns do not hold it.
+    given = 4, 2.0, 2000 * math.pi, 10.0
+    expected = [loops.yarn_by_pair(i, *given, 1.0, 900.0) for i in (0, 1)]
+    result = yarn_frequencies(*given[:3], base=10, fast=900)
+    assert_close(result, np.array(expected))
+    third = 10**-0.5 * (2 / 3 + 1 / 6)  # pair 1 is a third of the way to 3
+    assert_close(result, np.array([1, third]))
+
+
+def test_yarn_after_less_than_a_position_divides_all_but_the_codes_first():
+    theta = rotary_frequencies(8)
+    assert_close(yarn_frequencies(8, 2, 0.5, rule="paper"), theta / 2)
+    code = yarn_frequencies(8, 2, 0.5, rule="reference")
+    assert_close(code, np.append(1, theta[1:] / 2))
+
+
 def test_yarn_in_fractions():
     # 2048 / (2 pi) = 325.9: pairs 0 and 1 make more than 32 turns, pair 2
     # makes 3.26 and stands half way from 1 to 3, pair 3 makes 0.33.
@@ -875,6 +892,14 @@ def test_yarn_refuses(options, got):
         f"got {got}",
         lambda: yarn_frequencies(8, 2, **options),
     )
+    for name in ("trained", "slow", "fast"):
+        refused(
+            TypeError,
+            f"{name} must be a number; got 'a'",
+            lambda name=name: yarn_frequencies(
+                8, 2, **{"trained": 32, name: "a"}
+            ),
+        )
     refused(
         ValueError,
         'rule must be "reference" or "paper"; got \'code\'',

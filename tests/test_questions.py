@@ -136,7 +136,7 @@ def rows(table):
 
 
 def test_the_fields_of_a_matrix_stand_in_a_table_of_its_names():
-    jar = 'jar <"1">'
+    jar = 'jar <b "1">'
     table, note = fields(matrix(rows=jar, columns=["x", "y"]))
     field = ("td", None, "")
     assert rows(table) == [
@@ -188,7 +188,7 @@ def test_an_option_is_a_labelled_button_of_its_question():
 
 
 def test_the_numbers_of_a_matrix_are_buttons_with_their_places():
-    col = '<"col">'
+    col = '<col "x">'
     (table,) = fields(cell(rows="row", columns=col, places=1))
     assert rows(table) == [
         [

@@ -3,6 +3,7 @@
 import math
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -42,6 +43,7 @@ FORMS = {
     "as 2017": {
         "norm": "post",
         "positions": "sinusoidal",
+        "base": 100.0,
         "activation": "relu",
     },
     "attention alone": {"d_ff": None, "positions": "rotary", "base": 100.0},
@@ -129,6 +131,24 @@ def test_a_cache_changes_nothing(form, rng):
             parts.append(transformer(part, params, config, cache=cache))
             at += n
         assert_close(np.concatenate(parts, 1), whole, eps=512)
+
+
+@EACH
+def test_single_precision_stays_single(form, rng):
+    config, params = made(form, rng)
+    params = {name: x.astype(np.float32) for name, x in params.items()}
+    logits = transformer([1, 2, 3], params, config)
+    assert logits.dtype == np.float32
+    cache = new_cache(config, dtype=np.float32)
+    transformer([1, 2], params, config, cache=cache)
+    assert cache[0].nbytes * 2 == new_cache(config)[0].nbytes
+    last = transformer([3], params, config, cache=cache)
+    np.testing.assert_allclose(last[0], logits[2], rtol=1e-4, atol=1e-4)
+    _, gradients = loss_and_gradients([1, 2], [2, 3], params, config)
+    state = adam_init(params)
+    params, state = adam_step(params, gradients, state)
+    for arrays in (gradients, params, state.mean, state.square):
+        assert {x.dtype for x in arrays.values()} == {np.dtype(np.float32)}
 
 
 @EACH
@@ -392,6 +412,18 @@ def test_tokens_are_drawn_as_often_as_they_should(rng):
     np.testing.assert_allclose(share, chances[0], atol=0.015)  # 4 deviations
 
 
+def test_a_token_without_a_chance_is_never_drawn():
+    for number, chances, token in (
+        (0.0, [0.0, 1.0], 1),  # the least that a generator gives
+        (0.99, [0.25, 0.25], 1),  # rounded sums may end below 1
+        (0.0, [0.5, 0.5], 0),
+    ):
+        rng = SimpleNamespace(random=lambda shape, u=number: np.full(shape, u))
+        assert model._draw(rng, np.array([chances, chances])).tolist() == [
+            token, token,
+        ]  # fmt: skip
+
+
 def wanted_chances(logits, temperature, top_k, top_p):
     """Sort, keep, cut and share out again, in plain Python."""
     order = sorted(range(len(logits)), key=lambda i: (-logits[i], i))
@@ -423,6 +455,23 @@ def test_chances(rng, temperature, top_k, top_p):
     wanted = [wanted_chances(row.tolist(), **options) for row in logits]
     assert_close(got, np.array(wanted))
     np.testing.assert_allclose(got.sum(-1), 1, rtol=1e-14)
+    alone = next_token_probabilities(logits[1], **options)
+    assert alone.tolist() == got[1].tolist()
+
+
+def test_of_many_equal_logits_the_first_are_kept():
+    logits = np.tile([1.0, 2.0], 5000)
+    one = next_token_probabilities(logits, temperature=0)
+    assert np.flatnonzero(one).tolist() == [1]
+    three = next_token_probabilities(logits, top_k=3)
+    assert np.flatnonzero(three).tolist() == [1, 3, 5]
+
+
+def test_a_sum_of_just_top_p_is_enough():
+    half = next_token_probabilities([0.0, 0.0], top_p=0.5)
+    assert half.tolist() == [1, 0]
+    # All of them are all of them, also where a sum is rounded to 1 before.
+    assert next_token_probabilities([0.0, -40.0], top_p=1)[1] > 0
 
 
 def test_plain_chances_are_the_softmax(rng):
@@ -437,6 +486,10 @@ def test_a_tiny_temperature_is_nearly_none():
     for temperature in (1e-3, 1e-300, 5e-324):
         got = next_token_probabilities(logits, temperature=temperature)
         np.testing.assert_allclose(got, [0, 1, 0], atol=1e-12)
+        rows = next_token_probabilities(
+            [logits, logits + 10], temperature=temperature
+        )
+        np.testing.assert_array_equal(rows, [got, got])
 
 
 # Refusals -------------------------------------------------------------------
@@ -555,6 +608,11 @@ def test_bad_tokens_are_refused(rng):
         "tokens must have axes (2, ..., T), the runs of the parameters first; "
         "got tokens (3, 4)",
     )
+    refused(
+        lambda: transformer([1, 2], runs, SMALL),
+        "tokens must have axes (2, ..., T), the runs of the parameters first; "
+        "got tokens (2,)",
+    )
 
 
 def test_parameters_of_another_model_are_refused(rng):
@@ -621,6 +679,35 @@ def test_wrong_kinds_are_refused(rng):
         "heads must have a factor for each head of each layer; got heads (2,) "
         "and (n_layers, n_heads) (2, 2)",
     )
+
+
+def test_a_number_that_is_none_is_named(rng):
+    params = init_transformer(rng, SMALL)
+    state = adam_init(params)
+
+    def step(**more):
+        return adam_step(params, params, state, **more)
+
+    for call, name in (
+        (lambda: init_transformer(rng, SMALL, std="a"), "std"),
+        (lambda: next_token_probabilities([1.0], temperature="a"),
+         "temperature"),
+        (lambda: next_token_probabilities([1.0], top_p="a"), "top_p"),
+        (lambda: step(rate="a"), "rate"),
+        (lambda: step(eps="a"), "eps"),
+        (lambda: step(betas=(0.9, "a")), "betas"),
+    ):  # fmt: skip
+        refused(call, f"{name} must be a number; got 'a'", TypeError)
+    refused(
+        lambda: next_token_probabilities(1.0),
+        "logits must have axes (..., vocab); got logits ()",
+    )
+    for call, name in (
+        (lambda bad: next_token_probabilities(bad), "logits"),
+        (lambda bad: forward([1], params, SMALL, heads=bad), "heads"),
+    ):
+        with pytest.raises(ValueError, match=f"^{name} must be finite; got"):
+            call([np.nan, 1.0])
 
 
 @pytest.mark.parametrize(
