@@ -858,7 +858,7 @@ def beside(ledger, values, *, inputs, names=None):
     --------
     >>> beside(load("tiny-vectors"), {"3.4-sums": [5.36697, 5.36697, 7]},
     ...        inputs={"3.1-d_k": 4}, names={"3.4-sums": "sum of each row"})
-    sum of each row (*: 1 differ)
+    sum of each row (*: 1 differs)
         yours   5.3670  5.3670  7.0000
         printed 5.3670  5.3670  6.0157*
     """
@@ -914,7 +914,8 @@ def _beside(entry, value, what):
         "printed": {i: texts[i] + " *"[i in differ] for i in texts},
     }
     wide = max(len(text) for row in shown.values() for text in row.values())
-    lines = [what + f" (*: {len(differ)} differ)" * bool(differ)]
+    verb = "differs" if len(differ) == 1 else "differ"
+    lines = [what + f" (*: {len(differ)} {verb})" * bool(differ)]
     for name, figures in shown.items():
         rows = {}
         for index, text in figures.items():

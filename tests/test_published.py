@@ -1243,7 +1243,7 @@ def test_numbers_beside_the_printed_ones(capsys):
     toy, seed = ledger(), {"1-seed": 1400}
     beside(toy, {"1-bad": [0.5, 0.25], "1-good": 1 / 3}, inputs={})
     assert lines(capsys) == [
-        "a row (*: 1 differ)",
+        "a row (*: 1 differs)",
         "    yours   0.50  0.25",
         "    printed 0.50  0.26*",
         "a third",
@@ -1252,7 +1252,7 @@ def test_numbers_beside_the_printed_ones(capsys):
     ]
     beside(toy, {"1-seed": 1449}, inputs={"1-seed": 1500})
     assert lines(capsys) == [
-        "a seed (*: 1 differ)",
+        "a seed (*: 1 differs)",
         "    yours   1.4",
         "    printed 1.5*",
     ]
@@ -1261,7 +1261,7 @@ def test_numbers_beside_the_printed_ones(capsys):
         "Not the source's inputs any more: a seed.",
         "What differs below need not be an error.",
         "a row: yours has shape (1, 2), not (2,)",
-        "a third (*: 1 differ)",
+        "a third (*: 1 differs)",
         "    yours    nan",
         "    printed 0.33*",
     ]
@@ -1276,7 +1276,7 @@ def test_a_lesson_names_figures_in_its_own_words(capsys):
     toy, shown = ledger(), {"1-bad": [0.5, 0.25], "1-good": 1 / 3}
     beside(toy, shown, inputs={}, names={"1-bad": "weights of cat"})
     said = [line for line in lines(capsys) if not line.startswith(" ")]
-    assert said == ["weights of cat (*: 1 differ)", "a third"]
+    assert said == ["weights of cat (*: 1 differs)", "a third"]
     beside(toy, {"1-bad": 1}, inputs={}, names={"1-bad": "cat"})
     assert lines(capsys) == ["cat: yours has shape (), not (2,)"]
     for name in ("1-seed", "9"):
@@ -1394,7 +1394,7 @@ def test_numbers_are_shown_like_the_printed_ones(capsys):
     values = {"1-luck": Fraction(7, 2), "1-seed": Fraction(3000, 2)}
     beside(toy, values, inputs={})
     assert lines(capsys) == [
-        "luck (*: 1 differ)",
+        "luck (*: 1 differs)",
         "    yours   3.5",
         "    printed inf*",
         "a seed",
