@@ -286,6 +286,23 @@ def test_frequencies_in_fractions():
     assert eighths[3] == quarters[3] / 8
 
 
+def test_one_pair_turns_by_one_radian():
+    assert rotary_frequencies(2).tolist() == [1.0]
+    refused(
+        ValueError,
+        "d must be at least 2; got 1",
+        lambda: rotary_frequencies(1),
+    )
+
+
+def test_narrow_frequencies_make_no_narrow_angles(rng):
+    x = rng.normal(size=(1, 4))
+    narrow = np.array([0.1, 0.01], "f")
+    far = np.array([1e6 + 1], "f")  # in 32 bits 1e5 is off by up to 0.004
+    wide = rotary_embedding(x, far, frequencies=narrow.astype(float))
+    assert_close(rotary_embedding(x, far, frequencies=narrow), wide)
+
+
 def test_a_larger_base_slows_all_pairs_but_the_first():
     # Llama 2 and Llama 3: 10,000 and 500,000, with heads of width 128.
     slow, fast = (rotary_frequencies(128, base=b) for b in (5e5, 1e4))
@@ -891,6 +908,11 @@ def test_yarn_refuses(options, got):
         "trained must be above 0, slow above 0 and below fast, base above 1; "
         f"got {got}",
         lambda: yarn_frequencies(8, 2, **options),
+    )
+    refused(
+        TypeError,
+        "base must be a number; got 'a'",
+        lambda: ntk_frequencies(8, 2, base="a"),
     )
     for name in ("trained", "slow", "fast"):
         refused(

@@ -342,7 +342,12 @@ def plain_adam(x, gradients, rate, keep_1, keep_2, eps):
 
 
 @pytest.mark.parametrize(
-    "more", [{}, {"rate": 0.1, "betas": (0.5, 0.7), "eps": 0.3}]
+    "more",
+    [
+        {},
+        {"rate": 0.1, "betas": (0.5, 0.7), "eps": 0.3},
+        {"betas": (0, 0.9)},  # no memory of the gradients
+    ],
 )
 def test_adam_equals_its_sums(rng, more):
     gradients = rng.normal(size=(7, 4))
