@@ -33,6 +33,8 @@ from attention_site import (
     svg,
 )
 
+from helpers import plotting
+
 OWN = [
     website.ROOT / "helpers" / "js" / "figures.css",
     website.ROOT / "helpers" / "js" / "practice.css",
@@ -659,6 +661,28 @@ def test_a_copy_without_git_has_no_buttons(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert launch.repository(website.ROOT) is None
     assert launch.branch(website.ROOT) == "HEAD"
+
+
+def test_the_page_colours_the_roles_of_a_figure_by_its_scheme():
+    css = OWN[0].read_text(encoding="utf-8")
+    for role, color in plotting.ROLES.items():
+        # In a notebook they are those of the light scheme, which is first.
+        assert re.search(rf"--av-{role}: (#\w+)", css)[1] == color
+        themed = svg.themed(f'<path style="fill: {color}"/>', "f0-")
+        assert themed == f'<path style="fill: var(--av-{role})"/>'
+
+
+def test_the_weekly_run_leaves_out_what_needs_the_site():
+    """Without Sphinx one such import would end the collection of them all."""
+    text = (website.ROOT / ".github/workflows/weekly.yml").read_text("utf-8")
+    left_out = set(re.findall(r"--ignore (\S+)", text))
+    need = {
+        f"tests/{path.name}"
+        for path in (website.ROOT / "tests").glob("test_*.py")
+        if re.search(r"^(import|from) (attention_site|sphinx|docutils)\b",
+                     path.read_text("utf-8"), re.M)
+    }  # fmt: skip
+    assert need <= left_out
 
 
 def test_the_address_of_the_pages_follows_the_repository():

@@ -11,12 +11,11 @@ import nbformat
 import numpy as np
 import pytest
 
-from helpers import figures, plotting
+from helpers import plotting
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "book" / "_ext")]
+sys.path.insert(0, str(ROOT / "tools"))
 import refresh  # noqa: E402
-from attention_site import svg as site  # noqa: E402
 
 WEIGHTS = np.array([[1.0, 0.0], [0.4, 0.6]])
 MASKED = np.ma.array(WEIGHTS, mask=WEIGHTS > 0)
@@ -200,15 +199,6 @@ def test_a_line_that_names_a_role_has_its_colour(monkeypatch):
     }
     others = words_of(svg, plotting.INK)
     assert others == ["head 0", "keyhole", "the keys"]
-
-
-def test_the_page_colours_the_roles_of_a_figure_by_its_scheme():
-    css = (figures.FOLDER / "figures.css").read_text(encoding="utf-8")
-    for role, color in plotting.ROLES.items():
-        # In a notebook they are those of the light scheme, which is first.
-        assert re.search(rf"--av-{role}: (#\w+)", css)[1] == color
-        themed = site.themed(f'<path style="fill: {color}"/>', "f0-")
-        assert themed == f'<path style="fill: var(--av-{role})"/>'
 
 
 def test_shapes_of_roles_have_their_colours():
