@@ -17,7 +17,7 @@ from . import training
 
 # In an order in which each finds what it imports.
 MODULES = (
-    "_checks", "softmax", "attention", "masks", "heads", "positions", "cache",
+    "_checks", "softmax", "attention", "masks", "cache", "heads", "positions",
     "tiled", "gradients", "layers", "transformer",
 )  # fmt: skip
 

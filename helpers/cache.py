@@ -1,5 +1,7 @@
 """Keys and values of the positions so far, kept from call to call."""
 
+from contextlib import contextmanager
+
 import numpy as np
 
 from ._checks import finite_floats, rounded, size
@@ -56,6 +58,22 @@ def _prefix(store, n):
     view = store[..., :n, :]
     view.flags.writeable = False
     return view
+
+
+@contextmanager
+def as_it_was(*caches):
+    """Give up what a block appends to some caches, if it fails.
+
+    A cache that has no `truncate` keeps it.
+    """
+    lengths = [len(cache) for cache in caches]
+    try:
+        yield
+    except BaseException:
+        for cache, length in zip(caches, lengths, strict=True):
+            if hasattr(cache, "truncate"):
+                cache.truncate(length)
+        raise
 
 
 class KVCache:

@@ -104,8 +104,8 @@ def place_keys(client, K, V, *, striped=False, workers=None):
     ConnectionError
         If there is no cluster, or it has no workers.
     TypeError
-        If an array does not hold real numbers, or `client` is neither a
-        synchronous client nor an address.
+        If an array does not hold real numbers, `client` is neither a
+        synchronous client nor an address, or `workers` no list.
     ValueError
         If shapes do not fit, an entry is not finite, or `workers` are not
         those of the cluster.
@@ -133,6 +133,10 @@ def place_keys(client, K, V, *, striped=False, workers=None):
     striped = flag(striped, "striped")
     client = _client(client)
     there = _workers(client)
+    if not isinstance(workers, list | tuple | None):
+        raise TypeError(
+            f"workers must be a list of addresses; got {workers!r}"
+        )
     workers = there if workers is None else list(workers)
     if not workers or not set(workers) <= set(there):
         raise ValueError(
@@ -228,8 +232,13 @@ def bytes_received(client):
     dict of str to int
         For each worker's address, the bytes in its log of incoming
         transfers: the last 1,000, unless Dask is configured otherwise.
+
+    Raises
+    ------
+    ConnectionError, TypeError
+        As `place_keys`.
     """
-    return client.run(_received)
+    return _client(client).run(_received)
 
 
 def _received(dask_worker):

@@ -17,6 +17,7 @@ from ._checks import (
     with_axes,
 )
 from .attention import Attention, attention
+from .cache import as_it_was
 
 
 class Projections(NamedTuple):
@@ -362,8 +363,8 @@ def multi_head_attention(
         `projections` is not a `Projections`.
     ValueError
         If shapes or head counts do not fit, an entry is not finite, a
-        product overflows, or both `context` and `cache` are given. Nothing
-        is appended to the cache where shapes or types do not fit.
+        product overflows, or both `context` and `cache` are given. A
+        `KVCache` then is what it was.
 
     Notes
     -----
@@ -391,9 +392,10 @@ def multi_head_attention(
     shape = (*leading_axes(X=X, source=source), H, X.shape[-2], S)
     mask = _for_scores(mask, "mask", shape)
     bias = _for_scores(bias, "bias", shape)
-    if cache is not None:
-        K, V = cache.append(K, V)  # (..., H_kv, S, d_k), (..., H_kv, S, d_v)
-    K, V = repeat_kv(K, H // H_kv), repeat_kv(V, H // H_kv)
-    heads, weights = attention(Q, K, V, mask=mask, bias=bias)
-    output = _project(merge_heads(heads), W_O, "outputs", "W_O")
+    with as_it_was(*(() if cache is None else (cache,))):
+        if cache is not None:
+            K, V = cache.append(K, V)  # (..., H_kv, S, d_k and d_v)
+        K, V = repeat_kv(K, H // H_kv), repeat_kv(V, H // H_kv)
+        heads, weights = attention(Q, K, V, mask=mask, bias=bias)
+        output = _project(merge_heads(heads), W_O, "outputs", "W_O")
     return Attention(output, weights)

@@ -20,6 +20,7 @@ from ._checks import (
     floats,
     real,
     rounded,
+    size,
     widened,
 )
 from .softmax import logsumexp, softmax
@@ -38,7 +39,8 @@ def _one_of(value, name, choices):
 
 def _flat(x, n_runs):
     """`x` with all axes between the runs and the last made one."""
-    return x.reshape(*x.shape[:n_runs], -1, x.shape[-1])
+    rows = math.prod(x.shape[n_runs:-1])  # -1 would not do for empty axes
+    return x.reshape(*x.shape[:n_runs], rows, x.shape[-1])
 
 
 def _along(vector, x):
@@ -181,7 +183,7 @@ def _expect_grad(grad, shape):
 def _standard(x, eps, *, centred):
     """`x` with rows of mean square 1, and what each was divided by."""
     with np.errstate(over="ignore", invalid="ignore"):
-        if centred:
+        for _ in range(2 * centred):  # once more for what rounding left
             x = x - x.mean(-1, keepdims=True)
         root = np.sqrt((x * x).mean(-1, keepdims=True) + eps)
     if not np.isfinite(root).all():
@@ -191,7 +193,8 @@ def _standard(x, eps, *, centred):
         )
     if not root.all():
         raise ValueError(
-            "eps must be above 0 where a row of x has no variance; got 0"
+            "eps must be above 0 where the squares of a row of x are 0 in "
+            f"{x.dtype}; got {eps}"
         )
     return x / root, root
 
@@ -619,16 +622,16 @@ def token_ids(tokens, vocab, name="tokens"):
     Raises
     ------
     TypeError
-        If they are not integers.
+        If they, or `vocab`, are not integers.
     ValueError
-        If one is outside the vocabulary.
+        If one is outside the vocabulary, or that is empty.
 
     Examples
     --------
     >>> token_ids([2, 0], 3).tolist()
     [2, 0]
     """
-    tokens = array(tokens, name)
+    tokens, vocab = array(tokens, name), size(vocab, "vocab", least=1)
     if tokens.size == 0:
         tokens = tokens.astype(int)
     if tokens.dtype.kind not in "iu":

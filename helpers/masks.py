@@ -126,6 +126,8 @@ def padding_mask(lengths, S):
            [1, 1, 1]])
     """
     lengths, S = array(lengths, "lengths"), size(S, "S")
+    if lengths.size == 0:
+        lengths = lengths.astype(int)
     if lengths.dtype.kind not in "iu":
         raise TypeError(f"lengths must be integers; got {lengths.dtype}")
     if lengths.ndim != 1:

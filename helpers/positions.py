@@ -77,6 +77,7 @@ def _rotary_angles(X, positions, frequencies):
     T = X.shape[-2]
     positions = np.arange(T) if positions is None else positions
     positions = finite_floats(positions, "positions", ndim=1, axes="(..., T)")
+    positions = positions.astype(np.float64)
     if positions.shape[-1] != T:
         raise ValueError(
             "positions must hold one position for each of the T rows of X; "
@@ -88,7 +89,10 @@ def _rotary_angles(X, positions, frequencies):
             "the next"
         )
     broadcast(positions, "positions", X.shape[:-1], "the rows of X")
-    return positions[..., None] * frequencies  # float64
+    with np.errstate(over="ignore"):
+        angles = positions[..., None] * frequencies
+    overflow = "positions times frequencies overflow float64"
+    return rounded(angles, angles.dtype, overflow)
 
 
 def _turning(X, base, frequencies):
@@ -303,8 +307,12 @@ def ntk_frequencies(d, factor, *, base=10000.0):
     >>> ntk_frequencies(4, 2).tolist()
     [1.0, 0.005]
     """
-    d = size(d, "d", least=4)
-    larger = real(base, "base") * _factor(factor) ** (d / (d - 2))
+    d, factor = size(d, "d", least=4), _factor(factor)
+    rotary_frequencies(d, base=base)  # refuses what it does not take
+    try:
+        larger = base * factor ** (d / (d - 2))
+    except OverflowError:
+        larger = math.inf
     return rotary_frequencies(d, base=larger)
 
 

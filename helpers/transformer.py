@@ -11,9 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._checks import finite_floats, flag, generator, real, size
+from ._checks import (
+    finite_floats,
+    flag,
+    generator,
+    real,
+    rounded,
+    size,
+)
 from .attention import attention
-from .cache import KVCache
+from .cache import KVCache, as_it_was
 from .gradients import attention_vjp
 from .heads import _head_counts, merge_heads, repeat_kv, split_heads
 from .layers import (
@@ -175,12 +182,13 @@ class TransformerConfig:
         _divides(self.n_heads, "n_heads", self.d_model, "d_model")
         _head_counts(self.n_heads, self.kv_heads)
         _one_of(self.norm, "norm", ("pre", "post"))
-        _one_of(self.norm_kind, "norm_kind", NORMS)
+        _one_of(self.norm_kind, "norm_kind", tuple(NORMS))
         _one_of(self.positions, "positions", POSITIONS)
         _one_of(self.activation, "activation", ACTIVATIONS)
         flag(self.bias, "bias")
         flag(self.tied, "tied")
-        real(self.base, "base")
+        if real(self.base, "base") < 1:
+            raise ValueError(f"base must be at least 1; got {self.base}")
         if self.scale is not None:
             real(self.scale, "scale")
         if self.positions == "rotary" and self.frequencies is None:
@@ -362,6 +370,8 @@ def init_transformer(rng, config, *, runs=(), std=0.02):
     generator(rng)
     if std is not None and real(std, "std") <= 0:
         raise ValueError(f"std must be above 0; got {std}")
+    if not isinstance(runs, tuple):
+        raise TypeError(f"runs must be a tuple; got {runs!r}")
     runs = tuple(size(n, f"runs[{i}]", least=1) for i, n in enumerate(runs))
     return {
         name: _initial(rng, name, runs, shape, config, std)
@@ -391,6 +401,10 @@ def _expect_config(config):
 def _expect_params(params, config):
     """The run axes of `params`, if names and shapes are those of `config`."""
     shapes = parameter_shapes(config)
+    for name, x in params.items():
+        kind = getattr(x, "dtype", type(x).__name__)
+        if getattr(kind, "kind", "") != "f":
+            raise TypeError(f"{name} must be an array of floats; got {kind}")
     if params.keys() != shapes.keys():
         odd = sorted(params.keys() ^ shapes.keys())
         raise ValueError(
@@ -605,10 +619,12 @@ def _block(params, i):
 def _embed(tokens, params, config, start):
     """The rows that enter the first block."""
     table = params["embedding"]
-    x = linear(one_hot(tokens, config.vocab).astype(table.dtype), table)
+    one = one_hot(tokens, config.vocab).astype(table.dtype)
+    x = _linear(one, table, None, "tokens", "embedding", "")
     T = tokens.shape[-1]
     if config.positions == "learned":
-        rows = params["positions"][..., start : start + T, :]
+        rows = finite_floats(params["positions"], "positions")
+        rows = rows[..., start : start + T, :]
         ones = (1,) * (x.ndim - rows.ndim)
         return x + rows.reshape(*rows.shape[:-2], *ones, T, config.d_model)
     if config.positions == "sinusoidal":
@@ -638,6 +654,25 @@ def _checked_tokens(tokens, config, runs, start):
             f"got tokens {tokens.shape}{after}"
         )
     return tokens
+
+
+def _expect_caches(cache, config):
+    """Refuse caches of which some are missing, or further on than others."""
+    if cache is None:
+        return
+    if not isinstance(cache, list) or len(cache) != config.n_layers:
+        kind = type(cache).__name__
+        got = f"{len(cache)} of them" if isinstance(cache, list) else kind
+        raise TypeError(
+            f"cache must be a list of {config.n_layers} KVCache, one for "
+            f"each block; got {got}"
+        )
+    lengths = [len(stored) for stored in cache]
+    if len(set(lengths)) > 1 or len(set(map(id, cache))) < len(cache):
+        raise ValueError(
+            "cache must hold as many tokens for each block, and none twice; "
+            f"got {lengths}"
+        )
 
 
 def _checked_heads(heads, config):
@@ -718,10 +753,12 @@ def forward(tokens, params, config, *, cache=None, heads=None):
     Raises
     ------
     TypeError
-        If tokens are not integers, or `config` no `TransformerConfig`.
+        If tokens are not integers, `config` is no `TransformerConfig`, a
+        parameter no array of floats, or `cache` no list of one for a block.
     ValueError
         If a token is outside the vocabulary, the sequence is longer than
-        the model's, or shapes do not fit.
+        the model's, shapes do not fit, a number is not finite or overflows,
+        or the caches differ in length. The caches then are what they were.
 
     Examples
     --------
@@ -732,9 +769,16 @@ def forward(tokens, params, config, *, cache=None, heads=None):
     ((3, 12), (2, 3, 3))
     """
     runs = _expect_params(params, config)
+    _expect_caches(cache, config)
     start = 0 if cache is None else len(cache[0])
     tokens = _checked_tokens(tokens, config, runs, start)
     heads = _checked_heads(heads, config)
+    with as_it_was(*(cache or ())):
+        return _through(tokens, params, config, cache, heads, start)
+
+
+def _through(tokens, params, config, cache, heads, start):
+    """The forward pass itself."""
     x = _embed(tokens, params, config, start)
     layers = []
     for i in range(config.n_layers):
@@ -843,7 +887,8 @@ def loss_and_gradients(tokens, targets, params, config, *, where=None):
     axes = tuple(range(n_runs, losses.ndim))
     loss = (losses * shares).sum(axes)
     gradients = _gradients(dlogits, tokens, kept, params, config)
-    return loss if n_runs else float(loss), {n: gradients[n] for n in params}
+    gradients = {n: gradients[n].astype(x.dtype) for n, x in params.items()}
+    return loss if n_runs else float(loss), gradients
 
 
 def _gradients(dlogits, tokens, kept, params, config):
@@ -963,8 +1008,11 @@ def adam_step(
 
     Raises
     ------
+    TypeError
+        If a rate, `eps` or one of `betas` is not a number.
     ValueError
-        If names or shapes differ, or a number is out of range.
+        If names or shapes differ, a number is out of range, a gradient is
+        not finite, its square overflows, or `eps` is 0 in its type.
 
     Notes
     -----
@@ -985,7 +1033,10 @@ def adam_step(
     for name, x in params.items():
         g = gradients[name]
         mean[name] = keep_1 * state.mean[name] + (1 - keep_1) * g
-        square[name] = keep_2 * state.square[name] + (1 - keep_2) * g * g
+        with np.errstate(over="ignore"):
+            squared = keep_2 * state.square[name] + (1 - keep_2) * g * g
+        what = f"the square of the gradient of {name} overflows {g.dtype}"
+        square[name] = rounded(squared, squared.dtype, what)
         m = mean[name] / (1 - keep_1**t)
         v = square[name] / (1 - keep_2**t)
         new[name] = x - rate * m / (np.sqrt(v) + eps)
@@ -1007,10 +1058,14 @@ def _checked_step(params, gradients, state, rate, betas, eps):
                     f"{name} must have the shapes of params; got {key} "
                     f"{np.shape(other[key])} and {np.shape(x)}"
                 )
+    for key, g in gradients.items():
+        g = finite_floats(g, f"gradients[{key!r}]")
+        if g.dtype.type(real(eps, "eps")) <= 0:
+            raise ValueError(f"eps must be above 0 in {g.dtype}; got {eps}")
     if real(rate, "rate") <= 0:
         raise ValueError(f"rate must be above 0; got {rate}")
-    if real(eps, "eps") <= 0:
-        raise ValueError(f"eps must be above 0; got {eps}")
+    if not isinstance(betas, tuple) or len(betas) != 2:
+        raise ValueError(f"betas must be two numbers; got {betas!r}")
     if not all(0 <= real(beta, "betas") < 1 for beta in betas):
         raise ValueError(f"betas must be at least 0 and below 1; got {betas}")
 
@@ -1034,12 +1089,14 @@ def next_token_probabilities(
         Keep the k largest logits; of equal ones those with the lower token.
     top_p : float, optional
         Keep the fewest tokens, from the likeliest down, whose chances sum
-        to `top_p`; at least one. Applied after `top_k`.
+        to `top_p` (where a sum is just that, rounding decides); at least
+        one. Applied after `top_k`.
 
     Returns
     -------
     (..., vocab) array
-        Chances that sum to one.
+        Chances that sum to one, computed in float64 and rounded to the type
+        of the logits.
 
     Raises
     ------
@@ -1059,6 +1116,9 @@ def next_token_probabilities(
     [1.0, 0.0, 0.0]
     """
     logits = finite_floats(logits, "logits", ndim=1, axes="(..., vocab)")
+    dtype, logits = logits.dtype, logits.astype(np.float64)
+    vocab = size(logits.shape[-1], "the number of logits", least=1)
+    top_k = size(vocab if top_k is None else top_k, "top_k", least=1)
     temperature = real(temperature, "temperature")
     if temperature < 0:
         raise ValueError(f"temperature must be at least 0; got {temperature}")
@@ -1067,20 +1127,18 @@ def next_token_probabilities(
     order = np.argsort(-logits, axis=-1, kind="stable")
     rank = np.argsort(order, axis=-1)  # 0 at the largest
     if temperature == 0:
-        return (rank == 0).astype(float)
+        return (rank == 0).astype(dtype)
     # From the largest, so that a small temperature overflows to -inf alone.
     with np.errstate(over="ignore"):
         scaled = (logits - logits.max(-1, keepdims=True)) / temperature
-    keep = rank < size(
-        logits.shape[-1] if top_k is None else top_k, "top_k", least=1
-    )
+    keep = rank < top_k
     chances = softmax(scaled, where=keep)
     if top_p is None or top_p == 1:
-        return chances
+        return chances.astype(dtype)
     falling = np.take_along_axis(chances, order, -1)
     before = np.cumsum(falling, -1) - falling  # of all that are likelier
     enough = np.take_along_axis(before, rank, -1) >= top_p
-    return softmax(scaled, where=keep & ~enough)
+    return softmax(scaled, where=keep & ~enough).astype(dtype)
 
 
 def generate(
@@ -1123,7 +1181,9 @@ def generate(
     (4,)
     """
     generator(rng)
-    tokens, n = token_ids(tokens, config.vocab), size(n, "n")
+    _expect_config(config)
+    tokens = token_ids(tokens, config.vocab).astype(np.int64)
+    n = size(n, "n")
     if tokens.ndim == 0 or tokens.shape[-1] == 0:
         raise ValueError(
             f"tokens must hold at least one token; got {tokens.shape}"

@@ -49,6 +49,22 @@ def test_the_page_is_the_one_that_the_bibliography_gives():
     assert not re.search(r"[\\{}]", citations.page()), "LaTeX is left"
 
 
+def test_each_work_is_cited():
+    places = [*PAGES, *BOOK.glob("**/*.ipynb"), website.ROOT / "index.ipynb"]
+    text = "".join(
+        path.read_text("utf-8") for path in places if path != citations.PAGE
+    )
+    ledgers = (website.ROOT / "helpers" / "ledgers").glob("*.yml")
+    told = "".join(path.read_text("utf-8") for path in ledgers)
+    idle = [
+        key
+        for key, *_ in entries()
+        if f"bibliography.md#{key})" not in text
+        and not re.search(rf"\b{key}\b", told)
+    ]
+    assert not idle, f"no page and no ledger cites {idle}"
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_each_citation_has_the_name_of_its_work(path):
     text = path.read_text(encoding="utf-8")

@@ -294,13 +294,23 @@ I2, I3 = np.eye(2), np.eye(3)
         (
             lambda: attention_vjp(I2, I2, I2, I2, I3),
             ValueError,
-            "weights must be (..., T, S); got weights (3, 3) and (2, 2)",
+            "weights must be (..., T, S), with the leading axes of Q and K; "
+            "got weights (3, 3) and (2, 2)",
         ),
         (
             lambda: attention_vjp(I3, I2, I2, I2, I2),
             ValueError,
             "grad_output must have the shape of the output; "
             "got grad_output (3, 3) and (2, 2)",
+        ),
+        (
+            # One sentence's weights for the two of a batch.
+            lambda: attention_vjp(
+                np.ones((2, 2, 2)), np.ones((2, 2, 2)), I2, I2, I2
+            ),
+            ValueError,
+            "weights must be (..., T, S), with the leading axes of Q and K; "
+            "got weights (2, 2) and (2, 2, 2)",
         ),
         (
             lambda: attention_vjp(I2, I2, I2, I2, I2, scale=np.nan),

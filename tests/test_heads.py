@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.attention import Attention, attention
+from helpers.cache import KVCache
 from helpers.heads import (
     Projections,
     init_projections,
@@ -372,6 +373,22 @@ def test_a_refused_call_appends_nothing(wrong):
     with pytest.raises((TypeError, ValueError)):
         multi_head_attention(rows(1, 2, 5), p, cache=cache, **wrong)
     assert len(cache) == 3
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"bias": np.full((2, 5), np.nan)}, {"W_O": np.full((4, 5), 1.7e308)}],
+)
+def test_a_call_that_fails_late_appends_nothing_either(wrong):
+    p, cache = projections(0), KVCache(9, 2, 3, 2)
+    multi_head_attention(rows(0, 3, 5), p, cache=cache)
+    wrong = dict(wrong)
+    bad = p._replace(W_O=wrong.pop("W_O", p.W_O))
+    with pytest.raises(ValueError, match=r"NaN|overflow"):
+        multi_head_attention(rows(1, 2, 5), bad, cache=cache, **wrong)
+    assert len(cache) == 3
+    again = multi_head_attention(rows(1, 2, 5), p, cache=cache)
+    assert again.weights.shape == (2, 2, 5)
 
 
 def test_lists_serve_as_mask_and_bias():

@@ -374,8 +374,28 @@ def test_a_constant_row_needs_eps():
         lambda: layers.rms_norm([0, 0], [1, 1], eps=0),
         lambda: layers.rms_norm_vjp([0, 0], [0, 0], [1, 1], eps=0),
     ):
-        with pytest.raises(ValueError, match="eps must be above 0 where a r"):
+        said = (
+            "eps must be above 0 where the squares of a row of x are 0 in "
+            "float64; got 0"
+        )
+        with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
             call()
+
+
+def test_what_rounding_leaves_of_a_constant_row_is_no_variance():
+    for x in ([0.1] * 3, [1 / 3] * 7):  # sums that are rounded
+        one, zero = np.ones(len(x)), np.zeros(len(x))
+        assert not layers.layer_norm(x, one, zero).any()
+        with pytest.raises(ValueError, match="eps must be above 0 where"):
+            layers.layer_norm(x, one, zero, eps=0)
+    far = np.full(768, 1e5 / 3, "f")
+    flat = layers.layer_norm(far, np.ones(768, "f"), np.zeros(768, "f"))
+    np.testing.assert_allclose(flat, 0, atol=1e-5)
+    # Beside a large constant the row is that without it.
+    row = np.random.default_rng(0).normal(size=64)
+    near = layers.layer_norm(row, np.ones(64), np.zeros(64))
+    moved = layers.layer_norm(row + 2.0**30, np.ones(64), np.zeros(64))
+    np.testing.assert_allclose(moved, near, atol=1e-6)
 
 
 REFUSALS = [
@@ -504,6 +524,31 @@ def test_tokens_are_integers(wrong):
 
 def test_no_tokens_are_tokens():
     assert layers.token_ids([], 5).dtype.kind == "i"
+
+
+@pytest.mark.parametrize(
+    ("vocab", "error", "says"),
+    [
+        (2.5, TypeError, "vocab must be an integer; got 2.5"),
+        ("3", TypeError, "vocab must be an integer; got '3'"),
+        (np.nan, TypeError, "vocab must be an integer; got nan"),
+        (0, ValueError, "vocab must be at least 1; got 0"),
+    ],
+)
+def test_a_vocabulary_has_a_size(vocab, error, says):
+    for function in (layers.token_ids, layers.one_hot):
+        with pytest.raises(error, match=f"^{re.escape(says)}$"):
+            function([0], vocab)
+
+
+@pytest.mark.parametrize("shape", [(2, 0), (0, 2), (0, 0)])
+def test_rows_and_matrices_may_be_empty(shape):
+    x, W = np.ones(shape), np.ones((shape[1], 3))
+    product = layers.linear(x, W, np.ones(3))
+    assert product.tolist() == (x @ W + 1).tolist()
+    dx, dW, db = layers.linear_vjp(product, x, W)
+    assert (dx.shape, dW.shape, db.shape) == (x.shape, W.shape, (3,))
+    assert db.tolist() == product.sum(0).tolist()
     assert layers.one_hot([], 5).shape == (0, 5)
 
 

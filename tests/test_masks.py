@@ -58,6 +58,7 @@ def test_a_window_of_one_sees_itself_and_a_wide_one_is_causal():
 
 
 def test_padding_counts_from_the_left():
+    assert padding_mask([], 3).shape == (0, 1, 1, 3)
     mask = padding_mask([0, 2, 3], 3)
     assert mask.shape == (3, 1, 1, 3)
     assert mask.dtype == bool

@@ -1,5 +1,7 @@
 """Every page is every page: nothing in the book is left out by mistake."""
 
+import re
+
 import website
 
 BOOK = website.ROOT / "book"
@@ -25,3 +27,12 @@ def test_every_file_of_the_book_is_in_the_table_of_contents():
     assert not missing, f"_toc.yml lists {missing}, which do not exist"
     twice = {p for p in website.PAGES if website.PAGES.count(p) > 1}
     assert not twice, f"_toc.yml lists {sorted(twice)} twice"
+
+
+def test_the_glossary_is_in_the_order_of_the_alphabet():
+    text = (BOOK / "glossary.md").read_text("utf-8")
+    words = re.findall(r"^(\S.*)\n  \S", text, re.M)
+    assert len(words) > 100
+    first = [word.partition(",")[0].casefold() for word in words]
+    letters = [re.sub(r"[^a-z0-9]", "", word) for word in first]
+    assert letters == sorted(letters)

@@ -835,6 +835,16 @@ def test_frequencies_that_do_not_fit_are_refused(frequencies, got):
     )
 
 
+def test_angles_that_overflow_are_said_to():
+    refused(
+        ValueError,
+        "positions times frequencies overflow float64",
+        lambda: rotary_embedding([[1.0, 0.0]], [20], frequencies=[1e308]),
+    )
+    half = rotary_embedding(np.ones((2, 2)), np.float16([0, 1]))
+    assert_close(half, rotary_embedding(np.ones((2, 2)), [0, 1]))
+
+
 def test_a_frequency_that_is_not_a_number_is_refused():
     refused(
         ValueError,
@@ -909,11 +919,18 @@ def test_yarn_refuses(options, got):
         f"got {got}",
         lambda: yarn_frequencies(8, 2, **options),
     )
-    refused(
-        TypeError,
-        "base must be a number; got 'a'",
-        lambda: ntk_frequencies(8, 2, base="a"),
-    )
+    for factor, base, error, message in (
+        (2, "a", TypeError, "base must be a number; got 'a'"),
+        (4, 0.5, ValueError, "base must be at least 1; got 0.5"),
+        (1e300, 1e300, ValueError, "base must be finite; got inf"),
+    ):
+        refused(
+            error,
+            message,
+            lambda factor=factor, base=base: ntk_frequencies(
+                4, factor, base=base
+            ),
+        )
     for name in ("trained", "slow", "fast"):
         refused(
             TypeError,

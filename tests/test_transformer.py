@@ -542,6 +542,11 @@ CONFIGS = [
         {"frequencies": (1.0, math.inf)},
         "frequencies[1] must be finite; got inf",
     ),
+    ({"base": 0.5}, "base must be at least 1; got 0.5"),
+    (
+        {"norm_kind": ["layer"]},
+        "norm_kind must be one of 'layer', 'rms'; got ['layer']",
+    ),
     ({"buckets": 1}, "buckets must be at least 2; got 1"),
     (
         {"max_distance": 16},
@@ -680,10 +685,120 @@ def test_wrong_kinds_are_refused(rng):
         "runs[1] must be at least 1; got 0",
     )
     refused(
+        lambda: init_transformer(rng, SMALL, runs=2),
+        "runs must be a tuple; got 2",
+        TypeError,
+    )
+    refused(
         lambda: forward([1], params, SMALL, heads=[1.0, 1.0]),
         "heads must have a factor for each head of each layer; got heads (2,) "
         "and (n_layers, n_heads) (2, 2)",
     )
+
+
+def test_steps_that_would_be_lost_are_refused():
+    def step(x, g, **more):
+        params = {"x": np.array([1.0], x)}
+        state = adam_init(params)
+        return adam_step(params, {"x": np.array([g], x)}, state, **more)
+
+    for call, says in (
+        # In float16 the default is 0, and 0 / 0 no number.
+        (lambda: step("e", 0), "eps must be above 0 in float16; got 1e-08"),
+        (lambda: step("f", 0, eps=1e-50),
+         "eps must be above 0 in float32; got 1e-50"),
+        (lambda: step("e", 300, betas=(0.0, 0.0), eps=1e-4),
+         "the square of the gradient of x overflows float16"),
+        (lambda: step("d", 1e200),
+         "the square of the gradient of x overflows float64"),
+        (lambda: step("d", np.nan),
+         "gradients['x'] must be finite; got nan at gradients['x'][(0,)]"),
+    ):  # fmt: skip
+        refused(call, says)
+    params, _ = step("e", 0, eps=1e-4)
+    assert params["x"].tolist() == [1]
+
+
+def test_caches_are_what_they_were_when_a_call_fails(rng):
+    params = init_transformer(rng, SMALL)
+    cache = new_cache(SMALL)
+    transformer([1, 2], params, SMALL, cache=cache)
+    large = params | {"1.W_K": np.full((8, 8), 1e308)}
+    with pytest.raises(ValueError, match="overflow"):
+        transformer([3], large, SMALL, cache=cache)
+    assert [len(stored) for stored in cache] == [2, 2]
+    last = transformer([3], params, SMALL, cache=cache)
+    whole = transformer([1, 2, 3], params, SMALL)
+    assert_close(last[0], whole[2], eps=512)
+
+
+def test_caches_that_do_not_belong_together_are_refused(rng):
+    params = init_transformer(rng, SMALL)
+
+    def call(cache):
+        return lambda: transformer([1], params, SMALL, cache=cache)
+
+    first, second = new_cache(SMALL)
+    transformer([1, 2], params, SMALL, cache=[first, new_cache(SMALL)[0]])
+    rule = "cache must hold as many tokens for each block, and none twice; got"
+    refused(call([first, second]), f"{rule} [2, 0]")
+    refused(call([second, second]), f"{rule} [0, 0]")
+    rule = "cache must be a list of 2 KVCache, one for each block; got"
+    refused(call([second]), f"{rule} 1 of them", TypeError)
+    refused(call([]), f"{rule} 0 of them", TypeError)
+    refused(call(second), f"{rule} KVCache", TypeError)
+    assert len(second) == 0
+
+
+def test_parameters_are_arrays_of_floats(rng):
+    params = init_transformer(rng, SMALL)
+    for other, kind in (
+        (params["positions"].astype(int), "int64"),
+        (params["positions"].tolist(), "list"),
+        (params["positions"] > 0, "bool"),
+    ):
+        refused(
+            lambda p=params | {"positions": other}: transformer([1], p, SMALL),
+            f"positions must be an array of floats; got {kind}",
+            TypeError,
+        )
+    # Each gradient is of the type of its parameter, whatever the others are.
+    mixed = params | {"0.W_Q": params["0.W_Q"].astype("f")}
+    _, gradients = loss_and_gradients([1, 2], [2, 3], mixed, SMALL)
+    assert {n for n, g in gradients.items() if g.dtype == "f"} == {"0.W_Q"}
+    for name in ("embedding", "positions"):
+        bad = params | {name: np.full_like(params[name], np.nan)}
+        with pytest.raises(ValueError, match=f"^{name} must be finite; got"):
+            transformer([1], bad, SMALL)
+
+
+def test_whole_numbers_of_any_kind_are_tokens(rng):
+    params = init_transformer(rng, SMALL)
+    for kind in (np.uint64, np.int8):
+        given = np.array([3, 1], kind)
+        for n in (0, 2):
+            made = generate(rng, given, params, SMALL, n, temperature=0)
+            assert made.dtype == np.int64
+            assert made[:2].tolist() == [3, 1]
+            assert not np.shares_memory(made, given)
+    refused(
+        lambda: generate(rng, [1], params, {}, 2),
+        "config must be a TransformerConfig; got dict",
+        TypeError,
+    )
+
+
+def test_a_half_precise_nucleus_is_that_of_the_same_logits():
+    # In float16 a running sum of 32,000 chances stands still before 0.9.
+    logits = np.random.default_rng(1).normal(0, 1.5, 32000).astype(np.float16)
+    got = next_token_probabilities(logits, top_p=0.9)
+    wide = next_token_probabilities(logits.astype(float), top_p=0.9)
+    assert got.dtype == np.float16
+    assert got.tolist() == wide.astype(np.float16).tolist()
+    chances = sorted(softmax(logits.astype(float)), reverse=True)
+    assert (wide > 0).sum() == 1 + (np.cumsum(chances) < 0.9).sum()
+    tiny = next_token_probabilities(np.float16([1, 2]), temperature=1e-8)
+    assert tiny.tolist() == [0, 1]
 
 
 def test_a_number_that_is_none_is_named(rng):
@@ -707,6 +822,10 @@ def test_a_number_that_is_none_is_named(rng):
         lambda: next_token_probabilities(1.0),
         "logits must have axes (..., vocab); got logits ()",
     )
+    refused(
+        lambda: next_token_probabilities(np.zeros((2, 0))),
+        "the number of logits must be at least 1; got 0",
+    )
     for call, name in (
         (lambda bad: next_token_probabilities(bad), "logits"),
         (lambda bad: forward([1], params, SMALL, heads=bad), "heads"),
@@ -720,6 +839,10 @@ def test_a_number_that_is_none_is_named(rng):
     [
         ({"temperature": -1}, "temperature must be at least 0; got -1.0"),
         ({"top_k": 0}, "top_k must be at least 1; got 0"),
+        (
+            {"top_k": 0, "temperature": 0},
+            "top_k must be at least 1; got 0",
+        ),
         ({"top_p": 0}, "top_p must be above 0 and at most 1; got 0"),
         ({"top_p": 1.5}, "top_p must be above 0 and at most 1; got 1.5"),
     ],
@@ -772,7 +895,9 @@ def test_bad_steps_are_refused():
         refused(lambda a=arguments: adam_step(params, *a), says)
     for more, says in (
         ({"rate": 0}, "rate must be above 0; got 0"),
-        ({"eps": 0}, "eps must be above 0; got 0"),
+        ({"eps": 0}, "eps must be above 0 in float64; got 0"),
+        ({"betas": (0.9,)}, "betas must be two numbers; got (0.9,)"),
+        ({"betas": 0.9}, "betas must be two numbers; got 0.9"),
         (
             {"betas": (0.9, 1.0)},
             "betas must be at least 0 and below 1; got (0.9, 1.0)",
