@@ -1,6 +1,7 @@
 """Positions: sinusoids to add, rotations of Q and K, biases on the scores."""
 
 import math
+from bisect import bisect_left
 
 import numpy as np
 
@@ -542,12 +543,11 @@ def _starts(buckets, max_distance):
     near = buckets // 2  # a bucket each
     far = buckets - near
     yield from range(near)
-    n = near
+    distances = range(near, max_distance)
     for k in range(far):
         # The first n with n/near >= (max_distance/near)^(k/far).
-        while n**far < near ** (far - k) * max_distance**k:
-            n += 1
-        yield n
+        least = near ** (far - k) * max_distance**k
+        yield near + bisect_left(distances, least, key=lambda n: n**far)
 
 
 def relative_buckets(

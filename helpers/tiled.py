@@ -133,7 +133,9 @@ def tiled_attention(
         block size is not an integer.
     ValueError
         If shapes do not fit, an entry is not finite, a block size is below
-        one, T > S with `causal`, or numbers overflow.
+        one, T > S with `causal`, or numbers overflow; those of a tile may
+        where those of `attention` do not, as its values are added up before
+        they are divided.
 
     Notes
     -----

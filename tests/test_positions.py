@@ -835,6 +835,17 @@ def test_frequencies_that_do_not_fit_are_refused(frequencies, got):
     )
 
 
+def test_a_largest_distance_may_be_far_away():
+    bucket = relative_buckets(1, 4000, max_distance=10**12)[0, ::-1]
+    # Sixteen steps from 16 to 10**12: each is a factor of 4.7.
+    step = (10**12 / 16) ** (1 / 16)
+    wanted = [
+        d if d < 16 else 16 + math.floor(math.log(d / 16, step) + 1e-12)
+        for d in range(4000)
+    ]
+    assert bucket.tolist() == wanted
+
+
 def test_angles_that_overflow_are_said_to():
     refused(
         ValueError,
