@@ -61,7 +61,7 @@ def _prefix(store, n):
 
 
 @contextmanager
-def as_it_was(*caches):
+def _as_it_was(*caches):
     """Give up what a block appends to some caches, if it fails.
 
     A cache that has no `truncate` keeps it.

@@ -20,7 +20,7 @@ from ._checks import (
     size,
 )
 from .attention import attention
-from .cache import KVCache, as_it_was
+from .cache import KVCache, _as_it_was
 from .gradients import attention_vjp
 from .heads import _head_counts, merge_heads, repeat_kv, split_heads
 from .layers import (
@@ -773,7 +773,7 @@ def forward(tokens, params, config, *, cache=None, heads=None):
     start = 0 if cache is None else len(cache[0])
     tokens = _checked_tokens(tokens, config, runs, start)
     heads = _checked_heads(heads, config)
-    with as_it_was(*(cache or ())):
+    with _as_it_was(*(cache or ())):
         return _through(tokens, params, config, cache, heads, start)
 
 
