@@ -67,9 +67,9 @@ def test_numeric_modules_import_numpy_and_the_standard_library(module):
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             found.add(node.module.split(".")[0])
     standard = {
-        "base64", "concurrent", "contextlib", "dataclasses", "functools",
-        "importlib", "itertools", "json", "math", "numbers", "operator", "os",
-        "sys", "types", "typing",
+        "base64", "bisect", "concurrent", "contextlib", "dataclasses",
+        "functools", "importlib", "itertools", "json", "math", "numbers",
+        "operator", "os", "sys", "types", "typing",
     }  # fmt: skip
     assert found <= standard | {"numpy"}
 
