@@ -167,7 +167,7 @@ def attention_vjp(grad_output, Q, K, V, weights, *, scale=None):
     lead = leading_axes(Q=Q, K=K, V=V, weights=A)
     _expect("K", K, (*K.shape[:-2], S, d_k), "Q and K must share d_k")
     _expect("V", V, (*V.shape[:-2], S, d_v), "K and V must share S")
-    both = leading_axes(Q=Q, K=K, weights=A)
+    both = leading_axes(Q=Q, K=K)
     rule = "weights must be (..., T, S), with the leading axes of Q and K"
     _expect("weights", A, (*both, T, S), rule)
     _expect(

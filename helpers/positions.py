@@ -97,7 +97,7 @@ def _rotary_angles(X, positions, frequencies):
 
 
 def _turning(X, base, frequencies):
-    """The frequencies that turn the pairs of `X`, in float64."""
+    """The frequencies that turn the pairs of `X`."""
     d = X.shape[-1]
     if frequencies is None:
         if d == 0 or d % 2:
@@ -111,7 +111,7 @@ def _turning(X, base, frequencies):
             "frequencies must be one row, with at most one for two columns "
             f"of X; got frequencies {frequencies.shape} and X {X.shape}"
         )
-    return frequencies.astype(np.float64)
+    return frequencies
 
 
 def _pair_columns(d, interleaved):

@@ -511,7 +511,6 @@ def _score_bias_gradient(grad, table, config):
     grad = grad.sum(between)  # (runs, H, T, S)
     H, T, S = grad.shape[-3:]
     rows = one_hot(_buckets(T, S, config).ravel(), config.buckets)
-    rows = rows.astype(grad.dtype)
     return (grad.reshape(*runs, H, T * S) @ rows).swapaxes(-1, -2)
 
 
@@ -928,7 +927,7 @@ def _layer_gradients(dx, layer, p, config):
 
 
 def _embedding_gradients(dx, tokens, params, config, grads):
-    rows = one_hot(tokens, config.vocab).astype(dx.dtype)
+    rows = one_hot(tokens, config.vocab)
     _, dtable, _ = linear_vjp(dx, rows, params["embedding"])
     if config.tied:  # the table is used twice
         dtable = dtable + grads["output"].swapaxes(-1, -2)

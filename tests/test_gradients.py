@@ -313,6 +313,23 @@ I2, I3 = np.eye(2), np.eye(3)
             "got weights (2, 2) and (2, 2, 2)",
         ),
         (
+            # Weights of two sentences for one.
+            lambda: attention_vjp(
+                np.ones((2, 2, 2)), I2, I2, I2, np.full((2, 2, 2), 0.5)
+            ),
+            ValueError,
+            "weights must be (..., T, S), with the leading axes of Q and K; "
+            "got weights (2, 2, 2) and (2, 2)",
+        ),
+        (
+            lambda: attention_vjp(
+                np.ones((2, 2, 2)), I2, np.ones((2, 2, 2)), I2, I2
+            ),
+            ValueError,
+            "weights must be (..., T, S), with the leading axes of Q and K; "
+            "got weights (2, 2) and (2, 2, 2)",
+        ),
+        (
             lambda: attention_vjp(I2, I2, I2, I2, I2, scale=np.nan),
             ValueError,
             "scale must be finite",

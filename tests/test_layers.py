@@ -522,6 +522,13 @@ def test_tokens_are_integers(wrong):
         layers.token_ids(wrong, 5)
 
 
+def test_the_gradient_of_a_loss_has_the_type_of_the_logits():
+    for kind in (np.float32, np.float64):
+        logits = np.zeros((2, 3), kind)
+        grad = layers.cross_entropy_vjp(logits, [0, 2])
+        assert grad.dtype == kind
+
+
 def test_no_tokens_are_tokens():
     assert layers.token_ids([], 5).dtype.kind == "i"
 

@@ -788,12 +788,19 @@ def test_whole_numbers_of_any_kind_are_tokens(rng):
     )
 
 
+@pytest.mark.parametrize("base", [1.0, 1.5])
+def test_a_base_may_be_as_low_as_one(base, rng):
+    config = replace(SMALL, positions="rotary", base=base)
+    params = init_transformer(rng, config)
+    assert np.isfinite(transformer([1, 2], params, config)).all()
+
+
 def test_a_half_precise_nucleus_is_that_of_the_same_logits():
     # In float16 a running sum of 32,000 chances stands still before 0.9.
     logits = np.random.default_rng(1).normal(0, 1.5, 32000).astype(np.float16)
     got = next_token_probabilities(logits, top_p=0.9)
     wide = next_token_probabilities(logits.astype(float), top_p=0.9)
-    assert got.dtype == np.float16
+    assert got.dtype == next_token_probabilities(logits).dtype == np.float16
     assert got.tolist() == wide.astype(np.float16).tolist()
     chances = sorted(softmax(logits.astype(float)), reverse=True)
     assert (wide > 0).sum() == 1 + (np.cumsum(chances) < 0.9).sum()
