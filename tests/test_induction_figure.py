@@ -413,7 +413,10 @@ def first_batch(net, seed, size):
         size,
     )
     shapes = parameter_shapes(INDUCTION)
-    params = {k: np.reshape(numbers[k], shape) for k, shape in shapes.items()}
+    params = {  # a gain of 1 comes as a whole number
+        name: np.array(numbers[name], float).reshape(shape)
+        for name, shape in shapes.items()
+    }
     return params, gathered(drawn)
 
 
