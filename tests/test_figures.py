@@ -386,6 +386,18 @@ def test_text_where_a_number_belongs_gives_a_message(page, name):
     assert not page.errors
 
 
+@pytest.mark.parametrize(
+    ("length", "rows"), [(7, None), (6, "0"), (5, "0 to 1"), (4, "0 to 2")]
+)
+def test_empty_rows_are_counted_from_the_first(length, rows):
+    html = figures.CausalHeatmap(
+        mask="causal and left padding", length=length, T=7
+    ).html()
+    part = f"Queries that may attend to nothing: {rows}; their weights are "
+    assert (part in html) == (rows is not None)
+    assert ("attend to nothing" in html) == (rows is not None)
+
+
 @pytest.mark.parametrize("T", [7, 64])
 def test_a_mask_that_allows_nothing_is_said_and_seen(page, T):
     state = {"mask": "causal and left padding", "length": 3, "T": T}
@@ -443,6 +455,49 @@ def test_step_takes_arrays_and_starts_from_what_is_given():
 def test_step_refuses_what_does_not_fit(settings, message):
     with pytest.raises(TraitError, match=message):
         figures.StepThrough(**settings)
+
+
+ROWS = "must have a row for each of Q and a column for each of V; got"
+UNFIT = [
+    ("Backward", {"Q": [[1.0]]},
+     "Q and K must have rows of one length; got Q (1, 1) and K (3, 2)"),
+    ("Backward", {"V": [[1.0]]},
+     "K and V must have as many rows; got K (3, 2) and V (1, 1)"),
+    ("Backward", {"dY": [[1.0]] * 3},
+     f"dY {ROWS} dY (3, 1), Q (3, 2) and V (3, 2)"),
+    ("Backward", {"dY": [[1.0, 2.0]]},
+     f"dY {ROWS} dY (1, 2), Q (3, 2) and V (3, 2)"),
+    ("Backward", {"K": [[1.0, 2.0]], "V": [[1.0, 2.0]]},
+     "with a causal mask Q has at most as many rows as K; got Q (3, 2) and "
+     "K (1, 2)"),
+    ("StepThrough", {"Q": [[1.0]]},
+     "Q and K must have rows of one length; got Q (1, 1) and K (3, 4)"),
+    ("StepThrough", {"V": [[1.0]]},
+     "K and V must have as many rows; got K (3, 4) and V (1, 1)"),
+    ("StepThrough", {"K": [[0.0] * 4], "V": [[1.0]], "causal": True},
+     "with a causal mask Q has at most as many rows as K; got Q (3, 4) and "
+     "K (1, 4)"),
+    ("Film", {"words": "a b"},
+     "words and X must be as many; got 2 words and 3 rows"),
+    ("Film", {"W_V": [[1.0]]},
+     "W_V must have a row for each column of X; got X (3, 4) and W_V (1, 1)"),
+    ("Film", {"W_Q": [[1.0]] * 4},
+     "W_Q and W_K must have as many columns; got W_Q (4, 1) and W_K (4, 2)"),
+    ("Film", {"X": [[0.125] * 4] * 3},
+     "each number of X must have at most two decimals; got 0.125"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "settings", "said"), UNFIT)
+def test_settings_that_do_not_fit_one_another_are_named(name, settings, said):
+    with pytest.raises(TraitError, match=f"^{re.escape(said)}$"):
+        getattr(figures, name)(**settings)
+
+
+def test_the_way_back_takes_numbers_up_to_ten():
+    assert figures.Backward(V=[[10.0, -10.0]] * 3)
+    with pytest.raises(TraitError, match=r"V must be .* from -10 to 10"):
+        figures.Backward(V=[[10.5, 0.0]] * 3)
 
 
 SENTENCES = {
