@@ -471,6 +471,8 @@ REFUSED = [
     (place_keys, (I2, I2), {"workers": ["a", "d"]}, "workers must be"
      " addresses of workers of the cluster; got ['a', 'd'], and there are"
      " ['a', 'b', 'c']"),
+    (place_keys, (I2, I2), {"workers": 3}, "workers must be a list of"
+     " addresses; got 3"),
     (place_keys, (I2, I2), {"workers": []}, "workers must be addresses of"
      " workers of the cluster; got [], and there are ['a', 'b', 'c']"),
     (split_attention, (O3, I3, I3), {}, "Q must have axes (..., T, d_k);"
@@ -523,3 +525,6 @@ def test_received_bytes_are_the_sum_of_a_workers_log(client):
     worker = SimpleNamespace(transfer_incoming_log=log)
     client.run = lambda function: {"a": function(dask_worker=worker)}
     assert bytes_received(client) == {"a": 7}
+    client.close()
+    with pytest.raises(ConnectionError, match="it is closed"):
+        bytes_received(client)
