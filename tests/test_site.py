@@ -6,8 +6,10 @@ import functools
 import gzip
 import itertools
 import json
+import math
 import re
 import sys
+import time
 import unicodedata
 from html import unescape
 from urllib.parse import quote, unquote, urlsplit
@@ -202,6 +204,17 @@ def judged():
     return set()
 
 
+def told_first(pair):
+    """What one scheme alone shows, then the smallest of another size.
+
+    What holds it is larger too, and what follows it only stands elsewhere.
+    """
+    if sum(place.startswith("hidden") for place in pair):
+        return 0, 0
+    sizes = [place.split(" ")[0].split(",")[2:] for place in pair]
+    return 1 + (sizes[0] == sizes[1]), math.prod(map(int, sizes[0]))
+
+
 @pytest.mark.parametrize("page", website.EVERY_PAGE)
 @pytest.mark.parametrize("size", WIDTHS)
 def test_a_page_in_a_browser(host, browser, judged, page, size):
@@ -239,9 +252,31 @@ def test_a_page_in_a_browser(host, browser, judged, page, size):
     assert asked["dark"] == asked["light"]
     pairs = zip(places["dark"], places["light"], strict=True)
     other = [pair for pair in pairs if pair[0] != pair[1]]
-    # First those that only one scheme shows.
-    other.sort(key=lambda pair: -len({it.startswith("hidden") for it in pair}))
+    other.sort(key=told_first)
     assert not other, f"not only the colours differ: {other[:3]}"
+
+
+def after(seconds):
+    """Let a request wait."""
+    return lambda route: (time.sleep(seconds), route.continue_())
+
+
+INDEX = """async () => {
+  await document.fonts.ready;
+  const index = document.querySelector("msub > :last-child");
+  return getComputedStyle(index).fontSize;
+}"""
+
+
+def test_formulas_have_their_face_here_however_late_it_comes(address, browser):
+    sizes = []
+    for late in (0, 0.5):
+        with browser.new_context() as context:
+            tab = context.new_page()
+            tab.route("**/stix-two-math.woff2", after(late))
+            tab.goto(f"{address}/book/forward-and-backward.html")
+            sizes.append(tab.evaluate(INDEX))
+    assert sizes[0] == sizes[1]
 
 
 def test_a_browser_that_does_not_answer_is_ended(launch):
