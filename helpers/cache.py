@@ -62,10 +62,11 @@ def _prefix(store, n):
 
 @contextmanager
 def _as_it_was(*caches):
-    """Give up what a block appends to some caches, if it fails.
+    """Give up what is appended to some caches here, if this fails.
 
-    A cache that has no `truncate` keeps it.
+    None is no cache. One that has no `truncate` keeps what it got.
     """
+    caches = [cache for cache in caches if cache is not None]
     lengths = [len(cache) for cache in caches]
     try:
         yield

@@ -224,8 +224,8 @@ def bytes_received(client):
 
     Parameters
     ----------
-    client : dask.distributed.Client
-        A client of the cluster.
+    client : dask.distributed.Client or str
+        A client of the cluster, or its address.
 
     Returns
     -------
@@ -238,7 +238,8 @@ def bytes_received(client):
     ConnectionError, TypeError
         As `place_keys`.
     """
-    return _client(client).run(_received)
+    with _connected(client) as client:
+        return client.run(_received)
 
 
 def _received(dask_worker):

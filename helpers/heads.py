@@ -392,7 +392,7 @@ def multi_head_attention(
     shape = (*leading_axes(X=X, source=source), H, X.shape[-2], S)
     mask = _for_scores(mask, "mask", shape)
     bias = _for_scores(bias, "bias", shape)
-    with _as_it_was(*(() if cache is None else (cache,))):
+    with _as_it_was(cache):
         if cache is not None:
             K, V = cache.append(K, V)  # (..., H_kv, S, d_k and d_v)
         K, V = repeat_kv(K, H // H_kv), repeat_kv(V, H // H_kv)

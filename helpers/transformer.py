@@ -402,9 +402,9 @@ def _expect_params(params, config):
     """The run axes of `params`, if names and shapes are those of `config`."""
     shapes = parameter_shapes(config)
     for name, x in params.items():
-        kind = getattr(x, "dtype", type(x).__name__)
-        if getattr(kind, "kind", "") != "f":
-            raise TypeError(f"{name} must be an array of floats; got {kind}")
+        if not isinstance(x, np.ndarray) or x.dtype.kind != "f":
+            got = getattr(x, "dtype", type(x).__name__)
+            raise TypeError(f"{name} must be an array of floats; got {got}")
     if params.keys() != shapes.keys():
         odd = sorted(params.keys() ^ shapes.keys())
         raise ValueError(
@@ -1057,9 +1057,10 @@ def _checked_step(params, gradients, state, rate, betas, eps):
                     f"{name} must have the shapes of params; got {key} "
                     f"{np.shape(other[key])} and {np.shape(x)}"
                 )
+    eps = real(eps, "eps")
     for key, g in gradients.items():
         g = finite_floats(g, f"gradients[{key!r}]")
-        if g.dtype.type(real(eps, "eps")) <= 0:
+        if g.dtype.type(eps) <= 0:
             raise ValueError(f"eps must be above 0 in {g.dtype}; got {eps}")
     if real(rate, "rate") <= 0:
         raise ValueError(f"rate must be above 0; got {rate}")

@@ -525,6 +525,7 @@ def test_received_bytes_are_the_sum_of_a_workers_log(client):
     worker = SimpleNamespace(transfer_incoming_log=log)
     client.run = lambda function: {"a": function(dask_worker=worker)}
     assert bytes_received(client) == {"a": 7}
+    assert client.status == "running", "its owner closes it"
     client.close()
     with pytest.raises(ConnectionError, match="it is closed"):
         bytes_received(client)

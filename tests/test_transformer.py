@@ -902,7 +902,7 @@ def test_bad_steps_are_refused():
         refused(lambda a=arguments: adam_step(params, *a), says)
     for more, says in (
         ({"rate": 0}, "rate must be above 0; got 0"),
-        ({"eps": 0}, "eps must be above 0 in float64; got 0"),
+        ({"eps": 0}, "eps must be above 0 in float64; got 0.0"),
         ({"betas": (0.9,)}, "betas must be two numbers; got (0.9,)"),
         ({"betas": 0.9}, "betas must be two numbers; got 0.9"),
         (
