@@ -51,9 +51,10 @@ SECONDS, SECONDS_A_CALL, BYTES = 60, 5, 2**29
 # What only a browser runs is left to the checks of the page.
 OWN = "test_induction_figure.py"  # its tests ask a module of their own
 PAGES = ("test_figure_page.py", OWN)
-CHECKS = ("test_figure_forms.py", "test_shown.py", "test_figures.py")
-CHECKS += ("test_figures_in_time.py", "test_figures_rebuilt.py")
-CHECKS += ("test_figure_words.py", *PAGES)
+# First what is quick, and notices most.
+CHECKS = ("test_figures_stored.py", "test_figure_forms.py", "test_shown.py")
+CHECKS += ("test_figures.py", "test_figures_in_time.py")
+CHECKS += ("test_figures_rebuilt.py", "test_figure_words.py", *PAGES)
 # The questions have a module of their own, and tests that nothing else needs.
 QUESTIONS = {"practice.js": "test_practice.py"}
 # The functions that only a browser calls.
