@@ -1824,6 +1824,95 @@ def test_a_large_matrix_has_25_shades():
         columns = np.flatnonzero(nearest == k)
         assert path["d"] == "".join(f"M{j} 0h1v1h-1z" for j in columns)
     assert k == 24
+    assert [text.text for text in svg.select("text")[-2:]] == ["0", "1"]
+
+
+@pytest.mark.parametrize(
+    ("T", "S", "picked"),
+    [
+        *((20, 30, None), (20, 30, [7, 11]), (64, 64, [63, 0])),
+        *((13, 400, [0, 13]), (13, 200, None), (43, 26, None)),
+    ],
+)
+def test_the_numbers_of_a_large_matrix_stand_at_their_cells(T, S, picked):
+    """The first that stand far enough apart, and the one that is picked."""
+    values = np.zeros((T, S)).tolist()
+    html = call("mosaic", {"label": "L", "values": values, "picked": picked})
+    svg = BeautifulSoup(html, "html.parser").svg
+    down = np.clip(T * min(294 / S, 22), 90, 294)
+    i, j = picked or (None, None)
+    for key, n, start, unit, room, here, own in (
+        ("x", S, 40, 294 / S, 22, j, {"text-anchor": "middle"}),
+        ("y", T, 38, down / T, 13, i, {"text-anchor": "end", "x": "34"}),
+    ):
+        steps = (2**k for k in range(5) if 2**k * unit >= room)
+        wanted = set(range(0, n, next(steps, 32)))
+        if picked:
+            wanted = {k for k in wanted if abs(k - here) * unit >= room}
+            wanted.add(here)
+        texts = svg.find_all("text", own)
+        assert [int(text.text) for text in texts] == sorted(wanted)
+        for text in texts:
+            k = int(text.text)
+            middle = start + (k + 0.5) * unit
+            assert float(text[key]) == pytest.approx(middle, abs=0.0051)
+            assert ("av-here" in text.get("class", ())) == (k == here)
+
+
+def test_what_stands_around_a_large_matrix():
+    asked = {"label": "L", "rows": "queries", "columns": "keys"}
+    html = call(
+        "mosaic",
+        {
+            **asked,
+            "values": np.zeros((20, 30)).tolist(),
+            "ends": ["least", "most"],
+            "picked": [7, 11],
+        },
+    )
+    svg = BeautifulSoup(html, "html.parser").svg
+    height = float(svg["viewbox"].split()[3])
+    (wide, left), (high, top) = (294 / 30, 40), (294 / 30, 34)
+    right, bottom = left + 30 * wide, top + 20 * high
+    texts = {t.text: t for t in svg.select("text")}
+    x, y = ({key: float(t[k]) for key, t in texts.items()} for k in "xy")
+
+    # Each number is as far from the matrix as those of the other axis.
+    assert left - x["4"] == top - y["24"] == 6
+    # The names of the axes share a line above, from edge to edge.
+    assert y["↓ queries"] == y["keys →"] < y["24"] - 11
+    assert 0 <= x["↓ queries"] < 5
+    assert x["keys →"] == right
+    assert texts["keys →"]["text-anchor"] == "end"
+    assert texts["↓ queries"]["text-anchor"] == "start"
+
+    # The key: 25 bars side by side, a name on either side, as far away.
+    bars = svg.select("rect")
+    starts = [float(bar["x"]) for bar in bars]
+    assert np.ptp(np.diff(starts)) == 0
+    assert starts[1] - starts[0] == float(bars[0]["width"])
+    assert len(bars) == 25
+    end = starts[-1] + float(bars[-1]["width"])
+    assert starts[0] - x["least"] == x["most"] - end == 6
+    assert texts["least"]["text-anchor"] == "end"
+    assert texts["most"]["text-anchor"] == "start"
+    tops = {float(bar["y"]) for bar in bars}
+    assert len(tops) == 1
+    # Its names stand in the middle of its height, below the matrix.
+    (low,) = tops
+    tall = float(bars[0]["height"])
+    assert y["least"] == y["most"] == pytest.approx(low + tall - 2)
+    assert bottom + 8 < low < low + tall < height - 4
+    assert left < x["least"] < end < right
+
+    # A ring lies around what is picked, a unit outside on each side.
+    rings = {path["d"] for path in svg.select("[class^=av-ring]")}
+    (ring,) = rings
+    numbers = [float(n) for n in re.findall(r"-?[\d.]+", ring)]
+    assert re.sub(r"-?[\d.]+", "#", ring) == "M# #h#v#h#z"
+    wanted = [left + 11 * wide - 1, top + 7 * high - 1]
+    wanted += [wide + 2, high + 2, -wide - 2]
+    assert numbers == pytest.approx(wanted, abs=0.0051)
 
 
 def test_a_cell_of_the_causal_table_has_two_decimals_or_is_closed():

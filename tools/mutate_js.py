@@ -61,16 +61,18 @@ QUESTIONS = {"practice.js": "test_practice.py"}
 ON_PAGE = {
     "common.js": {
         *("attach", "fromAddress", "toAddress", "held", "tell", "put"),
-        *("render", "setApart", "addSteppers"),
+        *("render", "setApart", "addSteppers", "cellAt"),
     },
     "player.js": {"player"},
     "backward.js": {"enhance", "live", "NUDGE"},
     "causal.js": {"enhance", "live"},
+    "film.js": {"figure.live"},
+    "kvcache.js": {"figure.live"},
     "project.js": {"enhance"},
     "saturation.js": {"live"},
     "step.js": {"enhance"},
     "temperature.js": {"live"},
-    "tiles.js": {"enhance"},
+    "tiles.js": {"enhance", "blockAt", "figure.live"},
     "words.js": {"enhance", "live", "LENGTH"},
     "induction.js": {
         *("enhance", "live", "workerOf", "curve", "RUN", "KEYS", "TRAIN"),
@@ -185,7 +187,11 @@ def changed_text(node):
         yield node, '"~"'
 
 
-NAMED = {"variable_declarator": "name", "pair": "key"}
+NAMED = {
+    "variable_declarator": "name",
+    "pair": "key",
+    "assignment_expression": "left",
+}
 
 
 def around(node):

@@ -111,8 +111,8 @@ const mosaic = ({
   label,
   values,
   open = () => true,
-  rows = "",
-  columns = "",
+  rows,
+  columns,
   ends = ["0", "1"],
   picked = null,
 }) => {
@@ -304,8 +304,7 @@ const shorten = (text) =>
 const count = (n, thing) => `${whole(n)} ${thing}${n === 1 ? "" : "s"}`;
 const span = ([least, most]) => (least === most ? least : `${least} to ${most}`);
 // A control as the page calls it, and its key where that is another word.
-const called = ({ key, kind, label }) =>
-  kind === "matrix" ? key : label.split(" ").includes(key) ? label : `${label} (${key})`;
+const called = ({ key, label }) => (label.split(" ").includes(key) ? label : `${label} (${key})`);
 
 // What is wrong with one control's value, or "".
 const complaint = (control, value) => {
