@@ -54,7 +54,8 @@ PAGES = ("test_figure_page.py", OWN)
 # First what is quick, and notices most.
 CHECKS = ("test_figures_stored.py", "test_figure_forms.py", "test_shown.py")
 CHECKS += ("test_figures.py", "test_figures_in_time.py")
-CHECKS += ("test_figures_rebuilt.py", "test_figure_words.py", *PAGES)
+CHECKS += ("test_figures_rebuilt.py", "test_figure_words.py")
+CHECKS += ("test_figures_of_film.py", *PAGES)
 # The questions have a module of their own, and tests that nothing else needs.
 QUESTIONS = {"practice.js": "test_practice.py"}
 # The functions that only a browser calls.
@@ -66,7 +67,7 @@ ON_PAGE = {
     "player.js": {"player"},
     "backward.js": {"enhance", "live", "NUDGE"},
     "causal.js": {"enhance", "live"},
-    "film.js": {"figure.live"},
+    "film.js": {"figure.live", "play"},
     "kvcache.js": {"figure.live"},
     "project.js": {"enhance"},
     "saturation.js": {"live"},
