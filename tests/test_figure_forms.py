@@ -6,6 +6,7 @@ and labels, written out anew from the state; markup that a browser
 understands; ink that can be read; and charts that stand upright.
 """
 
+import colorsys
 import decimal
 import functools
 import json
@@ -1789,6 +1790,35 @@ def test_the_plane_of_a_pair_has_its_arrows_and_their_names(settings):
     short = (to - at + 180) % 360 - 180
     assert whole[-1] - whole[0] == pytest.approx(short, abs=0.05)
     assert (whole[0] - at + 180) % 360 - 180 == pytest.approx(0, abs=0.05)
+
+
+# --- heads ----------------------------------------------------------------
+
+
+def test_groups_beyond_the_first_six_have_hues_that_stay_apart():
+    found = [call("tint", g, of="heads") for g in range(64)]
+    for g in range(6, 64):
+        light = (0.88, 0.82, 0.76)[g % 3]
+        turned = g * 137.508 / 360 % 1
+        shares = colorsys.hls_to_rgb(turned, light, 0.9)
+        red, green, blue = (int(255 * share + 0.5) for share in shares)
+        assert found[g] == f"#{red:02x}{green:02x}{blue:02x}"
+    assert len(set(found)) == 64
+
+
+def test_columns_are_written_and_cut_where_there_is_room():
+    for n, tables in ((10, 1), (11, 0)):
+        _, _, shown = look("heads", {"H": n, "H_kv": 1, "d_k": 1})
+        merged = [c for c in shown.select("caption") if "Merged" in c.text]
+        assert len(merged) == tables
+    for H, names in ((18, 18), (19, 0)):
+        _, _, shown = look("heads", {"H": H, "H_kv": 1, "d_k": 1})
+        found = [text.text for text in shown.select(".av-name")]
+        assert sum(name.startswith("Q") for name in found) == names
+    for H, cuts in ((42, 83), (43, 0)):  # columns of 4, and of less
+        _, _, shown = look("heads", {"H": H, "H_kv": 1, "d_k": 2})
+        fine = shown.select_one(".av-fine")
+        assert (fine["d"].count("M") if fine else 0) == cuts
 
 
 # --- matrices and tiles ---------------------------------------------------

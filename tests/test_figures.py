@@ -75,7 +75,7 @@ def test_every_setting_is_documented_with_its_limits(name):
     for control in controls(name):
         key, kind = control["key"], control["kind"]
         if kind == "matrix":
-            continue  # their limits are said once
+            continue  # their limits are said once, below
         default = getattr(figure, key)
         written = f'"{default}"' if isinstance(default, str) else default
         assert f"default {written}" in told[key]
@@ -86,6 +86,49 @@ def test_every_setting_is_documented_with_its_limits(name):
             assert control["options"] == options, "in this order"
         for stop in control.get("stops", ()):
             assert re.search(rf"\b{stop}\b", told[key])
+
+
+@pytest.mark.parametrize(
+    ("name", "keys", "rows", "columns", "most", "says"),
+    [
+        (
+            *("step", ["X", "Q", "K", "V"], [1, 6], [1, 6], 100),
+            "All four matrices have 1 to 6 rows of 1 to 6 numbers, each from "
+            "-100 to 100.",
+        ),
+        (
+            *("backward", ["dY", "Q", "K", "V"], [1, 4], [1, 4], 10),
+            "All four matrices have 1 to 4 rows of 1 to 4 numbers, each from "
+            "-10 to 10.",
+        ),
+        (
+            *("film", ["X"], [2, 4], [1, 4], 2),
+            "2 to 4 rows of 1 to 4 numbers, each from -2 to 2",
+        ),
+        (
+            *("film", ["W_Q", "W_K", "W_V"], [1, 4], [1, 3], 2),
+            "it and the other two have 1 to 4 rows, as many as `X` has "
+            "columns, of 1 to 3 such numbers.",
+        ),
+        (
+            *("project", ["W_Q", "W_K", "W_V"], [2, 2], [2, 2], 1),
+            "W_Q : (2, 2) array Makes queries; this and the other two hold "
+            "numbers from -1 to 1.",
+        ),
+        (
+            *("temperature", ["scores"], [1, 1], [2, 8], 10),
+            "Two to eight scores, each from -10 to 10.",
+        ),
+    ],
+)
+def test_the_limits_of_matrices_are_documented(
+    name, keys, rows, columns, most, says
+):
+    assert says in " ".join(CLASSES[name].__doc__.split())
+    limits = {"rows": rows, "columns": columns, "min": -most, "max": most}
+    found = {control["key"]: control for control in controls(name)}
+    for key in keys:
+        assert limits.items() <= found[key].items(), key
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -7,9 +7,7 @@ const hex = (hue, saturation, light) => {
     const k = (n + hue / 30) % 12;
     const far = saturation * Math.min(light, 1 - light);
     const c = light - far * Math.max(-1, Math.min(k - 3, 9 - k, 1));
-    return Math.round(255 * c)
-      .toString(16)
-      .padStart(2, "0");
+    return Math.round(255 * c).toString(16); // two digits: all of them are light
   };
   return `#${part(0)}${part(8)}${part(4)}`;
 };
