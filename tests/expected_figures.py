@@ -598,6 +598,10 @@ CASES = {
         {"T": 32768, "batch": 256, "heads": 64, "shared": 64},
         {"device": "TPU v5e", "T": 256, "heads": 8, "shared": 64},
         {"device": "H100", "batch": 256, "shared": 8},
+        # Names that would just run out, and a point below its name.
+        {"T": 8, "batch": 256, "heads": 64, "shared": 1},
+        {"T": 2048, "batch": 1, "heads": 8, "shared": 8},
+        {"T": 1, "batch": 1, "heads": 1, "shared": 1, "device": "A100"},
     ],
     "project": [
         {"x1": 0, "x2": 0},

@@ -1057,8 +1057,13 @@ def roof_shows(state, expected, shown):
         assert here == pytest.approx(there, abs=0.3)
         x, y, end = path_of(hang)
         assert (x, end) == (here[0], up[0.1])
-        assert y <= here[1] + 0.11
-        side = {"start": 6, "end": -6}[name["text-anchor"]]
+        # From the point, or from its name where that stands higher.
+        top = min(here[1], float(name["y"]) - 10)
+        assert y == pytest.approx(top, abs=0.11)
+        # On the right, where a name of 5.1 a letter does not run out there.
+        late = x + 6 + 5.1 * len(name.text) > 360
+        assert name["text-anchor"] == ("end" if late else "start")
+        side = -6 if late else 6
         assert float(name["x"]) == pytest.approx(x + side, abs=0.11)
     table = rows(shown.select_one(".av-works"))
     for texts, key in zip(table, WORKS, strict=True):
@@ -1091,15 +1096,22 @@ def arrow_is(svg, kind, vector, end):
     assert tip == pytest.approx(list(vector), abs=2e-3 * end)
 
 
+TURNS = {
+    "given": [("x", 0.9), ("y", -0.9)],
+    "made": [("q", 0), ("k", 0.9), ("v", -0.9)],
+}
+
+
 def project_shows(state, expected, shown):
     given, made = shown.select("svg")
-    for name in "xy":
-        token = [state[f"{name}1"], state[f"{name}2"]]
+    tokens = {n: [state[f"{n}1"], state[f"{n}2"]] for n in "xy"}
+    kinds = {"q": "query", "k": "key", "v": "value"}
+    for name, token in tokens.items():
         arrow_is(given, f"token-{name}", token, 2)
         (hold,) = given.select(f".av-hold-{name}")
         here = plane_of(given, 2)(hold["cx"], hold["cy"])
         assert here == pytest.approx(token, abs=4e-3)
-    for name, kind in (("q", "query"), ("k", "key"), ("v", "value")):
+    for name, kind in kinds.items():
         arrow_is(made, kind, expected[name], 4)
     of = plane_of(made, 4)
     shadow, drop = (path_of(made.select_one(f".av-{k}"))
@@ -1109,6 +1121,21 @@ def project_shows(state, expected, shown):
     foot, k = of(*drop[2:]), of(*drop[:2])
     assert foot == pytest.approx(list(expected["foot"]), abs=8e-3)
     assert k == pytest.approx(list(expected["k"]), abs=8e-3)
+    # A name stands beyond its arrow, turned; of none, above the middle.
+    for svg, name, kind, vector, turn in (
+        *((given, n, f"token-{n}", tokens[n], t) for n, t in TURNS["given"]),
+        *((made, n, kinds[n], expected[n], t) for n, t in TURNS["made"]),
+    ):
+        tip = path_of(svg.select_one(f"path.av-{kind}"))[2:]
+        (text,) = svg.find_all("text", string=name)
+        way = (
+            np.arctan2(*vector[::-1])
+            if np.hypot(*vector) > 1e-9
+            else np.pi / 2
+        )
+        beyond = 14 * np.array([np.cos(way + turn), -np.sin(way + turn)])
+        there = [float(text["x"]), float(text["y"]) - 5]
+        assert there == pytest.approx(tip + beyond, abs=0.16)
     # What the eye sees: the drop is at a right angle to the query.
     assert abs(np.subtract(k, foot) @ expected["q"]) < 0.1
     names = [(t.text, [float(t["x"]), float(t["y"])])
