@@ -1737,6 +1737,8 @@ def test_no_name_lies_under_the_handle_where_the_query_stays(x, y):
 @pytest.mark.parametrize("settings", [
     {}, {"pairs": 1, "m": 0, "n": 0}, {"m": 20, "n": 3, "angle": -30.0},
     {"pairs": 1, "m": 3, "n": 0, "angle": -170.0},  # across 180 degrees
+    {"pairs": 1, "m": 16, "n": 0, "angle": 170.0},  # the other way
+    {"pairs": 6, "pair": 1}, {"pairs": 8, "pair": 1},  # a number too many
 ])  # fmt: skip
 def test_the_plane_of_a_pair_has_its_arrows_and_their_names(settings):
     state, expected, shown = look("positions", {"kind": "RoPE", **settings})
@@ -1779,6 +1781,11 @@ def test_the_plane_of_a_pair_has_its_arrows_and_their_names(settings):
     np.testing.assert_allclose(radius, [100, 107] * n, atol=0.01)
     off = (degrees - np.repeat(np.arange(n) * step, 2) + 180) % 360 - 180
     np.testing.assert_allclose(off, 0, atol=0.01)
+    # Every so many of them has its number; the last keeps away from the first.
+    every = next(k for k in (1, 2, 4, 8, 16, 32) if k * step >= 15 or k == 32)
+    wanted = [p for p in range(0, n, every) if p * step <= 345]
+    found = [int(text.text) for text in plane.select(".av-axis")]
+    assert found == wanted
     radius, degrees = points(plane.select_one(".av-began"))
     wanted = (state["angle"] + 180) % 360 - 180
     assert degrees[[1, 3]] == pytest.approx([0, wanted], abs=0.01)
@@ -1943,6 +1950,42 @@ def test_what_stands_around_a_large_matrix():
     wanted = [left + 11 * wide - 1, top + 7 * high - 1]
     wanted += [wide + 2, high + 2, -wide - 2]
     assert numbers == pytest.approx(wanted, abs=0.0051)
+
+
+def test_the_key_of_a_large_table_says_its_least_and_its_most():
+    for kind, ends in (("sinusoid", ["−1", "1"]), ("ALiBi", ["−8.5", "0"])):
+        _, _, shown = look("positions", {"kind": kind, "T": 18, "heads": 8})
+        texts = shown.select(".av-mosaic text")[-2:]
+        assert [text.text for text in texts] == ends
+
+
+def test_a_distance_of_none_has_no_brackets():
+    for m, written in ((3, "0"), (2, "(−1)"), (4, "1")):
+        _, _, shown = look("positions", {"kind": "RoPE", "m": m, "n": 3})
+        assert f"− {written} · " in shown.select_one(".av-say").text
+
+
+def test_a_long_row_of_symbols_takes_the_whole_width():
+    for n, long in ((20, False), (21, True)):
+        symbols = ("AB" * n)[:n]
+        _, _, shown = look("induction", {"symbols": symbols})
+        boxes = shown.select(".av-heads")
+        assert {"av-long" in box["class"] for box in boxes} == {long}
+
+
+def test_training_in_the_page_is_told_from_the_stored_one():
+    for own, wanted in (
+        (None, "(300 steps of training"),
+        ({"seed": 3, "step": 50}, "(50 steps of your training, seed 3"),
+    ):
+        figure = CLASSES["induction"]()
+        state = {key: getattr(figure, key) for key in figure._settings()}
+        said = call("sentence", state, figure.values, own, of="induction")
+        assert wanted in said
+    stops = figures.controls("induction")
+    (steps,) = (c["stops"] for c in stops if c["key"] == "step")
+    later = [call("figure.later", {"step": k}, of="induction") for k in steps]
+    assert later == ["induction-steps"] * (len(steps) - 1) + [None]
 
 
 def test_a_cell_of_the_causal_table_has_two_decimals_or_is_closed():

@@ -99,7 +99,7 @@ const dial = ({ label, arrows, starts, step }) => {
   const all = range(Math.min(Math.ceil(360 / step), REACH + 1));
   const ticks = all.map((p) => `M${spot(p * step, RIM)}L${spot(p * step, RIM + 7)}`);
   const numbers = all
-    .filter((p) => p % stride(step, 15) === 0 && (p === 0 || 360 - p * step >= 15))
+    .filter((p) => p % stride(step, 15) === 0 && 360 - p * step >= 15)
     .map((p) => {
       const [x, y] = spot(p * step, RIM + 18).split(" ");
       const at = `x="${x}" y="${(+y + 4).toFixed(2)}"`;
