@@ -1965,6 +1965,28 @@ def test_a_distance_of_none_has_no_brackets():
         assert f"− {written} · " in shown.select_one(".av-say").text
 
 
+def test_a_block_of_one_query_names_its_keys():
+    settings = {"T": 6, "block_q": 1, "block_k": 3, "causal": False}
+    _, _, shown = look("tiles", {**settings, "step": 2})
+    texts = [text.text for text in shown.select(".av-small text")]
+    assert [t for t in texts if t.startswith("k")] == ["k3", "k4", "k5"]
+
+
+def test_the_name_of_the_memory_stays_in_the_picture():
+    """It stands after the memory's edge, or where that is late before it."""
+    sizes = {"n_layers": 1, "n_kv_heads": 1, "d_k": 1, "d_v": 1, "memory": 1}
+    for batch, side in ((1995, "end"), (2002, "start")):
+        # The memory is this share of what is stored, 2 bytes a position.
+        more = {"S": 302_500, "batch": batch, "filled": 0}
+        _, _, shown = look("kvcache", {**sizes, **more, "dtype": "8 bits"})
+        edge = 2 + 336 * 1e9 / (2 * more["S"] * batch)
+        text = shown.select("svg text")[-1]
+        assert float(text["x"]) == pytest.approx(edge, abs=0.0051)
+        assert 279 < edge < 281
+        assert (edge > 280) == (side == "end")
+        assert text["text-anchor"] == side
+
+
 def test_a_long_row_of_symbols_takes_the_whole_width():
     for n, long in ((20, False), (21, True)):
         symbols = ("AB" * n)[:n]

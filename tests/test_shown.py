@@ -1161,6 +1161,8 @@ def temperature_shows(state, expected, shown):
         middles = [float(b["x"]) + float(b["width"]) / 2
                    for b in (bar, ghost)]  # fmt: skip
         assert middles[0] == pytest.approx(middles[1], abs=0.11)
+        thick = min(0.62 * 308 / len(bars_), 46)
+        assert float(bar["width"]) == pytest.approx(thick, abs=0.06)
         assert float(ghost["width"]) > float(bar["width"]), "around it"
     all_say([t.text for t in svg.select(".av-weight")],
             expected["weights"], 2)  # fmt: skip
