@@ -1965,6 +1965,19 @@ def test_a_distance_of_none_has_no_brackets():
         assert f"− {written} · " in shown.select_one(".av-say").text
 
 
+@pytest.mark.parametrize(
+    ("function", "numbers"),
+    [
+        ("short", {999: "999", 1000: "1 K", 1e6: "1 M", 2.5e15: "2.5 P"}),
+        ("lasts", {5e-4: "500 µs", 1e-3: "1 ms", 1: "1 s", 1.5: "1.5 s"}),
+        ("ratio", {12.345: "12.3", 1000: "1,000", 1000.4: "1,000"}),
+    ],
+)
+def test_numbers_of_the_roof_have_three_digits_and_a_unit(function, numbers):
+    for x, wanted in numbers.items():
+        assert call(function, x, of="roof") == wanted, x
+
+
 def test_a_block_of_one_query_names_its_keys():
     settings = {"T": 6, "block_q": 1, "block_k": 3, "causal": False}
     _, _, shown = look("tiles", {**settings, "step": 2})
