@@ -1985,6 +1985,28 @@ def test_a_block_of_one_query_names_its_keys():
     assert [t for t in texts if t.startswith("k")] == ["k3", "k4", "k5"]
 
 
+def test_rows_of_a_block_are_written_while_they_are_high_enough():
+    for block, written in ((14, 14), (15, 1)):  # 13.6 and 12.7 high
+        settings = {"T": 30, "block_q": block, "block_k": 30, "row": 3}
+        _, _, shown = look("tiles", {**settings, "causal": False, "step": 1})
+        texts = [text.text for text in shown.select(".av-small text")]
+        assert sum(text.startswith("q") for text in texts) == written
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_what_is_pressed_is_in_one_block_or_in_none(causal):
+    state = {"T": 7, "block_q": 2, "block_k": 3, "causal": causal}
+    blocks = call("visits", state, of="tiles")
+    for i, j in np.argwhere(np.ones((9, 9))) - 1:
+        holds = [
+            k
+            for k, (q0, q1, k0, k1) in enumerate(blocks)
+            if i in range(q0, q1) and j in range(k0, k1)
+        ]
+        (found,) = holds or [-1]
+        assert call("blockAt", blocks, int(i), int(j), of="tiles") == found
+
+
 def test_the_name_of_the_memory_stays_in_the_picture():
     """It stands after the memory's edge, or where that is late before it."""
     sizes = {"n_layers": 1, "n_kv_heads": 1, "d_k": 1, "d_v": 1, "memory": 1}

@@ -61,6 +61,23 @@ def test_the_ghost_is_the_last_state_on_the_axes_of_this_one():
         )
 
 
+def test_the_axis_holds_the_bars_of_the_ghost():
+    state, high = state_of("saturation"), {"d_k": 1, "S": 2, "seed": 73}
+    share = EXPECTED["saturation"](state | high)["highest"]
+    assert EXPECTED["saturation"](state)["highest"] < 0.5 < share
+    for last, top in ((high, "1"), ({"seed": 1}, "0.5")):
+        shown = haunted(state, state | last)
+        texts = [text.text for text in shown.svg.select("text")]
+        ticks = ["0", "0.125", "0.25", "0.375", "0.5"]
+        wanted = ["0", "0.25", "0.5", "0.75", "1"] if top == "1" else ticks
+        assert texts[5:10] == wanted
+        # A ghost has no name beside it: no words are there for it.
+        plain = haunted(state, state).svg.select("text")
+        words = [[t.text for t in some if t.text not in {*ticks, *wanted}]
+                 for some in (plain, shown.svg.select("text"))]  # fmt: skip
+        assert [*filter(None, words[0])] == [*filter(None, words[1])]
+
+
 def test_a_state_is_no_ghost_of_itself():
     state = state_of("saturation")
     assert not haunted(state, state).select(".av-ghost, .av-caption")

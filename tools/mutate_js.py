@@ -73,7 +73,7 @@ ON_PAGE = {
     "saturation.js": {"live"},
     "step.js": {"enhance"},
     "temperature.js": {"live"},
-    "tiles.js": {"enhance", "blockAt", "figure.live"},
+    "tiles.js": {"enhance", "figure.live"},
     "words.js": {"enhance", "live", "LENGTH"},
     "induction.js": {
         *("enhance", "live", "workerOf", "curve", "RUN", "KEYS", "TRAIN"),
