@@ -27,6 +27,7 @@ from helpers.training import (
 )
 from helpers.transformer import (
     cross_entropy,
+    forward,
     init_transformer,
     loss_and_gradients,
     parameter_count,
@@ -106,6 +107,22 @@ def test_loss_and_gradients_are_the_helpers(net, rng, step):
     np.testing.assert_allclose(found["gradients"], row(gradients), atol=1e-12)
     logits = transformer(batch.tokens, params, INDUCTION)
     assert found["right"] == pytest.approx(accuracy(logits, batch))
+
+
+def test_scores_of_many_hundreds_do_not_overflow(net, rng):
+    params = {
+        name: (60 if name.endswith(("W_Q", "W_K")) else 1) * x
+        for name, x in trained_induction().items()
+    }
+    batch = induction_batch(rng, (1,))
+    Q, K = forward(batch.tokens, params, INDUCTION).layers[1].attended[1:3]
+    assert np.max(Q @ K.swapaxes(-1, -2)) / np.sqrt(K.shape[-1]) > 800
+    found = net(GRADIENTS, row(params), sequences(batch))
+    loss, gradients = loss_and_gradients(
+        batch.tokens, batch.targets, params, INDUCTION, where=batch.where
+    )
+    assert found["loss"] == pytest.approx(loss, abs=1e-10)
+    np.testing.assert_allclose(found["gradients"], row(gradients), atol=1e-9)
 
 
 LOSSES = """(numbers, batches) => {
