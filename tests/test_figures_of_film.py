@@ -146,6 +146,8 @@ def test_sums_leave_the_bench_for_their_table(k):
     goal = chips(made(k + 1), kind)[-3:]
     middle = chips(made(k + (LEAVE + 0.02 + 1) / 2), kind)[-3:]
     halfway(middle, bench, goal)
+    if kind == "query":  # its place is above, and not in the table
+        assert [chip.width for chip in goal] == [28] * 3
     lie_on(chips(made(k + LEAVE + 0.021), kind)[-3:], bench)
 
 
@@ -231,6 +233,15 @@ def test_words_go_along_with_their_rows():
     np.testing.assert_allclose(middle, (start + end) / 2, atol=0.11)
     keys = places(chips(made(6), "key"))
     np.testing.assert_allclose(end, keys[::3, 1] + 13)
+
+
+def test_a_dot_product_is_exact_where_its_numbers_are_short():
+    rows = [[0.37], [0.53]]
+    assert shown(film(1, X=rows, query=0), r"0\.1369") == [1]
+    same = {"what": WAY, "W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]}
+    svg = film(7, X=rows, query=0, **same)
+    assert shown(svg, r"0\.137") == [1]
+    assert not shown(svg, r"0\.1369")
 
 
 def test_numbers_of_five_signs_are_written_smaller():

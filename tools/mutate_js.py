@@ -234,9 +234,11 @@ def mutants(path):
     source = path.read_bytes()
     found = []
     for node in walk(tree(source)):
+        # A statement is within what it sets.
+        first = node.type == "expression_statement" and node.named_children[0]
         for place, new in changes(node):
             where = (place.start_byte, place.end_byte)
-            about = (within(node), function_of(path, place))
+            about = (within(first or node), function_of(path, place))
             found.append(Mutant(path.name, *where, new, *about))
     found.sort(key=lambda mutant: mutant.start)
     # Some changes are no JavaScript: they tell nothing about the checks.
