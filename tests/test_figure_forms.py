@@ -9,6 +9,7 @@ understands; ink that can be read; and charts that stand upright.
 import colorsys
 import decimal
 import functools
+import itertools
 import json
 import re
 from html.parser import HTMLParser
@@ -1978,6 +1979,35 @@ def test_numbers_of_the_roof_have_three_digits_and_a_unit(function, numbers):
         assert call(function, x, of="roof") == wanted, x
 
 
+def test_a_cell_that_is_picked_is_marked_also_where_it_is_closed():
+    for query, key, kinds in (
+        (1, 4, ["av-closed", "av-picked"]),
+        (4, 1, ["av-picked"]),
+    ):
+        _, _, shown = look("causal", {"T": 6, "query": query, "key": key})
+        (row,) = shown.select(f"tbody tr:nth-child({query + 1})")
+        assert row.select("td")[key]["class"] == kinds
+        assert len(shown.select("td[class*=picked]")) == 1
+
+
+def test_a_part_of_the_mixture_has_its_name_where_that_has_room():
+    named = set()
+    for x, y in itertools.product(np.arange(-3, 3.1, 0.2), repeat=2):
+        settings = {"x": round(x, 1), "y": round(y, 1)}
+        _, expected, shown = look("words", settings)
+        names = [text.text for text in shown.select(".av-part")]
+        wanted = [
+            word
+            for word, weight in zip(
+                KEYS_OF_WORDS, expected["weights"], strict=True
+            )
+            if 360 * weight > 9 * len(word)  # pixels a letter
+        ]
+        assert names == wanted, settings
+        named.update(wanted)
+    assert len(named) >= 5
+
+
 def test_a_block_of_one_query_names_its_keys():
     settings = {"T": 6, "block_q": 1, "block_k": 3, "causal": False}
     _, _, shown = look("tiles", {**settings, "step": 2})
@@ -2005,6 +2035,14 @@ def test_what_is_pressed_is_in_one_block_or_in_none(causal):
         ]
         (found,) = holds or [-1]
         assert call("blockAt", blocks, int(i), int(j), of="tiles") == found
+
+
+def test_what_is_filled_has_its_name_where_that_has_room():
+    for filled, names in ((1, []), (2, ["keys", "values"])):  # 16 wide, and 32
+        sizes = {"S": 21, "filled": filled, "batch": 1, "memory": 10_000}
+        _, _, shown = look("kvcache", sizes)
+        texts = [text.text for text in shown.select("[class^=av-chip]")]
+        assert texts == names
 
 
 def test_the_name_of_the_memory_stays_in_the_picture():

@@ -180,6 +180,23 @@ def test_its_batches_are_of_the_kind_that_the_helpers_draw(net):
     assert (abs(first - 700 / 12) < 35).all(), "all tokens alike"
 
 
+def test_its_sequences_take_their_numbers_in_order(net):
+    found = net(
+        """() => {
+          const random = net.generator(7);
+          return Array.from({ length: 4 }, () => net.sequence(random));
+        }"""
+    )
+    with np.errstate(over="ignore"):
+        numbers = iter(mulberry32(7, 4 * 12))
+    for drawn in found:
+        period, letters = 6 + int(7 * next(numbers)), list(range(12))
+        for k in range(11, 0, -1):  # Fisher and Yates, from the end
+            other = int((k + 1) * next(numbers))
+            letters[k], letters[other] = letters[other], letters[k]
+        assert drawn["tokens"] == [letters[t % period] for t in range(32)]
+
+
 def test_its_initial_weights_are_of_the_helpers_kind(net):
     found = net("() => net.named(net.initial(net.generator(3)))")
     wanted = init_transformer(np.random.default_rng(0), INDUCTION)
@@ -194,11 +211,15 @@ def test_its_initial_weights_are_of_the_helpers_kind(net):
         assert abs(numbers.mean()) < 4 * std / np.sqrt(x.size), name
         assert abs(numbers.std() / std - 1) < 4 / np.sqrt(2 * x.size), name
         assert 2 < abs(numbers).max() / std < 5, "normal numbers"
-    # The first of them, by the formula of Box and Muller.
+    # All of them, in order, by the formula of Box and Muller.
+    drawn = {name: x for name, x in found.items() if "gain" not in name}
     with np.errstate(over="ignore"):
-        u = mulberry32(3, 2 * len(found["embedding"]))
+        u = mulberry32(3, 2 * sum(map(len, drawn.values())))
     normal = np.sqrt(-2 * np.log(u[::2])) * np.cos(2 * np.pi * u[1::2])
-    np.testing.assert_allclose(found["embedding"], 0.02 * normal, atol=1e-12)
+    for name, x in drawn.items():
+        here, normal = np.split(normal, [len(x)])
+        std = 0.01 if name.endswith("W_O") else 0.02
+        np.testing.assert_allclose(x, std * here, atol=1e-12, err_msg=name)
 
 
 SERVED = """(seed, steps, size) => {

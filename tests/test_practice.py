@@ -214,6 +214,16 @@ def test_a_comma_of_thousands_gets_the_reply_of_its_number():
         assert in_browser(table.record, texts) == said
 
 
+def test_where_both_readings_have_a_reply_the_count_is_meant():
+    question = number(1024, 3, wrong=[(1.024, "a thousandth")])
+    for text, reply in (
+        *(("1,024", Reply(True, "yes")), ("1024", Reply(True, "yes"))),
+        ("1.024", Reply(False, "a thousandth")),
+    ):
+        assert question.check(text) == reply
+        assert in_browser(question.record, [text]) == reply
+
+
 def number(answer=0.50648, places=4, wrong=(), **options):
     return Number(
         "it", "?", answer, "yes", places=places, wrong=wrong, otherwise="no",
