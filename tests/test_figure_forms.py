@@ -1992,7 +1992,7 @@ def test_a_cell_that_is_picked_is_marked_also_where_it_is_closed():
 
 def test_a_part_of_the_mixture_has_its_name_where_that_has_room():
     named = set()
-    for x, y in itertools.product(np.arange(-3, 3.1, 0.2), repeat=2):
+    for x, y in itertools.product(np.arange(-3, 3.1, 0.5), repeat=2):
         settings = {"x": round(x, 1), "y": round(y, 1)}
         _, expected, shown = look("words", settings)
         names = [text.text for text in shown.select(".av-part")]

@@ -32,8 +32,8 @@ Chip = namedtuple("Chip", "kind text x y width opacity")
 
 def film(at, **more):
     settings = {"words": WORDS, "X": X, "query": 1, "at": at, **more}
-    html = Film(**settings).html()
-    return BeautifulSoup(html, "html.parser").select_one(".av-result svg")
+    html = Film(**settings).frame(0)["html"]  # at rest there: without stills
+    return BeautifulSoup(html, "html.parser").svg
 
 
 def made(at):
