@@ -43,7 +43,7 @@ endif
 book: .venv/ready  ## set up everything and build the site into _build/html
 	$(BIN)/jupyter-book build . -W -n --keep-going --quiet
 
-test: lint chromium  ## set up everything and run every check (15 to 30 min on two cores)
+test: lint chromium  ## set up everything and run every check (10 to 20 min on two cores)
 	$(PYTEST) --nbval --doctest-modules helpers tests book index.ipynb
 
 numbers: .venv/checks  ## check helpers and ledger (30 s)
