@@ -254,6 +254,9 @@ def test_bytes_between_workers_are_those_of_the_formula(client, sizes):
     crossed = sum(bytes_received(client).values()) - before
     formula = 8 * lead * (N - 1) * T * (d_k + d_v + 1)
     assert abs(crossed - formula) <= 0.05 * formula
+    after = bytes_received(client.scheduler.address)
+    assert after == bytes_received(client), "an address will do"
+    assert client.status == "running"
 
 
 def test_neighbours_are_merged_where_they_lie(client):
