@@ -18,13 +18,14 @@ HOST = "http://figures.test/"
 # The page's own hands: open a figure, work a field, let time pass. Time is the
 # test's: no clock runs, so a busy machine changes nothing.
 HANDS = """
-let now = 0;
+let now = 5000;
 let timers = [];
 let frames = [];
 const realFrame = requestAnimationFrame;
 globalThis.setTimeout = (f, ms) => timers.push({ at: now + ms, f });
 globalThis.clearTimeout = (id) => { if (id) timers[id - 1] = null; };
 globalThis.requestAnimationFrame = (f) => frames.push(f);
+performance.now = () => now;
 const settle = async () => { for (let k = 0; k < 5; k += 1) await null; };
 const pause = async (ms) => {
   await settle();
@@ -36,8 +37,9 @@ const pause = async (ms) => {
   });
   await settle();
 };
-const frame = async () => {
-  for (const f of frames.splice(0)) f();
+const frame = async (ms = 0) => {
+  now += ms;
+  for (const f of frames.splice(0)) f(now);
   await settle();
 };
 const layout = () => new Promise((done) => realFrame(() => realFrame(done)));
@@ -676,6 +678,13 @@ def test_the_numbers_in_the_page_are_the_helpers(page):
 
 def test_a_token_is_dragged_to_the_edge_and_let_go(page):
     page.open("project")
+    page.do("""
+        globalThis.heard = [];
+        el.addEventListener("pointerdown", (event) =>
+          heard.push(event.defaultPrevented));
+        el.addEventListener("gotpointercapture", () => heard.push("held"));
+        return null;
+    """)
     box = page.tab.locator(".av-given").bounding_box()
     unit = box["width"] / 230 * 115 / 2.35
 
@@ -697,7 +706,7 @@ def test_a_token_is_dragged_to_the_edge_and_let_go(page):
     assert point(-1, -1)[0] == rest, "where no token is nothing is taken"
     point(0, 0, down=False)
     point(1.05, 1.45, down=True)
-    assert point(-1, 0.5) == [[-1, 0.5, 1.5, -1], [-0.5, 0.75]]
+    assert point(-1.04, 0.54) == [[-1, 0.5, 1.5, -1], [-0.5, 0.75]]
     assert point(0.5, 9)[0] == [0.5, 2, 1.5, -1], "it stays in the plane"
     point(-0.5, -2, down=False)
     assert point(1, 1)[0] == [-0.5, -2, 1.5, -1], "let go"
@@ -705,6 +714,8 @@ def test_a_token_is_dragged_to_the_edge_and_let_go(page):
     assert point(0.3, 0.2)[0] == [-0.5, -2, 0.3, 0.2], "the other token"
     point(0.3, 0.2, down=False)
     assert page.do("[field('y1').value, field('x2').value]") == ["0.3", "-2"]
+    # A drag marks no text, and goes on outside of the figure.
+    assert page.do("heard") == [False, True, "held", True, "held"]
 
 
 def test_the_ghost_stays_where_the_slider_was_taken(page):
@@ -729,6 +740,26 @@ def test_the_ghost_stays_where_the_slider_was_taken(page):
         return [first, second, third, seen(), field("ghost").value,
           el.values.weights.length]
     """) == [[0.7, 0.2], [10, 0.2], [10, 0.2], [1.5, 10], "13", 4]
+    # By the keys alone, where nothing was pressed before.
+    page.open("temperature")
+    assert page.do("""
+        const seen = () => [m.state.temperature, m.state.ghost];
+        const slider = field("temperature");
+        slider.focus()
+        give("temperature", 7)
+        give("ghost", 3)
+        give("temperature", 8)
+        slider.blur()
+        // A press that the browser takes away, to scroll, is over.
+        slider.dispatchEvent(new PointerEvent("pointerdown"));
+        slider.dispatchEvent(new PointerEvent("pointercancel"));
+        give("temperature", 9)
+        const first = seen();
+        slider.blur()
+        slider.focus()
+        give("temperature", 10)
+        return [first, seen()]
+    """) == [[1.5, 1], [2, 1.5]]
 
 
 def test_an_entry_is_pressed_and_stepped(page):
@@ -747,21 +778,36 @@ def test_an_entry_is_pressed_and_stepped(page):
         less.click()
         await frame()
         const second = m.state.dY;
+        at("2,1").click()
+        const last = m.state.entry;
+        at("0,1").click()
         el.querySelector(".av-keys").click()
         el.querySelector("caption").click()
+        const still = [last, m.state.entry, m.state.dY === second];
         m.set("dY", [[10, 0], [0, 0], [0, 0]])
         at("0,0").click()
         await frame()
         more.click()
-        return [first, picked, entry, second, m.state.dY[0],
-          error().slice(0, 54)]
+        const refused = error().slice(0, 54);
+        // Digits that no reader sees are rounded away; a field that is being
+        // typed in shows the number as a reader writes it.
+        m.set("Q", [[1, 2]])
+        m.set("dY", [[0.12345678, 2]])
+        await frame()
+        field("dY").focus()
+        more.click()
+        await frame()
+        return [first, picked, entry, second, still, refused, m.state.dY,
+          field("dY").value]
     """) == [
         [[[0, 0], [0, 0], [1.1, 0]], "1.1 0"],
         "dY,0,1",
         [1, "1"],
         [[0, -0.2], [0, 0], [1.1, 0]],
-        [10, 0],
+        [5, 1, True],
         "each number of dY must be a number from -10 to 10, wit",
+        [[0.223457, 2]],
+        "0.223457 2",
     ]  # fmt: skip
 
 

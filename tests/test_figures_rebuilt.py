@@ -114,6 +114,22 @@ def test_a_drag_of_a_slider_leaves_one_ghost(page):  # noqa: F811
     ]  # fmt: skip
 
 
+def test_a_state_from_python_is_the_ghost_of_the_next_move(page):  # noqa: F811
+    page.open("saturation", d_k=16)
+    assert page.do("""
+        const ghost = () => {
+          const said = el.querySelector(".av-caption")?.textContent ?? "";
+          return said.slice(0, said.indexOf(", largest"));
+        };
+        m.set("d_k", 64);
+        await frame();
+        const first = ghost();
+        give("seed", "3");
+        await frame();
+        return [first, ghost()];
+    """) == ["", "Thin dashes: the last state (not scaled, d_k = 64"]
+
+
 # --- causal: an answer at every T ------------------------------------------
 
 AT = """([T, S, x, y, width]) => cellAt({
@@ -171,6 +187,41 @@ def test_every_entry_of_a_large_picture_is_read_and_kept(page):  # noqa: F811
     ]  # fmt: skip
 
 
+def test_only_a_mouse_reads_and_only_what_is_another_entry(page):  # noqa: F811
+    page.open("causal", T=6, mask="none")
+    assert page.do("""
+        const at = (kind, i, j, pointerType) =>
+          el.querySelector(".av-result").querySelectorAll("tbody tr")[i]
+            .querySelectorAll("td")[j]
+            .dispatchEvent(new PointerEvent(kind,
+              { bubbles: true, pointerType }));
+        const read = async () => {
+          const asked = frames.length;
+          await frame();
+          return [asked, said().slice(0, said().indexOf(":"))];
+        };
+        const seen = [];
+        at("pointermove", 2, 4, "touch"); seen.push(await read());
+        at("pointermove", 2, 4, "mouse"); seen.push(await read());
+        at("pointermove", 2, 4, "mouse"); seen.push(await read());
+        at("pointermove", 2, 5, "pen"); seen.push(await read());
+        // An entry that is there no longer is not read.
+        m.set("T", 5); seen.push(await read());
+        m.set("T", 6); seen.push(await read());
+        at("pointermove", 5, 0, "mouse"); seen.push(await read());
+        m.set("T", 5); seen.push(await read());
+        el.querySelector(".av-say").click();
+        el.querySelector("th").click();
+        seen.push(await read());
+        return [...seen, m.state.query, m.state.key];
+    """) == [
+        [0, "Query 5, key 3"], [1, "Query 2, key 4"], [0, "Query 2, key 4"],
+        [1, "Query 2, key 5"], [1, "Query 4, key 3"], [1, "Query 2, key 5"],
+        [1, "Query 5, key 0"], [1, "Query 4, key 3"], [0, "Query 4, key 3"],
+        5, 3,
+    ]  # fmt: skip
+
+
 # --- tiles: a block is pressed ----------------------------------------------
 
 
@@ -179,17 +230,21 @@ def test_a_block_that_is_pressed_is_visited_and_its_row_followed(
     page,  # noqa: F811
     causal,
 ):
-    page.open("tiles", T=13, block_q=5, block_k=3, step=0, causal=causal)
+    page.open("tiles", T=63, block_q=5, block_k=3, step=0, causal=causal)
     blocks = page.do("el.values.blocks")
-    places = [(0, 0), (12, 12), (5, 7), (0, 12), (9, 2)]
+    places = [(0, 0), (62, 62), (5, 7), (0, 12), (9, 2), (40, 17), (39, 18)]
     for i, j in places:
         found = page.do(f"""
             const map = el.querySelector(".av-tiles");
             const {{ left, top, width }} = map.getBoundingClientRect();
-            const at = (k) => ((k + 0.5 + 13 / 20) * width) / (1.1 * 13);
+            // The first or the last whole pixel of a row or column.
+            const edge = (k) => ((k + 63 / 20) * width) / (1.1 * 63);
+            const at = (from, k) => ({i} % 2
+              ? Math.floor(from + edge(k + 1) - 0.01)
+              : Math.ceil(from + edge(k) + 0.01));
             map.querySelector("path").dispatchEvent(new PointerEvent("click",
-              {{ bubbles: true, clientX: left + at({j}),
-                clientY: top + at({i}) }}));
+              {{ bubbles: true, clientX: at(left, {j}),
+                clientY: at(top, {i}) }}));
             await frame();
             return [m.state.step, m.state.row, el.values.done];
         """)
@@ -229,16 +284,8 @@ def test_playing_gives_what_the_bar_gives(
     page.open(name, **settings)
     start = settings[key]
     seen = page.do(f"""
-        let clock = 0;
-        performance.now = () => clock;
         const [back, play, next] = el.querySelectorAll(".av-keys button");
-        const tick = async (ms) => {{
-          clock += ms;
-          for (const f of frames.splice(0)) f(clock);
-          await settle();
-          for (const f of frames.splice(0)) f(clock);
-          await settle();
-        }};
+        const tick = async (ms) => {{ await frame(ms); await frame(); }};
         const state = () => [m.state.{key}, play.textContent,
           el.querySelector(".av-result").textContent];
         const seen = [];

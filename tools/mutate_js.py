@@ -11,6 +11,7 @@ that is not explained, or an explanation without a survivor, is an error.
     python tools/mutate_js.py --only chart    those of one function
     python tools/mutate_js.py --only heads.js those of some files
     python tools/mutate_js.py --no-browser    those that need no browser
+    python tools/mutate_js.py --browser       those that need one
     python tools/mutate_js.py --sample 150    so many of each file, by chance
 
 One file after another gives the whole, and can be stopped in between.
@@ -27,7 +28,9 @@ import resource
 import shutil
 import sys
 import tempfile
+import time
 import traceback
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,10 +39,13 @@ import quickjs
 import tree_sitter_javascript
 import yaml
 from _pytest.runner import runtestprotocol
+from playwright.sync_api import Browser
 from tree_sitter import Language, Parser
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "book" / "_ext")]
+
+import website  # noqa: E402
 
 from helpers import figures  # noqa: E402
 
@@ -48,16 +54,19 @@ EXPLAINED = ROOT / "tests" / "survivors_js.yml"
 LEAST = 0.90
 # A mutant may loop for ever, or fill the memory.
 SECONDS, SECONDS_A_CALL, BYTES = 60, 5, 2**29
-# What only a browser runs is left to the checks of the page.
+SECONDS_IN_BROWSER, SECONDS_A_STEP = 30, 3
 OWN = "test_induction_figure.py"  # its tests ask a module of their own
-PAGES = ("test_figure_page.py", OWN)
 # First what is quick, and notices most.
 CHECKS = ("test_figures_stored.py", "test_figure_forms.py", "test_shown.py")
 CHECKS += ("test_figures.py", "test_figures_in_time.py")
 CHECKS += ("test_figures_rebuilt.py", "test_figure_words.py")
-CHECKS += ("test_figures_of_film.py", *PAGES)
+CHECKS += ("test_figures_of_film.py", "test_figure_page.py")
+CHECKS += ("test_figure_motion.py", OWN)
+# Its real keys and taps take seconds, for each figure: what it says of a page
+# the checks of an empty page must say too.
+SLOW = "test_figures.py"
 # The questions have a module of their own, and tests that nothing else needs.
-QUESTIONS = {"practice.js": "test_practice.py"}
+QUESTIONS = {"practice.js": ("test_practice.py", "test_practice_form.py")}
 # The functions that only a browser calls.
 ON_PAGE = {
     "common.js": {
@@ -360,6 +369,38 @@ class Answers:
         return answer is not known and repr(answer) != repr(known)
 
 
+# Of each function that runs in a page, once.
+TELL = """{
+  const told = new Set();
+  globalThis.ran = {
+    add: (name) => {
+      if (!told.has(name)) console.debug(name);
+      told.add(name);
+    },
+  };
+}"""
+
+
+def overhear(hear):
+    """Let each page tell `hear` which functions run, and be impatient."""
+
+    def listening(real):
+        def open_one(*args, **options):
+            opened = real(*args, **options)
+            context = getattr(opened, "context", opened)
+            context.set_default_timeout(1000 * SECONDS_A_STEP)
+            context.add_init_script(TELL)
+            context.on("console", lambda said: hear(said.text))
+            return opened
+
+        return open_one
+
+    for way in ("new_page", "new_context"):
+        setattr(Browser, way, listening(getattr(Browser, way)))
+    patience = website.patience
+    website.patience = lambda _: patience(SECONDS_IN_BROWSER)
+
+
 class Trial:
     """Runs the checks that pytest has collected on each mutant.
 
@@ -375,12 +416,15 @@ class Trial:
         self.often = collections.Counter()  # and in its file
         self.answers = Answers()
         self.calls = {}  # of each check
+        self.ran = {}  # the functions that a check ran in a browser
+        self.took = {}  # how long it took there
+        self.heard = set()
 
     def pytest_collection_modifyitems(self, items):
         items[:] = [
             item
             for item in items
-            if item.path.name in PAGES or not needs_browser(item)
+            if item.path.name != SLOW or not needs_browser(item)
         ]
 
     def pytest_runtestloop(self, session):
@@ -392,6 +436,7 @@ class Trial:
             if (page if needs_browser(item) else here) and self.concerns(item)
         ]
         self.answers.listen()
+        overhear(self.heard.add)
         with replaced(lambda path: path.write_bytes(watched(path))):
             self.first_run()
         self.in_turn(page)
@@ -406,7 +451,7 @@ class Trial:
         name = callspec and callspec.params.get("name")
         changed = {mutant.file for mutant in self.todo}
         if changed <= set(QUESTIONS):
-            return item.path.name in QUESTIONS.values()
+            return item.path.name in chain(*QUESTIONS.values())
         return name is None or not changed.isdisjoint(files_of(name))
 
     def first_run(self):
@@ -414,8 +459,13 @@ class Trial:
         for k, item in enumerate(self.checks):
             drawn.cache_clear()  # each check asks for itself
             self.answers.asked = self.calls[k] = {}
+            self.heard.clear()
+            begun = time.monotonic()
             if not passes(item):
                 pytest.exit(f"fails before any change: {item.nodeid}")
+            self.ran[k] = frozenset(self.heard)
+            if needs_browser(item):
+                self.took[k] = time.monotonic() - begun
 
     def order(self, mutant):
         """The checks for a mutant; first those that may well notice."""
@@ -426,14 +476,23 @@ class Trial:
         ]
         last = self.last.get((mutant.file, mutant.within))
         return sorted(
-            chosen, key=lambda k: (k != last, -self.often[mutant.file, k])
+            chosen,
+            key=lambda k: (
+                *(k != last, -self.often[mutant.file, k]),
+                self.took.get(k, 0),
+            ),
         )
 
-    def may_notice(self, k):
+    def may_notice(self, k, mutant):
         """Whether anything is changed for a check."""
         check = self.checks[k]
-        unknown = needs_browser(check) or check.path.name == OWN
-        return unknown or any(
+        if needs_browser(check):
+            return any(
+                name == (mutant.function or name)
+                for name in self.ran[k]
+                if name.startswith(f"{mutant.file}:")
+            )
+        return check.path.name == OWN or any(
             self.answers.differs(call) for call in self.calls[k]
         )
 
@@ -441,7 +500,7 @@ class Trial:
         """The number of the check that notices a mutant, or None."""
         with self.changed(mutant):
             for k in self.order(mutant):
-                if self.may_notice(k) and not passes(self.checks[k]):
+                if self.may_notice(k, mutant) and not passes(self.checks[k]):
                     return k
         return None
 
@@ -580,7 +639,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--only", nargs="+")
-    parser.add_argument("--no-browser", action="store_true")
+    parser.add_argument(
+        "--browser", action=argparse.BooleanOptionalAction, default=None
+    )
     parser.add_argument("--sample", type=int)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
@@ -592,8 +653,8 @@ def main():
     todo = every = [m for path in paths for m in mutants(path)]
     if asked:
         todo = [m for m in todo if asked.intersection((m.file, *m.within))]
-    if options.no_browser:
-        todo = [m for m in todo if not m.on_page()]
+    if options.browser is not None:
+        todo = [m for m in todo if m.on_page() == options.browser]
     todo = todo[:: options.every]
     if options.sample:
         todo = sampled(todo, options.sample, random.Random(options.seed))
@@ -601,7 +662,7 @@ def main():
     files = [str(ROOT / "tests" / name) for name in CHECKS]
     for path in paths:
         if path.name in QUESTIONS:
-            files.append(str(ROOT / "tests" / QUESTIONS[path.name]))
+            files += [str(ROOT / "tests" / f) for f in QUESTIONS[path.name]]
     # Nobody reads why a check fails: that it does is enough.
     quick = ["-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=native"]
     ended = pytest.main([*quick, *files], [trial])

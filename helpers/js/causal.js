@@ -135,17 +135,13 @@ const figure = {
       const T = el.values.weights.length;
       if (event.pointerType !== "touch") read(cellAt(event, [T, T]));
     };
-    const leave = () => read(null);
     result.addEventListener("pointermove", over);
-    result.addEventListener("pointerleave", leave);
+    result.addEventListener("pointerleave", () => read(null));
     const inside = (T) => picked && Math.max(...picked) < T;
     return {
       own: () => (inside(model.get("T")) ? { picked } : undefined),
       busy: () => false,
-      close: () => {
-        result.removeEventListener("pointermove", over);
-        result.removeEventListener("pointerleave", leave);
-      },
+      close: () => {},
     };
   },
 };

@@ -211,7 +211,7 @@ const RUN = { steps: 200, size: 64 };
 
 const workerOf = () => {
   const text = `(${transformer})().serve(self)`;
-  const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+  const address = URL.createObjectURL(new Blob([text]));
   const worker = new Worker(address);
   URL.revokeObjectURL(address);
   return worker;

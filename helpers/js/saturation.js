@@ -169,29 +169,21 @@ const figure = {
   // The state before a move stays as a ghost; a drag of a slider is one move.
   live: ({ form, model }) => {
     const read = () => Object.fromEntries(figure.controls.map(({ key }) => [key, model.get(key)]));
-    let rest = read();
+    let painted; // the state that was seen last
     let ghost;
     let moving = false;
-    const begin = () => {
-      if (!moving) ghost = { state: rest, values: figure.compute(rest) };
+    form.addEventListener("input", () => {
+      if (!moving) ghost = { state: painted, values: figure.compute(painted) };
       moving = true;
-    };
-    const end = () => {
-      moving = false;
-      rest = read();
-    };
-    form.addEventListener("input", begin);
-    form.addEventListener("change", end);
+    });
+    form.addEventListener("change", () => (moving = false));
     return {
       own: () => {
-        if (!moving) rest = read();
+        painted = read();
         return ghost && { ghost };
       },
       busy: () => false,
-      close: () => {
-        form.removeEventListener("input", begin);
-        form.removeEventListener("change", end);
-      },
+      close: () => {},
     };
   },
 };
