@@ -9,7 +9,7 @@ import json
 
 import pytest
 from bs4 import BeautifulSoup
-from expected_figures import CLASSES, EXPECTED
+from expected_figures import CLASSES, EXPECTED, states
 from playwright.sync_api import Route
 
 from helpers import figures
@@ -18,7 +18,7 @@ HOST = "http://figures.test/"
 # The page's own hands: open a figure, work a field, let time pass. Time is the
 # test's: no clock runs, so a busy machine changes nothing.
 HANDS = """
-let now = 5000;
+let now = 1000;
 let timers = [];
 let frames = [];
 const realFrame = requestAnimationFrame;
@@ -154,6 +154,7 @@ def test_a_figure_draws_itself_in_an_empty_place(page, name):
         ".av-result [tabindex]')]"
         ".every((part) => part.dataset.lmSuppressShortcuts === 'true')"
     )
+    assert page.do("el.dataset.figure") == name
     assert page.do("m.sets.length + m.saves") == 0
     assert page.do("location.search") == ""
 
@@ -439,6 +440,29 @@ def test_each_move_is_spoken_once_it_rests(page):
     """) == [True, "output[0][0]"]
 
 
+@pytest.mark.parametrize("name", CLASSES)
+def test_what_every_figure_says_is_spoken(page, name):
+    page.open(name)
+    page.tab.add_script_tag(content="".join(figures.scripts(name).values()))
+    assert (
+        page.do(f"""
+        let changed = 0;
+        for (const state of {json.dumps(list(states(name, 4)))}) {{
+          const before = said();
+          Object.assign(m.state, state);
+          m.set(...Object.entries(state)[0])
+          await frame()
+          await pause(600)
+          if (said() === before) continue;
+          changed += 1;
+          if (spoken() !== said()) return spoken();
+        }}
+        return changed > 0
+    """)
+        is True
+    )
+
+
 def test_a_figure_that_is_closed_is_silent_and_still(page):
     page.open("causal", "?causal.T=4", static=True)
     assert page.do("""
@@ -608,6 +632,7 @@ def test_the_keys_of_a_matrix(page):
     moves = [("ArrowRight", "0,1"), ("ArrowDown", "1,1"), ("End", "1,2"),
              ("ArrowRight", "1,2"), ("ArrowLeft", "1,1"), ("Home", "1,0"),
              ("ArrowLeft", "1,0"), ("ArrowUp", "0,0"), ("ArrowUp", "0,0"),
+             ("End", "0,2"), ("ArrowLeft", "0,1"), ("ArrowLeft", "0,0"),
              ("ArrowDown", "1,0"), ("ArrowDown", "2,0"),
              ("ArrowDown", "2,0")]  # fmt: skip
     keys = json.dumps([key for key, _ in moves])
@@ -620,7 +645,21 @@ def test_the_keys_of_a_matrix(page):
          press("ArrowUp", {{ ctrlKey: true }}),
          press("ArrowUp", {{ metaKey: true }}), press("ArrowUp")]
     """) == [["dots,2,0", False]] * 5 + [["dots,1,0", True]]
-    # One stop in each matrix: the entry that was left last.
+    # A matrix of one row has an end as well.
+    page.open("step", X=[[1.0, 2.0]])
+    assert (
+        page.do(f"""{press}
+        cell("dots,0,0").focus()
+        return [press("End"), press("ArrowDown")]
+    """)
+        == [["dots,0,0", True]] * 2
+    )
+
+
+def test_one_entry_of_each_matrix_is_a_stop(page):
+    page.open("step", X=[[1.0, 2.0], [3.0, 4.0], [0.0, 1.0]])
+    page.do("el.querySelector('[data-at=\"dots,1,0\"]').focus()")
+    # The entry that was left last.
     stops = "[...el.querySelectorAll('[data-at][tabindex=\"0\"]')]"
     assert page.do(f"{stops}.map((c) => c.dataset.at)") == [
         "dots,1,0", "scores,0,0", "weights,0,0", "output,0,0",
@@ -648,6 +687,11 @@ def test_pointing_at_an_entry_works_it_out_until_the_state_changes(page):
         const kept = said().split(" = ")[0];
         point("dots,1,0")
         const second = [all("picked"), all("source")];
+        await settle()
+        const waits = timers.length;
+        point("dots,1,0")
+        await settle()
+        second.push(timers.length - waits);  // nothing to be said anew
         give("scale", false)
         await frame()
         const third = [said().split(" = ")[0], all("picked")];
@@ -661,7 +705,7 @@ def test_pointing_at_an_entry_works_it_out_until_the_state_changes(page):
         ["output[1][0]", ["output,1,0"],
          ["X,0,0", "X,1,0", "weights,1,0", "weights,1,1"]],
         "output[1][0]",
-        [["dots,1,0"], ["X,0,0", "X,0,1", "X,1,0", "X,1,1"]],
+        [["dots,1,0"], ["X,0,0", "X,0,1", "X,1,0", "X,1,1"], 0],
         ["dots[1][0]", ["dots,1,0"]],
         "dots[0][0]", ["dots,0,0"],
     ]  # fmt: skip
@@ -747,7 +791,7 @@ def test_the_ghost_stays_where_the_slider_was_taken(page):
         const slider = field("temperature");
         slider.focus()
         give("temperature", 7)
-        give("ghost", 3)
+        const keys = seen();
         give("temperature", 8)
         slider.blur()
         // A press that the browser takes away, to scroll, is over.
@@ -758,8 +802,8 @@ def test_the_ghost_stays_where_the_slider_was_taken(page):
         slider.blur()
         slider.focus()
         give("temperature", 10)
-        return [first, seen()]
-    """) == [[1.5, 1], [2, 1.5]]
+        return [keys, first, seen()]
+    """) == [[0.7, 0.2], [1.5, 1], [2, 1.5]]
 
 
 def test_an_entry_is_pressed_and_stepped(page):
@@ -797,7 +841,12 @@ def test_an_entry_is_pressed_and_stepped(page):
         field("dY").focus()
         more.click()
         await frame()
-        return [first, picked, entry, second, still, refused, m.state.dY,
+        const rounded = [m.state.dY, field("dY").value];
+        at("0,1").click()
+        await frame()
+        less.click()
+        await frame()
+        return [first, picked, entry, second, still, refused, ...rounded,
           field("dY").value]
     """) == [
         [[[0, 0], [0, 0], [1.1, 0]], "1.1 0"],
@@ -808,6 +857,7 @@ def test_an_entry_is_pressed_and_stepped(page):
         "each number of dY must be a number from -10 to 10, wit",
         [[0.223457, 2]],
         "0.223457 2",
+        "0.223457 1.9",
     ]  # fmt: skip
 
 

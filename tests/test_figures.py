@@ -280,15 +280,22 @@ def as_text(value):
     return json.dumps(value) if isinstance(value, bool) else str(value)
 
 
-def go_to(page, name, state):
-    """Give the open figure another state, as the back button does."""
-    page.evaluate(
-        """address => {
+def go_to(figure, name, state):
+    """Give an open figure another state, as the back button does.
+
+    Returns its message, its numbers, and the text of what it shows.
+    """
+    return figure.evaluate(
+        """async (el, address) => {
           history.replaceState(null, "", address);
           dispatchEvent(new PopStateEvent("popstate"));
-          return new Promise((done) => {
-            requestAnimationFrame(() => requestAnimationFrame(done));
-          });
+          do {  // until every frame that was asked for is over
+            await new Promise((done) => {
+              requestAnimationFrame(() => requestAnimationFrame(done));
+            });
+          } while (el.querySelector("[aria-busy]"));
+          return [el.querySelector(".av-error").innerText, el.values,
+            el.querySelector(".av-result").textContent];
         }""",
         f"{name}.html?{query(name, state)}",
     )
@@ -298,14 +305,13 @@ def go_to(page, name, state):
 def test_the_browser_equals_the_helpers(page, name):
     figure = open_figure(page, name)
     for state in states(name, 12):
-        go_to(page, name, state)
-        assert figure.locator(".av-error").inner_text() == "", state
-        values = figure.evaluate("el => el.values")
+        message, values, shown = go_to(figure, name, state)
+        assert message == "", state
         assert_same(values, EXPECTED[name](state))
         # What is shown is read back in test_shown.py, from the same module.
         html = CLASSES[name](**state).html()
         stored = BeautifulSoup(html, "html.parser").select_one(".av-result")
-        assert figure.locator(".av-result").text_content() == stored.text
+        assert shown == stored.text
     assert not page.errors
 
 
@@ -346,9 +352,12 @@ def figure_keys(name):
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_controls_answer_to_the_keyboard(page, name):
+def test_controls_answer_to_the_keyboard_and_are_heard_once(page, name):
     figure = open_figure(page, name)
     before = figure.locator(".av-result").inner_html()
+    assert figure.locator(".av-result [role=status]").count() == 0
+    spoken = figure.locator("[role=status]").element_handle()
+    assert spoken.inner_text() == "", "silent until something changes"
     move(figure)
     page.wait_for_function(
         "([name, before]) => document.querySelector("
@@ -359,35 +368,29 @@ def test_controls_answer_to_the_keyboard(page, name):
     page.wait_for_url(lambda address: f"?{name}." in address)
     state = state_in(page.url, name)
     assert_same(figure.evaluate("el => el.values"), EXPECTED[name](state))
-    assert not page.errors
-
-
-@pytest.mark.parametrize("name", CLASSES)
-def test_a_screen_reader_hears_the_sentence_once(page, name):
-    figure = open_figure(page, name)
-    assert figure.locator(".av-result [role=status]").count() == 0
-    spoken = figure.locator("[role=status]").element_handle()
-    assert spoken.inner_text() == "", "silent until something changes"
-    move(figure)
     page.wait_for_function("node => node.textContent", arg=spoken)
     said = figure.locator(".av-say").inner_text()
     assert spoken.text_content() == said
     assert spoken.evaluate("node => node.isConnected")
+    assert not page.errors
 
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_a_stale_address_gives_a_message_and_never_a_blank(page, name):
     rest = CLASSES[name]()
-    for query in (
+    figure = open_figure(page, name, {"gone": "1"})
+    message = figure.locator(".av-error").inner_text()
+    assert "shows its first state" in message
+    assert_same(figure.evaluate("el => el.values"), rest.values)
+    for stale in (
         {controls(name)[0]["key"]: "zwei"},
         {controls(name)[-1]["key"]: "1e99"},
         {"gone": "1"},
     ):
-        figure = open_figure(page, name, query)
-        message = figure.locator(".av-error").inner_text()
-        assert "shows its first state" in message, query
-        assert_same(figure.evaluate("el => el.values"), rest.values)
-        assert figure.locator(".av-result").inner_text().strip()
+        message, values, shown = go_to(figure, name, stale)
+        assert "shows its first state" in message, stale
+        assert_same(values, rest.values)
+        assert shown.strip()
     # A move repairs the address: what is shown then is shown again.
     move(figure)
     page.wait_for_url(lambda url: f"?{name}." in url and "gone" not in url)
@@ -399,13 +402,24 @@ def test_a_stale_address_gives_a_message_and_never_a_blank(page, name):
 
 
 # The message, whether a field is marked, what was computed, what is drawn:
-# once every frame that was asked for is over.
-LOOK = """async (el, key) => {
-  for (let i = 0; i < 2; i += 1)
-    await new Promise((done) => { requestAnimationFrame(done); });
-  return [el.querySelector(".av-error").innerText,
-    el.querySelector(`[name=${key}]`).getAttribute("aria-invalid"),
-    JSON.stringify(el.values), el.querySelector(".av-result").innerHTML];
+# once every frame that was asked for is over. Of each text, if some are given.
+LOOK = """async (el, [key, texts]) => {
+  const field = el.querySelector(`[name=${key}]`);
+  const look = async () => {
+    for (let i = 0; i < 2; i += 1)
+      await new Promise((done) => { requestAnimationFrame(done); });
+    return [el.querySelector(".av-error").innerText,
+      field.getAttribute("aria-invalid"),
+      JSON.stringify(el.values), el.querySelector(".av-result").innerHTML];
+  };
+  if (!texts) return look();
+  const seen = [];
+  for (const text of texts) {
+    field.value = text;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+    seen.push(await look());
+  }
+  return seen;
 }"""
 
 
@@ -429,12 +443,17 @@ def test_text_where_a_number_belongs_gives_a_message(page, name):
             continue  # a slider, a menu or a box: no text to type
         visited.add(key)
         right = field.input_value()
-        _, _, *before = figure.evaluate(LOOK, key)
-        for text in typed[field.evaluate("el => el.type")]:
+        _, _, *before = figure.evaluate(LOOK, [key, None])
+        empty, *texts, last = typed[field.evaluate("el => el.type")]
+        seen = dict(
+            zip(texts, figure.evaluate(LOOK, [key, texts]), strict=True)
+        )
+        for text in (empty, last):  # by the keys
             field.select_text()
             page.keyboard.press("Delete")
             page.keyboard.insert_text(text)
-            message, invalid, *after = figure.evaluate(LOOK, key)
+            seen[text] = figure.evaluate(LOOK, [key, None])
+        for text, (message, invalid, *after) in seen.items():
             assert key in message, text
             assert invalid == "true"
             assert after == before, text

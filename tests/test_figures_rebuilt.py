@@ -157,6 +157,29 @@ def test_a_pointer_on_the_picture_is_on_the_entry_that_is_drawn_there(
         assert call(AT, given, of="causal") is None
 
 
+CELL = """([T, S, row, column, body]) => {
+  const cell = { cellIndex: column, parentNode: { rowIndex: row },
+    closest: (what) => what === "tbody" && body };
+  return cellAt({ target: { closest: (what) => what === "td" && cell } },
+    [T, S]);
+}"""
+
+
+@pytest.mark.parametrize(
+    ("place", "entry"),
+    [
+        ([5, 5, 1, 1, True], [0, 0]),
+        ([5, 5, 5, 3, True], [4, 2]),
+        ([5, 5, 2, 0, True], None),  # a heading
+        ([5, 5, 2, 1, False], None),  # not of the numbers
+    ],
+)
+def test_a_pointer_on_a_table_is_on_its_entry(place, entry):
+    assert call(CELL, place, of="causal") == entry
+    elsewhere = "([T, S]) => cellAt({ target: {} }, [T, S])"
+    assert call(elsewhere, [5, 5], of="causal") is None
+
+
 def test_every_entry_of_a_large_picture_is_read_and_kept(page):  # noqa: F811
     page.open("causal", T=64, mask="none")
     assert page.do("""
@@ -364,7 +387,18 @@ def test_a_stepper_moves_a_slider_by_one_step(page):  # noqa: F811
           await frame();
           return m.state[key];
         };
-        return [of("T", "more").ariaLabel, of("T", "more").type,
+        const events = [];
+        for (const kind of ["change", "input"])
+          el.querySelector("form").addEventListener(kind, () =>
+            events.push(kind));
+        of("temperature", "less").click();
+        of("temperature", "more").click();
+        await frame();
+        const [less, more] = ["less", "more"].map((name) => of("T", name));
+        const slider = field("T");
+        return [[less.textContent, more.textContent], less.tabIndex, events,
+          less.nextElementSibling === slider.closest("div")
+            .querySelector("output"), more.ariaLabel, more.type,
           getComputedStyle(of("T", "more")).display,
           await press("T", "more"), await press("T", "more"), m.saves,
           await press("T", "less"), field("T").value,
@@ -373,7 +407,8 @@ def test_a_stepper_moves_a_slider_by_one_step(page):  # noqa: F811
           el.querySelectorAll(".av-stepper").length,
           el.querySelectorAll("input[type=range]").length];
     """) == [
-        "tokens T: more", "button", "block", 64, 64, 1, 63, "63", 0.0625,
+        ["−", "+"], -1, ["input", "change"] * 6, True,
+        "tokens T: more", "button", "block", 64, 64, 3, 63, "63", 0.0625,
         0.9, 14, 7,
     ]  # fmt: skip
     page.tab.set_viewport_size({"width": 1000, "height": 800})

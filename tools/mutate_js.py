@@ -71,7 +71,7 @@ QUESTIONS = {"practice.js": ("test_practice.py", "test_practice_form.py")}
 ON_PAGE = {
     "common.js": {
         *("attach", "fromAddress", "toAddress", "held", "tell", "put"),
-        *("render", "setApart", "addSteppers", "cellAt"),
+        *("render", "setApart", "addSteppers"),
     },
     "player.js": {"player"},
     "backward.js": {"enhance", "live", "NUDGE"},
@@ -85,7 +85,7 @@ ON_PAGE = {
     "tiles.js": {"enhance", "figure.live"},
     "words.js": {"enhance", "live", "LENGTH"},
     "induction.js": {
-        *("enhance", "live", "workerOf", "curve", "RUN", "KEYS", "TRAIN"),
+        *("enhance", "live", "workerOf", "RUN", "KEYS", "TRAIN"),
     },
     "practice.js": {
         *("WORDS", "storageKey", "remember", "recall", "fill", "WAYS"),
@@ -130,6 +130,9 @@ class Mutant(NamedTuple):
     def name(self):
         """The changed line, as `survivors_js.yml` names it."""
         source = (FOLDER / self.file).read_bytes()
+        if self.text == ";":
+            words = source[self.start : self.end].decode().split()
+            return f"{self.file}: without {' '.join(words)}"
         first = source.rfind(b"\n", 0, self.start) + 1
         last = source.find(b"\n", self.end)
         line = source[first : self.start] + self.text.encode()
