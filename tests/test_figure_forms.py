@@ -1969,9 +1969,28 @@ def test_a_distance_of_none_has_no_brackets():
 @pytest.mark.parametrize(
     ("function", "numbers"),
     [
-        ("short", {999: "999", 1000: "1 K", 1e6: "1 M", 2.5e15: "2.5 P"}),
+        (
+            "short",
+            {
+                999: "999",
+                1000: "1 K",
+                999499: "999 K",
+                999700: "1 M",
+                1e6: "1 M",
+                2.5e15: "2.5 P",
+            },
+        ),
         ("lasts", {5e-4: "500 µs", 1e-3: "1 ms", 1: "1 s", 1.5: "1.5 s"}),
-        ("ratio", {12.345: "12.3", 1000: "1,000", 1000.4: "1,000"}),
+        (
+            "ratio",
+            {
+                12.345: "12.3",
+                999.4: "999",
+                999.7: "1,000",
+                1000: "1,000",
+                1000.4: "1,000",
+            },
+        ),
     ],
 )
 def test_numbers_of_the_roof_have_three_digits_and_a_unit(function, numbers):

@@ -792,7 +792,10 @@ def test_the_ghost_stays_where_the_slider_was_taken(page):
         slider.focus()
         give("temperature", 7)
         const keys = seen();
+        give("ghost", 3)
+        const own = m.state.ghost;
         give("temperature", 8)
+        keys.push(m.state.ghost === own, own !== 0.2)
         slider.blur()
         // A press that the browser takes away, to scroll, is over.
         slider.dispatchEvent(new PointerEvent("pointerdown"));
@@ -803,7 +806,7 @@ def test_the_ghost_stays_where_the_slider_was_taken(page):
         slider.focus()
         give("temperature", 10)
         return [keys, first, seen()]
-    """) == [[0.7, 0.2], [1.5, 1], [2, 1.5]]
+    """) == [[0.7, 0.2, True, True], [1.5, 1], [2, 1.5]]
 
 
 def test_an_entry_is_pressed_and_stepped(page):

@@ -364,16 +364,14 @@ def cuts_show(state, expected, svg):
     np.testing.assert_allclose(queries, wanted, atol=0.0051)
     assert colours[H:] == 2 * colours[H : H + H_kv]
     assert colours[:H] == [colours[H + g] for g in readers]
-    ends_ = re.findall(
-        r"M(\S+) 46L(\S+) 100", svg.select_one(".av-reads")["d"]
-    )
+    ends_ = re.findall(r"M(\S+) 46L(\S+) 96", svg.select_one(".av-reads")["d"])
     wanted = [
         [2 + (h + 0.5) * wide, middles[g]] for h, g in enumerate(readers)
     ]
     np.testing.assert_allclose(np.array(ends_, float), wanted, atol=0.0051)
     at, head, *_ = expected["followed"]
     here = re.findall(
-        r"M(\S+) 46L(\S+) 100", svg.select_one(".av-reads-here")["d"]
+        r"M(\S+) 46L(\S+) 96", svg.select_one(".av-reads-here")["d"]
     )
     assert here == [ends_[head]]
     x, y, width, *_ = path_of(svg.select_one(".av-ring"))

@@ -23,6 +23,7 @@ const divisors = (n) =>
 // Every size as a picture: columns of queries in their heads, and below each
 // group of heads the keys and the values that they read, to the same scale.
 const CUTS = { width: 340, left: 2, across: 336, query: 22, key: 116, value: 162, high: 24 };
+const SPOT = 8; // of that, a column is marked above the name of its head
 const cuts = ({ H, H_kv, d_k }, { kv_head, followed: [at, head, , group] }) => {
   const { width, left, across, query, key, value, high } = CUTS;
   const [n, shared] = [H * d_k, H / H_kv];
@@ -31,24 +32,24 @@ const cuts = ({ H, H_kv, d_k }, { kv_head, followed: [at, head, , group] }) => {
   const of_group = (g) => left + (g + 0.5) * shared * wide - wide / 2;
   const segment = (x, y, g) =>
     `<rect fill="${tint(g)}" x="${place(x)}" y="${y}" width="${place(wide)}" height="${high}"/>`;
-  const row = (letter, some, xOf, y, groupOf) =>
+  const row = (letter, some, xOf, y, groupOf, name = y + 16) =>
     some.map((k) => segment(xOf(k), y, groupOf(k))).join("") +
     (wide < 18 ? [] : some) // names that would not fit are left out
       .map(
         (k) =>
-          `<text class="av-name" x="${place(xOf(k) + wide / 2)}" y="${y + 16}" ` +
+          `<text class="av-name" x="${place(xOf(k) + wide / 2)}" y="${name}" ` +
           `text-anchor="middle">${letter}${k}</text>`,
       )
       .join("");
   const link = (h) =>
     `M${place(left + (h + 0.5) * wide)} ${query + high}` +
-    `L${place(of_group(kv_head[h]) + wide / 2)} ${key - 16}`;
+    `L${place(of_group(kv_head[h]) + wide / 2)} ${key - 20}`;
   const title = (kind, text, y) => `<text class="av-${kind}" x="${left}" y="${y}">${text}</text>`;
   const columns = unit < 4 ? "" : range(n - 1).map((c) => (c + 1) * unit);
   const fine = columns && columns.map((x) => `M${place(left + x)} ${query}v5`).join("");
   const here = place(left + at * unit);
   const long = place(Math.max(unit, 2));
-  const mark = `M${here} ${query}h${long}v${high}h${-long}z`;
+  const mark = `M${here} ${query}h${long}v${SPOT}h${-long}z`;
   const label =
     `${count(n, "column")} of queries in ${count(H, "head")}, which read ` +
     `${count(H_kv, "head")} of keys and of values; column ${at} is marked, in Q${head}, which ` +
@@ -66,6 +67,7 @@ const cuts = ({ H, H_kv, d_k }, { kv_head, followed: [at, head, , group] }) => {
       (h) => left + h * wide,
       query,
       (h) => kv_head[h],
+      query + high - 4,
     ) +
     (fine && `<path class="av-fine" d="${fine}"/>`) +
     `<path class="av-ring" d="${mark}"/><path class="av-ring-in" d="${mark}"/>` +

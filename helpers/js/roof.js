@@ -116,13 +116,14 @@ const points = (found) => {
 // --- in words ------------------------------------------------------------
 
 const UNITS = ["", " K", " M", " G", " T", " P"];
+// Three digits, rounded first: 999,700 is 1 M, and not 1000 K.
 const short = (n) => {
-  const k = UNITS.filter((_, i) => i && n >= 1000 ** i).length;
+  const k = UNITS.filter((_, i) => i && n.toPrecision(3) >= 1000 ** i).length;
   return `${tick(n / 1000 ** k)}${UNITS[k]}`;
 };
 const lasts = (s) =>
   s < 1e-3 ? `${tick(s * 1e6)} µs` : s < 1 ? `${tick(s * 1e3)} ms` : `${tick(s)} s`;
-const ratio = (x) => (x < 1000 ? tick(x) : whole(Math.round(x)));
+const ratio = (x) => (x < 999.5 ? tick(x) : whole(Math.round(x)));
 const listed = (keys) => keys.map((key) => NAMES[key]).join("; ") || "nothing";
 
 const sentence = (state, { balance, points: found, prompt, token }) => {
