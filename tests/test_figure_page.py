@@ -422,9 +422,9 @@ def test_each_move_is_spoken_once_it_rests(page):
         await pause(300)
         give("T", 5)
         await frame()
-        await pause(300)
+        await pause(499)
         const still = spoken();
-        await pause(350)
+        await pause(1)
         const first = spoken() === said() && spoken().includes("Query 4,");
         give("T", 6)
         await frame()
@@ -483,6 +483,93 @@ def test_a_figure_that_is_closed_is_silent_and_still(page):
         return [silent, m.listeners.length, m.state.T, spoken(),
          el.querySelector(".av-wide").classList.contains("scrolls")]
     """) == ["", 0, 3, "", False]
+
+
+# --- data that comes later -------------------------------------------------
+
+LATER = "The data of this state did not load. The figure shows the last state"
+# A page that brings the data when the test says so.
+BRING = """
+  globalThis.asked = [];
+  const load = (name) => new Promise((come, fail) => {
+    asked.push(name);
+    Object.assign(globalThis, { come, fail });
+  });
+  const close_ = globalThis.close;
+  globalThis.reopen = () => {
+    close_();
+    globalThis.close = attentionFigures.induction.render(
+      { model: m, el, load });
+  };
+"""
+WAITS = """[error(), el.querySelector(".av-result").getAttribute("aria-busy"),
+  el.classList.contains("av-live"), asked]"""
+
+
+def come(page):
+    """The data is there, and is told to the figure that waits for it."""
+    text = figures.scripts("induction")["induction-steps.js"]
+    page.tab.add_script_tag(content=text)
+    page.do("come(); await settle(); return null")
+
+
+def test_the_picture_stays_until_its_data_has_come(page):
+    page.open("induction")
+    shown = "el.querySelector('.av-result').innerHTML"
+    found = page.do(f"""{BRING}
+        reopen();
+        const first = {shown};
+        m.set("step", 80)
+        await frame()
+        const waits = {WAITS};
+        m.set("step", 60)
+        await frame()
+        return [waits, {WAITS}, {shown} === first];
+    """)
+    waits = ["", "true", True, ["induction-steps"]]
+    assert found == [waits, waits, True], "asked for once"
+    come(page)
+    assert page.do(WAITS) == ["", None, True, ["induction-steps"]]
+    said = BeautifulSoup(CLASSES["induction"](step=60).html(), "html.parser")
+    assert page.do("said()") == said.select_one(".av-result .av-say").text
+    # What has come is there for every other state.
+    assert page.do("""
+        m.set("step", 40)
+        await frame()
+        return [asked.length, el.values.chances.length]
+    """) == [1, 12]
+
+
+def test_a_page_that_opens_on_such_a_state_waits_for_it(page):
+    page.open("induction", "?induction.step=80", static=True)
+    assert page.do(f"{BRING} return null") is None
+    page.do("el.classList.remove('av-live'); reopen(); return null")
+    assert page.do(WAITS) == ["", "true", False, ["induction-steps"]]
+    come(page)
+    assert page.do(WAITS) == ["", None, True, ["induction-steps"]]
+    assert page.do("el.values.logits.length") == 12
+
+
+def test_data_that_does_not_come_is_said_and_asked_for_again(page):
+    page.open("induction")
+    shown = "el.querySelector('.av-result').innerHTML"
+    first, kept, failed = page.do(f"""{BRING}
+        reopen();
+        const first = {shown};
+        m.set("step", 80)
+        await frame()
+        fail();
+        await settle()
+        return [first, {shown}, {WAITS}];
+    """)
+    assert kept == first
+    assert failed == [
+        f"{LATER} that it has.", None, True, ["induction-steps"]
+    ]  # fmt: skip
+    page.do("m.set('step', 60); await frame(); return null")
+    assert page.do("asked.length") == 2
+    come(page)
+    assert page.do(WAITS)[:3] == ["", None, True]
 
 
 # --- what scrolls ---------------------------------------------------------
@@ -570,9 +657,9 @@ def test_the_address_follows_what_matters_after_a_pause(page):
         await pause(50)
         const early = location.search;
         give("slope", 0.5)
-        await pause(60)
+        await pause(99)
         const still = location.search;
-        await pause(120)
+        await pause(1)
         return [early === still, still, Object.fromEntries(
           new URLSearchParams(location.search)), location.hash]
     """) == [

@@ -588,14 +588,13 @@ const attach = (figure, { model, el, load }) => {
     for (const part of parts) part.dataset.lmSuppressShortcuts = "true";
   };
   keepKeys([...form.elements, result]);
-  let pending = 0;
-  let saving = 0;
-  let speaking = 0;
+  let pending; // a picture that was asked for, and two timers
+  let saving;
+  let speaking;
 
   const adjust = (state) => {
     for (const control of figure.controls) {
       const field = form.elements.namedItem(control.key);
-      if (!field) continue;
       field.closest("div").hidden = !matters(control, state);
       if (!control.upTo) continue;
       const end = limited(control, state);
@@ -634,7 +633,7 @@ const attach = (figure, { model, el, load }) => {
     el.classList.add("av-live");
   };
   const paint = () => {
-    pending = 0;
+    pending = undefined;
     const state = read();
     const wrong = problem(figure, state);
     if (wrong) {
@@ -661,7 +660,7 @@ const attach = (figure, { model, el, load }) => {
     clearTimeout(speaking);
     if (live?.busy()) return; // what changes by itself speaks when it is done
     speaking = setTimeout(
-      () => (spoken.textContent = result.querySelector(".av-say")?.textContent ?? ""),
+      () => (spoken.textContent = result.querySelector(".av-say").textContent),
       500,
     );
   };
@@ -682,8 +681,7 @@ const attach = (figure, { model, el, load }) => {
   const fill = (all) => {
     for (const control of figure.controls) {
       const field = form.elements.namedItem(control.key);
-      if (!field || (!all && field === document.activeElement)) continue;
-      put(control, field, model.get(control.key));
+      if (all || field !== document.activeElement) put(control, field, model.get(control.key));
     }
   };
   const change = (event) => {
@@ -712,7 +710,7 @@ const attach = (figure, { model, el, load }) => {
     if (wrong) {
       // The fields that are wrong alone, else the first that did not fit.
       const alone = figure.controls.filter((c) => c.key in draft && complaint(c, draft[c.key]));
-      const fields = alone.map(({ key }) => form.elements.namedItem(key)).filter(Boolean);
+      const fields = alone.map(({ key }) => form.elements.namedItem(key));
       const blamed = [fields, marked, [field]].find((some) => some.length);
       for (const other of blamed) other.setAttribute("aria-invalid", "true");
       return;
