@@ -637,8 +637,17 @@ def test_the_stored_weights_stay_asked_where_the_reader_says_so(trainer):
       const fifth = yours();
       m.set("step", 80);
       await tick(0);
-      return [first, second, third, fourth, fifth, yours(), box.checked];
-    """) == [False, [False, False], True, True, True, False, False]
+      const sixth = [yours(), box.checked];
+      box.click();
+      m.set("step", m.state.step);
+      await tick(0);
+      const seventh = yours();
+      box.click();
+      await tick(0);
+      return [first, second, third, fourth, fifth, sixth, seventh, yours()];
+    """) == [
+        False, [False, False], True, True, True, [False, False], True, False,
+    ]  # fmt: skip
     assert_same(
         trainer.do("el.values"),
         EXPECTED["induction"](state_of("induction", step=80, query=2)),

@@ -184,6 +184,16 @@ def test_a_slider_moves_its_trait_its_number_and_the_picture(page):
          field("T").nextElementSibling, field("T").closest("div")
          .querySelector("output").value]
     """) == [[6, 5], 6, [["T", 6]], 1, "", None, "6"]  # fmt: skip
+    # A field that is held is not filled anew, and tells its number at once.
+    assert (
+        page.do("""
+        field("T").focus()
+        give("T", 7)
+        return field("T").closest("div").querySelector("output").value
+    """)
+        == "7"
+    )
+    page.do("give('T', 6); await frame(); return null")
     shown = page.do("el.querySelector('.av-result').textContent")
     assert shown == drawn("causal", T=6)
     assert page.do("""
@@ -191,7 +201,7 @@ def test_a_slider_moves_its_trait_its_number_and_the_picture(page):
         give("slope", 0.5)
         await frame()
         return [m.state.slope, m.saves, el.classList.contains("av-live")]
-    """) == [0.5, 3, True]
+    """) == [0.5, 5, True]
 
 
 def test_several_moves_are_painted_once(page):
@@ -265,7 +275,8 @@ def test_what_is_typed_wrong_is_named_and_the_picture_stays(page):
         const shown = el.querySelector(".av-result").innerHTML;
         give("n_layers", "0")
         await frame()
-        const wrong = [error(), marked(), m.sets.length, m.saves,
+        const mark = field("n_layers").getAttribute("aria-invalid");
+        const wrong = [error(), marked(), mark, m.sets.length, m.saves,
           el.querySelector(".av-result").innerHTML === shown];
         give("S", "0")
         const both = marked();
@@ -279,7 +290,7 @@ def test_what_is_typed_wrong_is_named_and_the_picture_stays(page):
         [
             "layers L (n_layers) must be a whole number from 1 to 256; got 0."
             " The figure shows the last state that fits.",
-            ["n_layers"], 0, 0, True,
+            ["n_layers"], "true", 0, 0, True,
         ],
         ["n_layers", "S"],
         ["positions S must be a whole number from 1 to 10000000; got 0. The "
@@ -342,6 +353,45 @@ def test_a_preset_fills_all_its_fields(page):
     ]  # fmt: skip
     page.do('give("preset", "own numbers")')
     assert page.do("m.state.d_v") == 63
+
+
+def test_a_preset_that_does_not_fit_is_shown_and_waits(page):
+    small = {"n_layers": 1, "n_kv_heads": 1, "d_k": 1, "d_v": 1}
+    page.open("kvcache", S=10**7, batch=4096, **small)
+    assert page.do("""
+        give("preset", "GPT-2 small")
+        await frame()
+        const values = () => ["n_layers", "n_kv_heads", "d_k", "d_v"]
+          .map((key) => field(key).value);
+        const first = [values(), m.sets.length,
+          error().startsWith("the cache would take more than 1 PiB")];
+        give("batch", "1")
+        await frame()
+        return [...first, values(), error(), m.state.n_layers, m.state.d_v];
+    """) == [
+        ["12", "12", "64", "64"], 0, True, ["12", "12", "64", "64"], "", 12, 64
+    ]  # fmt: skip
+
+
+def test_what_is_forgotten_is_not_shown_while_something_else_is_wrong(page):
+    page.open("film", what="X, W_Q, W_K, W_V")
+    assert page.do("""
+        const before = field("W_Q").value;
+        give("words", "a b")
+        give("W_Q", "abc")
+        const wrong = [field("W_Q").value, marked()];
+        give("what", "X")
+        const first = [field("W_Q").value === before, error().slice(0, 13),
+          m.sets.length];
+        give("words", "a b c")
+        await frame()
+        give("what", "X, W_Q, W_K, W_V")
+        await frame()
+        return [wrong, first, error(), marked(), m.state.what];
+    """) == [
+        ["abc", ["W_Q"]], [True, "words and X m", 0], "", [],
+        "X, W_Q, W_K, W_V",
+    ]  # fmt: skip
 
 
 def test_fields_end_and_hide_as_the_state_says(page):

@@ -688,7 +688,7 @@ const attach = (figure, { model, el, load }) => {
     const field = event.target;
     const control = figure.controls.find((c) => c.key === field.name);
     if (control) {
-      if (field.step === "any" && control.step) field.step = control.step; // back to the steps
+      if (control.step) field.step = control.step; // from between its steps as well
       draft[control.key] = held(control, field);
       tell(control, field, draft[control.key]);
     } else {

@@ -280,7 +280,7 @@ const live = ({ el, form, model, repaint }) => {
   };
   const begin = () => {
     seed += 1;
-    run = { seed, step: 0, losses: [], rights: [] };
+    run = { seed, losses: [], rights: [] };
     try {
       worker = workerOf();
     } catch {
