@@ -694,6 +694,16 @@ def test_its_worker_has_the_text_of_the_module(trainer):
     assert gone, "a browser keeps a text until it is told otherwise"
 
 
+def test_a_box_that_the_browser_ticked_asks_no_weights_that_are_not(trainer):
+    # Some browsers give a form back as it was before the page was reloaded.
+    assert trainer.do(f"""{TRAIN}
+      box.checked = true;
+      m.set("query", 3);
+      await tick(0);
+      return [yours(), el.values.query];
+    """) == [False, 3]
+
+
 def test_where_no_worker_starts_it_says_so(trainer):
     assert trainer.do(f"""{TRAIN}
       globalThis.Worker = class {{ constructor() {{ throw Error("no"); }} }};

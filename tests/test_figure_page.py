@@ -157,6 +157,7 @@ def test_a_figure_draws_itself_in_an_empty_place(page, name):
     assert page.do("el.dataset.figure") == name
     assert page.do("m.sets.length + m.saves") == 0
     assert page.do("location.search") == ""
+    assert page.do("close(); return m.listeners.length") == 0
 
 
 def error_of(page):
