@@ -340,6 +340,13 @@ def test_in_jupyter_the_cell_is_its_own_page(open_all):
     assert open_all.do("el.querySelector('details').open") is False
 
 
+@pytest.mark.parametrize("around", ["%s", '<div class="cell">%s</div>'])
+def test_a_prediction_that_nothing_follows_is_compared(open_all, around):
+    open_all.do(f"open({json.dumps(around % GUESS.html())})")
+    give(open_all, GUESS, ["0.4", "`<`1"])
+    assert open_all.do("said('guess')") == COMPARED.replace("\n", "")
+
+
 def test_a_page_without_a_tally_does_without(open_all):
     open_all.do(f"open({json.dumps(PICK.html())})")
     give(open_all, PICK, [option("one")])
