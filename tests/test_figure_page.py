@@ -641,6 +641,16 @@ def test_what_scrolls_sideways_is_reached_by_the_keyboard(page):
         await layout()
         return [narrow, {look}]
     """) == [wide, [None, None, None, False]]
+    # A picture that grows wide in a place that stays as large as it was.
+    page.open("causal", T=2)
+    assert page.do(f"""
+        Object.assign(el.style, {{ width: "200px", height: "900px" }});
+        await layout()
+        const narrow = {look};
+        m.set("T", 12)
+        await frame()
+        return [narrow, {look}]
+    """) == [[None, None, None, False], wide]
     page.open("step")
     assert page.do("""
         el.style.width = "60px";

@@ -203,10 +203,10 @@ def test_every_entry_of_a_large_picture_is_read_and_kept(page):  # noqa: F811
         await frame();
         seen.push(said().slice(0, said().indexOf(":")));
         seen.push(await at("click", 20, 40), [m.state.query, m.state.key]);
-        return [...seen, el.values.picked];
+        return [...seen, el.values.picked, m.saves];
     """) == [
         "Query 5, key 3", "Query 63, key 0", 0, "Query 5, key 3",
-        "Query 20, key 40", [20, 40], [20, 40],
+        "Query 20, key 40", [20, 40], [20, 40], 2,
     ]  # fmt: skip
 
 

@@ -721,7 +721,6 @@ const attach = (figure, { model, el, load }) => {
     }
     model.save_changes();
     if (linked) save();
-    refresh();
   };
 
   const first = read();
@@ -753,7 +752,7 @@ const attach = (figure, { model, el, load }) => {
   const resized = new ResizeObserver(reach);
   const changed = new MutationObserver(speak);
   resized.observe(el);
-  changed.observe(result, { childList: true, characterData: true, subtree: true });
+  changed.observe(result, { childList: true, subtree: true });
   if (!result.hasAttribute("aria-busy")) el.classList.add("av-live");
   return () => {
     live?.close();
