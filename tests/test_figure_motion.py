@@ -678,6 +678,19 @@ def test_a_training_ends_after_its_steps_and_begins_anew(trainer):
     ]  # fmt: skip
 
 
+def test_the_last_step_may_be_told_after_it_was_stopped(trainer):
+    assert trainer.do(f"""{TRAIN}
+      button.click();
+      await tell(199, 0.5, 0.9);
+      button.click();
+      await tell(200, 0.25, 0.95);
+      return [button.textContent, told(), workers[0].ended];
+    """) == [
+        "Train it anew",
+        "step 200 of 200, seed 1: loss 0.25, 95.0 % right", 1,
+    ]  # fmt: skip
+
+
 def test_its_worker_has_the_text_of_the_module(trainer):
     text, gone = trainer.do(f"""{TRAIN}
       const revoke = URL.revokeObjectURL;
