@@ -1250,6 +1250,8 @@ def test_numbers_beside_the_printed_ones(capsys):
         "    yours   0.33",
         "    printed 0.33",
     ]
+    beside(toy, {"1-bad": [0.1, 0.9]}, inputs={})
+    assert lines(capsys)[0] == "a row (*: 2 differ)"
     beside(toy, {"1-seed": 1449}, inputs={"1-seed": 1500})
     assert lines(capsys) == [
         "a seed (*: 1 differs)",
