@@ -23,7 +23,7 @@ KINDS = {
     "numbers": "helpers and ledger",
     "figures": "figures in a JavaScript engine, without a browser",
     "build": "the site, small sites and the package are built",
-    "executed": "chapters executed, a model trained, a cluster started",
+    "executed": "chapters and questions run, training, a cluster started",
     "html": "what the built pages say",
     "browser": "pages and figures in a browser",
     "weekly": "a browser too, and for `make answers` alone",
@@ -34,6 +34,9 @@ BUILDS = ("test_build", "test_package")
 # Their tests share what takes seconds to make: a site, a window, a cluster.
 SHARED = (*BUILDS, "test_lab", "test_distributed")
 EXECUTED = (
+    "test_practice",  # each page of questions is run
+    "test_labs",
+    "test_mark",
     "test_strictness",
     "test_evidence",
     "test_refresh",
