@@ -362,9 +362,9 @@ def causal_words(state, expected):
 
 def step_words(state, expected):
     one = state["what"] == "X"
-    given = [np.array(state[k]) for k in ("XXX" if one else "QKV")]
+    given = [np.array(state[k]) for k in (3 * "X" if one else "QKV")]
     Q, K, V = given
-    q, k, v = "XXX" if one else "QKV"
+    q, k, v = 3 * "X" if one else "QKV"
     T, S = len(Q), len(K)
     queries = [f"{'' if one else 'q'}{i}" for i in range(T)]
     keys = [f"{'' if one else 'k'}{j}" for j in range(S)]
@@ -1335,8 +1335,8 @@ def product(a, b):
 def step_sentences(state, expected):
     """Each entry's sentence, and the entries that it comes from."""
     one = state["what"] == "X"
-    Q, K, V = (np.array(state[c], float) for c in ("XXX" if one else "QKV"))
-    q, k, v = "XXX" if one else "QKV"
+    Q, K, V = (np.array(state[c], float) for c in (3 * "X" if one else "QKV"))
+    q, k, v = 3 * "X" if one else "QKV"
     dots, scores, weights, output = (
         np.array(expected[key])
         for key in ("dots", "scores", "weights", "output")

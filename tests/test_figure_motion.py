@@ -9,7 +9,7 @@ import json
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
-from expected_figures import EXPECTED
+from expected_figures import CLASSES, EXPECTED
 from test_figure_forms import axes, call
 from test_figure_page import drawn, page, state_of  # noqa: F401
 from test_figures import assert_same
@@ -20,7 +20,18 @@ from helpers.figures import Film, KVCacheCalculator, Tiles, Words
 from helpers.training import trained_induction
 
 # One picture later: what moves has moved, and is painted.
-TICK = "const tick = async (ms) => { await frame(ms); await frame(); };"
+TICK = """
+  const tick = async (ms) => { await frame(ms); await frame(); };
+  // What is seen at each of some times.
+  const watch = async (times, look) => {
+    const all = [];
+    for (const [k, ms] of times.entries()) {
+      await tick(ms - (times[k - 1] ?? 0));
+      all.push(look());
+    }
+    return all;
+  };
+"""
 QUIET = 'data-lm-suppress-shortcuts="true"'
 PLAYER = ["Back", "Play", "Next"]
 FILMS = {"film": "at", "kvcache": "filled", "tiles": "step"}
@@ -65,15 +76,10 @@ def test_next_plays_one_step_and_stands(page):  # noqa: F811
     times = [0, 150, 300, 700, 899, 900]
     found = page.do(f"""{HANDS}
       next.click();
-      const all = [seen()];
-      let last = 0;
-      for (const ms of {times}) {{
-        await tick(ms - last);
-        last = ms;
-        all.push(seen());
-      }}
+      const first = seen();
+      const all = await watch({times}, seen);
       await tick(5000);
-      return [...all, seen()];
+      return [first, ...all, seen()];
     """)
     places = on_the_bar(played(Film(at=1), "at", 2, times))
     assert [place for place, _, _ in found] == [1, *places, 2]
@@ -126,14 +132,7 @@ def test_play_goes_to_the_end(page, start, begins):  # noqa: F811
     times = [0, 300, 1400, 1900, 2100, 20_000]
     found = page.do(f"""{HANDS}
       play.click();
-      const all = [];
-      let last = 0;
-      for (const ms of {times}) {{
-        await tick(ms - last);
-        last = ms;
-        all.push(seen());
-      }}
-      return all;
+      return watch({times}, seen);
     """)
     places = played(Film(at=begins), "at", 7, times)
     assert [place for place, _, _ in found] == on_the_bar(places)
@@ -263,13 +262,7 @@ def test_where_no_motion_is_wanted_a_film_is_a_row_of_stills(
     times = [*range(0, 6500, 130), 10_000]
     found = page.do(f"""{HANDS}
       play.click();
-      const all = [];
-      let last = 0;
-      for (const ms of {times}) {{
-        await tick(ms - last);
-        last = ms;
-        all.push(m.state[key]);
-      }}
+      const all = await watch({times}, () => m.state[key]);
       next.click();
       await tick(0);
       return [all, ...seen()];
@@ -290,6 +283,61 @@ def test_where_no_motion_is_wanted_a_film_is_a_row_of_stills(
       await tick(0);
       return seen();
     """) == [start + 1, "Play", 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "settings", "end"),
+    [
+        ("kvcache", "filled", {"S": 40, "filled": 3}, 40),
+        ("tiles", "step", {"step": 1}, 6),
+    ],
+)
+@pytest.mark.parametrize("calm", [False, True])
+def test_playing_gives_what_the_bar_gives(
+    page,  # noqa: F811
+    name,
+    key,
+    settings,
+    end,
+    calm,
+):
+    page.tab.emulate_media(reduced_motion="reduce" if calm else None)
+    page.open(name, **settings)
+    start = settings[key]
+    seen = page.do(f"""{HANDS}
+        const state = () => [m.state[key], play.textContent,
+          el.querySelector(".av-result").textContent];
+        const all = [];
+        next.click(); await frame(); all.push(state());
+        back.click(); await frame(); all.push(state());
+        play.click(); await tick(0); all.push(state());
+        for (let k = 0; k < 80 && play.textContent === "Pause"; k += 1) {{
+          await tick(101);
+          all.push(state());
+        }}
+        next.click(); await frame(); all.push(state());
+        play.click(); await tick(0); await tick(1500); play.click();
+        await tick(0); all.push(state());
+        await tick(5000); all.push(state());
+        return all;
+    """)
+    values = [value for value, *_ in seen]
+    assert values[:3] == [start + 1, start, start]
+    assert [said for _, said, _ in seen[:3]] == ["Play", "Play", "Pause"]
+    played = values[2:-3]
+    assert played == sorted(played)
+    assert played[-1] == end
+    assert values[-3] == end, "next stays at the end"
+    assert 0 < values[-2] < end, "from the beginning, and paused"
+    assert values[-1] == values[-2]
+    for value, _, text in seen:
+        figure = CLASSES[name](**{**settings, key: value})
+        html = BeautifulSoup(figure.html(), "html.parser")
+        assert text == html.select_one(".av-result").text, value
+    if calm and name == "kvcache":
+        assert set(played) <= {3, *(5 * k for k in range(9))}, "eight stills"
+    else:
+        assert len(set(played)) > (5 if name == "tiles" else 20)
 
 
 def test_before_it_is_printed_the_strip_is_drawn_anew(page):  # noqa: F811
@@ -330,17 +378,12 @@ def test_the_opening_turns_the_query_once_and_gives_it_back(page):  # noqa: F811
     state = {"x": 1.5, "y": -0.5}
     page.open("words", static=True, **state)
     found = page.do(f"""{WORDS}
-      const all = [];
       const sets = m.sets.length;  // of the address
-      let last = 0;
-      for (const ms of {TIMES}) {{
-        await tick(ms - last);
-        last = ms;
-        all.push([seen(), frames.length > 0]);
-      }}
+      const look = () => [seen(), frames.length > 0];
+      const all = await watch({TIMES}, look);
       const silent = timers.length;
       await tick(1);
-      all.push([seen(), frames.length > 0]);
+      all.push(look());
       await pause(600);
       return [all, silent, spoken() === said(),
         m.sets.length - sets, m.saves];
@@ -393,8 +436,7 @@ def test_the_opening_ends_where_a_reader_takes_over(page, way):  # noqa: F811
 
 def test_a_figure_that_is_closed_no_longer_listens_to_the_address(page):  # noqa: F811
     page.open("words", static=True)
-    assert (
-        page.do(f"""{WORDS}
+    waits = page.do(f"""{WORDS}
       await tick(1800);
       close();
       await tick(16);
@@ -402,8 +444,7 @@ def test_a_figure_that_is_closed_no_longer_listens_to_the_address(page):  # noqa
       dispatchEvent(new PopStateEvent("popstate"));
       return frames.length;
     """)
-        == 0
-    )
+    assert waits == 0
 
 
 @pytest.mark.parametrize("why", ["calm", "hidden", "asked", "jupyter"])
@@ -508,17 +549,17 @@ def test_the_curves_of_a_training_are_where_its_numbers_are():
 
 
 # The worker is the test's: it says what the test says.
-WORKER = f"""{TICK}
+WORKER = """
   globalThis.workers = [];
-  globalThis.Worker = class extends EventTarget {{
-    constructor(address) {{
+  globalThis.Worker = class extends EventTarget {
+    constructor(address) {
       super();
-      Object.assign(this, {{ address, asked: [], ended: 0 }});
+      Object.assign(this, { address, asked: [], ended: 0 });
       workers.push(this);
-    }}
-    postMessage(data) {{ this.asked.push(data); }}
-    terminate() {{ this.ended += 1; }}
-  }};
+    }
+    postMessage(data) { this.asked.push(data); }
+    terminate() { this.ended += 1; }
+  };
 """
 TRAIN = f"""{TICK}
   const [button] = el.querySelectorAll("[data-train]");
@@ -734,13 +775,12 @@ def test_a_figure_that_is_closed_trains_no_more(trainer):
       close();
       return [workers[0].ended, m.listeners.length];
     """) == [1, 0]
-    trainer.do("close(); return null")
 
 
 def test_with_less_motion_a_training_shows_every_fiftieth_step(page):  # noqa: F811
     page.tab.emulate_media(reduced_motion="reduce")
     page.open("induction")
-    assert page.do(f"""{WORKER}{TRAIN.removeprefix(TICK)}
+    assert page.do(f"""{WORKER}{TRAIN}
       globalThis.numbers = new Float64Array(100000).fill(0.1);
       button.click();
       const seen = [];
@@ -782,16 +822,13 @@ def test_only_what_is_a_button_types(page):  # noqa: F811
 def test_a_press_on_a_symbol_asks_it(page):  # noqa: F811
     page.open("induction", symbols="ABCAB")
     assert page.do(f"""{TICK}
-      const seen = [];
-      for (const arcs of el.querySelectorAll(".av-arcs")) {{
-        const {{ left, width }} = arcs.getBoundingClientRect();
-        for (const place of [0.1, 1.9, 3.1]) {{
-          arcs.firstElementChild.dispatchEvent(new PointerEvent("click",
-            {{ bubbles: true, clientX: left + place * width / 5 }}));
-          seen.push(m.state.query);
-        }}
-        break;
-      }}
+      const arcs = el.querySelector(".av-arcs");
+      const {{ left, width }} = arcs.getBoundingClientRect();
+      const seen = [0.1, 1.9, 3.1].map((place) => {{
+        arcs.firstElementChild.dispatchEvent(new PointerEvent("click",
+          {{ bubbles: true, clientX: left + place * width / 5 }}));
+        return m.state.query;
+      }});
       await tick(0);
       el.querySelector(".av-say").click();
       return [seen, m.state.query, m.sets.length];

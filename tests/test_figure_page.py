@@ -186,14 +186,12 @@ def test_a_slider_moves_its_trait_its_number_and_the_picture(page):
          .querySelector("output").value]
     """) == [[6, 5], 6, [["T", 6]], 1, "", None, "6"]  # fmt: skip
     # A field that is held is not filled anew, and tells its number at once.
-    assert (
-        page.do("""
+    told = page.do("""
         field("T").focus()
         give("T", 7)
         return field("T").closest("div").querySelector("output").value
     """)
-        == "7"
-    )
+    assert told == "7"
     page.do("give('T', 6); await frame(); return null")
     shown = page.do("el.querySelector('.av-result').textContent")
     assert shown == drawn("causal", T=6)
@@ -495,8 +493,7 @@ def test_each_move_is_spoken_once_it_rests(page):
 def test_what_every_figure_says_is_spoken(page, name):
     page.open(name)
     page.tab.add_script_tag(content="".join(figures.scripts(name).values()))
-    assert (
-        page.do(f"""
+    spoken_all = page.do(f"""
         let changed = 0;
         for (const state of {json.dumps(list(states(name, 4)))}) {{
           const before = said();
@@ -510,8 +507,7 @@ def test_what_every_figure_says_is_spoken(page, name):
         }}
         return changed > 0
     """)
-        is True
-    )
+    assert spoken_all is True
 
 
 def test_a_figure_that_is_closed_is_silent_and_still(page):
@@ -795,13 +791,11 @@ def test_the_keys_of_a_matrix(page):
     """) == [["dots,2,0", False]] * 5 + [["dots,1,0", True]]
     # A matrix of one row has an end as well.
     page.open("step", X=[[1.0, 2.0]])
-    assert (
-        page.do(f"""{press}
+    pressed = page.do(f"""{press}
         cell("dots,0,0").focus()
         return [press("End"), press("ArrowDown")]
     """)
-        == [["dots,0,0", True]] * 2
-    )
+    assert pressed == [["dots,0,0", True]] * 2
 
 
 def test_one_entry_of_each_matrix_is_a_stop(page):

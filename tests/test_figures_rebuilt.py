@@ -84,13 +84,17 @@ def test_a_state_is_no_ghost_of_itself():
     assert haunted(state, state | {"seed": 1}).select(".av-ghost")
 
 
+GHOST = """
+  const ghost = () => {
+    const said = el.querySelector(".av-caption")?.textContent ?? "";
+    return said.slice(0, said.indexOf(", largest"));
+  };
+"""
+
+
 def test_a_drag_of_a_slider_leaves_one_ghost(page):  # noqa: F811
     page.open("saturation", d_k=16)
-    assert page.do("""
-        const ghost = () => {
-          const said = el.querySelector(".av-caption")?.textContent ?? "";
-          return said.slice(0, said.indexOf(", largest"));
-        };
+    assert page.do(GHOST + """
         const seen = [ghost()];
         const rest = (key) => field(key)
           .dispatchEvent(new Event("change", { bubbles: true }));
@@ -116,18 +120,17 @@ def test_a_drag_of_a_slider_leaves_one_ghost(page):  # noqa: F811
 
 def test_a_state_from_python_is_the_ghost_of_the_next_move(page):  # noqa: F811
     page.open("saturation", d_k=16)
-    assert page.do("""
-        const ghost = () => {
-          const said = el.querySelector(".av-caption")?.textContent ?? "";
-          return said.slice(0, said.indexOf(", largest"));
-        };
+    assert page.do(
+        GHOST
+        + """
         m.set("d_k", 64);
         await frame();
         const first = ghost();
         give("seed", "3");
         await frame();
         return [first, ghost()];
-    """) == ["", "Thin dashes: the last state (not scaled, d_k = 64"]
+    """
+    ) == ["", "Thin dashes: the last state (not scaled, d_k = 64"]
 
 
 # --- causal: an answer at every T ------------------------------------------
@@ -282,66 +285,6 @@ def test_a_block_that_is_pressed_is_visited_and_its_row_followed(
           new PointerEvent("click", { bubbles: true }));
         return before === JSON.stringify(m.state);
     """)
-
-
-# --- films: the buttons -----------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "key", "settings", "end"),
-    [
-        ("kvcache", "filled", {"S": 40, "filled": 3}, 40),
-        ("tiles", "step", {"step": 1}, 6),
-    ],
-)
-@pytest.mark.parametrize("calm", [False, True])
-def test_playing_gives_what_the_bar_gives(
-    page,  # noqa: F811
-    name,
-    key,
-    settings,
-    end,
-    calm,
-):
-    page.tab.emulate_media(reduced_motion="reduce" if calm else None)
-    page.open(name, **settings)
-    start = settings[key]
-    seen = page.do(f"""
-        const [back, play, next] = el.querySelectorAll(".av-keys button");
-        const tick = async (ms) => {{ await frame(ms); await frame(); }};
-        const state = () => [m.state.{key}, play.textContent,
-          el.querySelector(".av-result").textContent];
-        const seen = [];
-        next.click(); await frame(); seen.push(state());
-        back.click(); await frame(); seen.push(state());
-        play.click(); await tick(0); seen.push(state());
-        for (let k = 0; k < 80 && play.textContent === "Pause"; k += 1) {{
-          await tick(101);
-          seen.push(state());
-        }}
-        next.click(); await frame(); seen.push(state());
-        play.click(); await tick(0); await tick(1500); play.click();
-        await tick(0); seen.push(state());
-        await tick(5000); seen.push(state());
-        return seen;
-    """)
-    values = [value for value, *_ in seen]
-    assert values[:3] == [start + 1, start, start]
-    assert [said for _, said, _ in seen[:3]] == ["Play", "Play", "Pause"]
-    played = values[2:-3]
-    assert played == sorted(played)
-    assert played[-1] == end
-    assert values[-3] == end, "next stays at the end"
-    assert 0 < values[-2] < end, "from the beginning, and paused"
-    assert values[-1] == values[-2]
-    for value, _, text in seen:
-        figure = CLASSES[name](**{**settings, key: value})
-        html = BeautifulSoup(figure.html(), "html.parser")
-        assert text == html.select_one(".av-result").text, value
-    if calm and name == "kvcache":
-        assert set(played) <= {3, *(5 * k for k in range(9))}, "eight stills"
-    else:
-        assert len(set(played)) > (5 if name == "tiles" else 20)
 
 
 # --- on a phone -------------------------------------------------------------

@@ -327,15 +327,11 @@ def test_in_jupyter_the_cell_is_its_own_page(open_all):
         .filter((it) => it.form)
         .every((it) => it.dataset.lmSuppressShortcuts === "true")
     """)
-    # What stands after a question is another question's.
-    open_all.do("el.querySelector('details').className = ''")
-    open_all.show()
-    open_all.do("""
-      const fold = el.querySelector("details");
-      fold.className = "";
-      open(el.innerHTML);
-      return null;
-    """)
+
+
+def test_a_fold_of_another_kind_stays_closed(open_all):
+    html = (FOLDED % GUESS.html()).replace("av-reveal", "another")
+    open_all.do(f"open({json.dumps(html)})")
     give(open_all, GUESS, ["0.4", "1"])
     assert open_all.do("el.querySelector('details').open") is False
 

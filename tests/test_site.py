@@ -450,13 +450,13 @@ def test_the_film_plays_and_is_the_same_for_bar_and_buttons(
         press("Next")
         assert arrives(6) == sought[6]
         bar.fill("0")
-        press("Play")  # of its whole length: test_figure_motion.py
+        press("Play")
         press("Pause")
         tab.wait_for_timeout(300)
         before = shown(figure)
         tab.wait_for_timeout(300)
         assert shown(figure) == before, "it stands still"
-        bar.fill("5")
+        bar.fill("5")  # all of it: test_figure_motion.py
         stands(5)
         press("Play")
         assert arrives(7) == sought[7]

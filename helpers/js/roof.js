@@ -118,7 +118,7 @@ const points = (found) => {
 const UNITS = ["", " K", " M", " G", " T", " P"];
 // Three digits, rounded first: 999,700 is 1 M, and not 1000 K.
 const short = (n) => {
-  const k = UNITS.filter((_, i) => i && n.toPrecision(3) >= 1000 ** i).length;
+  const k = UNITS.filter((_, i) => i && +n.toPrecision(3) >= 1000 ** i).length;
   return `${tick(n / 1000 ** k)}${UNITS[k]}`;
 };
 const lasts = (s) =>
