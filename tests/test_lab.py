@@ -44,6 +44,9 @@ SETTINGS = {
 }
 
 
+OUTPUTS_HIDDEN = {"outputs_hidden": True}
+
+
 def read(path):
     return nbformat.read(path, as_version=4)
 
@@ -63,7 +66,10 @@ def boxes():
 
 
 def write_copies(folder):
-    """The home page, some chapters, one with two more cells, every box."""
+    """The home page, some chapters, one with two more cells, every box.
+
+    And a notebook with a margin note, a solution, and code that is folded.
+    """
     (folder / "book").mkdir()
     shutil.copy(website.ROOT / "index.ipynb", folder)
     shutil.copy(BOOK / "bibliography.md", folder / "book")
@@ -75,9 +81,31 @@ def write_copies(folder):
     chapter.cells.append(new_code_cell(grid))
     chapter.cells.append(new_code_cell('print("T from Python:", figure.T)'))
     nbformat.write(chapter, folder / "book" / CHAPTER)
+    nbformat.write(folds(chapter.metadata), folder / "book" / "folds.ipynb")
     cells = [new_markdown_cell(text) for text in boxes()]
     boxed = new_notebook(cells=cells, metadata=chapter.metadata)
     nbformat.write(boxed, folder / "book" / "boxes.ipynb")
+
+
+def folds(metadata):
+    """A cited work in a margin note, a solution, a drawing, an open cell."""
+
+    def cell(said, **marks):
+        return new_code_cell(
+            f"# Click to open\nprint({said!r})", metadata=marks
+        )
+
+    hidden = {"source_hidden": True}
+    note = (
+        '<div class="noted">\n\nText.\n\n[A work](bibliography.md)\n\n</div>'
+    )
+    cells = [
+        new_markdown_cell(note),
+        cell("solved", tags=["hide-cell"], jupyter=hidden | OUTPUTS_HIDDEN),
+        cell("drawn", tags=["hide-input"], jupyter=hidden),
+        cell("ended"),
+    ]
+    return new_notebook(cells=cells, metadata=metadata)
 
 
 def environment(folder):
@@ -88,6 +116,9 @@ def environment(folder):
         path.with_suffix(".jupyterlab-settings").write_text(text)
     return {
         **os.environ,
+        # As `make lab` starts it.
+        "JUPYTER_CONFIG_PATH": str(website.ROOT / "tools" / "jupyter"),
+        "JUPYTER_PATH": str(website.ROOT / "tools" / "jupyter"),
         "JUPYTER_CONFIG_DIR": str(folder / "config"),
         "JUPYTER_DATA_DIR": str(folder / "data"),
     }
@@ -224,6 +255,30 @@ def test_the_home_page_leads_to_a_chapter_and_that_to_the_bibliography(visit):
     tab.locator(".jp-MarkdownViewer", has_text="Ashish Vaswani").wait_for()
 
 
+def test_solutions_stay_folded_when_all_cells_run(visit):
+    tab = visit("book/folds.ipynb", 1)
+    tab.get_by_text("| Idle").first.wait_for(timeout=60_000)
+    run(tab, "notebook:run-all-cells")
+    shown = tab.locator(".jp-OutputArea-output:visible")
+    shown.filter(has_text="ended").wait_for(timeout=120_000)
+    expect(shown).to_have_text(["drawn", "ended"])
+
+
+def test_a_work_cited_in_a_margin_note_opens_as_it_reads(lab, browser):
+    address = f"{lab}/lab/tree/book/folds.ipynb"
+    with contextlib.closing(browser.new_page()) as tab:
+        tab.set_default_timeout(120_000)
+        tab.goto(f"{address}?reset")
+        tab.wait_for_function("window.jupyterapp?.restored")
+        # The link is written in HTML, so the browser itself follows it, from
+        # the address that JupyterLab gives the notebook once it is open.
+        tab.wait_for_url(address)
+        tab.get_by_role("link", name="A work").click()
+        tab.locator(".jp-MarkdownViewer", has_text="Ashish Vaswani").wait_for()
+        tab.wait_for_function("window.jupyterapp?.restored")
+        tab.evaluate(SHUT)
+
+
 def test_a_chapter_reads_and_its_figure_follows_python(visit):
     text = prose(BOOK / CHAPTER)
     tab = visit(f"book/{CHAPTER}", len(text))
@@ -286,13 +341,18 @@ def check_slider_and_trait(tab, slider):
 
     last = tab.locator(".jp-CodeCell").last
     last.scroll_into_view_if_needed()
-    last.locator(".cm-content").click()
+    # Keys that come before the editor has the focus are Lab's shortcuts.
+    editor = last.locator(".cm-content")
+    editor.click()
+    expect(editor).to_be_focused()
     tab.keyboard.press("Control+Enter")
     tab.get_by_text("T from Python: 7", exact=True).wait_for()
 
-    last.locator(".cm-content").click()
+    editor.click()
+    expect(editor).to_be_focused()
     tab.keyboard.press("Control+a")
     tab.keyboard.type("figure.T = 9")
+    expect(editor).to_have_text("figure.T = 9")
     tab.keyboard.press("Control+Enter")
     tab.wait_for_function(
         "[...document.querySelectorAll('.jp-OutputArea input[name=T]')]"
