@@ -204,3 +204,19 @@ def default_scale(scale, d_k):
     if d_k == 0:
         raise ValueError("d_k must be at least 1; got 0")
     return 1 / math.sqrt(d_k) if scale is None else real(scale, "scale")
+
+
+def score_overflow(dtype):
+    """What to say where a score leaves its type."""
+    return (
+        f"the scores overflow {dtype}; "
+        "pass Q and K in a wider type, or smaller"
+    )
+
+
+def value_overflow(dtype):
+    """What to say where the mixture of the values leaves its type."""
+    return (
+        f"the weighted sum of V overflows {dtype}; "
+        "pass V in a wider type, or smaller"
+    )

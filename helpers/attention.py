@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._checks import (
+    array,
     booleans,
     broadcast,
     default_scale,
@@ -12,32 +13,79 @@ from ._checks import (
     floats,
     leading_axes,
     rounded,
+    score_overflow,
+    value_overflow,
     widened,
 )
 from .softmax import softmax
 
 
-class Attention(NamedTuple):
-    """What attention returns: the mixed values, and the weights used."""
+def attention(Q, K, V, *, mask=None, bias=None, scale=None):
+    """Average the values, weighted by how well query and key match.
 
-    output: np.ndarray  #: (..., T, d_v)
-    weights: np.ndarray  #: (..., T, S)
+    Parameters
+    ----------
+    Q : (..., T, d_k) array
+        Queries.
+    K : (..., S, d_k) array
+        Keys.
+    V : (..., S, d_v) array
+        Values.
+    mask : (..., T, S) boolean array, optional
+        True = may attend. Broadcasts to the shape of the scores. Where they
+        have no axis of heads, that of the mask may have length one, as in
+        the (B, 1, 1, S) of `padding_mask`.
+    bias : (..., T, S) float array, optional
+        Added to the scaled scores. ``-inf`` forbids, as a mask does.
+    scale : float, optional
+        Factor on the dot products; 1/sqrt(d_k) by default.
 
+    Returns
+    -------
+    Attention
+        ``output`` (..., T, d_v) and ``weights`` (..., T, S). A query that may
+        attend to nothing has weights and output of exactly zero.
 
-def score_overflow(dtype):
-    """What to say where a score leaves its type."""
-    return (
-        f"the scores overflow {dtype}; "
-        "pass Q and K in a wider type, or smaller"
-    )
+    Raises
+    ------
+    TypeError
+        If an array does not hold real numbers, `mask` is not boolean, or
+        `bias` is.
+    ValueError
+        If shapes do not fit, an entry is not finite, or numbers overflow.
 
+    Notes
+    -----
+    ``softmax(Q K^T / sqrt(d_k) + bias) V``: Vaswani et al. 2017, equation 1.
+    Computed in the widest type of `Q`, `K` and `V`; float16 is computed in
+    float32 and rounded once.
 
-def value_overflow(dtype):
-    """What to say where the mixture of the values leaves its type."""
-    return (
-        f"the weighted sum of V overflows {dtype}; "
-        "pass V in a wider type, or smaller"
-    )
+    Examples
+    --------
+    >>> K = [[1.0, 0.0], [0.0, 1.0]]
+    >>> output, weights = attention([[0.0, 0.0]], K, [[10.0], [20.0]])
+    >>> output.tolist(), weights.tolist()
+    ([[15.0]], [[0.5, 0.5]])
+    """
+    Q, K = floats(Q, "Q"), floats(K, "K")
+    V = finite_floats(V, "V", ndim=2, axes="(..., S, d_v)")
+    dtype, Q, K, V = widened(Q, K, V)
+    scores = attention_scores(Q, K, scale=scale)
+    if V.shape[-2] != scores.shape[-1]:
+        raise ValueError(
+            f"K and V must share S; got K {K.shape} and V {V.shape}"
+        )
+    leading_axes(scores=scores, V=V)
+    if bias is not None:
+        scores = _biased(scores, bias)
+    if mask is not None:
+        mask = _without_heads(array(mask, "mask"), scores.ndim)
+        mask = booleans(mask, "mask", scores.shape, "scores")
+    weights = softmax(scores, where=mask)  # (..., T, S)
+    with np.errstate(over="ignore"):
+        output = weights @ V  # (..., T, d_v)
+    output = rounded(output, dtype, value_overflow(dtype))
+    return Attention(output, weights.astype(dtype, copy=False))
 
 
 def attention_scores(Q, K, *, scale=None):
@@ -87,6 +135,13 @@ def attention_scores(Q, K, *, scale=None):
     return rounded(scores, dtype, score_overflow(dtype))
 
 
+class Attention(NamedTuple):
+    """What attention returns: the mixed values, and the weights used."""
+
+    output: np.ndarray  #: (..., T, d_v)
+    weights: np.ndarray  #: (..., T, S)
+
+
 def _biased(scores, bias):
     """`scores` plus `bias`, in the type of the scores."""
     bias = floats(bias, "bias")
@@ -100,66 +155,8 @@ def _biased(scores, bias):
     return total
 
 
-def attention(Q, K, V, *, mask=None, bias=None, scale=None):
-    """Average the values, weighted by how well query and key match.
-
-    Parameters
-    ----------
-    Q : (..., T, d_k) array
-        Queries.
-    K : (..., S, d_k) array
-        Keys.
-    V : (..., S, d_v) array
-        Values.
-    mask : (..., T, S) boolean array, optional
-        True = may attend. Broadcasts to the shape of the scores.
-    bias : (..., T, S) float array, optional
-        Added to the scaled scores. ``-inf`` forbids, as a mask does.
-    scale : float, optional
-        Factor on the dot products; 1/sqrt(d_k) by default.
-
-    Returns
-    -------
-    Attention
-        ``output`` (..., T, d_v) and ``weights`` (..., T, S). A query that may
-        attend to nothing has weights and output of exactly zero.
-
-    Raises
-    ------
-    TypeError
-        If an array does not hold real numbers, `mask` is not boolean, or
-        `bias` is.
-    ValueError
-        If shapes do not fit, an entry is not finite, or numbers overflow.
-
-    Notes
-    -----
-    ``softmax(Q K^T / sqrt(d_k) + bias) V``: Vaswani et al. 2017, equation 1.
-    Computed in the widest type of `Q`, `K` and `V`; float16 is computed in
-    float32 and rounded once.
-
-    Examples
-    --------
-    >>> K = [[1.0, 0.0], [0.0, 1.0]]
-    >>> output, weights = attention([[0.0, 0.0]], K, [[10.0], [20.0]])
-    >>> output.tolist(), weights.tolist()
-    ([[15.0]], [[0.5, 0.5]])
-    """
-    Q, K = floats(Q, "Q"), floats(K, "K")
-    V = finite_floats(V, "V", ndim=2, axes="(..., S, d_v)")
-    dtype, Q, K, V = widened(Q, K, V)
-    scores = attention_scores(Q, K, scale=scale)
-    if V.shape[-2] != scores.shape[-1]:
-        raise ValueError(
-            f"K and V must share S; got K {K.shape} and V {V.shape}"
-        )
-    leading_axes(scores=scores, V=V)
-    if bias is not None:
-        scores = _biased(scores, bias)
-    if mask is not None:
-        mask = booleans(mask, "mask", scores.shape, "scores")
-    weights = softmax(scores, where=mask)  # (..., T, S)
-    with np.errstate(over="ignore"):
-        output = weights @ V  # (..., T, d_v)
-    output = rounded(output, dtype, value_overflow(dtype))
-    return Attention(output, weights.astype(dtype, copy=False))
+def _without_heads(mask, ndim):
+    """A mask that is the same for all heads, where the scores have none."""
+    if mask.ndim == ndim + 1 and mask.shape[-3] == 1:
+        return mask[..., 0, :, :]
+    return mask

@@ -286,7 +286,8 @@ def roofline(intensity, peak_flops, bandwidth):
     peak_flops : float
         The most FLOPs that the machine does in a second.
     bandwidth : float
-        The most bytes that it moves to and from memory in a second.
+        The most bytes that it moves to and from the memory for which they
+        were counted, in a second. A cache is faster than main memory.
 
     Returns
     -------

@@ -11,9 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._checks import default_scale, flag, leading_axes, rounded, widened
+from ._checks import (
+    default_scale,
+    flag,
+    leading_axes,
+    rounded,
+    value_overflow,
+    widened,
+)
 from ._extras import extra
-from .attention import attention_scores, value_overflow
+from .attention import attention_scores
 from .softmax import logsumexp, softmax
 from .tiled import Partial, _finite, _fit, merge_partials
 

@@ -697,6 +697,11 @@ def token_losses(logits, targets):
         If the shapes do not fit, a target is outside the vocabulary, or a
         logit is not finite.
 
+    Notes
+    -----
+    Right to about the spacing of numbers near the largest logit. Where
+    logits are large and the type is narrow, subtract that from its row first.
+
     Examples
     --------
     >>> token_losses([[0.0, 0.0]], [1]).round(4).tolist()

@@ -17,11 +17,12 @@ from ._checks import (
     floats,
     leading_axes,
     rounded,
+    score_overflow,
     size,
     total,
+    value_overflow,
     widened,
 )
-from .attention import score_overflow, value_overflow
 from .softmax import logsumexp, softmax
 
 # OpenBLAS starts threads of its own for products of 2**19 multiply-adds and

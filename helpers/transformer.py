@@ -22,7 +22,13 @@ from ._checks import (
 from .attention import attention
 from .cache import KVCache, _as_it_was
 from .gradients import attention_vjp
-from .heads import _head_counts, merge_heads, repeat_kv, split_heads
+from .heads import (
+    _for_scores,
+    _head_counts,
+    merge_heads,
+    repeat_kv,
+    split_heads,
+)
 from .layers import (
     ACTIVATIONS,
     _linear,
@@ -453,7 +459,7 @@ class Forward(NamedTuple):
     stream: np.ndarray  #: (..., T, d_model), what the last block left
 
 
-def _attend(X, p, config, keep, cache, start):
+def _attend(X, p, config, keep, cache, start, mask):
     """What multi-head attention computed, and what it adds to the rows."""
     H, H_kv = config.n_heads, config.kv_heads
     Q = split_heads(_project(X, p, "W_Q"), H)
@@ -471,7 +477,7 @@ def _attend(X, p, config, keep, cache, start):
         Q,
         K,
         V,
-        mask=_mask(config, T, S),
+        mask=_mask(config, mask, (*Q.shape[:-1], S)),
         bias=_score_bias(Q, S, p, config),
         scale=config.scale,
     )
@@ -520,10 +526,15 @@ def _project(X, p, name):
     return _linear(X, p[name], p.get(bias), "X", name, bias)
 
 
-def _mask(config, T, S):
+def _mask(config, mask, shape):
+    """What is neither later, nor out of the window, nor masked besides."""
+    T, S = shape[-2:]
     if config.window is None:
-        return causal_mask(T, S)
-    return sliding_window_mask(T, S, window=config.window)
+        own = causal_mask(T, S)
+    else:
+        own = sliding_window_mask(T, S, window=config.window)
+    mask = _for_scores(mask, "mask", shape)
+    return own if mask is None else own & mask
 
 
 def _attend_gradients(grad, kept, p, config):
@@ -727,7 +738,7 @@ def new_cache(config, *, batch=(), dtype=float):
     ]
 
 
-def forward(tokens, params, config, *, cache=None, heads=None):
+def forward(tokens, params, config, *, cache=None, heads=None, mask=None):
     """Run a transformer, and keep what its layers were given.
 
     Parameters
@@ -743,6 +754,10 @@ def forward(tokens, params, config, *, cache=None, heads=None):
         came before `tokens`. Those of `tokens` are appended.
     heads : (n_layers, n_heads) array, optional
         What each head's output is multiplied by: 0 switches it off.
+    mask : (..., H, T, S) boolean array, optional
+        True = may attend, where the model lets it: what is later stays
+        hidden. Broadcasts, as the (B, 1, 1, S) of `padding_mask`; S counts
+        the tokens in the cache too.
 
     Returns
     -------
@@ -753,7 +768,8 @@ def forward(tokens, params, config, *, cache=None, heads=None):
     ------
     TypeError
         If tokens are not integers, `config` is no `TransformerConfig`, a
-        parameter no array of floats, or `cache` no list of one for a block.
+        parameter no array of floats, `cache` no list of one for a block, or
+        `mask` is not boolean.
     ValueError
         If a token is outside the vocabulary, the sequence is longer than
         the model's, shapes do not fit, a number is not finite or overflows,
@@ -773,17 +789,19 @@ def forward(tokens, params, config, *, cache=None, heads=None):
     tokens = _checked_tokens(tokens, config, runs, start)
     heads = _checked_heads(heads, config)
     with _as_it_was(*(cache or ())):
-        return _through(tokens, params, config, cache, heads, start)
+        return _through(tokens, params, config, cache, heads, start, mask)
 
 
-def _through(tokens, params, config, cache, heads, start):
+def _through(tokens, params, config, cache, heads, start, mask):
     """The forward pass itself."""
     x = _embed(tokens, params, config, start)
     layers = []
     for i in range(config.n_layers):
         p, stored = _block(params, i), None if cache is None else cache[i]
         read = _before(x, p, "norm_1", config)
-        attended, change = _attend(read, p, config, heads[i], stored, start)
+        attended, change = _attend(
+            read, p, config, heads[i], stored, start, mask
+        )
         x, normed = _after(x, change, p, "norm_1", config)
         layers.append(Layer(i, normed, read, attended))
         if config.d_ff is not None:
@@ -808,12 +826,12 @@ def _after(x, change, p, norm, config):
     return _norm(x + change, p, norm, config), x + change
 
 
-def transformer(tokens, params, config, *, cache=None):
+def transformer(tokens, params, config, *, cache=None, mask=None):
     """The logits of the next token at each position.
 
     Parameters
     ----------
-    tokens, params, config, cache
+    tokens, params, config, cache, mask
         As `forward`.
 
     Returns
@@ -839,10 +857,12 @@ def transformer(tokens, params, config, *, cache=None):
     >>> transformer([[3, 1, 3]], params, config).shape
     (1, 3, 12)
     """
-    return forward(tokens, params, config, cache=cache).logits
+    return forward(tokens, params, config, cache=cache, mask=mask).logits
 
 
-def loss_and_gradients(tokens, targets, params, config, *, where=None):
+def loss_and_gradients(
+    tokens, targets, params, config, *, where=None, mask=None
+):
     """The loss, and its gradient for each parameter.
 
     Parameters
@@ -857,6 +877,9 @@ def loss_and_gradients(tokens, targets, params, config, *, where=None):
         The model.
     where : (..., T) boolean array, optional
         Which positions count; broadcasts. All by default.
+    mask : (..., H, T, S) boolean array, optional
+        As `forward`. A batch of sequences of unequal lengths needs both:
+        `where` leaves the padding out of the loss.
 
     Returns
     -------
@@ -878,7 +901,7 @@ def loss_and_gradients(tokens, targets, params, config, *, where=None):
     >>> round(loss, 1), gradients["0.W_Q"].shape
     (2.5, (32, 32))
     """
-    kept = forward(tokens, params, config)
+    kept = forward(tokens, params, config, mask=mask)
     losses = token_losses(kept.logits, targets)
     n_runs = params["embedding"].ndim - 2
     shares = _shares(where, losses, n_runs)

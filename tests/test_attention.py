@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.attention import Attention, attention, attention_scores
-from helpers.masks import causal_mask
+from helpers.masks import causal_mask, padding_mask
 
 SIZES = st.integers(1, 5)
 SEEDS = st.integers(0, 2**32 - 1)
@@ -387,3 +387,16 @@ def test_infinities_that_meet_are_an_overflow_and_no_warning():
         pytest.raises(ValueError, match="the scores overflow float64"),
     ):
         attention_scores([[1e300, 1e300]], [[1e300, -1e300]])
+
+
+def test_the_padding_mask_serves_scores_with_and_without_heads(rng):
+    Q, K, V = rng.normal(size=(3, 2, 4, 5, 3))  # (B, H, T, d)
+    mask = padding_mask([2, 5], 5)
+    for k, n in enumerate([2, 5]):
+        Ks, Vs = K[k, :, :n], V[k, :, :n]
+        wanted = attention(Q[k], Ks, Vs).output
+        assert_close(attention(Q, K, V, mask=mask).output[k], wanted)
+        one = attention(Q[:, 0], K[:, 0], V[:, 0], mask=mask)
+        assert_close(one.output[k], wanted[0])
+    with pytest.raises(ValueError, match="mask"):
+        attention(Q[:, 0], K[:, 0], V[:, 0], mask=np.repeat(mask, 4, axis=1))

@@ -31,6 +31,7 @@ from helpers.distributed import (
 from helpers.masks import causal_mask
 
 N = 3
+SOON = 60  # seconds that a busy machine may take for what is awaited
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +51,7 @@ def client(tmp_path_factory):
         yield client
     left = set(psutil.Process().children(recursive=True)) - before
     left = [p for p in left if "resource_tracker" not in " ".join(p.cmdline())]
-    assert not psutil.wait_procs(left, timeout=10)[1]
+    assert not psutil.wait_procs(left, timeout=SOON)[1]
 
 
 def arrays(seed, T, S, d_k=4, d_v=3, lead=(), dtype=float):
@@ -326,7 +327,7 @@ def test_an_address_does_as_well_as_a_client(client):
     Q, K, V = arrays(8, 3, 7)
     address, known = client.scheduler.address, clients(client)
     assert_close(split_attention(address, Q, K, V), whole(Q, K, V), eps=64)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + SOON
     while clients(client) > known and time.monotonic() < deadline:
         time.sleep(0.01)
     assert clients(client) == known  # the client of the call is closed
@@ -531,7 +532,7 @@ def test_a_cluster_that_is_not_there_is_said_soon(address, monkeypatch):
         ):
             call(address, *given)
         assert unfinished() <= before
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 30  # what Dask alone would wait, once
 
 
 def test_a_cluster_without_workers_is_said_soon(monkeypatch):

@@ -11,6 +11,7 @@ import reference_transformer as reference
 from closeness import assert_close, assert_gradient
 
 from helpers import transformer as model
+from helpers.masks import padding_mask
 from helpers.softmax import softmax
 from helpers.transformer import (
     TransformerConfig,
@@ -131,6 +132,94 @@ def test_a_cache_changes_nothing(form, rng):
             parts.append(transformer(part, params, config, cache=cache))
             at += n
         assert_close(np.concatenate(parts, 1), whole, eps=512)
+
+
+LENGTHS = (2, 5, 4)
+
+
+def padded(config, rng, at_the_start=False):
+    """Sequences of unequal lengths, and one batch of them with its mask."""
+    S = max(LENGTHS)
+    batch = rng.integers(0, config.vocab, (len(LENGTHS), S))
+    mask = padding_mask(LENGTHS, S)
+    if at_the_start:
+        mask = mask[..., ::-1]
+    return (
+        batch,
+        mask,
+        [row[real] for row, real in zip(batch, mask[:, 0, 0], strict=True)],
+    )
+
+
+@EACH
+@pytest.mark.parametrize("at_the_start", [False, True])
+def test_a_padded_batch_gives_what_each_sequence_gives(
+    form, at_the_start, rng
+):
+    config, params = made(form, rng)
+    if at_the_start and config.positions in ("learned", "sinusoidal"):
+        return  # padding in front moves their positions
+    batch, mask, alone = padded(config, rng, at_the_start)
+    logits = transformer(batch, params, config, mask=mask)
+    for row, sequence in enumerate(alone):
+        wanted = transformer(sequence, params, config)
+        assert_close(logits[row][mask[row, 0, 0]], wanted, eps=512)
+    kept = forward(batch, params, config, mask=mask)
+    for layer in kept.layers:
+        if layer.attended is not None:
+            hidden = ~np.broadcast_to(mask, layer.attended.weights.shape)
+            assert not layer.attended.weights[hidden].any()
+
+
+@EACH
+def test_a_padded_batch_is_continued_from_its_caches(form, rng):
+    config, params = made(form, rng)
+    batch, mask, _ = padded(config, rng)
+    # The new token comes behind the padding, which stays hidden.
+    tokens = np.append(batch, [[1], [2], [3]], axis=1)
+    longer = np.append(mask, np.ones((len(LENGTHS), 1, 1, 1), bool), axis=-1)
+    whole = transformer(tokens, params, config, mask=longer)
+    cache = new_cache(config, batch=(len(LENGTHS),))
+    transformer(batch, params, config, cache=cache, mask=mask)
+    last = transformer(
+        tokens[:, -1:], params, config, cache=cache, mask=longer
+    )
+    assert_close(last[:, 0], whole[:, -1], eps=512)
+
+
+@EACH
+def test_a_padded_batch_against_differences(form, rng):
+    config, params = made(form, rng)
+    batch, mask, _ = padded(config, rng, at_the_start=True)
+    targets, where = rng.integers(0, config.vocab, batch.shape), mask[:, 0, 0]
+    loss, gradients = loss_and_gradients(
+        batch, targets, params, config, where=where, mask=mask
+    )
+
+    def loss_at(changed):
+        logits = transformer(batch, changed, config, mask=mask)
+        return cross_entropy(logits, targets, where=where)
+
+    assert_close(loss, np.float64(loss_at(params)))
+    for name, x in params.items():
+
+        def loss_of(x, name=name):
+            return loss_at(params | {name: x})
+
+        assert_gradient(loss_of, x, gradients[name], rng, directions=1)
+
+
+def test_a_mask_that_does_not_fit_leaves_the_caches(rng):
+    params = init_transformer(rng, SMALL)
+    cache = new_cache(SMALL, batch=(3,))
+    mask = padding_mask(LENGTHS, 4 + 1)
+    with pytest.raises(ValueError, match=re.escape("got mask (3, 1, 1, 5)")):
+        transformer(
+            np.ones((3, 4), int), params, SMALL, cache=cache, mask=mask
+        )
+    with pytest.raises(TypeError, match="mask must be boolean"):
+        transformer([1, 2], params, SMALL, mask=[1, 1])
+    assert [len(stored) for stored in cache] == [0, 0]
 
 
 @EACH
