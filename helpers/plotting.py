@@ -5,6 +5,7 @@ and weights in `ROLES`; the site replaces these by the page's own colours, so
 that a figure reads in light and in dark.
 """
 
+import hashlib
 import io
 import math
 import re
@@ -35,10 +36,43 @@ ROLES = {
 # Okabe and Ito's palette, without yellow and black: told apart by every kind
 # of colour vision, and visible on white and on near-black.
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
-# Light is little and dark is much, on white and on near-black alike.
-CMAP = mpl.colors.LinearSegmentedColormap.from_list(
-    "book", ["#eaf1f7", "#8fbfe0", "#0072b2", "#00304d"]
-)
+# From -1 over 0 to 1: nothing is near the page's ground, and much stands out
+# from it. On white that is dark, and in the dark bright (common.js has both).
+_STOPS = {
+    "light": [
+        "#532700", "#b05e10", "#ecb482",
+        "#eaf1f7", "#8fbfe0", "#006eac", "#00304d",
+    ],
+    "dark": [
+        "#ffe9d6", "#e08b3e", "#6f3a0e",
+        "#1c2b3a", "#17527e", "#4a9fdc", "#e3f2ff",
+    ],
+}  # fmt: skip
+
+
+def _maps(name, first, levels):
+    """A colour map as stored, for white, and its twin for the dark."""
+    return [
+        mpl.colors.LinearSegmentedColormap.from_list(
+            name, stops[first:], levels
+        )
+        for stops in _STOPS.values()
+    ]
+
+
+CMAP, _CMAP_DARK = _maps("book", 3, 256)
+SIGNED, _SIGNED_DARK = _maps("book signed", 0, 511)  # 0 in the middle
+# What each colour of the two maps is in the dark. No line, no role and no
+# other thing has one of them, so that a colour says what it stands for.
+DARK = {
+    mpl.colors.to_hex(light(k)): mpl.colors.to_hex(dark(k))
+    for light, dark in [(SIGNED, _SIGNED_DARK), (CMAP, _CMAP_DARK)]
+    for k in range(light.N)
+}
+# Numbers on cells that need another ink in the dark: as good as black and
+# white here, and told from these there.
+TURNS_WHITE, TURNS_BLACK = "#010101", "#fefefe"
+DARK |= {TURNS_WHITE: "#ffffff", TURNS_BLACK: "#000000"}
 
 # The column of prose, in inches. On a phone it is 390 pixels, and a letter of
 # 11 points still more than 9 pixels (tests/test_plotting.py).
@@ -122,17 +156,29 @@ def show(fig, *, alt):
         metadata={"Date": None, "Creator": None},
     )
     plt.close(fig)
-    svg = _colour_roles(_accessible(buffer.getvalue(), alt))
+    svg = _normal(buffer.getvalue(), alt)
+    svg = _colour_roles(_accessible(svg, alt))
     display(_Figure(svg, alt))
 
 
 class _Plain(mpl.ticker.LogFormatterSciNotation):
-    """Powers as 10,000 or 1e-6: an exponent is too small for a phone."""
+    """Powers in one form an axis: an exponent is too small for a phone.
+
+    Up to 10,000 they are written as in the text. On an axis that goes farther
+    thousands are k, millions M: in a row of small zeros nobody counts them.
+    Below a thousandth they are 1e-6.
+    """
 
     def __call__(self, x, pos=None):
         if not super().__call__(x, pos):
             return ""  # a tick without a label
-        return re.sub(r"e\+?(-?)0?", r"e\1", f"{x:,g}")
+        low, high = sorted(self.axis.get_view_interval())
+        if x < 1 and low < 0.9e-3:
+            return re.sub(r"e-0?", "e-", f"{x:.0e}")
+        if x < 1000 or high < 1e5 or self._base != 10:
+            return f"{x:,g}"
+        power = min(int(math.log10(x) + 1e-9) // 3, 5)
+        return f"{x / 1000**power:g}{' kMGTP'[power]}"
 
 
 def _write_powers_out(fig):
@@ -162,6 +208,40 @@ def _colour_roles(svg):
     return svg
 
 
+# What a last bit of a number could change in a figure: the digits inside
+# tags, and the ids that Matplotlib makes by hashing them.
+_TAG = re.compile(r"<\w[^>]*>")
+_NUMBER = re.compile(r"-?\b\d+\.\d+\b|-0\b")
+_ID = re.compile(r'(\bid="|\bhref="#|\burl\(#)([^")]+)')
+# Halves, thirds and tenths of a hundredth are where a regular layout puts
+# things; from here up is rounded up, as far from simple fractions as can be.
+_GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+def _hundredths(number):
+    """A number of points to a hundredth, which is less than an eye sees."""
+    places = math.floor(100 * float(number) + 1 - _GOLDEN)
+    return f"{places / 100:.2f}".rstrip("0").rstrip(".")
+
+
+def _normal(svg, alt):
+    """`svg` in a form that processors whose last bits differ agree on.
+
+    Coordinates are rounded, and ids count in order of appearance. They begin
+    with a digest of the alt text, so that figures on one page share none.
+    """
+    start, counted = hashlib.sha256(alt.encode()).hexdigest()[:6], {}
+
+    def counting(match):
+        number = counted.setdefault(match[2], len(counted) + 1)
+        return f"{match[1]}f{start}-{number}"
+
+    def rounding(tag):
+        return _NUMBER.sub(lambda number: _hundredths(number[0]), tag[0])
+
+    return _ID.sub(counting, _TAG.sub(rounding, svg))
+
+
 def _accessible(svg, alt):
     """The `<svg>` element alone, named by its alt text."""
     alt = alt.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
@@ -182,6 +262,18 @@ def _luminance(color):
         rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4
     )
     return linear @ [0.2126, 0.7152, 0.0722]
+
+
+def _ink(color):
+    """Black or white, whichever is read on a cell, in both schemes."""
+    color = mpl.colors.to_hex(color)
+    light, dark = (
+        _luminance(ground) > 0.179
+        for ground in (color, DARK.get(color, color))
+    )
+    if light == dark:
+        return "black" if light else "white"
+    return TURNS_WHITE if light else TURNS_BLACK
 
 
 def _drawn(weights):
@@ -226,13 +318,14 @@ def show_weights(
     fmt : str, default "z.2f"
         Format of the values written into the cells; "" writes none.
     vmin : float
-        The value at the light end of the colour scale.
+        The value at the faint end of the colour scale.
     vmax : float
-        The value at its dark end.
+        The value at its strong end.
     cbar : bool, default False
         Draw the colour scale.
     cmap : str or Colormap, optional
-        The colour map; from light for little to dark for much by default.
+        The colour map; by default that of the book, in which much stands out
+        from the page. `SIGNED` is its twin for numbers on both sides of zero.
 
     Returns
     -------
@@ -261,6 +354,9 @@ def show_weights(
         )
     if weights.size == 0:
         raise ValueError(f"weights must hold entries; got {weights.shape}")
+    # Colours change at a quarter or a half: no last bit may decide which.
+    six_digits = np.vectorize(lambda w: float(f"{w:.6g}"))
+    weights, vmin, vmax = map(six_digits, (weights, vmin, vmax))
     if ax is None:
         T, S = weights.shape
         _, ax = plt.subplots(
@@ -283,7 +379,7 @@ def show_weights(
     for text, color in zip(
         ax.texts, ax.collections[0].get_facecolors(), strict=bool(fmt)
     ):
-        text.set_color("black" if _luminance(color) > 0.179 else "white")
+        text.set_color(_ink(color))
     ax.set(xlabel="keys", ylabel="queries")
     ax.tick_params(length=0)
     ax.tick_params(axis="y", rotation=0)

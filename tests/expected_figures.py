@@ -96,14 +96,6 @@ def saturation(state):
     weights = attention(Q, K, K, scale=scale).weights
     return {
         "counts": np.histogram(scores, np.arange(-64, 65))[0],
-        # Both rules share an axis: the highest bar of either.
-        "highest": max(
-            np.histogram(attention_scores(Q, K, scale=c), range(-64, 65))[
-                0
-            ].max()
-            for c in (1.0, None)
-        )
-        / scores.size,
         "spread": scores.std(),
         "weights": weights[0],
         "largest": weights.max(axis=1).mean(),

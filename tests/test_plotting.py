@@ -59,6 +59,86 @@ def test_the_same_figure_gives_the_same_bytes(monkeypatch):
     assert len(svgs) == 1
 
 
+# --- the same on every processor ---------------------------------------------
+
+AT = np.array([0.1, 0.25, 0.7])
+# One value in the middle, on an axis from 0 to 1, and the kinds that show it.
+KINDS = {
+    "line": lambda ax, y: ax.plot(AT, y),
+    "bars": lambda ax, y: ax.bar(AT, y, width=0.1),
+    "scatter": lambda ax, y: ax.scatter(AT, y),
+    "cells": lambda ax, y: plotting.show_weights(
+        [y], queries="a", keys="bcd", fmt="", ax=ax
+    ),
+    "signed cells": lambda ax, y: plotting.show_weights(
+        [[1 / 7, *y]],
+        queries="a",
+        keys="bcde",
+        fmt="",
+        ax=ax,
+        vmin=-2 * y[1],
+        vmax=2 * y[1],
+    ),
+}
+
+
+def plotted(kind, y, monkeypatch, corner=(0.2, 0.3)):
+    """The SVG of a small figure whose axes stand at a corner of it."""
+    fig = plt.figure(figsize=(3, 2), layout="none")
+    ax = fig.add_axes((*corner, 0.7, 0.6))
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    KINDS[kind](ax, np.array([0.1, y, 0.7]))
+    return shown(fig, monkeypatch)["image/svg+xml"]
+
+
+# On 3 by 2 inches the first corner is half a hundredth of a point from both
+# edges, where the least noise decides whether that is rounded up or down; and
+# it gives 0 a sign. The noise is of double and of single precision.
+@pytest.mark.parametrize("corner", [(1 / 43200, 1 / 28800), (0, 0)])
+@pytest.mark.parametrize("y", [0.25, 0.345])
+@pytest.mark.parametrize("kind", KINDS)
+def test_last_bits_change_nothing(kind, y, corner, monkeypatch):
+    svgs = {
+        plotted(kind, y + noise, monkeypatch, np.add(corner, noise))
+        for noise in (-1e-8, -1e-17, 0, 1e-17, 1e-8)
+    }
+    assert len(svgs) == 1
+
+
+@pytest.mark.parametrize("way", [-0.01, 0.01])
+@pytest.mark.parametrize("y", [0.25, 0.345])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_hundredth_of_the_axis_is_seen(kind, y, way, monkeypatch):
+    moved = plotted(kind, y + way, monkeypatch)
+    assert moved != plotted(kind, y, monkeypatch)
+
+
+def test_ids_are_counted_and_no_figure_has_those_of_another(monkeypatch):
+    defined = {}
+    for alt in ("one", "another"):
+        fig = plt.figure(figsize=(3, 2))
+        fig.add_subplot().plot(AT, AT, marker="o")
+        svg = shown(fig, monkeypatch, alt)["image/svg+xml"]
+        ids = re.findall(r'\bid="([^"]*)"', svg)
+        used = re.findall(r'(?:href="|url\()#([^")]*)', svg)
+        first = dict.fromkeys(re.findall(r"\bf[0-9a-f]{6}-[0-9]+\b", svg))
+        assert [int(i.split("-")[1]) for i in first] == [
+            *range(1, len(ids) + 1)
+        ]
+        assert set(used) < set(ids) == set(first)
+        defined[alt] = set(ids)
+    assert not defined["one"] & defined["another"]
+
+
+def test_what_is_written_keeps_its_digits(monkeypatch):
+    fig = plt.figure(figsize=(3, 2))
+    fig.text(0.5, 0.5, "0.123456 > -0")
+    data = shown(fig, monkeypatch, alt="At 0.123456 > -0.")
+    root = ET.fromstring(data["image/svg+xml"])
+    assert root.get("aria-label") == "At 0.123456 > -0."
+    assert [e.text for e in root.iter(f"{SVG}text")] == ["0.123456 > -0"]
+
+
 def test_rows_are_queries_and_columns_are_keys():
     ax = plotting.show_weights(WEIGHTS, **NAMES)
     assert (ax.get_ylabel(), ax.get_xlabel()) == ("queries", "keys")
@@ -68,7 +148,15 @@ def test_rows_are_queries_and_columns_are_keys():
     assert written == ["1.00", "0.00", "0.40", "0.60"]
 
 
-@pytest.mark.parametrize("cmap", [plotting.CMAP, "viridis", "RdBu"])
+MAPS = [plotting.CMAP, plotting.SIGNED]
+
+
+def contrast(a, b):
+    low, high = sorted(plotting._luminance(c) for c in (a, b))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("cmap", [*MAPS, "viridis", "RdBu"])
 def test_values_in_cells_have_enough_contrast(cmap):
     values = np.linspace(0, 1, 40).reshape(2, 20)
     ax = plotting.show_weights(
@@ -76,9 +164,29 @@ def test_values_in_cells_have_enough_contrast(cmap):
     )
     cells = ax.collections[0].get_facecolors()
     for text, cell in zip(ax.texts, cells, strict=True):
-        pair = [plotting._luminance(c) for c in (text.get_color(), cell)]
-        contrast = (max(pair) + 0.05) / (min(pair) + 0.05)
-        assert contrast >= 4.5
+        pair = [mpl.colors.to_hex(c) for c in (text.get_color(), cell)]
+        assert contrast(*pair) >= 4.5
+        assert (pair[1] in plotting.DARK) == (cmap in MAPS)
+        assert contrast(*(plotting.DARK.get(c, c) for c in pair)) >= 4.5
+
+
+@pytest.mark.parametrize("cmap", MAPS)
+def test_much_stands_out_from_the_page_in_both_schemes(cmap):
+    """Darkest on white and brightest in the dark, and nothing is faint."""
+    nothing = mpl.colors.to_hex(plotting.CMAP(0.0))
+    ends = {mpl.colors.to_hex(cmap(x)) for x in (0.0, 1.0)} - {nothing}
+    for page, twin in (("#ffffff", {}), ("#121212", plotting.DARK)):
+        faint = twin.get(nothing, nothing)
+        assert contrast(faint, page) < 1.5
+        for end in (twin.get(end, end) for end in ends):
+            assert contrast(end, faint) >= 7
+            assert contrast(end, page) >= 7
+
+
+def test_the_colours_of_maps_are_those_of_nothing_else():
+    others = {*plotting.COLORS, *plotting.ROLES.values(), plotting.INK}
+    others |= {"#ffffff", "#000000"}
+    assert not others & set(plotting.DARK)
 
 
 def test_colours_are_seen_on_white_and_on_dark():
@@ -171,8 +279,24 @@ def test_powers_on_a_logarithmic_axis_are_written_out(monkeypatch):
     ax.set_yticks([2, 2**17])
     svg = shown(fig, monkeypatch)["image/svg+xml"]
     words = words_of(svg, plotting.INK)
-    assert words == ["1e-6", "0.001", "1", "10,000", "1e7", "2", "131,072"]
+    assert words == ["1e-6", "1e-3", "1", "10k", "10M", "2", "131,072"]
     assert "tspan" not in svg
+
+
+@pytest.mark.parametrize(
+    ("ticks", "expected"),
+    [
+        ([0.001, 1, 1000, 10000], ["0.001", "1", "1,000", "10,000"]),
+        ([1, 1000, 1e5, 1e6], ["1", "1k", "100k", "1M"]),
+        ([1e9, 1e12, 1e13, 1e15], ["1G", "1T", "10T", "1P"]),
+    ],
+)
+def test_the_powers_of_an_axis_have_one_form(monkeypatch, ticks, expected):
+    fig, ax = plt.subplots()
+    ax.set(xscale="log", xlim=(ticks[0], ticks[-1]), xticks=ticks, yticks=[])
+    ax.minorticks_off()
+    svg = shown(fig, monkeypatch)["image/svg+xml"]
+    assert words_of(svg, plotting.INK) == expected
 
 
 def test_ticks_that_a_figure_names_itself_are_kept(monkeypatch):
