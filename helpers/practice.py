@@ -13,6 +13,7 @@ question, finds what is right; the worked solutions are public too.
 
 import json
 import re
+import warnings
 from abc import ABC, abstractmethod
 from functools import cache
 from html import escape
@@ -26,12 +27,17 @@ import numpy as np
 STEPS = 100
 SLOT = 2 * STEPS + 1
 SHOWN = 8  # numbers of an array that a reply shows
+DRAWN = 60  # cases at random that a function is tried with
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-# A comma before three digits may group thousands, or begin decimal places.
-THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")
-DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.I)
+# A comma groups three digits, as in 7,241.7.
+DECIMAL = re.compile(
+    r"[+-]?(([0-9]+|[1-9][0-9]{0,2}(,[0-9]{3})+)(\.[0-9]*)?|\.[0-9]+)"
+    r"(e[+-]?[0-9]+)?",
+    re.I,
+)
 WORDS = {True: "✓ Right.", False: "✗ Not yet.", None: "Not answered yet."}
 HOW_TO_TYPE = "Type one number in each field, such as 0.25, 1/4 or -3e-2."
+POINT = "A comma groups thousands, as in 7,241.7. Decimals follow a point."
 
 
 class Reply(NamedTuple):
@@ -52,15 +58,13 @@ class Reply(NamedTuple):
         return f"{WORDS[self.right]} {self.text}".strip()
 
 
-def parse(text, *, grouped=False):
+def parse(text):
     """A number as readers write one.
 
     Parameters
     ----------
     text : str
-        Such as "0.25", "0,25", "1/4" or "-3e-2", with either minus sign.
-    grouped : bool
-        Whether commas that may group thousands do, as in "8,192".
+        Such as "0.25", "1/4", "-3e-2" or "7,241.7", with either minus sign.
 
     Returns
     -------
@@ -69,19 +73,15 @@ def parse(text, *, grouped=False):
 
     Examples
     --------
-    >>> parse("1/4"), parse("−0,5"), parse("a half")
+    >>> parse("1/4"), parse("−0.5"), parse("a half")
     (0.25, -0.5, None)
-    >>> parse("8,192"), parse("8,192", grouped=True)
-    (8.192, 8192.0)
+    >>> parse("7,241.7"), parse("7,2")
+    (7241.7, None)
     """
     parts = [part.strip() for part in text.replace("−", "-").split("/")]
-    parts = [
-        part.replace(",", "" if grouped and THOUSANDS.fullmatch(part) else ".")
-        for part in parts
-    ]
     if len(parts) > 2 or not all(map(DECIMAL.fullmatch, parts)):
         return None
-    top, below = float(parts[0]), float(parts[-1]) if len(parts) == 2 else 1.0
+    top, below = (float(part.replace(",", "")) for part in [*parts, "1"][:2])
     value = top / below if below else float("inf")
     return value if isfinite(value) else None
 
@@ -156,37 +156,29 @@ def judge(record, given):
     -------
     Reply
     """
-    readings = [given]
+    values = given
     if record["step"]:
         if not all(text.strip() for text in given):
             return Reply(None, "")
-        # "1,024" is a count to one reader and a decimal to another: what has
-        # a reply is what was meant.
-        readings = [
-            [parse(text, grouped=grouped) for text in given]
-            for grouped in (True, False)
-        ]
-        readings = [values for values in readings if None not in values]
-        if not readings:
-            return Reply(None, HOW_TO_TYPE)
-    for values, reply in product(readings, record["replies"]):
-        starts, known, hidden = reply
+        values = [parse(text) for text in given]
+        if None in values:
+            odd = [text for text in given if parse(text) is None]
+            comma = any("," in text for text in odd)
+            return Reply(None, POINT if comma else HOW_TO_TYPE)
+    for starts, known, hidden in record["replies"]:
         key = _key(record, values, starts)
         if mark(key) == known:
             clear = scramble(bytes.fromhex(hidden), key).decode()
             return Reply(clear[0] == "+", clear[1:])
-    return Reply(False, _so_far(record, readings) + record["otherwise"])
+    return Reply(False, _so_far(record, values) + record["otherwise"])
 
 
-def _so_far(record, readings):
+def _so_far(record, values):
     """How many numbers of a matrix are right, and which is not."""
     wrong = [
         label
         for place, (start, known, label) in enumerate(record["cells"])
-        if all(
-            mark(f"{place}|{_key(record, [values[place]], [start])}") != known
-            for values in readings
-        )
+        if mark(f"{place}|{_key(record, [values[place]], [start])}") != known
     ]
     count = len(record["cells"])
     if count < 2 or not wrong:
@@ -480,7 +472,7 @@ class Matrix(Question):
         """The question as a page shows it before its script runs."""
         fields = [
             f'<input type="text" size="7" aria-label="{escape(name)}" '
-            'autocapitalize="off" spellcheck="false">'
+            'inputmode="decimal" autocapitalize="off" spellcheck="false">'
             for name in self.names
         ]
         table = _table(np.reshape(fields, self.shape), *self.heads)
@@ -519,7 +511,7 @@ class Number(Matrix):
     --------
     >>> half = Number("half", "One half?", 1 / 2, "So it is.", places=2,
     ...               wrong=[(2, "Upside down.")], otherwise="Divide.")
-    >>> half.check("1/2"), half.check(2.0), half.check("0,3"), half.check(...)
+    >>> half.check("1/2"), half.check(2.0), half.check("0.3"), half.check(...)
     (✓ Right. So it is., ✗ Not yet. Upside down., ✗ Not yet. Divide., \
 Not answered yet.)
     """
@@ -798,15 +790,22 @@ class Predict(_Shown):
 class Task:
     """A function to be written, and what is said of one that was.
 
+    It is tried with cases made by hand, and then with cases that are drawn:
+    few functions are right for all of these by accident.
+
     Parameters
     ----------
     solution : callable
         A right function.
     cases : list of tuple
-        Arguments that it is tried with.
+        Arguments that it is tried with first.
     wrong : list of (callable, str)
         Functions with a typical slip, each with its reply. Each differs from
         the solution in some case.
+    inputs : callable, optional
+        Draws the arguments of one more case with a `numpy.random.Generator`.
+        All that the exercise allows should come up: sizes that differ, ties,
+        large numbers.
     tolerance : float, default 1e-9
         How far a number may be off, as a part of the largest.
 
@@ -818,32 +817,59 @@ class Task:
     Examples
     --------
     >>> double = Task(lambda x: 2 * x, [(1,), (3,)],
-    ...               wrong=[(lambda x: x**2, "A square is no double.")])
+    ...               wrong=[(lambda x: x**2, "A square is no double.")],
+    ...               inputs=lambda rng: [rng.integers(-9, 10)])
     >>> double.check(lambda x: x * x)
     ✗ Not yet. A square is no double.
     >>> double.check(lambda x: x + 1)
     ✗ Not yet. For (3,) it gives 4, where 6 is right.
+    >>> double.check(lambda x: 2 * abs(x))
+    ✗ Not yet. For (-4,) it gives 8, where -8 is right.
     """
 
-    def __init__(self, solution, cases, wrong, *, tolerance=1e-9):
-        self.cases, self.tolerance = cases, tolerance
-        self.right = [self._run(solution, case) for case in cases]
+    def __init__(self, solution, cases, wrong, *, inputs=None, tolerance=1e-9):
         self.solution, self.wrong = solution, wrong
+        self.inputs, self.tolerance = inputs, tolerance
+        self.cases = [*cases, *self.drawn(DRAWN, seed=0)]
+        self.right = [self._run(solution, case) for case in self.cases]
+        # What is wrong for a case made by hand is told by that.
+        self.ends = len(cases), len(self.cases)
         for function, text in wrong:
-            if self._same(function, self.right):
+            if not self._off(self._tried(function, self.cases)):
                 raise ValueError(f"no case shows the slip of {text!r}")
+
+    def drawn(self, count, seed):
+        """The arguments of so many cases, small ones first."""
+        if self.inputs is None:
+            return []
+        rng = np.random.default_rng(seed)
+        cases = [tuple(self.inputs(rng)) for _ in range(count)]
+        return sorted(cases, key=lambda case: sum(map(np.size, case)))
 
     @staticmethod
     def _run(function, case):
         """What a function gives, for arguments that it may spoil."""
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # empty means
             return function(*(np.copy(a)[()] for a in case))
+
+    def _tried(self, function, cases):
+        """What a function gives for some cases, or raises."""
+        results = []
+        for case in cases:
+            try:
+                results.append(self._run(function, case))
+            except Exception as error:
+                results.append(error)
+        return results
 
     def _agree(self, given, right):
         """Which numbers agree; None where there are others than asked for."""
         try:
+            if np.iscomplexobj(given):
+                return None
             given = np.asarray(given, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None
         if given.shape != np.shape(right):
             return None
@@ -854,15 +880,15 @@ class Task:
         )
 
     def _close(self, given, right):
+        if isinstance(right, Exception):
+            return type(given) is type(right)
         agree = self._agree(given, right)
         return agree is not None and bool(np.all(agree))
 
-    def _same(self, function, results):
-        """Whether a function gives those results."""
-        return all(
-            self._close(self._run(function, case), result)
-            for case, result in zip(self.cases, results, strict=True)
-        )
+    def _off(self, results):
+        """Which of the first cases have a wrong result."""
+        pairs = zip(results, self.right, strict=False)
+        return [i for i, pair in enumerate(pairs) if not self._close(*pair)]
 
     def check(self, function):
         """What is to be said of a function.
@@ -878,25 +904,26 @@ class Task:
         Reply
         """
         results = []
-        for case in self.cases:
-            try:
-                results.append(self._run(function, case))
-            except Exception as error:
-                text = f"For {_told(case)} it raises {error!r}."
-                return Reply(False, text)
-        if all(result is None or result is ... for result in results):
-            return Reply(None, "Write the function, and run this cell.")
-        pairs = zip(self.cases, results, self.right, strict=True)
-        off = [pair for pair in pairs if not self._close(*pair[1:])]
-        if not off:
-            return Reply(True, f"{len(self.cases)} cases agree.")
-        for slip, text in self.wrong:
-            slips = [self._run(slip, case) for case in self.cases]
-            if all(map(self._close, results, slips)):
-                return Reply(False, text)
-        return Reply(False, self._off(*off[0]))
+        for end in self.ends:
+            results += self._tried(function, self.cases[len(results) : end])
+            if results and all(r is None or r is ... for r in results):
+                return Reply(None, "Write the function, and run this cell.")
+            if off := self._off(results):
+                return Reply(False, self._why(results, off[0]))
+        return Reply(True, f"{len(results)} cases agree.")
 
-    def _off(self, case, given, right):
+    def _why(self, results, first):
+        """What is said of wrong results, and of the first that is."""
+        for slip, text in self.wrong:
+            slips = self._tried(slip, self.cases[: len(results)])
+            if all(map(self._close, results, slips)):
+                return text
+        case, given = self.cases[first], results[first]
+        if isinstance(given, Exception):
+            return f"For {_told(case)} it raises {given!r}."
+        return self._gives(case, given, self.right[first])
+
+    def _gives(self, case, given, right):
         """What is said of a wrong result, with digits enough to see it."""
         agree, place = self._agree(given, right), ""
         if agree is not None and agree.size > SHOWN:
@@ -919,7 +946,10 @@ def _told(value, digits=6):
         told = ", ".join(_told(part, digits) for part in value)
         return f"({told},)" if len(value) == 1 else f"({told})"
     if isinstance(value, np.ndarray | list):
-        value = np.asarray(value)
+        try:
+            value = np.asarray(value)
+        except ValueError:  # rows that differ in length
+            return f"[{', '.join(_told(row, digits) for row in value)}]"
         shape = "" if value.ndim < 2 else f" of shape {value.shape}"
         told = np.array2string(
             value, precision=digits - 2, separator=", ", threshold=SHOWN

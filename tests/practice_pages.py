@@ -56,6 +56,33 @@ def definitions(code, name):
     return "\n\n\n".join(map(ast.unparse, nodes)) if named else None
 
 
+def called(code, name):
+    """Of the functions of some code, one and those that it calls."""
+    nodes = {node.name: node for node in ast.parse(code).body}
+    wanted = [name]
+    for found in wanted:  # it grows
+        names = {getattr(n, "id", "") for n in ast.walk(nodes[found])}
+        wanted += sorted(names & set(nodes) - set(wanted))
+    return "\n\n\n".join(ast.unparse(nodes[n]) for n in nodes if n in wanted)
+
+
+class Written:
+    """A solution to a task, which may be written anew."""
+
+    def __init__(self, name, code, asked, space):
+        self.source = called(code, name)
+        call = ast.parse(asked).body[-1].value
+        self.task = space[call.func.value.id]
+        self.name, self.given = name, ast.unparse(call.args[0])
+        self.space = dict(space)
+
+    def function(self, source):
+        """What the task gets if the solution reads so."""
+        space = dict(self.space)
+        exec(source, space)
+        return eval(self.given, space)
+
+
 def filled(path):
     """A page as one hands it in who wrote each solution where it belongs."""
     page = nbformat.read(path, as_version=4)
@@ -78,6 +105,7 @@ class Ran:
 
     def __init__(self, path):
         self.questions, self.tasks, self.unfilled, self.filled = {}, [], [], []
+        self.written = []
         space = {}
         with mock.patch.object(practice.Question, "__init__", self._ask()):
             pending = None
@@ -87,9 +115,13 @@ class Ran:
                 if name:
                     pending = name, cell.source
                     self.unfilled.append(self._said(space, cell.source))
-                elif pending and definitions(cell.source, pending[0]):
+                elif pending and (
+                    code := definitions(cell.source, pending[0])
+                ):
                     # The solution stands where the stub stood.
                     self.filled.append(self._said(space, pending[1]))
+                    name, asked = pending
+                    self.written.append(Written(name, code, asked, space))
                     pending = None
         self.tasks = [
             value

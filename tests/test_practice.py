@@ -1,14 +1,21 @@
 """Questions: each check accepts its solution and knows its wrong answers."""
 
+import ast
+import contextlib
 import itertools
 import json
 import random
 import re
+import signal
+import sys
 
 import nbformat
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
+from hypothesis import assume, settings
+from hypothesis import given as for_any
+from hypothesis import strategies as st
 from practice_pages import (
     LABS,
     PAGES,
@@ -31,6 +38,9 @@ from helpers.practice import (
     Reply,
     Task,
 )
+
+sys.path.insert(0, str(ROOT / "tools"))
+import mutate
 
 every_page = pytest.mark.parametrize(
     "path", PAGES + LABS, ids=lambda p: p.stem
@@ -94,6 +104,55 @@ def test_each_task_knows_three_slips_by_their_replies(path):
         assert len({reply.text for reply in replies}) >= 3
 
 
+class Endless(BaseException):
+    """A program runs for longer than any solution."""
+
+
+@contextlib.contextmanager
+def limited(seconds):
+    """Stop what takes more of the processor's time."""
+
+    def stop(*_):
+        raise Endless
+
+    kept = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, kept)
+
+
+def passes(task, function, seconds):
+    """Whether a task finds a function right, and in time."""
+    with contextlib.suppress(Endless), limited(seconds):
+        return task.check(function).right is True
+    return False
+
+
+@every_page
+@pytest.mark.filterwarnings("ignore")  # what wrong programs do
+def test_a_check_refuses_what_differs_on_any_of_200_inputs(path):
+    for written in ran(path).written:
+        task = written.task
+        other = Task(
+            task.solution, task.drawn(200, seed=1) or task.cases, [],
+            tolerance=task.tolerance,
+        )  # fmt: skip
+        assert other.check(written.function(written.source)).right
+        accepted, tried = [], 0
+        for change, source in mutate.mutants(written.source):
+            with contextlib.suppress(SyntaxError):
+                function = written.function(source)
+                tried += 1
+                if passes(task, function, 0.15):
+                    if not passes(other, function, seconds=5):
+                        accepted.append(change)
+        assert not accepted, written.name
+        assert tried >= 20, f"{written.name}: {tried}"
+
+
 # --- every page with questions -----------------------------------------------
 
 
@@ -153,75 +212,66 @@ def test_each_question_has_a_name_of_its_own_in_the_book():
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("0.25", 0.25), (" 0,25 ", 0.25), ("1/4", 0.25), ("-3e-2", -0.03),
+        ("0.25", 0.25), (" 0.25 ", 0.25), ("1/4", 0.25), ("-3e-2", -0.03),
         ("−3", -3.0), (".5", 0.5), ("2.", 2.0), ("+1E2", 100.0),
-        ("1 / -2", -0.5), ("", None), ("a", None), ("1/0", None),
-        ("1/2/3", None), ("1e999", None), ("inf", None), ("nan", None),
-        ("0x1", None), ("1,000.5", None), ("٣", None), ("1 2", None),
-        ("--1", None), ("1_0", None), ("0x1/2", None), ("1/0x2", None),
+        ("1 / -2", -0.5), ("5/8", 0.625), ("1e-3", 0.001), ("", None),
+        ("a", None), ("1/0", None), ("0/0", None), ("1/2/3", None),
+        ("1e999", None), ("inf", None), ("nan", None), ("0x1", None),
+        ("٣", None), ("1 2", None), ("--1", None), ("1_0", None),
+        ("0x1/2", None), ("1/0x2", None), ("e3", None), (".", None),
+        # A comma groups thousands, and nothing else does.
+        ("7,241.7", 7241.7), ("2,980.96", 2980.96), ("49,152", 49_152.0),
+        ("1,234,567.5", 1_234_567.5), ("−1,024", -1024.0),
+        ("8,192/2", 4096.0), ("1,000/1,000", 1.0), ("1,000e-3", 1.0),
+        ("1,2", None), ("12,34", None), ("0,25", None), ("0,024", None),
+        ("1024,000", None), ("1,0240", None), ("12,34,567", None),
+        ("1,024,", None), (",024", None), ("1,,024", None),
+        ("1.024,5", None), ("1,02.4", None), ("1/1,0", None),
+        ("1 000", None),
     ],
 )  # fmt: skip
 def test_numbers_are_read_alike(text, value):
     assert practice.parse(text) == value
-    number = Number(
-        "it", "?", 0.25 if value is None else value, "yes", places=2,
-        wrong=[], otherwise="no",
-    )  # fmt: skip
-    expected = {None: None}.get(value, True)
-    assert number.check(text).right == expected
-    assert in_browser(number.record, [text]).right == expected
+    question = number(0.25 if value is None else value, places=2)
+    said = question.check(text)
+    assert in_browser(question.record, [text]) == said
+    if value is not None:
+        assert said == Reply(True, "yes")
+    elif text:
+        comma = practice.POINT if "," in text else practice.HOW_TO_TYPE
+        assert said == Reply(None, comma)
 
 
-@pytest.mark.parametrize(
-    ("text", "answer", "places", "right"),
-    [
-        ("49,152", 49_152, 0, True), ("−1,024", -1024, 0, True),
-        ("1,234,567", 1_234_567, 0, True), ("8,192/2", 4096, 0, True),
-        # Where a decimal comma gives what is asked for, it is one.
-        ("1,024", 1.024, 3, True), ("0,838", 0.838, 3, True),
-        ("1,024", 1.02, 2, True), ("8,192", 8.2, 1, True),
-        # No commas of thousands.
-        ("49,15", 49_152, 0, False), ("4,9152", 49_152, 0, False),
-        ("0,024", 24, 0, False), ("0,024", 1024, 0, False),
-        ("1024,000", 1_024_000, 0, False), ("1,0240", 10_240, 0, False),
-        ("12,34,567", 1_234_567, 0, None), ("1,024.0", 1024, 0, None),
-        ("1.024", 1024, 0, False), ("1,1024", 11_024, 0, False),
-    ],
-)  # fmt: skip
-def test_a_comma_may_group_thousands(text, answer, places, right):
-    question = number(answer, places)
-    assert question.check(text).right is right
-    assert in_browser(question.record, [text]).right is right
+PARTS = ["0", "1", "12", "123", "000", ",", ",", ".", "-", "−", "+", "/",
+         "e", "E", " ", "\u00a0", "x"]  # fmt: skip
 
 
-def test_a_comma_of_thousands_gets_the_reply_of_its_number():
-    question = number(1024, 0, wrong=[(8192, "half"), (1, "one")])
-    for text, said in (("8,192", "half"), ("1", "one"), ("2,048", "no")):
-        assert question.check(text) == Reply(False, said)
-        assert in_browser(question.record, [text]) == Reply(False, said)
+@for_any(st.lists(st.sampled_from(PARTS), max_size=9).map("".join))
+@settings(max_examples=600)
+def test_python_and_the_page_read_any_text_alike(text):
+    value = practice.parse(text)
+    assume(value is None or abs(value) < 1e6)
+    question = number(0.5 if value is None else value, places=2)
+    said = question.check(text)
+    assert in_browser(question.record, [text]) == said
+    assert said.right is (None if value is None else True)
+
+
+def test_each_field_of_a_matrix_has_one_number():
     table = Matrix(
         "it", "?", [1024, 2048, 2.5], "yes", places=1, wrong=[],
         otherwise="no",
     )  # fmt: skip
     for texts, said in (
-        (["1,024", "2,048", "2,5"], Reply(True, "yes")),
-        (["1,024", "1,000", "2,5"],
+        (["1,024", "2,048", "2.5"], Reply(True, "yes")),
+        (["1,024", "1,000", "2.5"],
          Reply(False, "Right so far: 2 of 3. Look at key 1. no")),
-        (["3", "2,048", "2,500"],  # one by thousands, one by decimals
-         Reply(False, "Right so far: 2 of 3. Look at key 0. no")),
+        (["1,024", "2,048", "2,5"], Reply(None, practice.POINT)),
+        (["1,024", "2,048", "two"], Reply(None, practice.HOW_TO_TYPE)),
+        (["1,024", "2,048", "1, 2"], Reply(None, practice.POINT)),
     ):  # fmt: skip
         assert table.check(texts) == said
         assert in_browser(table.record, texts) == said
-
-
-def test_where_both_readings_have_a_reply_the_count_is_meant():
-    question = number(1024, 3, wrong=[(1.024, "a thousandth")])
-    for text, reply in (
-        *(("1,024", Reply(True, "yes")), ("1024", Reply(True, "yes"))),
-        ("1.024", Reply(False, "a thousandth")),
-    ):
-        assert question.check(text) == reply
-        assert in_browser(question.record, [text]) == reply
 
 
 def number(answer=0.50648, places=4, wrong=(), **options):
@@ -273,7 +323,7 @@ def matrix():
 
 def test_a_matrix_says_how_far_it_is_right_and_where_it_is_not():
     question = matrix()
-    right = [["1", "2,5", "0"], ["3", "4", "1/3"]]
+    right = [["1", "2.5", "0"], ["3", "4", "1/3"]]
     assert question.check(right) == Reply(True, "yes")
     near = [row[:] for row in right]
     near[1][1] = "5"
@@ -477,7 +527,87 @@ def test_a_function_may_spoil_what_it_gets():
     assert task.check(lambda x: x.sum()).right
 
 
+def softmaxes():
+    """Two cases by hand, which many a program passes that is wrong."""
+    return Task(
+        lambda x: np.exp(x - x.max()) / np.exp(x - x.max()).sum(),
+        [(np.array([1.0, 0]),), (np.array([3.0, 0]),)],
+        [(lambda x: np.exp(x - x[0]) / np.exp(x - x[0]).sum(), "The first."),
+         (lambda x: np.exp(x) / np.exp(x).sum(), "It overflows."),
+         (lambda x: x / x.sum(), "Where is the exponential?"),
+         (lambda x: 1 / (1 + np.exp(x[::-1] - x).reshape(2)), "For two.")],
+        inputs=lambda rng: [1.0 * rng.integers(-900, 900, rng.integers(1, 5))],
+    )  # fmt: skip
+
+
+def test_what_cases_by_hand_do_not_show_drawn_ones_do():
+    task = softmaxes()
+    assert task.check(task.solution) == Reply(True, "62 cases agree.")
+    for slip, text in task.wrong:  # the last raises where there are not two
+        assert task.check(slip) == Reply(False, text)
+    # What is wrong by hand is told by hand.
+    said = task.check(lambda x: np.exp(x - x.max())).text
+    assert said.startswith("For ([1., 0.],) it gives [1.")
+    # Among those drawn the smallest is told.
+    said = task.check(lambda x: task.solution(x) * (len(x) == 2)).text
+    assert re.match(r"For \(\[-?\d+\.\],\) it gives \[0\.\], where", said)
+
+
+def test_other_seeds_draw_other_cases_of_the_same_kind():
+    task = softmaxes()
+    one, two = task.drawn(9, seed=1), task.drawn(9, seed=2)
+    assert [len(x) for (x,) in one] == sorted(len(x) for (x,) in one)
+    assert not all(map(np.array_equal, one, two))
+    assert halves().drawn(9, seed=1) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([np.array([1.0, 2]), 3.0], r"it gives \[\[1\., 2\.\], 3\], where"),
+        (10**400, "it gives 1000"),
+        (np.array(1.5 + 2j), r"it gives 1\.5\+2\.j, where 1\.5 is right"),
+        ([None], r"it gives \[None\]"),
+    ],
+)
+def test_any_result_is_told(given, said):
+    reply = halves().check(lambda x: given)
+    assert reply.right is False
+    assert re.search(said, reply.text), reply
+
+
 # --- what the tests rely on --------------------------------------------------
+
+
+def test_the_small_changes_hold_slips_that_people_make():
+    source = """def f(Q, K, mask):
+    s = Q @ K.swapaxes(-1, -2) / math.sqrt(Q.shape[-1])
+    e = np.exp(s - s.max(axis=-1, keepdims=True)) * (mask > 0)
+    if len(K):
+        e /= e.sum(axis=-1, keepdims=True)
+    return [row[:2] for row in e if row.any()]"""
+    changes = list(mutate.mutants(source))
+    programs = [program for _, program in changes]
+    assert len(set(programs)) == len(programs)
+    assert ast.unparse(ast.parse(source)) not in programs
+    for program in programs:
+        compile(program, "a change", "exec")
+    assert {
+        "math.sqrt(Q.shape[-1]) => Q.shape[-1]",
+        "Q.shape[-1] => 4",
+        "Q.shape[-1] => len(K)",
+        "Q @ K.swapaxes(-1, -2) => Q @ K.swapaxes(-1, -2).T",
+        "K.swapaxes(-1, -2) => K",
+        "s - s.max(axis=-1, keepdims=True) => s",
+        "s.max(axis=-1, keepdims=True) => s[..., :1]",
+        "e.sum(axis=-1, keepdims=True) => e.sum(keepdims=True)",
+        "mask > 0 => mask >= 0",
+        "mask => K",
+        "e /= e.sum(axis=-1, keepdims=True) => pass",
+        ":2 => :",
+        "1 => 0",
+        "row.any => row.all",
+    } <= {change for change, _ in changes}
 
 
 def test_a_solution_is_found_with_what_it_calls():

@@ -285,6 +285,26 @@ def test_only_the_key_enter_in_a_field_answers(open_all):
     """)
 
 
+def test_signs_that_a_phone_lacks_are_typed_by_buttons(open_all):
+    for name in ("pick", "sort", "find"):
+        assert open_all.do(f"!form({name!r}).querySelector('.av-sign')")
+    assert open_all.do("""
+      const [first, second] = fields("sum");
+      const [minus, stroke, power] = form("sum").querySelectorAll(".av-sign");
+      minus.click();  // no field had the focus yet: it goes to the first
+      first.value += "3";
+      second.focus();
+      second.value = "18";
+      second.setSelectionRange(1, 1);
+      stroke.click();
+      const at = document.activeElement === second && second.selectionStart;
+      power.click();
+      const down = new PointerEvent("pointerdown", { cancelable: true });
+      minus.dispatchEvent(down);
+      return [first.value, second.value, at, down.defaultPrevented];
+    """) == ["−3", "1/e8", 2, True]
+
+
 @pytest.mark.parametrize("kept", ["no JSON", '{"0": "3"}', '"3"', "null"])
 def test_what_is_kept_in_another_form_is_passed_over(open_all, kept):
     open_all.do(f"localStorage.setItem('practice/sum', {json.dumps(kept)})")

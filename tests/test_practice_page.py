@@ -95,7 +95,8 @@ def check_words_and_sizes(tab):
             forms.map((form) =>
               all(form, "fieldset > legend").map((it) => it.innerText)),
             forms.map((form) => all(form, "[role=status], output").length),
-            forms.flatMap((form) => all(form, "input, button").map(smallest)),
+            forms.flatMap((form) => all(form, "input, button")
+              .filter((it) => it.checkVisibility()).map(smallest)),
           ];
         }"""
     )
@@ -280,3 +281,28 @@ def test_questions_weigh_little(site, page):
     weight = len(gzip.compress(whole.encode(), 9))
     assert asked
     assert weight <= 20_000, f"{weight} bytes"
+
+
+# The places of the arrows of each item, and how a reply looks.
+LOOKS = """(form) => [
+  [...form.querySelectorAll("li")].map((item) =>
+    [...item.querySelectorAll("button")]
+      .map((it) => it.getBoundingClientRect().left).join()),
+  [getComputedStyle(form.querySelector(".av-reply"), "::first-letter").color,
+   getComputedStyle(form.querySelector("fieldset")).borderLeftStyle],
+]"""
+
+
+def test_arrows_stand_in_columns_and_replies_look_apart(host, browser):
+    tab = browser.new_page(viewport={"width": 1000, "height": 900})
+    tab.goto(f"{host.address}/book/labs/keep-a-deadline.html")
+    form = tab.locator("form.av-live:has(ol)").first
+    form.scroll_into_view_if_needed()
+    looks = []
+    for right in ("true", "false"):
+        form.evaluate("(form, right) => (form.dataset.right = right)", right)
+        arrows, look = form.evaluate(LOOKS)
+        assert len(set(arrows)) == 1
+        looks.append(look)
+    tab.close()
+    assert all(a != b for a, b in zip(*looks, strict=True))

@@ -147,7 +147,8 @@ def test_the_fields_of_a_matrix_stand_in_a_table_of_its_names():
     names = [f"{jar} {i}, {x}" for i in (0, 1) for x in "xy"]
     assert [field.attrs for field in table.find_all("input")] == [
         {"type": "text", "size": "7", "aria-label": name,
-         "autocapitalize": "off", "spellcheck": "false"}
+         "inputmode": "decimal", "autocapitalize": "off",
+         "spellcheck": "false"}
         for name in names
     ]  # fmt: skip
     assert (note.name, note.attrs) == ("p", {"class": ["av-note"]})

@@ -8,21 +8,18 @@ const WORDS = new Map([
   [null, "Not answered yet."],
 ]);
 const HOW_TO_TYPE = "Type one number in each field, such as 0.25, 1/4 or -3e-2.";
-const DECIMAL = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?$/i;
-
-// A comma before three digits may group thousands, or begin decimal places.
-const THOUSANDS = /^[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+$/;
+const POINT = "A comma groups thousands, as in 7,241.7. Decimals follow a point.";
+const DECIMAL = /^[+-]?(([0-9]+|[1-9][0-9]{0,2}(,[0-9]{3})+)(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?$/i;
 
 // A number as readers write one, or null.
-const parse = (text, grouped) => {
+const parse = (text) => {
   const parts = text
     .replaceAll("−", "-")
     .split("/")
-    .map((part) => part.trim())
-    .map((part) => part.replaceAll(",", grouped && THOUSANDS.test(part) ? "" : "."));
+    .map((part) => part.trim());
   if (parts.length > 2 || !parts.every((part) => DECIMAL.test(part))) return null;
-  const value = parts.length === 2 ? parts[0] / parts[1] : Number(parts[0]);
-  return Number.isFinite(value) ? value : null;
+  const [top, below = 1] = parts.map((part) => Number(part.replaceAll(",", "")));
+  return Number.isFinite(top / below) ? top / below : null;
 };
 
 // --- what a record hides ---------------------------------------------------
@@ -50,10 +47,10 @@ const keyOf = ({ name, step }, values, starts) => {
 // --- what is said of an answer ---------------------------------------------
 
 const reply = (right, text = "") => ({ right, text });
-const soFar = (record, readings) => {
+const soFar = (record, values) => {
   const { cells } = record;
-  const wrong = cells.filter(([start, known], i) =>
-    readings.every((values) => mark(`${i}|${keyOf(record, [values[i]], [start])}`) !== known),
+  const wrong = cells.filter(
+    ([start, known], i) => mark(`${i}|${keyOf(record, [values[i]], [start])}`) !== known,
   );
   if (cells.length < 2 || !wrong.length) return "";
   const count = `${cells.length - wrong.length} of ${cells.length}`;
@@ -62,24 +59,21 @@ const soFar = (record, readings) => {
 // `given` holds texts where numbers are typed, else the places of options.
 const check = ({ record, given }) => {
   if (!given.length) return reply(null);
-  let readings = [given];
+  let values = given;
   if (record.step) {
     if (given.some((text) => !text.trim())) return reply(null);
-    // "1,024" is a count to one reader and a decimal to another: what has a
-    // reply is what was meant.
-    readings = [true, false]
-      .map((grouped) => given.map((text) => parse(text, grouped)))
-      .filter((values) => !values.includes(null));
-    if (!readings.length) return reply(null, HOW_TO_TYPE);
+    values = given.map(parse);
+    const odd = given.filter((_, i) => values[i] === null);
+    if (odd.length)
+      return reply(null, odd.some((text) => text.includes(",")) ? POINT : HOW_TO_TYPE);
   }
-  for (const values of readings)
-    for (const [starts, known, hidden] of record.replies) {
-      const key = keyOf(record, values, starts);
-      if (mark(key) !== known) continue;
-      const text = clear(hidden, key);
-      return reply(text[0] === "+", text.slice(1));
-    }
-  return reply(false, soFar(record, readings) + record.otherwise);
+  for (const [starts, known, hidden] of record.replies) {
+    const key = keyOf(record, values, starts);
+    if (mark(key) !== known) continue;
+    const text = clear(hidden, key);
+    return reply(text[0] === "+", text.slice(1));
+  }
+  return reply(false, soFar(record, values) + record.otherwise);
 };
 
 // --- the page ----------------------------------------------------------------
@@ -146,6 +140,31 @@ const WAYS = {
 const wayOf = (form) => {
   if (form.querySelector("ol")) return WAYS.items;
   return form.querySelector("[type=radio]") ? WAYS.option : WAYS.texts;
+};
+
+// The digits that a phone shows for numbers come without these signs.
+const SIGNS = [
+  ["−", "type a minus sign"],
+  ["/", "type a fraction bar"],
+  ["e", "type e, for a power of ten"],
+];
+const signKeys = (fields) => {
+  let [last] = fields;
+  for (const field of fields) field.addEventListener("focus", () => (last = field));
+  return SIGNS.map(([sign, name]) => {
+    const key = document.createElement("button");
+    key.type = "button";
+    key.className = "av-sign";
+    key.textContent = sign;
+    key.setAttribute("aria-label", name);
+    // The field keeps the focus, and the phone its keys.
+    key.addEventListener("pointerdown", (event) => event.preventDefault());
+    key.addEventListener("click", () => {
+      last.focus();
+      last.setRangeText(sign, last.selectionStart, last.selectionEnd, "end");
+    });
+    return key;
+  });
 };
 
 // One item up or down; the button keeps the focus, and the place is told.
@@ -259,6 +278,8 @@ const attach = (form) => {
   });
   for (const button of form.querySelectorAll("li button"))
     button.addEventListener("click", () => move(button, said));
+  const numbers = [...form.querySelectorAll("[inputmode=decimal]")];
+  if (numbers.length) form.querySelector(".av-press").append(...signKeys(numbers));
   // In JupyterLab the keys belong to what has the focus here.
   for (const part of form.elements) part.dataset.lmSuppressShortcuts = "true";
   const kept = recall(record.name);
