@@ -1,9 +1,9 @@
 """The ledger of published numbers: load it, compare with it, close it.
 
-A ledger holds every figure that one source prints, as printed, and what
-became of it. A chapter computes each figure and calls `Ledger.compare`; the
-verdict follows from the two numbers, and the one on file must agree.
-`helpers.ledger_page` shows ledgers as tables.
+A ledger holds every figure that one source gives on its subject, as printed,
+and what became of it. A chapter computes each figure and calls
+`Ledger.compare`; the verdict follows from the two numbers, and the one on file
+must agree. `helpers.ledger_page` shows ledgers as tables.
 """
 
 import re
