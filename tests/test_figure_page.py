@@ -24,7 +24,10 @@ let frames = [];
 const realFrame = requestAnimationFrame;
 globalThis.setTimeout = (f, ms) => timers.push({ at: now + ms, f });
 globalThis.clearTimeout = (id) => { if (id) timers[id - 1] = null; };
-globalThis.requestAnimationFrame = (f) => frames.push(f);
+globalThis.requestAnimationFrame = (f) => { frames.push(f); return f; };
+globalThis.cancelAnimationFrame = (f) => {
+  frames = frames.filter((other) => other !== f);
+};
 performance.now = () => now;
 const settle = async () => { for (let k = 0; k < 5; k += 1) await null; };
 const pause = async (ms) => {
@@ -122,7 +125,6 @@ class Page:
 @pytest.fixture
 def page(browser):
     tab = browser.new_page(viewport={"width": 1000, "height": 800})
-    tab.set_default_timeout(10_000)
     errors = []
     tab.on("pageerror", lambda error: errors.append(str(error)))
 
@@ -292,27 +294,81 @@ def test_what_is_typed_wrong_is_named_and_the_picture_stays(page):
             ["n_layers"], "true", 0, 0, True,
         ],
         ["n_layers", "S"],
-        ["positions S must be a whole number from 1 to 10000000; got 0. The "
+        ["positions S must be a whole number from 1 to 10,000,000; got 0. The "
          "figure shows the last state that fits.", ["S"], 3],
         ["", [], 4, 5],
     ]  # fmt: skip
 
 
 def test_what_does_not_fit_together_waits_for_the_other(page):
-    page.open("heads", H=8, H_kv=8)
-    assert page.do("""
-        give("H_kv", 3)
-        const first = [error().slice(0, 35), marked(), m.state.H_kv];
-        give("T", 2)
-        const second = [marked(), m.state.T];
-        give("H", 9)
-        return [first, second, error(), marked(), m.state.H, m.state.H_kv,
-          m.state.T]
+    page.open("step", what="Q, K, V", Q=[[1.0, 2]], K=[[3.0, 4]], V=[[5.0]])
+    stale = """
+        const label = () => getComputedStyle(
+          el.querySelector(".av-result"), "::before").content;
+        const stale = () => [el.classList.contains("av-stale"), label(),
+          getComputedStyle(el.querySelector(".av-wide")).filter];
+    """
+    assert page.do(f"""{stale}
+        const before = stale();
+        give("Q", "1 2 3")
+        await frame()
+        const first = [error().slice(0, 40), marked(), m.state.Q, stale()];
+        give("scale", false)
+        const second = [marked(), m.state.scale, stale()[0]];
+        give("K", "4 5 6")
+        await frame()
+        return [before, first, second, error(), marked(), m.state.Q,
+          m.state.K, m.state.scale, stale()]
     """) == [
-        ["H_kv must divide H: 8 query heads c", ["H_kv"], 8],
-        [["H_kv"], 3],
-        "", [], 9, 3, 2,
+        [False, "none", "none"],
+        ["Q and K must have rows of one length; go", ["Q"], [[1, 2]],
+         [True, '"the last state that fits"', "grayscale(1)"]],
+        [["Q"], True, True],
+        "", [], [[1, 2, 3]], [[4, 5, 6]], False, [False, "none", "none"],
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("H", "H_kv", "key", "value", "settled"),
+    [
+        (8, 8, "H_kv", 7, 4),  # down from 8, and on
+        (8, 4, "H_kv", 3, 2),
+        (8, 4, "H_kv", 5, 8),  # up
+        (8, 4, "H_kv", 20, 8),  # and no farther
+        (8, 8, "H", 9, 9),  # the nearest
+        (8, 4, "H", 9, 3),
+        (8, 2, "H", 9, 1),  # of two that are as near, the smaller
+        (9, 3, "H", 10, 2),
+        (9, 3, "H", 1, 1),
+    ],
+)
+def test_heads_that_do_not_fit_move_to_those_that_do(
+    page, H, H_kv, key, value, settled
+):
+    page.open("heads", H=H, H_kv=H_kv)
+    found = page.do(f"""
+        give("{key}", {value})
+        const told = [error(), el.classList.contains("av-stale")];
+        await frame()
+        return [m.state.H, m.state.H_kv, +field("H_kv").value,
+          el.values.kv_head.length, new Set(el.values.kv_head).size,
+          marked(), told, error() === told[0]]
+    """)
+    wanted = value if key == "H" else H
+    fits = [n for n in range(1, wanted + 1) if wanted % n == 0]
+    says = (
+        f"H_kv is now {settled}: {wanted} query head{'s' * (wanted > 1)} can "
+        f"share {', '.join(map(str, fits))}."
+    )
+    assert settled in fits
+    if key == "H_kv" or wanted % H_kv:
+        told = [says, False]
+    else:
+        told = ["", False]
+    assert found == [wanted, settled, settled, wanted, settled, [], told, True]
+    # What fits again says nothing.
+    page.do("give('T', 2)")
+    assert error_of(page) == ""
 
 
 def test_a_wrong_entry_that_no_longer_matters_is_forgotten(page):
@@ -443,7 +499,8 @@ def test_the_kernel_moves_the_fields_but_not_what_is_being_typed(page):
         await frame()
         return [named, stays, error(),
           el.values.per_sequence / el.values.per_token]
-    """) == ["positions S must be a whole number from 1 to 10000000; got 0",
+    """) == ["positions S must be a whole number from 1 to 10,000,000; got 0. "
+            "The figure shows the last state that fits.",
              True, "", 5]  # fmt: skip
 
 
@@ -1022,3 +1079,109 @@ def test_a_slider_of_powers_ends_where_another_says(page):
     """) == [
         ["3", "2", "4", "4"], ["1", "1", "2", "2", 4], ["5", "2", "4", "4"],
     ]  # fmt: skip
+
+
+# --- looks ------------------------------------------------------------------
+
+
+SCHEMES = {"light": "#ffffff", "dark": "#121212"}
+
+
+def in_scheme(page, scheme):
+    """A page of the site in one scheme, as its theme sets it."""
+    page.do(f"""
+        const root = document.documentElement;
+        root.dataset.theme = "{scheme}";
+        root.style.setProperty("--pst-color-background",
+          "{SCHEMES[scheme]}");
+        const sheet = document.createElement("style");
+        sheet.textContent =
+          `html[data-theme="{scheme}"] {{ color-scheme: {scheme}; }}`;
+        document.head.prepend(sheet);
+        return null
+    """)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_heat_map_follows_the_scheme_and_on_paper_it_is_light(page, scheme):
+    page.open("causal", T=3, mask="causal")
+    in_scheme(page, scheme)
+    looks = """return [...el.querySelectorAll("td[style]")].map((cell) => {
+        const { backgroundColor, color } = getComputedStyle(cell);
+        return [cell.textContent, backgroundColor, color];
+    })"""
+    one = {
+        "light": ["1.00", "rgb(0, 48, 77)", "rgb(255, 255, 255)"],
+        "dark": ["1.00", "rgb(227, 242, 255)", "rgb(0, 0, 0)"],
+    }
+    assert page.do(looks)[0] == one[scheme]
+    page.tab.emulate_media(media="print")
+    assert page.do(looks)[0] == one["light"]
+
+
+@pytest.mark.parametrize("name", ["step", "causal", "backward"])
+def test_frames_stand_between_cells_in_the_colour_of_the_text(page, name):
+    """They cover no digit and no neighbour, and are seen on every shade."""
+    page.open(name)
+    in_scheme(page, "dark")
+    frames = page.do("""
+        document.documentElement.style.setProperty(
+          "--pst-color-text-base", "rgb(1, 2, 3)");
+        return [...el.querySelectorAll("td:is(.av-picked, .av-source)")]
+          .map((cell) => {
+            const style = getComputedStyle(cell);
+            const table = getComputedStyle(cell.closest("table"));
+            return [style.outlineColor, parseFloat(style.outlineOffset),
+              2 * parseFloat(style.outlineWidth),
+              parseFloat(table.borderSpacing), table.borderCollapse];
+          })
+    """)
+    assert frames
+    for colour, offset, both, gap, collapse in frames:
+        assert colour == "rgb(1, 2, 3)"
+        assert (offset, collapse) == (0, "separate")
+        assert 2 <= both <= gap
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_controls_stand_on_a_grid_and_meet_a_finger(page, name):
+    page.tab.set_viewport_size({"width": 390, "height": 844})
+    page.open(name)
+    boxes = page.do("""
+        const at = (it) => {
+          const { left, right, width, height } = it.getBoundingClientRect();
+          return [left, right, width, height].map(Math.round);
+        };
+        const parts = (what) =>
+          [...el.querySelectorAll(`.av-controls ${what}`)]
+            .filter((it) => it.checkVisibility()).map(at);
+        return ["input[type=range]", "output", ".av-stepper", "select",
+          "input[type=checkbox]"].map(parts)
+          .concat([[...el.querySelectorAll(".av-panel button")].map(at)])
+    """)
+    sliders, values, *pressed = boxes
+    assert len({(left, right) for left, right, *_ in sliders}) <= 1
+    assert len({(left, right) for left, right, *_ in values}) <= 1
+    assert all(width >= 44 for _, _, width, _ in sliders)
+    for _, _, width, height in [part for some in pressed for part in some]:
+        assert min(width, height) >= 44
+    assert all(height >= 44 for *_, height in sliders)
+
+
+def test_two_lines_of_the_sentence_stay_in_sight_on_a_phone(page):
+    page.tab.set_viewport_size({"width": 390, "height": 844})
+    page.open("heads")
+    page.do("document.body.style.margin = '300px 8px 900px'")
+    top, line, shown = page.do("""
+        await layout();
+        scrollTo(0, 100);
+        await layout();
+        const say = el.querySelector(".av-say");
+        const { top, height } = say.getBoundingClientRect();
+        const line = parseFloat(getComputedStyle(say).lineHeight);
+        const stuck = [innerHeight - top, line, height];
+        scrollTo(0, document.body.scrollHeight);
+        return stuck
+    """)
+    assert shown > 4 * line, "a sentence of many lines"
+    assert 2 * line < top < 3 * line

@@ -16,6 +16,8 @@ UNSEEN |= {
     "av-keys",
     "av-train",
     "av-told",
+    "av-note",
+    "av-stale",
 }
 
 

@@ -670,8 +670,8 @@ def test_step_says_what_the_sources_of_a_masked_entry_are(page):
 @pytest.mark.parametrize(
     ("K", "worked_out"),
     [
-        ("100;90", "exp(−9000) / (exp(−10000) + exp(−9000)) ≈ 1"),
-        ("90;100", "exp(−10000) / (exp(−9000) + exp(−10000)) ≈ 0"),
+        ("100;90", "exp(−9,000) / (exp(−10,000) + exp(−9,000)) ≈ 1"),
+        ("90;100", "exp(−10,000) / (exp(−9,000) + exp(−10,000)) ≈ 0"),
         ("0;0", "exp(0) / (exp(0) + exp(0)) = 1 / 2 = 0.5"),
         ("-0.05;-0.05", "exp(5) / (exp(5) + exp(5)) "
          "≈ 148.4132 / 296.8263 = 0.5"),
@@ -862,7 +862,9 @@ def test_settings_that_fit_only_together_can_be_reached(page):
         "() => document.querySelector('[data-figure=heads]')"
         ".values.kv_head.join() === '0,1,2,3,4,5,6,7,8'"
     )
-    assert error.inner_text() == ""
+    assert error.inner_text() == (
+        "H_kv is now 9: 9 query heads can share 1, 3, 9."
+    )
     assert figure.locator("[aria-invalid=true]").count() == 0
     assert not page.errors
 

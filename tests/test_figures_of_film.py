@@ -42,11 +42,14 @@ def made(at):
 
 
 def chips(svg, kind):
-    """Boxes of one kind with what stands in them, as they follow."""
+    """Boxes of one kind with what stands in them, as they follow.
+
+    What passes over other numbers is an outline, and holds none.
+    """
     return [
         Chip(
             kind,
-            box.find_next("text").text,
+            "" if "av-passing" in box["class"] else box.find_next("text").text,
             *(float(box[key]) for key in ("x", "y", "width")),
             float(box.get("opacity", 1)),
         )
@@ -267,16 +270,6 @@ def test_numbers_of_five_signs_are_written_smaller():
             | {9.995: "10.0", 10.56: "10.6", -12.34: "−12.3"},
         ),
         (
-            "brief",
-            {0.1234: "0.123", 9.5: "9.5", 10: "10", 12.345: "12.35"}
-            | {
-                99.994: "99.99",
-                100: "100",
-                100.25: "100.3",
-                -100.56: "−100.6",
-            },
-        ),
-        (
             "equals",
             {0.1234: "= 0.1234", -1.5: "= −1.5", 0.12346: "≈ 0.1235"}
             | {0.123401: "≈ 0.1234"},
@@ -284,8 +277,8 @@ def test_numbers_of_five_signs_are_written_smaller():
         ("digitsOf", {9.9: 3, 10: 2, -99: 2, 100: 1, 100.5: 1}),
         (
             "big",
-            {0.0012: "0.0012", 0.0009: "9.0e−4", 1: "1", 999.96: "1000"}
-            | {1000.4: "1000", 99_999: "99999", 100_000: "1.0e5"}
+            {0.0012: "0.0012", 0.0009: "9.0e−4", 1: "1", 999.96: "1,000"}
+            | {1000.4: "1,000", 99_999: "99,999", 100_000: "1.0e5"}
             | {100_000.5: "1.0e5", 1.6e48: "1.6e48"},
         ),
     ],

@@ -22,7 +22,7 @@ from expected_figures import (
     states,
 )
 
-from helpers.plotting import CMAP
+from helpers.plotting import _STOPS
 
 
 def look(name, settings):
@@ -77,19 +77,38 @@ def rows(table):
     return [[cell.text for cell in row.select("td")] for row in body]
 
 
-PALETTE = 255 * CMAP(np.linspace(0, 1, 1001))[:, :3]
+SHARES = np.linspace(-1, 1, 2001)
+PALETTES = [
+    np.transpose([
+        np.interp(SHARES, np.linspace(-1, 1, len(stops)), channel)
+        for channel in zip(
+            *([int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in stops),
+            strict=True,
+        )
+    ])
+    for stops in _STOPS.values()
+]  # fmt: skip
 
 
 @functools.cache
 def depth(colour):
-    """Where a colour stands between light, 0, and dark, 1."""
-    rgb = np.array(re.findall(r"\d+", colour), float)
-    distance = abs(PALETTE - rgb).max(axis=1)
-    assert distance.min() <= 2, colour
-    return distance.argmin() / 1000
+    """Where a colour stands from -1 over 0 to 1, the same in both schemes."""
+    pair = re.fullmatch(r"light-dark\(#(\w{6}),#(\w{6})\)", colour).groups()
+    found = []
+    for text, palette in zip(pair, PALETTES, strict=True):
+        rgb = [int(text[i : i + 2], 16) for i in (0, 2, 4)]
+        distance = abs(palette - rgb).max(axis=1)
+        assert distance.min() <= 1, colour
+        found.append(SHARES[distance.argmin()])
+    assert found[0] == pytest.approx(found[1], abs=0.02)
+    return sum(found) / 2
 
 
-def grid_shows(table, values, digits, low, high, closed=None):
+def ground(cell):
+    return re.match(r"background:(light-dark\([^)]*\));", cell["style"])[1]
+
+
+def grid_shows(table, values, digits, shares, closed=None):
     """Every cell has its number and its shade, or is closed."""
     cells = [row.select("td") for row in table.select("tbody tr")]
     assert [len(row) for row in cells] == [len(row) for row in values]
@@ -98,19 +117,16 @@ def grid_shows(table, values, digits, low, high, closed=None):
             assert cells[i][j].text == "·"
             continue
         says(cells[i][j].text, values[i][j], digits)
-        share = np.clip((values[i][j] - low) / (high - low), 0, 1)
-        seen = depth(cells[i][j]["style"].split(";")[0])
-        assert abs(seen - share) < 0.01
+        assert abs(depth(ground(cells[i][j])) - shares[i][j]) < 0.01
 
 
-def mosaic_shows(svg, values, low, high, closed=None, hatch=True):
-    """Every entry has its shade, one of 25, or is left out and hatched."""
-    seen = np.full(np.shape(values), np.nan)
+def mosaic_shows(svg, shares, closed=None, hatch=True):
+    """Every entry has its shade, a 24th of each side, or is hatched."""
+    seen = np.full(np.shape(shares), np.nan)
     hatched = re.findall(r"M(\d+) (\d+)l1 -1", str(svg.select(".av-shut")))
     for path in svg.select("path"):
         for j, i in re.findall(r"M(\d+) (\d+)h1v1h-1z", path["d"]):
             seen[int(i), int(j)] = depth(path["fill"])
-    shares = (np.array(values) - low) / (high - low)
     if closed is None:
         closed = np.zeros(seen.shape, bool)
     np.testing.assert_array_equal(np.isnan(seen), closed)
@@ -119,13 +135,14 @@ def mosaic_shows(svg, values, low, high, closed=None, hatch=True):
     assert abs(seen - shares)[~closed].max(initial=0) < 0.5 / 24 + 0.01
 
 
-def matrix_shows(shown, values, digits, low, high, closed=None):
+def matrix_shows(shown, values, digits, closed=None, far=1):
     """Small matrices are tables of numbers, large ones are mosaics."""
     table = shown.select_one("table.av-grid")
+    shares = np.array(values) / far
     if table is not None:
-        grid_shows(table, values, digits, low, high, closed)
+        grid_shows(table, values, digits, shares, closed)
     else:
-        mosaic_shows(shown.select_one(".av-mosaic"), values, low, high, closed)
+        mosaic_shows(shown.select_one(".av-mosaic"), shares, closed)
 
 
 def curves(svg):
@@ -176,7 +193,7 @@ def follows(line, points, near):
 def causal_shows(state, expected, shown):
     weights = np.array(expected["weights"])
     closed = weights == 0  # a weight that is allowed is never zero here
-    matrix_shows(shown, weights, 2, 0, 1, closed)
+    matrix_shows(shown, weights, 2, closed)
     detail = {
         "sliding": f", window {min(state['window'], state['T'])}",
         "padding": r", # real tokens?",
@@ -269,7 +286,8 @@ def saturation_shows(state, expected, shown):
     (scores, _, near), (weights, _, close) = map(curves, shown.select("svg"))
     shares = expected["counts"] / (32 * S)
     edges = np.arange(-64, 65)
-    outline = [[edges[0], 0], *bars(edges, shares), [edges[-1], 0]]
+    cut = np.minimum(shares, 0.5)
+    outline = [[edges[0], 0], *bars(edges, cut), [edges[-1], 0]]
     follows(scores[0], outline, near)
     edges = np.arange(S + 1)
     largest_first = np.sort(expected["weights"])[::-1]
@@ -278,15 +296,17 @@ def saturation_shows(state, expected, shown):
     follows(weights[1], [[0, 1 / S], [S, 1 / S]], close)
     beyond = 1 - expected["counts"].sum() / (32 * S)
     outside = r" #% of them lie outside the picture\." if beyond > 0 else ""
+    high = r" The highest bar, #, is cut\." if max(shares) > 0.5 else ""
     found = sentence(
         shown,
         rf"{'S' if state['scale'] else 'Not s'}caled, d_k = #, √d_k = #: "
-        rf"the scores have standard deviation #\.{outside} Mean over 32 "
+        rf"the scores have standard deviation #\.{outside}{high} Mean over 32 "
         r"queries: largest weight # \(even would be #\), entropy # nats "
         r"of at most #\.",
     )
     numbers = [(d_k, 0), (np.sqrt(d_k), 2), (expected["spread"], 2)]
     numbers += [(100 * beyond, 1)] if beyond > 0 else []
+    numbers += [(max(shares), 3)] if high else []
     numbers += [(expected["largest"], 3), (1 / S, 3)]
     numbers += [(expected["entropy"], 3), (np.log(S), 3)]
     for text, (x, digits) in zip(found, numbers, strict=True):
@@ -350,14 +370,14 @@ def cuts_show(state, expected, svg):
     H, H_kv = state["H"], state["H_kv"]
     n, wide = H * state["d_k"], 336 / H
     rects = [[float(r[a]) for a in ("x", "y", "width")] for r in svg("rect")]
-    colours = [r["fill"] for r in svg("rect")]
+    colours = [r["class"][1] for r in svg("rect")]
     queries, keys, values = rects[:H], rects[H : H + H_kv], rects[H + H_kv :]
     readers = np.array(expected["kv_head"])
     middles = [
         2 + wide * (np.flatnonzero(readers == g).mean() + 0.5)
         for g in range(H_kv)
     ]
-    for some, at in ((keys, 116), (values, 162)):
+    for some, at in ((keys, 96), (values, 144)):
         wanted = [[x - wide / 2, at, wide] for x in middles]
         np.testing.assert_allclose(some, wanted, atol=0.0051)
     wanted = [[2 + h * wide, 22, wide] for h in range(H)]
@@ -480,7 +500,7 @@ def positions_show(state, expected, shown):
 def waves_show(state, expected, shown):
     pair = min(state["pair"], state["pairs"] - 1)
     table = expected["table"]
-    matrix_shows(shown, table, 3, -1, 1)
+    matrix_shows(shown, table, 3)
     at = np.arange(state["T"])
     lines, _, near = curves(shown.select_one(".av-chart"))
     for line, column in zip(lines, (2 * pair, 2 * pair + 1), strict=True):
@@ -535,7 +555,7 @@ def turns_show(state, expected, shown):
 
 def charges_show(state, expected, shown):
     slopes, bias = expected["slopes"], expected["bias"]
-    matrix_shows(shown, bias, 3, bias.min(), 0)
+    matrix_shows(shown, bias, 3, far=-bias.min())
     lines, _, near = curves(shown.select_one(".av-chart"))
     steep, flat = slopes.argmax(), slopes.argmin()
     at = np.arange(state["T"])
@@ -622,8 +642,8 @@ def small_shows(state, expected, svg):
     scores = np.array(tile["scores"], float)
     open_ = np.argwhere(~np.isnan(scores))
     far = 1 + (T - 1) / 8  # from the least to the largest that there can be
-    mosaic_shows(svg.g, scores, -far, far, np.isnan(scores), hatch=False)
-    written_ = svg.select(".av-on-light, .av-on-dark")
+    mosaic_shows(svg.g, scores / far, np.isnan(scores), hatch=False)
+    written_ = svg.select(".av-in-cell")
     if wide >= 34 and high >= 13:
         numbers = [scores[i, j] for i, j in open_]
         all_say([t.text for t in written_], numbers, 2)
@@ -709,11 +729,11 @@ def strip_shows(svg, rows_):
             assert np.isnan(seen[int(t), int(j)]), "drawn once"
             seen[int(t), int(j)] = depth(path["stroke"])
     largest = np.abs(rows_).max()
-    shares = (np.array(rows_) / largest + 1) / 2
+    shares = np.array(rows_) / largest
     assert abs(seen - shares).max() < 0.5 / 24 + 0.01
-    light, dark = re.findall(r"−?[\d.]+(?= \()", svg["aria-label"])
-    assert light == f"−{dark}"
-    says(dark, largest, 2)
+    least, most = re.findall(r"−?[\d.]+(?= \()", svg["aria-label"])
+    assert least == f"−{most}"
+    says(most, largest, 2)
     # A row of cells is as high as its stroke is wide, and nothing is cut off.
     T, width = np.shape(rows_)
     a, b, c, d, e, f = map(
@@ -826,7 +846,7 @@ def written(texts, kind):
 def chips(shown, kind):
     """The chips of a kind that stand whole: where each is, and its text."""
     found = []
-    for box in shown.select(f"rect.av-{kind}"):
+    for box in shown.select(f"rect.av-{kind}:not(.av-passing)"):
         text = box.find_next_sibling("text")
         assert f"av-chip-{kind}" in text["class"]
         if not box.has_attr("opacity"):
@@ -947,12 +967,16 @@ def film_shows(state, expected, shown):
         # dots, scores and exponentials from left to right; weights last.
         for text, (x, name) in zip(here, there, strict=True):
             if name == "exponentials":
-                close = 0.051 if "e" in text else 6e-4
-                assert abs(read(text) / x - 1) < close
+                if "e" in text:
+                    assert abs(read(text) / x - 1) < 0.051
+                else:
+                    assert abs(read(text) - x) < (0.51 if x > 99 else 0.051)
             elif state["what"] == "X":
                 says(text, x, 4 if name == "dots" else 3)
             else:
-                says(text, x, 3 if abs(x) < 10 else 2 if abs(x) < 100 else 1)
+                # As many decimals as the largest of the column has room for.
+                far = max(map(abs, expected[name]))
+                says(text, x, 3 if far < 10 else 2 if far < 100 else 1)
     output = row_of(chips(shown, "value"), 102 + pitch * n)
     if time >= n + 4:
         all_near(output, expected["output"])
@@ -1094,10 +1118,37 @@ def arrow_is(svg, kind, vector, end):
     assert tip == pytest.approx(list(vector), abs=2e-3 * end)
 
 
+# In the order in which names are placed: each keeps clear of those before it.
 TURNS = {
-    "given": [("x", 0.9), ("y", -0.9)],
-    "made": [("q", 0), ("k", 0.9), ("v", -0.9)],
+    "given": [("y", -0.9), ("x", 0.9)],
+    "made": [("v", -0.9), ("k", 0.9), ("q", 0)],
 }
+
+
+def names_stand_clear(svg, arrows):
+    """A name stands beyond its arrow, 15 from other tips and from names.
+
+    It is turned no farther than that takes, and where nothing does as far as
+    helps most; above the middle where there is no arrow.
+    """
+    tips = [path_of(svg.select_one(f"path.av-{a[1]}"))[2:] for a in arrows]
+    taken = []
+    for k, (name, _, vector, first) in enumerate(arrows):
+        none = np.hypot(*vector) < 1e-9
+        way = np.pi / 2 if none else np.arctan2(*vector[::-1])
+        turns = way + first + np.array([0, 0.9, -0.9, 1.8, -1.8, 2.7, -2.7])
+        spots = tips[k] + 14 * np.stack([np.cos(turns), -np.sin(turns)], 1)
+        others = np.array([*tips[:k], *tips[k + 1 :], *taken])
+        far = np.hypot(*(spots[:, None] - others).T).min(axis=0)
+        (text,) = svg.find_all("text", string=name)
+        there = np.array([float(text["x"]), float(text["y"]) - 5])
+        (here,) = np.flatnonzero(np.hypot(*(spots - there).T) < 0.16)[:1]
+        if far.max() > 15.3:
+            assert far[here] > 14.7
+            assert (far[:here] < 15.3).all(), "no farther than it takes"
+        else:
+            assert far[here] > far.max() - 0.4
+        taken.append(there)
 
 
 def project_shows(state, expected, shown):
@@ -1119,21 +1170,12 @@ def project_shows(state, expected, shown):
     foot, k = of(*drop[2:]), of(*drop[:2])
     assert foot == pytest.approx(list(expected["foot"]), abs=8e-3)
     assert k == pytest.approx(list(expected["k"]), abs=8e-3)
-    # A name stands beyond its arrow, turned; of none, above the middle.
-    for svg, name, kind, vector, turn in (
-        *((given, n, f"token-{n}", tokens[n], t) for n, t in TURNS["given"]),
-        *((made, n, kinds[n], expected[n], t) for n, t in TURNS["made"]),
-    ):
-        tip = path_of(svg.select_one(f"path.av-{kind}"))[2:]
-        (text,) = svg.find_all("text", string=name)
-        way = (
-            np.arctan2(*vector[::-1])
-            if np.hypot(*vector) > 1e-9
-            else np.pi / 2
-        )
-        beyond = 14 * np.array([np.cos(way + turn), -np.sin(way + turn)])
-        there = [float(text["x"]), float(text["y"]) - 5]
-        assert there == pytest.approx(tip + beyond, abs=0.16)
+    names_stand_clear(
+        given, [(n, f"token-{n}", tokens[n], t) for n, t in TURNS["given"]]
+    )
+    names_stand_clear(
+        made, [(n, kinds[n], expected[n], t) for n, t in TURNS["made"]]
+    )
     # What the eye sees: the drop is at a right angle to the query.
     assert abs(np.subtract(k, foot) @ expected["q"]) < 0.1
     names = [(t.text, [float(t["x"]), float(t["y"])])
@@ -1187,9 +1229,9 @@ def backward_shows(state, expected, shown):
                 assert cells[i][j].text == "·"
                 continue
             says(cells[i][j].text, values[i, j], 3)
-            share = abs(values[i, j]) / (1 if name == "A" else most or 1)
-            seen = depth(cells[i][j]["style"].split(";")[0])
-            assert abs(seen - share) < 0.01, "dark is far from zero"
+            share = values[i, j] / (1 if name == "A" else most or 1)
+            seen = depth(ground(cells[i][j]))
+            assert abs(seen - share) < 0.01, "strong is far from zero"
     wide = len(state["dY"][0])
     entry = min(state["entry"], T * wide - 1)
     (picked,) = shown.select(".av-picked")

@@ -25,7 +25,7 @@ CARDS = {
     "step": (figures.StepThrough(), "table", 3, None),
     "saturation": (figures.Saturation(), ".av-of-weights", 0, "30 90 200 110"),
     "causal": (figures.CausalHeatmap(), "table", 0, None),
-    "heads": (figures.HeadsAndGroups(), ".av-cuts", 0, "0 10 340 178"),
+    "heads": (figures.HeadsAndGroups(), ".av-cuts", 0, "0 14 340 162"),
     "positions": (
         figures.Positions(kind="RoPE"),
         ".av-plane",

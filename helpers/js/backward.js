@@ -111,10 +111,10 @@ const figure = {
         ...more,
       }) +
       `</div>`;
-    // Dark is far from zero, on one scale for all gradients.
+    // Orange is below zero and blue above, on one scale for all gradients.
     const sizes = [state.dY, dA, dS, dV, dQ, dK].flat(2).map(Math.abs);
     const most = Math.max(...sizes, 1e-9);
-    const sized = (attributes) => ({ part: (x) => Math.abs(x) / most, attributes });
+    const sized = (attributes) => ({ part: (x) => x / most, attributes });
     const seen = (row, column) => open[row][column];
     const tables = [
       table("", "dY", "you give it", state.dY, queries, sized(spot)),
@@ -161,7 +161,6 @@ const figure = {
       field.value = show({ kind: "matrix" }, dY);
       field.dispatchEvent(new Event("input", { bubbles: true }));
     });
-    return { own: () => undefined, busy: () => false, close: () => {} };
   },
 };
 

@@ -76,7 +76,7 @@ const figure = {
     const small = T <= 12;
     const label =
       `Attention weights: a row a query, a column a key; hatched${small ? ", with a dot," : ""} ` +
-      `where the mask forbids${small ? "" : "; 0 is light, 1 dark"}`;
+      "where the mask forbids";
     const detail =
       { sliding: `, window ${Math.min(state.window, T)}` }[mask] ??
       (mask.endsWith("padding") ? `, ${count(Math.min(state.length, T), "real token")}` : "");
@@ -140,8 +140,6 @@ const figure = {
     const inside = (T) => picked && Math.max(...picked) < T;
     return {
       own: () => (inside(model.get("T")) ? { picked } : undefined),
-      busy: () => false,
-      close: () => {},
     };
   },
 };

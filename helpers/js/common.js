@@ -34,28 +34,45 @@ const escape = (text) =>
     /[&<>"]/g,
     (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c],
   );
+// Thousands are parted, before the decimal point.
+const grouped = (x) => String(x).replace(/^(-?)(\d+)/, (_, sign, digits) => sign + whole(digits));
 const fixed = (x, digits = 2) =>
   x === -Infinity
     ? "−∞"
-    : x
-        .toFixed(digits)
+    : grouped(x.toFixed(digits))
         .replace(/^-(0(\.0*)?)$/, "$1")
         .replace("-", "−");
-const tick = (x) => String(+x.toPrecision(3)).replace("-", "−");
-const setting = (x) => String(+x.toFixed(4)).replace("-", "−");
+const tick = (x) => grouped(+x.toPrecision(3)).replace("-", "−");
+const setting = (x) => grouped(+x.toFixed(4)).replace("-", "−");
 const whole = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 
-// The book's colour map, light for little and dark for much.
-const STOPS = [
-  [234, 241, 247],
-  [143, 191, 224],
-  [0, 114, 178],
-  [0, 48, 77],
-];
-const shade = (x) => {
-  const at = Math.min(Math.max(x, 0), 1) * (STOPS.length - 1);
-  const i = Math.min(Math.floor(at), STOPS.length - 2);
-  return STOPS[i].map((a, c) => Math.round(a + (at - i) * (STOPS[i + 1][c] - a)));
+// The book's colour map, from −1 over 0 to 1: nothing is near the page's ground,
+// and much stands out from it. On white that is dark, and in the dark bright.
+const STOPS = {
+  light: [
+    [83, 39, 0],
+    [176, 94, 16],
+    [236, 180, 130],
+    [234, 241, 247],
+    [143, 191, 224],
+    [0, 110, 172],
+    [0, 48, 77],
+  ],
+  dark: [
+    [255, 233, 214],
+    [224, 139, 62],
+    [111, 58, 14],
+    [28, 43, 58],
+    [23, 82, 126],
+    [74, 159, 220],
+    [227, 242, 255],
+  ],
+};
+const shade = (x, scheme) => {
+  const stops = STOPS[scheme];
+  const at = ((Math.min(Math.max(x, -1), 1) + 1) / 2) * (stops.length - 1);
+  const i = Math.min(Math.floor(at), stops.length - 2);
+  return stops[i].map((a, c) => Math.round(a + (at - i) * (stops[i + 1][c] - a)));
 };
 // Nearly black is taken a little lighter than it is: every ink stays readable.
 const luminance = (rgb) => {
@@ -63,8 +80,14 @@ const luminance = (rgb) => {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 };
 const ink = (rgb) => (luminance(rgb) > 0.179 ? "#000" : "#fff");
+// The colour of x, and that of a number on it, each in both schemes.
+const hexOf = (rgb) => `#${rgb.map((v) => v.toString(16).padStart(2, "0")).join("")}`;
+const inBoth = (color) => `light-dark(${color("light")},${color("dark")})`;
+const colorOf = (x) => inBoth((scheme) => hexOf(shade(x, scheme)));
+const inkOn = (x) => inBoth((scheme) => ink(shade(x, scheme)));
 
-// A matrix as a table whose cells are shaded by value between low and high.
+// A matrix as a table whose cells are shaded by value between low and high, or
+// by the part of the colour map that a value has.
 // A cell that is not `open` holds no number at all.
 const grid = ({
   label,
@@ -74,7 +97,7 @@ const grid = ({
   digits = 2,
   low = 0,
   high = 1,
-  part = (x) => (x - low) / (high - low),
+  part = (x) => Math.max((x - low) / (high - low), 0), // −∞ is nothing, too
   attributes = () => "",
   open = () => true,
   picked = [],
@@ -84,9 +107,8 @@ const grid = ({
     const cells = row.map((x, j) => {
       const here = picked[0] === i && picked[1] === j;
       if (!open(i, j)) return `<td class="av-closed${here ? " av-picked" : ""}">·</td>`;
-      const rgb = shade(part(x));
       return (
-        `<td style="background:rgb(${rgb});color:${ink(rgb)}" ` +
+        `<td style="background:${colorOf(part(x))};color:${inkOn(part(x))}" ` +
         `${here ? 'class="av-picked"' : attributes(i, j)}>` +
         `${fixed(x, digits)}</td>`
       );
@@ -99,9 +121,18 @@ const grid = ({
   );
 };
 
-// A large matrix of numbers from 0 to 1 as a picture: one path a shade, axes
-// with their names, and a key below. What is not `open` is hatched.
+// Cells that are shaded alike are one path, and shades are told apart in steps.
 const LEVELS = 24;
+const byLevel = () => {
+  const found = {};
+  return {
+    add: (x, d) => (found[Math.round(x * LEVELS)] ??= []).push(d),
+    paths: (draw) => Object.entries(found).map(([k, d]) => draw(colorOf(k / LEVELS), d.join(""))),
+  };
+};
+// A large matrix as a picture: axes with their names, and a key below, for
+// numbers that go from `low` to `high` in the colour map. What is not `open` is
+// hatched.
 const MAP = { width: 340, left: 40, top: 34, across: 294, least: 90, row: 22, key: 36 };
 const highOf = (T, S) =>
   Math.min(Math.max(T * Math.min(MAP.across / S, MAP.row), MAP.least), MAP.across);
@@ -113,6 +144,8 @@ const mosaic = ({
   open = () => true,
   rows,
   columns,
+  low = 0,
+  high = 1,
   ends = ["0", "1"],
   picked = null,
 }) => {
@@ -120,19 +153,15 @@ const mosaic = ({
   const { width, left, top, across, key } = MAP;
   const down = highOf(T, S);
   const [sx, sy] = [across / S, down / T];
-  const paths = range(LEVELS + 1).map(() => []);
+  const cells = byLevel();
   const shut = [];
   values.forEach((row, i) =>
     row.forEach((x, j) =>
-      open(i, j)
-        ? paths[Math.round(x * LEVELS)].push(`M${j} ${i}h1v1h-1z`)
-        : shut.push(`M${j} ${i + 1}l1 -1`),
+      open(i, j) ? cells.add(x, `M${j} ${i}h1v1h-1z`) : shut.push(`M${j} ${i + 1}l1 -1`),
     ),
   );
   const place = (x) => +x.toFixed(2);
-  const drawn = paths.map((d, k) =>
-    d.length ? `<path fill="rgb(${shade(k / LEVELS)})" d="${d.join("")}"/>` : "",
-  );
+  const drawn = cells.paths((color, d) => `<path fill="${color}" d="${d}"/>`);
   if (shut.length) drawn.push(`<path class="av-shut" d="${shut.join("")}"/>`);
   const text = (words, x, y, anchor, kind = "") =>
     `<text${kind && ` class="${kind}"`} x="${place(x)}" y="${place(y)}" ` +
@@ -152,7 +181,8 @@ const mosaic = ({
   const base = top + down + key - 8;
   const bar = range(LEVELS + 1).map(
     (k) =>
-      `<rect fill="rgb(${shade(k / LEVELS)})" x="${left + 40 + 3 * k}" y="${place(base - 10)}" ` +
+      `<rect fill="${colorOf(low + ((high - low) * k) / LEVELS)}" x="${left + 40 + 3 * k}" ` +
+      `y="${place(base - 10)}" ` +
       'width="3" height="12"/>',
   );
   return (
@@ -298,7 +328,7 @@ const show = (control, value) => {
 const within = (x, { min, max, step }) =>
   Number.isFinite(x) && x >= min && x <= max && (step !== 1 || Number.isInteger(x));
 const wanted = ({ min, max, step }) =>
-  `${step === 1 ? "a whole number" : "a number"} from ${min} to ${max}`;
+  `${step === 1 ? "a whole number" : "a number"} from ${grouped(min)} to ${grouped(max)}`;
 const shorten = (text) =>
   String(text).length > 40 ? `${String(text).slice(0, 40)}…` : String(text);
 const count = (n, thing) => `${whole(n)} ${thing}${n === 1 ? "" : "s"}`;
@@ -362,11 +392,12 @@ const complaint = (control, value) => {
     const { min, max } = control;
     return within(value, control) && Number.isInteger(Math.log2(value))
       ? ""
-      : `${name} must be a power of two from ${min} to ${max}; got ${value}`;
+      : `${name} must be a power of two from ${min} to ${grouped(max)}; got ${grouped(value)}`;
   }
   return within(value, control)
     ? ""
-    : `${name} must be ${wanted(control)}; got ${Number.isNaN(value) ? "no number" : value}`;
+    : `${name} must be ${wanted(control)}; got ` +
+        `${Number.isNaN(value) ? "no number" : grouped(value)}`;
 };
 const problem = (figure, state) =>
   figure.controls.map((c) => complaint(c, state[c.key])).find(Boolean) ||
@@ -436,7 +467,7 @@ const input = (figure, control, value) => {
       `value="${places.of(control, value)}" aria-valuetext="${value}"`;
   return row(
     `<input type="range" ${name} ${ends ?? limits}>`,
-    `<output aria-hidden="true">${value}</output>`,
+    `<output aria-hidden="true">${grouped(value)}</output>`,
   );
 };
 
@@ -446,7 +477,7 @@ const held = (control, field) => {
   return parse(control, control.kind === "flag" ? field.checked : field.value);
 };
 const tell = (control, field, value) => {
-  if (field.type === "range") field.closest("div").querySelector("output").value = value;
+  if (field.type === "range") field.closest("div").querySelector("output").value = grouped(value);
   if (PLACES[control.kind]) field.setAttribute("aria-valuetext", value);
 };
 const put = (control, field, value) => {
@@ -461,7 +492,8 @@ const put = (control, field, value) => {
 // (`when`). What is beyond such an end counts as the end.
 const limited = (control, state) =>
   control.upTo ? { ...control, max: control.upTo(state) } : control;
-const matters = (control, state) => !control.when || control.when(state);
+// What a figure has of its own beside its settings may make one idle too.
+const matters = (control, state, own) => !control.when || control.when(state, own);
 
 // Presets set several controls at once; the name shown follows from the state.
 const OWN = "own numbers";
@@ -592,10 +624,10 @@ const attach = (figure, { model, el, load }) => {
   let saving;
   let speaking;
 
-  const adjust = (state) => {
+  const adjust = (state, own) => {
     for (const control of figure.controls) {
       const field = form.elements.namedItem(control.key);
-      field.closest("div").hidden = !matters(control, state);
+      field.closest("div").hidden = !matters(control, state, own);
       if (!control.upTo) continue;
       const end = limited(control, state);
       const places = PLACES[control.kind];
@@ -617,6 +649,11 @@ const attach = (figure, { model, el, load }) => {
       }
       box.classList.toggle("scrolls", wide);
     }
+    // On a phone two lines of the sentence stay in sight, and the rest of it
+    // below the edge until the reader is there.
+    const sentence = result.querySelector(".av-say");
+    const more = sentence.offsetHeight - 2.7 * parseFloat(getComputedStyle(sentence).fontSize);
+    el.style.setProperty("--av-more", `${Math.max(more, 0).toFixed(1)}px`);
   };
   // The picture stays until the data of the next one is there.
   const bring = async (name) => {
@@ -626,22 +663,32 @@ const attach = (figure, { model, el, load }) => {
       await load(name);
       paint();
     } catch {
-      error.textContent =
-        "The data of this state did not load. The figure shows the last state that it has.";
+      tellAbove(
+        "The data of this state did not load. The figure shows the last state that it has.",
+        "stale",
+      );
     }
     result.removeAttribute("aria-busy");
     el.classList.add("av-live");
   };
+  // What is said above the picture. A picture that is not of what the controls
+  // say is marked as the last that was.
+  const tellAbove = (text, kind = "") => {
+    error.textContent = text;
+    error.classList.toggle("av-note", kind === "note");
+    el.classList.toggle("av-stale", kind === "stale");
+  };
   const paint = () => {
+    cancelAnimationFrame(pending);
     pending = undefined;
     const state = read();
     const wrong = problem(figure, state);
     if (wrong) {
-      error.textContent = wrong;
+      tellAbove(`${wrong}. The figure shows the last state that fits.`, "stale");
       return;
     }
-    adjust(state);
-    const own = live?.own();
+    const own = live.own();
+    adjust(state, own);
     const name = own ? null : figure.later?.(state);
     if (name && !known(name)) {
       bring(name);
@@ -658,7 +705,7 @@ const attach = (figure, { model, el, load }) => {
   // A screen reader hears what the figure says once it stays as it is.
   const speak = () => {
     clearTimeout(speaking);
-    if (live?.busy()) return; // what changes by itself speaks when it is done
+    if (live.busy()) return; // what changes by itself speaks when it is done
     speaking = setTimeout(
       () => (spoken.textContent = result.querySelector(".av-say").textContent),
       500,
@@ -696,6 +743,13 @@ const attach = (figure, { model, el, load }) => {
       for (const c of figure.controls)
         if (c.key in draft) put(c, form.elements.namedItem(c.key), draft[c.key]);
     }
+    // What does not fit the control that was moved moves to what does.
+    const fitted = figure.fit?.({ ...read(), ...draft }, control?.key, read());
+    if (fitted) {
+      Object.assign(draft, fitted.settings);
+      for (const c of figure.controls)
+        if (c.key in fitted.settings) put(c, form.elements.namedItem(c.key), draft[c.key]);
+    }
     // What was typed wrong and is put aside by another choice is forgotten.
     const wished = { ...read(), ...draft };
     for (const c of figure.controls) {
@@ -704,7 +758,8 @@ const attach = (figure, { model, el, load }) => {
       put(c, form.elements.namedItem(c.key), model.get(c.key));
     }
     const wrong = problem(figure, { ...read(), ...draft });
-    error.textContent = wrong && `${wrong}. The figure shows the last state that fits.`;
+    if (wrong) tellAbove(`${wrong}. The figure shows the last state that fits.`, "stale");
+    else tellAbove("");
     const marked = [...form.elements].filter((f) => f.hasAttribute("aria-invalid"));
     for (const other of marked) other.removeAttribute("aria-invalid");
     if (wrong) {
@@ -721,13 +776,14 @@ const attach = (figure, { model, el, load }) => {
     }
     model.save_changes();
     if (linked) save();
+    if (fitted) tellAbove(fitted.says, "note");
   };
 
   const first = read();
   const restore = () => {
     const { state, wrong } = fromAddress(figure, first);
     for (const [key, value] of Object.entries(state)) model.set(key, value);
-    error.textContent = wrong;
+    tellAbove(wrong);
     fill(true);
   };
   if (linked) {
@@ -740,13 +796,20 @@ const attach = (figure, { model, el, load }) => {
     `change:${key}`,
     () => {
       delete draft[key];
-      if (!Object.keys(draft).length) error.textContent = "";
+      if (!Object.keys(draft).length) tellAbove("");
       fill();
       refresh();
     },
   ]);
   for (const [event, listener] of follow) model.on(event, listener);
-  const live = figure.live?.({ el, form, model, repaint: refresh });
+  // What changes beside the settings: what of it is shown, whether it goes on by
+  // itself, and its end. Most figures have some of these, or none.
+  const live = {
+    own: () => undefined,
+    busy: () => false,
+    close: () => {},
+    ...figure.live?.({ el, form, model, repaint: refresh, paint, set: assign }),
+  };
   keepKeys(el.querySelectorAll(".av-panel :is(button, input)"));
   paint();
   const resized = new ResizeObserver(reach);
@@ -755,7 +818,7 @@ const attach = (figure, { model, el, load }) => {
   changed.observe(result, { childList: true, subtree: true });
   if (!result.hasAttribute("aria-busy")) el.classList.add("av-live");
   return () => {
-    live?.close();
+    live.close();
     removeEventListener("popstate", restore);
     resized.disconnect();
     changed.disconnect();

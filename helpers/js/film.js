@@ -76,7 +76,6 @@ const short = (x) => String(+x.toFixed(Math.abs(x) < 9.995 ? 2 : 1)).replace("-"
 const twice = (x) => fixed(x, Math.abs(x) < 9.995 ? 2 : 1);
 // As many decimals as a column has room for.
 const digitsOf = (x) => [100, 10].filter((y) => Math.abs(x) < y).length + 1;
-const brief = (x) => String(+x.toFixed(digitsOf(x))).replace("-", "−");
 const place = (x) => +x.toFixed(1);
 const seen = (opacity) => (opacity < 1 ? ` opacity="${+opacity.toFixed(2)}"` : "");
 const label = (text, x, y, { kind = "", anchor = "middle", opacity = 1 } = {}) =>
@@ -84,11 +83,12 @@ const label = (text, x, y, { kind = "", anchor = "middle", opacity = 1 } = {}) =
     ? `<text class="av-${kind || "plain"}" x="${place(x)}" y="${place(y)}" ` +
       `text-anchor="${anchor}"${seen(opacity)}>${escape(text)}</text>`
     : "";
-const chip = (text, x, y, kind, { opacity = 1, width = CHIP.width } = {}) =>
+// What is on its way over other numbers is an outline, and they are read.
+const chip = (text, x, y, kind, { opacity = 1, width = CHIP.width, passing = false } = {}) =>
   opacity > 0.05
-    ? `<rect class="av-${kind}" x="${place(x)}" y="${place(y)}" ` +
+    ? `<rect class="av-${kind}${passing ? " av-passing" : ""}" x="${place(x)}" y="${place(y)}" ` +
       `width="${place(width - 2)}" height="${CHIP.height}"${seen(opacity)}/>` +
-      label(text, x + width / 2 - 1, y + 13, { kind: `chip-${kind}`, opacity })
+      (passing ? "" : label(text, x + width / 2 - 1, y + 13, { kind: `chip-${kind}`, opacity }))
     : "";
 const vector = (numbers, x, y, kind, { write = short, width = CHIP.width, ...more } = {}) =>
   numbers
@@ -96,10 +96,24 @@ const vector = (numbers, x, y, kind, { write = short, width = CHIP.width, ...mor
     .join("");
 
 // Exponentials of large scores are written as 1.6e48.
+const isFar = (x) => x >= 1e5 || x < 1e-3;
+const powered = (x) => x.toExponential(1).replace("+", "").replace("-", "−");
 const big = (x) => {
-  if (x >= 1e5 || x < 1e-3) return x.toExponential(1).replace("+", "").replace("-", "−");
-  return x >= 1000 ? fixed(x, 0) : String(+x.toPrecision(4));
+  if (isFar(x)) return powered(x);
+  return x >= 1000 ? fixed(x, 0) : grouped(+x.toPrecision(4));
 };
+// The numbers of a column are written alike: as many decimals each as the one
+// that needs most, and at most as many as there is room for.
+const alike = (numbers, room) => {
+  const needed = range(room).find((k) => numbers.every((x) => Math.abs(x - x.toFixed(k)) < 1e-9));
+  return numbers.map((x) => fixed(x, needed ?? room));
+};
+const exponentialsOf = (numbers) =>
+  numbers.some(isFar)
+    ? numbers.map(powered)
+    : numbers.map((x) =>
+        fixed(x, Math.max(...numbers) >= 1000 ? 0 : digitsOf(Math.max(...numbers))),
+      );
 const middleOf = (d) => {
   const left = START + 6 + d * CHIP.width;
   const wide = (WIDTH - left) / COLUMNS.length;
@@ -113,9 +127,9 @@ const columnsOf = (state, values, time, j) => {
   const { wide, at: middle } = middleOf(q.length);
   const y = rowY(state, j) + 13;
   const texts = [
-    [through(state) ? brief(dots[j]) : setting(dots[j]), told(time, j + 1)],
-    [fixed(scores[j], digitsOf(scores[j])), told(time, n + 1)],
-    [big(exponentials[j]), told(time, n + 2)],
+    [alike(dots, through(state) ? Math.min(...dots.map(digitsOf)) : 4)[j], told(time, j + 1)],
+    [fixed(scores[j], Math.min(...scores.map(digitsOf))), told(time, n + 1)],
+    [exponentialsOf(exponentials)[j], told(time, n + 2)],
     [fixed(weights[j], 3), told(time, n + 3)],
   ];
   const grown = [
@@ -149,7 +163,7 @@ const mixture = (state, { weights, output, q, V }, time) => {
     if (p === 0 || p === 1) return "";
     const from = rowY(state, j) + (through(state) ? CHIP.height + 2 : 0);
     const opacity = 1 - p * (1 - w);
-    return vector(V[j], START, between(from, below, p), "value", { opacity });
+    return vector(V[j], START, between(from, below, p), "value", { opacity, passing: true });
   });
   const sum = told(time, last);
   const beside = START + 6 + Math.max(q.length, V[0].length) * CHIP.width;
@@ -316,7 +330,7 @@ const leaving = (state, values, time) => {
           between(product(c), between(x, START, last) + c * width, away),
           between(sum, to, away),
           kind,
-          { width: between(CHIP.width, width, away) },
+          { width: between(CHIP.width, width, away), passing: away < 1 || (last > 0 && last < 1) },
         ),
       )
       .join("");
@@ -365,6 +379,9 @@ const scene = (state, values, now) => {
   const time = now - ahead(state);
   const opacity = made ? told(time, 0) : 1;
   const height = rowY(state, n) + 40;
+  const down = queryY(state, time);
+  const others = [TOP, ...X.map((_, j) => rowY(state, j))].map((y) => Math.abs(down - y));
+  const passing = others.some((far) => far > 0.5 && far < CHIP.height - 0.5);
   // Numbers of many signs are written smaller.
   const { W_Q, W_K, W_V } = state;
   const tight =
@@ -385,7 +402,7 @@ const scene = (state, values, now) => {
     `<svg class="av-film${made ? " av-through" : ""}${tight ? " av-tight" : ""}" role="img" ` +
     `aria-label="${escape(titleOf(state, now))}" viewBox="0 0 ${WIDTH} ${height}">` +
     label("its query", START, 20, { anchor: "start" }) +
-    label("keys", START, 78, { anchor: "start", opacity }) +
+    label("keys", NAME, 78, { anchor: "end", opacity }) +
     label(words[i], NAME, TOP + 13, { kind: "query", anchor: "end" }) +
     `${heads.join("")}${rows.join("")}` +
     label(`sum ${big(total(values.exponentials))}`, middle(2) - wide / 2 + 3, rowY(state, n) + 6, {
@@ -395,7 +412,7 @@ const scene = (state, values, now) => {
     (made ? making(state, values, now) : "") +
     mixture(state, values, time) +
     (made ? "" : vector(values.q, START, TOP, "query")) +
-    `${time > 0 && time < n + 1 ? vector(values.q, START, queryY(state, time), "query") : ""}</svg>`
+    `${time > 0 && time < n + 1 ? vector(values.q, START, down, "query", { passing }) : ""}</svg>`
   );
 };
 

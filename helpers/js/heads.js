@@ -1,17 +1,7 @@
 // Heads and groups: which columns a head owns, and whose keys it reads.
 
-const TINTS = ["#cde4f2", "#f8d3bd", "#bfe7da", "#f2d6e6", "#fae3b0", "#d9d9f3"];
-// Beyond the first six: hues that stay apart, in three lightnesses.
-const hex = (hue, saturation, light) => {
-  const part = (n) => {
-    const k = (n + hue / 30) % 12;
-    const far = saturation * Math.min(light, 1 - light);
-    const c = light - far * Math.max(-1, Math.min(k - 3, 9 - k, 1));
-    return Math.round(255 * c).toString(16); // two digits: all of them are light
-  };
-  return `#${part(0)}${part(8)}${part(4)}`;
-};
-const tint = (g) => TINTS[g] ?? hex((g * 137.508) % 360, 0.9, [0.88, 0.82, 0.76][g % 3]);
+// Neighbouring groups are told apart, and names say which is which.
+const groupClass = (g) => (g % 2 ? "av-group-odd" : "av-group-even");
 const WRITTEN = 10; // columns that are written out, and fit on a phone
 const BYTES = 2; // float16, as caches are kept
 
@@ -22,7 +12,7 @@ const divisors = (n) =>
 
 // Every size as a picture: columns of queries in their heads, and below each
 // group of heads the keys and the values that they read, to the same scale.
-const CUTS = { width: 340, left: 2, across: 336, query: 22, key: 116, value: 162, high: 24 };
+const CUTS = { width: 340, left: 2, across: 336, query: 22, key: 96, value: 144, high: 24 };
 const SPOT = 8; // of that, a column is marked above the name of its head
 const cuts = ({ H, H_kv, d_k }, { kv_head, followed: [at, head, , group] }) => {
   const { width, left, across, query, key, value, high } = CUTS;
@@ -30,10 +20,11 @@ const cuts = ({ H, H_kv, d_k }, { kv_head, followed: [at, head, , group] }) => {
   const [wide, unit] = [across / H, across / n];
   const place = (x) => +x.toFixed(2);
   const of_group = (g) => left + (g + 0.5) * shared * wide - wide / 2;
-  const segment = (x, y, g) =>
-    `<rect fill="${tint(g)}" x="${place(x)}" y="${y}" width="${place(wide)}" height="${high}"/>`;
-  const row = (letter, some, xOf, y, groupOf, name = y + 16) =>
-    some.map((k) => segment(xOf(k), y, groupOf(k))).join("") +
+  const segment = (kind, x, y, g) =>
+    `<rect class="av-${kind} ${groupClass(g)}" x="${place(x)}" y="${y}" ` +
+    `width="${place(wide)}" height="${high}"/>`;
+  const row = (kind, letter, some, xOf, y, groupOf, name = y + 16) =>
+    some.map((k) => segment(kind, xOf(k), y, groupOf(k))).join("") +
     (wide < 18 ? [] : some) // names that would not fit are left out
       .map(
         (k) =>
@@ -43,7 +34,7 @@ const cuts = ({ H, H_kv, d_k }, { kv_head, followed: [at, head, , group] }) => {
       .join("");
   const link = (h) =>
     `M${place(left + (h + 0.5) * wide)} ${query + high}` +
-    `L${place(of_group(kv_head[h]) + wide / 2)} ${key - 20}`;
+    `L${place(of_group(kv_head[h]) + wide / 2)} ${key}`;
   const title = (kind, text, y) => `<text class="av-${kind}" x="${left}" y="${y}">${text}</text>`;
   const columns = unit < 4 ? "" : range(n - 1).map((c) => (c + 1) * unit);
   const fine = columns && columns.map((x) => `M${place(left + x)} ${query}v5`).join("");
@@ -57,11 +48,12 @@ const cuts = ({ H, H_kv, d_k }, { kv_head, followed: [at, head, , group] }) => {
   const kept = `${count(H_kv * d_k, "column")} in ${count(H_kv, "head")}`;
   return (
     `<svg class="av-cuts" role="img" aria-label="${label}" viewBox="0 0 ${width} ` +
-    `${value + high + 4}">` +
+    `${value + high + 20}">` +
     `<path class="av-reads" d="${range(H).map(link).join("")}"/>` +
     `<path class="av-reads-here" d="${link(head)}"/>` +
     title("query", `queries: ${count(n, "column")} in ${count(H, "head")}`, query - 7) +
     row(
+      "query",
       "Q",
       range(H),
       (h) => left + h * wide,
@@ -71,10 +63,10 @@ const cuts = ({ H, H_kv, d_k }, { kv_head, followed: [at, head, , group] }) => {
     ) +
     (fine && `<path class="av-fine" d="${fine}"/>`) +
     `<path class="av-ring" d="${mark}"/><path class="av-ring-in" d="${mark}"/>` +
-    title("key", `keys: ${kept}`, key - 7) +
-    row("K", range(H_kv), of_group, key, (g) => g) +
-    title("value", `values: ${kept}`, value - 7) +
-    row("V", range(H_kv), of_group, value, (g) => g) +
+    row("key", "K", range(H_kv), of_group, key, (g) => g) +
+    title("key", `keys: ${kept}`, key + high + 15) +
+    row("value", "V", range(H_kv), of_group, value, (g) => g) +
+    title("value", `values: ${kept}`, value + high + 15) +
     "</svg>"
   );
 };
@@ -96,6 +88,20 @@ const figure = {
       upTo: ({ H, d_k }) => H * d_k - 1,
     },
   ],
+  // The nearest number of key/value heads that divides H; where H_kv itself is
+  // moved, the next on its way, so that each step leads on.
+  fit: ({ H, H_kv }, moved, before) => {
+    if (H % H_kv === 0) return null;
+    const all = divisors(H);
+    const up = all.find((n) => n > H_kv) ?? H;
+    const down = all.findLast((n) => n < H_kv);
+    const nearest = up - H_kv < H_kv - down ? up : down;
+    const near = moved !== "H_kv" ? nearest : H_kv > before.H_kv ? up : down;
+    return {
+      settings: { H_kv: near },
+      says: `H_kv is now ${near}: ${count(H, "query head")} can share ${all.join(", ")}.`,
+    };
+  },
   check: ({ H, H_kv }) =>
     H % H_kv
       ? `H_kv must divide H: ${H} query heads can share ${divisors(H).join(", ")} key/value ` +
@@ -124,10 +130,10 @@ const figure = {
     const shared = H / H_kv;
     const tokens = "abcdef".slice(0, T).split("");
     const cell = (token, c) => {
-      const style = `style="background:${tint(kv_head[Math.floor(c / d_k)])};color:#000"`;
+      const kind = `class="${groupClass(kv_head[Math.floor(c / d_k)])}"`;
       return c === at
-        ? `<td ${style}><mark>${token}${c}</mark></td>`
-        : `<td ${style}>${token}${c}</td>`;
+        ? `<td ${kind}><mark>${token}${c}</mark></td>`
+        : `<td ${kind}>${token}${c}</td>`;
     };
     const table = (caption, columns, names, above = "") => {
       const top = names.map((n) => `<th scope="col">${n}</th>`).join("");
@@ -165,10 +171,7 @@ const figure = {
     const groups = range(H_kv).map((g) => {
       const readers = range(H).filter((h) => kv_head[h] === g);
       const chips = readers.map((h) => `<span>Q${h} (${owned(h)})</span>`).join(" ");
-      return (
-        `<li style="background:${tint(g)}"><b>K${g} V${g} (${owned(g)})</b> read by ${chips}` +
-        "</li>"
-      );
+      return `<li class="${groupClass(g)}"><b>K${g} V${g} (${owned(g)})</b> read by ${chips}</li>`;
     });
 
     const line = (name, here, there) =>

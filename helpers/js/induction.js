@@ -126,17 +126,13 @@ const arcs = (symbols, weights, query, label) => {
 const TALL = 2;
 const strip = ({ symbols }, { stream, query }, k) => {
   const largest = Math.max(...stream[k].flat().map(Math.abs));
-  const cells = range(LEVELS + 1).map(() => "");
+  const cells = byLevel();
   stream[k].forEach((column, t) =>
-    column.forEach(
-      (x, j) => (cells[Math.round((x / largest + 1) * (LEVELS / 2))] += `M${t} ${j}h1`),
-    ),
+    column.forEach((x, j) => cells.add(x / largest, `M${t} ${j}h1`)),
   );
-  const paths = cells.map(
-    (d, level) => d && `<path stroke="rgb(${shade(level / LEVELS)})" d="${d}"/>`,
-  );
+  const paths = cells.paths((color, d) => `<path stroke="${color}" d="${d}"/>`);
   const [name, most] = [["Embeddings", "After block 0", "After block 1"][k], fixed(largest)];
-  const label = `${name}, −${most} (light) to ${most} (dark)`;
+  const label = `${name}, −${most} (orange) to ${most} (blue)`;
   const high = TALL * net.WIDTH;
   return (
     `<div><p class="av-caption" aria-hidden="true">${label}</p>` +
@@ -242,7 +238,7 @@ const TRAIN =
   `<span class="av-told"></span></div><div class="av-curve"></div>`;
 
 // What only a page has: buttons that type, and a training of the reader's own.
-const live = ({ el, form, model, repaint }) => {
+const live = ({ el, form, model, repaint, set }) => {
   const box = document.createElement("div");
   box.className = "av-panel";
   box.innerHTML = KEYS + TRAIN;
@@ -257,9 +253,11 @@ const live = ({ el, form, model, repaint }) => {
   const type = (what) => {
     const field = form.elements.namedItem("symbols");
     if (what === "back") field.value = field.value.slice(0, -1);
-    else if (what === "said") field.value += LETTERS[net.largest(el.values.logits.at(-1))];
-    else field.value += what;
+    else field.value += what === "said" ? LETTERS[el.values.said] : what;
     field.dispatchEvent(new Event("input", { bubbles: true }));
+    // What was added is asked next, so that it is seen and pressing on writes on.
+    if (what === "said" && model.get("symbols") === field.value)
+      set("query", field.value.length - 1);
   };
   const stop = () => {
     worker?.terminate();
@@ -335,7 +333,14 @@ const figure = {
       step: 1,
       upTo: ({ symbols }) => symbols.length - 1,
     },
-    { key: "step", kind: "stops", label: "training step", stops: STEPS },
+    // The stored steps say nothing of weights that were trained in the page.
+    {
+      key: "step",
+      kind: "stops",
+      label: "training step",
+      stops: STEPS,
+      when: (state, own) => !own,
+    },
     ...HEADS.map((at) => ({ key: keyOf(at), kind: "flag", label: nameOf(at) })),
   ],
   later: (state) => (state.step === LAST ? null : LATER),

@@ -33,8 +33,7 @@ const at = ({ filled, S }, ms) => ({
   filled: Math.min(filled + Math.floor((Math.max(ms, 0) * S) / LENGTH), S),
 });
 
-const short = (x) => +x.toFixed(3);
-const grouped = (x) => String(short(x)).replace(/^\d+/, whole);
+const short = (x) => grouped(+x.toFixed(3));
 const size = (n) => {
   const [unit, name] =
     n >= TIB ? [TIB, "TiB"] : n >= GIB ? [GIB, "GiB"] : n >= MIB ? [MIB, "MiB"] : [KIB, "KiB"];
@@ -59,7 +58,7 @@ const store = ({ S, batch, memory }, { now, total, filled }) => {
   const [keys, values] = now.map((n) => (across * n) / full);
   const frame = (y, h, w) =>
     `<path class="av-frame" d="M${left} ${y}h${place(w)}v${h}h-${place(w)}z"/>`;
-  const gb = (n) => `${grouped(n / GB)} GB`;
+  const gb = (n) => `${short(n / GB)} GB`;
   const label =
     `${whole(filled)} of ${count(S, "position")}; ${gb(now[0] + now[1])} in a memory of ` +
     `${whole(memory)} GB`;
@@ -184,7 +183,7 @@ const figure = {
       say(
         `${name === OWN ? "These sizes" : name}: ${count(values.per_token, "byte")} a position. ` +
           `${count(filled, "position")} in ${each} take${filled * batch === 1 ? "s" : ""} ` +
-          `${size(now)}${now >= GIB ? `, which is ${grouped(now / MIB)} MiB` : ""}. ` +
+          `${size(now)}${now >= GIB ? `, which is ${short(now / MIB)} MiB` : ""}. ` +
           `${whole(memory)} GB ${verdict}${batch > 1 ? " in each sequence" : ""}.${note}`,
       )
     );

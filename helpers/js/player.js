@@ -6,7 +6,7 @@
 // `still` is the picture that stands for a moment where motion is not wanted.
 const player =
   (figure, key, { tween = false, still = (state, at) => Math.floor(at) } = {}) =>
-  ({ form, model }) => {
+  ({ form, model, paint }) => {
     const box = document.createElement("div");
     box.className = "av-panel av-keys";
     box.innerHTML = ["Back", "Play", "Next"]
@@ -33,6 +33,7 @@ const player =
       const reached = Math.min(figure.at(begun.state, now - begun.now)[key], begun.to);
       const shown = calm.matches ? Math.max(still(begun.state, reached), begun.from) : reached;
       move(shown);
+      paint(); // in the frame in which the bar moves
       if (reached >= begun.to || document.hidden) stop();
       else requestAnimationFrame(advance);
     };
@@ -54,5 +55,5 @@ const player =
     });
     form.addEventListener("pointerdown", stop);
     form.addEventListener("keydown", stop);
-    return { own: () => undefined, busy: () => begun !== null, close: stop };
+    return { busy: () => begun !== null, close: stop };
   };

@@ -71,16 +71,21 @@ const compute = {
   },
 };
 
-// Large tables are drawn, small ones are written out as well.
-const shaded = ({ label, names, rows, columns, values, low, high, most = 12 }) =>
-  values.length <= 16 && values[0].length <= most
-    ? grid({ label, rows, columns, values, low, high, digits: 3 })
+// Large tables are drawn, small ones are written out as well: orange below zero,
+// blue above, and the farther from zero the stronger.
+const shaded = ({ label, names, rows, columns, values, low, high, most = 12 }) => {
+  const part = (x) => x / -low;
+  return values.length <= 16 && values[0].length <= most
+    ? grid({ label, rows, columns, values, part, digits: 3 })
     : mosaic({
         label,
-        values: values.map((row) => row.map((x) => (x - low) / (high - low))),
+        values: values.map((row) => row.map(part)),
+        low: -1,
+        high: part(high),
         ends: [low, high].map(tick),
         ...names,
       });
+};
 
 // The end of an axis whose four parts are round numbers.
 const end = (x) => {
@@ -89,7 +94,7 @@ const end = (x) => {
 };
 
 // A dial: where the query of one pair points at each position of its first
-// turn, and the two arrows of now. The pale lines are where both began.
+// turn, and the two arrows of now. The faint lines are where both began.
 const RIM = 100;
 const dial = ({ label, arrows, starts, step }) => {
   const spot = (degrees, r) => {
@@ -138,7 +143,7 @@ const view = {
     const degrees = 360 / wavelength;
     return (
       shaded({
-        label: `Rows are positions 0 to ${T - 1}, columns 0 to ${2 * pairs - 1}: −1 light, 1 dark`,
+        label: `Rows are positions 0 to ${T - 1}, columns 0 to ${2 * pairs - 1}: −1 orange, 1 blue`,
         names: { rows: "positions", columns: "columns" },
         rows: range(T).map((t) => `t = ${t}`),
         columns: range(2 * pairs),
@@ -196,7 +201,7 @@ const view = {
       "</div>" +
       `<p class="av-caption">Pair ${i} turns by ${fixed(turns[0], 3)} degrees a position. At ` +
       `${m + shift} the query q points to ${both[0]} degrees, and at ${n + shift} the key k, ` +
-      `${setting(angle)} ahead from the start, to ${both[1]}. Pale: where they began. Numbers: ` +
+      `${setting(angle)} ahead from the start, to ${both[1]}. Faint: where they began. Numbers: ` +
       `where q points at that position. The curve is the score over the distance, the dots are ` +
       `whole distances.</p>` +
       say(
@@ -217,7 +222,7 @@ const view = {
     const rest = { name: `head ${flat}`, points: bias[flat].map((b, k) => [k, b]), dash: "6 4" };
     return (
       shaded({
-        label: `Rows are heads, columns distances 0 to ${T - 1}: ${fixed(low, 3)} light, 0 dark`,
+        label: `Rows are heads, columns distances 0 to ${T - 1}: the farther below 0, the stronger`,
         names: { rows: "heads", columns: "distances" },
         rows: shown,
         columns: range(T),

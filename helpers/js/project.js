@@ -27,16 +27,31 @@ const paper = (end) => {
     `<path class="av-axes" d="M0 ${middle}H${SIDE}M${middle} 0V${SIDE}"/>`
   );
 };
-// A name stands beyond its arrow, turned a little, so that the names of equal
-// arrows stand apart.
-const named = (text, vector, end, turn, kind) => {
-  const [x, y] = place(vector, end);
-  const way = Math.hypot(...vector) < NONE ? Math.PI / 2 : Math.atan2(vector[1], vector[0]);
-  const [dx, dy] = [14 * Math.cos(way + turn), -14 * Math.sin(way + turn)];
-  return (
-    `<text class="av-${kind}" x="${at(x + dx)}" y="${at(y + dy + 5)}" text-anchor="middle">` +
-    `${text}</text>`
-  );
+// A name stands beyond its arrow, turned as little as keeps it clear of the
+// tips of the others and of the names before it.
+const NEAR = 14;
+const CLEAR = 15;
+const TURNS = [0, 0.9, -0.9, 1.8, -1.8, 2.7, -2.7];
+const names = (arrows, end) => {
+  const tips = arrows.map(([, vector]) => place(vector, end));
+  const taken = [];
+  return arrows.map(([text, vector, kind, first], k) => {
+    const way = Math.hypot(...vector) < NONE ? Math.PI / 2 : Math.atan2(vector[1], vector[0]);
+    const spots = TURNS.map((more) => {
+      const turned = way + first + more;
+      return [tips[k][0] + NEAR * Math.cos(turned), tips[k][1] - NEAR * Math.sin(turned)];
+    });
+    const others = [...tips.filter((_, i) => i !== k), ...taken];
+    const room = (spot) =>
+      Math.min(...others.map((o) => Math.hypot(o[0] - spot[0], o[1] - spot[1])));
+    const spot =
+      spots.find((s) => room(s) >= CLEAR) ?? spots.reduce((a, b) => (room(b) > room(a) ? b : a));
+    taken.push(spot);
+    return (
+      `<text class="av-${kind}" x="${at(spot[0])}" y="${at(spot[1] + 5)}" text-anchor="middle">` +
+      `${text}</text>`
+    );
+  });
 };
 const arrow = (vector, end, kind) => {
   const [x, y] = place(vector, end);
@@ -50,15 +65,17 @@ const arrow = (vector, end, kind) => {
 const handles = (state) => {
   const end = END.token;
   const [x, y] = tokens(state);
-  return [
-    ["y", y, -0.9],
-    ["x", x, 0.9],
-  ]
-    .map(([name, vector, turn]) => {
+  const both = [
+    ["y", y, "name", -0.9],
+    ["x", x, "name", 0.9],
+  ];
+  const written = names(both, end);
+  return both
+    .map(([name, vector], k) => {
       const [cx, cy] = place(vector, end);
       return (
         arrow(vector, end, `token-${name}`) +
-        named(name, vector, end, turn, "name") +
+        written[k] +
         `<circle class="av-hold av-hold-${name}" cx="${cx}" cy="${cy}" r="30"/>`
       );
     })
@@ -75,9 +92,14 @@ const roles = ({ q, k, v, foot }) => {
     arrow(v, end, "value") +
     arrow(k, end, "key") +
     arrow(q, end, "query") +
-    named("v", v, end, -0.9, "value") +
-    named("k", k, end, 0.9, "key") +
-    named("q", q, end, 0, "query")
+    names(
+      [
+        ["v", v, "value", -0.9],
+        ["k", k, "key", 0.9],
+        ["q", q, "query", 0],
+      ],
+      end,
+    ).join("")
   );
 };
 

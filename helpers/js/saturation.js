@@ -68,10 +68,12 @@ const histogram = (flat) => {
   for (const s of flat) if (Math.abs(s) < EDGE) counts[Math.floor(s + EDGE)] += 1;
   return counts;
 };
-// An axis that holds the bars of both rules, whichever of them is shown.
-const topOf = (...shares) => (Math.max(...shares) > 0.5 ? 1 : 0.5);
+// The axis stays while a slider moves. Of few keys a bar may be higher than it
+// is: then the bar is cut, and the text says so.
+const TOP = 0.5;
 const rule = ({ d_k, scale }) => `${scale ? "scaled" : "not scaled"}, d_k = ${d_k}`;
 const sharesOf = ({ counts }, { S }) => counts.map((n) => n / (QUERIES * S));
+const cut = (shares) => shares.map((share) => Math.min(share, TOP));
 const descending = (row) => [...row].sort((a, b) => b - a);
 const isSame = (a, b) => figure.controls.every(({ key }) => a[key] === b[key]);
 
@@ -91,11 +93,9 @@ const figure = {
     const scores = scale ? divided : dots;
     const flat = scores.flat();
     const middle = mean(flat);
-    const both = [dots, divided].map((all) => histogram(all.flat()));
     const weights = scores.map((row) => softmax(row));
     return {
-      counts: both[+scale],
-      highest: Math.max(...both.flat()) / flat.length,
+      counts: histogram(flat),
       spread: Math.sqrt(mean(flat.map((s) => (s - middle) ** 2))),
       weights: weights[0],
       largest: mean(weights.map((row) => Math.max(...row))),
@@ -104,9 +104,11 @@ const figure = {
   },
   view: (state, values, own) => {
     const { d_k, scale, S: keys } = state;
-    const { counts, highest, spread, weights, largest, entropy: nats } = values;
+    const { counts, spread, weights, largest, entropy: nats } = values;
     const last = own?.ghost && !isSame(own.ghost.state, state) ? own.ghost : null;
     const all = QUERIES * keys;
+    const shares = sharesOf(values, state);
+    const highest = Math.max(...shares);
     const beyond = all - counts.reduce((a, b) => a + b, 0);
     const ghost = (points) => ({ points, name: "", dash: "3 3", ghost: true });
     const scores = chart({
@@ -114,10 +116,10 @@ const figure = {
         `Distribution of the scores of ${QUERIES} queries and ${keys} keys: standard deviation ` +
         `${fixed(spread)}`,
       x: [-EDGE, EDGE],
-      y: [0, topOf(highest, last?.values.highest ?? 0)],
+      y: [0, TOP],
       lines: [
-        { points: bars(sharesOf(values, state), -EDGE), name: "", filled: true },
-        ...(last ? [ghost(bars(sharesOf(last.values, last.state), -EDGE))] : []),
+        { points: bars(cut(shares), -EDGE), name: "", filled: true },
+        ...(last ? [ghost(bars(cut(sharesOf(last.values, last.state)), -EDGE))] : []),
       ],
       xlabel: "score",
       ylabel: "share of the scores",
@@ -155,9 +157,10 @@ const figure = {
     const outside = beyond
       ? ` ${fixed((100 * beyond) / all, 1)}% of them lie outside the picture.`
       : "";
+    const high = highest > TOP ? ` The highest bar, ${fixed(highest, 3)}, is cut.` : "";
     const text =
       `${scale ? "Scaled" : "Not scaled"}, d_k = ${d_k}, √d_k = ${fixed(Math.sqrt(d_k))}: ` +
-      `the scores have standard deviation ${fixed(spread)}.${outside}` +
+      `the scores have standard deviation ${fixed(spread)}.${outside}${high}` +
       ` Mean over ${QUERIES} queries: largest weight ${fixed(largest, 3)} (even would be ` +
       `${fixed(1 / keys, 3)}), entropy ${fixed(nats, 3)} nats of at most ` +
       `${fixed(Math.log(keys), 3)}.`;
@@ -182,8 +185,6 @@ const figure = {
         painted = read();
         return ghost && { ghost };
       },
-      busy: () => false,
-      close: () => {},
     };
   },
 };

@@ -105,7 +105,6 @@ const figure = {
       from = null;
       ghost.dispatchEvent(new Event("input", { bubbles: true }));
     });
-    return { own: () => undefined, busy: () => false, close: () => {} };
   },
 };
 

@@ -87,25 +87,22 @@ const small = ({ T, block_q, block_k }, { blocks, done, tile, held: room }, row)
   const [q0, , k0] = done ? blocks[done - 1] : [0, 0, 0];
   const shown = tile ?? { scores: [], maxima: [], sums: [] };
   const readable = wide >= 34 && high >= least;
-  const paths = range(LEVELS + 1).map(() => []);
+  const shades = byLevel();
   const cells = [];
   shown.scores.forEach((line, i) =>
     line.forEach((s, j) => {
       if (s === null) return;
-      const share = (s / far + 1) / 2;
-      paths[Math.round(share * LEVELS)].push(`M${j} ${i}h1v1h-1z`);
-      const paper = ink(shade(Math.round(share * LEVELS) / LEVELS)) === "#000" ? "light" : "dark";
+      const level = Math.round((s / far) * LEVELS) / LEVELS;
+      shades.add(level, `M${j} ${i}h1v1h-1z`);
       if (readable)
         cells.push(
-          `<text class="av-on-${paper}" x="${place(left + (j + 0.5) * wide)}" ` +
+          `<text class="av-in-cell" fill="${inkOn(level)}" x="${place(left + (j + 0.5) * wide)}" ` +
             `y="${place(middle(i))}" text-anchor="middle">${fixed(s, 2)}</text>`,
         );
     }),
   );
-  const drawn = paths.map((d, k) =>
-    d.length ? `<path fill="rgb(${shade(k / LEVELS)})" d="${d.join("")}"/>` : "",
-  );
-  const shades =
+  const drawn = shades.paths((color, d) => `<path fill="${color}" d="${d}"/>`);
+  const ground =
     `<g shape-rendering="crispEdges" transform="matrix(${place(wide)} 0 0 ${place(high)} ${left} ` +
     `${top})">${drawn.join("")}</g>`;
   // Rows too low for words leave room for those of the query that is followed.
@@ -131,7 +128,7 @@ const small = ({ T, block_q, block_k }, { blocks, done, tile, held: room }, row)
     text(`small memory: room for ${whole(room.tiled)} numbers`, 2, 14, "start") +
     text("max", 268, top - 5) +
     text("sum", 318, top - 5) +
-    `${names}${shades}${cells.join("")}${frame}${kept.join("")}</svg>`
+    `${names}${ground}${cells.join("")}${frame}${kept.join("")}</svg>`
   );
 };
 
@@ -246,8 +243,9 @@ const figure = {
       `<path class="av-tile-row" d="${mark(-pad, 1)}${mark(T + pad, -1)}"/>` +
       `${numbers.join("")}</svg>`;
     const legend =
-      `<p class="av-caption">${causal ? "Empty: above the diagonal, left out. " : ""}Pale: to ` +
-      `come. Dark: visited. Orange with a thick edge: visited last, and in the small memory. ` +
+      `<p class="av-caption">${causal ? "Empty: above the diagonal, left out. " : ""}Faint ` +
+      `blue: to come. Strong blue: visited. Orange with a thick edge: visited last, and in the ` +
+      `small memory. ` +
       `Rows are queries, columns keys; the marks at the sides: query ${row}.</p>`;
 
     const own = holding(row, blocks);

@@ -98,13 +98,22 @@ const plane = (x, y) => {
       `<path class="av-key" d="M${px(0)} ${py(0)}L${px(a)} ${py(b)}"/>` +
       `<circle class="av-key" cx="${px(a)}" cy="${py(b)}" r="4.5"/>`,
   );
-  // Above or below a key; beside the one straight above, where the query goes.
-  const names = KEYS.map(([a, b], j) =>
-    a === 0
-      ? `<text class="av-key" x="${+px(a) + 10}" y="${(+py(b) + 5).toFixed(1)}">${WORDS[j]}</text>`
-      : `<text class="av-key" x="${px(a)}" y="${(+py(b) + (b > 0 ? -9 : 18)).toFixed(1)}" ` +
-        `text-anchor="middle">${WORDS[j]}</text>`,
-  );
+  // Above or below a key; beside the one straight above, where the query goes;
+  // and wherever it is, away from the handle of the query.
+  const names = KEYS.map(([a, b], j) => {
+    const half = 4.2 * WORDS[j].length;
+    const [above, below] = [
+      [0, -9],
+      [0, 18],
+    ];
+    const beside = [10 + half, 5];
+    const order = a === 0 ? [beside, above] : b > 0 ? [above, below] : [below, above];
+    const clear = ([dx, dy]) =>
+      Math.abs(+px(a) + dx - px(x)) > half + 10 || Math.abs(+py(b) + dy - 5 - py(y)) > 15;
+    const [dx, dy] = order.find(clear) ?? order[0];
+    const where = `x="${(+px(a) + dx).toFixed(1)}" y="${(+py(b) + dy).toFixed(1)}"`;
+    return `<text class="av-key" ${where} text-anchor="middle">${WORDS[j]}</text>`;
+  });
   return (
     `<path class="av-rule" d="M0 ${py(0)}H${SIDE}M${px(0)} 0V${SIDE}"/>` +
     `<text class="av-axis" x="${SIDE}" y="${+py(0) + 36}" text-anchor="end">alive →</text>` +
@@ -179,7 +188,7 @@ const figure = {
 
   // Once, on a page that is looked at: never where less motion is asked for,
   // and no longer than until the reader takes over.
-  live: ({ el, form, model, repaint }) => {
+  live: ({ el, form, model, paint }) => {
     const still = matchMedia("(prefers-reduced-motion: reduce)");
     let begun = null;
     let own;
@@ -195,7 +204,7 @@ const figure = {
       begun = null;
       own = undefined;
       slide({ x: model.get("x"), y: model.get("y") });
-      repaint();
+      paint();
     };
     const state = JSON.parse(el.dataset.state ?? "null");
     const asked = location.search.includes("words.");
@@ -207,7 +216,7 @@ const figure = {
       }
       own = at(state, now - begun);
       slide(own);
-      repaint();
+      paint(); // in the same frame as the sliders
       requestAnimationFrame(advance);
     };
     if (state && !asked && !still.matches && !document.hidden) {
