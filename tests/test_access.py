@@ -133,10 +133,10 @@ MARKS = """(el) => {
   };
   const measured = (parts, of, least) =>
     [...el.querySelectorAll(parts)].map((it) => [name(it), of(it), least]);
-  const shades = all(el, "td[style], td.av-closed, .av-bar i, .av-groups li");
+  const shades = all(el, "td[style], td.av-closed, .av-bar i");
   return {
     marks: [
-      ...measured(`svg :is(${SHAPES}):not([fill^=rgb])`, ofShape, 3),
+      ...measured(`svg :is(${SHAPES}):not([fill^=light-dark])`, ofShape, 3),
       ...measured(".av-result :is(p, th, td, caption, li)", ofText, 4.5),
     ],
     shades: shades.map((it) => {
@@ -160,10 +160,9 @@ CONTROLS = """(el) => {
       wrong.push(`${name(it)} has no frame`);
     it.focus();
     const style = getComputedStyle(it);
-    const below = it.matches("td") ? style.backgroundColor : ground;
     if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 1 ||
         (style.outlineStyle !== "auto" &&
-          contrast(style.outlineColor, below) < 3))
+          contrast(style.outlineColor, ground) < 3))
       wrong.push(`${name(it)} does not show that it has the focus`);
   }
   return wrong;

@@ -24,16 +24,25 @@ from attention_site import (
     about,
     bundle,
     code,
+    figures,
+    frame,
     host,
+    kept,
     launch,
     mathml,
     menu,
+    parsed,
     practice,
+    sections,
+    shown,
     styles,
     svg,
 )
 
 from helpers import plotting
+
+sys.path.insert(0, str(website.ROOT / "tools"))
+import make_site as make
 
 OWN = [
     website.ROOT / "helpers" / "js" / "figures.css",
@@ -134,10 +143,8 @@ def contents(out):
 
 
 def test_a_page_loads_the_bundle_and_nothing_of_the_theme(book):
-    for name, more in [
-        ("index", []),
-        ("search", ["searchtools.js", "language_data.js", "searchindex.js"]),
-    ]:
+    search = ["searchtools.js", "language_data.js", "searchindex.js"]
+    for name, more in [("index", []), ("search", search)]:
         head = page(book, name)
         scripts = head.find_all("script", src=True)
         files = [s["src"].split("?")[0].split("/")[-1] for s in scripts]
@@ -156,6 +163,8 @@ def test_the_head_says_what_the_page_is_and_where(book):
     }
     assert said["og:title"] == "Second — A book"
     assert said["og:image"] == "https://a.example/b/_static/preview.png"
+    assert said["og:url"] == "https://a.example/b/second.html"
+    assert page(book, "index").title.text == "A book", "once"
     canonical = head.find("link", rel="canonical")["href"]
     assert canonical == "https://a.example/b/second.html"
     assert head.html["data-theme"] == "light", "without scripts"
@@ -203,18 +212,138 @@ def test_the_host_finds_what_it_needs(book):
     assert lost.find("link", rel="stylesheet") is None
 
 
+def built_again(book, fresh):
+    """A second build, once it has given the files that a fresh one gives."""
+    run, out = build(book)
+    assert run.returncode == 0, run.stderr
+    first, other = build(book, str(fresh))
+    assert first.returncode == 0, first.stderr
+    assert contents(out) == contents(other)
+    return out
+
+
 def test_a_second_build_gives_the_files_of_a_fresh_one(book, tmp_path):
     # Nothing but a style is changed: no page is written, all are linked anew.
     with (book / "book/_static/site.css").open("a") as file:
         file.write(".new-to-all { color: red }\n")
-    run, out = build(book)
-    assert run.returncode == 0, run.stderr
-    fresh, other = build(book, str(tmp_path / "fresh"))
-    assert fresh.returncode == 0, fresh.stderr
-    assert contents(out) == contents(other)
+    out = built_again(book, tmp_path / "fresh")
     css = (out / "_static/bundle.css").read_text(encoding="utf-8")
     assert ".new-to-all" in css
     assert f"bundle.css?v={bundle.digest(css)}" in str(page(book, "index"))
+
+
+def test_what_other_pages_show_of_a_page_is_renewed_there(tmp_path):
+    """The menu has its title and a link the name of its section.
+
+    The page itself has new characters and a new class.
+    """
+    folder = write_book(tmp_path / "book")
+    for name in ("third", "fourth"):
+        (folder / f"{name}.md").write_text(f"# {name}\n", encoding="utf-8")
+    text = f"{FIRST[:-4]}\nthird\nfourth\n```\n\n{{ref}}`part`\n"
+    (folder / "index.md").write_text(text, encoding="utf-8")
+    second = "# Second\n\n(part)=\n## A part\n"
+    (folder / "second.md").write_text(second, encoding="utf-8")
+    run, out = build(folder)
+    assert run.returncode == 0, run.stderr
+    second = second.replace("Second", "Sécond").replace("A part", "The part")
+    second += "\n```{note}\nŁ ($Ω$)\n```\n"
+    (folder / "second.md").write_text(second, encoding="utf-8")
+    built_again(folder, tmp_path / "fresh")
+    assert "Sécond" in (out / "third.html").read_text("utf-8")
+    assert "The part" in (out / "index.html").read_text("utf-8")
+
+
+def test_a_label_of_two_pages_stops_a_build_in_parallel(tmp_path):
+    folder = write_book(tmp_path / "book")
+    names = [f"page-{number}" for number in range(12)]
+    for name in names:
+        (folder / f"{name}.md").write_text(f"# {name}\n", encoding="utf-8")
+    text = f"# First\n\n```{{toctree}}\n{chr(10).join(names)}\nsecond\n```\n"
+    (folder / "index.md").write_text(text, encoding="utf-8")
+    assert build(folder)[0].returncode == 0
+    for name in (names[0], names[-1]):
+        (folder / f"{name}.md").write_text("# It\n\n(twice)=\n## A\n")
+    run, _ = build(folder, "_build_anew")
+    assert run.returncode != 0
+    assert "duplicate label twice" in run.stderr
+
+
+def test_pages_show_titles_and_numbers_of_one_another_and_no_prose():
+    def env(title="T", number=(1,), line=3, heading="H"):
+        slugs = {"a": (line, "a", heading)}
+        return SimpleNamespace(
+            titles={"p": nodes.title("", title)},
+            longtitles={},
+            toctree_includes={"p": ["q"]},
+            toc_secnumbers={"p": {"": number}},
+            toc_fignumbers={},
+            metadata={"p": {"myst_slugs": slugs}},
+            domaindata={"std": {"labels": {"x", "y"}, "other": object()}},
+        )
+
+    app, book = None, env()
+    assert shown.write_all(app, SimpleNamespace(**vars(book), found_docs=[1]))
+    same = {"attention_site_shown": shown.shown(book), "found_docs": [1]}
+    for changed, pages in [
+        ({"line": 4}, []),
+        ({"title": "U"}, [1]),
+        ({"number": (2,)}, [1]),
+        ({"heading": "G"}, [1]),
+    ]:
+        later = SimpleNamespace(**vars(env(**changed)), **same)
+        assert shown.write_all(app, later) == pages, changed
+
+
+def test_what_is_kept_is_made_once_for_each_thing_and_state(tmp_path):
+    made = []
+
+    def double(text):
+        made.append(text)
+        return text * 2
+
+    for state, text, times in [
+        (1, "a", 1), (1, "a", 1), (1, "b", 2), (2, "a", 3),
+    ]:  # fmt: skip
+        results = kept.Kept(tmp_path, state)
+        assert [results(double, text) for _ in range(2)] == [text * 2] * 2
+        assert len(made) == times, (state, text)
+    assert len(list(tmp_path.iterdir())) == 3
+    results.forget()
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_what_has_to_be_built_follows_from_what_has_changed():
+    given = {"a.ipynb": "1", "b.css": "1", "helpers/c.py": "1", "": "git"}
+    before = {"given": given, "made": {"a.html": [1, 1]}}
+    assert make.to_do(None, before) == "all", "the last build failed"
+    assert make.to_do(before, before) == "nothing"
+    for changed, todo in [
+        ({"a.ipynb": "2", "b.css": "2"}, "some"),
+        ({"helpers/c.py": "2"}, "all"),
+        ({"": "another remote"}, "all"),
+        ({"new.ipynb": "1"}, "all"),
+    ]:
+        now = {**before, "given": {**given, **changed}}
+        assert make.to_do(before, now) == todo, changed
+    assert make.to_do(before, {**before, "made": {}}) == "all"
+
+
+def test_a_build_is_made_from_the_whole_folder_but_the_checks(tmp_path):
+    for name in (
+        *("a.ipynb", "book/_ext/b.py", "helpers/c.js", "_toc.yml"),
+        *("tests/t.py", "_build/o.html", ".venv/p.py", "book/.x"),
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    given = make.given(tmp_path)
+    assert set(given) == {
+        *("", "a.ipynb", "book/_ext/b.py", "helpers/c.js", "_toc.yml")
+    }
+    (tmp_path / "a.ipynb").write_text("other")
+    changed = make.given(tmp_path)
+    assert [n for n in given if given[n] != changed[n]] == ["a.ipynb"]
 
 
 def test_the_archive_holds_the_site_and_not_itself(book):
@@ -236,6 +365,24 @@ def test_the_archive_holds_the_site_and_not_itself(book):
         for url in styles.addresses(rule):
             if not url.value.startswith(("data:", "#")):
                 assert f"attention-verified/_static/{url.value}" in names
+
+
+def test_the_second_figure_of_a_kind_has_an_anchor_of_its_own():
+    stored = [
+        f'<p>note</p><section hidden="hidden" data-figure="{name}"></section>'
+        for name in ("film", "step", "film", "film")
+    ]
+    page = new_document("page")
+    page += [nodes.raw("", html, format="html") for html in stored]
+    figures.show(None, page)
+    assert [node.astext() for node in page] == [
+        f'<section id="figure-{anchor}" data-figure="{name}"></section>'
+        for anchor, name in zip(
+            ("film", "step", "film-2", "film-3"),
+            ("film", "step", "film", "film"),
+            strict=True,
+        )
+    ]
 
 
 @pytest.mark.parametrize(
@@ -347,7 +494,7 @@ def test_rules_that_no_page_matches_are_left_out():
 
 def test_what_a_script_says_counts_as_a_class_of_the_page():
     words, elements = styles.vocabulary(
-        ['<div class="a b" id="c"><i>"</i></div>'],
+        [parsed.parse('<div class="a b" id="c"><i>"</i></div>')],
         'box.classList.add("built-late"); createElement("canvas")',
     )
     assert {"a", "b", "c", "built-late"} <= words
@@ -391,7 +538,12 @@ def test_a_property_goes_where_nothing_asks_for_it():
     rules = styles.parse(css, "test")
     ours = styles.parse(".z { top: var(--g) }", "test")
     words, _ = styles.vocabulary(
-        ['<style>i { top: var(--e) }</style><i style="left: var(--never)">'],
+        [
+            parsed.parse(
+                "<style>i { top: var(--e) }</style>"
+                '<i style="left: var(--never)">'
+            )
+        ],
         "style.getPropertyValue('--H')",
     )
     styles.drop_unasked(rules, ours, words)
@@ -663,6 +815,19 @@ def test_a_copy_without_git_has_no_buttons(monkeypatch, tmp_path):
     assert launch.branch(website.ROOT) == "HEAD"
 
 
+@pytest.mark.parametrize("what", ["fill", "stroke"])
+def test_a_heat_map_is_brightest_in_the_dark_where_it_is_darkest(what):
+    for part, dark in ((0.0, "#1c2b3a"), (1.0, "#e3f2ff")):
+        light = plotting.mpl.colors.to_hex(plotting.CMAP(part))
+        for color, themed in (
+            (light, f"light-dark({light},{dark})"),
+            (plotting.TURNS_WHITE, "light-dark(#010101,#ffffff)"),
+            ("#123456", "#123456"),
+        ):
+            style = f'<path style="{what}: {color}; opacity: 1"/>'
+            assert svg.themed(style, "") == style.replace(color, themed)
+
+
 def test_the_page_colours_the_roles_of_a_figure_by_its_scheme():
     css = OWN[0].read_text(encoding="utf-8")
     for role, color in plotting.ROLES.items():
@@ -774,3 +939,45 @@ def test_the_buttons_of_the_menu_have_the_names_of_their_chapters():
     html = f"<ul><li><a> 5. b </a>{below}</details></li><li><a>d</a></li></ul>"
     made = menu.name_toggles(BeautifulSoup(html, "html.parser"))
     assert [b["aria-label"] for b in made("summary")] == ["Pages below 5. b"]
+
+
+def test_a_section_has_its_sentences_and_readable_formulas():
+    power = "<msup><mn>10</mn><mrow><mo>−</mo><mn>12</mn></mrow></msup>"
+    root = "<msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt>"
+    article = (
+        "<section id=a><h1>2. A<a class=headerlink>#</a></h1>"
+        f"<p>Under <math>{power}</math>, by <math><mfrac><mi>x</mi>{root}"
+        "</mfrac></math>.</p><div class=cell_input><pre>code</pre></div>"
+        "<section class=av-figure id=figure-f><p>0.25</p></section>"
+        "<details class=hide><summary>Show b</summary>b</details>"
+        "<section id=c><h2>C</h2><p>One<br>two</p></section><p>End</p>"
+        "<dl><dt id=term-d>d</dt><dd><p>A word.</p></dd></dl></section>"
+    )
+    assert sections.sections(article) == [
+        ["a", "2. A", "Under 10^−12, by x/√d_k. End"],
+        ["c", "C", "One two"],
+        ["term-d", "d", "A word."],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("address", "report"),
+    [
+        ("https://github.com/a/b", "https://github.com/a/b/issues/new"),
+        ("https://gitlab.com/a/b", "https://gitlab.com/a/b/-/issues/new"),
+        (None, None),
+    ],
+)
+def test_the_last_line_says_where_to_report_an_error(address, report):
+    line = BeautifulSoup(frame.imprint(website.ROOT, address), "html.parser")
+    links = {link.text: link["href"] for link in line("a")}
+    assert links.get("Source") == address
+    assert links.get("Report an error") == report
+    assert "Code: BSD 3-Clause" in links
+    version = re.search(r'"([^"]+)"', read_project_version())[1]
+    assert line.text.startswith(f"Version {version}")
+
+
+def read_project_version():
+    text = (website.ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    return re.search(r"^version.*", text, re.M)[0]

@@ -241,7 +241,8 @@ def layer(seed):
     """What the lesson's functions refer to: weights, and rows of words."""
     rng = np.random.default_rng(seed)
     projections = init_projections(rng, 6, H, H_KV, d_k=D)
-    return {"layer": projections, "rows": rng.normal(size=(5, 6))}
+    rows = rng.normal(size=(5, 6))
+    return {"layer": projections, "rows": rows, **projections._asdict()}
 
 
 def by_loops(given, text, T, at=None, sees=lambda t, s: s <= t):

@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote, urlsplit
 from xml.etree import ElementTree
 
 import accessibility
+import paper
 import practice_pages
 import pytest
 import website
@@ -26,6 +27,9 @@ from helpers import published
 
 sys.path.insert(0, str(website.ROOT / "book" / "_ext"))
 from attention_site import styles, svg
+
+sys.path.insert(0, str(website.ROOT / "tools"))
+import cards
 
 PAGES = website.PAGES
 LESSONS = website.LESSONS
@@ -530,14 +534,44 @@ def test_a_page_without_scripts_is_light_in_the_dark_too(address, browser):
     assert colours[0] == colours[1]
 
 
-def test_everything_is_open_on_paper(address, browser):
-    tab = browser.new_page()
-    tab.goto(f"{address}/{LESSONS[0]}.html")
-    closed = tab.locator("article details:not([open])")
-    assert closed.count() > 0
-    tab.pdf()
-    assert closed.count() == 0
+# The text of each fold and its label, once it is open, and how many sheets of
+# A4 a page would fill if each could break anywhere.
+ON_PAPER = """() => {
+  const bare = (text) => text.replace(/\\s/g, "");
+  const folds = [...document.querySelectorAll("details.hide")];
+  for (const fold of document.querySelectorAll("details")) fold.open = true;
+  const article = document.querySelector("article");
+  return {
+    title: bare(article.querySelector("h1").innerText.replace("#", "")),
+    folds: folds.map((fold) => bare(fold.querySelector("pre").innerText)),
+    labels: folds.map((fold) => bare(
+      fold.querySelector(".expanded").textContent)),
+    sheets: article.offsetHeight / ((297 - 30) / 25.4 * 96),
+  };
+}"""
+
+
+@pytest.mark.parametrize("page", [LESSONS[0], "book/training"])
+def test_paper_has_what_the_folds_hold_and_is_filled(address, browser, page):
+    # As wide as the text of a sheet: A4 without its margins.
+    tab = browser.new_page(viewport={"width": 680, "height": 900})
+    tab.goto(f"{address}/{page}.html")
+    sheets = paper.texts(tab.pdf(format="A4"))
+    tab.emulate_media(media="print")
+    seen = tab.evaluate(ON_PAPER)
     tab.close()
+    assert sheets[0].startswith(seen["title"])
+    assert seen["title"][0].isdigit(), "the number of the chapter"
+    printed = "".join(sheets)
+    assert len(seen["folds"]) > 5
+    for fold in seen["folds"]:
+        assert fold[:40] in printed
+    for label in seen["labels"]:
+        assert label not in printed
+        assert label.removeprefix("Hide")[1:] in printed
+    assert "Contents" not in sheets[0]
+    # Figures and short cells stay whole, which leaves some paper blank.
+    assert len(sheets) <= 1.1 * seen["sheets"] + 1
 
 
 @pytest.mark.parametrize("page", website.pages_with_figures())
@@ -545,6 +579,26 @@ def test_a_page_has_one_figure_of_a_kind(site, page):
     html = (site / f"{page}.html").read_text(encoding="utf-8")
     kinds = re.findall(r'data-figure="(\w+)"', html)
     assert len(kinds) == len(set(kinds)), "they would share the address"
+
+
+@pytest.mark.parametrize("page", website.pages_with_figures())
+def test_every_figure_has_an_anchor_without_scripts(address, browser, page):
+    context = browser.new_context(
+        java_script_enabled=False,
+        reduced_motion="reduce",  # or it glides there
+    )
+    tab = context.new_page()
+    tab.goto(f"{address}/{page}.html")
+    ids = tab.locator("[data-figure]").evaluate_all(
+        "all => all.map(({ id, dataset }) => [id, dataset.figure])"
+    )
+    assert ids
+    for anchor, name in ids:
+        assert anchor == f"figure-{name}"
+        tab.goto(f"{address}/{page}.html#{anchor}")
+        box = tab.locator(f"[id='{anchor}']").bounding_box()
+        assert 0 <= box["y"] <= 450, "below the bar, on the first screen"
+    context.close()
 
 
 @pytest.mark.parametrize("page", website.pages_with_figures())
@@ -591,6 +645,65 @@ def test_the_menu_opens_on_a_phone(address, browser):
     tab.close()
 
 
+# How far the entry of the page stands out of its menu, above or below, and
+# how far the page has moved.
+OUT_OF_SIGHT = """() => {
+  const entry = document.querySelector(".bd-docs-nav a.current");
+  const [at, menu] = [entry, entry.closest(".bd-sidebar-primary")]
+    .map((it) => it.getBoundingClientRect());
+  return [Math.max(0, menu.top - at.top, at.bottom - menu.bottom), scrollY];
+}"""
+
+
+def test_the_menu_shows_where_the_page_stands(address, browser):
+    tab = browser.new_page(viewport={"width": 1440, "height": 900})
+    # One after the other: the menu's place is kept from page to page.
+    for page in (PAGES[-1], LESSONS[0], PRACTICE[-1], "book/mask"):
+        tab.goto(f"{address}/{page}.html")
+        assert tab.evaluate(OUT_OF_SIGHT) == [0, 0], page
+    tab.set_viewport_size({"width": 390, "height": 844})
+    tab.goto(f"{address}/{LESSONS[-1]}.html")
+    tab.locator("button.primary-toggle:visible").click()
+    tab.wait_for_function(f"({OUT_OF_SIGHT})()[0] === 0")
+    tab.close()
+
+
+# Where each entry of the contents stands, wherever the reader is.
+ENTRIES = """async () => {
+  const seen = new Set();
+  for (let y = 0; y < document.documentElement.scrollHeight; y += 700) {
+    scrollTo({ top: y, behavior: "instant" });
+    // A frame to lay out, and one to be told what is in view.
+    for (let k = 0; k < 2; k += 1) await new Promise(requestAnimationFrame);
+    const links = [...document.querySelectorAll(".page-toc a")];
+    seen.add(links.map((link) => link.offsetTop).join());
+  }
+  return seen.size;
+}"""
+
+
+def test_the_contents_stand_still_while_a_page_is_read(address, browser):
+    tab = browser.new_page(viewport={"width": 1300, "height": 900})
+    tab.goto(f"{address}/book/mask.html")
+    tab.evaluate("document.fonts.ready.then(() => 0)")
+    assert tab.evaluate(ENTRIES) == 1
+    tab.close()
+
+
+def test_outputs_are_as_wide_as_code_on_a_phone(address, browser):
+    tab = browser.new_page(viewport={"width": 390, "height": 844})
+    tab.goto(f"{address}/{LESSONS[0]}.html")
+    sides = tab.locator(
+        ".cell_input:visible, .cell_output > .stream:visible"
+    ).evaluate_all(
+        """all => all.map((it) => it.getBoundingClientRect())
+          .map(({ left, right }) => `${left} ${right}`)"""
+    )
+    assert len(sides) > 10
+    assert len(set(sides)) == 1, collections.Counter(sides)
+    tab.close()
+
+
 # What readers look for, and the chapter that is about it.
 SOUGHT = {
     "RoPE": "positions",
@@ -629,7 +742,7 @@ def test_search_shows_first_what_is_about_the_words(address, browser):
         found[query] = href.removeprefix("book/").removesuffix(".html")
     assert found == SOUGHT
     around = tab.locator("#search-results li .context").first.inner_text()
-    assert query in around, "where it was found"
+    assert query.lower() in around.lower(), "where it was found"
     field = tab.locator(".bd-search-container form.bd-search")
     edge = field.locator(".fa-magnifying-glass").bounding_box()
     start = field.locator("input").evaluate(
@@ -638,6 +751,55 @@ def test_search_shows_first_what_is_about_the_words(address, browser):
     )
     assert edge["x"] + edge["width"] <= start, "the first letter is free"
     tab.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "marked", "first"),
+    [
+        ("rope", {"rope"}, ["positions"]),
+        ("gqa", {"gqa"}, ["kv-cache", "heads"]),
+        ("masks", {"mask", "masks", "masked", "masking"}, []),
+        (
+            "padding_mask",
+            {"padding", "padded", "pad", "mask", "masks", "masked", "masking"},
+            [],
+        ),
+    ],
+)
+def test_search_finds_whole_words_and_opens_their_section(
+    address, site, browser, query, marked, first
+):
+    tab = browser.new_page()
+    tab.goto(f"{address}/search.html?q={query}")
+    links = tab.locator("#search-results li a")
+    links.first.wait_for()
+    found = [urlsplit(link.get_attribute("href")) for link in links.all()]
+    words = tab.locator("#search-results .highlighted").all_inner_texts()
+    tab.close()
+    assert words
+    assert {word.lower() for word in words} <= marked
+    pages = [part.path.removesuffix(".html") for part in found]
+    assert pages[: len(first)] == [f"book/{name}" for name in first]
+    # Lessons stand before all others, and each result leads to a section.
+    assert any(page in LESSONS for page in pages)
+    lessons = [page in LESSONS for page in pages]
+    assert lessons == sorted(lessons, reverse=True)
+    for part in found:
+        html = (site / part.path).read_text(encoding="utf-8")
+        assert f'id="{part.fragment}"' in html, part
+
+
+def test_no_excerpt_has_the_numbers_of_a_figure(site):
+    script = (site / "_static/search_texts.js").read_text(encoding="utf-8")
+    texts = json.loads(script.partition("=")[2].strip().rstrip(";"))
+    assert set(texts) == set(PAGES)
+    parts = itertools.chain(*texts.values())
+    spoken = " ".join(text for _, _, text in parts)
+    assert "QK^⊤/√d_k" in spoken
+    for page in website.pages_with_figures():
+        html = (site / f"{page}.html").read_text(encoding="utf-8")
+        for said in re.findall(r'<p class="av-say">([^<]{30,})', html):
+            assert unescape(said) not in spoken
 
 
 def test_each_page_has_a_description_of_its_own(site):
@@ -908,9 +1070,24 @@ def test_pages_work_from_a_folder_without_a_server(site, browser):
     )
     tab.wait_for_url(lambda address: f"causal.T={before + 3}" in address)
     assert not errors
-    # Found by the index; only the excerpts would have to be fetched.
-    tab.goto((site / "search.html").as_uri() + "?q=softmax")
-    tab.locator("#search-results a").first.wait_for()
+    tab.close()
+
+
+def test_a_folder_raises_no_error_and_search_has_excerpts(site, browser):
+    tab = browser.new_page()
+    said = []
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.on(
+        "console",
+        lambda line: line.type != "log" and said.append(line.text),
+    )
+    tab.on("requestfailed", lambda request: said.append(request.url))
+    for page in ("index.html", f"{LESSONS[0]}.html", "search.html?q=softmax"):
+        tab.goto(f"{site.as_uri()}/{page}", wait_until="networkidle")
+        assert not said, page
+    excerpts = tab.locator("#search-results li .context")
+    assert excerpts.count() > 20
+    assert "softmax" in excerpts.first.inner_text().lower()
     tab.close()
 
 
@@ -1022,11 +1199,73 @@ def test_a_page_prints_dark_on_light_and_without_controls(address, browser):
 
 def test_a_link_to_a_page_has_a_picture(site):
     html = (site / "index.html").read_text(encoding="utf-8")
-    image = re.search(r'property="og:image" content="([^"]+)"', html)[1]
     picture = site / "_static" / "preview.png"
-    assert image.endswith("_static/preview.png")
     assert picture.read_bytes()[:4] == b"\x89PNG"
     assert 'name="description"' in html
+    # A link can show it where the address of the site is known.
+    images = re.findall(r'property="og:image" content="([^"]+)"', html)
+    known = re.findall(r'<link rel="canonical" href="(.*)index.html"', html)
+    assert images == [f"{home}_static/preview.png" for home in known]
+
+
+@pytest.mark.parametrize("page", [*PAGES, "search"])
+def test_a_page_says_its_title_and_its_width_once(site, page):
+    html = (site / f"{page}.html").read_text(encoding="utf-8")
+    (title,) = re.findall(r"<title>(.*?)</title>", html)
+    assert unescape(title).count("Attention, Verified") == 1
+    assert html.count('name="viewport"') == 1
+
+
+def test_each_card_leads_to_its_figure(site):
+    html = (site / "index.html").read_text(encoding="utf-8")
+    links = re.findall(r'href="([^"#]+)#figure-(\w+)"', html)
+    shown = {type(figure)._name for figure, *_ in cards.CARDS.values()}
+    assert sorted(name for _, name in links) == sorted(shown)
+    for page, name in links:
+        target = (site / page).read_text(encoding="utf-8")
+        assert f'id="figure-{name}"' in target
+
+
+# How far the cards of each row of the gallery end from the frames above.
+GALLERY = """() => {
+  const edges = (it) => it.getBoundingClientRect();
+  const frame = edges(document.querySelector(".course"));
+  const rows = new Map();
+  for (const card of document.querySelectorAll(".sd-card:has(svg)")) {
+    const { top, left, right } = edges(card);
+    const row = rows.get(Math.round(top)) ?? { left, right };
+    rows.set(Math.round(top), {
+      left: Math.min(row.left, left), right: Math.max(row.right, right) });
+  }
+  return [...rows.values()].map(({ left, right }) =>
+    Math.max(Math.abs(left - frame.left), Math.abs(right - frame.right)));
+}"""
+
+
+def test_no_card_stands_alone_and_all_align(address, browser):
+    for width in (1440, 390):
+        tab = browser.new_page(viewport={"width": width, "height": 900})
+        tab.goto(f"{address}/index.html")
+        away = tab.evaluate(GALLERY)
+        assert len(away) in (5, 7)
+        assert max(away) < 1
+        tab.close()
+
+
+def test_the_header_of_a_phone_leads_on_in_one_row(address, browser):
+    tab = browser.new_page(viewport={"width": 390, "height": 844})
+    tab.goto(f"{address}/{LESSONS[0]}.html")
+    header = tab.locator(".bd-header-article")
+    buttons = header.locator(":is(button, a.btn):visible")
+    middles = buttons.evaluate_all(
+        """all => all.map((it) => it.getBoundingClientRect())
+          .map(({ top, bottom }) => (top + bottom) / 2)"""
+    )
+    assert max(middles) - min(middles) < 6
+    header.locator("a.next-page").click()
+    following = PAGES[PAGES.index(LESSONS[0]) + 1]
+    tab.wait_for_url(f"**/{following}.html")
+    tab.close()
 
 
 @functools.cache

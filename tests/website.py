@@ -87,9 +87,7 @@ def scroll_through(tab):
         figure.scroll_into_view_if_needed()
         name = figure.get_attribute("data-figure")
         controls = figure.locator(".av-controls")
-        expect(controls, f"the figure {name} comes to life").to_be_visible(
-            timeout=30_000
-        )
+        expect(controls, f"the figure {name} comes to life").to_be_visible()
     for way in ("document.documentElement.scrollHeight", "-300"):
         tab.evaluate(f"scrollBy({{ top: {way}, behavior: 'instant' }})")
     tab.evaluate(CLEAR_OF_THE_BAR)
@@ -185,6 +183,9 @@ UNUSED = [
 
 def launch(playwright):
     """The system's Chromium where there is one, else Playwright's own."""
+    # What a page comes to show is awaited as long as what it is asked for;
+    # 5 s, the default, is little on a busy machine.
+    expect.set_options(timeout=30_000)
     return playwright.chromium.launch(
         executable_path=CHROMIUM,
         args=[

@@ -115,6 +115,22 @@ document.addEventListener("keydown", ({ key, target }) => {
   openOnly(null);
 });
 
+// The menu shows where in the book the page stands: the theme keeps its place
+// from page to page, and on a phone it opens at its top.
+const showEntry = () => {
+  const entry = document.querySelector(".bd-docs-nav a.current");
+  const menu = entry?.closest(".bd-sidebar-primary");
+  if (!menu) return;
+  const [box, { top, bottom, height }] = [entry, menu].map((it) => it.getBoundingClientRect());
+  if (box.top < top || box.bottom > bottom) menu.scrollTop += box.top - top - height / 3;
+};
+document.addEventListener("DOMContentLoaded", showEntry);
+const opened = ({ target }) => {
+  // Once the theme, which stops the event, has moved the menu into its dialog.
+  if (target.closest(".primary-toggle")) setTimeout(showEntry);
+};
+document.addEventListener("click", opened, true);
+
 // The last part in the upper two fifths of the window, and all it lies in.
 const contents = [...document.querySelectorAll(".page-toc a")]
   .map((link) => [link, document.getElementById(decodeURIComponent(link.hash).slice(1))])

@@ -14,22 +14,30 @@
 * `menu`: the buttons of the menu have names.
 * `launch`: launch buttons point at the repository and the branch that the
   book is built from, and are left out where there is none.
+* `frame`: a link to the next page, and what the last line of each page says.
 * `bundle`, `styles`: one small style sheet and one small script for the
   whole site, no request to any other host.
 * `faces`: the book's fonts without the characters that no page shows.
 * `download`: a chapter to download names the repository it comes from.
 * `about`: each page has its own description; the search ranks the pages.
+* `parallel`: pages are read and written by several processes at once.
+* `shown`: pages are written anew where another one's title changes.
+* `index`: so is what the search has of the other pages.
+* `parsed`, `kept`: what is asked of each written page, from one parse; what
+  a build has worked out is kept for the next.
+* `sections`: the search knows the text of each section.
 * `host`: the page for lost addresses, moved pages, sitemap, archive.
 * `bibliography`: citations lead to their work.
 
 What is asked of the theme, and what to look at for a newer one
 ---------------------------------------------------------------
-1. `templates/layout.html` replaces its blocks `css`, `body_tag`, `scripts`,
-   `scripts_end` and `templates/search.html` the block `scripts`. Whatever
-   these would have loaded is parsed; a file that `bundle` does not list, and
-   a listed one that no page loads, fails the build. Bring the lists in
-   `bundle` up to date, in the order of the theme's head: THEME_STYLES,
-   SCRIPTS, DROPPED, INLINE.
+1. `templates/layout.html` replaces its blocks `htmltitle`, `css`, `extrahead`,
+   `body_tag`, `scripts`, `scripts_end` and `templates/search.html` the block
+   `scripts`. Whatever these would have loaded is parsed; a file that
+   `bundle` does not list, and a listed one that no page loads, fails the
+   build. Bring the lists in `bundle` up to date, in the order of the theme's
+   head: THEME_STYLES, SCRIPTS, DROPPED, INLINE. `templates/next-page.html`
+   stands in the theme's header.
 2. The script in `layout.html` sets `data-mode` and `data-theme` from the
    storage's `mode`, as the theme's own; `default_mode` in `_config.yml` is
    what a page without scripts shows.
@@ -69,14 +77,20 @@ from . import (
     code,
     download,
     figures,
+    frame,
     host,
+    index,
     launch,
     mathml,
     menu,
+    parallel,
     practice,
     roles,
+    sections,
+    shown,
     svg,
 )
+from .kept import Kept
 
 # What is archived is complete: `download` comes before `host`.
 PARTS = (
@@ -88,11 +102,16 @@ PARTS = (
     practice,
     menu,
     launch,
+    frame,
     bundle,
     about,
+    sections,
     download,
     host,
     bibliography,
+    shown,
+    index,
+    parallel,
 )
 FOLDER = Path(__file__).resolve().parent
 
@@ -101,13 +120,25 @@ def add_templates(app, config):
     config.templates_path.insert(0, str(FOLDER / "templates"))
 
 
+def forget(app, exception):
+    if exception is None and app.builder.format == "html":
+        app.kept.forget()
+
+
 def setup(app):
     app.connect("config-inited", add_templates)
-    for part in PARTS:
-        part.setup(app)
     # Sphinx renews no page for a change of these.
     kinds = ("*.py", "*.html", "*.js")
     own = [path for kind in kinds for path in FOLDER.rglob(kind)]
     own.append(FOLDER.parents[2] / "requirements.txt")
     state = zlib.crc32(b"".join(path.read_bytes() for path in sorted(own)))
-    return {"version": "1", "env_version": state, "parallel_read_safe": True}
+    app.kept = Kept(Path(app.doctreedir, "attention_site"), state)
+    for part in PARTS:
+        part.setup(app)
+    app.connect("build-finished", forget, priority=960)
+    return {
+        "version": "1",
+        "env_version": state,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

@@ -6,6 +6,7 @@ the first of those most: of all that mention RoPE, chapter 8 comes first.
 """
 
 import collections
+import functools
 import json
 import re
 from pathlib import Path, PurePath
@@ -13,18 +14,19 @@ from pathlib import Path, PurePath
 from bs4 import BeautifulSoup
 from sphinx.search.en import SearchEnglish
 
+from . import parsed
+
 LONGEST = 200  # characters of a description
 LEAST = 3  # times that some page must have a word, or none is about it
 OFTEN = 0.4  # more than that of the times any page has it, or it earns nothing
 WORTH, REST = 60, 0.8  # what the first page earns, and the share of others
-# What scripts and styles say is no text, nor is a picture's. A table lists.
-SILENT = ["script", "style", "svg", "noscript", "table"]
+VIEWPORT = re.compile(r'<meta name="viewport"[^>]*>')
 SCORER = Path(__file__).with_name("scorer.js").read_text("utf-8")
 
 
 def text_of(html):
     soup = BeautifulSoup(html, "html.parser")
-    for part in soup(SILENT):
+    for part in soup(parsed.SILENT):
         part.decompose()
     return soup
 
@@ -52,12 +54,10 @@ def description(body):
     return ""
 
 
-def stems(html):
-    """How often each word stands in a page, its endings taken off."""
+def stems(text):
+    """How often each word stands in a text, its endings taken off."""
     language = SearchEnglish({})
-    article = text_of(html).find("article")
-    words = language.split(article.get_text(" ").lower())
-    counted = collections.Counter(words)
+    counted = collections.Counter(language.split(text.lower()))
     stemmed = collections.Counter()
     for word, n in counted.items():
         if not word.isdecimal():  # no query has such a word
@@ -100,6 +100,8 @@ def in_order(env):
 
 def describe(app, pagename, templatename, context, doctree):
     context["description"] = description(context.get("body") or "")
+    # Sphinx and docutils each write how wide the page is; once is enough.
+    context["metatags"] = VIEWPORT.sub("", context.get("metatags") or "")
 
 
 def rank(app, exception):
@@ -112,10 +114,11 @@ def rank(app, exception):
         for page in in_order(app.env)
         if PurePath(app.env.doc2path(page)).match(app.config.search_first)
     ]
-    counted = {
-        page: stems((out / f"{page}.html").read_text("utf-8"))
+    texts = {
+        page: parsed.of(app, (out / f"{page}.html").read_text("utf-8")).text
         for page in pages
     }
+    counted = {page: app.kept(stems, text) for page, text in texts.items()}
     table = json.dumps(worths(counted), separators=(",", ":"))
     # Sphinx reads its own index again; it writes this file, loaded before.
     language = out / "_static" / "language_data.js"
@@ -126,6 +129,9 @@ def rank(app, exception):
 
 
 def setup(app):
+    # Sphinx finds the stem of a word anew on each page that has it.
+    if not hasattr(SearchEnglish.stem, "cache_info"):
+        SearchEnglish.stem = functools.cache(SearchEnglish.stem)
     app.add_config_value("search_first", "*", "html", str)
     # The bundle takes the description; the archive holds the index.
     app.connect("html-page-context", describe, priority=800)

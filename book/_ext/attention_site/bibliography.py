@@ -1,18 +1,21 @@
 """Let a link such as `bibliography.md#key` lead to an ``<a id="key">``.
 
-MyST looks for the end of such a link among the headings of that page.
+MyST looks for the end of such a link among the headings of that page, and a
+link such as `heads.ipynb#figure-heads` leads to the figure.
 """
 
 import re
 
 from docutils import nodes
 
+ANCHOR = r'<(?:a|section) id="([^"]+)"'
+
 
 def register_anchors(app, doctree):
     """Add the anchors of a page to what MyST finds there."""
     found = app.env.metadata[app.env.docname].setdefault("myst_slugs", {})
     for raw in doctree.findall(nodes.raw):
-        for name in re.findall(r'<a id="([^"]+)">', raw.astext()):
+        for name in re.findall(ANCHOR, raw.astext()):
             found[name] = (0, name, name)
 
 

@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 
 from sphinx.errors import ExtensionError
 
-from . import faces, styles
+from . import faces, parsed, styles
+from .parsed import LINKED
 
 THEME_STYLES = (
     "styles/theme.css",
@@ -51,10 +52,6 @@ DROPPED = ("scripts/fontawesome.js", "scripts/bootstrap.js", "design-tabs.js")
 INLINE = ("document.documentElement.dataset.mode", "DOCUMENTATION_OPTIONS.")
 ICON_FONTS = ("fa-solid-900", "fa-regular-400", "fa-brands-400")
 UNUSED_FONT = "fa-v4compatibility"
-# What our own layout.html links, with the place of a digest.
-LINKED = re.compile(
-    r"(_static/(?:bundle\.css|site\.js|bundle\.js)\?v=)([0-9a-f]{8})"
-)
 # What scrolls, by the theme's script: see `unmeasured`.
 MEASURED = re.compile(r'\["pre",[^\]]*\]')
 # The name of a page, which our layout.html writes into the theme's tag.
@@ -152,7 +149,7 @@ def digest(text):
 
 
 def bundle_styles(static, words, elements):
-    """Write the one style sheet and the icon fonts it needs."""
+    """The one style sheet, and the icons that it draws."""
     theirs = [
         rule
         for name in THEME_STYLES
@@ -175,16 +172,37 @@ def bundle_styles(static, words, elements):
     purged = styles.parse(styles.purge(theirs, words, elements), "bundle.css")
     styles.drop_unasked(purged, ours, words)
     purged = styles.played(purged, ours)
-    characters = styles.icons(purged)
+    icons = "".join(sorted(styles.icons(purged)))
+    return styles.written([*purged, *ours]), icons
+
+
+def write_styles(static, words, elements, kept):
+    """Write the one style sheet and the icon fonts it needs."""
+    sheets = tuple(
+        (path.as_posix(), path.read_text(encoding="utf-8"))
+        for path in sorted(static.rglob("*.css"))
+        if path.name != "bundle.css"
+    )
+    # The names of pages that no style sheet has make no other one.
+    names = kept(styles.names, "\n".join(text for _, text in sheets))
+    css, icons = kept(
+        _bundle_of,
+        sheets,
+        static.as_posix(),
+        tuple(sorted(words & names)),
+        tuple(sorted(elements & names)),
+    )
     for font in ICON_FONTS:
-        faces.cut_font(
-            find(static, f"vendor/fontawesome/webfonts/{font}.ttf"),
-            characters,
-            static / f"{font}.woff2",
-        )
-    css = styles.written([*purged, *ours])
+        whole = find(static, f"vendor/fontawesome/webfonts/{font}.ttf")
+        part = kept(faces.cut, whole.read_bytes(), icons)
+        (static / f"{font}.woff2").write_bytes(part)
     (static / "bundle.css").write_text(css, encoding="utf-8")
     return css
+
+
+def _bundle_of(_, static, words, elements):
+    """What is kept by the texts of the style sheets, which it reads."""
+    return bundle_styles(Path(static), set(words), set(elements))
 
 
 def bundle_scripts(static):
@@ -267,7 +285,7 @@ class Bundle:
         for page in gone:
             (out / f"{page}.html").unlink()
         bare = {"404", *app.config.moved_pages}
-        link_pages(out, sorted(pages - gone - bare))
+        link_pages(app, sorted(pages - gone - bare))
 
 
 def pages_of(out):
@@ -278,8 +296,9 @@ def pages_of(out):
             yield path.relative_to(out).with_suffix("").as_posix()
 
 
-def link_pages(out, names):
+def link_pages(app, names):
     """Write the bundles for those pages, and their digests into them."""
+    out, kept = Path(app.outdir), app.kept
     static = out / "_static"
     pages = {
         path: path.read_text(encoding="utf-8")
@@ -288,11 +307,12 @@ def link_pages(out, names):
     modules = [*sorted(static.glob("figures/*.js")), find(static, "site.js")]
     own = "\n".join(m.read_text(encoding="utf-8") for m in modules)
     scripts = bundle_scripts(static)
-    vocabulary = styles.vocabulary(pages.values(), scripts + own)
+    found = [parsed.of(app, page) for page in pages.values()]
+    vocabulary = styles.vocabulary(found, scripts + own)
     fonts = {p.stem: p for p in (static / "fonts").glob("*.woff2")}
-    faces.cut_faces(fonts, pages.values(), own)
+    faces.cut_faces(fonts, found, own, kept)
     digests = {
-        "bundle.css": digest(bundle_styles(static, *vocabulary)),
+        "bundle.css": digest(write_styles(static, *vocabulary, kept)),
         "site.js": digest(own),
         "bundle.js": digest(scripts),
     }

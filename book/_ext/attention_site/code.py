@@ -37,7 +37,10 @@ class PlainNames(HtmlFormatter):
 
 
 def visit_hidden_cell(self, node):
-    """A fold that has one name, what it shows, and not a second one."""
+    """A fold that has one name, what it shows, and not a second one.
+
+    Paper has nothing to show or to hide: there the verb is left out.
+    """
     classes = " ".join(["admonition", "hide", *node["classes"]])
     prompts = "".join(
         f'<p class="{state} admonition-title">{escape(node[prompt])}</p>\n'
@@ -46,8 +49,11 @@ def visit_hidden_cell(self, node):
             ("expanded", "prompt_hide"),
         ]
     )
+    what = escape(node["prompt_show"].removeprefix("Show "))
     self.body.append(
-        f'<details class="{classes}">\n<summary>\n{prompts}</summary>\n'
+        f'<details class="{classes}">\n'
+        f'<summary data-paper="{what[:1].upper()}{what[1:]}">\n'
+        f"{prompts}</summary>\n"
     )
 
 

@@ -35,36 +35,37 @@ ROOT = "√"
 logging.getLogger("fontTools").setLevel(logging.ERROR)
 
 
-def cut_font(source, characters, target, features=()):
-    """Write the font with those characters and features only."""
-    font = TTFont(source, recalcTimestamp=False)
+def cut(font, characters, features=()):
+    """The file of a font with those characters and features only."""
+    font = TTFont(io.BytesIO(font), recalcTimestamp=False)
     options = subset.Options(flavor="woff2", layout_features=[*features])
     options.hinting = False
     # Whose they are, and what they are called; nobody installs these.
     options.name_IDs = [0, 1, 2]
     options.drop_tables += ["STAT", "gasp"]
     cutter = subset.Subsetter(options)
-    cutter.populate(text="".join(sorted(characters)))
+    cutter.populate(text=characters)
     cutter.subset(font)
     font.flavor = "woff2"
     buffer = io.BytesIO()
     font.save(buffer)
-    target.write_bytes(buffer.getvalue())
+    return buffer.getvalue()
 
 
-def formula_characters(pages):
-    """The characters that the formulas of those pages need."""
-    formulas = "".join(f for page in pages for f in FORMULA.findall(page))
+def formula_characters(page):
+    """The characters that the formulas of a page need."""
+    formulas = "".join(FORMULA.findall(page))
     lone = {ITALIC.get(unescape(c), c) for c in LONE.findall(formulas)}
     return {*unescape(re.sub(r"<[^>]*>", "", formulas)), *lone, ROOT}
 
 
-def cut_faces(fonts, pages, scripts):
+def cut_faces(fonts, pages, scripts, kept):
     """Leave in each font, by its name, what pages and scripts can show."""
-    text = {*unescape("".join(pages)), *scripts}
+    text = set(scripts).union(*(page.characters for page in pages))
+    formulas = set().union(*(page.in_formulas for page in pages))
     for name, path in fonts.items():
-        if name == MATH_FONT:
-            cut_font(path, formula_characters(pages), path)
-        else:
-            kern = [] if name in UNKERNED else ["kern"]
-            cut_font(path, text, path, ["tnum", *kern])
+        shown = formulas if name == MATH_FONT else text
+        kern = () if name in (MATH_FONT, *UNKERNED) else ("kern",)
+        features = () if name == MATH_FONT else ("tnum", *kern)
+        font = path.read_bytes(), "".join(sorted(shown)), features
+        path.write_bytes(kept(cut, *font))

@@ -1,5 +1,7 @@
 """Show each interactive figure, and write its script beside the page."""
 
+import collections
+import re
 from pathlib import Path
 
 from docutils import nodes
@@ -15,11 +17,27 @@ def names():
     )
 
 
+def anchored(html, before):
+    """A figure with its anchor; `before` counts the page's figures so far.
+
+    The first of a kind is `figure-heads`, for example, and the second
+    `figure-heads-2`: what a link leads to stays when others come after it.
+    """
+    name = re.search(r'data-figure="(\w+)"', html)[1]
+    before[name] += 1
+    number = f"-{before[name]}" if before[name] > 1 else ""
+    return html.replace(
+        figures.SHOWN, f'{figures.SHOWN}id="figure-{name}{number}" ', 1
+    )
+
+
 def show(app, doctree):
     """Show the drawing that a notebook hides, without the note before it."""
+    before = collections.Counter()
     for raw in doctree.findall(nodes.raw):
         if "data-figure=" in raw.astext():
-            raw[0] = nodes.Text(figures.drawing(raw.astext()))
+            html = figures.drawing(raw.astext())
+            raw[0] = nodes.Text(anchored(html, before))
 
 
 def write_scripts(app, exception):

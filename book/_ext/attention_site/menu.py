@@ -4,6 +4,8 @@ The theme draws an arrow there and nothing else, so that a screen reader has
 nothing to say.
 """
 
+from functools import cache
+
 
 def name_toggles(menu):
     """Name each button of a menu, a tree of HTML, after its chapter."""
@@ -13,12 +15,20 @@ def name_toggles(menu):
     return menu
 
 
+def drawn_once(make):
+    """The menu as text, for the templates of a page, which draw it thrice."""
+
+    @cache
+    def menu(*args, **options):
+        return str(name_toggles(make(*args, **options)))
+
+    return menu
+
+
 def wrap(app, pagename, templatename, context, doctree):
     make = context.get("generate_toctree_html")
     if make is not None:
-        context["generate_toctree_html"] = lambda *args, **options: (
-            name_toggles(make(*args, **options))
-        )
+        context["generate_toctree_html"] = drawn_once(make)
 
 
 def setup(app):

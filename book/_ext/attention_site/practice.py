@@ -22,7 +22,8 @@ class reveal(nodes.General, nodes.Element):
 
 def visit_reveal(self, node):
     self.body.append(
-        '<details class="av-reveal"><summary>Show what happens</summary>\n'
+        '<details class="av-reveal"><summary data-paper="What happens">'
+        "<span>Show what happens</span></summary>\n"
     )
 
 

@@ -1,6 +1,7 @@
 // Found first: the page that explains the words of the query. A word of the
 // glossary and a name of the reference come behind.
-Scorer.score = ((worths) => {
+const worths = WORTHS;
+Scorer.score = (() => {
   const asked = new URLSearchParams(location.search).get("q") ?? "";
   const stemmer = new Stemmer();
   const words = splitQuery(asked.toLowerCase())
@@ -12,16 +13,118 @@ Scorer.score = ((worths) => {
     const worth = words.reduce((sum, word) => sum + (own.get(word) ?? 0), 0);
     return score + worth / Math.max(words.length, 1) / (anchor ? 2 : 1);
   };
-})(WORTHS);
+})();
 
-// The text around what was found is the page's, without its menus, its title
-// and its code; what a word of the glossary means stands below it.
-Search.htmlToText = (html, anchor) => {
-  const page = new DOMParser().parseFromString(html, "text/html");
-  const silent = "script, style, svg, nav, noscript, h1, .headerlink, annotation, .cell_input";
-  for (const part of page.querySelectorAll(silent)) part.remove();
-  const article = page.querySelector("article") ?? page.body;
-  const found = anchor ? article.querySelector(anchor) : null;
-  const meaning = found?.matches("dt") ? found.nextElementSibling : null;
-  return [found ?? article, meaning].map((part) => part?.textContent ?? "").join(": ");
-};
+// Found are whole words, whatever their endings, in the sections that the build
+// has put into `Search.texts`: for each page a list of anchor, heading and text.
+// A result opens the section that says most. No page is fetched, which one that
+// was opened from a folder may not do: the texts are a script, for which the
+// first query asks.
+{
+  let asked = null;
+  const texts = () =>
+    (asked ??= new Promise((resolve) => {
+      const script = document.createElement("script");
+      script.src = "_static/search_texts.js";
+      script.addEventListener("load", resolve);
+      document.head.append(script);
+    }).then(countHeadings));
+  const stemmer = new Stemmer();
+  const stems = new Map();
+  const stemOf = (word) => {
+    if (!stems.has(word)) stems.set(word, stemmer.stemWord(word.toLowerCase()));
+    return stems.get(word);
+  };
+  // Where the words of the query stand in a text: start, end and stem.
+  const placesIn = (text, terms) =>
+    [...text.matchAll(/[\p{L}\p{N}]+/gu)]
+      .map(({ 0: word, index }) => [index, index + word.length, stemOf(word)])
+      .filter(([, , stem]) => terms.has(stem));
+  const kinds = (places) => new Set(places.map(([, , stem]) => stem)).size;
+  const HEADING = 5; // as many words of the text
+  // A recap has many words of its page, and explains none of them: the headings
+  // that many pages share count half.
+  const MANY = 6;
+  const shared = {};
+  const countHeadings = () => {
+    for (const [, heading] of Object.values(Search.texts).flat())
+      shared[heading] = (shared[heading] ?? 0) + 1;
+  };
+
+  // The section of a result that has most of the words, and how it fits.
+  const bestSection = ([page, , anchor], terms) => {
+    let best = null;
+    for (const [id, heading, text] of Search.texts[page] ?? []) {
+      if (anchor && `#${id}` !== anchor) continue;
+      const [above, below] = [heading, text].map((part) => placesIn(part, terms));
+      const often = HEADING * above.length + below.length;
+      const fit = 100 * kinds([...above, ...below]) + often / (shared[heading] < MANY ? 1 : 2);
+      if (fit > (best?.fit ?? 0)) best = { id, heading, text, places: below, fit };
+    }
+    return best;
+  };
+  // All words stand in the section, or in the page if that was found.
+  const fits = ([page, , anchor], terms) => {
+    const parts = (Search.texts[page] ?? []).filter(([id]) => !anchor || `#${id}` === anchor);
+    return kinds(placesIn(parts.flat().join(" "), terms)) === terms.size;
+  };
+
+  const LENGTH = 240;
+  const excerpt = ({ text, places }) => {
+    const first = Math.max(0, (places[0]?.[0] ?? 0) - LENGTH / 3);
+    const start = first && text.indexOf(" ", first) + 1;
+    const cut = text.lastIndexOf(" ", start + LENGTH);
+    const end = start + LENGTH < text.length && cut > start ? cut : text.length;
+    const paragraph = document.createElement("p");
+    paragraph.className = "context";
+    let told = start;
+    for (const [from, to] of places) {
+      if (from < told || to > end) continue;
+      const mark = document.createElement("span");
+      mark.className = "highlighted";
+      mark.textContent = text.slice(from, to);
+      paragraph.append(text.slice(told, from), mark);
+      told = to;
+    }
+    paragraph.append(text.slice(told, end), end < text.length ? " …" : "");
+    if (start) paragraph.prepend("… ");
+    return paragraph;
+  };
+
+  const item = ([page, title, , descr], section) => {
+    const entry = document.createElement("li");
+    const link = document.createElement("a");
+    link.href = `${page}.html${section.id ? `#${section.id}` : ""}`;
+    link.innerHTML = title;
+    const bare = (text) => text.replace(/^[\d.\s]+/, "");
+    const inTitle = title.endsWith(bare(section.heading));
+    if (!descr && !inTitle) link.append(` > ${section.heading}`);
+    entry.append(link, descr ? ` (${descr})` : "", excerpt(section));
+    return entry;
+  };
+
+  const { _parseQuery: parse, _performSearch: search } = Search;
+  Search.query = async (query) => {
+    await texts();
+    const parsed = parse(query);
+    // On the page that is opened they would mark parts of words.
+    localStorage.removeItem("sphinx_highlight_terms");
+    // As the texts: a name such as padding_mask has two words.
+    const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+    const telling = words.filter((word) => !stopwords.includes(word) && !/^\d+$/.test(word));
+    const terms = new Set(telling.map(stemOf));
+    const isLesson = ([page]) => Object.hasOwn(worths, page);
+    const found = search(...parsed)
+      .toReversed()
+      .filter((result) => fits(result, terms))
+      .toSorted((a, b) => isLesson(b) - isLesson(a));
+    const shown = new Map();
+    for (const result of found) {
+      const section = bestSection(result, terms);
+      const address = `${result[0]}#${section?.id}`;
+      if (section && !shown.has(address)) shown.set(address, item(result, section));
+    }
+    Search.output.append(...shown.values());
+    _finishSearch(shown.size);
+  };
+}

@@ -5,7 +5,6 @@ the text of a style sheet.
 """
 
 import re
-from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -97,35 +96,28 @@ def _relocate(token, path, static):
     token.representation = f"url({quoted})" if token.type == "url" else quoted
 
 
-class _Names(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.words, self.elements = set(), set()
-
-    def handle_starttag(self, tag, attributes):
-        self.elements.add(tag)
-        for name, value in attributes:
-            if name in ("class", "id"):
-                self.words |= set((value or "").split())
-            else:
-                self.words |= set(CUSTOM.findall(value or ""))
-
-    def handle_data(self, data):
-        if self.lasttag == "style":
-            self.words |= set(CUSTOM.findall(data))
-
-
 def vocabulary(pages, scripts):
     """Every name that a class, an id or an element of the site could have,
     and every custom property that a page or a script asks for.
 
     What scripts do is not known before they run: any word in them counts.
     """
-    names = _Names()
-    for page in pages:
-        names.feed(page)
     said = set(re.findall(r"[\w-]+", scripts))
-    return names.words | said, names.elements | said
+    words = said.union(*(page.words for page in pages))
+    elements = said.union(*(page.elements for page in pages))
+    return words, elements
+
+
+def names(text):
+    """Every name in a style sheet that a selector or a value could mean."""
+    found, todo = set(), tinycss2.parse_component_value_list(text)
+    while todo:
+        token = todo.pop()
+        if token.type in ("ident", "hash"):
+            found |= {token.value, token.value.lower()}
+        todo += getattr(token, "content", None) or ()
+        todo += getattr(token, "arguments", None) or ()
+    return found
 
 
 def asked(selector):

@@ -6,7 +6,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
-from helpers.plotting import GROUND, INK, ROLES
+from helpers.plotting import DARK, GROUND, INK, ROLES
 
 
 class _Inline(SphinxTransform):
@@ -60,8 +60,7 @@ def _is_output(node):
     return False
 
 
-# Where things stand, to a hundredth of a point; never what a label says.
-PLACES = re.compile(r' (?:d|x|y|points|transform)="[^"]*"')
+PAINT = re.compile(r"(?<=fill: |roke: )#[0-9a-f]{6}")
 GROUP = re.compile(r"<g>|<g [^>]*>|</g>")
 
 
@@ -84,6 +83,12 @@ def slim(svg):
     return re.sub(r"\s*\n\s*", "\n", "".join([*parts, svg[end:]]))
 
 
+def in_both_schemes(color):
+    """A colour of the book's maps with what it is in the dark."""
+    light, dark = color[0], DARK.get(color[0])
+    return f"light-dark({light},{dark})" if dark else light
+
+
 def themed(svg, prefix):
     """`svg` in the page's colours and font; its ids are no other figure's."""
     svg = slim(svg).replace(f" {GROUND}", "", 1)
@@ -91,9 +96,9 @@ def themed(svg, prefix):
     svg = re.sub(r"url\(#", f"url(#{prefix}", svg)
     svg = re.sub(r'href="#', f'href="#{prefix}', svg)
     svg = re.sub(r" ?font-family: [^;\"]+;?", "", svg)
-    svg = PLACES.sub(lambda m: re.sub(r"\.(\d\d)\d+", r".\1", m[0]), svg)
     for role, color in ROLES.items():
         svg = svg.replace(color, f"var(--av-{role})")
+    svg = PAINT.sub(in_both_schemes, svg)
     return svg.replace(INK, "var(--ink)")
 
 

@@ -1,0 +1,56 @@
+"""What stands around each page: a way on at its top, its imprint at the end.
+
+On a phone the header of the theme has buttons, and no link to the next page.
+"""
+
+import tomllib
+from html import escape
+from pathlib import Path
+
+from .launch import _git, repository
+
+HEADER = ["article-header-buttons.html", "next-page.html"]
+TEXT_LICENCE = "https://creativecommons.org/licenses/by/4.0/"
+CODE_LICENCE = "https://opensource.org/license/bsd-3-clause"
+
+
+def version(folder):
+    """The version of the course, and the day of its last change."""
+    project = Path(folder, "pyproject.toml")
+    if not project.exists():
+        return ""
+    number = tomllib.loads(project.read_text("utf-8"))["project"]["version"]
+    day = _git(folder, "log", "-1", "--format=%cs")
+    return f"Version {number}, {day}" if day else f"Version {number}"
+
+
+def links(address):
+    """Where the source of the site is, and where to report an error."""
+    if address is None:
+        return []
+    new = "issues/new" if "//github.com/" in address else "-/issues/new"
+    return [("Source", address), ("Report an error", f"{address}/{new}")]
+
+
+def imprint(folder, address):
+    """The last line of each page."""
+    licences = [
+        ("Text and figures: CC BY 4.0", TEXT_LICENCE),
+        ("Code: BSD 3-Clause", CODE_LICENCE),
+    ]
+    parts = [escape(version(folder))] + [
+        f'<a href="{escape(target)}">{text}</a>'
+        for text, target in licences + links(address)
+    ]
+    return f'<p class="imprint">{" · ".join(filter(None, parts))}</p>'
+
+
+def add_frame(app, config):
+    config.html_theme_options["article_header_end"] = HEADER
+    config.html_theme_options["extra_footer"] = imprint(
+        app.srcdir, repository(app.srcdir)
+    )
+
+
+def setup(app):
+    app.connect("config-inited", add_frame)

@@ -1,0 +1,139 @@
+"""What the search shows of a section: its heading and its sentences.
+
+The search of Sphinx finds pages, and fetches each to show an excerpt, which a
+page opened from a folder may not do. A script gives the search page the text
+of all sections instead, by which it finds words, and the place to open.
+"""
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+# No sentences of the page: pictures, code, what is computed, what is pressed.
+SILENT = {
+    "script",
+    "style",
+    "svg",
+    "nav",
+    "noscript",
+    "form",
+    "button",
+    "summary",
+}
+HUSHED = {"av-figure", "cell_input", "cell_output", "headerlink", "hide"}
+VOID = {"br", "img", "input", "hr", "wbr", "col", "meta", "link"}
+# How a formula is read in one line: by its parts.
+FORMS = {
+    "msup": "{}^{}",
+    "msub": "{}_{}",
+    "msubsup": "{}_{}^{}",
+    "mfrac": "{}/{}",
+    "munder": "{}_{}",
+    "mover": "{}{}",
+    "munderover": "{}_{}^{}",
+}
+ENDS = {"p", "li", "td", "th", "dt", "dd", "div", "h1", "h2", "h3", "h4"}
+
+
+def bracketed(part):
+    """A part of a formula that is longer than a name or a number."""
+    bare = part.lstrip("−-√").replace("_", "")
+    short = len(part) < 2 or bare.replace(".", "").isalnum()
+    return part if short else f"({part})"
+
+
+class _Sections(HTMLParser):
+    """The sections of an article: an anchor, a heading and a text each."""
+
+    def __init__(self):
+        super().__init__()
+        self.sections = [["", "", ""]]
+        self.open = []  # elements: what they are, and where their text goes
+        self.formula = []  # the parts of each element of a formula
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "br":
+            self._say(" ")
+        if tag in VOID:
+            return
+        said, section, into = self.open[-1][1:] if self.open else (1, 0, 2)
+        attributes = dict(attributes)
+        classes = set((attributes.get("class") or "").split())
+        if tag in SILENT or classes & HUSHED:
+            said = False
+        if said and "id" in attributes and tag in ("section", "dt"):
+            self.sections.append([attributes["id"], "", ""])
+            section = len(self.sections) - 1
+        if tag == "dd" and self.sections[-1][0]:
+            section = len(self.sections) - 1  # of the term before it
+        if tag in ("h1", "h2", "h3", "h4") or (
+            tag == "dt" and "id" in attributes
+        ):
+            into = 1
+        self.open.append((tag, said, section, into))
+        if tag == "math" or self.formula:
+            self.formula.append([])
+
+    def handle_endtag(self, tag):
+        if tag in VOID or not self.open:
+            return
+        if self.formula:
+            parts = self.formula.pop()
+            self._say(read(tag, parts))
+        if tag in ENDS and not self.formula:
+            self._say(" ")
+        while self.open and self.open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data):
+        self._say(data.strip() if self.formula else data)
+
+    def _say(self, text):
+        if self.formula:
+            self.formula[-1].append(text)
+        elif self.open and self.open[-1][1]:
+            _, _, section, into = self.open[-1]
+            self.sections[section][into] += text
+
+
+def read(tag, parts):
+    """An element of a formula in one line, by what its parts say."""
+    if tag == "annotation":
+        return ""
+    if tag in FORMS and len(parts) == FORMS[tag].count("{}"):
+        first, *others = parts
+        if tag == "mfrac":
+            first = bracketed(first)
+        return FORMS[tag].format(first, *map(bracketed, others))
+    said = "".join(parts)
+    if tag == "msqrt":
+        return f"√{bracketed(said)}"
+    return f" {said} " if tag == "mo" and said in "=<>≤≥≈≠∈" else said
+
+
+def sections(article):
+    """The sections of an article that say something, as lists of texts."""
+    parser = _Sections()
+    parser.feed(article)
+    parser.close()
+    told = [[" ".join(t.split()) for t in part] for part in parser.sections]
+    return [part for part in told if part[1] or part[2]]
+
+
+def write(app, exception):
+    """Write the script that the search page loads."""
+    if exception is not None or app.builder.format != "html":
+        return
+    out, texts = Path(app.outdir), {}
+    for page in sorted(app.env.found_docs):
+        html = (out / f"{page}.html").read_text("utf-8")
+        start, end = html.find("<article"), html.find("</article>")
+        texts[page] = app.kept(sections, html[start:end])
+    table = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
+    script = out / "_static" / "search_texts.js"
+    script.write_text(f"Search.texts = {table};\n", encoding="utf-8")
+
+
+def setup(app):
+    # Before the archive is made.
+    app.connect("build-finished", write, priority=930)

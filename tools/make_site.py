@@ -1,0 +1,111 @@
+"""Build the site into _build/html, as far as something has changed.
+
+python tools/make_site.py
+
+* Nothing: there is nothing to do.
+* Pages, scripts or styles: Sphinx reads and writes the pages in question.
+* Anything else, such as the table of contents or the package: all anew. So
+  it is too after a build that failed or did not end, because Sphinx would
+  not say again what was wrong with a page that it has read.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "_build"
+SITE = BUILD / "html"
+RECORD = BUILD / "built.json"
+# What no page is made from.
+APART = {"_build", "build", "tests", "tools", "bench", "__pycache__"}
+# What Sphinx and our extension notice by themselves, page by page.
+BY_PAGE = (".ipynb", ".md", ".js", ".css")
+
+sys.path.insert(0, str(ROOT / "book" / "_ext" / "attention_site"))
+import launch  # noqa: E402
+
+
+def files(folder):
+    """The files of a folder that a page could be made from."""
+    for path, folders, names in os.walk(folder):
+        folders[:] = [
+            name
+            for name in folders
+            if name not in APART
+            and not name.startswith(".")
+            and not name.endswith(".egg-info")
+        ]
+        yield from (Path(path, name) for name in names)
+
+
+def given(root):
+    """What a build is made from: a digest for each file, and the rest."""
+    found = {
+        path.relative_to(root).as_posix(): hashlib.sha256(
+            path.read_bytes()
+        ).hexdigest()
+        for path in files(root)
+        if not path.name.startswith(".")
+    }
+    packages = sorted(os.listdir(sysconfig.get_path("purelib")))
+    day = launch._git(root, "log", "-1", "--format=%cs")
+    git = [launch.repository(root), launch.branch(root), day]
+    return {**found, "": repr([sys.version, packages, git])}
+
+
+def made(site):
+    """What lies in the built site, by size and time."""
+    stats = {
+        path.relative_to(site).as_posix(): path.stat()
+        for path in site.rglob("*")
+        if path.is_file()
+    }
+    return {name: [s.st_size, s.st_mtime_ns] for name, s in stats.items()}
+
+
+def to_do(before, now):
+    """What has to be built: "nothing", "some" or "all"."""
+    if before == now:
+        return "nothing"
+    if before is None or before["given"].keys() != now["given"].keys():
+        return "all"
+    old, new = before["given"], now["given"]
+    changed = [name for name in new if new[name] != old[name]]
+    by_page = all(name.endswith(BY_PAGE) for name in changed)
+    return "some" if by_page and before["made"] == now["made"] else "all"
+
+
+def main():
+    now = {"given": given(ROOT), "made": made(SITE)}
+    before = json.loads(RECORD.read_text()) if RECORD.exists() else None
+    todo = to_do(before, now)
+    if todo == "nothing":
+        print("Nothing has changed. The site is", SITE / "index.html")
+        return 0
+    RECORD.unlink(missing_ok=True)
+    if todo == "all":
+        print("Building the site, half a minute on two quiet cores ...")
+        shutil.rmtree(BUILD / ".doctrees", ignore_errors=True)
+        shutil.rmtree(SITE, ignore_errors=True)
+    else:
+        print("Building the pages that have changed ...")
+    sys.stdout.flush()
+    builder = Path(sys.executable).with_name("jupyter-book")
+    run = subprocess.run(
+        [builder, "build", ROOT, "-W", "-n", "--keep-going", "--quiet"],
+        check=False,
+    )
+    if run.returncode == 0:
+        now["made"] = made(SITE)
+        RECORD.write_text(json.dumps(now))
+    return run.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
