@@ -1,13 +1,14 @@
 # `make` alone lists the targets. Everything runs in .venv, which is made on
 # first use, and again when the pins change or the folder has moved.
 .DEFAULT_GOAL := help
-.PHONY: help book test numbers figures chapter nbval site answers chromium lab serve refresh texts bench mutants lint format hooks lock clean test-torch
+.PHONY: help book test numbers figures chapter nbval portable site answers chromium lab serve refresh texts bench mutants lint format hooks lock clean test-torch
 
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# To compile every module, also those that no one imports, takes 20 s more.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 CHAPTERS ?=
-JS := helpers/js/*.js helpers/js/*.css book/_static/site.js book/_ext/attention_site/scorer.js tests/*.js
+JS := helpers/js/*.js helpers/js/*.css book/_static/site.js book/_ext/attention_site/scorer.js tests/*.js tools/jupyter/labextensions/*/static/*.js
 CHAPTER ?= $(error say which: make chapter CHAPTER=mask)
 FIGURES = $(wildcard tests/test_fig*.py tests/test_induction*.py) tests/test_shown.py tests/test_javascript.py
 PYTEST = $(BIN)/python -m pytest --durations=10 -n logical
@@ -31,17 +32,19 @@ endif
 .venv/ready: requirements.txt pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "There is no $(PYTHON). Install Python 3.11 or newer, or name one: make PYTHON=python3.12, with the target after it"; exit 1; }
 	@$(PYTHON) tools/python_fits.py
+	@echo "Installing the packages of the book into .venv: 0.6 GB, about a minute and the download ..."
 	$(PYTHON) -m venv $(CLEAR) .venv
 	$(PIP) -r requirements.txt
 	@pwd -P > $@
 
 # What the checks need besides.
 .venv/checks: .venv/ready requirements-test.txt
+	@echo "Installing what the checks need besides: seconds and the download ..."
 	$(PIP) -r requirements-test.txt
 	@touch $@
 
 book: .venv/ready  ## set up everything and build the site into _build/html
-	$(BIN)/jupyter-book build . -W -n --keep-going --quiet
+	@$(BIN)/python tools/make_site.py
 
 test: lint chromium  ## set up everything and run every check (10 to 20 min on two cores)
 	$(PYTEST) --nbval --doctest-modules helpers tests book index.ipynb
@@ -60,6 +63,9 @@ chapter: book chromium  ## check one chapter: rules, outputs, page (CHAPTER=mask
 nbval: .venv/checks  ## execute every chapter and compare its outputs (4 min)
 	$(PYTEST) --nbval tests/conftest.py book index.ipynb
 
+portable: .venv/checks  ## execute every chapter as on nine other machines (ENVIRONMENTS=1,2 for some; weekly)
+	$(BIN)/python tools/portable.py $(if $(ENVIRONMENTS),--only $(ENVIRONMENTS)) $(CHAPTERS)
+
 site: chromium  ## build the site and check its pages in a browser (8 to 15 min)
 	$(PYTEST) -m "build or html or browser" tests
 
@@ -69,7 +75,7 @@ answers: chromium  ## give every answer of every page in JupyterLab (weekly)
 chromium: .venv/checks
 	@$(BIN)/python tests/website.py
 
-refresh: .venv/ready  ## execute the chapters and store outputs (CHAPTERS=book/mask.ipynb for some)
+refresh: .venv/ready  ## execute the chapters twice and store outputs (CHAPTERS=book/mask.ipynb for some)
 	$(BIN)/python tools/refresh.py $(CHAPTERS)
 
 texts: .venv/ready  ## fill in chapter numbers, works and reading times; execute nothing (seconds)
@@ -80,7 +86,7 @@ bench: .venv/checks  ## measure speed, memory and page weight, as ratios in one 
 
 lab: .venv/ready  ## open the book in JupyterLab
 	$(BIN)/jupyter trust index.ipynb book/*.ipynb book/*/*.ipynb  # or stored plots show as text
-	JUPYTER_CONFIG_PATH=$(CURDIR)/tools/jupyter $(BIN)/jupyter lab index.ipynb $(if $(filter 0,$(shell id -u)),--allow-root)
+	JUPYTER_CONFIG_PATH=$(CURDIR)/tools/jupyter JUPYTER_PATH=$(CURDIR)/tools/jupyter $(BIN)/jupyter lab index.ipynb $(if $(filter 0,$(shell id -u)),--allow-root)
 
 serve: book  ## build the site and open it, at http://127.0.0.1:8000 if that is free
 	$(BIN)/python tools/serve.py

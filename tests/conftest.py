@@ -4,13 +4,18 @@ import collections
 import itertools
 import json
 import os
+import sys
 import time
 from pathlib import Path
 
 import nbval.kernel
+import nbval.plugin
 import numpy as np
 import pytest
 from hypothesis import settings
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+import differences
 
 # The same examples in every run: a failure is a change, never luck.
 settings.register_profile("book", derandomize=True, deadline=None)
@@ -40,6 +45,7 @@ EXECUTED = (
     "test_strictness",
     "test_evidence",
     "test_refresh",
+    "test_portable",
     "test_distributed",
 )
 FIGURES = ("test_fig", "test_shown", "test_javascript", "test_induction")
@@ -84,6 +90,14 @@ def started_again(start):
 
 
 nbval.kernel.start_new_kernel = started_again(nbval.kernel.start_new_kernel)
+
+
+def tell_difference(cell, kind, stored, now):
+    """Say of two outputs what a stranger can act on; they may be long."""
+    cell.comparison_traceback += differences.tell(kind, stored, now)
+
+
+nbval.plugin.IPyNbCell.format_output_compare = tell_difference
 
 
 class FailuresAtOnce:

@@ -1,5 +1,6 @@
 """What is stored of a chapter, and what an edit changes in it."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -73,3 +74,52 @@ def test_a_chapter_that_fails_is_named_and_left_as_it_was(tmp_path, capsys):
         refresh.main([str(path)])
     assert path.read_bytes() == before
     assert "ZeroDivisionError" in capsys.readouterr().out
+
+
+# --- an output that another processor prints otherwise -----------------------
+
+SUM = """import numpy as np
+draws = np.random.default_rng(0).normal(size=(300, 300))
+total = (draws @ draws @ draws)[0, 0]"""
+HASHED = """import hashlib
+from IPython.display import display
+name = hashlib.sha256(repr(total).encode()).hexdigest()[:10]
+svg = f'<svg aria-label="A line."><path id="m{name}" d="M 0 0.25"/></svg>'
+display({"image/svg+xml": svg}, raw=True)"""
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        (
+            'print("a sum\\n", f"{total:.17g}")',
+            r"cell 1 \(print.*\): line 2: ' \d+\.\d+' stored, ' \d+\.\d+' now",
+        ),
+        (
+            HASHED,
+            r"cell 1 \(import hashlib\): figure 'A line\.'\s+ids, 1 of them; "
+            r"first id of path: 'm\w{10}' stored, 'm\w{10}' now",
+        ),
+        (
+            HASHED.replace("0.25", "{total:.17g}").replace("{name}", ""),
+            r"figure 'A line\.'\s+numbers, 1 of them; "
+            r"first d of path: -?\d+\.\d+ stored, -?\d+\.\d+ now",
+        ),
+    ],
+    ids=["fragile digits", "hashed id", "fragile number of a figure"],
+)
+def test_what_hangs_on_the_processor_is_refused_by_name(
+    tmp_path, capsys, source, told
+):
+    path = stored(tmp_path, SUM, source)
+    before = path.read_bytes()
+    with pytest.raises(SystemExit, match=r"not refreshed: chapter\.ipynb"):
+        refresh.main([str(path)])
+    assert path.read_bytes() == before
+    assert re.search(told, capsys.readouterr().out)
+
+
+def test_fewer_digits_of_the_same_are_stored(tmp_path):
+    path = stored(tmp_path, SUM, 'print(f"{total:.6g}")')
+    refresh.refresh(path)
+    assert nbformat.read(path, as_version=4).cells[1].outputs

@@ -1,21 +1,27 @@
 """Execute chapters and store their outputs in a normal form.
 
 A second run gives the same file to the byte: a cell keeps its id, execution
-counts follow from its place, and no version is kept. A measured cell (tag
+counts follow from its place, and no version is kept. What another numeric
+environment of the same machine prints otherwise is not stored, as on another
+processor its check would be red. A measured cell (tag
 ``nbval-ignore-output``) runs, but keeps the times it has. All measured cells
 of a chapter keep theirs or none does, so that all times are of one run: edit
 one, or clear its output, to measure them anew.
 """
 
+import copy
 import hashlib
+import os
 import re
 import sys
 from pathlib import Path
 
+import environments
 import nbformat
 import teaching
 from chapters import number_chapters
 from citations import PAGE, name_citations, page
+from differences import in_notebook
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from reading import state_time
@@ -126,8 +132,35 @@ def measured(notebook):
     return kept
 
 
+def execute(notebook, path, env=os.environ):
+    """Run a notebook, in place, in a fresh kernel and in its folder."""
+    client = NotebookClient(
+        notebook,
+        timeout=600,  # a cell that trains, on a busy machine
+        kernel_name="python3",
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+    client.execute(env=dict(env))
+
+
+def refuse_what_differs(stored, again):
+    """Raise where a second environment printed something else."""
+    found = [f"  {lines}" for lines in in_notebook(stored, normalise(again))]
+    if found:
+        raise ValueError(
+            "\n".join(
+                [
+                    "another numeric environment of this machine (now) prints "
+                    "something else:",
+                    *found,
+                    "Print fewer digits, or compute exactly what is printed.",
+                ]
+            )
+        )
+
+
 def refresh(path):
-    """Execute one chapter in a fresh kernel and store what it printed."""
+    """Execute one chapter twice and store what both runs printed."""
     notebook = nbformat.read(path, as_version=4)
     kept = measured(notebook)
     for cell in notebook.cells:
@@ -135,16 +168,14 @@ def refresh(path):
             cell.outputs = []
         if is_measured(cell):
             cell.metadata["measured"] = digest(cell.source)
-    client = NotebookClient(
-        notebook,
-        timeout=600,  # a cell that trains, on a busy machine
-        kernel_name="python3",
-        resources={"metadata": {"path": str(path.parent)}},
-    )
-    client.execute()
+    again = copy.deepcopy(notebook)
+    execute(notebook, path)
+    execute(again, path, environments.other())
     for place, outputs in kept.items():
         notebook.cells[place].outputs = outputs
-    text = nbformat.writes(normalise(notebook)) + "\n"
+    notebook = normalise(notebook)
+    refuse_what_differs(notebook, again)
+    text = nbformat.writes(notebook) + "\n"
     changed = path.read_text(encoding="utf-8") != text
     path.write_text(text, encoding="utf-8")
     print(f"{'changed' if changed else 'same   '}  {path.name}", flush=True)

@@ -1,0 +1,92 @@
+"""Numeric environments that one machine has: what makes last bits differ.
+
+Libraries choose their code by what the processor can do. Environment variables
+make them choose as on another one: OpenBLAS its kernels (sums in another
+order), NumPy its loops, and the C library its `exp` and `sin`.
+"""
+
+import os
+import platform
+import sys
+
+import numpy as np
+
+# What a kernel of OpenBLAS needs, in the names of older and newer NumPy.
+NEEDS = {
+    "Nehalem": set(),
+    "Haswell": {"AVX2", "X86_V3"},
+    "SkylakeX": {"AVX512_SKX", "X86_V4"},
+}
+
+
+def features():
+    """What this NumPy would use of this processor, and can do without."""
+    return np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
+
+
+def kernels():
+    """Three choices for OpenBLAS; "" leaves it to choose by the processor.
+
+    On ARM it can choose the plainest. NumPy for newer versions of macOS has
+    Apple's library instead, which has no choice.
+    """
+    if platform.machine().lower() not in ("x86_64", "amd64"):
+        return ["ARMV8", "", ""]
+    found = set(features())
+    return [
+        name if not needed or needed & found else ""
+        for name, needed in NEEDS.items()
+    ]
+
+
+def variables(
+    *, kernel="", plain=False, threads=1, seed=0, language="", zone="UTC"
+):
+    """Environment variables for a fresh Python on this machine.
+
+    Parameters
+    ----------
+    kernel : str
+        The kernels of OpenBLAS, by their name.
+    plain : bool
+        NumPy and the C library do without what not every processor has: AVX2,
+        fused multiply-add and so on.
+    threads : int
+        Threads of OpenBLAS.
+    seed : int
+        Of Python's hashes, and so the order of sets.
+    language : str
+        A locale, for all that follows from it.
+    zone : str
+        A time zone.
+    """
+    chosen = {
+        "OPENBLAS_NUM_THREADS": str(threads),
+        "PYTHONHASHSEED": str(seed),
+        "TZ": zone,
+    }
+    if language:
+        chosen["LC_ALL"] = language
+    if kernel:
+        chosen["OPENBLAS_CORETYPE"] = kernel
+    if plain:
+        chosen["NPY_DISABLE_CPU_FEATURES"] = " ".join(features())
+        chosen["GLIBC_TUNABLES"] = "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4"
+    return chosen
+
+
+def other():
+    """The environment least like the one that a machine has by itself."""
+    # One thread: by itself OpenBLAS has one for each core.
+    return os.environ | variables(
+        kernel=kernels()[0], plain=True, seed=1, zone="Asia/Kathmandu"
+    )
+
+
+if __name__ == "__main__":
+    # For an older or newer NumPy, which has other names of features.
+    kernel, plain, threads, seed = sys.argv[1:]
+    chosen = variables(
+        kernel=kernel, plain=plain == "1", threads=threads, seed=seed
+    )
+    print("\n".join(f"{name}={value}" for name, value in chosen.items()))
