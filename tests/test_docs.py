@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import re
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,45 @@ def test_functions_stay_short():
                     n for n in ast.walk(node) if isinstance(n, ast.stmt)
                 ]
                 assert len(statements) <= 40, f"{path.name}: {node.name}"
+
+
+TESTS = Path(__file__).parent
+# Their plain loops stand in their own tests.
+OWN_LOOPS = {"training": "test_training", "broken": "test_labs"}
+
+
+def held_against(module):
+    """What compares a module with plain loops, or with differences."""
+    texts = {p.stem: p.read_text("utf-8") for p in TESTS.glob("*.py")}
+    second = r"^(import|from) reference|\bassert_gradient\(loss"
+    return "".join(
+        text
+        for name, text in texts.items()
+        if name.startswith("reference")
+        or re.search(second, text, re.MULTILINE)
+        or name == OWN_LOOPS.get(module)
+    )
+
+
+def lacking(module, name, function):
+    """What a function of the package lacks, and where it belongs."""
+    page = (FOLDER.parent / "book").glob("reference*.md")
+    places = "".join(path.read_text("utf-8") for path in page)
+    if ">>>" not in (inspect.getdoc(function) or ""):
+        yield "an example in its docstring, which is run as a test"
+    if not re.search(rf"\b{name}\b", held_against(module)):
+        yield (
+            "a test against an independent way: a loop in tests/reference*.py,"
+            " and a test module that imports it and calls both"
+        )
+    if f".. automodule:: helpers.{module}\n" not in places:
+        yield "a place in the reference: an automodule in book/reference*.md"
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [(m, name) for m in NUMERIC if m[0] != "_" for name in public(m)],
+)
+def test_every_function_has_an_example_an_oracle_and_a_place(module, name):
+    missing = list(lacking(module, name, public(module)[name]))
+    assert not missing, f"helpers.{module}.{name} lacks {'; '.join(missing)}"
