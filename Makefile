@@ -8,9 +8,8 @@ BIN := .venv/bin
 # To compile every module, also those that no one imports, takes 20 s more.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 CHAPTERS ?=
-JS := helpers/js/*.js helpers/js/*.css book/_static/site.js book/_ext/attention_site/scorer.js tests/*.js tools/jupyter/labextensions/*/static/*.js
+JS := helpers/js/*.js helpers/js/*.css book/_static/site.js book/_ext/attention_site/scorer.js tests/*/*.js tools/jupyter/labextensions/*/static/*.js
 CHAPTER ?= $(error say which: make chapter CHAPTER=mask)
-FIGURES = $(wildcard tests/test_fig*.py tests/test_induction*.py) tests/test_shown.py tests/test_javascript.py
 PYTEST = $(BIN)/python -m pytest --durations=10 -n logical
 # A module that is compiled once is imported several times as fast.
 unexport PYTHONDONTWRITEBYTECODE
@@ -44,52 +43,52 @@ endif
 	@touch $@
 
 book: .venv/ready  ## set up everything and build the site into _build/html
-	@$(BIN)/python tools/make_site.py
+	@$(BIN)/python -m tools.make_site
 
 test: lint chromium  ## set up everything and run every check (10 to 20 min on two cores)
 	$(PYTEST) --nbval --doctest-modules helpers tests book index.ipynb
 
 numbers: .venv/checks  ## check helpers and ledger (30 s)
-	$(PYTEST) -m numbers --doctest-modules helpers $(filter-out $(FIGURES),$(wildcard tests/test_*.py))
+	$(PYTEST) --doctest-modules helpers tests/core
 
 figures: .venv/checks  ## check the figures in a JavaScript engine, without a browser (40 s)
-	$(PYTEST) -m figures $(FIGURES)
+	$(PYTEST) -m "not browser" tests/figures
 
 chapter: book chromium  ## check one chapter: rules, outputs, page (CHAPTER=mask; 1 min)
 	$(PYTEST) --nbval --site _build/html -k $(CHAPTER) \
-	    tests/test_chapters.py tests/test_pages.py tests/test_site.py \
+	    tests/book/test_chapters.py tests/book/test_pages.py tests/site/test_site.py \
 	    $(wildcard $(CHAPTER)*.ipynb book/$(CHAPTER)*.ipynb book/*/$(CHAPTER)*.ipynb)
 
 nbval: .venv/checks  ## execute every chapter and compare its outputs (4 min)
 	$(PYTEST) --nbval tests/conftest.py book index.ipynb
 
 portable: .venv/checks  ## execute every chapter as on nine other machines (ENVIRONMENTS=1,2 for some; weekly)
-	$(BIN)/python tools/portable.py $(if $(ENVIRONMENTS),--only $(ENVIRONMENTS)) $(CHAPTERS)
+	$(BIN)/python -m tools.portable $(if $(ENVIRONMENTS),--only $(ENVIRONMENTS)) $(CHAPTERS)
 
 site: chromium  ## build the site and check its pages in a browser (8 to 15 min)
-	$(PYTEST) -m "build or html or browser" tests
+	$(PYTEST) tests/site tests/figures
 
 answers: chromium  ## give every answer of every page in JupyterLab (weekly)
-	$(BIN)/python -m pytest -q -s -m "weekly or browser" -k every_answer tests/test_lab.py
+	$(BIN)/python -m pytest -q -s -m "weekly or browser" -k every_answer tests/site/test_lab.py
 
 chromium: .venv/checks
-	@$(BIN)/python tests/website.py
+	@$(BIN)/python -m tools.website
 
 refresh: .venv/ready  ## execute the chapters twice and store outputs (CHAPTERS=book/mask.ipynb for some)
-	$(BIN)/python tools/refresh.py $(CHAPTERS)
+	$(BIN)/python -m tools.refresh $(CHAPTERS)
 
 texts: .venv/ready  ## fill in chapter numbers, works and reading times; execute nothing (seconds)
-	$(BIN)/python tools/refresh.py --texts
+	$(BIN)/python -m tools.refresh --texts
 
 bench: .venv/checks  ## measure speed, memory and page weight, as ratios in one run
-	for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	for name in $(basename $(notdir $(wildcard bench/[a-z]*.py))); do echo "== $$name"; $(BIN)/python -m bench.$$name || exit 1; done
 
 lab: .venv/ready  ## open the book in JupyterLab
 	$(BIN)/jupyter trust index.ipynb book/*.ipynb book/*/*.ipynb  # or stored plots show as text
 	JUPYTER_CONFIG_PATH=$(CURDIR)/tools/jupyter JUPYTER_PATH=$(CURDIR)/tools/jupyter $(BIN)/jupyter lab index.ipynb $(if $(filter 0,$(shell id -u)),--allow-root)
 
 serve: book  ## build the site and open it, at http://127.0.0.1:8000 if that is free
-	$(BIN)/python tools/serve.py
+	$(BIN)/python -m tools.serve
 
 mutants: .venv/checks  ## change the code in small places and see what no test notices (hours)
 	$(BIN)/python tools/mutants.py

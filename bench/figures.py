@@ -9,7 +9,6 @@ for that frame is not counted. *interval* is the time between frames while the
 control moves in every one of them. A screen of 60 Hz has a frame in 16.7 ms.
 """
 
-import sys
 import tempfile
 from pathlib import Path
 
@@ -17,10 +16,9 @@ import numpy as np
 from playwright.sync_api import sync_playwright
 
 from helpers import figures
+from tools import website
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
-import website  # noqa: E402
 
 MOVES = 300
 SQUARE = np.add.outer(np.arange(6), np.arange(6)) / 10

@@ -13,9 +13,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tools import website
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
-import website  # noqa: E402
 
 SCORES = ("performance", "accessibility", "best-practices", "seo")
 TIMES = (

@@ -11,10 +11,9 @@ from pathlib import Path
 import nbformat
 from playwright.sync_api import sync_playwright
 
+from tools import reading, website
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tools")]
-import reading  # noqa: E402
-import website  # noqa: E402
 
 HEIGHTS = """() => {
   const top = (el) => el.getBoundingClientRect().top + scrollY;

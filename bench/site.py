@@ -27,15 +27,14 @@ import matplotlib.pyplot as plt
 import nbformat
 import numpy as np
 import yaml
-from figures import MOVES, measure
 from nbclient import NotebookClient
 from playwright.sync_api import sync_playwright
 
+from bench.figures import MOVES, measure
 from helpers import figures
+from tools import website
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
-import website  # noqa: E402
 
 TIMED = ("index", *(f"book/{name}" for name in ("derivation", "mask")))
 KINDS = ("document", "stylesheet", "script", "font", "image", "other")

@@ -75,7 +75,7 @@ TURNS_WHITE, TURNS_BLACK = "#010101", "#fefefe"
 DARK |= {TURNS_WHITE: "#ffffff", TURNS_BLACK: "#000000"}
 
 # The column of prose, in inches. On a phone it is 390 pixels, and a letter of
-# 11 points still more than 9 pixels (tests/test_plotting.py).
+# 11 points still more than 9 pixels (tests/core/test_plotting.py).
 WIDEST = 6.4
 
 _STYLE = {

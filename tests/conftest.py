@@ -4,7 +4,6 @@ import collections
 import itertools
 import json
 import os
-import sys
 import time
 from pathlib import Path
 
@@ -14,59 +13,47 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
-import differences
+from tools import differences
 
 # The same examples in every run: a failure is a change, never luck.
 settings.register_profile("book", derandomize=True, deadline=None)
 settings.load_profile("book")
 
+ROOT = Path(__file__).resolve().parent.parent
 # In the order in which they run: what an author waits for comes first. The
-# build comes before the chapters, so that one core executes them meanwhile.
+# site is built before the chapters, so that one core executes them meanwhile.
 KINDS = {
-    "rules": "the rules of chapters and pages",
-    "numbers": "helpers and ledger",
-    "figures": "figures in a JavaScript engine, without a browser",
-    "build": "the site, small sites and the package are built",
-    "executed": "chapters and questions run, training, a cluster started",
-    "html": "what the built pages say",
-    "browser": "pages and figures in a browser",
-    "weekly": "a browser too, and for `make answers` alone",
+    "core": "helpers, ledger and questions",
+    "figures": "what figures compute and draw",
+    "tools": "the package, its tools, the form of notebooks",
+    "site": "the site is built, and its pages say and do what they should",
+    "notebooks": "every chapter executed, its outputs compared",
+    "book": "the rules of chapters; questions, laboratories, a training run",
 }
-DRIVEN = ("browser", "weekly")
-RULES = ("test_chapters", "test_pages")
-BUILDS = ("test_build", "test_package")
+NEEDS = {
+    "browser": "opens a browser",
+    "weekly": "takes long, and runs in `make answers` alone",
+}
 # Their tests share what takes seconds to make: a site, a window, a cluster.
-SHARED = (*BUILDS, "test_lab", "test_distributed")
-EXECUTED = (
-    "test_practice",  # each page of questions is run
-    "test_labs",
-    "test_mark",
-    "test_strictness",
-    "test_evidence",
-    "test_refresh",
-    "test_portable",
-    "test_distributed",
-)
-FIGURES = ("test_fig", "test_shown", "test_javascript", "test_induction")
+SHARED = ("test_build", "test_package", "test_lab", "test_distributed")
 
 
 def kind(item):
-    """The kind of check that a test is, a key of `KINDS`."""
-    if item.get_closest_marker("weekly"):
-        return "weekly"
-    fixtures = set(getattr(item, "fixturenames", ()))
-    if {"browser", "launch"} & fixtures:
-        return "browser"
-    if "site" in fixtures:
-        return "html"
-    if "built" in fixtures or item.path.stem in BUILDS:
-        return "build"
-    if item.path.suffix == ".ipynb" or item.path.stem in EXECUTED:
-        return "executed"
-    if item.path.stem.startswith(FIGURES):
-        return "figures"
-    return "rules" if item.path.stem in RULES else "numbers"
+    """The kind of check that a test is: the folder it is in."""
+    if item.path.suffix == ".ipynb":
+        return "notebooks"
+    folder = item.path.relative_to(ROOT).parts[:2]
+    return folder[1] if folder[0] == "tests" else "core"  # an example
+
+
+def needs(item, *fixtures):
+    """Whether a test uses one of some fixtures."""
+    return not set(fixtures).isdisjoint(getattr(item, "fixturenames", ()))
+
+
+def order(item):
+    """Where a test comes: those that open pages of the site come last."""
+    return needs(item, "site", "launch"), [*KINDS].index(kind(item))
 
 
 def pytest_addoption(parser):
@@ -116,24 +103,24 @@ class FailuresAtOnce:
 def pytest_configure(config):
     if "PYTEST_XDIST_WORKER" not in os.environ:
         config.pluginmanager.register(FailuresAtOnce(config))
-    for name, meaning in KINDS.items():
+    for name, meaning in (KINDS | NEEDS).items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
     config.started = time.monotonic()
 
 
 def pytest_collection_modifyitems(config, items):
     if "weekly" not in config.option.markexpr:
-        items[:] = [item for item in items if kind(item) != "weekly"]
+        items[:] = [i for i in items if not i.get_closest_marker("weekly")]
     # A browser that died is no verdict on the page: such a test, and no
     # other, runs once more in a new one.
     again = pytest.mark.flaky(reruns=1, only_rerun="TargetClosedError")
     for item in items:
-        name = kind(item)
-        item.add_marker(name)
-        item.user_properties.append(("kind", name))
-        if name in DRIVEN:
+        item.add_marker(kind(item))
+        item.user_properties.append(("kind", kind(item)))
+        if needs(item, "launch"):
+            item.add_marker("browser")
             item.add_marker(again)
-    items.sort(key=lambda item: list(KINDS).index(kind(item)))
+    items.sort(key=order)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -155,8 +142,8 @@ def pytest_xdist_make_scheduler(config, log):
 def pytest_collection_finish(session):
     # At once, and not for each test. (`make` asks before it starts workers.)
     alone = "PYTEST_XDIST_WORKER" not in os.environ
-    if alone and any(kind(item) in DRIVEN for item in session.items):
-        import website
+    if alone and any(needs(item, "launch") for item in session.items):
+        from tools import website
 
         if missing := website.no_browser():
             pytest.exit(missing, returncode=1)
@@ -198,8 +185,9 @@ def _floating_point_errors_raise():
 @pytest.fixture(scope="session")
 def built(tmp_path_factory):
     """The site, built by the first worker that needs it, for all of them."""
-    import website
     from filelock import FileLock
+
+    from tools import website
 
     shared = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
@@ -215,7 +203,7 @@ def built(tmp_path_factory):
 @pytest.fixture(scope="session")
 def site(request):
     """The folder of the built pages."""
-    import website
+    from tools import website
 
     given = request.config.getoption("--site")
     if given:
@@ -228,7 +216,7 @@ def site(request):
 @pytest.fixture(scope="session")
 def host(site):
     """A server of the site: its `address`, and what it `sent`."""
-    import website
+    from tools import website
 
     server = website.serve(site)
     yield server
@@ -239,8 +227,9 @@ def host(site):
 @pytest.fixture(scope="session")
 def launch():
     """Return the browser, started anew where it has gone."""
-    import website
     from playwright.sync_api import sync_playwright
+
+    from tools import website
 
     with sync_playwright() as playwright:
         browsers = []
@@ -258,7 +247,8 @@ def launch():
 @pytest.fixture
 def browser(launch, request):
     """The browser, for as long as a test may take on a slow machine."""
-    import website
+    from tools import website
 
-    with website.patience(1200 if kind(request.node) == "weekly" else 300):
+    weekly = request.node.get_closest_marker("weekly")
+    with website.patience(1200 if weekly else 300):
         yield launch()

@@ -1,6 +1,6 @@
 """Draw the cards of the landing page from the figures they lead to.
 
-    python tools/cards.py
+    python -m tools.cards
 
 Writes book/_static/cards/: each figure's own drawing in one state, without
 its words, which would be too small to read. The site puts the drawings into
@@ -8,14 +8,13 @@ the page, where figures.css colours them in both schemes.
 """
 
 import re
-import sys
 from pathlib import Path
 
 from bs4 import BeautifulSoup
 
+from helpers import figures
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-from helpers import figures  # noqa: E402
 
 FOLDER = ROOT / "book" / "_static" / "cards"
 CELL = 20

@@ -1,6 +1,6 @@
 """Build the site into _build/html, as far as something has changed.
 
-python tools/make_site.py
+python -m tools.make_site
 
 * Nothing: there is nothing to do.
 * Pages, scripts or styles: Sphinx reads and writes the pages in question.
@@ -12,6 +12,7 @@ python tools/make_site.py
 import hashlib
 import json
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -26,9 +27,8 @@ RECORD = BUILD / "built.json"
 APART = {"_build", "build", "tests", "tools", "bench", "__pycache__"}
 # What Sphinx and our extension notice by themselves, page by page.
 BY_PAGE = (".ipynb", ".md", ".js", ".css")
-
-sys.path.insert(0, str(ROOT / "book" / "_ext" / "attention_site"))
-import launch  # noqa: E402
+# By itself, because the whole extension imports Sphinx, which takes a second.
+LAUNCH = runpy.run_path(ROOT / "book/_ext/attention_site/launch.py")
 
 
 def files(folder):
@@ -54,8 +54,8 @@ def given(root):
         if not path.name.startswith(".")
     }
     packages = sorted(os.listdir(sysconfig.get_path("purelib")))
-    day = launch._git(root, "log", "-1", "--format=%cs")
-    git = [launch.repository(root), launch.branch(root), day]
+    day = LAUNCH["_git"](root, "log", "-1", "--format=%cs")
+    git = [LAUNCH["repository"](root), LAUNCH["branch"](root), day]
     return {**found, "": repr([sys.version, packages, git])}
 
 

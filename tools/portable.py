@@ -1,7 +1,7 @@
 """Execute every notebook as on other machines, and compare its outputs.
 
-    python tools/portable.py                             nine environments
-    python tools/portable.py --only 1,2 book/mask.ipynb  some, of some
+    python -m tools.portable                             nine environments
+    python -m tools.portable --only 1,2 book/mask.ipynb  some, of some
 
 Nine environments have every pair of settings: a table says which notebook is
 green in which, and where the first difference is. The oldest and the newest
@@ -20,8 +20,8 @@ import tempfile
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-import environments
-from refresh import ROOT, notebooks
+from tools import environments
+from tools.refresh import ROOT, notebooks
 
 MADE = ROOT / "_build" / "portable"
 KERNELS = environments.kernels()
@@ -32,7 +32,7 @@ HELD = "matplotlib<3.11"
 ZONES = ("UTC", "Asia/Kathmandu")  # whose time differs by 5 h 45 min
 COLUMNS = "kernel versions plain threads seed language zone path".split()
 # Kernels by place in KERNELS; what follows the versions is off or on.
-# tests/test_portable.py says that each two columns have all pairs.
+# tests/tools/test_portable.py says that each two columns have all pairs.
 TABLE = [
     (0, "pinned", 1, 0, 1, 1, 0, 1),
     (0, "oldest", 0, 1, 1, 1, 0, 0),

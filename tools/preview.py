@@ -1,22 +1,20 @@
 """Draw the picture that a link to the book shows: the mark and one sentence.
 
-    python tools/preview.py
+    python -m tools.preview
 
 Writes book/_static/preview.png, 1200 by 630, with the browser of the tests.
 """
 
-import sys
 import tempfile
 from pathlib import Path
 
 from bs4 import BeautifulSoup
 from playwright.sync_api import sync_playwright
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
-import website  # noqa: E402
+from helpers import figures
+from tools import website
 
-from helpers import figures  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent
 
 STATIC = ROOT / "book" / "_static"
 SIZE = {"width": 1200, "height": 630}

@@ -16,15 +16,15 @@ import re
 import sys
 from pathlib import Path
 
-import environments
 import nbformat
-import teaching
-from chapters import number_chapters
-from citations import PAGE, name_citations, page
-from differences import in_notebook
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
-from reading import state_time
+
+from tools import environments, teaching
+from tools.chapters import number_chapters
+from tools.citations import PAGE, name_citations, page
+from tools.differences import in_notebook
+from tools.reading import state_time
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ("tags", "mystnb", "measured")

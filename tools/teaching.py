@@ -8,8 +8,9 @@ import re
 from itertools import chain
 
 import nbformat
-from chapters import ROOT, numbers
-from reading import minutes
+
+from tools.chapters import ROOT, numbers
+from tools.reading import minutes
 
 PAGE = ROOT / "book" / "for-teachers.md"
 BLOCK = re.compile(r"(% begin: (\w+)\n).*?(% end: \2\n)", re.S)

@@ -10,7 +10,7 @@ each) and `induction-steps.json` (checkpoints, 8 bits each), the next two
 `longer.json` and `evidence.json`, and the last trains for these two again
 and fails where a result differs. A result depends on the machine in its last
 digits, and training magnifies them: what must hold of it is tested
-(tests/test_training.py), digits are not.
+(tests/core/test_training.py), digits are not.
 """
 
 import json

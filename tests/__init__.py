@@ -1,0 +1,1 @@
+"""The checks, in folders: each holds one kind."""

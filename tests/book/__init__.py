@@ -1,0 +1,1 @@
+"""Chapters, practice pages, laboratories: their rules, and that they run."""

@@ -1,0 +1,649 @@
+"""The chapters keep the house rules: form, outputs, ledger, no shortcuts."""
+
+import ast
+import itertools
+import re
+import statistics
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from helpers.published import FOLDER
+from tools import chapters, reading, refresh
+
+ROOT = Path(__file__).resolve().parents[2]
+
+NOTEBOOKS = refresh.notebooks()
+LESSONS = [ROOT / "book" / f"{name}.ipynb" for name in chapters.numbers()]
+AUDITS = [path for path in NOTEBOOKS if path.parent.name == "audit"]
+PRACTICE = [p for p in NOTEBOOKS if p.parent == ROOT / "book/practice"]
+LABS = [p for p in NOTEBOOKS if p.parent == ROOT / "book/labs"]
+PRACTISED = [ROOT / "book" / path.name for path in PRACTICE]
+FOLDED = {"hide-cell", "hide-input"}
+QUESTION = "remove-input"  # a cell that makes a question
+LABELLED = {*FOLDED, QUESTION}
+TAGS = {*LABELLED, "remove-cell", "raises-exception", "nbval-ignore-output"}
+HEADINGS = [
+    "What you'll do",
+    "What you'll need",
+    "On your own",
+    "In practice",
+    "Recap",
+    "Further reading",
+]
+
+
+def page(path):
+    """Its name on the site; a lesson and an audit may share a stem."""
+    return path.relative_to(ROOT).with_suffix("").as_posix()
+
+
+every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=page)
+every_lesson = pytest.mark.parametrize("path", LESSONS, ids=page)
+every_audit = pytest.mark.parametrize("path", AUDITS, ids=page)
+every_practice = pytest.mark.parametrize("path", PRACTICE, ids=page)
+every_practised = pytest.mark.parametrize("path", PRACTISED, ids=page)
+every_lesson_and_audit = pytest.mark.parametrize(
+    "path", LESSONS + AUDITS, ids=page
+)
+
+
+def read(path):
+    return nbformat.read(path, as_version=4)
+
+
+def code(path):
+    return [cell for cell in read(path).cells if cell.cell_type == "code"]
+
+
+def tags(cell):
+    return set(cell.metadata.get("tags", []))
+
+
+def prose(path):
+    cells = read(path).cells
+    return "\n\n".join(c.source for c in cells if c.cell_type == "markdown")
+
+
+def calls(path, name):
+    """Every call of a function or method of that name, in any cell."""
+    for cell in code(path):
+        for node in ast.walk(ast.parse(cell.source)):
+            if isinstance(node, ast.Call):
+                function = node.func
+                called = getattr(function, "attr", None) or getattr(
+                    function, "id", None
+                )
+                if called == name:
+                    yield node
+
+
+def is_check(node):
+    """An assert statement, or a call of NumPy's assert_... functions."""
+    if isinstance(node, ast.Call):
+        return ast.unparse(node.func).startswith("np.testing.assert_")
+    return isinstance(node, ast.Assert)
+
+
+def texts():
+    """Everything of the book that is read: pages, cells, and the ledgers."""
+    for path in [*NOTEBOOKS, *sorted((ROOT / "book").rglob("*.md"))]:
+        text = prose(path) if path.suffix == ".ipynb" else path.read_text()
+        yield pytest.param(text, id=page(path))
+
+
+@pytest.mark.parametrize("text", list(texts()))
+def test_numbers_of_chapters_come_from_the_table_of_contents(text):
+    numbered = chapters.number_chapters(text)
+    assert numbered == text, "run: make refresh"
+    bare = chapters.LINK.sub("", text)
+    for typed in re.finditer(r"chapters?\s\d+", bare, flags=re.I):
+        # A chapter of another work stands beside the name of the work.
+        before, after = bare[: typed.start()], bare[typed.end() :]
+        near = before.rpartition("\n\n")[2] + "".join(after.split("\n\n")[:2])
+        works = r"bibliography\.md#|Attention Mechanism From|<a id="
+        named = re.search(works, near)
+        assert named, f"link it, [chapter 0](name.ipynb): {typed[0]}"
+    files = re.search(r"\(\d\d-[\w-]+\.ipynb", text)
+    assert not files, f"no file has a number: {files}"
+
+
+def test_a_link_to_a_chapter_gets_its_number():
+    first = next(iter(chapters.numbers()))
+    given = f"[chapter 9]({first}.ipynb), [Chapters 7](book/{first}.ipynb#x)"
+    given += f" to\n[8](../{first}.ipynb), [this]({first}.ipynb), [9](x.md)"
+    got = chapters.number_chapters(given)
+    assert got == given.replace("9](t", "1](t").replace("7]", "1]").replace(
+        "8]", "1]"
+    )
+    with pytest.raises(ValueError, match="no part with `numbered` lists"):
+        chapters.number_chapters("[chapter 1](intro.ipynb)")
+
+
+@every_notebook
+def test_stored_in_normal_form(path):
+    stored = path.read_text(encoding="utf-8")
+    normal = nbformat.writes(refresh.normalise(read(path))) + "\n"
+    name = path.relative_to(ROOT)
+    assert stored == normal, f"run: make refresh CHAPTERS={name}"
+
+
+@every_notebook
+def test_no_cell_is_hidden_from_nbval(path):
+    for cell in code(path):
+        assert tags(cell) <= TAGS, cell.source
+        if "nbval-ignore-output" in tags(cell):
+            tree = ast.parse(cell.source)
+            assert not any(map(is_check, ast.walk(tree))), (
+                "a measured cell asserts nothing, as a busy machine may show "
+                f"any time; count, in a cell of its own:\n{cell.source}"
+            )
+
+
+@every_notebook
+def test_every_cell_was_executed_and_the_outputs_are_stored(path):
+    name = path.relative_to(ROOT)
+    cells = code(path)
+    bare = [c.source for c in cells if not c.execution_count]
+    assert not bare, (
+        f"run: make refresh CHAPTERS={name}; never executed: {bare}"
+    )
+    silent = not any(cell.outputs for cell in cells)
+    assert not (cells and silent), (
+        f"{name} is stored without outputs; run: make refresh CHAPTERS={name}"
+    )
+
+
+@every_notebook
+def test_a_fold_says_what_is_inside_and_that_it_opens(path):
+    for cell in code(path):
+        if tags(cell) & LABELLED:  # JupyterLab shows the first line of a fold
+            assert re.match(r"# .+: click to open\n", cell.source), (
+                "a folded cell begins with a line `# What is inside: click "
+                f"to open`; got:\n{cell.source}"
+            )
+            assert cell.metadata.get("jupyter", {}).get("source_hidden"), (
+                f"run: make refresh CHAPTERS={path.relative_to(ROOT)}"
+            )
+
+
+def label(cell):
+    return cell.metadata.get("mystnb", {}).get("code_prompt_show")
+
+
+def labels(cells):
+    """What the page writes on its folds; neighbours of one name are one."""
+    found, before = [], None
+    for cell in cells:
+        if "remove-cell" in tags(cell):
+            continue
+        if label(cell) and label(cell) != before:
+            found.append(label(cell))
+        # An output in sight stands between its cell and the next.
+        before = None if cell.get("outputs") else label(cell)
+    return found
+
+
+@every_notebook
+def test_a_fold_has_a_label_of_its_own(path):
+    bare = [
+        cell.source.splitlines()[0]
+        for cell in code(path)
+        if "hide-input" in tags(cell) and not label(cell)
+    ]
+    assert not bare, f"the page would write Show the solution: {bare}"
+    found = labels(read(path).cells)
+    twice = {name for name in found if found.count(name) > 1}
+    assert not twice, f"two folds, one label; say what is inside: {twice}"
+
+
+def test_only_neighbours_share_a_label():
+    def folded(name, **options):
+        metadata = {"tags": ["hide-input"]}
+        metadata["mystnb"] = {"code_prompt_show": name}
+        return nbformat.v4.new_code_cell("", metadata=metadata, **options)
+
+    text = nbformat.v4.new_markdown_cell("between")
+    unseen = nbformat.v4.new_code_cell("", metadata={"tags": ["remove-cell"]})
+    printed = nbformat.v4.new_output("stream", text="seen")
+    a, b = folded("Show a"), folded("Show b")
+    assert labels([a, unseen, a, b]) == ["Show a", "Show b"]
+    assert labels([a, text, a]) == ["Show a", "Show a"]
+    assert labels([folded("Show a", outputs=[printed]), a]) == ["Show a"] * 2
+    assert labels([a, b, a]) == ["Show a", "Show b", "Show a"]
+
+
+@every_notebook
+def test_outputs_are_compared_and_planned(path):
+    for cell in code(path):
+        for output in cell.outputs:
+            data = output.get("data", {})
+            assert not {"image/png", "image/jpeg"} & set(data), (
+                "nbval does not compare bitmaps; use plotting.show"
+            )
+            if output.output_type == "error":
+                assert "raises-exception" in tags(cell), output.evalue
+            if output.output_type == "stream":
+                assert output.name == "stdout", output.text
+
+
+@every_notebook
+def test_nothing_in_an_output_depends_on_the_machine(path):
+    for cell in code(path):
+        for output in cell.outputs:
+            text = output.get("text", "") + "".join(
+                value
+                for key, value in output.get("data", {}).items()
+                if isinstance(value, str) and key != "image/svg+xml"
+            )
+            assert not re.search(r"0x[0-9a-f]{6,}|/home/|/tmp/", text), text
+            assert not re.search(r"np\.float|(?<![.\w])array\(", text), (
+                f"a bare NumPy repr in {path.name}: {text}"
+            )
+
+
+@every_notebook
+def test_figures_have_alt_text(path):
+    for cell in code(path):
+        for output in cell.outputs:
+            svg = output.get("data", {}).get("image/svg+xml")
+            if svg is not None:
+                alt = re.search(r'<svg role="img" aria-label="([^"]+)"', svg)
+                assert alt, f"no alt text: {cell.source}"
+                assert len(alt[1]) > 40, f"says too little: {alt[1]}"
+
+
+@every_lesson
+def test_headings(path):
+    text = prose(path)
+    assert re.match(r"# \S+ .+", text), "a title with a verb comes first"
+    found = re.findall(r"^## (.+)$", text, flags=re.M)
+    places = [
+        next((i for i, h in enumerate(found) if h.startswith(heading)), None)
+        for heading in HEADINGS
+    ]
+    missing = [h for h, i in zip(HEADINGS, places, strict=True) if i is None]
+    assert not missing, f"missing {missing} in {found}"
+    assert places[:2] == [0, 1], f"{HEADINGS[:2]} come first; got {found}"
+    assert places == sorted(places), f"order of {found}"
+    assert "remember" in text.split("## Recap")[1], (
+        "the recap lacks **What to remember**"
+    )
+    assert reading.TIME.search(text), (
+        "after the objectives write: Reading time: about 0 minutes. "
+        "`make refresh` fills it in"
+    )
+
+
+def lines(cell):
+    """The lines of a cell, without the label of a fold."""
+    source = cell.source.splitlines()[bool(tags(cell) & LABELLED) :]
+    return [line for line in source if line.strip()]
+
+
+@pytest.mark.parametrize("path", LESSONS + AUDITS + PRACTICE + LABS, ids=page)
+def test_no_cell_is_large(path):
+    for cell in code(path)[1:]:  # the first is the same everywhere
+        # A question and what a check knows are made out of sight.
+        unseen = tags(cell) & {QUESTION, "remove-cell"}
+        most = 60 if unseen else 20 if path in PRACTICE + LABS else 15
+        assert len(lines(cell)) <= most, f"over {most} lines:\n{cell.source}"
+        longest = max(map(len, lines(cell)))
+        assert longest <= 79, f"over 79 columns:\n{cell.source}"
+
+
+@every_lesson
+def test_most_cells_are_small(path):
+    read = [c for c in code(path)[1:] if QUESTION not in tags(c)]
+    median = statistics.median(map(len, map(lines, read)))
+    assert median < 8, (
+        f"most cells have under 8 lines; here half have {median}"
+    )
+
+
+@every_lesson
+def test_the_chapter_can_fail(path):
+    cells = code(path)
+    asserts = sum(
+        is_check(node)
+        for cell in cells
+        for node in ast.walk(ast.parse(cell.source))
+    )
+    assert asserts >= 10, (
+        f"a chapter asserts at least ten times; got {asserts}"
+    )
+    assert any("raises-exception" in tags(cell) for cell in cells), (
+        "one failing call is shown, in a cell tagged raises-exception"
+    )
+    figures = sum(
+        "image/svg+xml" in output.get("data", {})
+        for cell in cells
+        for output in cell.outputs
+    )
+    assert 2 <= figures <= 8, f"two to eight figures; got {figures}"
+
+
+@every_lesson_and_audit
+def test_no_assert_and_no_verdict_is_constant(path):
+    for cell in code(path):
+        for node in ast.walk(ast.parse(cell.source)):
+            if isinstance(node, ast.Assert):
+                assert not isinstance(node.test, ast.Constant | ast.Tuple), (
+                    f"cannot fail: {ast.unparse(node)}"
+                )
+    for call in calls(path, "claim"):
+        for keyword in call.keywords:
+            names = [
+                node
+                for node in ast.walk(keyword.value)
+                if isinstance(node, ast.Name | ast.Call | ast.Attribute)
+            ]
+            assert names, f"a verdict typed by hand: {ast.unparse(call)}"
+
+
+@pytest.mark.parametrize("path", LESSONS + PRACTICE + LABS, ids=page)
+def test_solutions_end_in_a_check(path):
+    for cell in code(path):
+        if "hide-cell" in tags(cell):
+            last = ast.parse(cell.source).body[-1]
+            checks = [n for n in ast.walk(last) if is_check(n)]
+            defines = isinstance(last, ast.FunctionDef | ast.ClassDef)
+            assert checks or defines, f"no check at the end: {cell.source}"
+
+
+JUDGING = ("compare", "claim", "cite", "close")
+
+
+@every_lesson
+def test_a_lesson_judges_no_source(path):
+    judged = [
+        ast.unparse(call)
+        for name in JUDGING
+        for call in calls(path, name)
+        if "ledger" in ast.unparse(call.func)
+    ]
+    assert not judged, f"this belongs to an audit: {judged}"
+
+
+def test_every_ledger_has_an_audit():
+    assert sorted(path.stem for path in AUDITS) == sorted(
+        path.stem for path in FOLDER.glob("*.yml")
+    )
+
+
+@every_audit
+def test_an_audit_loads_and_closes_its_ledger(path):
+    loaded = [ast.unparse(call) for call in calls(path, "load")]
+    assert f"load('{path.stem}')" in loaded
+    assert code(path)[-1].source == "ledger.close()"
+
+
+@every_notebook
+def test_a_note_stands_beside_one_paragraph(path):
+    """What the margin of a wide page shows follows what it is about."""
+    text = prose(path)
+    notes = re.findall(r'<div class="noted">\n\n(.*?)\n\n</div>', text, re.S)
+    assert len(notes) == text.count('class="noted"')
+    for note in notes:
+        parts = note.split("\n\n")
+        assert len(parts) == 2, f"a paragraph and its note: {note}"
+        about, aside = (len(part.split()) for part in parts)
+        assert aside <= about, f"the note is longer than its text: {note}"
+
+
+OUT_OF_SIGHT = {*LABELLED, "remove-cell"}
+
+
+def is_code(cell):
+    return cell.cell_type == "code"
+
+
+def shows_a_picture(cell):
+    kinds = {"image/svg+xml", "text/html"}
+    outputs = cell.get("outputs", ())
+    return any(kinds & set(o.get("data", {})) for o in outputs)
+
+
+@every_lesson
+def test_at_most_two_folds_stand_before_the_first_picture(path):
+    before, seen = [], False
+    for cell in code(path)[1:]:
+        if not seen and tags(cell) & FOLDED:
+            before.append(cell.metadata["mystnb"]["code_prompt_show"])
+        seen = seen or shows_a_picture(cell)
+    assert seen, "no picture"
+    labels = [label for label, _ in itertools.groupby(before)]
+    assert len(labels) <= 2, (
+        f"give neighbouring folds one `code_prompt_show`: {labels}"
+    )
+
+
+@every_lesson
+def test_a_picture_comes_before_the_objectives(path):
+    for cell in read(path).cells:
+        if "## What you'll do" in cell.source:
+            break
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            if "image/svg+xml" in data or "data-figure" in str(data):
+                return
+    raise AssertionError(
+        "a question and its picture come before What you'll do; no output "
+        "of a cell there is a figure"
+    )
+
+
+@every_lesson
+def test_the_first_picture_is_on_the_first_two_screens(path):
+    """Measured at 390 by 844: after 153 words it began at 1.14 screens."""
+    before = []
+    for cell in read(path).cells:
+        if shows_a_picture(cell):
+            break
+        before.append(cell)
+    words = sum(reading.words(c.source) for c in before if not is_code(c))
+    assert words <= 200, f"{words} words stand before the first picture"
+    seen = [c for c in before if is_code(c) and not tags(c) & OUT_OF_SIGHT]
+    assert not seen, "code in sight stands before the first picture"
+    texts = "\n".join(c.source for c in before if not is_code(c))
+    tall = re.findall(r"^(?:[-*|]|\d+\.) .*|^(?:`{3}|:{3}).*", texts, re.M)
+    assert not tall, f"what is tall comes after the picture: {tall}"
+
+
+@every_lesson
+def test_a_lesson_can_be_read_in_one_sitting(path):
+    prose, cells = reading.amount(read(path).cells)
+    assert prose <= 3000, f"{prose} words of prose before the exercises"
+    assert cells <= 30, f"{cells} code cells in sight before the exercises"
+
+
+def test_a_question_in_the_text_takes_a_minute():
+    def shows(html):
+        data = nbformat.v4.new_output("display_data", {"text/html": html})
+        metadata = {"tags": ["remove-input"]}
+        return nbformat.v4.new_code_cell("", metadata=metadata, outputs=[data])
+
+    five = nbformat.v4.new_markdown_cell("word " * 1000)
+    question = shows('<form data-question="it"></form>')
+    figure = shows('<div data-figure="words"></div>')
+    end = nbformat.v4.new_markdown_cell("## On your own\n")
+    assert reading.minutes([five, figure, end, question]) == 5
+    assert reading.minutes([five, question, end]) == 10
+    assert reading.minutes([five, *[question] * 5, end]) == 10
+    assert reading.minutes([five, *[question] * 6, end]) == 15
+
+
+@every_lesson
+def test_a_lesson_ends_in_a_table_of_choices(path):
+    recap = prose(path).split("## Recap")[1].split("\n## ")[0]
+    assert re.search(r"^\|.*\|\n\|[ :|-]+\|$", recap, flags=re.M), (
+        "the recap ends in a table: which to take when, and what it costs"
+    )
+
+
+def lesson_of(audit):
+    """The lesson that an audit links first."""
+    name = re.search(r"\(\.\./([\w-]+\.ipynb)\)", prose(audit))[1]
+    return ROOT / "book" / name
+
+
+@every_audit
+def test_an_audit_counts_first_and_closes_last(path):
+    text, cells = prose(path), code(path)
+    assert text.startswith(f"# Audit: {path.stem}\n")
+    assert lesson_of(path) in LESSONS, "a link to its lesson"
+    head = next(output for cell in cells for output in cell.outputs)
+    assert len(head.text.splitlines()) == 5, "the head has five lines"
+
+
+def definitions(path):
+    """The functions and classes that a notebook defines, as syntax."""
+    return {
+        node.name: ast.dump(node)
+        for cell in code(path)
+        for node in ast.parse(cell.source).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
+
+
+@every_audit
+def test_what_a_lesson_and_its_audit_both_define_is_the_same(path):
+    lesson = lesson_of(path)
+    ours, theirs = definitions(path), definitions(lesson)
+    differ = [n for n in ours if n in theirs and ours[n] != theirs[n]]
+    assert not differ, f"{page(path)} and {page(lesson)} differ in {differ}"
+
+
+@every_lesson_and_audit
+def test_the_source_is_not_quoted_in_length(path):
+    """Facts carry over, sentences do not: no long quotation blocks."""
+    quotes = re.findall(r"^> .+(?:\n> .+)*", prose(path), flags=re.M)
+    assert all(len(quote.split()) < 40 for quote in quotes)
+
+
+# --- practice ----------------------------------------------------------------
+
+# What a practice page asks for at least, by heading, in this order.
+LADDER = {
+    "Look back": 2,
+    "On paper": 3,
+    "In code": 3,
+    "Harder": 2,
+    "What is broken?": 2,
+}
+EXERCISE = re.compile(r"^```\{exercise\} .+\n:label: ([a-z0-9-]+)$", re.M)
+HINT = re.compile(r"^```\{dropdown\} Hint( \d)?$", re.M)
+END_OF_PREDICTION = "% So much for the prediction."
+
+
+def made(path, kinds):
+    """The calls that make a question of some kinds, such as Number."""
+    return [call for kind in kinds for call in calls(path, kind)]
+
+
+@every_practice
+def test_a_practice_page_stands_below_its_lesson_and_both_link_it(path):
+    lesson = ROOT / "book" / path.name
+    assert lesson in LESSONS, "it has the name of its lesson"
+    assert f"](../{lesson.name})" in prose(path)
+    own = prose(lesson).split("## On your own")[1].split("\n## ")[0]
+    assert f"](practice/{path.name})" in own, "a link in On your own"
+    assert not EXERCISE.search(prose(lesson)), "exercises stand on the page"
+    toc = (ROOT / "_toc.yml").read_text(encoding="utf-8")
+    below = f"- file: book/{path.stem}\n        sections:\n"
+    assert f"{below}          - file: book/practice/{path.stem}\n" in toc
+
+
+@every_practice
+def test_a_practice_page_is_a_ladder(path):
+    sections = re.split(r"^## (.+)$", prose(path), flags=re.M)
+    found = dict(zip(sections[1::2], sections[2::2], strict=True))
+    wanted = dict(LADDER)
+    if chapters.numbers()[path.stem] < 4:
+        del wanted["Look back"]
+    assert [name for name in found if name in wanted] == list(wanted)
+    for name, least in wanted.items():
+        count = len(EXERCISE.findall(found[name]))
+        assert count >= least, f"{name}: {count} of {least} exercises"
+
+
+@every_practice
+def test_an_exercise_has_a_check_and_one_solution(path):
+    """In the order of the page: exercise, question, hints, solution."""
+    before, *exercises = exercises_of(path)
+    assert not before, "the first cell is no exercise"
+    for label, parts in exercises:
+        asked = [c for c in parts if QUESTION in tags(c)]
+        solutions = [c for c in parts if "hide-cell" in tags(c)]
+        hints = sum(len(HINT.findall(c.source)) for c in parts)
+        assert len(asked) == 1, f"{label}: one question for the page"
+        assert f'"{label}"' in asked[0].source, "of the same name"
+        assert len(solutions) == 1, f"{label}: one solution"
+        assert parts.index(asked[0]) < parts.index(solutions[0])
+        assert hints <= 2, f"{label}: at most two hints"
+        last = ast.unparse(ast.parse(solutions[0].source).body[-1])
+        assert re.fullmatch(r"assert .+\.check\(.*\)\.right", last), (
+            f"{label}: the last line puts the solution to the check"
+        )
+
+
+def exercises_of(path):
+    """The cells of each exercise, by its label; first, what is before."""
+    groups = [[]]
+    for cell in read(path).cells:
+        label = cell.cell_type == "markdown" and EXERCISE.search(cell.source)
+        if label:
+            groups.append((label[1], [cell]))
+        elif len(groups) > 1:
+            groups[-1][1].append(cell)
+    return groups
+
+
+@pytest.mark.parametrize("path", PRACTISED + PRACTICE + LABS, ids=page)
+def test_right_answers_are_computed(path):
+    for call in made(path, ["Number", "Matrix"]):
+        assert not constant(call.args[2]), ast.unparse(call.args[2])
+    for call in made(path, ["Choice"]):
+        for option in ast.walk(call.args[2]):
+            if isinstance(option, ast.Tuple) and len(option.elts) == 3:
+                holds = option.elts[1]
+                assert not constant(holds), ast.unparse(option)
+
+
+def constant(node):
+    """Whether an expression has neither a name nor a call in it."""
+    kinds = (ast.Name, ast.Call, ast.Attribute)
+    return not any(isinstance(part, kinds) for part in ast.walk(node))
+
+
+@every_practised
+def test_a_lesson_asks_at_most_five_quick_questions(path):
+    kinds = ["Number", "Matrix", "Choice", "Cell", "Order"]
+    assert 1 <= len(made(path, kinds)) <= 5
+
+
+@every_practised
+def test_a_prediction_is_taken_before_it_is_shown(path):
+    boxes = 0
+    for cell, after in itertools.pairwise(read(path).cells):
+        boxes += cell.source.count("{admonition} Predict")
+        if "{admonition} Predict" not in cell.source:
+            continue
+        assert cell.source.endswith("```"), "the box ends its cell"
+        assert "practice.Predict(" in after.source, cell.source
+        assert QUESTION in tags(after)
+    assert boxes == len(made(path, ["Predict"]))
+    # Each is ended, before the next heading (the build looks for that too).
+    assert prose(path).count(END_OF_PREDICTION) == boxes > 0
+
+
+SPANISH = "Resumen en español"
+
+
+@every_practised
+def test_a_lesson_ends_in_a_summary_in_spanish(path):
+    *_, last = re.split(r"^## ", prose(path), flags=re.M)
+    assert last.startswith(f'<span lang="es">{SPANISH}</span>\n')
+    assert last.count('<div lang="es">\n\n') == last.count("\n\n</div>") == 1
+    assert 120 <= len(last.split()) <= 400

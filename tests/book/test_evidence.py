@@ -1,0 +1,125 @@
+"""Stored measurements: of the models that they name, and a part made anew.
+
+The weekly workflow makes all of them again (`python tools/train.py check`).
+"""
+
+from collections import deque
+from dataclasses import replace
+
+import numpy as np
+
+from helpers.training import (
+    INDUCTION,
+    accuracy,
+    induction_batch,
+    recall_batch,
+    stored,
+    train,
+    trained_induction,
+)
+from helpers.transformer import (
+    init_transformer,
+    parameter_count,
+    transformer,
+)
+from tools import train as command
+
+
+def by_name(group):
+    variants = stored("evidence")["variants"]
+    return {v["name"]: v for v in variants if v["group"] == group}
+
+
+def test_evidence_is_of_the_models_it_names():
+    layers, heads = by_name("layers"), by_name("heads")
+    assert layers["two"]["parameters"] == parameter_count(INDUCTION)
+    one = replace(INDUCTION, n_layers=1)
+    assert layers["one"]["parameters"] == parameter_count(one)
+    assert len({v["parameters"] for v in heads.values()}) == 1
+    task = stored("evidence")["task"]
+    for v in stored("evidence")["variants"]:
+        assert len(v["accuracy"]) == len(v["loss"]) == task["seeds"] >= 5
+
+
+def fitted(config, *, steps=200):
+    """Parameters after a short training."""
+    rng = np.random.default_rng(11)
+    params = init_transformer(rng, config)
+    batches = (induction_batch(rng, (32,)) for _ in range(steps))
+    ((_, params),) = deque(train(params, config, batches), maxlen=1)
+    return params
+
+
+def right(params, config, batch):
+    return accuracy(transformer(batch.tokens, params, config), batch)
+
+
+def reached(config):
+    """Accuracy on unseen sequences after a short training."""
+    batch = induction_batch(np.random.default_rng(12), (100,))
+    return right(fitted(config), config, batch)
+
+
+def test_two_layers_learn_it_anew_and_one_does_not():
+    # A part of the evidence, with another seed and fewer steps.
+    assert reached(INDUCTION) > 0.9
+    assert reached(replace(INDUCTION, n_layers=1)) < 0.6
+    assert min(by_name("layers")["two"]["accuracy"]) > 0.95
+    assert max(by_name("layers")["one"]["accuracy"]) < 0.6
+
+
+def test_evidence_of_longer_texts_is_of_the_kinds_it_names():
+    longer = stored("longer")
+    assert longer["task"] == command.REACH
+    results = {(r["kind"], r["rescaled"]): r for r in longer["results"]}
+    assert len(results) == len(longer["results"])
+    assert {kind for kind, _ in results} == set(command.KINDS)
+    for (kind, _), result in results.items():
+        for test in ("near", "far"):
+            shares = np.array(result[test])
+            assert shares.shape == (4, 4)  # lengths, seeds
+            assert ((shares >= 0) & (shares <= 1)).all()
+            # At the trained length a rescaling changes nothing.
+            assert result[test][0] == results[kind, "as trained"][test][0]
+        # Shares of the questions that were asked: 5 of each far text.
+        asked = 5 * 8192 / np.array(command.REACH["lengths"])[:, None]
+        counts = np.array(result["far"]) * asked
+        assert np.abs(counts - counts.round()).max() < asked.max() * 1e-4
+
+
+def asked(params, config, T):
+    """Near and far answers, of other texts than the evidence."""
+    rng = np.random.default_rng(13)
+    config = replace(config, max_len=T)
+    near, far = induction_batch(rng, (30,), T=T), recall_batch(rng, (60,), T=T)
+    return right(params, config, near), right(params, config, far)
+
+
+def test_rescaling_the_stored_model_helps_as_the_evidence_says():
+    params = trained_induction()
+    near, far = np.transpose(
+        [
+            asked(params, change(INDUCTION, 2), 64)
+            for change in command.RESCALED.values()
+        ]
+    )
+    plain, interpolated, ntk, yarn = range(4)
+    assert near[interpolated] + 0.1 < near[plain] < near[ntk]
+    assert near[plain] < near[yarn]
+    assert far[plain] + 0.1 < far[ntk] < far[interpolated] < far[yarn]
+    for test, shares in (("near", near), ("far", far)):
+        medians = [
+            np.median(result[test][1])
+            for result in stored("longer")["results"]
+            if result["kind"] == "RoPE, base 10,000"
+        ]
+        assert np.abs(shares - medians).max() < 0.25
+
+
+def test_t5_reaches_further_anew():
+    config = replace(INDUCTION, **command.KINDS["T5's bias"])
+    near, far = asked(fitted(config, steps=300), config, 128)
+    assert min(near, far) > 0.9
+    near, far = asked(trained_induction(), INDUCTION, 128)
+    assert near < 0.9
+    assert far < 0.3

@@ -1,0 +1,1 @@
+"""The helpers against plain loops, by property, and with hostile arguments."""

@@ -1,0 +1,141 @@
+"""The helpers keep their contract: documented, small, and self-contained."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import helpers
+
+FOLDER = Path(helpers.__file__).parent
+MODULES = [m.name for m in pkgutil.iter_modules([str(FOLDER)])]
+# They need more than NumPy.
+EXTRAS = (
+    "distributed", "figures", "ledger_page", "plotting", "practice",
+    "published",
+)  # fmt: skip
+NUMERIC = [name for name in MODULES if name and name not in EXTRAS]
+
+
+def public(module):
+    module = importlib.import_module(f"helpers.{module}")
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and getattr(value, "__module__", None) == module.__name__
+        and inspect.isfunction(value)
+    }
+
+
+FUNCTIONS = [
+    pytest.param(function, id=f"{module}.{name}")
+    for module in MODULES
+    if not module.startswith("_")
+    for name, function in public(module).items()
+]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_says_what_it_is(module):
+    doc = importlib.import_module(f"helpers.{module}").__doc__
+    assert doc.splitlines()[0].strip().endswith(".")
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_parameter_is_documented(function):
+    doc = inspect.getdoc(function)
+    assert doc.splitlines()[0].endswith("."), doc
+    takes = list(inspect.signature(function).parameters)
+    if len(takes) < 2 and "Parameters" not in doc:
+        return
+    named = doc.split("Parameters\n")[1].split("\n\n")[0]
+    for name in takes:
+        assert name in named, f"{function.__name__} does not document {name}"
+
+
+@pytest.mark.parametrize("module", NUMERIC)
+def test_numeric_modules_import_numpy_and_the_standard_library(module):
+    tree = ast.parse((FOLDER / f"{module}.py").read_text(encoding="utf-8"))
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            found.add(node.module.split(".")[0])
+    standard = {
+        "base64", "bisect", "concurrent", "contextlib", "dataclasses",
+        "functools", "importlib", "itertools", "json", "math", "numbers",
+        "operator", "os", "sys", "types", "typing",
+    }  # fmt: skip
+    assert found <= standard | {"numpy"}
+
+
+def test_the_oracle_is_independent():
+    for path in sorted(Path(__file__).parent.glob("reference*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        imports = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+        ]
+        names = {a.name for node in imports for a in node.names}
+        assert names <= {"math"}, f"{path.name} imports {names}"
+        assert all(isinstance(node, ast.Import) for node in imports)
+
+
+def test_functions_stay_short():
+    for path in FOLDER.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                statements = [
+                    n for n in ast.walk(node) if isinstance(n, ast.stmt)
+                ]
+                assert len(statements) <= 40, f"{path.name}: {node.name}"
+
+
+TESTS = Path(__file__).resolve().parents[1]
+# Their plain loops stand in their own tests.
+OWN_LOOPS = {"training": "test_training", "broken": "test_labs"}
+
+
+def held_against(module):
+    """What compares a module with plain loops, or with differences."""
+    texts = {p.stem: p.read_text("utf-8") for p in TESTS.rglob("*.py")}
+    second = r"^from tests\.core(\.| import )reference|\bassert_gradient\(loss"
+    return "".join(
+        text
+        for name, text in texts.items()
+        if name.startswith("reference")
+        or re.search(second, text, re.MULTILINE)
+        or name == OWN_LOOPS.get(module)
+    )
+
+
+def lacking(module, name, function):
+    """What a function of the package lacks, and where it belongs."""
+    page = (FOLDER.parent / "book").glob("reference*.md")
+    places = "".join(path.read_text("utf-8") for path in page)
+    if ">>>" not in (inspect.getdoc(function) or ""):
+        yield "an example in its docstring, which is run as a test"
+    if not re.search(rf"\b{name}\b", held_against(module)):
+        yield (
+            "a test against an independent way: a loop in "
+            "tests/core/reference*.py, and a test module that imports it "
+            "and calls both"
+        )
+    if f".. automodule:: helpers.{module}\n" not in places:
+        yield "a place in the reference: an automodule in book/reference*.md"
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [(m, name) for m in NUMERIC if m[0] != "_" for name in public(m)],
+)
+def test_every_function_has_an_example_an_oracle_and_a_place(module, name):
+    missing = list(lacking(module, name, public(module)[name]))
+    assert not missing, f"helpers.{module}.{name} lacks {'; '.join(missing)}"

@@ -1,0 +1,783 @@
+"""heads against loops, by property, and refused."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers.attention import Attention, attention
+from helpers.cache import KVCache
+from helpers.heads import (
+    Projections,
+    init_projections,
+    merge_heads,
+    multi_head_attention,
+    repeat_kv,
+    split_heads,
+)
+from helpers.masks import causal_mask, padding_mask
+from tests.core import reference_heads
+from tests.core.closeness import assert_close
+
+SEEDS = st.integers(0, 2**32 - 1)
+SIZES = st.integers(1, 5)
+LEADS = st.sampled_from([(), (2,), (3, 2)])
+DTYPES = st.sampled_from([np.float32, np.float64])
+
+
+class ListCache:
+    """What `multi_head_attention` asks of a cache, and nothing more."""
+
+    def __init__(self):
+        self.parts = []
+
+    def __len__(self):
+        return sum(K.shape[-2] for K, _ in self.parts)
+
+    def append(self, K, V):
+        self.parts.append((K, V))
+        return [
+            np.concatenate(parts, axis=-2)
+            for parts in zip(*self.parts, strict=True)
+        ]
+
+
+def projections(
+    seed, n_heads=2, n_kv_heads=None, *, d_model=5, d_k=3, d_v=2, dtype=float
+):
+    """Random weights of sizes that tell the axes apart."""
+    rng = np.random.default_rng(seed)
+    made = init_projections(
+        rng, d_model, n_heads, n_kv_heads, d_k=d_k, d_v=d_v
+    )
+    return Projections(*(W.astype(dtype) for W in made[:4]), *made[4:])
+
+
+def rows(seed, *shape, dtype=float):
+    return np.random.default_rng(seed + 1).normal(size=shape).astype(dtype)
+
+
+def by_loops(X, p, context=None, mask=None, bias=None):
+    """The reference, one sequence of the batch at a time."""
+    context = X if context is None else context
+    lead = np.broadcast_shapes(X.shape[:-2], context.shape[:-2])
+    T, S, H = X.shape[-2], context.shape[-2], p.n_heads
+    X = np.broadcast_to(X, (*lead, *X.shape[-2:]))
+    context = np.broadcast_to(context, (*lead, *context.shape[-2:]))
+    mask = np.broadcast_to(True if mask is None else mask, (*lead, H, T, S))
+    bias = np.broadcast_to(0.0 if bias is None else bias, (*lead, H, T, S))
+    output = np.empty((*lead, T, p.W_O.shape[1]))
+    weights = np.empty((*lead, H, T, S))
+    for i in np.ndindex(*lead):
+        output[i], weights[i] = reference_heads.multi_head(
+            X[i].tolist(),
+            context[i].tolist(),
+            *(W.tolist() for W in p[:4]),
+            *p[4:],
+            allowed=lambda h, t, s, i=i: bool(mask[i][h, t, s]),
+            bias=lambda h, t, s, i=i: float(bias[i][h, t, s]),
+        )
+    return output, weights
+
+
+# Splitting, merging, repeating.
+
+
+@given(SEEDS, LEADS, SIZES, SIZES, SIZES)
+def test_split_follows_the_index_rule(seed, lead, T, H, d):
+    X = rows(seed, *lead, T, H * d)
+    split = split_heads(X, H)
+    assert split.shape == (*lead, H, T, d)
+    for i in np.ndindex(*lead):
+        expected = reference_heads.split(X[i].tolist(), H)
+        np.testing.assert_array_equal(split[i], expected)
+
+
+@pytest.mark.parametrize("lead", [(), (2,), (5, 2)])
+@pytest.mark.parametrize(("H", "T", "d"), [(3, 7, 11), (7, 3, 2), (1, 5, 3)])
+def test_split_and_merge_undo_each_other(lead, H, T, d):
+    # Prime sizes: no two axes can be confused and still fit.
+    X = rows(0, *lead, T, H * d)
+    heads = rows(1, *lead, H, T, d)
+    np.testing.assert_array_equal(merge_heads(split_heads(X, H)), X)
+    np.testing.assert_array_equal(split_heads(merge_heads(heads), H), heads)
+
+
+def test_merge_puts_each_position_back_together():
+    # A reshape alone also undoes a reshape alone; this tells them apart.
+    heads = [[["a0", "a1"], ["b0", "b1"]], [["a2", "a3"], ["b2", "b3"]]]
+    assert merge_heads(heads).tolist() == [
+        ["a0", "a1", "a2", "a3"],
+        ["b0", "b1", "b2", "b3"],
+    ]
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.float16, "<U2"])
+def test_rearranging_keeps_the_type(dtype):
+    X = np.zeros((2, 6), dtype)
+    assert split_heads(X, 3).dtype == X.dtype
+    assert merge_heads(split_heads(X, 3)).dtype == X.dtype
+    assert repeat_kv(split_heads(X, 3), 2).dtype == X.dtype
+
+
+def test_no_positions_are_still_split():
+    assert split_heads(np.ones((0, 6)), 3).shape == (3, 0, 2)
+    assert merge_heads(np.ones((3, 0, 2))).shape == (0, 6)
+
+
+@given(SEEDS, LEADS, SIZES, SIZES)
+def test_repeat_kv_serves_neighbouring_query_heads(seed, lead, H_kv, n_rep):
+    X = rows(seed, *lead, H_kv, 3, 2)
+    repeated = repeat_kv(X, n_rep)
+    assert repeated.shape == (*lead, H_kv * n_rep, 3, 2)
+    for h in range(H_kv * n_rep):
+        np.testing.assert_array_equal(
+            repeated[..., h, :, :], X[..., h // n_rep, :, :]
+        )
+
+
+# Multi-head attention against the loops.
+
+
+@given(
+    SEEDS,
+    LEADS,
+    st.sampled_from([(1, 1), (2, 2), (4, 2), (3, 1), (6, 3), (6, 2)]),
+    SIZES,
+    SIZES,
+    SIZES,
+    SIZES,
+    st.booleans(),
+    st.booleans(),
+)
+def test_it_equals_the_loops(seed, lead, heads, T, S, d_k, d_v, cross, limit):
+    p = projections(seed, *heads, d_k=d_k, d_v=d_v)
+    X = rows(seed, *lead, T, 5)
+    context = rows(seed + 1, *lead, S, 5) if cross else None
+    shape = (*lead, heads[0], T, S if cross else T)
+    rng = np.random.default_rng(seed)
+    mask = rng.random(shape) < 0.6 if limit else None
+    bias = rng.normal(size=shape) if limit else None
+    output, weights = by_loops(X, p, context, mask, bias)
+    result = multi_head_attention(X, p, context=context, mask=mask, bias=bias)
+    assert isinstance(result, Attention)
+    assert_close(result.output, output, eps=256)
+    assert_close(result.weights, weights, eps=256)
+
+
+@given(SEEDS, DTYPES, st.sampled_from([(1, 1), (4, 4), (4, 2), (4, 1)]))
+def test_the_type_of_computation_is_kept(seed, dtype, heads):
+    p = projections(seed, *heads, dtype=dtype)
+    X = rows(seed, 3, 5, dtype=dtype)
+    output, weights = by_loops(X, p)
+    bias = np.zeros((3, 3))
+    result = multi_head_attention(X, p, bias=bias)
+    assert_close(result.output, output.astype(dtype), eps=256)
+    assert_close(result.weights, weights.astype(dtype), eps=256)
+
+
+def test_half_precision_and_whole_numbers():
+    p = projections(0)
+    half = Projections(*(W.astype(np.float16) for W in p[:4]), 2, 2)
+    X = rows(0, 3, 5, dtype=np.float16)
+    output = multi_head_attention(X, half).output
+    assert output.dtype == np.float16
+    expected, _ = by_loops(X, half)
+    assert_close(output, expected.astype(np.float16), eps=32)
+    whole = multi_head_attention(np.eye(3, 5, dtype=int), p).output
+    assert_close(whole, multi_head_attention(np.eye(3, 5), p).output)
+
+
+@given(SEEDS, SIZES, SIZES, SIZES)
+def test_one_head_is_plain_attention(seed, T, d_k, d_v):
+    p = projections(seed, 1, d_k=d_k, d_v=d_v)
+    X = rows(seed, T, 5)
+    plain = attention(X @ p.W_Q, X @ p.W_K, X @ p.W_V)
+    result = multi_head_attention(X, p)
+    assert_close(result.output, plain.output @ p.W_O)
+    assert_close(result.weights, plain.weights[None])
+
+
+@given(SEEDS, LEADS, st.sampled_from([(4, 2), (6, 3), (6, 2), (3, 1)]))
+def test_shared_heads_equal_repeated_weight_columns(seed, lead, heads):
+    H, H_kv = heads
+    p = projections(seed, H, H_kv)
+
+    def repeated(W):
+        blocks = np.split(W, H_kv, axis=1)
+        return np.hstack([blocks[h // (H // H_kv)] for h in range(H)])
+
+    full = Projections(p.W_Q, repeated(p.W_K), repeated(p.W_V), p.W_O, H, H)
+    X = rows(seed, *lead, 4, 5)
+    shared, repeats = multi_head_attention(X, p), multi_head_attention(X, full)
+    assert_close(shared.output, repeats.output)
+    assert_close(shared.weights, repeats.weights)
+
+
+@given(SEEDS, st.data())
+def test_the_order_of_the_heads_does_not_matter(seed, data):
+    p = projections(seed, 3, d_k=2, d_v=4)
+    order = data.draw(st.permutations(range(3)))
+
+    def moved(W, axis):
+        return np.concatenate([np.split(W, 3, axis)[h] for h in order], axis)
+
+    q = Projections(*(moved(W, 1) for W in p[:3]), moved(p.W_O, 0), 3, 3)
+    X = rows(seed, 4, 5)
+    plain, other = multi_head_attention(X, p), multi_head_attention(X, q)
+    assert_close(other.output, plain.output, eps=64)
+    assert_close(other.weights, plain.weights[list(order)])
+
+
+@given(SEEDS, SIZES, SIZES)
+def test_cross_attention_reads_the_context_alone(seed, T, S):
+    p = projections(seed)
+    X, context = rows(seed, T, 5), rows(seed + 1, S, 5)
+    together = multi_head_attention(X, p, context=context)
+    assert together.output.shape == (T, 5)
+    assert together.weights.shape == (2, T, S)
+    for t in range(T):
+        alone = multi_head_attention(X[t : t + 1], p, context=context)
+        assert_close(alone.output[0], together.output[t], eps=64)
+
+
+def test_a_context_without_batch_serves_the_whole_batch():
+    p, X, context = projections(0, 4, 2), rows(0, 3, 2, 5), rows(1, 4, 5)
+    together = multi_head_attention(X, p, context=context)
+    for b in range(3):
+        alone = multi_head_attention(X[b], p, context=context)
+        assert_close(together.output[b], alone.output)
+    many = multi_head_attention(X[0], p, context=np.stack([context] * 3))
+    assert_close(many.output[1], together.output[0])
+
+
+@pytest.mark.parametrize("batched", ["X", "context", "both"])
+def test_a_padding_mask_hides_keys_of_a_context_of_its_own_sequence(batched):
+    p = projections(0, 4, 2)
+    X, context = rows(0, 2, 3, 5), rows(1, 2, 4, 5)
+    X = X if batched in ("X", "both") else X[0]
+    context = context if batched in ("context", "both") else context[0]
+    result = multi_head_attention(
+        X, p, context=context, mask=padding_mask([4, 2], 4)
+    )
+    for b, n in enumerate([4, 2]):
+        alone = multi_head_attention(
+            X if X.ndim == 2 else X[b],
+            p,
+            context=(context if context.ndim == 2 else context[b])[:n],
+        )
+        assert_close(result.output[b], alone.output, eps=64)
+
+
+# Masks and biases on every number of batch axes.
+
+
+@pytest.mark.parametrize("lead", [(), (3,), (2, 3)])
+def test_one_mask_for_all_heads_and_sequences(lead):
+    p, X = projections(0, 4, 2), rows(0, *lead, 6, 5)
+    result = multi_head_attention(X, p, mask=causal_mask(6))
+    output, weights = by_loops(X, p, mask=causal_mask(6))
+    assert_close(result.output, output, eps=64)
+    assert_close(result.weights, weights, eps=64)
+    assert (result.weights[..., ~causal_mask(6)] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("lead", "lengths"),
+    [((), [4]), ((3,), [4, 0, 6]), ((2, 3), [4, 0, 6]), ((1,), [2])],
+)
+def test_a_padding_mask_hides_keys_of_its_own_sequence(lead, lengths):
+    p, X = projections(0, 4, 2), rows(0, *lead, 6, 5)
+    result = multi_head_attention(X, p, mask=padding_mask(lengths, 6))
+    assert result.weights.shape == (*lead, 4, 6, 6)
+    for i in np.ndindex(*lead):
+        n = lengths[i[-1] if i else 0]
+        alone = multi_head_attention(X[i], p, context=X[i][:n])
+        assert_close(result.output[i], alone.output, eps=64)
+        np.testing.assert_array_equal(result.weights[i][..., n:], 0)
+
+
+@pytest.mark.parametrize("lead", [(), (3,), (2, 3)])
+def test_masks_combine_and_a_bias_may_differ_by_head(lead):
+    p, X = projections(0, 4, 2), rows(0, *lead, 6, 5)
+    mask = causal_mask(6) & padding_mask([4] * (lead or (1,))[-1], 6)
+    bias = rows(5, 4, 6, 6)
+    result = multi_head_attention(X, p, mask=mask, bias=bias)
+    both = causal_mask(6) & (np.arange(6) < 4)
+    output, weights = by_loops(X, p, mask=both, bias=bias)
+    assert_close(result.output, output, eps=64)
+    assert_close(result.weights, weights, eps=64)
+
+
+def test_a_head_may_have_its_own_mask():
+    p, X = projections(0), rows(0, 3, 5)
+    mask = np.array([[[True]], [[False]]])
+    result = multi_head_attention(X, p, mask=mask)
+    assert_close(result.weights[0].sum(-1), np.ones(3))
+    np.testing.assert_array_equal(result.weights[1], 0)
+    by_head_0 = merge_heads(split_heads(X @ p.W_V, 2) * mask)
+    assert_close(
+        result.output,
+        result.weights[0] @ by_head_0[:, :2] @ p.W_O[:2],
+    )
+
+
+def test_a_bias_of_minus_infinity_forbids_and_a_batch_axis_of_one_is_dropped():
+    p, X, mask = projections(0), rows(0, 4, 5), causal_mask(4)
+    bias = np.where(mask, 0.0, -np.inf)[None, None]
+    np.testing.assert_array_equal(
+        multi_head_attention(X, p, bias=bias).output,
+        multi_head_attention(X, p, mask=mask).output,
+    )
+
+
+# The cache.
+
+
+@given(SEEDS, LEADS, st.sampled_from([(2, 2), (4, 2), (3, 1)]), st.data())
+def test_a_cache_changes_nothing(seed, lead, heads, data):
+    p, X = projections(seed, *heads), rows(seed, *lead, 6, 5)
+    whole = multi_head_attention(X, p, mask=causal_mask(6))
+    cuts = sorted(data.draw(st.sets(st.integers(1, 5))))
+    cache, outputs = ListCache(), []
+    for start, stop in zip([0, *cuts], [*cuts, 6], strict=True):
+        result = multi_head_attention(
+            X[..., start:stop, :],
+            p,
+            mask=causal_mask(stop - start, stop),
+            cache=cache,
+        )
+        assert result.weights.shape[-2:] == (stop - start, stop)
+        outputs.append(result.output)
+    assert_close(np.concatenate(outputs, axis=-2), whole.output, eps=64)
+    K, V = cache.parts[0]
+    assert K.shape[-3:] == (heads[1], cuts[0] if cuts else 6, 3)
+    assert V.shape[-1] == 2
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"mask": np.ones((2, 9), bool)},
+        {"mask": np.ones((2, 5))},
+        {"bias": np.ones((2, 9))},
+        {"context": np.ones((2, 5))},
+    ],
+)
+def test_a_refused_call_appends_nothing(wrong):
+    p, cache = projections(0), ListCache()
+    multi_head_attention(rows(0, 3, 5), p, cache=cache)
+    with pytest.raises((TypeError, ValueError)):
+        multi_head_attention(rows(1, 2, 5), p, cache=cache, **wrong)
+    assert len(cache) == 3
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"bias": np.full((2, 5), np.nan)}, {"W_O": np.full((4, 5), 1.7e308)}],
+)
+def test_a_call_that_fails_late_appends_nothing_either(wrong):
+    p, cache = projections(0), KVCache(9, 2, 3, 2)
+    multi_head_attention(rows(0, 3, 5), p, cache=cache)
+    wrong = dict(wrong)
+    bad = p._replace(W_O=wrong.pop("W_O", p.W_O))
+    with pytest.raises(ValueError, match=r"NaN|overflow"):
+        multi_head_attention(rows(1, 2, 5), bad, cache=cache, **wrong)
+    assert len(cache) == 3
+    again = multi_head_attention(rows(1, 2, 5), p, cache=cache)
+    assert again.weights.shape == (2, 2, 5)
+
+
+def test_lists_serve_as_mask_and_bias():
+    p, X = projections(0), rows(0, 2, 5)
+    mask, bias = [[True, False], [True, True]], [[0, 1], [2, 3]]
+    lists = multi_head_attention(X, p, mask=mask, bias=bias)
+    arrays = multi_head_attention(
+        X, p, mask=np.array(mask), bias=np.array(bias)
+    )
+    np.testing.assert_array_equal(lists.output, arrays.output)
+
+
+@pytest.mark.parametrize("name", ["X", "context", "W_Q", "W_K", "W_V", "W_O"])
+def test_mixed_types_are_computed_in_the_widest(name):
+    p = projections(0)
+    arrays = {"X": rows(0, 3, 5), "context": rows(1, 4, 5), **p._asdict()}
+    half = {n: np.float16(x) for n, x in arrays.items() if n[-1] != "s"}
+    wide = {n: x.astype(float) for n, x in half.items()}
+
+    def run(given):
+        q = Projections(*(given[field] for field in p._fields[:4]), 2, 2)
+        return multi_head_attention(given["X"], q, context=given["context"])
+
+    for mixed in (half | {name: wide[name]}, wide | {name: half[name]}):
+        for got, want in zip(run(mixed), run(wide), strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
+# The weights.
+
+
+def test_weights_are_not_read_again_for_each_token(monkeypatch):
+    p, seen, isfinite = projections(0, d_model=50), [], np.isfinite
+    monkeypatch.setattr(
+        np, "isfinite", lambda x: seen.append(np.size(x)) or isfinite(x)
+    )
+    multi_head_attention(rows(0, 1, 50), p)
+    assert max(seen) < min(W.size for W in p[:4])
+
+
+@pytest.mark.parametrize("name", ["W_Q", "W_K", "W_V", "W_O"])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_weights_spoilt_after_they_were_used_are_found(name, wrong):
+    p, X = projections(0, 4, 2), np.zeros((1, 5))
+    multi_head_attention(X, p)
+    getattr(p, name)[4, 1] = wrong
+    message = f"{name} must be finite; got {wrong} at {name}[(4, 1)]"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        multi_head_attention(X, p)
+
+
+def test_weights_keep_the_size_of_what_they_multiply():
+    p = init_projections(np.random.default_rng(0), 512, 8, 2, d_k=48, d_v=32)
+    assert [W.shape for W in p[:4]] == [
+        (512, 384),
+        (512, 96),
+        (512, 64),
+        (256, 512),
+    ]
+    assert p[4:] == (8, 2)
+    for W in p[:4]:
+        # The standard error of a variance over n numbers is sqrt(2 / n).
+        assert abs(W.var() * len(W) - 1) < 5 * math.sqrt(2 / W.size)
+        assert abs(W.mean()) < 5 * W.std() / math.sqrt(W.size)
+    assert abs(np.corrcoef(p.W_K[:, :64].ravel(), p.W_V.ravel())[0, 1]) < 0.05
+
+
+def test_default_widths_and_the_same_seed():
+    p, q = (
+        init_projections(np.random.default_rng(3), 12, 3) for _ in range(2)
+    )
+    assert [W.shape for W in p[:4]] == [(12, 12)] * 4
+    assert p[4:] == (3, 3)
+    for a, b in zip(p[:4], q[:4], strict=True):
+        np.testing.assert_array_equal(a, b)
+    wide = init_projections(np.random.default_rng(3), 7, 3, d_k=4)
+    assert [W.shape for W in wide[:4]] == [(7, 12)] * 3 + [(12, 7)]
+
+
+def test_arguments_are_not_changed():
+    p, X, context = projections(0, 4, 2), rows(0, 3, 5), rows(1, 4, 5)
+    mask, bias = np.ones((3, 4), bool), np.zeros((3, 4))
+    arrays = [X, context, mask, bias, *p[:4]]
+    for array in arrays:
+        array.flags.writeable = False
+    kept = [array.copy() for array in arrays]
+    multi_head_attention(X, p, context=context, mask=mask, bias=bias)
+    for array, copy in zip(arrays, kept, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+def changed(**fields):
+    return projections(0, 4, 2)._replace(**fields)
+
+
+def call(p=None, X=None, **more):
+    return multi_head_attention(
+        rows(0, 3, 5) if X is None else X, p or projections(0, 4, 2), **more
+    )
+
+
+RNG = np.random.default_rng(0)
+X35 = np.ones((3, 5))
+
+
+@pytest.mark.parametrize(
+    ("bad", "error", "message"),
+    [
+        (
+            lambda: split_heads(X35, 2),
+            ValueError,
+            "n_heads must divide the last axis of X; "
+            "got n_heads 2 and X (3, 5)",
+        ),
+        (
+            lambda: split_heads(np.ones(4), 2),
+            ValueError,
+            "X must have axes (..., T, H * d); got X (4,)",
+        ),
+        (
+            lambda: split_heads(X35, 2.5),
+            TypeError,
+            "n_heads must be an integer; got 2.5",
+        ),
+        (
+            lambda: split_heads(X35, 0),
+            ValueError,
+            "n_heads must be at least 1; got 0",
+        ),
+        (
+            lambda: split_heads(X35, -5),
+            ValueError,
+            "n_heads must be at least 1; got -5",
+        ),
+        (
+            lambda: merge_heads(X35),
+            ValueError,
+            "X must have axes (..., H, T, d); got X (3, 5)",
+        ),
+        (
+            lambda: repeat_kv(X35, 2),
+            ValueError,
+            "X must have axes (..., H_kv, S, d); got X (3, 5)",
+        ),
+        (
+            lambda: repeat_kv(np.ones((2, 3, 5)), 0),
+            ValueError,
+            "n_rep must be at least 1; got 0",
+        ),
+        (
+            lambda: repeat_kv(np.ones((2, 3, 5)), "2"),
+            TypeError,
+            "n_rep must be an integer; got '2'",
+        ),
+        (
+            lambda: init_projections(0, 8, 2),
+            TypeError,
+            "rng must be a numpy.random.Generator; got 0",
+        ),
+        (
+            lambda: init_projections(RNG, 8, 3),
+            ValueError,
+            "n_heads must divide d_model where d_k is not given; "
+            "got n_heads 3 and d_model 8",
+        ),
+        (
+            lambda: init_projections(RNG, 8, 4, 3),
+            ValueError,
+            "n_kv_heads must divide n_heads; got n_kv_heads 3 and n_heads 4",
+        ),
+        (
+            lambda: init_projections(RNG, 8, 2, 4),
+            ValueError,
+            "n_kv_heads must divide n_heads; got n_kv_heads 4 and n_heads 2",
+        ),
+        (
+            lambda: init_projections(RNG, 8.0, 2),
+            TypeError,
+            "d_model must be an integer; got 8.0",
+        ),
+        (
+            lambda: init_projections(RNG, 8, 2, 0),
+            ValueError,
+            "n_kv_heads must be at least 1; got 0",
+        ),
+        (
+            lambda: init_projections(RNG, 8, 2, d_k=0),
+            ValueError,
+            "d_k must be at least 1; got 0",
+        ),
+        (
+            lambda: init_projections(RNG, 8, 2, d_v=1.5),
+            TypeError,
+            "d_v must be an integer; got 1.5",
+        ),
+        (
+            lambda: call(tuple(projections(0))),
+            TypeError,
+            "projections must be Projections; got tuple",
+        ),
+        (
+            lambda: call(changed(n_heads=5)),
+            ValueError,
+            "n_kv_heads must divide n_heads; got n_kv_heads 2 and n_heads 5",
+        ),
+        (
+            lambda: call(changed(n_heads=2.0)),
+            TypeError,
+            "n_heads must be an integer; got 2.0",
+        ),
+        (
+            lambda: call(changed(n_heads=0)),
+            ValueError,
+            "n_heads must be at least 1; got 0",
+        ),
+        (
+            lambda: call(changed(n_kv_heads=0)),
+            ValueError,
+            "n_kv_heads must be at least 1; got 0",
+        ),
+        (
+            lambda: init_projections(RNG, 0, 1),
+            ValueError,
+            "d_model must be at least 1; got 0",
+        ),
+        (
+            lambda: call(cache=[]),
+            TypeError,
+            "cache must be a KVCache, or append keys and values as one does; "
+            "got list",
+        ),
+        (
+            lambda: call(cache={}),
+            TypeError,
+            "cache must be a KVCache, or append keys and values as one does; "
+            "got dict",
+        ),
+        (
+            lambda: call(changed(n_kv_heads=None)),
+            TypeError,
+            "n_kv_heads must be an integer; got None",
+        ),
+        (
+            lambda: call(changed(W_Q=np.ones((5, 10)))),
+            ValueError,
+            "n_heads must divide the columns of W_Q; "
+            "got n_heads 4 and W_Q (5, 10)",
+        ),
+        (
+            lambda: call(changed(W_V=np.ones((5, 3)))),
+            ValueError,
+            "n_kv_heads must divide the columns of W_V; "
+            "got n_kv_heads 2 and W_V (5, 3)",
+        ),
+        (
+            lambda: call(changed(W_K=np.ones((5, 12)))),
+            ValueError,
+            "W_K must be (5, 6) to fit W_Q (5, 12), W_V (5, 4), "
+            "n_heads 4 and n_kv_heads 2; got W_K (5, 12)",
+        ),
+        (
+            lambda: call(changed(W_K=np.ones((6, 6)))),
+            ValueError,
+            "W_K must be (5, 6) to fit W_Q (5, 12)",
+        ),
+        (
+            lambda: call(changed(W_V=np.ones((6, 4)))),
+            ValueError,
+            "W_V must be (5, 4) to fit W_Q (5, 12), W_V (6, 4)",
+        ),
+        (
+            lambda: call(changed(W_O=np.ones((12, 5)))),
+            ValueError,
+            "W_O must be (8, 5) to fit W_Q (5, 12), W_V (5, 4), "
+            "n_heads 4 and n_kv_heads 2; got W_O (12, 5)",
+        ),
+        (
+            lambda: call(changed(W_O=np.ones(8))),
+            ValueError,
+            "W_O must have two axes; got W_O (8,)",
+        ),
+        (
+            lambda: call(changed(W_Q=np.ones((2, 5, 12)))),
+            ValueError,
+            "W_Q must have two axes; got W_Q (2, 5, 12)",
+        ),
+        (
+            lambda: call(changed(W_V=np.full((5, 4), np.nan))),
+            ValueError,
+            "W_V must be finite; got nan at W_V[(0, 0)]",
+        ),
+        (
+            lambda: call(changed(W_K=np.ones((5, 6), complex))),
+            TypeError,
+            "W_K must hold real numbers; got complex128",
+        ),
+        (
+            lambda: call(X=np.ones((3, 4))),
+            ValueError,
+            "X must have the d_model = 5 columns that the rows of the "
+            "projections ask for; got X (3, 4)",
+        ),
+        (
+            lambda: call(X=np.ones(5)),
+            ValueError,
+            "X must have axes (..., positions, d_model); got X (5,)",
+        ),
+        (
+            lambda: call(context=np.ones((3, 12))),
+            ValueError,
+            "context must have the d_model = 5 columns that the rows of "
+            "the projections ask for; got context (3, 12)",
+        ),
+        (
+            lambda: call(X=np.ones((2, 3, 5)), context=np.ones((4, 3, 5))),
+            ValueError,
+            "the leading axes of X and context must broadcast; "
+            "got X (2, 3, 5) and context (4, 3, 5)",
+        ),
+        (
+            lambda: call(context=X35, cache=ListCache()),
+            ValueError,
+            "context and cache exclude each other; got both",
+        ),
+        (
+            lambda: call(mask=np.ones((3, 3))),
+            TypeError,
+            "mask must be boolean, True = may attend; got float64",
+        ),
+        (
+            lambda: call(mask=padding_mask([3, 3], 3)),
+            ValueError,
+            "mask must broadcast to scores; "
+            "got mask (2, 1, 1, 3) and scores (4, 3, 3)",
+        ),
+        (
+            lambda: call(mask=np.ones((3, 4), bool)),
+            ValueError,
+            "got mask (3, 4) and scores (4, 3, 3)",
+        ),
+        (
+            lambda: call(bias=np.ones((2, 3, 3))),
+            ValueError,
+            "bias must broadcast to scores; "
+            "got bias (2, 3, 3) and scores (4, 3, 3)",
+        ),
+        (
+            lambda: call(bias=np.ones((3, 3), bool)),
+            TypeError,
+            "bias must hold real numbers; got bool",
+        ),
+        (
+            lambda: call(changed(W_K=np.full((5, 6), 1e200)), X35 * 1e200),
+            ValueError,
+            "keys overflow float64; use a wider type",
+        ),
+    ],
+)
+def test_bad_input_is_refused(bad, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        bad()
+
+
+@pytest.mark.parametrize(
+    ("matrix", "overflow"),
+    [
+        ("W_Q", "queries"),
+        ("W_K", "keys"),
+        ("W_V", "values"),
+        ("W_O", "outputs"),
+    ],
+)
+def test_an_overflow_says_which_product(matrix, overflow):
+    p = projections(0, d_model=4, d_k=2)
+    p = p._replace(**{matrix: np.full(getattr(p, matrix).shape, 1e300)})
+    X = np.full((3, 4), 1e20)
+    p = p._replace(W_V=np.ones((4, 4))) if matrix == "W_O" else p
+    small = {"W_Q": p.W_Q * 1e-30, "W_K": p.W_K * 1e-30}
+    p = p._replace(**small) if matrix == "W_O" else p
+    with pytest.raises(ValueError, match=f"^{overflow} overflow float64; use"):
+        multi_head_attention(X, p)
+
+
+def test_no_head_is_without_columns(rng):
+    with pytest.raises(ValueError, match="d_v must be at least 1; got 0"):
+        init_projections(rng, 4, 2, d_v=0)
+
+
+def test_a_mask_that_does_not_fit_is_named_as_it_was_given():
+    p = projections(0, d_model=4)
+    with pytest.raises(ValueError, match=r"got mask \(1, 5\) and scores"):
+        multi_head_attention(np.eye(3, 4), p, mask=np.ones((1, 5), bool))

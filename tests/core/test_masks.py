@@ -1,0 +1,116 @@
+"""Masks against a comparison of positions, and refused."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers.masks import causal_mask, padding_mask, sliding_window_mask
+from tests.core import reference
+
+
+@st.composite
+def lengths(draw):
+    S = draw(st.integers(0, 9))
+    return draw(st.integers(0, S)), S
+
+
+@given(lengths(), st.integers(1, 9))
+def test_masks_equal_the_loop(sizes, window):
+    T, S = sizes
+    causal = [
+        [reference.may_attend(t, s, T, S) for s in range(S)] for t in range(T)
+    ]
+    sliding = [
+        [reference.may_attend(t, s, T, S, window) for s in range(S)]
+        for t in range(T)
+    ]
+    shape = (T, S)
+    for mask, expected in (
+        (causal_mask(T, S), causal),
+        (sliding_window_mask(T, S, window=window), sliding),
+    ):
+        assert mask.dtype == bool
+        np.testing.assert_array_equal(
+            mask, np.array(expected, bool).reshape(shape)
+        )
+
+
+def test_square_by_default():
+    np.testing.assert_array_equal(causal_mask(3), np.tri(3, dtype=bool))
+
+
+def test_the_last_queries_see_the_last_keys():
+    # Cut from the bottom of the square mask, not from its top.
+    np.testing.assert_array_equal(causal_mask(2, 5), causal_mask(5)[3:])
+    np.testing.assert_array_equal(causal_mask(1, 4), np.ones((1, 4), bool))
+
+
+def test_a_window_of_one_sees_itself_and_a_wide_one_is_causal():
+    np.testing.assert_array_equal(
+        sliding_window_mask(4, window=1), np.eye(4, dtype=bool)
+    )
+    np.testing.assert_array_equal(
+        sliding_window_mask(4, 6, window=6), causal_mask(4, 6)
+    )
+
+
+def test_padding_counts_from_the_left():
+    assert padding_mask([], 3).shape == (0, 1, 1, 3)
+    mask = padding_mask([0, 2, 3], 3)
+    assert mask.shape == (3, 1, 1, 3)
+    assert mask.dtype == bool
+    for row, length in zip(mask[:, 0, 0], [0, 2, 3], strict=True):
+        assert row.tolist() == [s < length for s in range(3)]
+
+
+def test_masks_combine():
+    both = causal_mask(3) & padding_mask([2], 3)
+    assert both.shape == (1, 1, 3, 3)
+    assert both[0, 0].astype(int).tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: causal_mask(4, 3), ValueError, "got T 4 and S 3"),
+        (lambda: causal_mask(-1), ValueError, "T must be at least 0; got -1"),
+        (lambda: causal_mask(2.0), TypeError, "T must be an integer; got 2.0"),
+        (lambda: causal_mask(1, "3"), TypeError, "S must be an integer"),
+        (
+            lambda: sliding_window_mask(3, window=0),
+            ValueError,
+            "window must be at least 1; got 0",
+        ),
+        (
+            lambda: sliding_window_mask(3, window=1.5),
+            TypeError,
+            "window must be an integer; got 1.5",
+        ),
+        (lambda: sliding_window_mask(3, 2, window=1), ValueError, "T <= S"),
+        (
+            lambda: padding_mask([4], 3),
+            ValueError,
+            "lengths must lie between 0 and S = 3; got [4]",
+        ),
+        (lambda: padding_mask([-1], 3), ValueError, "between 0 and S = 3"),
+        (lambda: padding_mask([1, 9], 3), ValueError, "S = 3; got [1, 9]"),
+        (lambda: padding_mask([-1, 1], 3), ValueError, "S = 3; got [-1, 1]"),
+        (
+            lambda: padding_mask(2, 3),
+            ValueError,
+            "lengths must have axes (B,); got ()",
+        ),
+        (
+            lambda: padding_mask([1.0], 3),
+            TypeError,
+            "lengths must be integers; got float64",
+        ),
+        (lambda: padding_mask([1], -1), ValueError, "S must be at least 0"),
+    ],
+)
+def test_bad_input_is_refused(call, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        call()

@@ -1,0 +1,463 @@
+"""Figures are named, deterministic, readable, and refuse what does not fit."""
+
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import nbformat
+import numpy as np
+import pytest
+
+from helpers import plotting
+from tools import refresh
+
+ROOT = Path(__file__).resolve().parents[2]
+
+WEIGHTS = np.array([[1.0, 0.0], [0.4, 0.6]])
+MASKED = np.ma.array(WEIGHTS, mask=WEIGHTS > 0)
+NAMES = {"queries": ["a", "b"], "keys": ["c", "d"]}
+
+
+@pytest.fixture(autouse=True)
+def _style():
+    with mpl.rc_context():
+        plotting.use_book_style()
+        yield
+    plt.close("all")
+
+
+def shown(fig, monkeypatch, alt="What is seen."):
+    caught = []
+    monkeypatch.setattr(plotting, "display", caught.append)
+    plotting.show(fig, alt=alt)
+    return caught[0]._repr_mimebundle_()
+
+
+def test_a_figure_is_svg_with_alt_text_and_no_date(monkeypatch):
+    fig = plotting.show_weights(WEIGHTS, **NAMES).figure
+    data = shown(fig, monkeypatch, alt='More "here" & <there>.')
+    root = ET.fromstring(data["image/svg+xml"])
+    assert root.tag.endswith("svg")
+    assert root.get("role") == "img"
+    assert root.get("aria-label") == 'More "here" & <there>.'
+    assert "metadata" not in data["image/svg+xml"]
+    assert data["text/plain"] == 'Figure: More "here" & <there>.'
+    assert fig.number not in plt.get_fignums(), "show closes the figure"
+
+
+def test_the_same_figure_gives_the_same_bytes(monkeypatch):
+    svgs = {
+        shown(plotting.show_weights(WEIGHTS, **NAMES).figure, monkeypatch)[
+            "image/svg+xml"
+        ]
+        for _ in range(2)
+    }
+    assert len(svgs) == 1
+
+
+# --- the same on every processor ---------------------------------------------
+
+AT = np.array([0.1, 0.25, 0.7])
+# One value in the middle, on an axis from 0 to 1, and the kinds that show it.
+KINDS = {
+    "line": lambda ax, y: ax.plot(AT, y),
+    "bars": lambda ax, y: ax.bar(AT, y, width=0.1),
+    "scatter": lambda ax, y: ax.scatter(AT, y),
+    "cells": lambda ax, y: plotting.show_weights(
+        [y], queries="a", keys="bcd", fmt="", ax=ax
+    ),
+    "signed cells": lambda ax, y: plotting.show_weights(
+        [[1 / 7, *y]],
+        queries="a",
+        keys="bcde",
+        fmt="",
+        ax=ax,
+        vmin=-2 * y[1],
+        vmax=2 * y[1],
+    ),
+}
+
+
+def plotted(kind, y, monkeypatch, corner=(0.2, 0.3)):
+    """The SVG of a small figure whose axes stand at a corner of it."""
+    fig = plt.figure(figsize=(3, 2), layout="none")
+    ax = fig.add_axes((*corner, 0.7, 0.6))
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    KINDS[kind](ax, np.array([0.1, y, 0.7]))
+    return shown(fig, monkeypatch)["image/svg+xml"]
+
+
+# On 3 by 2 inches the first corner is half a hundredth of a point from both
+# edges, where the least noise decides whether that is rounded up or down; and
+# it gives 0 a sign. The noise is of double and of single precision.
+@pytest.mark.parametrize("corner", [(1 / 43200, 1 / 28800), (0, 0)])
+@pytest.mark.parametrize("y", [0.25, 0.345])
+@pytest.mark.parametrize("kind", KINDS)
+def test_last_bits_change_nothing(kind, y, corner, monkeypatch):
+    svgs = {
+        plotted(kind, y + noise, monkeypatch, np.add(corner, noise))
+        for noise in (-1e-8, -1e-17, 0, 1e-17, 1e-8)
+    }
+    assert len(svgs) == 1
+
+
+@pytest.mark.parametrize("way", [-0.01, 0.01])
+@pytest.mark.parametrize("y", [0.25, 0.345])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_hundredth_of_the_axis_is_seen(kind, y, way, monkeypatch):
+    moved = plotted(kind, y + way, monkeypatch)
+    assert moved != plotted(kind, y, monkeypatch)
+
+
+def test_ids_are_counted_and_no_figure_has_those_of_another(monkeypatch):
+    defined = {}
+    for alt in ("one", "another"):
+        fig = plt.figure(figsize=(3, 2))
+        fig.add_subplot().plot(AT, AT, marker="o")
+        svg = shown(fig, monkeypatch, alt)["image/svg+xml"]
+        ids = re.findall(r'\bid="([^"]*)"', svg)
+        used = re.findall(r'(?:href="|url\()#([^")]*)', svg)
+        first = dict.fromkeys(re.findall(r"\bf[0-9a-f]{6}-[0-9]+\b", svg))
+        assert [int(i.split("-")[1]) for i in first] == [
+            *range(1, len(ids) + 1)
+        ]
+        assert set(used) < set(ids) == set(first)
+        defined[alt] = set(ids)
+    assert not defined["one"] & defined["another"]
+
+
+def test_what_is_written_keeps_its_digits(monkeypatch):
+    fig = plt.figure(figsize=(3, 2))
+    fig.text(0.5, 0.5, "0.123456 > -0")
+    data = shown(fig, monkeypatch, alt="At 0.123456 > -0.")
+    root = ET.fromstring(data["image/svg+xml"])
+    assert root.get("aria-label") == "At 0.123456 > -0."
+    assert [e.text for e in root.iter(f"{SVG}text")] == ["0.123456 > -0"]
+
+
+def test_rows_are_queries_and_columns_are_keys():
+    ax = plotting.show_weights(WEIGHTS, **NAMES)
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("queries", "keys")
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["a", "b"]
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["c", "d"]
+    written = [text.get_text() for text in ax.texts]
+    assert written == ["1.00", "0.00", "0.40", "0.60"]
+
+
+MAPS = [plotting.CMAP, plotting.SIGNED]
+
+
+def contrast(a, b):
+    low, high = sorted(plotting._luminance(c) for c in (a, b))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("cmap", [*MAPS, "viridis", "RdBu"])
+def test_values_in_cells_have_enough_contrast(cmap):
+    values = np.linspace(0, 1, 40).reshape(2, 20)
+    ax = plotting.show_weights(
+        values, queries=list("ab"), keys=range(20), cmap=cmap
+    )
+    cells = ax.collections[0].get_facecolors()
+    for text, cell in zip(ax.texts, cells, strict=True):
+        pair = [mpl.colors.to_hex(c) for c in (text.get_color(), cell)]
+        assert contrast(*pair) >= 4.5
+        assert (pair[1] in plotting.DARK) == (cmap in MAPS)
+        assert contrast(*(plotting.DARK.get(c, c) for c in pair)) >= 4.5
+
+
+@pytest.mark.parametrize("cmap", MAPS)
+def test_much_stands_out_from_the_page_in_both_schemes(cmap):
+    """Darkest on white and brightest in the dark, and nothing is faint."""
+    nothing = mpl.colors.to_hex(plotting.CMAP(0.0))
+    ends = {mpl.colors.to_hex(cmap(x)) for x in (0.0, 1.0)} - {nothing}
+    for page, twin in (("#ffffff", {}), ("#121212", plotting.DARK)):
+        faint = twin.get(nothing, nothing)
+        assert contrast(faint, page) < 1.5
+        for end in (twin.get(end, end) for end in ends):
+            assert contrast(end, faint) >= 7
+            assert contrast(end, page) >= 7
+
+
+def test_the_colours_of_maps_are_those_of_nothing_else():
+    others = {*plotting.COLORS, *plotting.ROLES.values(), plotting.INK}
+    others |= {"#ffffff", "#000000"}
+    assert not others & set(plotting.DARK)
+
+
+def test_colours_are_seen_on_white_and_on_dark():
+    # WCAG 2.2, 1.4.11: graphical objects need 3 to 1; ours are lines and
+    # bars with labels beside them, held to 1.9 on both grounds at once.
+    for color in plotting.COLORS:
+        light = plotting._luminance(color)
+        assert 1.05 / (light + 0.05) >= 1.9
+        assert (light + 0.05) / (plotting._luminance("#121212") + 0.05) >= 1.9
+
+
+# --- on a phone, and in the colours of the roles -----------------------------
+
+PHONE, LEAST = 390, 9  # pixels: a page's width, and its smallest letters
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def sizes_on_a_phone(svg):
+    """The words of a figure with the size in pixels that a phone shows.
+
+    A figure is as wide as the phone, or as it was drawn where that is less:
+    a point is 4/3 of a pixel.
+    """
+    root = ET.fromstring(svg)
+    drawn = float(root.get("viewBox").split()[2])
+    scale = min(PHONE / drawn, 4 / 3)
+    for text in (
+        e for e in root.iter() if e.tag in (f"{SVG}text", f"{SVG}tspan")
+    ):
+        if (text.text or "").strip():
+            size = re.search(
+                r"font(?:-size)?: (?:\w+ )*?([\d.]+)px", text.get("style")
+            )
+            yield text.text, float(size[1]) * scale
+
+
+def stored_figures():
+    """Every figure of the book: its place, and its SVG."""
+    for path in refresh.notebooks():
+        for cell in nbformat.read(path, as_version=4).cells:
+            for output in cell.get("outputs", ()):
+                svg = output.get("data", {}).get("image/svg+xml")
+                if svg:
+                    yield f"{path.stem}: {cell.source.splitlines()[0]}", svg
+
+
+def test_every_label_of_every_figure_is_read_on_a_phone():
+    small = [
+        f"{place}: {word!r} has {size:.1f} px"
+        for place, svg in stored_figures()
+        for word, size in sizes_on_a_phone(svg)
+        if size < LEAST
+    ]
+    assert not small, "\n".join(small)
+
+
+@pytest.mark.parametrize(
+    ("width", "style", "expected"),
+    [
+        (6.4, {}, 11 * 390 / 460.8),
+        (7.2, {}, 11 * 390 / 518.4),  # wider than the column: 8.3 px
+        (6.4, {"size": 8}, 8 * 390 / 460.8),
+        (3.0, {}, 11 * 4 / 3),  # narrower than the phone
+    ],
+)
+def test_sizes_on_a_phone_are_measured(monkeypatch, width, style, expected):
+    fig = plt.figure(figsize=(width, 2))
+    fig.text(0.5, 0.5, "word", **style)
+    svg = shown(fig, monkeypatch)["image/svg+xml"]
+    assert dict(sizes_on_a_phone(svg)) == pytest.approx({"word": expected})
+
+
+def test_an_index_of_a_formula_counts_as_a_label(monkeypatch):
+    fig = plt.figure(figsize=(6.4, 2))
+    fig.text(0.5, 0.5, "$d_k$")
+    svg = shown(fig, monkeypatch)["image/svg+xml"]
+    assert min(dict(sizes_on_a_phone(svg)).values()) < LEAST
+
+
+def words_of(svg, color):
+    """The words of a figure that have a colour, in the figure's order."""
+    texts = [e for e in ET.fromstring(svg).iter() if e.tag == f"{SVG}text"]
+    return [e.text for e in texts if f"fill: {color}" in e.get("style", "")]
+
+
+def test_powers_on_a_logarithmic_axis_are_written_out(monkeypatch):
+    fig, ax = plt.subplots()
+    ax.set(xscale="log", xticks=[1e-6, 1e-3, 1, 1e4, 1e7])
+    ax.set_yscale("log", base=2)
+    ax.set_yticks([2, 2**17])
+    svg = shown(fig, monkeypatch)["image/svg+xml"]
+    words = words_of(svg, plotting.INK)
+    assert words == ["1e-6", "1e-3", "1", "10k", "10M", "2", "131,072"]
+    assert "tspan" not in svg
+
+
+@pytest.mark.parametrize(
+    ("ticks", "expected"),
+    [
+        ([0.001, 1, 1000, 10000], ["0.001", "1", "1,000", "10,000"]),
+        ([1, 1000, 1e5, 1e6], ["1", "1k", "100k", "1M"]),
+        ([1e9, 1e12, 1e13, 1e15], ["1G", "1T", "10T", "1P"]),
+    ],
+)
+def test_the_powers_of_an_axis_have_one_form(monkeypatch, ticks, expected):
+    fig, ax = plt.subplots()
+    ax.set(xscale="log", xlim=(ticks[0], ticks[-1]), xticks=ticks, yticks=[])
+    ax.minorticks_off()
+    svg = shown(fig, monkeypatch)["image/svg+xml"]
+    assert words_of(svg, plotting.INK) == expected
+
+
+def test_ticks_that_a_figure_names_itself_are_kept(monkeypatch):
+    fig, ax = plt.subplots()
+    ax.set(xscale="log", xlim=(1, 20))
+    ax.set_xticks([1, 14], ["one", "fourteen"])
+    ax.minorticks_off()
+    words = words_of(shown(fig, monkeypatch)["image/svg+xml"], plotting.INK)
+    assert words[:2] == ["one", "fourteen"]
+
+
+def test_a_line_that_names_a_role_has_its_colour(monkeypatch):
+    fig, ax = plt.subplots()
+    ax.set(xlabel="keys\nhead 0", ylabel="queries", xticks=[], yticks=[])
+    for y, name in enumerate(["Q0", "∂V", "weight", "keyhole", "the keys"]):
+        ax.text(0, y / 9, name)
+    svg = shown(fig, monkeypatch)["image/svg+xml"]
+    found = {role: words_of(svg, c) for role, c in plotting.ROLES.items()}
+    assert found == {
+        "query": ["queries", "Q0"],
+        "key": ["keys"],
+        "value": ["∂V"],
+        "weight": ["weight"],
+    }
+    others = words_of(svg, plotting.INK)
+    assert others == ["head 0", "keyhole", "the keys"]
+
+
+def test_shapes_of_roles_have_their_colours():
+    fig = plotting.show_shapes([("Q", (1, 1)), ("∂V", (1, 1)), ("S", (1, 1))])
+    colors = [
+        mpl.colors.to_hex(p.get_facecolor()) for p in fig.axes[0].patches
+    ]
+    roles = plotting.ROLES
+    assert colors == [roles["query"], roles["value"], plotting.INK]
+
+
+def test_many_heads_are_no_wider_than_the_column():
+    wide = plotting.show_heads(np.ones((3, 4, 4)), queries="abcd", keys="abcd")
+    assert wide.get_figwidth() == plotting.WIDEST
+    small = plotting.show_heads(np.ones((1, 2, 2)), **NAMES)
+    assert small.get_figwidth() < plotting.WIDEST
+
+
+def test_one_heatmap_a_head():
+    fig = plotting.show_heads(np.stack([WEIGHTS] * 3), **NAMES)
+    assert len(fig.axes) == 3
+    labels = [ax.get_xlabel() for ax in fig.axes]
+    assert labels == ["keys\nhead 0", "keys\nhead 1", "keys\nhead 2"]
+
+
+def test_shapes_are_drawn_in_proportion():
+    fig = plotting.show_shapes([("Q", (2, 4)), ("K", (4, 2))])
+    a, b = fig.axes[0].patches
+    assert a.get_width() == 2 * a.get_height() == b.get_height()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: plotting.show(plt.figure(), alt=" "),
+            "alt must say what is seen",
+        ),
+        (
+            lambda: plotting.show_weights(WEIGHTS, queries=["a"], keys=["b"]),
+            "got (2, 2), 1 queries and 1 keys",
+        ),
+        (
+            lambda: plotting.show_weights(WEIGHTS * np.nan, **NAMES),
+            "weights must be finite",
+        ),
+        (
+            lambda: plotting.show_heads(WEIGHTS, **NAMES),
+            "weights must be (H, T, S); got (2, 2)",
+        ),
+        (
+            lambda: plotting.show_heads(WEIGHTS[None][:0], **NAMES),
+            "weights must be (H, T, S); got (0, 2, 2)",
+        ),
+        (
+            lambda: plotting.show_weights([], queries=[], keys=[]),
+            "got (0,), 0 queries and 0 keys",
+        ),
+        (
+            lambda: plotting.show_weights([[]], queries=["a"], keys=[]),
+            "weights must hold entries; got (1, 0)",
+        ),
+        (
+            lambda: plotting.show_weights(WEIGHTS, vmax=np.inf, **NAMES),
+            "vmax must be finite; got inf",
+        ),
+        (
+            lambda: plotting.show_shapes([("Q", (2, 0))]),
+            "a size of Q must be at least 1; got 0",
+        ),
+        (
+            lambda: plotting.show_heads(WEIGHTS[None], labels=[], **NAMES),
+            "1 heads need 1 labels; got 0",
+        ),
+        (lambda: plotting.show_shapes([]), "stages must hold labels"),
+        (lambda: plotting.show_shapes([("Q", (1,))]), "shapes of two axes"),
+    ],
+)
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        call()
+
+
+def drawn(weights):
+    texts = plotting.show_weights(weights, **NAMES, fmt="z.1f").texts
+    return [text.get_text() for text in texts]
+
+
+def test_any_numbers_are_drawn_and_a_mask_as_zeros_and_ones():
+    mask = np.array([[True, False], [True, True]])
+    for matrix in (mask, mask.astype(int), mask.astype("f2"), mask.tolist()):
+        assert drawn(matrix) == ["1.0", "0.0", "1.0", "1.0"]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: drawn(MASKED),
+            "weights must not be a masked array",
+        ),
+        (lambda: drawn([["1", "0"]] * 2), "weights must hold real numbers"),
+        (lambda: drawn(WEIGHTS * 1j), "weights must hold real numbers"),
+        (
+            lambda: plotting.show_heads(MASKED[None], **NAMES),
+            "weights must not be a masked array",
+        ),
+        (
+            lambda: plotting.show_weights(WEIGHTS, queries=2, keys="ab"),
+            "queries must be names; got 2",
+        ),
+        (
+            lambda: plotting.show_weights(WEIGHTS, queries="ab", keys=None),
+            "keys must be names; got None",
+        ),
+        (
+            lambda: plotting.show_heads(WEIGHTS[None], labels=1, **NAMES),
+            "labels must be names; got 1",
+        ),
+        (
+            lambda: plotting.show_weights(WEIGHTS, cbar="no", **NAMES),
+            "cbar must be True or False; got 'no'",
+        ),
+        (
+            lambda: plotting.show_weights(WEIGHTS, vmin="0", **NAMES),
+            "vmin must be a number; got '0'",
+        ),
+        (
+            lambda: plotting.show(plt.figure(), alt=None),
+            "alt must be a text; got None",
+        ),
+        (
+            lambda: plotting.show_shapes([("Q", (2.5, 1))]),
+            "a size of Q must be an integer; got 2.5",
+        ),
+    ],
+)
+def test_what_is_of_the_wrong_kind_is_refused(call, message):
+    with pytest.raises(TypeError, match=re.escape(message)):
+        call()

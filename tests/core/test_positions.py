@@ -1,0 +1,1048 @@
+"""positions against loops, by property, and refused."""
+
+import cmath
+import math
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers.attention import attention
+from helpers.masks import causal_mask
+from helpers.positions import (
+    alibi_bias,
+    alibi_slopes,
+    interpolated_frequencies,
+    ntk_frequencies,
+    relative_buckets,
+    rotary_embedding,
+    rotary_frequencies,
+    sinusoidal_encoding,
+    yarn_attention_factor,
+    yarn_frequencies,
+)
+from tests.core import reference
+from tests.core import reference_positions as loops
+from tests.core.closeness import assert_close
+
+SEEDS = st.integers(0, 2**32 - 1)
+LENGTHS = st.sampled_from([1, 2, 3, 5, 7, 11])
+WIDTHS = st.sampled_from([2, 4, 6, 10, 14])
+LEADS = st.sampled_from([(), (3,), (2, 3)])
+PAIRINGS = pytest.mark.parametrize("interleaved", [False, True])
+RULES = pytest.mark.parametrize("rule", ["reference", "paper"])
+
+
+def refused(error, message, call):
+    with pytest.raises(error, match=re.escape(message)):
+        call()
+
+
+# Sinusoids
+
+
+@given(LENGTHS, WIDTHS, st.sampled_from([1.0, 2.5, 10000.0]))
+def test_sinusoids_equal_the_loop(T, d, base):
+    expected = [
+        [loops.sinusoid(t, c, d, base) for c in range(d)] for t in range(T)
+    ]
+    result = sinusoidal_encoding(T, d, base=base)
+    assert_close(result, np.array(expected), eps=64)
+
+
+def test_sinusoids_by_hand():
+    # Section 3.5 of the paper with d_model = 4: 10000^(2/4) = 100.
+    row = [math.sin(3), math.cos(3), math.sin(0.03), math.cos(0.03)]
+    assert_close(sinusoidal_encoding(4, 4)[3], np.array(row))
+    assert sinusoidal_encoding(0, 6).shape == (0, 6)
+
+
+@given(st.integers(0, 40), st.integers(0, 40), WIDTHS)
+def test_one_rotation_moves_every_position_by_the_offset(t, offset, d):
+    table = sinusoidal_encoding(t + offset + 1, d)
+    for i in range(d // 2):
+        angle = offset / 10000 ** (2 * i / d)
+        cos, sin = math.cos(angle), math.sin(angle)
+        turn = np.array([[cos, sin], [-sin, cos]])  # acts on (sine, cosine)
+        pair = slice(2 * i, 2 * i + 2)
+        assert_close(turn @ table[t, pair], table[t + offset, pair], eps=512)
+
+
+@given(LENGTHS, WIDTHS)
+def test_all_sinusoids_have_the_same_length(T, d):
+    squared = (sinusoidal_encoding(T, d) ** 2).sum(-1)
+    assert_close(squared, np.full(T, d / 2))
+
+
+# RoPE
+
+
+@given(
+    SEEDS,
+    LENGTHS,
+    WIDTHS,
+    LEADS,
+    st.booleans(),
+    st.sampled_from([np.float64, np.float32, np.float16]),
+    st.sampled_from([10000.0, 500.0]),
+)
+def test_rotary_equals_the_loop(seed, T, d, lead, interleaved, dtype, base):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(*lead, T, d)).astype(dtype)
+    positions = rng.integers(0, 2000, size=T)
+    kept = X.copy()
+    result = rotary_embedding(X, positions, base=base, interleaved=interleaved)
+    expected = [
+        loops.rotate(row, int(positions[i % T]), base, interleaved)
+        for i, row in enumerate(X.reshape(-1, d).tolist())
+    ]
+    # Angles go up to 2000, so float64 keeps about 2000 eps of them. The
+    # narrow types are rounded once.
+    eps = 4096 if dtype is np.float64 else 2
+    assert_close(
+        result, np.array(expected).reshape(X.shape).astype(dtype), eps=eps
+    )
+    assert np.array_equal(X, kept)
+
+
+@PAIRINGS
+def test_positions_default_to_the_row_numbers(rng, interleaved):
+    X = rng.normal(size=(2, 5, 6))
+    plain = rotary_embedding(X, interleaved=interleaved)
+    given_ = rotary_embedding(X, range(5), interleaved=interleaved)
+    assert np.array_equal(plain, given_)
+    assert_close(plain[:, 0], X[:, 0])
+    assert np.abs(plain[:, 1] - X[:, 1]).max() > 0.1
+
+
+@PAIRINGS
+def test_each_sequence_can_have_its_own_positions(rng, interleaved):
+    X = rng.normal(size=(2, 3, 5, 4))
+    positions = np.array([[[0, 1, 2, 3, 4]], [[7, 8, 9, 10, 40]]])
+    result = rotary_embedding(X, positions, interleaved=interleaved)
+    for b in range(2):
+        for h in range(3):
+            alone = rotary_embedding(
+                X[b, h], positions[b, 0], interleaved=interleaved
+            )
+            assert np.array_equal(result[b, h], alone)
+
+
+def test_positions_may_lie_between_the_integers():
+    # Half of a quarter turn, and a quarter turn backwards.
+    assert_close(
+        rotary_embedding([[1.0, 0.0]], [math.pi / 4]),
+        np.full((1, 2), math.sqrt(0.5)),
+    )
+    assert_close(
+        rotary_embedding([[1.0, 0.0]], [-math.pi / 2]), np.array([[0.0, -1.0]])
+    )
+
+
+@PAIRINGS
+@pytest.mark.parametrize("d", [2, 6, 64])
+def test_a_dot_product_depends_on_the_difference_alone(rng, d, interleaved):
+    q, k = rng.normal(size=(2, 1, d)) / math.sqrt(d)
+
+    def dot(m, n):
+        q_m = rotary_embedding(q, [m], interleaved=interleaved)
+        k_n = rotary_embedding(k, [n], interleaved=interleaved)
+        return float((q_m @ k_n.T).item())
+
+    for m, n in [(0, 0), (3, 1), (1, 3), (11, 5)]:
+        for shift in (1, 17, 1000):
+            assert abs(dot(m + shift, n + shift) - dot(m, n)) < 1e-12
+    # The direction counts, not only the distance.
+    assert abs(dot(3, 1) - dot(1, 3)) > 1e-3
+
+
+@given(SEEDS, LENGTHS, WIDTHS, st.booleans())
+def test_turning_keeps_the_length(seed, T, d, interleaved):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(T, d))
+    turned = rotary_embedding(
+        X, rng.integers(0, 5000, size=T), interleaved=interleaved
+    )
+    assert_close((turned**2).sum(-1), (X**2).sum(-1))
+
+
+@given(SEEDS, LENGTHS, WIDTHS)
+def test_turning_back_undoes_it(seed, T, d):
+    X = np.random.default_rng(seed).normal(size=(T, d))
+    positions = np.arange(T) * 31
+    there = rotary_embedding(X, positions)
+    assert_close(rotary_embedding(there, -positions), X)
+
+
+@given(SEEDS, LENGTHS, WIDTHS)
+def test_the_pairings_differ_by_an_order_of_columns(seed, T, d):
+    X = np.random.default_rng(seed).normal(size=(T, d))
+    order = [*range(0, d, 2), *range(1, d, 2)]
+    neighbours = rotary_embedding(X, interleaved=True)
+    halves = rotary_embedding(X[:, order])
+    assert_close(halves, neighbours[:, order])
+
+
+def test_the_pairings_are_not_interchangeable(rng):
+    Q, K = rng.normal(size=(2, 5, 6))
+    halves = rotary_embedding(Q) @ rotary_embedding(K).T
+    neighbours = (
+        rotary_embedding(Q, interleaved=True)
+        @ rotary_embedding(K, interleaved=True).T
+    )
+    assert np.abs(halves - neighbours).max() > 0.1
+    # With one pair there is nothing to pair differently.
+    X = rng.normal(size=(5, 2))
+    assert np.array_equal(
+        rotary_embedding(X), rotary_embedding(X, interleaved=True)
+    )
+
+
+def test_late_positions_are_not_spoilt_by_a_narrow_type():
+    # In float32 the second of 32 pairs would be off by 0.02 radians here.
+    X = np.zeros((1, 64), dtype=np.float32)
+    X[0, 1] = 1
+    turned = rotary_embedding(X, np.array([1_000_003], dtype=np.int32))
+    angle = 1_000_003 / 10000 ** (2 / 64)
+    expected = np.zeros((1, 64), dtype=np.float32)
+    expected[0, [1, 33]] = math.cos(angle), math.sin(angle)
+    assert_close(turned, expected, eps=2)
+
+
+def test_an_empty_sequence_stays_empty():
+    assert rotary_embedding(np.zeros((3, 0, 4))).shape == (3, 0, 4)
+
+
+@PAIRINGS
+@pytest.mark.parametrize("pairs", [0, 1, 3, 4])
+def test_fewer_frequencies_turn_the_first_columns(rng, pairs, interleaved):
+    X, at = rng.normal(size=(2, 5, 8)), [0, 3, 1, 40, 2]
+    result = rotary_embedding(
+        X,
+        at,
+        frequencies=[1.0, 0.1, 0.7, 0.0][:pairs],
+        interleaved=interleaved,
+    )
+    for b in range(2):
+        for t, row in enumerate(X[b].tolist()):
+            expected = list(row)
+            for i in range(pairs):
+                first, second = i, i + pairs
+                if interleaved:
+                    first, second = 2 * i, 2 * i + 1
+                z = complex(row[first], row[second])
+                z *= cmath.exp(1j * at[t] * [1.0, 0.1, 0.7, 0.0][i])
+                expected[first], expected[second] = z.real, z.imag
+            assert_close(result[b, t], np.array(expected), eps=256)
+
+
+@PAIRINGS
+def test_frequencies_of_a_base_are_that_base(rng, interleaved):
+    X = rng.normal(size=(5, 6)).astype(np.float32)
+    by_base = rotary_embedding(X, base=50.0, interleaved=interleaved)
+    given_ = rotary_embedding(
+        X,
+        frequencies=rotary_frequencies(6, base=50.0),
+        base=math.nan,  # not looked at
+        interleaved=interleaved,
+    )
+    assert np.array_equal(by_base, given_)
+    assert given_.dtype == np.float32
+
+
+# Frequencies
+
+
+BASES = st.sampled_from([50.0, 10000.0, 500000.0])
+FACTORS = st.sampled_from([1.0, 1.5, 8.0, 40.0])
+
+
+@given(st.sampled_from([4, 6, 16, 128]), BASES, FACTORS)
+def test_frequencies_equal_the_loops(d, base, factor):
+    theta = np.array([loops.frequency(i, d, base) for i in range(d // 2)])
+    assert_close(rotary_frequencies(d, base=base), theta, eps=64)
+    slower = interpolated_frequencies(d, factor, base=base)
+    assert_close(slower, theta / factor, eps=64)
+    # Pair i of d/2 is divided by factor^(i/(d/2 - 1)).
+    steps = np.arange(d // 2) / (d // 2 - 1)
+    larger = ntk_frequencies(d, factor, base=base)
+    assert_close(larger, theta / factor**steps, eps=64)
+    assert larger[0] == 1
+
+
+def test_frequencies_in_fractions():
+    quarters = [1, Fraction(1, 4), Fraction(1, 16), Fraction(1, 64)]
+    assert rotary_frequencies(8, base=256).tolist() == quarters
+    halved = [x / 2 for x in map(Fraction, quarters)]
+    assert interpolated_frequencies(8, 2, base=256).tolist() == halved
+    # 8^(8/6) = 16, and (256 * 16)^(1/4) = 8: each step divides by 8, not 4.
+    eighths = [Fraction(1, 8**i) for i in range(4)]
+    assert_close(
+        ntk_frequencies(8, 8, base=256), np.array(eighths, float), eps=4
+    )
+    assert eighths[3] == quarters[3] / 8
+
+
+def test_one_pair_turns_by_one_radian():
+    assert rotary_frequencies(2).tolist() == [1.0]
+    refused(
+        ValueError,
+        "d must be at least 2; got 1",
+        lambda: rotary_frequencies(1),
+    )
+
+
+def test_narrow_frequencies_make_no_narrow_angles(rng):
+    x = rng.normal(size=(1, 4))
+    narrow = np.array([0.1, 0.01], "f")
+    far = np.array([1e6 + 1], "f")  # in 32 bits 1e5 is off by up to 0.004
+    wide = rotary_embedding(x, far, frequencies=narrow.astype(float))
+    assert_close(rotary_embedding(x, far, frequencies=narrow), wide)
+
+
+def test_a_larger_base_slows_all_pairs_but_the_first():
+    # Llama 2 and Llama 3: 10,000 and 500,000, with heads of width 128.
+    slow, fast = (rotary_frequencies(128, base=b) for b in (5e5, 1e4))
+    assert slow[0] == fast[0] == 1
+    assert (np.diff(slow / fast) < 0).all()
+    assert_close(slow / fast, 50.0 ** -(np.arange(64) / 64), eps=64)
+
+
+YARN = given(
+    st.sampled_from([4, 16, 64, 128]),
+    FACTORS,
+    st.sampled_from([32, 2048, 8192]),
+    BASES,
+    st.sampled_from([(1.0, 32.0), (1.0, 4.0), (0.5, 2.5)]),
+)
+
+
+@YARN
+def test_yarn_equals_the_loops(d, factor, trained, base, bounds):
+    slow, fast = bounds
+    for rule, loop in (
+        ("paper", loops.yarn_by_turns),
+        ("reference", loops.yarn_by_pair),
+    ):
+        expected = [
+            loop(i, d, factor, trained, base, slow, fast)
+            for i in range(d // 2)
+        ]
+        result = yarn_frequencies(
+            d, factor, trained, base=base, slow=slow, fast=fast, rule=rule
+        )
+        assert_close(result, np.array(expected), eps=512)
+
+
+def test_yarn_blends_up_to_the_last_column_at_most():
+    # Half of 4 log10(1000) is 6: so few columns do not hold it.
+    given = 4, 2.0, 2000 * math.pi, 10.0
+    expected = [loops.yarn_by_pair(i, *given, 1.0, 900.0) for i in (0, 1)]
+    result = yarn_frequencies(*given[:3], base=10, fast=900)
+    assert_close(result, np.array(expected))
+    third = 10**-0.5 * (2 / 3 + 1 / 6)  # pair 1 is a third of the way to 3
+    assert_close(result, np.array([1, third]))
+
+
+def test_yarn_after_less_than_a_position_divides_all_but_the_codes_first():
+    theta = rotary_frequencies(8)
+    assert_close(yarn_frequencies(8, 2, 0.5, rule="paper"), theta / 2)
+    code = yarn_frequencies(8, 2, 0.5, rule="reference")
+    assert_close(code, np.append(1, theta[1:] / 2))
+
+
+def test_yarn_in_fractions():
+    # 2048 / (2 pi) = 325.9: pairs 0 and 1 make more than 32 turns, pair 2
+    # makes 3.26 and stands half way from 1 to 3, pair 3 makes 0.33.
+    theta = [1.0, 0.1, 0.01, 0.001]
+    half = [1.0, 0.1, (0.01 + 0.0025) / 2, 0.00025]
+    assert_close(yarn_frequencies(8, 4, 2048), np.array(half))
+    share = (2048 * 0.01 / (2 * math.pi) - 1) / 31
+    turned = [1.0, 0.1, share * 0.01 + (1 - share) * 0.0025, 0.00025]
+    paper = yarn_frequencies(8, 4, 2048, rule="paper")
+    assert_close(paper, np.array(turned))
+    for rule in ("paper", "reference"):
+        kept = yarn_frequencies(8, 1, 2048, rule=rule)
+        assert_close(kept, np.array(theta))
+
+
+def test_llama_3_1_is_the_paper_with_other_bounds():
+    expected = [loops.llama_3_1(i) for i in range(64)]
+    result = yarn_frequencies(
+        128, 8, 8192, base=500000, slow=1, fast=4, rule="paper"
+    )
+    assert_close(result, np.array(expected), eps=64)
+    # By hand: 64 ln(8192 / (2 pi w)) / ln(500000) is 28.2 for four turns
+    # and 34.98 for one.
+    ratio = rotary_frequencies(128, base=500000) / result
+    assert (ratio.round(9) == 1).sum() == 29
+    assert (ratio.round(9) == 8).sum() == 29
+    code = yarn_frequencies(128, 8, 8192, base=500000, slow=1, fast=4)
+    assert np.abs(code / result - 1).max() > 0.1
+
+
+def test_gpt_oss_keeps_and_divides_the_pairs_that_its_ports_name():
+    # 4,096 trained, times 32, base 150,000, width 64; ports of it print
+    # "low=8, high=18, mscale=1.34657".
+    result = yarn_frequencies(64, 32, 4096, base=150000)
+    ratio = rotary_frequencies(64, base=150000) / result
+    assert np.flatnonzero(ratio.round(9) == 1).tolist() == list(range(9))
+    assert np.flatnonzero(ratio.round(9) == 32).tolist() == list(range(18, 32))
+    assert (np.diff(ratio[8:19]) > 0).all()
+    assert round(yarn_attention_factor(32), 5) == 1.34657
+
+
+def test_yarn_scales_scores_more_the_further_it_reaches():
+    assert yarn_attention_factor(1) == 1
+    assert_close(np.float64(yarn_attention_factor(math.e**5)), np.float64(1.5))
+    assert yarn_attention_factor(2) < yarn_attention_factor(3)
+
+
+# T5's buckets
+
+
+@given(
+    st.integers(2, 40), st.sampled_from([1, 7, 100]), st.sampled_from([1, 33])
+)
+def test_buckets_equal_the_loop(buckets, more, T):
+    most = buckets // 2 + more
+    result = relative_buckets(T, 90, buckets=buckets, max_distance=most)
+    by_distance = [loops.bucket(n, buckets, most) for n in range(90)]
+    for i in range(T):
+        back = [max(90 - T + i - j, 0) for j in range(90)]
+        assert result[i].tolist() == [by_distance[n] for n in back]
+
+
+def test_buckets_of_t5():
+    # 32 buckets up to 128, in the formula of the published code.
+    def published(n):
+        if n < 16:
+            return n
+        return min(16 + int(math.log(n / 16) / math.log(8) * 16), 31)
+
+    row = relative_buckets(1, 300)[0, ::-1].tolist()
+    assert row == [published(n) for n in range(300)]
+    assert row[113:] == [31] * 187  # 16 * 8^(15/16) = 112.4
+    assert row[112] == 30
+    assert relative_buckets(3).tolist() == [[0, 0, 0], [1, 0, 0], [2, 1, 0]]
+
+
+def test_a_border_between_buckets_is_exact():
+    # 8, 16, 32, 64: each starts a bucket, where logarithms may round down.
+    row = relative_buckets(1, 70, buckets=12, max_distance=6 * 2**6)[0, ::-1]
+    starts = [n for n in range(1, 70) if row[n] > row[n - 1]]
+    assert starts == [1, 2, 3, 4, 5, 6, 12, 24, 48][: len(starts)]
+    assert row[48] == 9
+
+
+@pytest.mark.parametrize(("T", "S"), [(5, 5), (2, 9), (1, 1), (0, 3)])
+def test_both_sides_have_half_of_the_buckets(T, S):
+    result = relative_buckets(
+        T, S, buckets=10, max_distance=6, both_sides=True
+    )
+    assert result.shape == (T, S)
+    for i in range(T):
+        for j in range(S):
+            n = S - T + i - j
+            later = 5 if n < 0 else 0
+            assert result[i, j] == loops.bucket(abs(n), 5, 6) + later
+
+
+# What reaches further, in attention: grouped heads, fewer queries than keys.
+
+D, FACTOR, TRAINED = 8, 4.0, 16
+REACHING = {  # the helper's frequencies, and one pair's in plain loops
+    "a larger base": (
+        rotary_frequencies(D, base=500.0),
+        lambda i: loops.frequency(i, D, 500.0),
+    ),
+    "interpolated": (
+        interpolated_frequencies(D, FACTOR),
+        lambda i: loops.frequency(i, D) / FACTOR,
+    ),
+    "NTK-aware": (
+        ntk_frequencies(D, FACTOR),
+        lambda i: loops.frequency(i, D) / FACTOR ** (i / (D // 2 - 1)),
+    ),
+    "YaRN": (
+        yarn_frequencies(D, FACTOR, TRAINED, fast=2.0),
+        lambda i: loops.yarn_by_pair(i, D, FACTOR, TRAINED, 1e4, 1.0, 2.0),
+    ),
+    "partial": (
+        rotary_frequencies(D // 2),
+        lambda i: loops.frequency(i, D // 2),
+    ),
+}
+MISTAKES = {  # what is done with frequencies and with the queries' positions
+    "not slowed": lambda theta, at: (rotary_frequencies(D), at),
+    "slowest first": lambda theta, at: (theta[::-1], at),
+    "one pair less": lambda theta, at: (theta[:-1], at),
+    "the queries stand at the start": lambda theta, at: (theta, at - at[0]),
+}
+
+
+def turned(row, at, frequency, pairs):
+    """One row in plain loops: the first columns in halves, the rest kept."""
+    row = list(row)
+    for i in range(pairs):
+        z = complex(row[i], row[i + pairs])
+        z *= cmath.exp(1j * at * frequency(i))
+        row[i], row[i + pairs] = z.real, z.imag
+    return row
+
+
+def grouped(rng, T, S):
+    """Four heads of queries, two of keys and values, and who sees whom."""
+    Q = rng.normal(size=(2, 2, T, D))
+    K, V = rng.normal(size=(2, 1, S, D)), rng.normal(size=(2, 1, S, 3))
+    seen = [
+        [reference.may_attend(t, s, T, S) for s in range(S)] for t in range(T)
+    ]
+    return Q, K, V, seen
+
+
+def head_by_head(Q, K, V, seen, bias=None):
+    """Each head of queries with its keys in plain loops."""
+    return np.array(
+        [
+            [
+                reference.attention(
+                    Q[g][h], K[g][0], V[g, 0].tolist(), seen,
+                    bias and bias[2 * g + h],
+                )[0]
+                for h in range(2)
+            ]
+            for g in range(2)
+        ]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("T", "S"), [(3, 7), (5, 5), (1, 20)])
+@pytest.mark.parametrize("kind", REACHING)
+def test_attention_that_reaches_further_equals_the_loop(rng, kind, T, S):
+    theta, frequency = REACHING[kind]
+    Q, K, V, seen = grouped(rng, T, S)
+
+    def by_loop(X, start):
+        return [
+            [
+                [
+                    turned(row, start + t, frequency, len(theta))
+                    for t, row in enumerate(head)
+                ]
+                for head in group
+            ]
+            for group in X.tolist()
+        ]
+
+    def by_helper(theta, at):
+        q = rotary_embedding(Q, at, frequencies=theta)
+        k = rotary_embedding(K, frequencies=theta)
+        return attention(q, k, V, mask=np.array(seen)).output
+
+    wanted = head_by_head(by_loop(Q, S - T), by_loop(K, 0), V, seen)
+    at = np.arange(S - T, S)
+    assert_close(by_helper(theta, at), wanted, eps=512)
+    for name, mistake in MISTAKES.items():
+        if T < S or "start" not in name:
+            wrong = by_helper(*mistake(theta, at))
+            assert np.abs(wrong - wanted).max() > 1e-3, name
+
+
+@pytest.mark.parametrize(("T", "S"), [(3, 7), (5, 5), (1, 20)])
+def test_attention_with_t5_s_bias_equals_the_loop(rng, T, S):
+    Q, K, V, seen = grouped(rng, T, S)
+    table = rng.normal(size=(4, 6))  # heads by buckets
+    bias = [
+        [
+            [row[loops.bucket(max(S - T + t - s, 0), 6, 9)] for s in range(S)]
+            for t in range(T)
+        ]
+        for row in table.tolist()
+    ]
+    wanted = head_by_head(Q.tolist(), K.tolist(), V, seen, bias)
+
+    def by_helper(table, buckets):
+        added = table[:, buckets].reshape(2, 2, T, S)
+        return attention(Q, K, V, mask=np.array(seen), bias=added).output
+
+    buckets = relative_buckets(T, S, buckets=6, max_distance=9)
+    assert_close(by_helper(table, buckets), wanted, eps=512)
+    wrong = {
+        "heads exchanged": (table[[0, 2, 1, 3]], buckets),
+        "distances the other way": (table, buckets[..., ::-1]),
+        "one bucket too far": (table, np.minimum(buckets + 1, 5)),
+    }
+    for name, mistake in wrong.items():
+        assert np.abs(by_helper(*mistake) - wanted).max() > 1e-3, name
+
+
+# ALiBi
+
+
+@RULES
+@pytest.mark.parametrize("n_heads", range(1, 65))
+def test_slopes_equal_the_exact_fractions(n_heads, rule):
+    pairs = loops.slope_exponents(n_heads, rule)
+    exact = [Fraction(*pair) for pair in pairs]
+    slopes = alibi_slopes(n_heads, rule=rule)
+    assert_close(slopes, np.array([2.0 ** -float(e) for e in exact]), eps=4)
+    # Where the exponent is whole, so is the power of two.
+    for slope, e in zip(slopes, exact, strict=True):
+        if e.denominator == 1:
+            assert slope == math.ldexp(1.0, -e.numerator)
+    # No head is there twice, and all are between 0 and 1.
+    assert len(set(exact)) == n_heads
+    assert ((slopes > 0) & (slopes < 1)).all()
+
+
+@RULES
+@pytest.mark.parametrize("n_heads", [1, 2, 4, 8, 16, 32, 64])
+def test_powers_of_two_follow_from_square_roots(n_heads, rule):
+    assert_close(
+        alibi_slopes(n_heads, rule=rule),
+        np.array(loops.power_of_two_slopes(n_heads)),
+        eps=64,
+    )
+
+
+def test_the_rules_agree_at_powers_of_two_and_nowhere_else():
+    agree = [
+        n
+        for n in range(1, 65)
+        if np.allclose(alibi_slopes(n), alibi_slopes(n, rule="paper"))
+    ]
+    assert agree == [1, 2, 4, 8, 16, 32, 64]
+
+
+def test_published_slopes():
+    # Press et al. 2022, section 3: 1/2, 1/4, ..., 1/256 for eight heads.
+    eight = [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]
+    assert alibi_slopes(8).tolist() == eight
+    # The authors' code for twelve heads: those, then powers of sqrt(2).
+    extra = [2**-0.5, 2**-1.5, 2**-2.5, 2**-3.5]
+    assert_close(alibi_slopes(12), np.array(eight + extra))
+    paper = alibi_slopes(12, rule="paper")
+    assert_close(paper, np.array([2 ** (-2 * h / 3) for h in range(1, 13)]))
+
+
+@RULES
+@pytest.mark.parametrize(
+    ("n_heads", "T", "S"), [(1, 1, 1), (3, 5, 5), (5, 3, 7), (12, 1, 11)]
+)
+def test_the_bias_equals_the_loop(n_heads, T, S, rule):
+    slopes = alibi_slopes(n_heads, rule=rule).tolist()
+    expected = np.array([loops.alibi(slope, T, S) for slope in slopes])
+    assert_close(alibi_bias(n_heads, T, S, rule=rule), expected)
+    if T == S:
+        assert_close(alibi_bias(n_heads, T, rule=rule), expected)
+
+
+def test_the_bias_is_zero_at_home_and_never_a_reward():
+    bias = alibi_bias(2, 3)
+    assert bias.max() == 0
+    home = np.diagonal(bias, axis1=-2, axis2=-1)
+    assert not home.any()
+    assert not np.signbit(home).any()
+
+
+@pytest.mark.parametrize(("T", "S"), [(5, 5), (2, 5), (1, 7)])
+def test_behind_a_causal_mask_the_weights_are_the_authors(rng, T, S):
+    H, d = 3, 4
+    Q, K, V = (rng.normal(size=(H, n, d)) for n in (T, S, S))
+    mask = causal_mask(T, S)
+    result = attention(Q, K, V, mask=mask, bias=alibi_bias(H, T, S))
+    for h, slope in enumerate(alibi_slopes(H).tolist()):
+        output, weights = reference.attention(
+            Q[h].tolist(),
+            K[h].tolist(),
+            V[h].tolist(),
+            allowed=mask.tolist(),
+            bias=loops.alibi_of_the_authors(slope, T, S),
+        )
+        assert_close(result.weights[h], np.array(weights), eps=64)
+        assert_close(result.output[h], np.array(output), eps=64)
+
+
+def test_without_the_mask_the_authors_bias_rewards_later_keys(rng):
+    Q = np.zeros((4, 2))
+    symmetric = attention(Q, Q, Q, bias=alibi_bias(1, 4)[0]).weights
+    slope = alibi_slopes(1)[0]
+    published = np.array(loops.alibi_of_the_authors(slope, 4, 4))
+    bare = attention(Q, Q, Q, bias=published).weights
+    assert (symmetric.argmax(-1) == np.arange(4)).all()
+    assert (bare.argmax(-1) == 3).all()
+
+
+def test_a_constant_per_row_does_not_matter(rng):
+    Q, K, V = rng.normal(size=(3, 2, 5, 4))
+    bias = alibi_bias(2, 5)
+    moved = bias + rng.normal(size=(2, 5, 1))
+    per_key = bias + rng.normal(size=(2, 1, 5))
+    plain = attention(Q, K, V, bias=bias)
+    assert_close(attention(Q, K, V, bias=moved).output, plain.output, eps=64)
+    changed = attention(Q, K, V, bias=per_key).output
+    assert np.abs(changed - plain.output).max() > 0.01
+
+
+@given(st.integers(1, 9), st.integers(1, 6), st.integers(0, 6))
+def test_later_rows_of_a_longer_bias_are_the_same(n_heads, T, shift):
+    # Position i to position j costs what i + shift to j + shift costs.
+    longer = alibi_bias(n_heads, T + shift)
+    assert_close(longer[:, shift:, shift:], alibi_bias(n_heads, T))
+    # One query at a time, as when decoding: the last row.
+    assert_close(alibi_bias(n_heads, 1, T + shift), longer[:, -1:])
+
+
+# Refused
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "call"),
+    [
+        (TypeError, "T must be an integer; got 2.5", (2.5, 4)),
+        (ValueError, "T must be at least 0; got -1", (-1, 4)),
+        (TypeError, "d_model must be an integer; got '4'", (3, "4")),
+        (ValueError, "d_model must be at least 2; got 0", (3, 0)),
+        (
+            ValueError,
+            "d_model must be even, a sine and a cosine for each frequency; "
+            "got 5",
+            (3, 5),
+        ),
+    ],
+)
+def test_sinusoids_refuse(error, message, call):
+    refused(error, message, lambda: sinusoidal_encoding(*call))
+
+
+@pytest.mark.parametrize("base", [0, 0.5, -1, math.inf, math.nan])
+def test_a_base_below_one_is_refused(base):
+    rule = "at least 1" if np.isfinite(base) else "finite"
+    message = f"base must be {rule}; got {float(base)}"
+    X = np.ones((2, 4))
+    refused(ValueError, message, lambda: sinusoidal_encoding(2, 4, base=base))
+    refused(ValueError, message, lambda: rotary_embedding(X, base=base))
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "X", "positions"),
+    [
+        (TypeError, "X must hold real numbers; got complex128", 1j, None),
+        (
+            ValueError,
+            "X must have axes (..., T, d); got X (4,)",
+            [1.0] * 4,
+            None,
+        ),
+        (
+            ValueError,
+            "X must have an even width, to turn in pairs; got X (2, 3)",
+            np.ones((2, 3)),
+            None,
+        ),
+        (
+            ValueError,
+            "X must have an even width, to turn in pairs; got X (2, 0)",
+            np.ones((2, 0)),
+            None,
+        ),
+        (
+            ValueError,
+            "X must be finite; got nan at X[(0, 1)]",
+            [[1.0, math.nan]],
+            None,
+        ),
+        (
+            TypeError,
+            "positions must hold real numbers; got bool",
+            np.ones((2, 4)),
+            [True, False],
+        ),
+        (
+            ValueError,
+            "positions must be finite; got inf at positions[(1,)]",
+            np.ones((2, 4)),
+            [0, math.inf],
+        ),
+        (
+            ValueError,
+            "positions must be below 2**53, where float64 tells each from "
+            "the next",
+            np.ones((2, 4)),
+            [0, -(2.0**53)],
+        ),
+        (
+            ValueError,
+            "positions must have axes (..., T); got positions ()",
+            np.ones((2, 4)),
+            3,
+        ),
+        (
+            ValueError,
+            "positions must hold one position for each of the T rows of X; "
+            "got positions (3,) and X (2, 4)",
+            np.ones((2, 4)),
+            [0, 1, 2],
+        ),
+        (
+            # One position would broadcast over all rows without a word.
+            ValueError,
+            "positions must hold one position for each of the T rows of X; "
+            "got positions (1,) and X (2, 4)",
+            np.ones((2, 4)),
+            [7],
+        ),
+        (
+            ValueError,
+            "positions must broadcast to the rows of X; "
+            "got positions (2, 2) and the rows of X (3, 2)",
+            np.ones((3, 2, 4)),
+            [[0, 1], [2, 3]],
+        ),
+        (
+            ValueError,
+            "positions must broadcast to the rows of X; "
+            "got positions (3, 2) and the rows of X (2,)",
+            np.ones((2, 4)),
+            [[0, 1]] * 3,
+        ),
+        (
+            ValueError,
+            "the turned X overflows float16; pass X in a wider type",
+            np.full((2, 2), 60000, dtype=np.float16),
+            [0.7, 0.7],
+        ),
+    ],
+)
+def test_rotary_refuses(error, message, X, positions):
+    refused(error, message, lambda: rotary_embedding(X, positions))
+
+
+@pytest.mark.parametrize(
+    ("frequencies", "got"),
+    [([1.0] * 3, "(3,)"), ([[1.0]], "(1, 1)"), (1.0, "()")],
+)
+def test_frequencies_that_do_not_fit_are_refused(frequencies, got):
+    refused(
+        ValueError,
+        "frequencies must be one row, with at most one for two columns of X; "
+        f"got frequencies {got} and X (2, 5)",
+        lambda: rotary_embedding(np.ones((2, 5)), frequencies=frequencies),
+    )
+
+
+def test_a_largest_distance_may_be_far_away():
+    bucket = relative_buckets(1, 4000, max_distance=10**12)[0, ::-1]
+    # Sixteen steps from 16 to 10**12: each is a factor of 4.7.
+    step = (10**12 / 16) ** (1 / 16)
+    wanted = [
+        d if d < 16 else 16 + math.floor(math.log(d / 16, step) + 1e-12)
+        for d in range(4000)
+    ]
+    assert bucket.tolist() == wanted
+
+
+def test_angles_that_overflow_are_said_to():
+    refused(
+        ValueError,
+        "positions times frequencies overflow float64",
+        lambda: rotary_embedding([[1.0, 0.0]], [20], frequencies=[1e308]),
+    )
+    half = rotary_embedding(np.ones((2, 2)), np.float16([0, 1]))
+    assert_close(half, rotary_embedding(np.ones((2, 2)), [0, 1]))
+
+
+def test_a_frequency_that_is_not_a_number_is_refused():
+    refused(
+        ValueError,
+        "frequencies must be finite; got nan at frequencies[(1,)]",
+        lambda: rotary_embedding(np.ones((2, 4)), frequencies=[1, math.nan]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "call"),
+    [
+        (TypeError, "d must be an integer; got 4.0", lambda f: f(4.0)),
+        (ValueError, "d must be at least", lambda f: f(0)),
+        (
+            ValueError,
+            "d must be even, two columns a pair; got 5",
+            lambda f: f(5),
+        ),
+        (
+            ValueError,
+            "base must be at least 1; got 0.5",
+            lambda f: f(8, base=0.5),
+        ),
+    ],
+)
+def test_frequencies_refuse(error, message, call):
+    for scaled in (
+        rotary_frequencies,
+        lambda d, **base: interpolated_frequencies(d, 2, **base),
+        lambda d, **base: ntk_frequencies(d, 1, **base),
+        lambda d, **base: yarn_frequencies(d, 2, 32, **base),
+    ):
+        refused(error, message, lambda scaled=scaled: call(scaled))
+
+
+@pytest.mark.parametrize(
+    ("factor", "message"),
+    [
+        (0.5, "factor must be at least 1; got 0.5"),
+        (math.inf, "factor must be finite; got inf"),
+    ],
+)
+def test_a_factor_that_shortens_is_refused(factor, message):
+    for call in (
+        lambda: interpolated_frequencies(8, factor),
+        lambda: ntk_frequencies(8, factor),
+        lambda: yarn_frequencies(8, factor, 32),
+        lambda: yarn_attention_factor(factor),
+    ):
+        refused(ValueError, message, call)
+    refused(
+        ValueError,
+        "d must be at least 4; got 2",
+        lambda: ntk_frequencies(2, 2.0),
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "got"),
+    [
+        ({"trained": 0}, "0.0, 1.0, 32.0 and 10000.0"),
+        ({"slow": 0}, "32.0, 0.0, 32.0 and 10000.0"),
+        ({"slow": 4, "fast": 4}, "32.0, 4.0, 4.0 and 10000.0"),
+        ({"base": 1}, "32.0, 1.0, 32.0 and 1.0"),
+    ],
+)
+def test_yarn_refuses(options, got):
+    options = {"trained": 32} | options
+    refused(
+        ValueError,
+        "trained must be above 0, slow above 0 and below fast, base above 1; "
+        f"got {got}",
+        lambda: yarn_frequencies(8, 2, **options),
+    )
+    for factor, base, error, message in (
+        (2, "a", TypeError, "base must be a number; got 'a'"),
+        (4, 0.5, ValueError, "base must be at least 1; got 0.5"),
+        (1e300, 1e300, ValueError, "base must be finite; got inf"),
+    ):
+        refused(
+            error,
+            message,
+            lambda factor=factor, base=base: ntk_frequencies(
+                4, factor, base=base
+            ),
+        )
+    for name in ("trained", "slow", "fast"):
+        refused(
+            TypeError,
+            f"{name} must be a number; got 'a'",
+            lambda name=name: yarn_frequencies(
+                8, 2, **{"trained": 32, name: "a"}
+            ),
+        )
+    refused(
+        ValueError,
+        'rule must be "reference" or "paper"; got \'code\'',
+        lambda: yarn_frequencies(8, 2, 32, rule="code"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "options"),
+    [
+        (ValueError, "buckets must be at least 2; got 1", {"buckets": 1}),
+        (TypeError, "buckets must be an integer; got 4.0", {"buckets": 4.0}),
+        (
+            ValueError,
+            "buckets must be at least 4; got 2",
+            {"buckets": 2, "both_sides": True},
+        ),
+        (
+            ValueError,
+            "buckets must be even, half a side; got 5",
+            {"buckets": 5, "both_sides": True},
+        ),
+        (
+            ValueError,
+            "max_distance must exceed the distances with a bucket each; "
+            "got 16 and 16",
+            {"max_distance": 16},
+        ),
+        (
+            TypeError,
+            "max_distance must be an integer; got 20.5",
+            {"max_distance": 20.5},
+        ),
+        (
+            TypeError,
+            "both_sides must be True or False; got 1",
+            {"both_sides": 1},
+        ),
+    ],
+)
+def test_buckets_refuse(error, message, options):
+    refused(error, message, lambda: relative_buckets(3, **options))
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "n_heads", "rule"),
+    [
+        (ValueError, "n_heads must be at least 1; got 0", 0, "paper"),
+        (ValueError, "n_heads must be at least 1; got -8", -8, "reference"),
+        (TypeError, "n_heads must be an integer; got 8.0", 8.0, "paper"),
+        (
+            ValueError,
+            'rule must be "reference" or "paper"; got \'code\'',
+            8,
+            "code",
+        ),
+        (
+            ValueError,
+            'rule must be "reference" or "paper"; got None',
+            8,
+            None,
+        ),
+        (
+            ValueError,
+            'rule must be "reference" or "paper"; got array([1, 2])',
+            8,
+            np.array([1, 2]),
+        ),
+    ],
+)
+def test_alibi_refuses(error, message, n_heads, rule):
+    refused(error, message, lambda: alibi_slopes(n_heads, rule=rule))
+    refused(error, message, lambda: alibi_bias(n_heads, 2, rule=rule))
+
+
+def test_more_queries_than_keys_are_refused():
+    refused(
+        ValueError,
+        "the T queries are the last of the S positions, so T <= S; "
+        "got T 3 and S 2",
+        lambda: alibi_bias(4, 3, 2),
+    )
+    refused(
+        ValueError,
+        "the T queries are the last of the S positions, so T <= S; "
+        "got T 3 and S 2",
+        lambda: relative_buckets(3, 2),
+    )
+    refused(
+        TypeError,
+        "S must be an integer; got 2.0",
+        lambda: alibi_bias(4, 2, 2.0),
+    )
+    refused(
+        ValueError, "T must be at least 0; got -2", lambda: alibi_bias(4, -2)
+    )

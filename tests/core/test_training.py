@@ -1,0 +1,373 @@
+"""What training is given, what it reaches, and what ships with the book.
+
+Training magnifies the last digits of a machine, so results have bounds here,
+wide of what was seen (CONTRIBUTING, "A result that takes long").
+"""
+
+import base64
+import itertools
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+
+from helpers import training
+from helpers.training import (
+    INDUCTION,
+    Batch,
+    accuracy,
+    induction_batch,
+    induction_score,
+    pack,
+    previous_token_score,
+    recall_batch,
+    stored,
+    train,
+    trained_induction,
+    unpack,
+)
+from helpers.transformer import (
+    cross_entropy,
+    forward,
+    init_transformer,
+    parameter_count,
+    parameter_shapes,
+    transformer,
+)
+from tests.core.closeness import assert_close
+
+# The task ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (2, 40)])
+@pytest.mark.parametrize("sizes", [{}, {"T": 9, "vocab": 5, "shortest": 2}])
+def test_sequences_repeat(rng, shape, sizes):
+    batch = induction_batch(rng, shape, **sizes)
+    full = {"T": 32, "vocab": 12, "shortest": 6} | sizes
+    assert batch.tokens.shape == (*shape, full["T"])
+    for tokens, targets, where in zip(
+        *(x.reshape(-1, full["T"]).tolist() for x in batch), strict=True
+    ):
+        sequence = [*tokens, targets[-1]]
+        assert tokens[1:] == targets[:-1]
+        period = sequence.index(sequence[0], 1)
+        assert full["shortest"] <= period <= full["vocab"]
+        assert len(set(sequence[:period])) == period
+        assert set(sequence) <= set(range(full["vocab"]))
+        for t, token in enumerate(sequence[period:]):
+            assert token == sequence[t]
+        # It counts from where the target can be known.
+        assert where == [t >= period for t in range(full["T"])]
+
+
+def test_all_periods_and_tokens_come_alike(rng):
+    batch = induction_batch(rng, (7000,))
+    periods = np.argmax(batch.where, -1)
+    share = np.bincount(periods, minlength=13)[6:] / 7000
+    np.testing.assert_allclose(share, 1 / 7, atol=0.02)  # 5 deviations
+    first = np.bincount(batch.tokens[:, 0], minlength=12) / 7000
+    np.testing.assert_allclose(first, 1 / 12, atol=0.02)
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (2, 40)])
+@pytest.mark.parametrize(
+    "sizes", [{}, {"T": 128}, {"T": 9, "vocab": 5, "row": 2}, {"T": 12}]
+)
+def test_a_row_comes_back_at_the_end(rng, shape, sizes):
+    batch = recall_batch(rng, shape, **sizes)
+    full = {"T": 32, "vocab": 12, "row": 6} | sizes
+    T, row = full["T"], full["row"]
+    assert {x.shape for x in batch} == {(*shape, T)}
+    for tokens, targets, where in zip(
+        *(x.reshape(-1, T).tolist() for x in batch), strict=True
+    ):
+        sequence = [*tokens, targets[-1]]
+        assert tokens[1:] == targets[:-1]
+        assert sequence[:row] == sequence[-row:]
+        assert len(set(sequence[:row])) == row
+        between = sequence[row:-row]
+        assert not set(between) & set(sequence[:row])
+        assert between[: full["vocab"] - row] == sorted(
+            set(between), key=between.index
+        )
+        for t in range(T):
+            # Nothing else tells the target: one earlier place, far back.
+            earlier = [s for s in range(t) if tokens[s] == tokens[t]]
+            counts = t > T - row
+            assert where[t] == counts
+            if counts:
+                assert earlier == [t - (T + 1 - row)]
+                assert tokens[earlier[0] + 1] == targets[t]
+                assert t - (earlier[0] + 1) == T - row
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "sizes"),
+    [
+        (ValueError, "row must be at least 2; got 1", {"row": 1}),
+        (ValueError, "T must be at least 12; got 11", {"T": 11}),
+        (ValueError, "vocab must be at least 7; got 6", {"vocab": 6}),
+        (TypeError, "T must be an integer; got 32.0", {"T": 32.0}),
+    ],
+)
+def test_rows_that_do_not_fit_are_refused(rng, error, message, sizes):
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        recall_batch(rng, (), **sizes)
+    with pytest.raises(TypeError, match=r"^rng must be a numpy\.random"):
+        recall_batch(3, ())
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "says"),
+    [
+        ({"T": 0}, ValueError, "T must be at least 1; got 0"),
+        ({"vocab": 0}, ValueError, "vocab must be at least 1; got 0"),
+        ({"shortest": 0}, ValueError, "shortest must be at least 1; got 0"),
+        (
+            {"shortest": 13},
+            ValueError,
+            "shortest must not exceed vocab; got 13 and 12",
+        ),
+        ({"T": 2.0}, TypeError, "T must be an integer; got 2.0"),
+        ({"rng": 3}, TypeError, "rng must be a numpy.random.Generator; got 3"),
+    ],
+)
+def test_a_task_that_cannot_be(rng, more, error, says):
+    with pytest.raises(error, match=f"^{re.escape(says)}"):
+        induction_batch(**{"rng": rng, "shape": (2,)} | more)
+
+
+# Scores -----------------------------------------------------------------
+
+
+def looped_scores(weights, tokens):
+    """Both scores of one head's map of one sequence: sums and counts."""
+    before, after = [], []
+    for t in range(1, len(tokens)):
+        before.append(weights[t][t - 1])
+        earlier = [s for s in range(t) if tokens[s] == tokens[t]]
+        if earlier:
+            after.append(weights[t][max(earlier) + 1])
+    return before, after
+
+
+@pytest.mark.parametrize("lead", [(), (3,), (2, 3)])
+def test_scores_equal_loops(rng, lead):
+    weights = rng.dirichlet(np.ones(7), (*lead, 2, 7))
+    tokens = rng.integers(0, 3, (*lead, 7))
+    previous = previous_token_score(weights)
+    induction = induction_score(weights, tokens)
+    assert previous.shape == induction.shape == (2,)
+    for head in range(2):
+        maps = weights[..., head, :, :].reshape(-1, 7, 7).tolist()
+        pairs = [
+            looped_scores(m, row)
+            for m, row in zip(
+                maps, tokens.reshape(-1, 7).tolist(), strict=True
+            )
+        ]
+        for got, lists in zip(
+            (previous, induction), zip(*pairs, strict=True), strict=True
+        ):
+            values = list(itertools.chain(*lists))
+            assert_close(
+                got[head], np.float64(math.fsum(values) / len(values))
+            )
+
+
+def test_nothing_to_score_is_refused():
+    says = "at least one position must count; got none"
+    for call in (
+        lambda: previous_token_score(np.ones((2, 1, 1))),
+        lambda: induction_score(np.ones((2, 3, 3)) / 3, [0, 1, 2]),
+        lambda: accuracy(
+            np.ones((2, 3)), Batch(None, np.zeros(2, int), np.zeros(2, bool))
+        ),
+    ):
+        with pytest.raises(ValueError, match=f"^{says}$"):
+            call()
+    for call, says in (
+        (
+            lambda: previous_token_score(np.ones((2, 2))),
+            "axes (..., H, T, T); got weights (2, 2)",
+        ),
+        (
+            lambda: induction_score(np.ones((2, 2)), [0, 0]),
+            "axes (..., H, T, S); got weights (2, 2)",
+        ),
+        (
+            lambda: induction_score(np.full((2, 2, 2), np.nan), [0, 0]),
+            "finite",
+        ),
+    ):
+        with pytest.raises(
+            ValueError, match=f"weights must .*{re.escape(says)}"
+        ):
+            call()
+
+
+def test_accuracy_counts_what_counts(rng):
+    logits = rng.normal(size=(4, 5, 3))
+    targets, where = rng.integers(0, 3, (4, 5)), rng.random((4, 5)) < 0.5
+    right = [
+        int(np.argmax(row)) == target
+        for row, target in zip(logits[where], targets[where], strict=True)
+    ]
+    got = accuracy(logits, Batch(None, targets, where))
+    assert got == sum(right) / len(right)
+
+
+# Steps --------------------------------------------------------------------
+
+
+def test_train_steps_down_its_batches(rng):
+    batches = [induction_batch(rng, (3,), T=14) for _ in range(3)]
+    params = start = init_transformer(rng, INDUCTION)
+    kept = {name: x.copy() for name, x in start.items()}
+    for (loss, after), batch in zip(
+        train(start, INDUCTION, batches), batches, strict=True
+    ):
+        logits = transformer(batch.tokens, params, INDUCTION)
+        before = cross_entropy(logits, batch.targets, where=batch.where)
+        assert_close(np.float64(loss), np.float64(before))
+        moved = abs(after["0.W_Q"] - params["0.W_Q"]).max()
+        assert 0 < moved < 0.03  # the rate is 0.01
+        params = after
+    for name, x in start.items():
+        np.testing.assert_array_equal(x, kept[name])
+
+
+def test_train_steps_as_far_as_it_is_told(rng):
+    batch = induction_batch(rng, (2,), T=14)
+    start = init_transformer(rng, INDUCTION)
+    for rate in (0.01, 0.5):
+        ((_, after),) = train(start, INDUCTION, [batch], rate=rate)
+        # Adam's first step is as long as its rate, where a gradient is.
+        moved = abs(after["0.W_Q"] - start["0.W_Q"]).max()
+        assert moved == pytest.approx(rate, rel=0.01)
+
+
+# Stored weights -----------------------------------------------------------
+
+
+def test_zeros_and_nothing_are_packed():
+    packed = pack({"none": np.zeros((0, 3)), "zeros": np.zeros(2)})
+    assert packed["scales"] == {"none": 1.0, "zeros": 1.0}
+    assert base64.b64decode(packed["data"]) == bytes(4)
+    with pytest.raises(TypeError, match=r"^bits must be an integer; got 8\.0"):
+        pack({"x": np.ones(2)}, bits=8.0)
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_what_is_packed_comes_back(rng, bits):
+    params = init_transformer(rng, INDUCTION)
+    params["norm.gain"] = np.zeros(32)  # no largest entry to divide by
+    text = json.dumps(pack(params, bits=bits))
+    back = unpack(json.loads(text), INDUCTION)
+    assert list(back) == list(params)
+    for name, x in params.items():
+        step = abs(x).max() / (2 ** (bits - 1) - 1)
+        assert abs(back[name] - x).max() <= step / 2 * (1 + 1e-9)
+        assert len(np.unique(back[name])) > 100 or x.size < 200
+    assert abs(back["0.W_Q"]).max() == pytest.approx(
+        abs(params["0.W_Q"]).max()
+    )
+
+
+def test_what_cannot_be_packed_or_unpacked(rng):
+    params = init_transformer(rng, INDUCTION)
+    packed = pack(params, bits=8)
+    raw = base64.b64decode(packed["data"]) + bytes(3)
+    more = packed | {"data": base64.b64encode(raw).decode()}
+    broken = packed | {"data": packed["data"] + "AAAA"}
+    renamed = packed | {"scales": {"x": 1.0}}
+    for call, says in (
+        (lambda: pack(params, bits=4), "bits must be 8 or 16; got 4"),
+        (
+            lambda: unpack(renamed, INDUCTION),
+            "packed must have the names of the model's parameters",
+        ),
+        (
+            lambda: unpack(more, INDUCTION),
+            "packed must hold 9056 integers; got 9059",
+        ),
+        (
+            lambda: unpack(broken, INDUCTION),
+            "packed must hold its data in base 64",
+        ),
+        (
+            lambda: trained_induction(7),
+            "step must be one of 0, 20, 40, 60, 80, 100, 150, 300; got 7",
+        ),
+    ):
+        with pytest.raises(ValueError, match=f"^{re.escape(says)}$"):
+            call()
+    with pytest.raises(ValueError, match=r"^0.W_Q must be finite; got nan"):
+        pack(params | {"0.W_Q": np.full((2, 2), np.nan)})
+
+
+@pytest.fixture(scope="module")
+def unseen():
+    # Neither the seed of the training nor that of its own test.
+    return induction_batch(np.random.default_rng(77), (300,))
+
+
+def heads_of(params, batch):
+    """Both scores of every head, (n_layers, n_heads) each."""
+    layers = forward(batch.tokens, params, INDUCTION).layers
+    maps = [layer.attended.weights for layer in layers]
+    return (
+        np.array([previous_token_score(m) for m in maps]),
+        np.array([induction_score(m, batch.tokens) for m in maps]),
+    )
+
+
+def test_the_stored_model_has_learnt_it(unseen):
+    assert parameter_count(INDUCTION) == 9056
+    params = trained_induction()
+    right = accuracy(transformer(unseen.tokens, params, INDUCTION), unseen)
+    assert right > 0.99
+    previous, induction = heads_of(params, unseen)
+    # Block 0 looks one back, block 1 at what came after; not the reverse.
+    assert previous[0].min() > 0.3 > 0.15 > previous[1].max()
+    assert induction[1].min() > 0.4 > 0.1 > induction[0].max()
+    for block, head in itertools.product(range(2), range(2)):
+        heads = np.ones((2, 2))
+        heads[block, head] = 0
+        logits = forward(unseen.tokens, params, INDUCTION, heads=heads).logits
+        assert accuracy(logits, unseen) <= right
+
+
+def test_the_stored_steps_show_it_come(unseen):
+    steps = stored("induction-steps")["checkpoints"]
+    rights = []
+    for checkpoint in steps:
+        params = trained_induction(checkpoint["step"])
+        logits = transformer(unseen.tokens, params, INDUCTION)
+        rights.append(accuracy(logits, unseen))
+        assert abs(rights[-1] - checkpoint["accuracy"]) < 0.04
+    assert rights == sorted(rights)
+    assert rights[0] < 0.15
+    assert rights[-1] > 0.99
+    first = trained_induction(0)
+    logits = transformer(unseen.tokens, first, INDUCTION)
+    loss = cross_entropy(logits, unseen.targets, where=unseen.where)
+    assert abs(loss - math.log(12)) < 0.02
+
+
+def test_all_files_say_how_they_were_made():
+    folder = training.files("helpers") / "trained"
+    names = [file.name for file in folder.iterdir()]
+    for name in names:
+        if name.endswith(".json"):
+            made = stored(name.removesuffix(".json"))["made"]
+            assert made.startswith("python tools/train.py ")
+    assert {"induction.json", "induction-steps.json"} <= set(names)
+
+
+def test_shapes_of_packed_names_are_the_models():
+    assert list(stored("induction")["weights"]["scales"]) == list(
+        parameter_shapes(INDUCTION)
+    )

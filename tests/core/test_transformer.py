@@ -1,0 +1,1006 @@
+"""The model against plain loops, differences, and its own laws."""
+
+import math
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from helpers import transformer as model
+from helpers.masks import padding_mask
+from helpers.softmax import softmax
+from helpers.transformer import (
+    TransformerConfig,
+    adam_init,
+    adam_step,
+    cross_entropy,
+    forward,
+    generate,
+    init_transformer,
+    loss_and_gradients,
+    new_cache,
+    next_token_probabilities,
+    parameter_count,
+    parameter_shapes,
+    transformer,
+)
+from tests.core import reference_transformer as reference
+from tests.core.closeness import assert_close, assert_gradient
+
+SMALL = TransformerConfig(
+    vocab=7, max_len=6, d_model=8, n_layers=2, n_heads=2, d_ff=5
+)
+FORMS = {
+    "as GPT-2": {"activation": "gelu_tanh"},
+    "as Llama": {
+        "norm_kind": "rms",
+        "positions": "rotary",
+        "bias": False,
+        "tied": False,
+        "n_kv_heads": 1,
+    },
+    "as 2017": {
+        "norm": "post",
+        "positions": "sinusoidal",
+        "base": 100.0,
+        "activation": "relu",
+    },
+    "attention alone": {"d_ff": None, "positions": "rotary", "base": 100.0},
+    "ALiBi": {"positions": "alibi", "n_heads": 4, "n_kv_heads": 2},
+    "T5": {"positions": "t5", "buckets": 4, "max_distance": 5},
+    "partial": {"positions": "rotary", "frequencies": (0.7,), "norm": "post"},
+    "no positions": {"positions": None, "norm": "post", "norm_kind": "rms"},
+    "window": {"window": 2, "scale": 0.7, "tied": False},
+    "one head": {"n_heads": 1, "n_layers": 1, "bias": False},
+    "untied post": {"norm": "post", "tied": False, "positions": "rotary"},
+}
+EACH = pytest.mark.parametrize("form", FORMS)
+
+
+def made(form, rng):
+    """A model whose parameters are all of a size that matters."""
+    config = replace(SMALL, **FORMS[form])
+    params = init_transformer(rng, config, std=0.4)
+    return config, {
+        name: x + 0.2 * rng.normal(size=x.shape) for name, x in params.items()
+    }
+
+
+def lists(params):
+    return {name: x.tolist() for name, x in params.items()}
+
+
+def fields(config):
+    names = TransformerConfig.__dataclass_fields__
+    filled = {name: getattr(config, name) for name in names}
+    return filled | {"n_kv_heads": config.kv_heads}
+
+
+@EACH
+def test_every_form_equals_plain_loops(form, rng):
+    config, params = made(form, rng)
+    tokens = rng.integers(0, config.vocab, (3, 6))
+    kept = forward(tokens, params, config)
+    attended = [x.attended for x in kept.layers if x.attended is not None]
+    for row, sequence in enumerate(tokens):
+        wanted, maps = reference.logits(
+            sequence.tolist(), lists(params), fields(config)
+        )
+        assert_close(kept.logits[row], np.array(wanted), eps=512)
+        weights = [a.weights[row] for a in attended]
+        assert_close(np.array(weights), np.array(maps), eps=512)
+    np.testing.assert_array_equal(
+        transformer(tokens, params, config), kept.logits
+    )
+
+
+@EACH
+def test_every_parameter_against_differences(form, rng):
+    config, params = made(form, rng)
+    tokens, targets = rng.integers(0, config.vocab, (2, 3, 5))
+    where = np.arange(15).reshape(3, 5) % 3 > 0
+    loss, gradients = loss_and_gradients(
+        tokens, targets, params, config, where=where
+    )
+
+    def loss_at(changed):
+        logits = transformer(tokens, changed, config)
+        return cross_entropy(logits, targets, where=where)
+
+    assert type(loss) is float
+    assert_close(loss, np.float64(loss_at(params)))
+    assert list(gradients) == list(params)
+    for name, x in params.items():
+
+        def loss_of(x, name=name):
+            return loss_at(params | {name: x})
+
+        assert_gradient(loss_of, x, gradients[name], rng, directions=1)
+
+
+@EACH
+def test_a_cache_changes_nothing(form, rng):
+    config, params = made(form, rng)
+    tokens = rng.integers(0, config.vocab, (2, 6))
+    whole = transformer(tokens, params, config)
+    for cuts in ([1] * 6, [2, 3, 1], [6], [0, 5, 1]):
+        cache, at, parts = new_cache(config, batch=(2,)), 0, []
+        for n in cuts:
+            part = tokens[:, at : at + n]
+            parts.append(transformer(part, params, config, cache=cache))
+            at += n
+        assert_close(np.concatenate(parts, 1), whole, eps=512)
+
+
+LENGTHS = (2, 5, 4)
+
+
+def padded(config, rng, at_the_start=False):
+    """Sequences of unequal lengths, and one batch of them with its mask."""
+    S = max(LENGTHS)
+    batch = rng.integers(0, config.vocab, (len(LENGTHS), S))
+    mask = padding_mask(LENGTHS, S)
+    if at_the_start:
+        mask = mask[..., ::-1]
+    return (
+        batch,
+        mask,
+        [row[real] for row, real in zip(batch, mask[:, 0, 0], strict=True)],
+    )
+
+
+@EACH
+@pytest.mark.parametrize("at_the_start", [False, True])
+def test_a_padded_batch_gives_what_each_sequence_gives(
+    form, at_the_start, rng
+):
+    config, params = made(form, rng)
+    if at_the_start and config.positions in ("learned", "sinusoidal"):
+        return  # padding in front moves their positions
+    batch, mask, alone = padded(config, rng, at_the_start)
+    logits = transformer(batch, params, config, mask=mask)
+    for row, sequence in enumerate(alone):
+        wanted = transformer(sequence, params, config)
+        assert_close(logits[row][mask[row, 0, 0]], wanted, eps=512)
+    kept = forward(batch, params, config, mask=mask)
+    for layer in kept.layers:
+        if layer.attended is not None:
+            hidden = ~np.broadcast_to(mask, layer.attended.weights.shape)
+            assert not layer.attended.weights[hidden].any()
+
+
+@EACH
+def test_a_padded_batch_is_continued_from_its_caches(form, rng):
+    config, params = made(form, rng)
+    batch, mask, _ = padded(config, rng)
+    # The new token comes behind the padding, which stays hidden.
+    tokens = np.append(batch, [[1], [2], [3]], axis=1)
+    longer = np.append(mask, np.ones((len(LENGTHS), 1, 1, 1), bool), axis=-1)
+    whole = transformer(tokens, params, config, mask=longer)
+    cache = new_cache(config, batch=(len(LENGTHS),))
+    transformer(batch, params, config, cache=cache, mask=mask)
+    last = transformer(
+        tokens[:, -1:], params, config, cache=cache, mask=longer
+    )
+    assert_close(last[:, 0], whole[:, -1], eps=512)
+
+
+@EACH
+def test_a_padded_batch_against_differences(form, rng):
+    config, params = made(form, rng)
+    batch, mask, _ = padded(config, rng, at_the_start=True)
+    targets, where = rng.integers(0, config.vocab, batch.shape), mask[:, 0, 0]
+    loss, gradients = loss_and_gradients(
+        batch, targets, params, config, where=where, mask=mask
+    )
+
+    def loss_at(changed):
+        logits = transformer(batch, changed, config, mask=mask)
+        return cross_entropy(logits, targets, where=where)
+
+    assert_close(loss, np.float64(loss_at(params)))
+    for name, x in params.items():
+
+        def loss_of(x, name=name):
+            return loss_at(params | {name: x})
+
+        assert_gradient(loss_of, x, gradients[name], rng, directions=1)
+
+
+def test_a_mask_that_does_not_fit_leaves_the_caches(rng):
+    params = init_transformer(rng, SMALL)
+    cache = new_cache(SMALL, batch=(3,))
+    mask = padding_mask(LENGTHS, 4 + 1)
+    with pytest.raises(ValueError, match=re.escape("got mask (3, 1, 1, 5)")):
+        transformer(
+            np.ones((3, 4), int), params, SMALL, cache=cache, mask=mask
+        )
+    with pytest.raises(TypeError, match="mask must be boolean"):
+        transformer([1, 2], params, SMALL, mask=[1, 1])
+    assert [len(stored) for stored in cache] == [0, 0]
+
+
+@EACH
+def test_single_precision_stays_single(form, rng):
+    config, params = made(form, rng)
+    params = {name: x.astype(np.float32) for name, x in params.items()}
+    logits = transformer([1, 2, 3], params, config)
+    assert logits.dtype == np.float32
+    cache = new_cache(config, dtype=np.float32)
+    transformer([1, 2], params, config, cache=cache)
+    assert cache[0].nbytes * 2 == new_cache(config)[0].nbytes
+    last = transformer([3], params, config, cache=cache)
+    np.testing.assert_allclose(last[0], logits[2], rtol=1e-4, atol=1e-4)
+    _, gradients = loss_and_gradients([1, 2], [2, 3], params, config)
+    state = adam_init(params)
+    params, state = adam_step(params, gradients, state)
+    for arrays in (gradients, params, state.mean, state.square):
+        assert {x.dtype for x in arrays.values()} == {np.dtype(np.float32)}
+
+
+@EACH
+def test_what_comes_later_is_not_seen(form, rng):
+    config, params = made(form, rng)
+    tokens = rng.integers(0, config.vocab, 6)
+    before = transformer(tokens, params, config)
+    for t in range(1, 6):
+        changed = tokens.copy()
+        changed[t] = (changed[t] + 1) % config.vocab
+        after = transformer(changed, params, config)
+        assert_close(after[:t], before[:t], eps=512)
+        assert abs(after[t] - before[t]).max() > 1e-3
+
+
+def test_a_run_in_which_no_position_counts_is_refused(rng):
+    params = init_transformer(rng, SMALL, runs=(2,))
+    tokens = rng.integers(0, SMALL.vocab, (2, 4))
+    where = np.repeat([[True], [False]], 4, axis=1)
+    refused(
+        lambda: loss_and_gradients(tokens, tokens, params, SMALL, where=where),
+        "at least one position must count; "
+        "got targets (2, 4) and where (2, 4)",
+    )
+
+
+@EACH
+def test_runs_are_models_apart(form, rng):
+    config, _ = made(form, rng)
+    params = init_transformer(rng, config, runs=(3,), std=0.4)
+    tokens, targets = rng.integers(0, config.vocab, (2, 3, 4, 5))
+    where = rng.random((3, 4, 5)) < 0.6
+    loss, gradients = loss_and_gradients(
+        tokens, targets, params, config, where=where
+    )
+    assert loss.shape == (3,)
+    for r in range(3):
+        own = {name: x[r] for name, x in params.items()}
+        alone, d = loss_and_gradients(
+            tokens[r], targets[r], own, config, where=where[r]
+        )
+        assert_close(loss[r], np.float64(alone))
+        for name in params:
+            assert_close(gradients[name][r], d[name], eps=256)
+
+
+def test_frequencies_take_the_place_of_the_base(rng):
+    config, params = made("as Llama", rng)
+    tokens = rng.integers(0, 7, 6)
+    same = replace(config, frequencies=(1.0, 0.01))  # 10000^(-2/4)
+    wanted = transformer(tokens, params, config)
+    assert_close(transformer(tokens, params, same), wanted, eps=256)
+    slower = replace(config, frequencies=(0.5, 0.005))
+    assert abs(transformer(tokens, params, slower) - wanted).max() > 0.01
+
+
+def test_blocks_share_the_table_of_t5(rng):
+    config, params = made("T5", rng)
+    assert params["positions"].shape == (4, 2)
+    none = replace(config, positions=None)
+    rest = {n: x for n, x in params.items() if n != "positions"}
+    # A number that all buckets of a head share drops out of the softmax.
+    level = params | {"positions": np.array([[3.0, -2.0]] * 4)}
+    tokens = rng.integers(0, 7, (2, 6))
+    assert_close(
+        transformer(tokens, level, config),
+        transformer(tokens, rest, none),
+        eps=512,
+    )
+
+
+def test_a_switched_off_head_adds_nothing(rng):
+    config, params = made("as GPT-2", rng)
+    tokens = rng.integers(0, 7, (2, 5))
+    off = np.array([[1.0, 0.0], [1.0, 1.0]])
+    without = dict(params)
+    without["0.W_O"] = params["0.W_O"].copy()
+    without["0.W_O"][4:] = 0  # the rows of W_O that head 1 meets
+    assert_close(
+        forward(tokens, params, config, heads=off).logits,
+        forward(tokens, without, config).logits,
+    )
+    ones = forward(tokens, params, config, heads=np.ones((2, 2))).logits
+    np.testing.assert_array_equal(ones, transformer(tokens, params, config))
+
+
+def test_what_is_kept_is_what_was_computed(rng):
+    config, params = made("as GPT-2", rng)
+    kept = forward(rng.integers(0, 7, (2, 5)), params, config)
+    assert [layer.block for layer in kept.layers] == [0, 0, 1, 1]
+    assert [layer.attended is None for layer in kept.layers] == [
+        False,
+        True,
+        False,
+        True,
+    ]
+    first = kept.layers[0]
+    gain, bias = params["0.norm_1.gain"], params["0.norm_1.bias"]
+    assert_close(first.read, model.layer_norm(first.normed, gain, bias))
+    np.testing.assert_array_equal(first.read, first.attended.X)
+    final = model.layer_norm(
+        kept.stream, params["norm.gain"], params["norm.bias"]
+    )
+    assert_close(kept.logits, final @ params["embedding"].T)
+
+
+# Parameters ---------------------------------------------------------------
+
+# "GPT-2" in Hugging Face's and Karpathy's counts; the total of each is
+# what those models have when the output matrix is the embedding.
+GPT_2 = {
+    "small": ({"d_model": 768, "n_layers": 12, "n_heads": 12}, 124_439_808),
+    "medium": ({"d_model": 1024, "n_layers": 24, "n_heads": 16}, 354_823_168),
+    "large": ({"d_model": 1280, "n_layers": 36, "n_heads": 20}, 774_030_080),
+    "XL": ({"d_model": 1600, "n_layers": 48, "n_heads": 25}, 1_557_611_200),
+}
+
+
+@pytest.mark.parametrize("name", GPT_2)
+def test_the_counts_of_gpt_2(name):
+    sizes, wanted = GPT_2[name]
+    config = TransformerConfig(
+        vocab=50257, max_len=1024, d_ff=4 * sizes["d_model"], **sizes
+    )
+    assert parameter_count(config) == wanted
+
+
+def test_the_count_of_llama_2_7b():
+    config = TransformerConfig(
+        vocab=32000,
+        max_len=4096,
+        d_model=4096,
+        n_layers=32,
+        n_heads=32,
+        d_ff=11008,
+        norm_kind="rms",
+        positions="rotary",
+        bias=False,
+        tied=False,
+    )
+    # Its feed-forward network has a third matrix, which gates.
+    assert parameter_count(config) + 32 * 4096 * 11008 == 6_738_415_616
+
+
+@EACH
+def test_a_start_has_the_shapes_and_spreads_it_says(form, rng):
+    config = replace(SMALL, **FORMS[form], vocab=70, max_len=60)
+    config = replace(config, d_model=64, n_heads=4, n_kv_heads=2, n_layers=8)
+    config = replace(config, buckets=40, max_distance=60)
+    params = init_transformer(rng, config)
+    shapes = parameter_shapes(config)
+    assert {name: x.shape for name, x in params.items()} == shapes
+    assert parameter_count(config) == sum(x.size for x in params.values())
+    wide = init_transformer(rng, config, std=None)
+    for name, x in params.items():
+        if name.endswith("gain"):
+            assert (x == 1).all()
+        elif name.endswith("bias"):
+            assert (x == 0).all()
+        else:
+            summed = name.endswith(("W_O", "W_2"))
+            usual = 0.02 / (4 if summed else 1)  # sqrt(2 * 8)
+            inside = "W_" in name
+            rows = math.sqrt(len(x)) if inside else 50
+            assert 0.85 < x.std() / usual < 1.15, name
+            assert 0.85 < wide[name].std() * rows * (4 if summed else 1) < 1.15
+            assert abs(x.mean()) < usual / 3
+
+
+def test_runs_start_apart(rng):
+    params = init_transformer(rng, SMALL, runs=(2, 3))
+    assert params["0.W_Q"].shape == (2, 3, 8, 8)
+    assert params["norm.gain"].shape == (2, 3, 8)
+    table = params["embedding"].reshape(6, -1)
+    assert len(np.unique(table, axis=0)) == 6
+
+
+# Adam -----------------------------------------------------------------------
+
+
+def plain_adam(x, gradients, rate, keep_1, keep_2, eps):
+    """One number through Adam, as sums over all steps so far."""
+    for t in range(1, len(gradients) + 1):
+        m = v = 0.0
+        for i, g in enumerate(gradients[:t]):
+            m += (1 - keep_1) * keep_1 ** (t - 1 - i) * g
+            v += (1 - keep_2) * keep_2 ** (t - 1 - i) * g * g
+        m, v = m / (1 - keep_1**t), v / (1 - keep_2**t)
+        x -= rate * m / (math.sqrt(v) + eps)
+    return x
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"rate": 0.1, "betas": (0.5, 0.7), "eps": 0.3},
+        {"betas": (0, 0.9)},  # no memory of the gradients
+    ],
+)
+def test_adam_equals_its_sums(rng, more):
+    gradients = rng.normal(size=(7, 4))
+    params = {"x": rng.normal(size=4), "y": rng.normal(size=4)}
+    start, state = params, adam_init(params)
+    for g in gradients:
+        params, state = adam_step(params, {"x": g, "y": -2 * g}, state, **more)
+    full = {"rate": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8} | more
+    rest = (full["rate"], *full["betas"], full["eps"])
+    for name, factor in (("x", 1), ("y", -2)):
+        wanted = [
+            plain_adam(
+                start[name][i], (factor * gradients[:, i]).tolist(), *rest
+            )
+            for i in range(4)
+        ]
+        assert_close(params[name], np.array(wanted), eps=64)
+    assert state.step == 7
+
+
+def test_adam_changes_nothing_in_place(rng):
+    params, gradients = {"x": np.ones(2)}, {"x": np.ones(2)}
+    state = adam_init(params)
+    adam_step(params, gradients, state)
+    np.testing.assert_array_equal(params["x"], 1)
+    np.testing.assert_array_equal(gradients["x"], 1)
+    assert state.step == 0
+    np.testing.assert_array_equal(state.mean["x"], 0)
+    np.testing.assert_array_equal(state.square["x"], 0)
+
+
+# Generation ---------------------------------------------------------------
+
+
+@EACH
+def test_generation_equals_the_loop_without_a_cache(form, rng):
+    config, params = made(form, rng)
+    config = replace(config, positions=config.positions)
+    prompt = rng.integers(0, 7, (2, 2))
+    for options in ({}, {"temperature": 0}, {"top_k": 3, "top_p": 0.8}):
+        draws = np.random.default_rng(5)
+        got = generate(draws, prompt, params, config, 4, **options)
+        draws, tokens = np.random.default_rng(5), prompt
+        for _ in range(4):
+            logits = transformer(tokens, params, config)[:, -1]
+            chances = next_token_probabilities(logits, **options)
+            u = draws.random(2)
+            new = [
+                np.searchsorted(np.cumsum(row) / row.sum(), x, "right")
+                for row, x in zip(chances, u, strict=True)
+            ]
+            tokens = np.column_stack([tokens, new])
+        np.testing.assert_array_equal(got, tokens)
+
+
+def test_a_single_prompt_and_nothing_to_add(rng):
+    params = init_transformer(rng, SMALL)
+    assert generate(rng, [3, 1], params, SMALL, 3).shape == (5,)
+    assert generate(rng, [3, 1], params, SMALL, 0).tolist() == [3, 1]
+
+
+def test_tokens_are_drawn_as_often_as_they_should(rng):
+    chances = np.tile([0.5, 0.0, 0.3, 0.2], (20000, 1))
+    drawn = model._draw(rng, chances)
+    share = np.bincount(drawn, minlength=4) / 20000
+    assert share[1] == 0
+    np.testing.assert_allclose(share, chances[0], atol=0.015)  # 4 deviations
+
+
+def test_a_token_without_a_chance_is_never_drawn():
+    for number, chances, token in (
+        (0.0, [0.0, 1.0], 1),  # the least that a generator gives
+        (0.99, [0.25, 0.25], 1),  # rounded sums may end below 1
+        (0.0, [0.5, 0.5], 0),
+    ):
+        rng = SimpleNamespace(random=lambda shape, u=number: np.full(shape, u))
+        assert model._draw(rng, np.array([chances, chances])).tolist() == [
+            token, token,
+        ]  # fmt: skip
+
+
+def wanted_chances(logits, temperature, top_k, top_p):
+    """Sort, keep, cut and share out again, in plain Python."""
+    order = sorted(range(len(logits)), key=lambda i: (-logits[i], i))
+    if temperature == 0:
+        return [float(i == order[0]) for i in range(len(logits))]
+    order = order[: top_k or len(order)]
+    size = {
+        i: math.exp((logits[i] - max(logits)) / temperature) for i in order
+    }
+    total = sum(size.values())
+    kept, so_far = [], 0.0
+    for i in order:
+        if so_far / total >= (top_p or 1):
+            break
+        kept.append(i)
+        so_far += size[i]
+    total = sum(size[i] for i in kept)
+    return [size[i] / total if i in kept else 0.0 for i in range(len(logits))]
+
+
+@pytest.mark.parametrize("temperature", [0, 0.5, 1.0, 3.0])
+@pytest.mark.parametrize("top_k", [None, 1, 3, 8, 99])
+@pytest.mark.parametrize("top_p", [None, 0.01, 0.5, 0.9, 1])
+def test_chances(rng, temperature, top_k, top_p):
+    logits = rng.normal(0, 2, size=(5, 8))
+    logits[1, 2:5] = logits[1].max()  # equal ones
+    options = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+    got = next_token_probabilities(logits, **options)
+    wanted = [wanted_chances(row.tolist(), **options) for row in logits]
+    assert_close(got, np.array(wanted))
+    np.testing.assert_allclose(got.sum(-1), 1, rtol=1e-14)
+    alone = next_token_probabilities(logits[1], **options)
+    assert alone.tolist() == got[1].tolist()
+
+
+def test_of_many_equal_logits_the_first_are_kept():
+    logits = np.tile([1.0, 2.0], 5000)
+    one = next_token_probabilities(logits, temperature=0)
+    assert np.flatnonzero(one).tolist() == [1]
+    three = next_token_probabilities(logits, top_k=3)
+    assert np.flatnonzero(three).tolist() == [1, 3, 5]
+
+
+def test_a_sum_of_just_top_p_is_enough():
+    half = next_token_probabilities([0.0, 0.0], top_p=0.5)
+    assert half.tolist() == [1, 0]
+    # All of them are all of them, also where a sum is rounded to 1 before.
+    assert next_token_probabilities([0.0, -40.0], top_p=1)[1] > 0
+
+
+def test_plain_chances_are_the_softmax(rng):
+    logits = rng.normal(size=(3, 5))
+    np.testing.assert_allclose(
+        next_token_probabilities(logits), softmax(logits), rtol=1e-15
+    )
+
+
+def test_a_tiny_temperature_is_nearly_none():
+    logits = np.array([1.0, 2.0, 1.5])
+    for temperature in (1e-3, 1e-300, 5e-324):
+        got = next_token_probabilities(logits, temperature=temperature)
+        np.testing.assert_allclose(got, [0, 1, 0], atol=1e-12)
+        rows = next_token_probabilities(
+            [logits, logits + 10], temperature=temperature
+        )
+        np.testing.assert_array_equal(rows, [got, got])
+
+
+# Refusals -------------------------------------------------------------------
+
+CONFIGS = [
+    ({"vocab": 0}, "vocab must be at least 1; got 0"),
+    ({"max_len": 0}, "max_len must be at least 1; got 0"),
+    ({"n_layers": 0}, "n_layers must be at least 1; got 0"),
+    ({"d_ff": 0}, "d_ff must be at least 1; got 0"),
+    ({"window": 0}, "window must be at least 1; got 0"),
+    ({"n_heads": 3}, "n_heads must divide d_model; got 3 and 8"),
+    (
+        {"n_heads": 4, "n_kv_heads": 3},
+        "n_kv_heads must divide n_heads; got n_kv_heads 3 and n_heads 4",
+    ),
+    ({"norm": "both"}, "norm must be one of 'pre', 'post'; got 'both'"),
+    (
+        {"norm_kind": "batch"},
+        "norm_kind must be one of 'layer', 'rms'; got 'batch'",
+    ),
+    (
+        {"positions": "rope"},
+        "positions must be one of 'learned', 'sinusoidal', "
+        "'rotary', 'alibi', 't5', None; "
+        "got 'rope'",
+    ),
+    (
+        {"activation": "silu"},
+        "activation must be one of 'gelu', 'gelu_tanh', 'relu'; got 'silu'",
+    ),
+    (
+        {"n_heads": 8, "positions": "rotary"},
+        "2, for pairs of columns, must divide d_k; got 2 and 1",
+    ),
+    (
+        {"d_model": 9, "n_heads": 3, "positions": "sinusoidal"},
+        "2, for pairs of columns, must divide d_model; got 2 and 9",
+    ),
+    (
+        {"frequencies": (1.0, 0.1, 0.01)},
+        "frequencies must be at most one for two columns of a head; "
+        "got 3 and d_k 4",
+    ),
+    (
+        {"frequencies": (1.0, math.inf)},
+        "frequencies[1] must be finite; got inf",
+    ),
+    ({"base": 0.5}, "base must be at least 1; got 0.5"),
+    (
+        {"norm_kind": ["layer"]},
+        "norm_kind must be one of 'layer', 'rms'; got ['layer']",
+    ),
+    ({"buckets": 1}, "buckets must be at least 2; got 1"),
+    (
+        {"max_distance": 16},
+        "max_distance must exceed the distances with a bucket each; "
+        "got 16 and 16",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "says"), CONFIGS)
+def test_a_model_that_cannot_be(change, says):
+    with pytest.raises(ValueError, match=f"^{re.escape(says)}$"):
+        replace(SMALL, **change)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"vocab": 2.0}, "vocab must be an integer; got 2.0"),
+        ({"n_kv_heads": "1"}, "n_kv_heads must be an integer; got '1'"),
+        ({"bias": 1}, "bias must be True or False; got 1"),
+        ({"tied": None}, "tied must be True or False; got None"),
+        ({"base": "1"}, "base must be a number; got '1'"),
+        ({"scale": "1"}, "scale must be a number; got '1'"),
+        ({"frequencies": [1.0]}, "frequencies must be a tuple; got [1.0]"),
+        (
+            {"frequencies": ("1",)},
+            "frequencies[0] must be a number; got '1'",
+        ),
+    ],
+)
+def test_a_model_of_wrong_types(change, says):
+    with pytest.raises(TypeError, match=f"^{re.escape(says)}$"):
+        replace(SMALL, **change)
+
+
+def refused(call, says, error=ValueError):
+    with pytest.raises(error, match=f"^{re.escape(says)}$"):
+        call()
+
+
+def test_bad_tokens_are_refused(rng):
+    params = init_transformer(rng, SMALL)
+    for tokens, says in (
+        (
+            [7],
+            "tokens must lie between 0 and 6, the last of the "
+            "vocabulary; "
+            "got 7",
+        ),
+        ([0] * 7, "at most max_len = 6 tokens fit; got tokens (7,)"),
+        (
+            3,
+            "tokens must have axes (..., T), the runs of the parameters "
+            "first; got tokens ()",
+        ),
+    ):
+        refused(lambda t=tokens: transformer(t, params, SMALL), says)
+    cache = new_cache(SMALL)
+    transformer([1, 2], params, SMALL, cache=cache)
+    refused(
+        lambda: transformer([0] * 5, params, SMALL, cache=cache),
+        "at most max_len = 6 tokens fit; got tokens (5,) after 2 in the cache",
+    )
+    assert len(cache[0]) == 2
+    runs = init_transformer(rng, SMALL, runs=(2,))
+    refused(
+        lambda: transformer(np.zeros((3, 4), int), runs, SMALL),
+        "tokens must have axes (2, ..., T), the runs of the parameters first; "
+        "got tokens (3, 4)",
+    )
+    refused(
+        lambda: transformer([1, 2], runs, SMALL),
+        "tokens must have axes (2, ..., T), the runs of the parameters first; "
+        "got tokens (2,)",
+    )
+
+
+def test_parameters_of_another_model_are_refused(rng):
+    params = init_transformer(rng, SMALL)
+    less = {name: x for name, x in params.items() if name != "0.W_Q"}
+    for wrong, says in (
+        (
+            less,
+            "params must have the names of parameter_shapes; 0.W_Q is missing",
+        ),
+        (
+            params | {"W": np.ones(2)},
+            "params must have the names of parameter_shapes; W is not one",
+        ),
+        (
+            params | {"0.W_Q": np.ones((8, 4))},
+            "0.W_Q must be (8, 8) to fit config and embedding; got (8, 4)",
+        ),
+        (
+            params | {"embedding": np.ones((9, 7, 8))},
+            "positions must be (9, 6, 8) to fit config and embedding; "
+            "got (6, 8)",
+        ),
+    ):
+        refused(lambda p=wrong: transformer([1], p, SMALL), says)
+
+
+def test_parameters_that_are_no_numbers_are_named(rng):
+    params = init_transformer(rng, SMALL)
+    for name in ("0.W_Q", "1.W_O", "0.W_1", "0.norm_1.gain"):
+        bad = params | {name: np.full_like(params[name], np.nan)}
+        named = name.rpartition(".")[2]
+        with pytest.raises(ValueError, match=f"^{named} must be finite; got"):
+            transformer([1], bad, SMALL)
+
+
+def test_wrong_kinds_are_refused(rng):
+    params = init_transformer(rng, SMALL)
+    refused(
+        lambda: parameter_count({}),
+        "config must be a TransformerConfig; got dict",
+        TypeError,
+    )
+    refused(
+        lambda: new_cache(None),
+        "config must be a TransformerConfig; got NoneType",
+        TypeError,
+    )
+    for call in (
+        lambda: init_transformer(3, SMALL),
+        lambda: generate(3, [1], params, SMALL, 1),
+    ):
+        refused(call, "rng must be a numpy.random.Generator; got 3", TypeError)
+    refused(
+        lambda: init_transformer(rng, SMALL, std=0),
+        "std must be above 0; got 0",
+    )
+    refused(
+        lambda: init_transformer(rng, SMALL, runs=(2, 0)),
+        "runs[1] must be at least 1; got 0",
+    )
+    refused(
+        lambda: init_transformer(rng, SMALL, runs=2),
+        "runs must be a tuple; got 2",
+        TypeError,
+    )
+    refused(
+        lambda: forward([1], params, SMALL, heads=[1.0, 1.0]),
+        "heads must have a factor for each head of each layer; got heads (2,) "
+        "and (n_layers, n_heads) (2, 2)",
+    )
+
+
+def test_steps_that_would_be_lost_are_refused():
+    def step(x, g, **more):
+        params = {"x": np.array([1.0], x)}
+        state = adam_init(params)
+        return adam_step(params, {"x": np.array([g], x)}, state, **more)
+
+    for call, says in (
+        # In float16 the default is 0, and 0 / 0 no number.
+        (lambda: step("e", 0), "eps must be above 0 in float16; got 1e-08"),
+        (lambda: step("f", 0, eps=1e-50),
+         "eps must be above 0 in float32; got 1e-50"),
+        (lambda: step("e", 300, betas=(0.0, 0.0), eps=1e-4),
+         "the square of the gradient of x overflows float16"),
+        (lambda: step("d", 1e200),
+         "the square of the gradient of x overflows float64"),
+        (lambda: step("d", np.nan),
+         "gradients['x'] must be finite; got nan at gradients['x'][(0,)]"),
+    ):  # fmt: skip
+        refused(call, says)
+    params, _ = step("e", 0, eps=1e-4)
+    assert params["x"].tolist() == [1]
+
+
+def test_caches_are_what_they_were_when_a_call_fails(rng):
+    params = init_transformer(rng, SMALL)
+    cache = new_cache(SMALL)
+    transformer([1, 2], params, SMALL, cache=cache)
+    large = params | {"1.W_K": np.full((8, 8), 1e308)}
+    with pytest.raises(ValueError, match="overflow"):
+        transformer([3], large, SMALL, cache=cache)
+    assert [len(stored) for stored in cache] == [2, 2]
+    last = transformer([3], params, SMALL, cache=cache)
+    whole = transformer([1, 2, 3], params, SMALL)
+    assert_close(last[0], whole[2], eps=512)
+
+
+def test_caches_that_do_not_belong_together_are_refused(rng):
+    params = init_transformer(rng, SMALL)
+
+    def call(cache):
+        return lambda: transformer([1], params, SMALL, cache=cache)
+
+    first, second = new_cache(SMALL)
+    transformer([1, 2], params, SMALL, cache=[first, new_cache(SMALL)[0]])
+    rule = "cache must hold as many tokens for each block, and none twice; got"
+    refused(call([first, second]), f"{rule} [2, 0]")
+    refused(call([second, second]), f"{rule} [0, 0]")
+    rule = "cache must be a list of 2 KVCache, one for each block; got"
+    refused(call([second]), f"{rule} 1 of them", TypeError)
+    refused(call([]), f"{rule} 0 of them", TypeError)
+    refused(call(second), f"{rule} KVCache", TypeError)
+    assert len(second) == 0
+
+
+def test_parameters_are_arrays_of_floats(rng):
+    params = init_transformer(rng, SMALL)
+    for other, kind in (
+        (params["positions"].astype(int), "int64"),
+        (params["positions"].tolist(), "list"),
+        (params["positions"] > 0, "bool"),
+    ):
+        refused(
+            lambda p=params | {"positions": other}: transformer([1], p, SMALL),
+            f"positions must be an array of floats; got {kind}",
+            TypeError,
+        )
+    # Each gradient is of the type of its parameter, whatever the others are.
+    mixed = params | {"0.W_Q": params["0.W_Q"].astype("f")}
+    _, gradients = loss_and_gradients([1, 2], [2, 3], mixed, SMALL)
+    assert {n for n, g in gradients.items() if g.dtype == "f"} == {"0.W_Q"}
+    for name in ("embedding", "positions"):
+        bad = params | {name: np.full_like(params[name], np.nan)}
+        with pytest.raises(ValueError, match=f"^{name} must be finite; got"):
+            transformer([1], bad, SMALL)
+
+
+def test_whole_numbers_of_any_kind_are_tokens(rng):
+    params = init_transformer(rng, SMALL)
+    for kind in (np.uint64, np.int8):
+        given = np.array([3, 1], kind)
+        for n in (0, 2):
+            made = generate(rng, given, params, SMALL, n, temperature=0)
+            assert made.dtype == np.int64
+            assert made[:2].tolist() == [3, 1]
+            assert not np.shares_memory(made, given)
+    refused(
+        lambda: generate(rng, [1], params, {}, 2),
+        "config must be a TransformerConfig; got dict",
+        TypeError,
+    )
+
+
+@pytest.mark.parametrize("base", [1.0, 1.5])
+def test_a_base_may_be_as_low_as_one(base, rng):
+    config = replace(SMALL, positions="rotary", base=base)
+    params = init_transformer(rng, config)
+    assert np.isfinite(transformer([1, 2], params, config)).all()
+
+
+def test_a_half_precise_nucleus_is_that_of_the_same_logits():
+    # In float16 a running sum of 32,000 chances stands still before 0.9.
+    logits = np.random.default_rng(1).normal(0, 1.5, 32000).astype(np.float16)
+    got = next_token_probabilities(logits, top_p=0.9)
+    wide = next_token_probabilities(logits.astype(float), top_p=0.9)
+    assert got.dtype == next_token_probabilities(logits).dtype == np.float16
+    assert got.tolist() == wide.astype(np.float16).tolist()
+    chances = sorted(softmax(logits.astype(float)), reverse=True)
+    assert (wide > 0).sum() == 1 + (np.cumsum(chances) < 0.9).sum()
+    tiny = next_token_probabilities(np.float16([1, 2]), temperature=1e-8)
+    assert tiny.tolist() == [0, 1]
+
+
+def test_a_number_that_is_none_is_named(rng):
+    params = init_transformer(rng, SMALL)
+    state = adam_init(params)
+
+    def step(**more):
+        return adam_step(params, params, state, **more)
+
+    for call, name in (
+        (lambda: init_transformer(rng, SMALL, std="a"), "std"),
+        (lambda: next_token_probabilities([1.0], temperature="a"),
+         "temperature"),
+        (lambda: next_token_probabilities([1.0], top_p="a"), "top_p"),
+        (lambda: step(rate="a"), "rate"),
+        (lambda: step(eps="a"), "eps"),
+        (lambda: step(betas=(0.9, "a")), "betas"),
+    ):  # fmt: skip
+        refused(call, f"{name} must be a number; got 'a'", TypeError)
+    refused(
+        lambda: next_token_probabilities(1.0),
+        "logits must have axes (..., vocab); got logits ()",
+    )
+    refused(
+        lambda: next_token_probabilities(np.zeros((2, 0))),
+        "the number of logits must be at least 1; got 0",
+    )
+    for call, name in (
+        (lambda bad: next_token_probabilities(bad), "logits"),
+        (lambda bad: forward([1], params, SMALL, heads=bad), "heads"),
+    ):
+        with pytest.raises(ValueError, match=f"^{name} must be finite; got"):
+            call([np.nan, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"temperature": -1}, "temperature must be at least 0; got -1.0"),
+        ({"top_k": 0}, "top_k must be at least 1; got 0"),
+        (
+            {"top_k": 0, "temperature": 0},
+            "top_k must be at least 1; got 0",
+        ),
+        ({"top_p": 0}, "top_p must be above 0 and at most 1; got 0"),
+        ({"top_p": 1.5}, "top_p must be above 0 and at most 1; got 1.5"),
+    ],
+)
+def test_bad_draws_are_refused(rng, more, says):
+    params = init_transformer(rng, SMALL)
+    refused(lambda: generate(rng, [1], params, SMALL, 1, **more), says)
+    refused(lambda: next_token_probabilities([1.0], **more), says)
+
+
+def test_bad_prompts_are_refused(rng):
+    params = init_transformer(rng, SMALL)
+    for tokens, n, says in (
+        ([], 1, "tokens must hold at least one token; got (0,)"),
+        (3, 1, "tokens must hold at least one token; got ()"),
+        (
+            [1] * 5,
+            2,
+            "at most max_len = 6 tokens fit; got tokens (5,) and n 2",
+        ),
+        ([1], -1, "n must be at least 0; got -1"),
+        (
+            [9],
+            1,
+            "tokens must lie between 0 and 6, the last of the "
+            "vocabulary; "
+            "got 9",
+        ),
+    ):
+        refused(lambda t=tokens, n=n: generate(rng, t, params, SMALL, n), says)
+
+
+def test_bad_steps_are_refused():
+    params = {"x": np.ones(2)}
+    state = adam_init(params)
+    for arguments, says in (
+        (
+            ({"y": np.ones(2)}, state),
+            "params and gradients must have the same names; x is in one alone",
+        ),
+        (
+            ({"x": np.ones(3)}, state),
+            "gradients must have the shapes of params; got x (3,) and (2,)",
+        ),
+        (
+            (params, adam_init({"x": np.ones(3)})),
+            "state must have the shapes of params; got x (3,) and (2,)",
+        ),
+    ):
+        refused(lambda a=arguments: adam_step(params, *a), says)
+    for more, says in (
+        ({"rate": 0}, "rate must be above 0; got 0"),
+        ({"eps": 0}, "eps must be above 0 in float64; got 0.0"),
+        ({"betas": (0.9,)}, "betas must be two numbers; got (0.9,)"),
+        ({"betas": 0.9}, "betas must be two numbers; got 0.9"),
+        (
+            {"betas": (0.9, 1.0)},
+            "betas must be at least 0 and below 1; got (0.9, 1.0)",
+        ),
+        (
+            {"betas": (-0.1, 0.9)},
+            "betas must be at least 0 and below 1; got (-0.1, 0.9)",
+        ),
+    ):
+        refused(lambda m=more: adam_step(params, params, state, **m), says)

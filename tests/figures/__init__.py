@@ -1,0 +1,1 @@
+"""The interactive figures: what they compute, draw and answer."""

@@ -1,0 +1,90 @@
+"""The figures' style sheet: no rule for nothing, and none lost on the site."""
+
+import re
+
+import tinycss2
+
+from helpers import figures
+from tests.figures.expected_figures import CASES, CLASSES, states
+
+# What a script adds to a figure, and the colours of a third and fourth line.
+UNSEEN = {"av-live", "av-line-2", "av-line-3"}
+UNSEEN |= {
+    "av-wide",
+    "av-stepper",
+    "av-panel",
+    "av-keys",
+    "av-train",
+    "av-told",
+    "av-note",
+    "av-stale",
+}
+
+
+def shown_classes(name, n=60):
+    """Every class that a figure has in many states, chosen and random."""
+    found = set()
+    for settings in [{}, *CASES.get(name, ()), *states(name, n)]:
+        # That every value is quoted, test_figure_forms.py says.
+        html = CLASSES[name](**settings).html()
+        for names in re.findall(r'\sclass="([^"]*)"', html):
+            found.update(names.split())
+    return found
+
+
+def rules(css, media=""):
+    """Each selector of a style sheet with what it sets, one by one."""
+    for rule in css:
+        if rule.type == "at-rule" and rule.lower_at_keyword == "media":
+            within = tinycss2.parse_rule_list(rule.content, True, True)
+            yield from rules(within, squeezed(rule.prelude))
+        if rule.type == "qualified-rule":
+            body = tinycss2.parse_blocks_contents(rule.content, True, True)
+            for selector in selectors(rule.prelude):
+                for part in body:
+                    value = squeezed(part.value)
+                    yield media, selector, part.lower_name, value
+
+
+def selectors(prelude):
+    """The selectors of a rule: commas part them, but not inside brackets."""
+    parts = [[]]
+    for token in prelude:
+        if token.type == "literal" and token.value == ",":
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return [squeezed(part) for part in parts]
+
+
+def squeezed(tokens):
+    """The text of a selector or a value, however it is laid out."""
+    text = " ".join(tinycss2.serialize(tokens).split())
+    return re.sub(r"\s*([,>+(){}:])\s*", r"\1", text)
+
+
+def style_sheet(path):
+    text = path.read_text(encoding="utf-8")
+    return list(rules(tinycss2.parse_stylesheet(text, True, True)))
+
+
+def own_rules():
+    return style_sheet(figures.FOLDER / "figures.css")
+
+
+def test_every_class_of_the_style_sheet_is_one_of_a_figure():
+    styled = {
+        name
+        for _, selector, *_ in own_rules()
+        for name in re.findall(r"\.(av-[\w-]+)", selector)
+    }
+    shown = set().union(*map(shown_classes, CLASSES))
+    assert styled - shown == UNSEEN
+
+
+def test_the_site_keeps_every_rule_of_the_figures(site):
+    kept = set(style_sheet(site / "_static" / "bundle.css"))
+    own = own_rules()
+    lost = [rule for rule in own if rule not in kept]
+    assert own
+    assert not lost, f"{len(lost)} lost, the first: {lost[0]}"

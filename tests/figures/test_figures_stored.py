@@ -1,0 +1,42 @@
+"""Stored figures: what a chapter holds is what its module draws.
+
+An executed chapter says the same, cell by cell. This needs no kernel, so that
+a changed line of a drawing is found at once, and by `tools/mutate_js.py`.
+"""
+
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+
+from helpers.figures import drawing
+from tests.figures.expected_figures import CLASSES
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def stored_figures():
+    """What the chapters show of each figure, by its name."""
+    found = {name: [] for name in CLASSES}
+    for path in [ROOT / "index.ipynb", *(ROOT / "book").glob("*.ipynb")]:
+        for cell in nbformat.read(path, as_version=4).cells:
+            for output in cell.get("outputs", ()):
+                html = output.get("data", {}).get("text/html", "")
+                if "data-figure=" in html:
+                    shown = drawing(html)
+                    section = BeautifulSoup(shown, "html.parser").section
+                    state = json.loads(section["data-state"])
+                    found[section["data-figure"]].append((state, shown))
+    return found
+
+
+STORED = stored_figures()
+
+
+@pytest.mark.parametrize("name", sorted(CLASSES))
+def test_a_chapter_stores_what_the_figure_draws(name):
+    assert STORED[name], "shown by no chapter"
+    for state, shown in STORED[name]:
+        assert CLASSES[name](**state).html() == shown

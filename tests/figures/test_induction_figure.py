@@ -1,0 +1,608 @@
+"""The figure that trains: its gradients, its numbers, its later data.
+
+What it shows of a state is tested with the other figures. Here the module
+that computes is taken apart, and the page's own training is run.
+"""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+import quickjs
+
+from helpers import figures
+from helpers.training import (
+    INDUCTION,
+    Batch,
+    accuracy,
+    induction_batch,
+    stored,
+    train,
+    trained_induction,
+    unpack,
+)
+from helpers.transformer import (
+    cross_entropy,
+    forward,
+    init_transformer,
+    loss_and_gradients,
+    parameter_count,
+    parameter_shapes,
+    transformer,
+)
+from tests.figures.expected_figures import EXPECTED, mulberry32
+from tests.figures.test_figures import assert_same
+from tools import website
+
+
+def source():
+    """The module that computes, alone."""
+    return (figures.FOLDER / "transformer.js").read_text(encoding="utf-8")
+
+
+# JSON has no typed arrays.
+PLAIN = "(_, x) => x instanceof Float64Array ? [...x] : x"
+
+
+@pytest.fixture
+def net():
+    """Call a function of arrow syntax with the module and with data."""
+    engine = quickjs.Context()
+    # As a worker is given it: the function's text, in a place of its own.
+    engine.eval(source() + "; const text = String(transformer);")
+    engine.eval("const net = eval(`(${text})()`);")
+
+    def call(function, *arguments):
+        run = engine.eval(
+            f"(all) => JSON.stringify(({function})(...JSON.parse(all)), "
+            f"{PLAIN})"
+        )
+        return json.loads(run(json.dumps(arguments)))
+
+    return call
+
+
+def row(params):
+    """All parameters in a row, as the module keeps them."""
+    return np.concatenate([x.ravel() for x in params.values()]).tolist()
+
+
+def sequences(batch):
+    """A batch as the module takes it: a list of sequences."""
+    return [
+        {"tokens": a.tolist(), "targets": b.tolist(), "where": c.tolist()}
+        for a, b, c in zip(*batch, strict=True)
+    ]
+
+
+def gathered(drawn):
+    """The other way round."""
+    return Batch(*(np.array([s[k] for s in drawn]) for k in Batch._fields))
+
+
+@pytest.mark.parametrize("step", [0, 60, 150, None])
+def test_stored_weights_are_unpacked(net, step):
+    packed = stored("induction")["weights"]
+    if step is not None:
+        checkpoints = stored("induction-steps")["checkpoints"]
+        (packed,) = (c["weights"] for c in checkpoints if c["step"] == step)
+    assert net("net.unpack", packed) == row(unpack(packed, INDUCTION))
+    assert net("() => net.COUNT") == parameter_count(INDUCTION)
+
+
+GRADIENTS = """(numbers, batch) =>
+  net.lossAndGradients(Float64Array.from(numbers), batch)"""
+
+
+@pytest.mark.parametrize("step", [0, 100])
+def test_loss_and_gradients_are_the_helpers(net, rng, step):
+    params = trained_induction(step)
+    batch = induction_batch(rng, (3,))
+    found = net(GRADIENTS, row(params), sequences(batch))
+    loss, gradients = loss_and_gradients(
+        batch.tokens, batch.targets, params, INDUCTION, where=batch.where
+    )
+    assert found["loss"] == pytest.approx(loss, abs=1e-12)
+    np.testing.assert_allclose(found["gradients"], row(gradients), atol=1e-12)
+    logits = transformer(batch.tokens, params, INDUCTION)
+    assert found["right"] == pytest.approx(accuracy(logits, batch))
+
+
+def test_scores_of_many_hundreds_do_not_overflow(net, rng):
+    params = {
+        name: (60 if name.endswith(("W_Q", "W_K")) else 1) * x
+        for name, x in trained_induction().items()
+    }
+    batch = induction_batch(rng, (1,))
+    Q, K = forward(batch.tokens, params, INDUCTION).layers[1].attended[1:3]
+    assert np.max(Q @ K.swapaxes(-1, -2)) / np.sqrt(K.shape[-1]) > 800
+    found = net(GRADIENTS, row(params), sequences(batch))
+    loss, gradients = loss_and_gradients(
+        batch.tokens, batch.targets, params, INDUCTION, where=batch.where
+    )
+    assert found["loss"] == pytest.approx(loss, abs=1e-10)
+    np.testing.assert_allclose(found["gradients"], row(gradients), atol=1e-9)
+
+
+LOSSES = """(numbers, batches) => {
+  const take = net.trainer(Float64Array.from(numbers));
+  return batches.map((batch) => take(batch).loss);
+}"""
+
+
+@pytest.mark.parametrize(("n", "T", "steps"), [(3, 14, 20), (2, 32, 4)])
+def test_the_first_losses_are_the_helpers(net, rng, n, T, steps):
+    params = init_transformer(rng, INDUCTION)
+    batches = [induction_batch(rng, (n,), T=T) for _ in range(steps)]
+    found = net(LOSSES, row(params), [sequences(b) for b in batches])
+    wanted = [loss for loss, _ in train(params, INDUCTION, batches)]
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-6)
+    assert len(set(wanted)) == steps, "each step has a loss of its own"
+
+
+# --- the module's own random numbers --------------------------------------
+
+
+def test_the_generator_is_mulberry32(net):
+    for seed in (0, 1, 2**31, 2**32 - 1):
+        found = net(
+            """(seed) => {
+              const random = net.generator(seed);
+              return Array.from({ length: 50 }, random);
+            }""",
+            seed,
+        )
+        with np.errstate(over="ignore"):
+            np.testing.assert_array_equal(found, mulberry32(seed, 50))
+
+
+def test_its_batches_are_of_the_kind_that_the_helpers_draw(net):
+    found = net(
+        """() => {
+          const random = net.generator(7);
+          return Array.from({ length: 700 }, () => net.sequence(random));
+        }"""
+    )
+    batch = gathered(found)
+    assert batch.tokens.shape == (700, 32)
+    periods = 32 - batch.where.sum(axis=1)
+    counts = np.bincount(periods, minlength=13)
+    assert counts[:6].sum() == 0
+    assert (abs(counts[6:] - 100) < 40).all(), "all lengths alike"
+    for period, tokens, targets, where in zip(periods, *batch, strict=True):
+        assert len(set(tokens[:period])) == period, "no token twice in a row"
+        np.testing.assert_array_equal(tokens[period:], tokens[:-period])
+        np.testing.assert_array_equal(targets[:-1], tokens[1:])
+        assert targets[-1] == tokens[32 - period]
+        np.testing.assert_array_equal(where, np.arange(32) >= period)
+    first = np.bincount(batch.tokens[:, 0], minlength=12)
+    assert (abs(first - 700 / 12) < 35).all(), "all tokens alike"
+
+
+def test_its_sequences_take_their_numbers_in_order(net):
+    found = net(
+        """() => {
+          const random = net.generator(7);
+          return Array.from({ length: 4 }, () => net.sequence(random));
+        }"""
+    )
+    with np.errstate(over="ignore"):
+        numbers = iter(mulberry32(7, 4 * 12))
+    for drawn in found:
+        period, letters = 6 + int(7 * next(numbers)), list(range(12))
+        for k in range(11, 0, -1):  # Fisher and Yates, from the end
+            other = int((k + 1) * next(numbers))
+            letters[k], letters[other] = letters[other], letters[k]
+        assert drawn["tokens"] == [letters[t % period] for t in range(32)]
+
+
+def test_its_initial_weights_are_of_the_helpers_kind(net):
+    found = net("() => net.named(net.initial(net.generator(3)))")
+    wanted = init_transformer(np.random.default_rng(0), INDUCTION)
+    assert list(found) == list(wanted)
+    for name, x in wanted.items():
+        numbers = np.array(found[name])
+        assert numbers.size == x.size, name
+        if name.endswith("gain"):
+            assert (numbers == 1).all()
+            continue
+        std = 0.01 if name.endswith("W_O") else 0.02
+        assert abs(numbers.mean()) < 4 * std / np.sqrt(x.size), name
+        assert abs(numbers.std() / std - 1) < 4 / np.sqrt(2 * x.size), name
+        assert 2 < abs(numbers).max() / std < 5, "normal numbers"
+    # All of them, in order, by the formula of Box and Muller.
+    drawn = {name: x for name, x in found.items() if "gain" not in name}
+    with np.errstate(over="ignore"):
+        u = mulberry32(3, 2 * sum(map(len, drawn.values())))
+    normal = np.sqrt(-2 * np.log(u[::2])) * np.cos(2 * np.pi * u[1::2])
+    for name, x in drawn.items():
+        here, normal = np.split(normal, [len(x)])
+        std = 0.01 if name.endswith("W_O") else 0.02
+        np.testing.assert_allclose(x, std * here, atol=1e-12, err_msg=name)
+
+
+SERVED = """(seed, steps, size) => {
+  const told = [];
+  const scope = { postMessage: ({ numbers, ...rest }) =>
+    told.push({ ...rest, first: numbers[0] }) };
+  net.serve(scope);
+  scope.onmessage({ data: { seed, steps, size } });
+  return told;
+}"""
+
+
+def test_a_worker_tells_each_step(net):
+    told = net(SERVED, 5, 3, 2)
+    assert [message["step"] for message in told] == [1, 2, 3]
+    assert all(set(m) == {"step", "loss", "right", "first"} for m in told)
+    assert abs(told[0]["loss"] - np.log(12)) < 0.1, "it starts from chance"
+    assert len({message["first"] for message in told}) == 3
+    assert net(SERVED, 5, 3, 2) == told, "the same seed, the same training"
+    assert net(SERVED, 6, 1, 2)[0]["loss"] != told[0]["loss"]
+
+
+# --- what a page loads ----------------------------------------------------
+
+
+def test_earlier_weights_are_in_a_script_of_their_own():
+    first, later = figures.scripts("induction").values()
+    size = {text: len(gzip.compress(text.encode())) for text in (first, later)}
+    assert size[first] <= 50_000
+    assert size[later] <= 100_000
+    for checkpoint in stored("induction-steps")["checkpoints"][:-1]:
+        data = checkpoint["weights"]["data"]
+        assert data in later
+        assert data not in first
+        assert data in figures.module("induction"), "a kernel sends them"
+    assert stored("induction")["weights"]["data"] in first
+    assert list(figures.scripts("causal")) == ["causal.js"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A page that is opened from a folder, with no server."""
+    folder = tmp_path
+    (folder / "figures").mkdir()
+    for name, text in figures.scripts("induction").items():
+        (folder / "figures" / name).write_text(text, encoding="utf-8")
+    script = website.ROOT / "book" / "_static" / "site.js"
+    (folder / "site.js").write_text(script.read_text("utf-8"))
+    css = (figures.FOLDER / "figures.css").read_text("utf-8")
+    (folder / "index.html").write_text(
+        "<!doctype html><html lang=en><meta charset=utf-8><title>F</title>"
+        '<meta name="viewport" content="width=device-width">'
+        f"<style>{css}</style><main>{figures.Induction().html()}</main>"
+        "<script defer src=site.js></script></html>",
+        encoding="utf-8",
+    )
+    return folder
+
+
+@pytest.fixture
+def tab(browser, folder):
+    """The page, its figure at work; and what it asked for."""
+    tab = browser.new_page(viewport={"width": 1000, "height": 900})
+    errors, tab.asked = [], []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.on("request", lambda request: tab.asked.append(request.url))
+
+    def open_figure(query=""):
+        tab.goto(f"{(folder / 'index.html').as_uri()}{query}")
+        tab.wait_for_selector(".av-live")
+        return tab.locator(".av-figure")
+
+    tab.open_figure = open_figure
+    yield tab
+    tab.close()
+    assert not errors
+
+
+def state_of(**settings):
+    figure = figures.Induction(**settings)
+    return {key: getattr(figure, key) for key in figure._settings()}
+
+
+def wait_for(tab, condition, arg=None):
+    tab.wait_for_function(
+        f"(arg) => {{ const el = document.querySelector('.av-figure'); "
+        f"return {condition}; }}",
+        arg=arg,
+    )
+
+
+def later(tab):
+    return [url for url in tab.asked if "induction-steps" in url]
+
+
+def test_earlier_weights_are_loaded_when_they_are_asked_for(tab):
+    figure = tab.open_figure()
+    assert not later(tab)
+    figure.locator("[name=step]").press("ArrowLeft")
+    wait_for(tab, "el.values.accuracy < 0.99")
+    figure.locator("[name=step]").press("Home")
+    wait_for(tab, "el.values.accuracy < 0.2")
+    assert len(later(tab)) == 1
+    expected = EXPECTED["induction"](state_of(step=0))
+    assert_same(figure.evaluate("el => el.values"), expected)
+    said = figure.locator(".av-say").inner_text()
+    assert said.endswith(
+        " % of the time in new sequences (0 steps of training)."
+    )
+
+
+def test_a_link_to_an_earlier_step_asks_for_them(tab):
+    figure = tab.open_figure("?induction.step=80&induction.symbols=cake,cake")
+    expected = EXPECTED["induction"](state_of(step=80, symbols="CAKECAKE"))
+    assert_same(figure.evaluate("el => el.values"), expected)
+    assert len(later(tab)) == 1
+
+
+def test_weights_that_do_not_come_are_said_and_the_picture_stays(tab):
+    tab.route("**/induction-steps.js", lambda route: route.abort())
+    figure = tab.open_figure()
+    shown = figure.locator(".av-result").inner_html()
+    figure.locator("[name=step]").press("Home")
+    wait_for(tab, "el.querySelector('.av-error').textContent !== ''")
+    error = figure.locator(".av-error").inner_text()
+    assert error.startswith("The data of this state did not load.")
+    assert figure.locator(".av-result").inner_html() == shown
+    tab.unroute("**/induction-steps.js")
+    figure.locator("[name=step]").press("ArrowRight")
+    wait_for(tab, "el.values.accuracy < 0.5")
+    assert figure.locator(".av-error").inner_text() == ""
+
+
+IN_JUPYTER = """async ([text, state]) => {
+  const address = URL.createObjectURL(
+    new Blob([text], { type: "text/javascript" }));
+  const { default: widget } = await import(address);
+  const model = { get: (key) => state[key], set() {}, save_changes() {},
+    on() {}, off() {} };
+  const el = document.createElement("div");
+  document.body.append(el);
+  widget.render({ model, el });
+  return el.values;
+}"""
+
+
+def test_in_jupyter_the_module_has_them(tab):
+    tab.open_figure()
+    state = state_of(step=40, symbols="BADGECBAD")
+    module = figures.module("induction")
+    found = tab.evaluate(IN_JUPYTER, [module, state])
+    assert_same(found, EXPECTED["induction"](state))
+    assert not later(tab)
+
+
+def test_a_drag_asks_for_them_once(tab):
+    figure = tab.open_figure()
+    with tab.expect_request("**/induction-steps.js"):
+        figure.evaluate(
+            """async (el) => {
+              const slider = el.querySelector("[name=step]");
+              for (const place of [6, 5, 4, 3]) {
+                slider.value = place;
+                slider.dispatchEvent(new Event("input", { bubbles: true }));
+                await new Promise(requestAnimationFrame);
+              }
+            }"""
+        )
+    wait_for(tab, "el.values.accuracy < 0.7")
+    expected = EXPECTED["induction"](state_of(step=60))
+    assert_same(figure.evaluate("el => el.values"), expected)
+    assert len(later(tab)) == 1
+
+
+def test_symbols_are_typed_by_buttons_too(tab):
+    figure = tab.open_figure("?induction.symbols=ABCDEFABC")
+
+    def press(name):
+        figure.get_by_role("button", name=name, exact=True).click()
+
+    press("L")
+    field = figure.locator("[name=symbols]")
+    assert field.input_value() == "ABCDEFABCL"
+    press("remove the last symbol")
+    press("add what it says")
+    assert field.input_value() == "ABCDEFABCD"
+    wait_for(tab, "el.values.logits.length === 10")
+    expected = EXPECTED["induction"](state_of(symbols="ABCDEFABCD"))
+    assert_same(figure.evaluate("el => el.values"), expected)
+    for _ in range(23):
+        press("A")
+    error = figure.locator(".av-error").inner_text()
+    assert "symbols must be 1 to 32 letters from A to L; got 33" in error
+    assert figure.evaluate("el => el.values.logits.length") == 32
+    tab.wait_for_url(lambda url: "ABCDEFABCD" + "A" * 22 in url)
+
+
+def test_a_symbol_that_is_pressed_becomes_the_query(tab):
+    figure = tab.open_figure()
+    panel = figure.locator(".av-arcs").nth(2)
+    box = panel.bounding_box()
+    where = {"x": box["width"] * 3.4 / 12, "y": box["height"] * 0.7}
+    panel.click(position=where)
+    wait_for(tab, "el.values.query === 3")
+    assert figure.locator("[name=query]").input_value() == "3"
+    tab.wait_for_url(lambda url: "induction.query=3" in url)
+    expected = EXPECTED["induction"](state_of(query=3))
+    assert_same(figure.evaluate("el => el.values"), expected)
+
+
+RECORD = """() => {
+  globalThis.told = [];
+  const line = document.querySelector(".av-told");
+  new MutationObserver(() => told.push(line.textContent))
+    .observe(line, { childList: true });
+}"""
+
+
+def first_batch(net, seed, size):
+    """What a training starts with: its weights and its first batch."""
+    numbers, drawn = net(
+        """(seed, size) => {
+          const random = net.generator(seed);
+          const numbers = net.initial(random);
+          return [net.named(numbers),
+            Array.from({ length: size }, () => net.sequence(random))];
+        }""",
+        seed,
+        size,
+    )
+    shapes = parameter_shapes(INDUCTION)
+    params = {  # a gain of 1 comes as a whole number
+        name: np.array(numbers[name], float).reshape(shape)
+        for name, shape in shapes.items()
+    }
+    return params, gathered(drawn)
+
+
+def test_it_trains_in_a_worker_and_its_weights_are_asked(tab, net):
+    figure = tab.open_figure()
+    before = figure.evaluate("el => el.values.chances")
+    tab.evaluate(RECORD)
+    figure.get_by_role("button", name="Train it anew").click()
+    tab.wait_for_function("told.length > 3", timeout=120_000)
+    figure.get_by_role("button", name="Stop").click()
+    assert figure.get_by_role("button", name="Train it anew").is_visible()
+    # The worker has the function's text, and takes the same numbers.
+    params, batch = first_batch(net, seed=1, size=64)
+    loss = cross_entropy(
+        logits := transformer(batch.tokens, params, INDUCTION),
+        batch.targets,
+        where=batch.where,
+    )
+    assert tab.evaluate("told.slice(0, 2)") == [
+        "seed 1: starting",
+        f"step 1 of 200, seed 1: loss {loss:.2f}, "
+        f"{100 * accuracy(logits, batch):.1f} % right",
+    ]
+    wait_for(tab, "el.querySelector('.av-say').textContent.includes('your')")
+    own = figure.evaluate("el => el.values")
+    assert max(own["chances"]) < 0.3, "it has learnt little yet"
+    told = tab.evaluate("told.at(-1)")
+    told_step = int(told.split()[1])
+    said = figure.locator(".av-say").inner_text()
+    assert said.endswith(
+        f" here and {100 * own['accuracy']:.1f} % of the time in new "
+        f"sequences ({told_step} steps of your training, seed 1)."
+    )
+    assert figure.locator(".av-curve .av-line").count() == 2
+    # A screen reader hears of it once, at the end.
+    spoken = figure.locator("[role=status]")
+    wait_for(tab, "el.querySelector('[role=status]').textContent !== ''")
+    assert spoken.text_content() == said
+    # Stored weights again, and one's own again.
+    box = figure.get_by_label("ask the weights trained here")
+    assert box.is_checked()
+    box.uncheck()
+    wait_for(tab, "!el.querySelector('.av-say').textContent.includes('your')")
+    assert figure.evaluate("el => el.values.chances") == before
+    box.check()
+    wait_for(tab, "el.querySelector('.av-say').textContent.includes('your')")
+    assert figure.evaluate("el => el.values.chances") == own["chances"]
+    # A link within the page sets every control anew, and changes none.
+    tab.evaluate("new Promise(r => { onpopstate = r; location.hash = 'x'; })")
+    assert box.is_checked()
+    slider = figure.locator("[name=step]")
+    assert not slider.is_visible()
+    box.uncheck()
+    slider.press("ArrowLeft")
+    wait_for(tab, "!el.querySelector('.av-say').textContent.includes('your')")
+    # Once more: other random numbers.
+    figure.get_by_role("button", name="Train it anew").click()
+    tab.wait_for_function("told.at(-1).includes('step 1 of 200, seed 2')")
+
+
+LIKE_A_KERNEL = """async ([text, state]) => {
+  const address = URL.createObjectURL(
+    new Blob([text], { type: "text/javascript" }));
+  const { default: widget } = await import(address);
+  const heard = {};
+  globalThis.model = {
+    get: (key) => state[key],
+    set(key, value) {
+      const changed = state[key] !== value;
+      state[key] = value;
+      if (changed) for (const say of heard[`change:${key}`] ?? []) say();
+    },
+    save_changes() {},
+    on: (event, say) => (heard[event] ??= new Set()).add(say),
+    off: (event, say) => heard[event].delete(say),
+    heard: () => Object.values(heard).reduce((n, some) => n + some.size, 0),
+  };
+  const el = document.createElement("div");
+  el.id = "cell";
+  document.body.append(el);
+  globalThis.leave = widget.render({ model, el });
+}"""
+
+
+def test_a_step_that_python_sets_asks_the_stored_weights(tab):
+    tab.open_figure()
+    module = figures.module("induction")
+    tab.evaluate(LIKE_A_KERNEL, [module, state_of()])
+    cell = tab.locator("#cell")
+    box = cell.get_by_label("ask the weights trained here")
+    cell.get_by_role("button", name="Train it anew").click()
+    yours = "document.querySelector('#cell .av-say').textContent.includes("
+    tab.wait_for_function(f"{yours}'your training')", timeout=120_000)
+    cell.get_by_role("button", name="Stop").click()
+    tab.evaluate("model.set('query', 3)")
+    tab.wait_for_function("document.querySelector('#cell').values.query === 3")
+    assert box.is_checked(), "another setting leaves them asked"
+    tab.evaluate("model.set('step', 100)")
+    tab.wait_for_function(f"!{yours}'your training')")
+    assert not box.is_checked()
+    expected = EXPECTED["induction"](state_of(query=3, step=100))
+    assert_same(cell.evaluate("el => el.values"), expected)
+    tab.evaluate("leave()")
+    assert tab.evaluate("model.heard()") == 0, "nothing listens any more"
+
+
+def test_where_less_motion_is_asked_for_a_training_moves_little(tab):
+    tab.emulate_media(reduced_motion="reduce")
+    figure = tab.open_figure()
+    before = figure.locator(".av-result").inner_html()
+    tab.evaluate(RECORD)
+    figure.get_by_role("button", name="Train it anew").click()
+    tab.wait_for_function("told.length > 3", timeout=120_000)
+    assert figure.locator(".av-curve svg").count() == 0
+    assert figure.locator(".av-result").inner_html() == before
+    figure.get_by_role("button", name="Stop").click()
+    wait_for(tab, "el.querySelector('.av-say').textContent.includes('your')")
+
+
+def test_a_phone_types_and_asks_by_taps(browser, folder):
+    context = browser.new_context(
+        viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True
+    )
+    tab = context.new_page()
+    tab.goto((folder / "index.html").as_uri())
+    tab.wait_for_selector(".av-live")
+    figure = tab.locator(".av-figure")
+    figure.get_by_role("button", name="E", exact=True).tap()
+    wait_for(tab, "el.values.query === 12")
+    panel = figure.locator(".av-arcs").first
+    box = panel.bounding_box()
+    panel.tap(position={"x": box["width"] * 5.5 / 13, "y": box["height"] / 2})
+    wait_for(tab, "el.values.query === 5")
+    assert tab.evaluate("document.body.scrollWidth") <= 390
+    for button in figure.locator("button:visible").all():
+        box = button.bounding_box()
+        assert min(box["width"], box["height"]) >= 24
+    context.close()
+
+
+def test_a_full_batch_in_the_browser_is_the_helpers(tab, rng):
+    params = init_transformer(rng, INDUCTION)
+    batches = [induction_batch(rng, (64,)) for _ in range(2)]
+    tab.open_figure()
+    tab.add_script_tag(content=source() + "; globalThis.net = transformer();")
+    found = tab.evaluate(
+        f"([numbers, batches]) => ({LOSSES})(numbers, batches)",
+        [row(params), [sequences(batch) for batch in batches]],
+    )
+    wanted = [loss for loss, _ in train(params, INDUCTION, batches)]
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-6)

@@ -1,0 +1,1 @@
+"""The built site: in a browser, in JupyterLab, on paper, from a folder."""

@@ -1,0 +1,355 @@
+"""Each figure for each reader: zoomed in, in two colours, at rest, on paper.
+
+A page is opened once, and its one tab then plays every part: a window of
+1280 pixels at 400 %, which is 320 by 256 (WCAG 1.4.10), a reader who asked for
+less motion, one who chose two colours for everything, a printer. What axe, a
+finger and a key say of a figure is in `test_site.py`.
+"""
+
+import pytest
+
+from tools import website
+
+ZOOMED = {"width": 320, "height": 256}
+WIDE = {"width": 1280, "height": 900}
+PAPER = {"width": 718, "height": 1047}  # A4 with the browser's margins
+
+# What the checks share. Each returns sentences on what is wrong with a figure.
+TOOLS = """
+const frame = () => new Promise((done) => requestAnimationFrame(() => done()));
+const name = (it) => {
+  const said = it.name || it.getAttribute("class") || it.textContent;
+  return `${it.localName} ${said}`.trim();
+};
+const shown = (it) => it.checkVisibility({ visibilityProperty: true });
+const all = (el, parts) => [...el.querySelectorAll(parts)].filter(shown);
+const FIELDS = "input, select, textarea, button, td[tabindex='0']";
+const SHAPES = "path, circle, rect, line, ellipse, polygon, polyline, text";
+const brush = document.createElement("canvas").getContext("2d", {
+  willReadFrequently: true });
+const seen = new Map();
+const rgba = (colour) => {
+  if (!seen.has(colour)) {
+    brush.clearRect(0, 0, 1, 1);
+    brush.fillStyle = colour;
+    brush.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = brush.getImageData(0, 0, 1, 1).data;
+    seen.set(colour, [r, g, b, a / 255]);
+  }
+  return seen.get(colour);
+};
+const luminance = (rgb) => {
+  const [r, g, b] = rgb.map((v) => (v / 255 <= 0.04045
+    ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const contrast = (colour, ground, opacity = 1) => {
+  const [below, [r, g, b, a]] = [rgba(ground), rgba(colour)];
+  const mixed = [r, g, b].map(
+    (v, i) => v * a * opacity + below[i] * (1 - a * opacity));
+  const [x, y] = [luminance(mixed), luminance(below.slice(0, 3))];
+  return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
+};
+// The colour of the page, behind everything.
+const page = () => {
+  const box = document.createElement("div");
+  box.style.background = "Canvas";
+  document.body.append(box);
+  const canvas = getComputedStyle(box).backgroundColor;
+  box.remove();
+  const own = getComputedStyle(document.body).backgroundColor;
+  return matchMedia("(forced-colors: active)").matches || !rgba(own)[3]
+    ? canvas : own;
+};
+"""
+
+# Nothing is wider than the window, what has the focus is in view, and the
+# sentence leaves room for it.
+REFLOW = """(el) => {
+  const wrong = [];
+  if (document.documentElement.scrollWidth > innerWidth)
+    wrong.push("the page scrolls sideways");
+  const scrolls = (it) => it && it !== el.parentElement &&
+    (/auto|scroll/.test(getComputedStyle(it).overflowX) ||
+      scrolls(it.parentElement));
+  for (const it of all(el, "svg, p, label, table, " + FIELDS)) {
+    const { left, right } = it.getBoundingClientRect();
+    if ((left < -1 || right > innerWidth + 1) && !scrolls(it.parentElement))
+      wrong.push(`${name(it)} sticks out of the window`);
+  }
+  for (const it of all(el, FIELDS)) {
+    it.focus();
+    const box = it.getBoundingClientRect();
+    const top = Math.max(box.top, 0);
+    const bottom = Math.min(box.bottom, innerHeight);
+    const there = document.elementFromPoint(
+      (box.left + box.right) / 2, (top + bottom) / 2);
+    const own = it.closest("label") ?? it;
+    if (!(bottom > top && own.contains(there)))
+      wrong.push(`${name(it)} has the focus and is not in view`);
+  }
+  const say = el.querySelector(".av-result .av-say");
+  const height = say.getBoundingClientRect().height;
+  if (getComputedStyle(say).position !== "static" && height > innerHeight / 2)
+    wrong.push(`the sentence stays, and takes ${Math.round(height)} px`);
+  if (say.scrollWidth > say.clientWidth) wrong.push("the sentence is cut");
+  return wrong;
+}"""
+
+# Whether anything changes by itself, or would not change at once.
+STILL = """async (el) => {
+  const wrong = [];
+  let changes = 0;
+  const watch = new MutationObserver((found) => (changes += found.length));
+  watch.observe(el, {
+    subtree: true, childList: true, attributes: true, characterData: true });
+  for (const it of [el, ...el.querySelectorAll("*")]) {
+    const { animationName, transitionDuration } = getComputedStyle(it);
+    if (animationName !== "none") wrong.push(`${name(it)} is animated`);
+    if (/[1-9]/.test(transitionDuration)) wrong.push(`${name(it)} glides`);
+  }
+  await new Promise((done) => setTimeout(done, 400));
+  watch.disconnect();
+  if (changes) wrong.push(`${changes} changes by themselves`);
+  return wrong;
+}"""
+
+# How far each mark and each text stands out from what it lies on, with the
+# least that WCAG asks of its kind, and what each shade is. A shade drawn from
+# data is read against the other shades, and a text on it counts with it.
+MARKS = """(el) => {
+  const ground = page();
+  const opacity = (it) => it === el ? 1
+    : getComputedStyle(it).opacity * opacity(it.parentElement);
+  const ofShape = (it) => {
+    const style = getComputedStyle(it);
+    const of = (paint) => style[paint] === "none" ? 1 : contrast(
+      style[paint], ground, opacity(it) * style[`${paint}Opacity`]);
+    return Math.max(of("fill"), parseFloat(style.strokeWidth) && of("stroke"));
+  };
+  const ofText = (it) => {
+    const { color, backgroundColor } = getComputedStyle(it);
+    const own = rgba(backgroundColor)[3] ? backgroundColor : ground;
+    return contrast(color, own, opacity(it));
+  };
+  const measured = (parts, of, least) =>
+    [...el.querySelectorAll(parts)].map((it) => [name(it), of(it), least]);
+  const shades = all(el, "td[style], td.av-closed, .av-bar i");
+  return {
+    marks: [
+      ...measured(`svg :is(${SHAPES}):not([fill^=light-dark])`, ofShape, 3),
+      ...measured(".av-result :is(p, th, td, caption, li)", ofText, 4.5),
+    ],
+    shades: shades.map((it) => {
+      const { backgroundColor, backgroundImage } = getComputedStyle(it);
+      return [name(it), `${backgroundColor} ${backgroundImage}`];
+    }),
+  };
+}"""
+
+# What a reader who chose two colours must still see of the controls.
+CONTROLS = """(el) => {
+  const wrong = [];
+  const ground = page();
+  for (const it of all(el, FIELDS)) {
+    const own = getComputedStyle(it);
+    const framed = parseFloat(own.borderTopWidth) >= 1 &&
+      contrast(own.borderTopColor, ground) >= 3;
+    const drawn = it.matches("[type=range], [type=checkbox]") &&
+      own.appearance === "auto"; // by the browser, with a frame
+    if (!framed && !drawn && !it.matches("td"))
+      wrong.push(`${name(it)} has no frame`);
+    it.focus();
+    const style = getComputedStyle(it);
+    if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 1 ||
+        (style.outlineStyle !== "auto" &&
+          contrast(style.outlineColor, ground) < 3))
+      wrong.push(`${name(it)} does not show that it has the focus`);
+  }
+  return wrong;
+}"""
+
+# Another state than the first, and what the figure then says.
+MOVE = """async (el) => {
+  const before = el.querySelector(".av-result").innerHTML;
+  const kinds = ["range", "checkbox"].map((kind) => `input[type=${kind}]`);
+  const field = kinds.map((kind) => all(el, kind)[0]).find(Boolean);
+  if (field.type === "checkbox") field.checked = !field.checked;
+  else {
+    const at = field.value;
+    field.stepDown();
+    if (field.value === at) field.stepUp();
+  }
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  while (el.querySelector(".av-result").innerHTML === before) await frame();
+  return el.querySelector(".av-result .av-say").textContent;
+}"""
+
+# On paper: this state, whole, dark on white, and nothing to press.
+PRINTED = """(el, told) => {
+  const wrong = [];
+  for (const it of all(el, "form, .av-panel, input, button, select, textarea"))
+    wrong.push(`${name(it)} is printed`);
+  const say = el.querySelector(".av-result .av-say");
+  // A film is printed as its stills, which have sentences of their own.
+  const film = el.querySelector(".av-stills");
+  if (!film && (!shown(say) || say.textContent !== told))
+    wrong.push("another sentence is printed");
+  if (getComputedStyle(say).position !== "static")
+    wrong.push("the sentence lies on the picture");
+  const printed = film ? ".av-stills" : ".av-result";
+  if (!all(el, `${printed} :is(svg, table)`).length)
+    wrong.push("no picture is printed");
+  for (const it of all(el, `${printed} :is(svg, table, p)`))
+    if (it.getBoundingClientRect().right > innerWidth)
+      wrong.push(`${name(it)} sticks out of the page`);
+  for (const it of all(el, "td[style], .av-bar i, svg :is([fill], path)"))
+    if (getComputedStyle(it).printColorAdjust !== "exact")
+      wrong.push(`${name(it)} loses its shade`);
+  return wrong;
+}"""
+
+
+def fainter(before, after):
+    """The marks that stood out, and do not any more."""
+    return [
+        f"{name} does not stand out: {now:.2f}"
+        for (name, then, least), (_, now, _) in zip(before, after, strict=True)
+        if then >= least > now
+    ]
+
+
+class Figure:
+    """A figure on a page, and what the checks of this file say of it."""
+
+    def __init__(self, tab, element):
+        self.tab, self.element = tab, element
+
+    def do(self, check, argument=None):
+        script = f"(el, given) => {{ {TOOLS} return ({check})(el, given); }}"
+        return self.element.evaluate(script, argument)
+
+    def in_colours(self, scheme, **media):
+        """Its marks in the light or in the dark, on a screen or elsewhere."""
+        self.tab.emulate_media(color_scheme=scheme, **media)
+        theme = "theme => { document.documentElement.dataset.theme = theme; }"
+        self.tab.evaluate(theme, scheme)
+        return self.do(MARKS)
+
+    def zoomed(self):
+        self.tab.set_viewport_size(ZOOMED)
+        return self.do(REFLOW)
+
+    def at_rest(self):
+        return self.do(STILL)
+
+    def in_two_colours(self):
+        """What is lost under forced colours, on white and on black."""
+        self.tab.set_viewport_size(WIDE)
+        wrong = []
+        for scheme in ("light", "dark"):
+            before = self.in_colours(scheme, forced_colors="none")
+            after = self.in_colours(scheme, forced_colors="active")
+            wrong += fainter(before["marks"], after["marks"])
+            if before["shades"] != after["shades"]:
+                wrong.append("the shades are not those of the page")
+            wrong += self.do(CONTROLS)
+        self.tab.emulate_media(forced_colors="none")
+        return wrong
+
+    def on_paper(self):
+        """What is wrong on paper, for a reader of the dark scheme."""
+        told = self.do(MOVE)
+        light = self.in_colours("light")["marks"]
+        self.tab.set_viewport_size(PAPER)
+        paper = self.in_colours("dark", media="print")["marks"]
+        wrong = fainter(light, paper) + self.do(PRINTED, told)
+        self.tab.emulate_media(media="screen", color_scheme="light")
+        return wrong
+
+
+CHECKS = {
+    "at rest": Figure.at_rest,  # first: a field that gets the focus is spoken
+    "zoomed in": Figure.zoomed,
+    "in two colours": Figure.in_two_colours,
+    "on paper": Figure.on_paper,
+}
+
+
+def figures_of(tab):
+    website.scroll_through(tab)
+    elements = tab.locator("[data-figure]").element_handles()
+    return {
+        it.get_attribute("data-figure"): Figure(tab, it) for it in elements
+    }
+
+
+@pytest.mark.parametrize("page", website.pages_with_figures())
+def test_every_figure_is_for_every_reader(host, browser, page):
+    with browser.new_context(
+        viewport=ZOOMED, reduced_motion="reduce"
+    ) as context:
+        tab = context.new_page()
+        tab.goto(f"{host.address}/{page}.html")
+        figures = figures_of(tab)
+        wrong = [
+            f"{name}, {way}: {sentence}"
+            for way, check in CHECKS.items()
+            for name, figure in figures.items()
+            for sentence in check(figure)
+        ]
+    assert not wrong, "\n".join(wrong)
+
+
+# A style or a script that takes something from one of these readers, and the
+# sentence of the check that must refuse it.
+SPOILT = [
+    ("zoomed in", ".av-result { min-width: 30rem }", "scrolls sideways"),
+    ("zoomed in", ".av-say { white-space: nowrap; overflow: hidden }",
+     "is cut"),
+    ("zoomed in", ".av-result > .av-say { position: sticky !important; "
+     "bottom: 0; height: 10rem }", "takes 1"),
+    ("zoomed in", "article::after { content: ''; position: fixed; inset: 0; "
+     "z-index: 9 }", "has the focus and is not in view"),
+    ("at rest", ".av-say { transition: opacity 1s !important }", "glides"),
+    ("at rest", "@keyframes spoilt { to { opacity: 0 } } "
+     ".av-say { animation: spoilt 9s !important }", "is animated"),
+    ("in two colours", "@media (forced-colors: active) { "
+     ".av-grid :is(td, th) { forced-color-adjust: none; color: #777; "
+     "background: #666 !important } }", "does not stand out"),
+    ("in two colours", "td { forced-color-adjust: auto !important }",
+     "shades"),
+    ("in two colours", ".av-controls :is(select, textarea) { border: 0 }",
+     "has no frame"),
+    ("in two colours", ".av-controls :focus { outline: none !important; "
+     "box-shadow: 0 0 3px blue }", "does not show that it has the focus"),
+    ("on paper", ".av-live .av-controls { display: flex !important }",
+     "is printed"),
+    ("on paper", ".av-say { display: none }", "another sentence"),
+    ("on paper", ".av-result > .av-say { position: sticky !important }",
+     "lies on the picture"),
+    ("on paper", ".av-grid { width: 60rem }", "sticks out of the page"),
+    ("on paper", "@media print { .av-say { color: #ddd !important } }",
+     "does not stand out"),
+    ("on paper", ".av-grid td { print-color-adjust: economy !important }",
+     "loses its shade"),
+]  # fmt: skip
+
+
+def test_each_check_refuses_what_it_is_for(host, browser):
+    with browser.new_context(
+        viewport=ZOOMED, reduced_motion="reduce"
+    ) as context:
+        tab = context.new_page()
+        tab.goto(f"{host.address}/{website.LESSONS[0]}.html")
+        figure = figures_of(tab)["step"]
+        assert not figure.at_rest()
+        changing = "el => setInterval(() => (el.title += 1), 50)"
+        timer = figure.element.evaluate(changing)
+        assert any("by themselves" in it for it in figure.at_rest())
+        tab.evaluate("clearInterval", timer)
+        for way, style, sentence in SPOILT:
+            spoilt = tab.add_style_tag(content=style)
+            said = CHECKS[way](figure)
+            spoilt.evaluate("style => style.remove()")
+            assert any(sentence in it for it in said), (style, said)

@@ -1,0 +1,966 @@
+"""The site's extension, part by part, without a browser."""
+
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from io import StringIO
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import pytest
+import tinycss2
+from attention_site import (
+    about,
+    bundle,
+    code,
+    figures,
+    frame,
+    host,
+    kept,
+    launch,
+    mathml,
+    menu,
+    parsed,
+    practice,
+    sections,
+    shown,
+    styles,
+    svg,
+)
+from bs4 import BeautifulSoup
+from docutils import nodes
+from docutils.utils import new_document
+from pygments.lexers import PythonLexer
+from sphinx.errors import ExtensionError
+from sphinx.highlighting import PygmentsBridge
+
+from helpers import plotting
+from tools import make_site as make
+from tools import website
+
+OWN = [
+    website.ROOT / "helpers" / "js" / "figures.css",
+    website.ROOT / "helpers" / "js" / "practice.css",
+    website.ROOT / "book" / "_static" / "site.css",
+]
+CHANGED = "has the theme changed"
+NO_ICONS = dict.fromkeys(range(0xE000, 0xF900), "x")
+
+
+# A small book with the real theme, the real extension and the real settings.
+
+SETTINGS = f"""
+import sys, yaml
+from pathlib import Path
+
+given = Path({str(website.ROOT / "_config.yml")!r}).read_text("utf-8")
+config = yaml.safe_load(given)["sphinx"]["config"]
+left_out = ("jupyter_book", "sphinx_comments", "sphinx_external_toc",
+            "sphinxcontrib.bibtex", "sphinx.ext.autodoc")
+config["extensions"] = [e for e in config["extensions"] if e not in left_out]
+globals().update(config)
+sys.path.insert(0, "book/_ext")
+html_theme = "sphinx_book_theme"
+html_title = "A book"
+html_baseurl = "https://a.example/b/"
+moved_pages = {{"old": "second"}}
+exclude_patterns = ["book", "_build*"]
+"""
+FIRST = """# First
+
+A formula ($x$), and code:
+
+```python
+from math import pi
+```
+
+```{prf:theorem}
+Something.
+```
+
+```{toctree}
+second
+```
+"""
+
+
+def write_book(folder):
+    for part in ("book/_ext", "book/_static"):
+        shutil.copytree(
+            website.ROOT / part,
+            folder / part,
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
+    shutil.copy(website.ROOT / "requirements.txt", folder)
+    (folder / "conf.py").write_text(SETTINGS, encoding="utf-8")
+    (folder / "index.md").write_text(FIRST, encoding="utf-8")
+    (folder / "second.md").write_text("# Second\n", encoding="utf-8")
+    return folder
+
+
+def build(folder, out="_build"):
+    run = subprocess.run(
+        [
+            *(sys.executable, "-m", "sphinx", "-q", "-W"),
+            *("-d", f"{out}.tmp", ".", out),
+        ],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return run, folder / out
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    folder = write_book(tmp_path_factory.mktemp("book"))
+    run, _ = build(folder)
+    assert run.returncode == 0, run.stderr
+    return folder
+
+
+def page(book, name):
+    text = (book / "_build" / f"{name}.html").read_text(encoding="utf-8")
+    return BeautifulSoup(text, "html.parser")
+
+
+def contents(out):
+    return {
+        path.relative_to(out).as_posix(): path.read_bytes()
+        for path in out.rglob("*")
+        if path.is_file()
+        and ".doctrees" not in path.parts
+        # The state of Sphinx itself; what it says of the time.
+        and path.name not in (".buildinfo", "environment.pickle")
+    }
+
+
+def test_a_page_loads_the_bundle_and_nothing_of_the_theme(book):
+    search = ["searchtools.js", "language_data.js", "searchindex.js"]
+    for name, more in [("index", []), ("search", search)]:
+        head = page(book, name)
+        scripts = head.find_all("script", src=True)
+        files = [s["src"].split("?")[0].split("/")[-1] for s in scripts]
+        assert sorted(files) == sorted(["site.js", "bundle.js", *more])
+        assert all(script.has_attr("defer") for script in scripts)
+        (sheet,) = head.find_all("link", rel="stylesheet")
+        text = (book / "_build/_static/bundle.css").read_text("utf-8")
+        assert sheet["href"].endswith(f"bundle.css?v={bundle.digest(text)}")
+
+
+def test_the_head_says_what_the_page_is_and_where(book):
+    head = page(book, "second")
+    said = {
+        tag.get("name") or tag["property"]: tag["content"]
+        for tag in head.find_all("meta", content=True)
+    }
+    assert said["og:title"] == "Second — A book"
+    assert said["og:image"] == "https://a.example/b/_static/preview.png"
+    assert said["og:url"] == "https://a.example/b/second.html"
+    assert page(book, "index").title.text == "A book", "once"
+    canonical = head.find("link", rel="canonical")["href"]
+    assert canonical == "https://a.example/b/second.html"
+    assert head.html["data-theme"] == "light", "without scripts"
+
+
+def test_scripts_are_joined_without_remarks_and_without_measuring(book):
+    said = (
+        "/*\n * What it is.\n */\n  // why\nf('//');\n/* Copyright 1 A. */\n"
+        "/*!\n * Licensed MIT.\n */\n"
+        "g(); // stays\n//# sourceMappingURL=f.js.map"
+    )
+    assert bundle.uncommented(said) == (
+        "f('//');\n/* Copyright 1 A. */\n/*!\n * Licensed MIT.\n */\n"
+        "g(); // stays"
+    )
+    text = (book / "_build/_static/bundle.js").read_text(encoding="utf-8")
+    assert "scrollWidth" in text
+    assert text.count("Zeno Rocha") == 1, "who wrote clipboard.min.js"
+    assert '".pst-scrollable-table-container"' not in text
+    for more in ("", 'q(["pre",".a"]); q(["pre",".b"])'):
+        with pytest.raises(ExtensionError, match=r"names what scrolls [02] t"):
+            bundle.unmeasured(more)
+
+
+def test_pages_of_no_use_are_not_made(book):
+    assert sorted(bundle.pages_of(book / "_build")) == [
+        "404", "index", "old", "search", "second",
+    ]  # fmt: skip
+
+
+def test_the_host_finds_what_it_needs(book):
+    out = book / "_build"
+    assert (out / ".nojekyll").read_bytes() == b""
+    listed = ElementTree.parse(out / "sitemap.xml")
+    assert [loc.text for loc in listed.iterfind(".//{*}loc")] == [
+        "https://a.example/b/index.html",
+        "https://a.example/b/second.html",
+    ]
+    moved = page(book, "old")
+    refresh = moved.find("meta", attrs={"http-equiv": "refresh"})
+    assert refresh["content"] == "0; url=second.html"
+    lost = page(book, "404")
+    assert lost.base["href"] == "https://a.example/b/"
+    assert not lost.find_all(["script", "img"], src=True)
+    assert lost.find("link", rel="stylesheet") is None
+
+
+def built_again(book, fresh):
+    """A second build, once it has given the files that a fresh one gives."""
+    run, out = build(book)
+    assert run.returncode == 0, run.stderr
+    first, other = build(book, str(fresh))
+    assert first.returncode == 0, first.stderr
+    assert contents(out) == contents(other)
+    return out
+
+
+def test_a_second_build_gives_the_files_of_a_fresh_one(book, tmp_path):
+    # Nothing but a style is changed: no page is written, all are linked anew.
+    with (book / "book/_static/site.css").open("a") as file:
+        file.write(".new-to-all { color: red }\n")
+    out = built_again(book, tmp_path / "fresh")
+    css = (out / "_static/bundle.css").read_text(encoding="utf-8")
+    assert ".new-to-all" in css
+    assert f"bundle.css?v={bundle.digest(css)}" in str(page(book, "index"))
+
+
+def test_what_other_pages_show_of_a_page_is_renewed_there(tmp_path):
+    """The menu has its title and a link the name of its section.
+
+    The page itself has new characters and a new class.
+    """
+    folder = write_book(tmp_path / "book")
+    for name in ("third", "fourth"):
+        (folder / f"{name}.md").write_text(f"# {name}\n", encoding="utf-8")
+    text = f"{FIRST[:-4]}\nthird\nfourth\n```\n\n{{ref}}`part`\n"
+    (folder / "index.md").write_text(text, encoding="utf-8")
+    second = "# Second\n\n(part)=\n## A part\n"
+    (folder / "second.md").write_text(second, encoding="utf-8")
+    run, out = build(folder)
+    assert run.returncode == 0, run.stderr
+    second = second.replace("Second", "Sécond").replace("A part", "The part")
+    second += "\n```{note}\nŁ ($Ω$)\n```\n"
+    (folder / "second.md").write_text(second, encoding="utf-8")
+    built_again(folder, tmp_path / "fresh")
+    assert "Sécond" in (out / "third.html").read_text("utf-8")
+    assert "The part" in (out / "index.html").read_text("utf-8")
+
+
+def test_a_label_of_two_pages_stops_a_build_in_parallel(tmp_path):
+    folder = write_book(tmp_path / "book")
+    names = [f"page-{number}" for number in range(12)]
+    for name in names:
+        (folder / f"{name}.md").write_text(f"# {name}\n", encoding="utf-8")
+    text = f"# First\n\n```{{toctree}}\n{chr(10).join(names)}\nsecond\n```\n"
+    (folder / "index.md").write_text(text, encoding="utf-8")
+    assert build(folder)[0].returncode == 0
+    for name in (names[0], names[-1]):
+        (folder / f"{name}.md").write_text("# It\n\n(twice)=\n## A\n")
+    run, _ = build(folder, "_build_anew")
+    assert run.returncode != 0
+    assert "duplicate label twice" in run.stderr
+
+
+def test_pages_show_titles_and_numbers_of_one_another_and_no_prose():
+    def env(title="T", number=(1,), line=3, heading="H"):
+        slugs = {"a": (line, "a", heading)}
+        return SimpleNamespace(
+            titles={"p": nodes.title("", title)},
+            longtitles={},
+            toctree_includes={"p": ["q"]},
+            toc_secnumbers={"p": {"": number}},
+            toc_fignumbers={},
+            metadata={"p": {"myst_slugs": slugs}},
+            domaindata={"std": {"labels": {"x", "y"}, "other": object()}},
+        )
+
+    app, book = None, env()
+    assert shown.write_all(app, SimpleNamespace(**vars(book), found_docs=[1]))
+    same = {"attention_site_shown": shown.shown(book), "found_docs": [1]}
+    for changed, pages in [
+        ({"line": 4}, []),
+        ({"title": "U"}, [1]),
+        ({"number": (2,)}, [1]),
+        ({"heading": "G"}, [1]),
+    ]:
+        later = SimpleNamespace(**vars(env(**changed)), **same)
+        assert shown.write_all(app, later) == pages, changed
+
+
+def test_what_is_kept_is_made_once_for_each_thing_and_state(tmp_path):
+    made = []
+
+    def double(text):
+        made.append(text)
+        return text * 2
+
+    for state, text, times in [
+        (1, "a", 1), (1, "a", 1), (1, "b", 2), (2, "a", 3),
+    ]:  # fmt: skip
+        results = kept.Kept(tmp_path, state)
+        assert [results(double, text) for _ in range(2)] == [text * 2] * 2
+        assert len(made) == times, (state, text)
+    assert len(list(tmp_path.iterdir())) == 3
+    results.forget()
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_what_has_to_be_built_follows_from_what_has_changed():
+    given = {"a.ipynb": "1", "b.css": "1", "helpers/c.py": "1", "": "git"}
+    before = {"given": given, "made": {"a.html": [1, 1]}}
+    assert make.to_do(None, before) == "all", "the last build failed"
+    assert make.to_do(before, before) == "nothing"
+    for changed, todo in [
+        ({"a.ipynb": "2", "b.css": "2"}, "some"),
+        ({"helpers/c.py": "2"}, "all"),
+        ({"": "another remote"}, "all"),
+        ({"new.ipynb": "1"}, "all"),
+    ]:
+        now = {**before, "given": {**given, **changed}}
+        assert make.to_do(before, now) == todo, changed
+    assert make.to_do(before, {**before, "made": {}}) == "all"
+
+
+def test_a_build_is_made_from_the_whole_folder_but_the_checks(tmp_path):
+    for name in (
+        *("a.ipynb", "book/_ext/b.py", "helpers/c.js", "_toc.yml"),
+        *("tests/t.py", "_build/o.html", ".venv/p.py", "book/.x"),
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    given = make.given(tmp_path)
+    assert set(given) == {
+        *("", "a.ipynb", "book/_ext/b.py", "helpers/c.js", "_toc.yml")
+    }
+    (tmp_path / "a.ipynb").write_text("other")
+    changed = make.given(tmp_path)
+    assert [n for n in given if given[n] != changed[n]] == ["a.ipynb"]
+
+
+def test_the_archive_holds_the_site_and_not_itself(book):
+    out = book / "_build"
+    first = (out / host.ARCHIVE).read_bytes()
+    host.archive(out)
+    assert (out / host.ARCHIVE).read_bytes() == first
+    with zipfile.ZipFile(out / host.ARCHIVE) as file:
+        names = file.namelist()
+        inside = "attention-verified/index.html"
+        assert file.read(inside) == (out / "index.html").read_bytes()
+    assert all(name.startswith("attention-verified/") for name in names)
+    assert not any(name.endswith(".zip") for name in names)
+    # What a page asks for, and what its style sheet and its scripts ask for.
+    for part in ("bundle.css", "bundle.js", "site.js", "searchtools.js"):
+        assert f"attention-verified/_static/{part}" in names
+    css = (out / "_static/bundle.css").read_text(encoding="utf-8")
+    for rule in styles.parse(css, "bundle.css"):
+        for url in styles.addresses(rule):
+            if not url.value.startswith(("data:", "#")):
+                assert f"attention-verified/_static/{url.value}" in names
+
+
+def test_the_second_figure_of_a_kind_has_an_anchor_of_its_own():
+    stored = [
+        f'<p>note</p><section hidden="hidden" data-figure="{name}"></section>'
+        for name in ("film", "step", "film", "film")
+    ]
+    page = new_document("page")
+    page += [nodes.raw("", html, format="html") for html in stored]
+    figures.show(None, page)
+    assert [node.astext() for node in page] == [
+        f'<section id="figure-{anchor}" data-figure="{name}"></section>'
+        for anchor, name in zip(
+            ("film", "step", "film-2", "film-3"),
+            ("film", "step", "film", "film"),
+            strict=True,
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("old", "nowhere"), ("second", "index")]
+)
+def test_a_page_moves_only_from_nothing_to_something(old, new):
+    app = SimpleNamespace(
+        config=SimpleNamespace(moved_pages={old: new}),
+        env=SimpleNamespace(found_docs={"index", "second"}),
+    )
+    with pytest.raises(ExtensionError, match=f"sends {old} to {new}"):
+        list(host.bare_pages(app))
+
+
+# Each part of the theme that the extension counts on, changed once.
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        ('<link rel="stylesheet" href="_static/new.css?v=1">', "new.css"),
+        ('<script src="_static/scripts/new.js"></script>', "new.js"),
+        ('<script src="https://x.example/bootstrap.js"></script>', "x.exam"),
+        ("<script>track(1)</script>", "track"),
+    ],
+)
+def test_a_theme_that_loads_something_new_fails_the_build(head, said):
+    with pytest.raises(ExtensionError, match=f"{said}.*{CHANGED}"):
+        bundle.Loaded().page_scripts(head)
+
+
+@pytest.mark.parametrize(
+    "gone", [*bundle.THEME_STYLES, *bundle.SCRIPTS, *bundle.DROPPED]
+)
+def test_a_theme_that_no_longer_loads_something_fails_the_build(gone):
+    loaded = bundle.Loaded()
+    loaded.check()  # a build that writes no page
+    names = {*bundle.THEME_STYLES, *bundle.SCRIPTS, *bundle.DROPPED}
+    loaded.asked = set(names)
+    loaded.check()
+    loaded.asked = names - {gone}
+    with pytest.raises(ExtensionError, match=f"no page loads .*{CHANGED}"):
+        loaded.check()
+
+
+def test_a_theme_that_moved_a_file_fails_the_build(tmp_path):
+    with pytest.raises(ExtensionError, match=CHANGED):
+        bundle.find(tmp_path, "styles/theme.css")
+
+
+def test_a_page_without_our_layout_fails_the_build(book):
+    text = str(page(book, "index"))
+    names = dict.fromkeys(["bundle.css", "site.js", "bundle.js"], "12345678")
+    linked = bundle.link(text, "p", names)
+    assert linked.count("?v=12345678") == 3
+    with pytest.raises(ExtensionError, match=r"p links 2 of bundle\.css"):
+        bundle.link(text.replace("bundle.js?v=", "b.js?v="), "p", names)
+    assert page(book, "second").body["data-page"] == "second"
+    with pytest.raises(ExtensionError, match="p does not say which page"):
+        bundle.link(text.replace("data-page", "id"), "p", names)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            lambda css: css.replace("fa-solid-900", "fa-other-900"),
+            "no style sheet of the theme loads fa-solid-900",
+        ),
+        (
+            lambda css: re.sub(r"\\[ef]", "x", css.translate(NO_ICONS)),
+            "no style sheet of the theme draws an icon",
+        ),
+    ],
+)
+def test_a_theme_with_other_icons_fails_the_build(
+    book, tmp_path, change, said
+):
+    static = tmp_path / "_static"
+    shutil.copytree(book / "_build" / "_static", static)
+    for path in [*static.glob("*.css"), *static.glob("styles/*.css")]:
+        text = path.read_text(encoding="utf-8")
+        path.write_text(change(text), encoding="utf-8")
+    for font in static.rglob("fa-solid-900.*"):
+        (font.parent / font.name.replace("solid", "other")).touch()
+    with pytest.raises(ExtensionError, match=said):
+        bundle.bundle_styles(static, set(), set())
+
+
+# Style sheets.
+
+
+def purged(css, words, elements):
+    return styles.purge(styles.parse(css, "test"), words, elements).split()
+
+
+def test_rules_that_no_page_matches_are_left_out():
+    rules = (
+        ".a, .b:hover { x: y } .c { x: y } p > .a { x: y } q { x: y }"
+        "#a { x: y } #c { x: y } .a:not(.c) { x: y } .a[href] { x: y }"
+        "@media print { .a { x: y } .c { x: y } }"
+        "@media screen { .c { x: y } }"
+    )
+    assert purged(rules, {"a", "b"}, {"p"}) == (
+        ".a,.b:hover{x: y} p > .a{x: y} #a{x: y} .a:not(.c){x: y} "
+        ".a[href]{x: y} @media print {.a{x: y}}".split()
+    )
+
+
+def test_what_a_script_says_counts_as_a_class_of_the_page():
+    words, elements = styles.vocabulary(
+        [parsed.parse('<div class="a b" id="c"><i>"</i></div>')],
+        'box.classList.add("built-late"); createElement("canvas")',
+    )
+    assert {"a", "b", "c", "built-late"} <= words
+    assert {"div", "i", "canvas"} <= elements
+
+
+def test_an_animation_stays_that_something_plays():
+    css = (
+        "@keyframes a { to { x: y } } @keyframes b { to { x: y } }"
+        "@keyframes c { to { x: y } } @keyframes d { to { x: y } }"
+        ".x { animation: 1s a } @media print { .y { animation-name: c } }"
+    )
+    ours = styles.parse(".z { animation: 1s d }", "test")
+    kept = styles.written(styles.played(styles.parse(css, "test"), ours))
+    assert re.findall(r"@keyframes (\w)", kept) == ["a", "c", "d"]
+    assert ".x" in kept
+    assert "@media" in kept
+
+
+def test_a_description_is_the_first_paragraph_in_sight():
+    first = "This says what the page is about. And more."
+    for before in (
+        "",
+        "<table><tr><td><p>A paragraph that stands in a table.</p></table>",
+        "<svg><text><p>Words that stand in a picture, drawn.</p></text></svg>",
+        "<div class=cell><p>A paragraph that a program has made.</p></div>",
+        "<p>Short.</p>",
+    ):
+        body = f"<h1>It</h1>{before}<p>{first}</p><p>Another one, as long.</p>"
+        assert about.description(body) == first, before
+    assert about.description("<p>Short.</p>") == ""
+
+
+def test_a_property_goes_where_nothing_asks_for_it():
+    css = (
+        ":root { --a: 1; --b: var(--c); --c: 2; --d: var(--e); --e: var(--d);"
+        " --f: 3; --g: 4; --H: 5; color: red }"
+        " .x { --f: 6 } .y { top: var(--b) }"
+        " @media print { .x { --a: 7; --H: 8 } .y { --f: 9; left: 0 } }"
+    )
+    rules = styles.parse(css, "test")
+    ours = styles.parse(".z { top: var(--g) }", "test")
+    words, _ = styles.vocabulary(
+        [
+            parsed.parse(
+                "<style>i { top: var(--e) }</style>"
+                '<i style="left: var(--never)">'
+            )
+        ],
+        "style.getPropertyValue('--H')",
+    )
+    styles.drop_unasked(rules, ours, words)
+    assert "".join(styles.written(rules).split()) == (
+        ":root{--b:var(--c);--c:2;--d:var(--e);--e:var(--d);--g:4;--H:5;"
+        "color:red;}.y{top:var(--b)}@mediaprint{.x{--H:8;}.y{left:0;}}"
+    )
+
+
+def every_rule(css):
+    """Each selector of a style sheet with its declarations, at any depth."""
+    for rule in tinycss2.parse_stylesheet(css, True, True):
+        if rule.type == "qualified-rule":
+            yield (
+                re.sub(r",\s+", ",", tinycss2.serialize(rule.prelude)).strip(),
+                "".join(tinycss2.serialize(rule.content).split()),
+            )
+        elif rule.lower_at_keyword in ("media", "supports"):
+            yield from every_rule(tinycss2.serialize(rule.content))
+
+
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.name)
+def test_no_rule_of_ours_is_left_out(book, path):
+    css = (book / "_build/_static/bundle.css").read_text(encoding="utf-8")
+    kept = set(every_rule(css))
+    ours = set(every_rule(path.read_text(encoding="utf-8")))
+    assert len(ours) > 20
+    assert not ours - kept
+
+
+def test_imports_are_joined_and_addresses_made_anew(tmp_path):
+    (tmp_path / "a" / "img").mkdir(parents=True)
+    (tmp_path / "a/img/x.png").touch()
+    (tmp_path / "base.css").write_text("p { y: url('a/img/x.png') }")
+    sheet = tmp_path / "a" / "sheet.css"
+    sheet.write_text(
+        '@charset "utf-8"; @import "../base.css"; @import url(../base.css);'
+        "q { y: url(img/x.png?v=1) } r { y: url(data:,) }"
+    )
+    rules = list(styles.read(sheet, tmp_path))
+    written = styles.written(rules).replace("'", '"')
+    assert written.split("\n") == [
+        *['p{y: url("a/img/x.png")}'] * 2,
+        'q{y: url("a/img/x.png")}',
+        "r{y: url(data:,)}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("css", "said"),
+    [
+        ('@import "gone.css";', "gone.css, which is no file"),
+        ('@import "https://x.example/a.css";', "no file of the site"),
+        ('@import "sheet.css" print;', "only an address alone"),
+        ("p { y: url(//x.example/a.png) }", "no file of the site"),
+        ("p { y: url('gone.png') }", "gone.png, which is no file"),
+        ("p { y: z", "line 1"),
+    ],
+)
+def test_a_style_sheet_that_cannot_be_joined_fails(tmp_path, css, said):
+    sheet = tmp_path / "sheet.css"
+    sheet.write_text(css if "z" not in css else "} p")
+    with pytest.raises(ExtensionError, match=said):
+        list(styles.read(sheet, tmp_path))
+
+
+def test_icons_are_silent_and_other_content_speaks():
+    css = '.i:before { content: "\\f001" } .q:before { content: "„" }'
+    icon, quote, box = styles.parse(f'{css} .b {{ content: "" }}', "test")
+    assert styles.hush(icon)
+    assert not styles.hush(quote)
+    assert not styles.hush(box)
+    contents = [
+        [token.value for token in part.value if token.type == "string"]
+        for part in tinycss2.parse_blocks_contents(icon.content)
+        if part.type == "declaration"
+    ]
+    assert contents == [["\uf001"], ["\uf001", ""]]
+    assert styles.icons([icon, quote]) == {"\uf001"}
+
+
+# Code, formulas, figures.
+
+
+def test_code_has_elements_only_where_it_has_a_colour():
+    source = 'from a.b import c\n\n\ndef f(x):\n    return x + 1  # "d"\n'
+    out = StringIO()
+    code.PlainNames(nowrap=True).format(PythonLexer().get_tokens(source), out)
+    soup = BeautifulSoup(f"<pre>{out.getvalue()}</pre>", "html.parser")
+    assert soup.text == source
+    shown = {(tag["class"][0], tag.text) for tag in soup.find_all("span")}
+    assert shown == {
+        ("kn", "from"), ("kn", "import"), ("k", "def"), ("nf", "f"),
+        ("k", "return"), ("mi", "1"), ("c1", '# "d"'),
+    }  # fmt: skip
+
+
+def test_sphinx_uses_our_formatter(book):
+    app = SimpleNamespace(
+        add_node=lambda *_, **__: None, add_post_transform=lambda _: None
+    )
+    before = PygmentsBridge.html_formatter
+    code.setup(app)
+    assert PygmentsBridge("html").formatter is code.PlainNames
+    PygmentsBridge.html_formatter = before
+    (block,) = page(book, "index").find_all("div", class_="highlight")
+    assert block.text.strip() == "from math import pi"
+    shown = [span.text for span in block.find_all("span", class_=True)]
+    assert shown == ["from", "import"]
+
+
+def folded_cell(label, text, output=None):
+    """A cell as MyST-NB leaves it: its code in a fold, its output below."""
+    fold = code.HideCodeCellNode("", nodes.literal_block("", text))
+    fold["prompt_show"] = label
+    below = [nodes.paragraph("", output)] if output else []
+    cell = nodes.container("", fold, *below)
+    fold.parent = None  # MyST-NB names none where a whole cell is folded
+    return cell
+
+
+def folds_of(*cells):
+    """Label and code of each fold once neighbours are joined."""
+    document = new_document("page")
+    document += cells
+    code.join_folds(document)
+    return [
+        (fold["prompt_show"], [block.astext() for block in fold])
+        for fold in document.findall(code.HideCodeCellNode)
+    ], document.astext()
+
+
+def test_neighbouring_folds_with_one_label_are_one():
+    cells = [("a", "1"), ("a", "2"), ("a", "3", "seen"), ("b", "4")]
+    folds, text = folds_of(*(folded_cell(*cell) for cell in cells))
+    assert folds == [("a", ["1", "2", "3"]), ("b", ["4"])]
+    assert text.split() == ["1", "2", "3", "seen", "4"]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        nodes.paragraph("", "prose"),
+        nodes.container("", nodes.literal_block("", "code in sight")),
+        nodes.container(),
+    ],
+)
+def test_folds_that_something_parts_stay_apart(between):
+    around = [folded_cell("a", "1"), between, folded_cell("a", "2")]
+    assert len(folds_of(*around)[0]) == 2
+    shown = [folded_cell("a", "1", "seen"), folded_cell("a", "2")]
+    assert len(folds_of(*shown)[0]) == 2
+
+
+def test_a_fold_that_is_open_asks_for_no_click():
+    text = "# The bars: click to open\nx = 1  # not: click to open\n"
+    document = new_document("page")
+    document += [folded_cell("a", text), nodes.literal_block("", text)]
+    code.shorten_labels(document)
+    fold, in_sight = document.findall(nodes.literal_block)
+    short = "# The bars\nx = 1  # not: click to open\n"
+    assert (fold.astext(), fold.rawsource) == (short, short)
+    assert in_sight.astext() == text
+
+
+def test_a_formula_becomes_mathml():
+    html = mathml.mathml(r"\frac{Q K^\top}{\sqrt{d_k}}", True)
+    assert html.startswith('<math display="block">')
+    assert "<mfrac>" in html
+    assert "<msqrt>" in html
+    assert "ℝ" in mathml.mathml(r"\mathbb{R}", False)
+    assert "𝟏" in mathml.mathml(r"\mathbf{1}", False)
+    assert mathml.FORM not in mathml.mathml(r"\mathcal{L}", False)
+    assert mathml.mathml(r"f\!\left(x\right)", False) == (
+        mathml.mathml(r"f\left(x\right)", False)
+    )
+
+
+@pytest.mark.parametrize("tex", [r"\frac{1", r"\nonsense", r"\left("])
+def test_what_is_no_formula_is_refused(tex):
+    with pytest.raises(ValueError, match="at a character of"):
+        mathml.mathml(tex, False)
+
+
+@pytest.mark.parametrize(
+    ("tex", "operator"),
+    [
+        (r"w\ln w", ("ln", "0.1667em", "0.1667em")),
+        (r"\ln(w)", ("ln", "0", "0")),
+        (r"s\operatorname{Cov}(v)", ("Cov", "0.1667em", "0")),
+        (r"x\max_j y", ("max", "0.1667em", "0.1667em")),
+        (r"a_{\max}", ("max", "0", "0")),
+        (r"= -x", ("−", "0", "0")),
+        (r"(-x)", ("−", "0", "0")),
+        (r"a - x", ("−", None, None)),
+    ],
+)
+def test_names_of_functions_and_signs_stand_as_in_print(tex, operator):
+    soup = BeautifulSoup(mathml.mathml(tex, False), "html.parser")
+    shown = [
+        (mo.text, mo.get("lspace"), mo.get("rspace"))
+        for mo in soup.find_all("mo")
+    ]
+    assert operator in shown
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kept"),
+    [
+        ("see (", "), then", "(x),"),
+        ("", ".", "x."),
+        ("(", "", "(x"),
+        ("see ", " then", None),
+        ("f(a", "b)", None),
+    ],
+)
+def test_a_formula_keeps_its_punctuation(before, after, kept):
+    formula = nodes.math("", "x")
+    siblings = [nodes.Text(before), formula, nodes.Text(after)]
+    line = nodes.paragraph("", "", *[s for s in siblings if len(s.astext())])
+    mathml.keep_together(formula)
+    assert line.astext() == f"{before}x{after}"
+    together = list(line.findall(nodes.inline))
+    assert [node.astext() for node in together] == [kept] * bool(kept)
+    assert all(node["classes"] == ["with-math"] for node in together)
+
+
+def test_each_of_two_formulas_keeps_what_is_its_own():
+    formulas = [nodes.math("", name) for name in "xyz"]
+    line = nodes.paragraph("", "", nodes.Text("("))
+    for formula, mark in zip(formulas, [", ", ",", ")!"], strict=True):
+        line += [formula, nodes.Text(mark)]
+    for formula in formulas:
+        mathml.keep_together(formula)
+    assert line.astext() == "(x, y,z)!"
+    together = [node.astext() for node in line.findall(nodes.inline)]
+    assert together == ["(x,", "y,", "z)!"]
+
+
+def test_a_figure_takes_the_ink_of_the_page():
+    stored = '<path id="a" style="fill: #1f2933"/><use href="#a"/>'
+    assert svg.themed(stored, "f0-") == (
+        '<path id="f0-a" style="fill: var(--ink)"/><use href="#f0-a"/>'
+    )
+
+
+# The repository.
+
+
+@pytest.mark.parametrize(
+    ("remote", "expected"),
+    [
+        ("https://github.com/a/b.git", "https://github.com/a/b"),
+        ("https://user:token@github.com/a/b", "https://github.com/a/b"),
+        ("git@github.com:a/b.git", "https://github.com/a/b"),
+        ("ssh://git@gitlab.com/a/b", "https://gitlab.com/a/b"),
+        ("", None),
+        ("/srv/git/b", None),
+        ("https://example.org/a/b", None),
+    ],
+)
+def test_launch_buttons_follow_the_remote(remote, expected):
+    assert launch.web_address(remote) == expected
+
+
+def test_a_copy_without_git_has_no_buttons(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert launch.repository(website.ROOT) is None
+    assert launch.branch(website.ROOT) == "HEAD"
+
+
+@pytest.mark.parametrize("what", ["fill", "stroke"])
+def test_a_heat_map_is_brightest_in_the_dark_where_it_is_darkest(what):
+    for part, dark in ((0.0, "#1c2b3a"), (1.0, "#e3f2ff")):
+        light = plotting.mpl.colors.to_hex(plotting.CMAP(part))
+        for color, themed in (
+            (light, f"light-dark({light},{dark})"),
+            (plotting.TURNS_WHITE, "light-dark(#010101,#ffffff)"),
+            ("#123456", "#123456"),
+        ):
+            style = f'<path style="{what}: {color}; opacity: 1"/>'
+            assert svg.themed(style, "") == style.replace(color, themed)
+
+
+def test_the_page_colours_the_roles_of_a_figure_by_its_scheme():
+    css = OWN[0].read_text(encoding="utf-8")
+    for role, color in plotting.ROLES.items():
+        # In a notebook they are those of the light scheme, which is first.
+        assert re.search(rf"--av-{role}: (#\w+)", css)[1] == color
+        themed = svg.themed(f'<path style="fill: {color}"/>', "f0-")
+        assert themed == f'<path style="fill: var(--av-{role})"/>'
+
+
+def test_the_address_of_the_pages_follows_the_repository():
+    assert launch.pages_address("https://github.com/A/b") == (
+        "https://a.github.io/b/"
+    )
+
+
+def git(folder, *words):
+    name = ["-c", "user.name=n", "-c", "user.email=e@x.example"]
+    subprocess.run(
+        ["git", *name, *words], cwd=folder, check=True, capture_output=True
+    )
+
+
+def test_launch_buttons_follow_the_branch(tmp_path):
+    origin, clone = tmp_path / "origin", tmp_path / "clone"
+    origin.mkdir()
+    assert launch.branch(origin) == "HEAD", "no repository"
+    git(origin, "init", "-q", "-b", "trunk")
+    git(origin, "commit", "-q", "--allow-empty", "-m", "first")
+    git(origin, "branch", "a/topic")
+    assert launch.branch(origin) == "HEAD", "no remote"
+    git(tmp_path, "clone", "-q", str(origin), str(clone))
+    assert launch.branch(clone) == "trunk"
+    git(clone, "checkout", "-q", "a/topic")
+    assert launch.branch(clone) == "a/topic"
+    git(clone, "checkout", "-q", "-b", "never-pushed", "--no-track")
+    assert launch.branch(clone) == "HEAD"
+    git(clone, "checkout", "-q", "--detach")
+    assert launch.branch(clone) == "HEAD"
+
+
+def test_the_buttons_have_the_branch_and_the_address(monkeypatch):
+    said = {"config": "git@github.com:A/b.git", "rev-parse": "origin/trunk"}
+    monkeypatch.setattr(launch, "_git", lambda folder, word, *_: said[word])
+    config = SimpleNamespace(html_baseurl="", html_theme_options={})
+    launch.add_buttons(SimpleNamespace(srcdir="."), config)
+    assert config.html_baseurl == "https://a.github.io/b/"
+    options = config.html_theme_options
+    assert options["repository_url"] == "https://github.com/A/b"
+    assert options["repository_branch"] == "trunk"
+    said["config"] = ""
+    without = SimpleNamespace(html_baseurl="", html_theme_options={})
+    launch.add_buttons(SimpleNamespace(srcdir="."), without)
+    assert without.html_baseurl == ""
+    assert without.html_theme_options == {}
+
+
+def predicted(*after):
+    """A section with a prediction in a cell, and what comes after it."""
+    raw = nodes.raw("", "<p>Note</p><form data-question=a class=av-predict>")
+    cell = nodes.container("", nodes.container("", raw))
+    section = nodes.section("", nodes.paragraph("", "Before"), cell, *after)
+    document = new_document("page")
+    document += section
+    return document, section
+
+
+def test_what_follows_a_prediction_is_folded_up_to_its_end():
+    end = nodes.comment("", practice.END)
+    parts = [nodes.paragraph("", text) for text in ("one", "two", "three")]
+    document, section = predicted(parts[0], parts[1], end, parts[2])
+    practice.show(
+        SimpleNamespace(env=SimpleNamespace(docname="page")), document
+    )
+    *_, fold, last = section
+    assert [type(node) for node in section][2:] == [
+        practice.reveal,
+        type(last),
+    ]
+    assert fold.astext().split() == ["one", "two"]
+    assert last.astext() == "three"
+    (raw,) = document.findall(nodes.raw)
+    assert raw.astext().startswith("<form "), "without the notebook's note"
+
+
+@pytest.mark.parametrize("other", ["", "Another comment."])
+def test_a_prediction_without_an_end_stops_the_build(other):
+    after = [nodes.paragraph("", "one"), nodes.comment("", other)]
+    document, _ = predicted(*after)
+    app = SimpleNamespace(env=SimpleNamespace(docname="page"))
+    with pytest.raises(ExtensionError, match="page has a prediction and"):
+        practice.show(app, document)
+
+
+def test_the_buttons_of_the_menu_have_the_names_of_their_chapters():
+    below = "<details><summary><i></i></summary><ul><li><a>c</a></li></ul>"
+    html = f"<ul><li><a> 5. b </a>{below}</details></li><li><a>d</a></li></ul>"
+    made = menu.name_toggles(BeautifulSoup(html, "html.parser"))
+    assert [b["aria-label"] for b in made("summary")] == ["Pages below 5. b"]
+
+
+def test_a_section_has_its_sentences_and_readable_formulas():
+    power = "<msup><mn>10</mn><mrow><mo>−</mo><mn>12</mn></mrow></msup>"
+    root = "<msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt>"
+    article = (
+        "<section id=a><h1>2. A<a class=headerlink>#</a></h1>"
+        f"<p>Under <math>{power}</math>, by <math><mfrac><mi>x</mi>{root}"
+        "</mfrac></math>.</p><div class=cell_input><pre>code</pre></div>"
+        "<section class=av-figure id=figure-f><p>0.25</p></section>"
+        "<details class=hide><summary>Show b</summary>b</details>"
+        "<section id=c><h2>C</h2><p>One<br>two</p></section><p>End</p>"
+        "<dl><dt id=term-d>d</dt><dd><p>A word.</p></dd></dl></section>"
+    )
+    assert sections.sections(article) == [
+        ["a", "2. A", "Under 10^−12, by x/√d_k. End"],
+        ["c", "C", "One two"],
+        ["term-d", "d", "A word."],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("address", "report"),
+    [
+        ("https://github.com/a/b", "https://github.com/a/b/issues/new"),
+        ("https://gitlab.com/a/b", "https://gitlab.com/a/b/-/issues/new"),
+        (None, None),
+    ],
+)
+def test_the_last_line_says_where_to_report_an_error(address, report):
+    line = BeautifulSoup(frame.imprint(website.ROOT, address), "html.parser")
+    links = {link.text: link["href"] for link in line("a")}
+    assert links.get("Source") == address
+    assert links.get("Report an error") == report
+    assert "Code: BSD 3-Clause" in links
+    version = re.search(r'"([^"]+)"', read_project_version())[1]
+    assert line.text.startswith(f"Version {version}")
+
+
+def read_project_version():
+    text = (website.ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    return re.search(r"^version.*", text, re.M)[0]

@@ -1,0 +1,308 @@
+"""Questions on the built pages: by keys, kept, cleared, without scripts."""
+
+import gzip
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from helpers import figures
+from helpers.practice import Cell, Choice, Order
+from tests.book.practice_pages import GIVE, PAGES, ROOT, forms, given, ran
+
+PRACTICE = [
+    path.relative_to(ROOT).with_suffix("").as_posix() for path in PAGES
+]
+LESSONS = [page.replace("practice/", "") for page in PRACTICE]
+SMALLEST = 320  # px
+KINDS = ["Number", "Matrix", "Choice", "Order", "Cell"]
+every_page = pytest.mark.parametrize("page", PRACTICE)
+every_lesson = pytest.mark.parametrize("page", LESSONS)
+
+
+def path_of(page):
+    return ROOT / f"{page}.ipynb"
+
+
+def form_of(tab, name):
+    return tab.locator(f"form[data-question={name}].av-live")
+
+
+def plain(reply):
+    return repr(reply).replace("`", "")
+
+
+SAID = """names => names.map((name) => document.querySelector(
+  `form[data-question=${name}].av-live .av-reply`).textContent)"""
+SIDEWAYS = "document.documentElement.scrollWidth - innerWidth"
+KEPT = "Object.keys(localStorage).filter(k => k.startsWith('practice'))"
+
+
+def live(tab, count):
+    """Wait until so many questions of a page answer."""
+    tab.locator("form[data-question].av-live").nth(count - 1).wait_for()
+
+
+def open_narrow(context, host, page, errors):
+    tab = context.new_page()
+    tab.set_viewport_size({"width": SMALLEST, "height": 700})
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.goto(f"{host.address}/{page}.html")
+    return tab
+
+
+@every_page
+def test_every_question_answers_and_is_kept(host, browser, page):
+    questions = ran(path_of(page)).questions
+    errors = []
+    with browser.new_context() as context:
+        tab = open_narrow(context, host, page, errors)
+        live(tab, len(forms(path_of(page))))
+        check_words_and_sizes(tab)
+        for place in (1, 0):  # a wrong answer, then the right one
+            answers = {q.name: q.answers[place] for q in questions.values()}
+            asked = [
+                [name, given(questions[name], values)]
+                for name, (values, _) in answers.items()
+            ]
+            said = [plain(reply) for _, reply in answers.values()]
+            assert tab.evaluate(GIVE, asked) == said
+        tally = tab.locator(".av-tally")
+        count = len(questions)
+        expect(tally).to_contain_text(f"{count} of {count} questions right")
+        assert tab.evaluate(SIDEWAYS) <= 0
+        tab.reload()
+        live(tab, len(forms(path_of(page))))
+        assert tab.evaluate(SAID, list(questions)) == said
+        tally.get_by_role("button", name="Clear all answers").click()
+        expect(tally).to_contain_text(f"0 of {count} questions right")
+        assert tab.evaluate(KEPT) == []
+        assert not tab.locator("form input:checked").count()
+    assert not errors
+
+
+def check_words_and_sizes(tab):
+    """Each question is a group with a name of its own, and large enough."""
+    legends, replies, sizes = tab.evaluate(
+        """() => {
+          const forms = [...document.querySelectorAll("form[data-question]")];
+          const all = (form, parts) => [...form.querySelectorAll(parts)];
+          const smallest = (it) => {
+            const box = it.getBoundingClientRect();
+            return Math.min(box.width, box.height);
+          };
+          return [
+            forms.map((form) =>
+              all(form, "fieldset > legend").map((it) => it.innerText)),
+            forms.map((form) => all(form, "[role=status], output").length),
+            forms.flatMap((form) => all(form, "input, button")
+              .filter((it) => it.checkVisibility()).map(smallest)),
+          ];
+        }"""
+    )
+    names = [name for (name,) in legends]
+    assert all(name.strip() for name in names)
+    assert len(set(names)) == len(names)
+    assert set(replies) == {1}
+    assert min(sizes) >= 24
+    assert tab.locator("form input:not([type])").count() == 0
+
+
+def first_of(kind):
+    """The first question of a kind in the book, and its page."""
+    return next(
+        (page, question)
+        for page in PRACTICE
+        for question in ran(path_of(page)).questions.values()
+        if type(question).__name__ == kind
+    )
+
+
+def answer(tab, question, values):
+    """Give an answer with the keys alone, and press the button."""
+    form = form_of(tab, question.name)
+    fields = form.locator("input")
+    if isinstance(question, Order):
+        for place, item in enumerate(values):
+            up = form.locator(f"li[data-item='{item}'] button").first
+            up.focus()
+            for _ in range(len(values)):
+                order = form.locator("li").evaluate_all(
+                    "items => items.map(item => +item.dataset.item)"
+                )
+                if order.index(item) == place:
+                    break
+                tab.keyboard.press("Enter")
+                expect(up).to_be_focused()
+        form.get_by_role("button", name="Check").focus()
+    elif isinstance(question, Choice | Cell):
+        form.locator("input:checked, input").first.focus()
+        tab.keyboard.press("Space")
+        now = fields.evaluate_all("fs => fs.findIndex(f => f.checked)")
+        count = fields.count()
+        for _ in range((values[0] - now) % count):
+            tab.keyboard.press("ArrowDown")
+    else:
+        fields.first.focus()
+        for text in given(question, values):
+            tab.keyboard.press("Control+a")
+            tab.keyboard.type(text)
+            if form.locator("input:focus").count():
+                tab.keyboard.press("Tab")
+    tab.keyboard.press("Enter")
+    return form.locator(".av-reply")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_is_answered_by_the_keys_alone(host, browser, kind):
+    page, question = first_of(kind)
+    errors = []
+    with browser.new_context() as context:
+        tab = open_narrow(context, host, page, errors)
+        form = form_of(tab, question.name)
+        form.wait_for()
+        legend = form.locator("legend").inner_text()
+        assert tab.get_by_role("group", name=legend, exact=True).count() == 1
+        assert form.get_by_role("status").count() == 1
+        for values, said in (question.answers[1], question.answers[0]):
+            expect(answer(tab, question, values)).to_have_text(plain(said))
+    assert not errors
+
+
+def test_what_cannot_be_read_as_a_number_is_no_answer(host, browser):
+    tab = browser.new_page()
+    tab.goto(f"{host.address}/{PRACTICE[0]}.html")
+    form = tab.locator("form.av-live:has(input[type=text])").first
+    form.get_by_role("button", name="Check").click()
+    expect(form.get_by_role("status")).to_have_text("Not answered yet.")
+    for field in form.locator("input").all():
+        field.fill("a half")
+    form.locator("input").first.press("Enter")
+    expect(form.get_by_role("status")).to_contain_text("such as 0.25")
+    assert tab.evaluate("Object.keys(localStorage).join()").count("/") == 0
+    tab.close()
+
+
+# Each prediction is sent empty, then answered: what is said and shown then.
+PREDICT = """() => {
+  const folds = [...document.querySelectorAll("details.av-reveal")];
+  return [...document.querySelectorAll("form.av-predict")].map((form, i) => {
+    const send = form.querySelector("button[type=submit]");
+    send.click();
+    const early = [form.querySelector("[role=status]").textContent,
+      folds[i].open];
+    const fields = [...form.querySelectorAll("input")];
+    for (const field of fields) field.value = "my <guess>";
+    send.click();
+    const rows = [...form.querySelectorAll("tr")].map((row) =>
+      [...row.querySelectorAll("th, td")].map((it) => it.innerText.trim()));
+    return { early, fields: fields.length, rows, open: folds[i].open };
+  });
+}"""
+
+
+@every_lesson
+def test_a_prediction_opens_what_it_is_compared_with(host, browser, page):
+    errors = []
+    with browser.new_context() as context:
+        tab = open_narrow(context, host, page, errors)
+        found = tab.locator("form.av-predict.av-live")
+        found.first.wait_for()
+        folds = tab.locator("details.av-reveal")
+        assert found.count() == folds.count() > 0
+        assert tab.locator("details.av-reveal[open]").count() == 0
+        for seen in tab.evaluate(PREDICT):
+            said, early = seen["early"]
+            assert "Predict something" in said
+            assert not early
+            assert seen["open"]
+            _, *rows = seen["rows"]
+            assert len(rows) == seen["fields"] > 0
+            assert all(given == "my <guess>" for _, given, _ in rows)
+            assert all(right for _, _, right in rows)
+        assert tab.evaluate(SIDEWAYS) <= 0
+        tab.reload()
+        expect(folds.last).to_have_attribute("open", "")
+        # By mouse and keys, as a reader would.
+        form = found.last
+        form.get_by_role("button", name="Clear").click()
+        assert folds.last.get_attribute("open") is None
+        for field in form.locator("input").all():
+            field.fill("another")
+        form.locator("input").last.press("Enter")
+        expect(folds.last).to_have_attribute("open", "")
+    assert not errors
+
+
+@pytest.mark.parametrize("blocked", [False, True])
+def test_questions_answer_from_a_folder_and_where_nothing_can_be_kept(
+    site, browser, blocked
+):
+    page = PRACTICE[0]
+    question = next(iter(ran(path_of(page)).questions.values()))
+    values, said = question.answers[0]
+    with browser.new_context() as context:
+        tab = context.new_page()
+        errors = []
+        tab.on("pageerror", lambda error: errors.append(str(error)))
+        if blocked:
+            tab.add_init_script(
+                """Object.defineProperty(window, "localStorage", {
+                  configurable: true,
+                  get() { throw new DOMException("no", "SecurityError"); },
+                });"""
+            )
+        tab.goto((site / f"{page}.html").as_uri())
+        expect(answer(tab, question, values)).to_have_text(plain(said))
+        assert not errors
+
+
+@every_page
+def test_no_answer_stands_on_a_page_or_in_the_search(site, page):
+    html = (site / f"{page}.html").read_text(encoding="utf-8")
+    index = (site / "searchindex.js").read_text(encoding="utf-8")
+    for question in ran(path_of(page)).questions.values():
+        for _, reply in question.answers:
+            assert reply.text.replace("`", "") not in html, reply.text
+        maker = f"practice.{type(question).__name__}("
+        assert maker not in html
+    assert "what the check knows" not in html.lower()
+    assert "as_scores" not in index
+
+
+@pytest.mark.parametrize("page", PRACTICE + LESSONS)
+def test_questions_weigh_little(site, page):
+    html = (site / f"{page}.html").read_text(encoding="utf-8")
+    asked = "".join(
+        re.findall(r"<form class=\"av-question.*?</form>", html, re.S)
+    )
+    css = (figures.FOLDER / "practice.css").read_text(encoding="utf-8")
+    whole = asked + css + figures.script("practice")
+    weight = len(gzip.compress(whole.encode(), 9))
+    assert asked
+    assert weight <= 20_000, f"{weight} bytes"
+
+
+# The places of the arrows of each item, and how a reply looks.
+LOOKS = """(form) => [
+  [...form.querySelectorAll("li")].map((item) =>
+    [...item.querySelectorAll("button")]
+      .map((it) => it.getBoundingClientRect().left).join()),
+  [getComputedStyle(form.querySelector(".av-reply"), "::first-letter").color,
+   getComputedStyle(form.querySelector("fieldset")).borderLeftStyle],
+]"""
+
+
+def test_arrows_stand_in_columns_and_replies_look_apart(host, browser):
+    tab = browser.new_page(viewport={"width": 1000, "height": 900})
+    tab.goto(f"{host.address}/book/labs/keep-a-deadline.html")
+    form = tab.locator("form.av-live:has(ol)").first
+    form.scroll_into_view_if_needed()
+    looks = []
+    for right in ("true", "false"):
+        form.evaluate("(form, right) => (form.dataset.right = right)", right)
+        arrows, look = form.evaluate(LOOKS)
+        assert len(set(arrows)) == 1
+        looks.append(look)
+    tab.close()
+    assert all(a != b for a, b in zip(*looks, strict=True))

@@ -1,0 +1,1 @@
+"""The package, the notebooks' normal form, and what the Makefile calls."""

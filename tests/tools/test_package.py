@@ -1,0 +1,303 @@
+"""The package works where readers have it: from a wheel, anywhere.
+
+Binder, Colab and `pip install` leave the checkout behind. So here the package
+is built and installed into a folder of its own, and used from another one.
+"""
+
+import ast
+import importlib.metadata
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+LEDGERS = sorted(p.stem for p in (ROOT / "helpers/ledgers").glob("*.yml"))
+FIRST_CELL = (ROOT / "tools/first_cell.py").read_text("utf-8").strip("\n")
+NOTEBOOKS = [
+    ROOT / "index.ipynb",
+    *sorted(
+        path
+        for path in (ROOT / "book").rglob("*.ipynb")
+        if ".ipynb_checkpoints" not in path.parts
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A folder with the package, as a wheel built from its sources has it."""
+    folder = tmp_path_factory.mktemp("package")
+    # A copy: what an earlier build left beside the sources would count.
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+    caches = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "helpers", folder / "helpers", ignore=caches)
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "pip", "install", "--quiet"),
+            *("--no-index", "--no-deps", "--no-build-isolation"),
+            *("--target", folder / "installed", folder),
+        ],
+        check=True,
+    )
+    return folder / "installed"
+
+
+def run(code, folder, *paths):
+    """Run code in a fresh Python that finds `paths`, but not the checkout."""
+    # Without `site`, the environment's link to the checkout is not followed.
+    libraries = sysconfig.get_path("purelib")
+    found = [str(path) for path in (*paths, libraries)]
+    start = f"import sys\nsys.path[:0] = {found!r}\n"
+    return subprocess.run(
+        [sys.executable, "-I", "-S", "-c", start + code],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_modules_ledgers_and_figures_come_with_the_wheel(installed, tmp_path):
+    code = f"""
+import importlib, pkgutil
+import helpers
+for module in pkgutil.iter_modules(helpers.__path__):
+    importlib.import_module(f"helpers.{{module.name}}")
+from helpers import figures, published
+for slug in {LEDGERS!r}:
+    assert published.load(slug).entries
+figure = figures.StepThrough(X=[[1, 0], [0, 1], [1, 1]])
+assert "data-figure" in figure._repr_mimebundle_()[0]["text/html"]
+print(helpers.__file__)
+"""
+    said = run(code, tmp_path, installed)
+    assert said.returncode == 0, said.stderr
+    assert Path(said.stdout.strip()).is_relative_to(installed)
+
+
+def test_a_chapter_executes_from_the_wheel(installed, tmp_path, monkeypatch):
+    """With its ledger and its plots, and nothing else."""
+    chapter = ROOT / "book" / "forward-and-backward.ipynb"
+    notebook = nbformat.read(chapter, as_version=4)
+    where = nbformat.v4.new_code_cell(
+        "import helpers; print(helpers.__file__)"
+    )
+    notebook.cells.append(where)
+    monkeypatch.setenv("PYTHONPATH", str(installed))
+    resources = {"metadata": {"path": str(tmp_path)}}
+    NotebookClient(notebook, timeout=120, resources=resources).execute()
+    said = notebook.cells[-1].outputs[0].text.strip()
+    assert Path(said).is_relative_to(installed)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_starts_by_finding_the_package(path):
+    cells = nbformat.read(path, as_version=4).cells
+    first = next(cell for cell in cells if cell.cell_type == "code")
+    assert first.source == FIRST_CELL, "copy tools/first_cell.py"
+    assert first.metadata.tags == ["remove-cell"], "for notebooks only"
+    assert not first.outputs
+
+
+COLAB = 'import sys\nsys.modules["google.colab"] = sys\n'
+ADDRESS = "https://github.com/owner/course"
+WITH_ADDRESS = FIRST_CELL.replace("ADDRESS", ADDRESS, 1)
+# Takes the place of pip: says what it was asked, and has it installed.
+PIP = """
+import IPython
+class Shell:
+    def run_line_magic(self, name, line):
+        print(name, line)
+        sys.path.insert(0, {!r})
+IPython.get_ipython = Shell
+"""
+
+
+@pytest.mark.parametrize("start", ["", COLAB], ids=["here", "colab"])
+def test_the_first_cell_does_nothing_where_all_is_well(
+    installed, tmp_path, start
+):
+    said = run(start + WITH_ADDRESS, tmp_path, installed)
+    assert (said.returncode, said.stdout, said.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("stranger", [False, True], ids=["none", "stranger"])
+@pytest.mark.parametrize(
+    ("start", "cell", "address"),
+    [
+        ("", FIRST_CELL, "ADDRESS"),
+        ("", WITH_ADDRESS, ADDRESS),
+        (COLAB, FIRST_CELL, "ADDRESS"),
+    ],
+    ids=["here", "downloaded", "colab"],
+)
+def test_the_first_cell_says_what_to_do(
+    tmp_path, stranger, start, cell, address
+):
+    if stranger:
+        (tmp_path / "helpers.py").write_text("help = 'of another kind'\n")
+    said = run(start + cell, tmp_path, tmp_path)
+    assert said.returncode == 1
+    message = said.stderr.split("\nImportError: ")[1]
+    assert message.startswith("No module named 'helpers")
+    for way in (
+        "make lab",
+        f'pip install "attention-verified[all] @ git+{address}"',
+    ):
+        assert way in message
+    assert "`pip install helpers` would fetch a stranger's" in message
+    assert "During handling" not in said.stderr, "one error, not two"
+
+
+@pytest.mark.parametrize("stranger", [False, True], ids=["none", "stranger"])
+def test_the_first_cell_installs_on_colab(installed, tmp_path, stranger):
+    if stranger:
+        (tmp_path / "helpers.py").write_text("help = 'of another kind'\n")
+    start = COLAB + PIP.format(str(installed))
+    end = "\nfrom helpers.attention import attention\n"
+    said = run(start + WITH_ADDRESS + end, tmp_path, tmp_path)
+    assert said.returncode == 0, said.stderr
+    assert said.stdout == (
+        f'pip install -q "attention-verified[all] @ git+{ADDRESS}"\n'
+    )
+
+
+def test_a_notebook_to_download_names_the_repository(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "book" / "_ext")
+    from attention_site import download
+
+    text = NOTEBOOKS[1].read_text("utf-8")
+    filled = download.addressed(text, ADDRESS)
+    assert download.addressed(filled, ADDRESS) == filled, "a second build"
+    cells = nbformat.reads(filled, as_version=4).cells
+    first = next(cell for cell in cells if cell.cell_type == "code")
+    assert first.source == WITH_ADDRESS
+    with pytest.raises(download.ExtensionError, match="lacks the first cell"):
+        download.addressed(text.replace("git+ADDRESS", ""), ADDRESS)
+
+
+# What lets a Python see nothing but itself, NumPy and the helpers.
+NUMPY_ALONE = """
+import sys
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        top = name.split(".")[0]
+        if top not in {*sys.stdlib_module_names, "numpy", "helpers"}:
+            raise ModuleNotFoundError(f"No module named {top!r}", name=top)
+sys.meta_path.insert(0, Refuse())
+"""
+
+
+def test_numpy_alone_computes_and_the_rest_names_its_extra(
+    installed, tmp_path
+):
+    code = """
+import importlib, pkgutil
+import helpers
+for module in pkgutil.iter_modules(helpers.__path__):
+    try:
+        importlib.import_module(f"helpers.{module.name}")
+        print(module.name, "imports")
+    except ModuleNotFoundError as error:
+        print(module.name, error)
+"""
+    said = run(NUMPY_ALONE + code, tmp_path, installed)
+    assert said.returncode == 0, said.stderr
+    found = dict(line.split(" ", 1) for line in said.stdout.splitlines())
+    lacking = {k: v for k, v in found.items() if v != "imports"}
+    assert {"plotting", "figures", "published"} <= set(lacking)
+    for message in lacking.values():
+        name = re.search(r'the extra \'(\w+)\': .*"\.\[\1\]"', message)
+        assert name, message
+        assert name[1] in EXTRAS
+    numeric = {"softmax", "attention", "masks", "heads", "positions"}
+    numeric |= {"cache", "tiled", "gradients", "cost"}
+    assert not numeric & set(lacking)
+
+
+def names(requirements):
+    """The normal names of what a list of requirements asks for."""
+    lines = (re.match(r"[A-Za-z0-9][\w.-]*", line) for line in requirements)
+    return {re.sub(r"[-_.]+", "-", m[0]).lower() for m in lines if m}
+
+
+def listed(file):
+    return names((ROOT / file).read_text("utf-8").splitlines())
+
+
+NEEDED = [PROJECT["project"]["dependencies"], *EXTRAS.values()]
+PACKAGE = set().union(*map(names, NEEDED))
+BOOK = PACKAGE | listed("requirements.in")
+CHECKS = BOOK | listed("requirements-test.in")
+
+
+def sources(folder):
+    """Every Python text below a folder, by name, code cells included."""
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        yield path.name, path.read_text("utf-8")
+    for path in NOTEBOOKS:
+        if path.is_relative_to(ROOT / folder):
+            for cell in nbformat.read(path, as_version=4).cells:
+                if cell.cell_type == "code":
+                    yield path.name, cell.source
+
+
+def imported(text):
+    """The top names of what a text imports, its own folder's apart."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module.split(".")[0]
+
+
+@pytest.mark.parametrize(
+    ("folder", "declared"),
+    [
+        ("helpers", PACKAGE),
+        ("book", BOOK),
+        ("tools", CHECKS),
+        ("bench", CHECKS),
+        ("tests", CHECKS),
+    ],
+)
+def test_what_is_imported_is_declared(folder, declared):
+    own = {path.stem for path in ROOT.glob("[!.]*/**/*.py")} | {"helpers"}
+    own |= {
+        "attention_site",
+        "bench",
+        "tests",
+        "tools",
+        *sys.stdlib_module_names,
+    }
+    own.add("torch")  # compared with where it is installed
+    homes = importlib.metadata.packages_distributions()
+    found = set()
+    for name, text in sources(folder):
+        for top in set(imported(text)) - own:
+            found.add(top)
+            assert names(homes.get(top, [])) & declared, f"{name}: {top}"
+    assert found, "the walk found nothing"
+
+
+def test_binder_gets_a_python_that_the_package_allows():
+    asked = (ROOT / "runtime.txt").read_text("utf-8").strip()
+    least = PROJECT["project"]["requires-python"].removeprefix(">=")
+    version = asked.removeprefix("python-")
+    assert tuple(map(int, version.split("."))) >= (
+        tuple(map(int, least.split(".")))
+    )
+    # The package itself comes last, after its pins.
+    pins = (ROOT / "requirements.txt").read_text("utf-8").split()
+    assert pins[-2:] == ["-e", "."]

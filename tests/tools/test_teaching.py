@@ -1,0 +1,59 @@
+"""What the page for teachers says follows from the chapters."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tools import chapters, teaching
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def text():
+    return teaching.PAGE.read_text(encoding="utf-8")
+
+
+def test_its_tables_and_its_drawing_are_those_of_the_chapters(text):
+    assert teaching.fill(text) == text, "run: make texts"
+    blocks = [name for _, name, _ in teaching.BLOCK.findall(text)]
+    assert blocks == ["times", "graph", *teaching.PLANS]
+
+
+def test_what_was_typed_over_is_filled_in_again(text):
+    typed = text.replace("| 25 |", "| 26 |", 1)
+    assert typed != text
+    assert teaching.fill(typed) == text
+
+
+def test_the_minutes_are_those_that_each_chapter_states(text):
+    rows = re.findall(
+        r"^\| \[\d+\]\(([\w-]+)\.ipynb\) [^|]+ \| (\d+) \|", text, flags=re.M
+    )
+    assert [name for name, _ in rows] == list(chapters.numbers())
+    for name, said in rows:
+        assert f"about {said} minutes" in teaching.prose(name)
+
+
+def test_a_chapter_needs_only_what_comes_before_it():
+    for name, wanted in teaching.needs().items():
+        for need in wanted:
+            assert chapters.numbers()[need] < chapters.numbers()[name]
+
+
+def test_each_plan_has_what_a_chapter_needs_before_it():
+    assert not list(teaching.unmet())
+    assert [len(plan) for plan in teaching.PLANS.values()] == [5, 10, 12]
+    whole = [name for names in teaching.PLANS["weeks"] for name in names]
+    assert sorted(whole) == sorted(chapters.numbers())
+
+
+def test_a_plan_that_skips_is_told(monkeypatch):
+    monkeypatch.setattr(teaching, "PLANS", {"short": (("mask",),)})
+    assert ("short", "mask", "three-tokens") in list(teaching.unmet())
+
+
+def test_the_drawing_leaves_out_what_a_longer_way_says():
+    wanted = {"a": [], "b": ["a"], "c": ["a", "b"], "d": ["a"]}
+    assert teaching.reduced(wanted) == [("a", "b"), ("b", "c"), ("a", "d")]

@@ -1,0 +1,238 @@
+"""Build the site once, serve it, and open it in a real browser."""
+
+import collections
+import contextlib
+import functools
+import gzip
+import http.server
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import psutil
+import yaml
+from playwright.sync_api import expect, sync_playwright
+
+from tools import chapters
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def listed(toc):
+    """The pages of a table of contents, in its order."""
+    if isinstance(toc, dict):
+        here = [toc[key] for key in ("root", "file") if key in toc]
+        return here + listed(list(toc.values()))
+    parts = toc if isinstance(toc, list) else []
+    return [page for part in parts for page in listed(part)]
+
+
+PAGES = listed(yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8")))
+CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+# Old addresses of pages, and where they lead.
+MOVED = CONFIG["sphinx"]["config"]["moved_pages"]
+LESSONS = [f"book/{name}" for name in chapters.numbers()]
+# What the build adds to the table of contents. A test compares both with
+# what was built, so that no page is left out.
+GENERATED = ["404", "search"]
+EVERY_PAGE = PAGES + GENERATED
+# The first is the same browser without its windows, and a fifth cheaper.
+BROWSERS = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+)
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+def is_notebook(page):
+    return (ROOT / f"{page}.ipynb").exists()
+
+
+def pages_with_figures():
+    """The pages whose stored outputs hold an interactive figure."""
+    return [
+        page
+        for page in filter(is_notebook, PAGES)
+        if "data-figure=" in (ROOT / f"{page}.ipynb").read_text("utf-8")
+    ]
+
+
+# What lies under the bar at the top comes free when the reader scrolls: it
+# is no overlap, so none is left there.
+CLEAR_OF_THE_BAR = """() => {
+  const bar = document.querySelector(".bd-header-article");
+  const under = () => {
+    const { bottom } = bar.getBoundingClientRect();
+    return [...document.querySelectorAll("article :is(input, button, select)")]
+      .map((it) => it.getBoundingClientRect())
+      .some((box) => box.height && box.top < bottom && box.bottom > 0);
+  };
+  for (let k = 0; k < 40 && bar && under(); k += 1)
+    scrollBy({ top: -10, behavior: "instant" });
+}"""
+
+
+def scroll_through(tab):
+    """Bring each interactive figure to life, and scroll to the end.
+
+    It stops a little above the end: then the button to the top appears.
+    """
+    tab.evaluate("document.fonts.ready.then(() => 0)")
+    for figure in tab.locator("[data-figure]").all():
+        figure.scroll_into_view_if_needed()
+        name = figure.get_attribute("data-figure")
+        controls = figure.locator(".av-controls")
+        expect(controls, f"the figure {name} comes to life").to_be_visible()
+    for way in ("document.documentElement.scrollHeight", "-300"):
+        tab.evaluate(f"scrollBy({{ top: {way}, behavior: 'instant' }})")
+    tab.evaluate(CLEAR_OF_THE_BAR)
+
+
+Build = collections.namedtuple("Build", "returncode said folder")
+
+
+def build(folder):
+    """Build every page into `folder`, with warnings as errors."""
+    command = Path(sys.executable).with_name("jupyter-book")
+    run = subprocess.run(
+        [
+            str(command), "build", str(ROOT),
+            "--path-output", str(folder), "--all",
+            "-W", "-n", "--keep-going", "--quiet",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "NO_COLOR": "1"},
+    )  # fmt: skip
+    html = Path(folder) / "_build" / "html"
+    return Build(run.returncode, run.stdout + run.stderr, str(html))
+
+
+@functools.lru_cache(maxsize=64)
+def _encoded(path, _changed):
+    """The bytes that are sent, and how they are encoded."""
+    body = path.read_bytes()
+    if path.suffix == ".css":
+        # A face that a page may do without is left out where this machine is
+        # busy, and other letters stand in other places.
+        body = body.replace(b"font-display: optional", b"font-display: block")
+    if path.suffix in (".woff2", ".woff", ".png"):
+        return body, None
+    return gzip.compress(body, 9), "gzip"
+
+
+class _StaticHost(http.server.SimpleHTTPRequestHandler):
+    """Sends what a static host sends: gzip, but fonts and pictures as is."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        path = Path(self.translate_path(self.path))
+        if not path.is_file():
+            self.send_error(404)
+            return
+        body, coding = _encoded(path, path.stat().st_mtime_ns)
+        self.send_response(200)
+        self.send_header("Cache-Control", "no-store")  # each visit is a first
+        self.send_header("Content-Type", self.guess_type(str(path)))
+        self.send_header("Access-Control-Allow-Origin", "*")
+        if coding:
+            self.send_header("Content-Encoding", coding)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.server.sent.append((self.path, len(body)))
+        with contextlib.suppress(ConnectionError):  # the visitor has left
+            self.wfile.write(body)
+
+
+def serve(folder):
+    """Serve `folder` on a free port of this machine; return the server.
+
+    Its `sent` lists the path and the bytes of every answer, in order: the
+    browser's own count comes late, and at times never.
+    """
+    handler = functools.partial(_StaticHost, directory=str(folder))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.address = f"http://127.0.0.1:{server.server_port}"
+    server.sent = []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+# Pages of the browser's own, two behind the address bar of every window: they
+# cost as much as a page of the book. The others are what Playwright leaves
+# out, as the last list of a command counts.
+UNUSED = [
+    "WebUIOmniboxPopup", "WebUIOmniboxAimPopup",
+    "AvoidUnnecessaryBeforeUnloadCheckSync", "AutoDeElevate",
+    "BoundaryEventDispatchTracksNodeRemoval", "DestroyProfileOnBrowserClose",
+    "DialMediaRouteProvider", "GlobalMediaControls", "HttpsUpgrades",
+    "LensOverlay", "MediaRouter", "OptimizationHints", "PaintHolding",
+    "RenderDocument", "ThirdPartyStoragePartitioning", "Translate",
+]  # fmt: skip
+
+
+def launch(playwright):
+    """The system's Chromium where there is one, else Playwright's own."""
+    # What a page comes to show is awaited as long as what it is asked for;
+    # 5 s, the default, is little on a busy machine.
+    expect.set_options(timeout=30_000)
+    return playwright.chromium.launch(
+        executable_path=CHROMIUM,
+        args=[
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-background-networking",
+            "--font-render-hinting=none",  # letters as wide as on phones
+            f"--disable-features={','.join(UNUSED)}",
+        ],
+    )
+
+
+def no_browser():
+    """What to do where there is no Chromium; nothing where there is one."""
+    if CHROMIUM:
+        return None
+    with sync_playwright() as playwright:
+        if Path(playwright.chromium.executable_path).exists():
+            return None
+    return (
+        "The tests of the pages need Chromium, and found none. Install it by\n"
+        "    sudo apt-get install chromium\nor by\n"
+        f"    {Path(sys.executable).with_name('playwright')} install chromium"
+    )
+
+
+@contextlib.contextmanager
+def patience(seconds):
+    """End the browsers of this process if the block takes longer.
+
+    Some calls of Playwright have no time limit. A call that waits for a
+    browser that is gone raises `TargetClosedError` at once.
+    """
+
+    def end_browsers():
+        for child in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if "chrom" in child.name():
+                    child.kill()
+
+    timer = threading.Timer(seconds, end_browsers)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+if __name__ == "__main__":
+    sys.exit(no_browser())
