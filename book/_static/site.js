@@ -96,9 +96,11 @@ addEventListener("beforeprint", () => {
 });
 
 // The menus of the header, and what is read among the contents: what the theme
-// has Bootstrap's script for, a fifth of all that a page loads.
+// has Bootstrap's script for, a fifth of all that a page loads. Where it is
+// loaded all the same (`lean: false`), it has the menus.
 const MENU = '[data-bs-toggle="dropdown"]';
-const menus = [...document.querySelectorAll(MENU)];
+const theirs = document.querySelector('script[src*="scripts/bootstrap"]');
+const menus = theirs ? [] : [...document.querySelectorAll(MENU)];
 const openOnly = (open) => {
   for (const button of menus) {
     button.classList.toggle("show", button === open);
@@ -106,11 +108,12 @@ const openOnly = (open) => {
   }
 };
 document.addEventListener("click", ({ target }) => {
+  if (theirs) return;
   const button = target.closest(MENU);
   openOnly(button?.getAttribute("aria-expanded") === "true" ? null : button);
 });
 document.addEventListener("keydown", ({ key, target }) => {
-  if (key !== "Escape") return;
+  if (key !== "Escape" || theirs) return;
   target.closest(".dropdown")?.querySelector(MENU)?.focus();
   openOnly(null);
 });

@@ -13,7 +13,6 @@ import pytest
 import tinycss2
 from attention_site import (
     about,
-    bundle,
     code,
     figures,
     frame,
@@ -26,9 +25,9 @@ from attention_site import (
     practice,
     sections,
     shown,
-    styles,
     svg,
 )
+from attention_site.lean import bundle, styles
 from bs4 import BeautifulSoup
 from docutils import nodes
 from docutils.utils import new_document
@@ -151,6 +150,27 @@ def test_a_page_loads_the_bundle_and_nothing_of_the_theme(book):
         assert sheet["href"].endswith(f"bundle.css?v={bundle.digest(text)}")
 
 
+def test_lean_switched_off_builds_with_a_theme_that_changed(tmp_path):
+    settings = write_book(tmp_path) / "conf.py"
+    new = settings.read_text("utf-8") + 'html_css_files = ["new.css"]\n'
+    settings.write_text(new, "utf-8")
+    run, _ = build(tmp_path, "refused")
+    assert run.returncode, "it is neither bundled nor known"
+    assert "new.css" in run.stderr
+    assert "lean: false" in " ".join(run.stderr.split()), "the way out"
+    settings.write_text(f"{new}lean = False\n", "utf-8")
+    run, out = build(tmp_path)
+    assert run.returncode == 0, run.stderr
+    head = page(tmp_path, "second").head
+    sheets = [link["href"] for link in head.find_all(rel="stylesheet")]
+    for name in ("styles/theme.css", "new.css", "figures.css", "site.css"):
+        assert any(f"_static/{name}" in sheet for sheet in sheets), name
+    scripts = str(head.find_all("script", src=True))
+    assert "_static/site.js" in scripts
+    assert "bundle" not in scripts
+    assert not (out / "_static/bundle.css").exists()
+
+
 def test_the_head_says_what_the_page_is_and_where(book):
     head = page(book, "second")
     said = {
@@ -186,7 +206,7 @@ def test_scripts_are_joined_without_remarks_and_without_measuring(book):
 
 
 def test_pages_of_no_use_are_not_made(book):
-    assert sorted(bundle.pages_of(book / "_build")) == [
+    assert sorted(parsed.pages_of(book / "_build")) == [
         "404", "index", "old", "search", "second",
     ]  # fmt: skip
 
@@ -345,7 +365,7 @@ def test_a_build_is_made_from_the_whole_folder_but_the_checks(tmp_path):
 def test_the_archive_holds_the_site_and_not_itself(book):
     out = book / "_build"
     first = (out / host.ARCHIVE).read_bytes()
-    host.archive(out)
+    host.archive(out, host.HOSTED + host.BUNDLED)
     assert (out / host.ARCHIVE).read_bytes() == first
     with zipfile.ZipFile(out / host.ARCHIVE) as file:
         names = file.namelist()

@@ -15,7 +15,8 @@ from urllib.parse import quote, unquote, urlsplit
 from xml.etree import ElementTree
 
 import pytest
-from attention_site import styles, svg
+from attention_site import svg
+from attention_site.lean import styles
 from fontTools.ttLib import TTFont
 from playwright.sync_api import Error, expect
 

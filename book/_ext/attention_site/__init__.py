@@ -15,9 +15,6 @@
 * `launch`: launch buttons point at the repository and the branch that the
   book is built from, and are left out where there is none.
 * `frame`: a link to the next page, and what the last line of each page says.
-* `bundle`, `styles`: one small style sheet and one small script for the
-  whole site, no request to any other host.
-* `faces`: the book's fonts without the characters that no page shows.
 * `download`: a chapter to download names the repository it comes from.
 * `about`: each page has its own description; the search ranks the pages.
 * `parallel`: pages are read and written by several processes at once.
@@ -28,38 +25,25 @@
 * `sections`: the search knows the text of each section.
 * `host`: the page for lost addresses, moved pages, sitemap, archive.
 * `bibliography`: citations lead to their work.
+* `lean`: the same in fewer bytes. It alone depends on the theme's files, and
+  it can be switched off: `lean: false` in `_config.yml`.
 
 What is asked of the theme, and what to look at for a newer one
 ---------------------------------------------------------------
 1. `templates/layout.html` replaces its blocks `htmltitle`, `css`, `extrahead`,
    `body_tag`, `scripts`, `scripts_end` and `templates/search.html` the block
-   `scripts`. Whatever these would have loaded is parsed; a file that
-   `bundle` does not list, and a listed one that no page loads, fails the
-   build. Bring the lists in `bundle` up to date, in the order of the theme's
-   head: THEME_STYLES, SCRIPTS, DROPPED, INLINE. `templates/next-page.html`
-   stands in the theme's header.
+   `scripts`. `templates/next-page.html` stands in the theme's header.
 2. The script in `layout.html` sets `data-mode` and `data-theme` from the
    storage's `mode`, as the theme's own; `default_mode` in `_config.yml` is
    what a page without scripts shows.
-3. Icons come from three web fonts and are characters of the private use area
-   in the style sheets. Fonts that no style sheet loads fail the build.
-4. Bootstrap's script is left out: `site.js` opens the menus that have
-   `data-bs-toggle` and marks the entries of `.page-toc`.
-5. Outside the theme: the formatter that Sphinx's highlighter uses, and the
+3. The name of a page is put into the theme's body tag in `layout.html`, where
+   a template has text only.
+4. Outside the theme: the formatter that Sphinx's highlighter uses, and the
    nodes of MyST-NB's hidden cells and of docutils' citations.
+5. `lean` asks for more, and says what in its own docstring.
 
 Patterns over text, and why no parser does their work
 -----------------------------------------------------
-* `bundle.LINKED`: digests, known when all pages are written, into the links
-  that our own layout made. Each page has three, or the build fails.
-* The name of a page into the theme's body tag, in `layout.html`: a template
-  has text only. A page without it fails the build.
-* `bundle.MEASURED`: a list in the theme's script, which is minified. It stands
-  there once, or the build fails.
-* `bundle.COMMENT`: only lines that begin as comments; no script of the bundle
-  has such a line in a text.
-* `styles.vocabulary`: what a script may do is not known before it runs, so
-  every word in it counts as a class; too many rules are kept, never too few.
 * `mathml.OPENING`, `CLOSING`: punctuation beside a formula, in plain text.
 * `mathml.FORM`, `BACK`: two replacements of characters, tested by formula.
 * `svg`: Matplotlib's output has one form, pinned; a test draws each stored
@@ -73,7 +57,6 @@ from pathlib import Path
 from . import (
     about,
     bibliography,
-    bundle,
     code,
     download,
     figures,
@@ -91,6 +74,7 @@ from . import (
     svg,
 )
 from .kept import Kept
+from .lean import bundle
 
 # What is archived is complete: `download` comes before `host`.
 PARTS = (

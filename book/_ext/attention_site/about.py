@@ -16,6 +16,10 @@ from sphinx.search.en import SearchEnglish
 
 from . import parsed
 
+DESCRIPTION = (
+    "The attention mechanism of transformers by hand, in NumPy, with every "
+    "number re-checked by a machine."
+)
 LONGEST = 200  # characters of a description
 LEAST = 3  # times that some page must have a word, or none is about it
 OFTEN = 0.4  # more than that of the times any page has it, or it earns nothing
@@ -99,7 +103,9 @@ def in_order(env):
 
 
 def describe(app, pagename, templatename, context, doctree):
-    context["description"] = description(context.get("body") or "")
+    said = description(context.get("body") or "")
+    context["description"] = said or DESCRIPTION
+    context["site_address"] = app.config.html_baseurl
     # Sphinx and docutils each write how wide the page is; once is enough.
     context["metatags"] = VIEWPORT.sub("", context.get("metatags") or "")
 

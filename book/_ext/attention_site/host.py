@@ -4,8 +4,11 @@
 * a file that keeps GitHub Pages from hiding folders such as `_static`;
 * a list of the pages for search engines, where the site's address is known;
 * the site as one file to keep and to read without a network.
+
+It also removes the pages of an earlier build that the book no longer has.
 """
 
+import shutil
 import zipfile
 from fnmatch import fnmatch
 from pathlib import Path
@@ -13,22 +16,46 @@ from xml.sax.saxutils import escape
 
 from sphinx.errors import ExtensionError
 
-from .bundle import DROPPED, OWN_STYLES, SCRIPTS, THEME_STYLES
+from .lean.bundle import DROPPED, OWN_STYLES, SCRIPTS, THEME_STYLES
+from .parsed import pages_of
 
 ARCHIVE = "attention-verified.zip"
-# A copy does without what only a host reads, and what the bundles hold.
-LEFT_OUT = (
-    ARCHIVE,
-    *(".*", "404.html", "sitemap.xml", "objects.inv"),
-    *(
-        f"_static/{name}"
-        for name in (
-            *(*THEME_STYLES, *OWN_STYLES, *SCRIPTS, *DROPPED),
-            *("basic.css", "*.map", "*.html", "vendor/*", "locales/*"),
-            *("scripts/*", "styles/*", "copybutton_funcs.js"),
-        )
-    ),
+OWN = Path(__file__).resolve().parents[2] / "_static"
+# A copy does without what only a host reads,
+HOSTED = (ARCHIVE, ".*", "404.html", "sitemap.xml", "objects.inv")
+# and, where there are bundles, without what they hold.
+BUNDLED = tuple(
+    f"_static/{name}"
+    for name in (
+        *(*THEME_STYLES, *OWN_STYLES, *SCRIPTS, *DROPPED),
+        *("basic.css", "*.map", "*.html", "vendor/*", "locales/*"),
+        *("scripts/*", "styles/*", "copybutton_funcs.js"),
+    )
 )
+
+
+def copy_own(app, exception):
+    """Sphinx copies no style and no script if no page is to be written."""
+    if exception is None and app.builder.format == "html":
+        static = Path(app.outdir, "_static")
+        shutil.copytree(OWN, static, dirs_exist_ok=True)
+
+
+class Written:
+    """The pages that a build wrote; Sphinx leaves old ones behind."""
+
+    def __init__(self):
+        self.names = set()
+
+    def note(self, app, pagename, templatename, context, doctree):
+        self.names.add(pagename)
+
+    def remove_others(self, app, exception):
+        # Where Sphinx wrote no page, it did not write the search page either.
+        if exception is None and app.builder.format == "html" and self.names:
+            out = Path(app.outdir)
+            for page in pages_of(out) - self.names - app.env.found_docs:
+                (out / f"{page}.html").unlink()
 
 
 def bare_pages(app):
@@ -57,14 +84,14 @@ def sitemap(address, pages):
     )
 
 
-def archive(out):
+def archive(out, left_out):
     """Write the site into one file, the same bytes for the same site."""
     names = (p.relative_to(out).as_posix() for p in out.rglob("*.*"))
     kept = sorted(
         name
         for name in names
         if (out / name).is_file()
-        and not any(fnmatch(name, pattern) for pattern in LEFT_OUT)
+        and not any(fnmatch(name, pattern) for pattern in left_out)
     )
     with zipfile.ZipFile(out / ARCHIVE, "w") as file:
         for name in kept:
@@ -85,10 +112,14 @@ def finish(app, exception):
         (out / "sitemap.xml").write_text(
             sitemap(address, pages), encoding="utf-8"
         )
-    archive(out)
+    archive(out, HOSTED + BUNDLED if app.config.lean else HOSTED)
 
 
 def setup(app):
+    written = Written()
+    app.connect("html-page-context", written.note)
+    app.connect("build-finished", copy_own, priority=100)
+    app.connect("build-finished", written.remove_others, priority=850)
     app.add_config_value("moved_pages", {}, "html", dict)
     app.connect("html-collect-pages", bare_pages)
     app.connect("build-finished", finish, priority=950)

@@ -5,8 +5,8 @@ from html import unescape
 from html.parser import HTMLParser
 from typing import NamedTuple
 
-from . import faces
-from .styles import CUSTOM
+from .lean import faces
+from .lean.styles import CUSTOM
 
 # What scripts and styles say is no text, nor is a picture's. A table lists.
 SILENT = ("script", "style", "svg", "noscript", "table")
@@ -70,3 +70,13 @@ def parse(html):
 def of(app, html):
     """What a written page says; that it was linked to a bundle is not it."""
     return app.kept(parse, LINKED.sub(r"\g<1>00000000", html))
+
+
+def pages_of(out):
+    """The names of the pages in a site."""
+    static = out / "_static"
+    return {
+        path.relative_to(out).with_suffix("").as_posix()
+        for path in out.rglob("*.html")
+        if static not in path.parents
+    }

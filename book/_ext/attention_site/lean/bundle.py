@@ -8,7 +8,6 @@ can match, the icon fonts cut down to the icons in use, the scripts joined.
 
 import hashlib
 import re
-import shutil
 from fnmatch import fnmatch
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,8 +15,9 @@ from urllib.parse import urlsplit
 
 from sphinx.errors import ExtensionError
 
-from . import faces, parsed, styles
-from .parsed import LINKED
+from .. import parsed
+from ..parsed import LINKED, pages_of
+from . import faces, styles
 
 THEME_STYLES = (
     "styles/theme.css",
@@ -43,7 +43,6 @@ SCRIPTS = (
 )
 # The search page loads these besides.
 OTHERS = ("searchtools.js", "language_data.js", "searchindex.js")
-OWN = Path(__file__).resolve().parents[2] / "_static"
 # The icon web fonts show the icons; the script draws them once more as SVG. Of
 # Bootstrap a page needs a menu and a marked entry: site.js has them.
 DROPPED = ("scripts/fontawesome.js", "scripts/bootstrap.js", "design-tabs.js")
@@ -64,7 +63,8 @@ COMMENT = re.compile(r"^[ \t]*(?://.*|/\*(?s:.*?)\*/[ \t]*)(?:\n|\Z)", re.M)
 def changed(what):
     """The error of a theme that is no longer as this extension expects."""
     return ExtensionError(
-        f"attention_site.bundle: {what}; has the theme changed?"
+        f"attention_site.lean: {what}; has the theme changed? With `lean: "
+        "false` in _config.yml the site is built all the same, of more bytes"
     )
 
 
@@ -193,7 +193,7 @@ def write_styles(static, words, elements, kept):
         tuple(sorted(elements & names)),
     )
     for font in ICON_FONTS:
-        whole = find(static, f"vendor/fontawesome/webfonts/{font}.ttf")
+        whole = find(static, f"vendor/fontawesome/webfonts/{font}.woff2")
         part = kept(faces.cut, whole.read_bytes(), icons)
         (static / f"{font}.woff2").write_bytes(part)
     (static / "bundle.css").write_text(css, encoding="utf-8")
@@ -252,48 +252,23 @@ def link(page, name, digests):
     return page
 
 
-def copy_own(app, exception):
-    """Sphinx copies no style and no script if no page is to be written."""
-    if exception is None and app.builder.format == "html":
-        static = Path(app.outdir, "_static")
-        shutil.copytree(OWN, static, dirs_exist_ok=True)
-
-
 class Bundle:
     """The bundle of one build."""
 
     def __init__(self):
-        self.loaded, self.written = Loaded(), set()
+        self.loaded = Loaded()
 
     def add_context(self, app, pagename, templatename, context, doctree):
-        """Give layout.html what it needs besides what Sphinx gives it."""
-        self.written.add(pagename)
-        context["page_scripts"] = self.loaded.page_scripts
-        context["description"] = context.get("description") or DESCRIPTION
-        context["site_address"] = app.config.html_baseurl
+        """Let layout.html load the bundle in the place of all scripts."""
+        if app.config.lean:
+            context["page_scripts"] = self.loaded.page_scripts
 
     def finish(self, app, exception):
-        if exception is not None or app.builder.format != "html":
-            return
-        self.loaded.check()
-        out = Path(app.outdir)
-        pages = set(pages_of(out))
-        # Sphinx leaves pages behind that the book no longer has. Where it
-        # wrote none, it did not even write the search page again.
-        known = self.written | app.env.found_docs if self.written else pages
-        gone = pages - known
-        for page in gone:
-            (out / f"{page}.html").unlink()
-        bare = {"404", *app.config.moved_pages}
-        link_pages(app, sorted(pages - gone - bare))
-
-
-def pages_of(out):
-    """The names of the pages in a site."""
-    static = out / "_static"
-    for path in out.rglob("*.html"):
-        if static not in path.parents:
-            yield path.relative_to(out).with_suffix("").as_posix()
+        if exception is None and app.builder.format == "html":
+            if app.config.lean:
+                self.loaded.check()
+                bare = {"404", *app.config.moved_pages}
+                link_pages(app, sorted(pages_of(Path(app.outdir)) - bare))
 
 
 def link_pages(app, names):
@@ -322,14 +297,8 @@ def link_pages(app, names):
             path.write_text(linked, encoding="utf-8")
 
 
-DESCRIPTION = (
-    "The attention mechanism of transformers by hand, in NumPy, with every "
-    "number re-checked by a machine."
-)
-
-
 def setup(app):
     bundle = Bundle()
+    app.add_config_value("lean", True, "html", bool)
     app.connect("html-page-context", bundle.add_context, priority=900)
-    app.connect("build-finished", copy_own, priority=100)
     app.connect("build-finished", bundle.finish, priority=900)

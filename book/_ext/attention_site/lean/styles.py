@@ -24,7 +24,7 @@ def parse(text, name):
     for rule in rules:
         if rule.type == "error":
             raise ExtensionError(
-                f"attention_site.styles: {name}, line {rule.source_line}: "
+                f"attention_site.lean: {name}, line {rule.source_line}: "
                 f"{rule.message}"
             )
     return rules
@@ -53,7 +53,7 @@ def _imported(rule, path):
     urls = [t for t in words if t.type == "string"] or addresses(rule)
     if len(words) != 1 or len(urls) != 1:
         raise ExtensionError(
-            f"attention_site.styles: {path.name} imports "
+            f"attention_site.lean: {path.name} imports "
             f"{tinycss2.serialize(rule.prelude).strip()}; only an address "
             "alone can be joined, without conditions and layers"
         )
@@ -80,7 +80,7 @@ def _file(url, path):
     file = (path.parent / parts.path).resolve()
     if parts.scheme or parts.netloc or not file.is_file():
         raise ExtensionError(
-            f"attention_site.styles: {path.name} asks for {url}, which is no "
+            f"attention_site.lean: {path.name} asks for {url}, which is no "
             "file of the site"
         )
     return file
