@@ -1,49 +1,60 @@
-"""The one Sphinx extension of the site: what Jupyter Book does not do.
+"""The Sphinx extension of the site: everything that Jupyter Book does not do.
 
-* `mathml`: formulas are rendered at build time and read without scripts.
-* `code`: highlighted code with few elements; folds with one name, and
-  neighbours of the same name in one.
-* `roles`: queries, keys, values and weights have their colours in formulas,
-  in code and in sentences.
-* `svg`: figures stand in the page itself, so that they follow its colours,
-  without the groups that draw nothing.
-* `figures`: the script of each interactive figure is written beside the
-  page, which loads it when the figure comes into view.
-* `practice`: so is the script of the questions; what follows a prediction
-  is folded.
-* `menu`: the buttons of the menu have names.
-* `launch`: launch buttons point at the repository and the branch that the
-  book is built from, and are left out where there is none.
-* `frame`: a link to the next page, and what the last line of each page says.
-* `download`: a chapter to download names the repository it comes from.
-* `about`: each page has its own description; the search ranks the pages.
-* `parallel`: pages are read and written by several processes at once.
-* `shown`: pages are written anew where another one's title changes.
-* `index`: so is what the search has of the other pages.
-* `parsed`, `kept`: what is asked of each written page, from one parse; what
-  a build has worked out is kept for the next.
-* `sections`: the search knows the text of each section.
-* `host`: the page for lost addresses, moved pages, sitemap, archive.
-* `bibliography`: citations lead to their work.
-* `lean`: the same in fewer bytes. It alone depends on the theme's files, and
-  it can be switched off: `lean: false` in `_config.yml`.
+Pages:
 
-What is asked of the theme, and what to look at for a newer one
----------------------------------------------------------------
+* `mathml` renders formulas at build time, so that they need no script.
+* `code` highlights code with few elements and joins neighbouring folds that
+  have the same label.
+* `roles` colours queries, keys, values and weights in formulas, in code and
+  in sentences.
+* `svg` puts stored figures into the page itself, in the page's colours.
+* `figures` and `practice` write the scripts of figures and questions beside
+  the pages; `practice` also folds the text that follows a prediction.
+* `frame` adds a link to the next page and the imprint, `menu` adds names to
+  the menu's buttons, and `launch` points the launch buttons at the repository
+  and branch that the book is built from, or leaves them out.
+* `bibliography` makes citations lead to the cited work.
+
+The search:
+
+* `about` gives each page a description and ranks the pages.
+* `sections` gives the search the text of each section.
+
+Files beside the pages:
+
+* `download` writes the repository's address into chapters to download.
+* `host` writes the page for lost addresses, redirects of moved pages, the
+  sitemap and the archive.
+
+Builds that are fast and complete:
+
+* `parallel` reads and writes pages in several processes.
+* `shown` and `index` write again the pages and the search index that mention
+  a page whose title has changed.
+* `parsed` parses each written page once; `kept` keeps results for the next
+  build.
+
+Fewer bytes:
+
+* `lean` bundles styles, scripts and fonts. It is the only part that knows the
+  theme's files, and `lean: false` in `_config.yml` switches it off.
+
+What to check for a newer theme
+-------------------------------
 1. `templates/layout.html` replaces its blocks `htmltitle`, `css`, `extrahead`,
    `body_tag`, `scripts`, `scripts_end` and `templates/search.html` the block
    `scripts`. `templates/next-page.html` stands in the theme's header.
 2. The script in `layout.html` sets `data-mode` and `data-theme` from the
-   storage's `mode`, as the theme's own; `default_mode` in `_config.yml` is
-   what a page without scripts shows.
-3. The name of a page is put into the theme's body tag in `layout.html`, where
-   a template has text only.
-4. Outside the theme: the formatter that Sphinx's highlighter uses, and the
-   nodes of MyST-NB's hidden cells and of docutils' citations.
-5. `lean` asks for more, and says what in its own docstring.
+   storage's `mode`, as the theme's own script does; a page without scripts
+   shows the `default_mode` of `_config.yml`.
+3. `layout.html` writes the name of the page into the theme's body tag by
+   replacing text, because the theme has no block there.
+4. Outside the theme, `code` replaces the formatter of Sphinx's highlighter
+   and the visitor of MyST-NB's hidden cells.
+5. The docstring of `lean` lists what else it expects.
 
-Patterns over text, and why no parser does their work
------------------------------------------------------
+Regular expressions, and why no parser does their work
+------------------------------------------------------
 * `mathml.OPENING`, `CLOSING`: punctuation beside a formula, in plain text.
 * `mathml.FORM`, `BACK`: two replacements of characters, tested by formula.
 * `svg`: Matplotlib's output has one form, pinned; a test draws each stored
@@ -76,7 +87,7 @@ from . import (
 from .kept import Kept
 from .lean import bundle
 
-# What is archived is complete: `download` comes before `host`.
+# `download` comes before `host`, because the archive holds what it writes.
 PARTS = (
     mathml,
     code,
@@ -111,7 +122,7 @@ def forget(app, exception):
 
 def setup(app):
     app.connect("config-inited", add_templates)
-    # Sphinx renews no page for a change of these.
+    # Sphinx does not read pages again when these files change.
     kinds = ("*.py", "*.html", "*.js")
     own = [path for kind in kinds for path in FOLDER.rglob(kind)]
     own.append(FOLDER.parents[2] / "requirements.txt")

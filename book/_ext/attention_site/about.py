@@ -1,8 +1,9 @@
-"""What a page is about: its description, and what the search finds first.
+"""Give each page a description, and rank the pages for the search.
 
-Sphinx gives every page that has a word the same score. Here a page earns more
-the oftener it has the word, among the pages that `search_first` names, and
-the first of those most: of all that mention RoPE, chapter 8 comes first.
+Sphinx gives every page that contains a word the same score. Here, among the
+pages that `search_first` names, a page scores more the more often it contains
+the word, and the first page that has it often scores most, because that page
+explains it: a search for RoPE shows chapter 8 first.
 """
 
 import collections
@@ -21,9 +22,9 @@ DESCRIPTION = (
     "number re-checked by a machine."
 )
 LONGEST = 200  # characters of a description
-LEAST = 3  # times that some page must have a word, or none is about it
-OFTEN = 0.4  # more than that of the times any page has it, or it earns nothing
-WORTH, REST = 60, 0.8  # what the first page earns, and the share of others
+LEAST = 3  # a word that no page has so many times ranks none
+OFTEN = 0.4  # a page with less than this share of the most earns nothing
+WORTH, REST = 60, 0.8  # score of the first page, and the share for others
 VIEWPORT = re.compile(r'<meta name="viewport"[^>]*>')
 SCORER = Path(__file__).with_name("scorer.js").read_text("utf-8")
 
@@ -36,7 +37,7 @@ def text_of(html):
 
 
 def shortened(text):
-    """The first sentences of a text that fit, or as much of the first."""
+    """Return the first sentences that fit, or the start of the first one."""
     short = ""
     for sentence in re.findall(r".+?(?:[.?!](?= |$)|$)", text):
         if len(short + sentence) > LONGEST:
@@ -48,9 +49,11 @@ def shortened(text):
 
 
 def description(body):
-    """What the first paragraph of a page says."""
-    for end in re.finditer("</p>", body):  # the whole of a page takes a second
-        # None yet where the first one that ends is in a table.
+    """Return the text of a page's first paragraph, shortened."""
+    for end in re.finditer(
+        "</p>", body
+    ):  # to parse a whole page takes a second
+        # There is none yet if the first paragraph to end is in a table.
         for paragraph in text_of(body[: end.end()])("p")[-1:]:
             text = " ".join(paragraph.get_text().split())
             if not paragraph.find_parent(class_="cell") and len(text) > 20:
@@ -59,20 +62,20 @@ def description(body):
 
 
 def stems(text):
-    """How often each word stands in a text, its endings taken off."""
+    """Count the stems of the words in a text."""
     language = SearchEnglish({})
     counted = collections.Counter(language.split(text.lower()))
     stemmed = collections.Counter()
     for word, n in counted.items():
-        if not word.isdecimal():  # no query has such a word
+        if not word.isdecimal():  # the search ignores numbers
             stemmed[language.stem(word)] += n
     return stemmed
 
 
 def worths(counted):
-    """For each page its words, and what they are worth in a search.
+    """Score the words of each page.
 
-    A word is explained where it first stands often: that page earns most.
+    A word is explained on the first page that has it often, which scores most.
     """
     most = collections.Counter()
     for words in counted.values():
@@ -92,7 +95,7 @@ def worths(counted):
 
 
 def in_order(env):
-    """The pages as a reader turns them."""
+    """Yield the pages in reading order."""
     following = {
         p: after for p, (_, _, after) in env.collect_relations().items()
     }
@@ -106,12 +109,12 @@ def describe(app, pagename, templatename, context, doctree):
     said = description(context.get("body") or "")
     context["description"] = said or DESCRIPTION
     context["site_address"] = app.config.html_baseurl
-    # Sphinx and docutils each write how wide the page is; once is enough.
+    # Sphinx and docutils both write a viewport tag; one is enough.
     context["metatags"] = VIEWPORT.sub("", context.get("metatags") or "")
 
 
 def rank(app, exception):
-    """Write for the search what each page is about."""
+    """Write the scores of all pages for the search."""
     if exception is not None or app.builder.format != "html":
         return
     out = Path(app.outdir)
@@ -126,7 +129,7 @@ def rank(app, exception):
     }
     counted = {page: app.kept(stems, text) for page, text in texts.items()}
     table = json.dumps(worths(counted), separators=(",", ":"))
-    # Sphinx reads its own index again; it writes this file, loaded before.
+    # Appended to this file because Sphinx loads it before its index.
     language = out / "_static" / "language_data.js"
     bare = language.read_text("utf-8").partition(SCORER[: SCORER.index("\n")])[
         0
@@ -135,10 +138,10 @@ def rank(app, exception):
 
 
 def setup(app):
-    # Sphinx finds the stem of a word anew on each page that has it.
+    # Sphinx would compute the stem of a word again on each page.
     if not hasattr(SearchEnglish.stem, "cache_info"):
         SearchEnglish.stem = functools.cache(SearchEnglish.stem)
     app.add_config_value("search_first", "*", "html", str)
-    # The bundle takes the description; the archive holds the index.
+    # Before `lean` uses the description and `host` archives the index.
     app.connect("html-page-context", describe, priority=800)
     app.connect("build-finished", rank, priority=930)

@@ -1,7 +1,7 @@
 """Let a link such as `bibliography.md#key` lead to an ``<a id="key">``.
 
-MyST looks for the end of such a link among the headings of that page, and a
-link such as `heads.ipynb#figure-heads` leads to the figure.
+MyST looks for the fragment of such a link among the page's headings only. The
+same is done for figures: `heads.ipynb#figure-heads` leads to the figure.
 """
 
 import re
@@ -12,7 +12,7 @@ ANCHOR = r'<(?:a|section) id="([^"]+)"'
 
 
 def register_anchors(app, doctree):
-    """Add the anchors of a page to what MyST finds there."""
+    """Add the anchors of a page to the targets that MyST knows."""
     found = app.env.metadata[app.env.docname].setdefault("myst_slugs", {})
     for raw in doctree.findall(nodes.raw):
         for name in re.findall(ANCHOR, raw.astext()):

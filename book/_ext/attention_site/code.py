@@ -1,10 +1,10 @@
-"""Highlighted code with fewer elements, and folds that belong together.
+"""Highlight code with fewer elements, and join folds that belong together.
 
-Names, operators, punctuation and spaces are read as plain text: most of the
-elements of a page would be there for them.
+Names, operators, punctuation and spaces get no element of their own, because
+most of a page's elements would be theirs.
 
-A cell holds one idea, so what stands before a picture is often several
-folded cells. Neighbours with the same `code_prompt_show` are one fold.
+A cell holds one idea, so several folded cells often precede a figure.
+Neighbouring cells with the same `code_prompt_show` become one fold.
 """
 
 import re
@@ -37,9 +37,9 @@ class PlainNames(HtmlFormatter):
 
 
 def visit_hidden_cell(self, node):
-    """A fold that has one name, what it shows, and not a second one.
+    """Write a fold whose summary names its contents once.
 
-    Paper has nothing to show or to hide: there the verb is left out.
+    On paper nothing can be shown or hidden, so the verb is left out there.
     """
     classes = " ".join(["admonition", "hide", *node["classes"]])
     prompts = "".join(
@@ -58,15 +58,15 @@ def visit_hidden_cell(self, node):
 
 
 def fold_of(cell):
-    """The fold that a cell begins with, if it does."""
+    """Return the fold that a cell begins with, or None."""
     is_cell = isinstance(cell, nodes.container) and len(cell) > 0
     return cell[0] if is_cell and type(cell[0]) is HideCodeCellNode else None
 
 
 def join_folds(document):
-    """Put a fold into the next one, where the two have one label.
+    """Merge each fold into the next one if both have the same label.
 
-    A cell with an output in sight ends a fold: the output stays below it.
+    A cell with a visible output ends the fold, so that the output follows it.
     """
     for cell in list(document.findall(nodes.container)):
         fold = fold_of(cell)
@@ -80,7 +80,7 @@ def join_folds(document):
 
 
 def shorten_labels(document):
-    """A label asks for a click in JupyterLab; on the page it was clicked."""
+    """Drop the request to click, which a label makes for JupyterLab only."""
     for fold in document.findall(HideCodeCellNode):
         for code in fold.findall(nodes.literal_block):
             text = LABEL.sub(r"\1", code.astext())
@@ -89,7 +89,7 @@ def shorten_labels(document):
 
 
 class JoinFolds(SphinxPostTransform):
-    """After MyST-NB has made the folds."""
+    """Run after MyST-NB has made the folds."""
 
     default_priority = 200
     formats = ("html",)

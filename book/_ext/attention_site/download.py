@@ -1,7 +1,7 @@
-"""A chapter to download knows the repository that it comes from.
+"""Write the repository's address into the notebooks that can be downloaded.
 
-A chapter's first code cell, tools/first_cell.py, finds the package of the
-course, or installs it from the repository. Only a build knows its address.
+The first code cell of a chapter (tools/first_cell.py) installs the package
+from the repository if it is missing. Its address is known only at build time.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ from .launch import repository
 
 
 def addressed(notebook, address):
-    """The text of a notebook whose first cell names the repository."""
+    """Return the notebook with the address in its first cell."""
     found = notebook.replace("git+ADDRESS", f"git+{address}")
     if f"git+{address}" not in found:
         raise ExtensionError(
@@ -23,7 +23,7 @@ def addressed(notebook, address):
 
 
 def fill_in(app, exception):
-    """Name the repository in each notebook that the site offers."""
+    """Write the address into every notebook that the site offers."""
     address = repository(app.srcdir)
     if exception is not None or address is None:
         return

@@ -1,4 +1,4 @@
-"""Show each interactive figure, and write its script beside the page."""
+"""Show each interactive figure, and write its script beside the pages."""
 
 import collections
 import re
@@ -10,7 +10,7 @@ from helpers import figures
 
 
 def names():
-    """The figures there are, by name."""
+    """Return the names of all figures."""
     classes = figures.InteractiveFigure.__subclasses__()
     return sorted(
         {c._name for c in classes if c.__module__ == "helpers.figures"}
@@ -18,10 +18,10 @@ def names():
 
 
 def anchored(html, before):
-    """A figure with its anchor; `before` counts the page's figures so far.
+    """Return a figure with an anchor; `before` counts the figures so far.
 
-    The first of a kind is `figure-heads`, for example, and the second
-    `figure-heads-2`: what a link leads to stays when others come after it.
+    The first of a kind gets `figure-heads`, for example, and the second
+    `figure-heads-2`, so that a figure added later moves no link.
     """
     name = re.search(r'data-figure="(\w+)"', html)[1]
     before[name] += 1
@@ -32,7 +32,7 @@ def anchored(html, before):
 
 
 def show(app, doctree):
-    """Show the drawing that a notebook hides, without the note before it."""
+    """Show the drawing, and drop the note that only a notebook needs."""
     before = collections.Counter()
     for raw in doctree.findall(nodes.raw):
         if "data-figure=" in raw.astext():

@@ -1,6 +1,6 @@
-"""What stands around each page: a way on at its top, its imprint at the end.
+"""Add a link to the next page at the top, and the imprint at the end.
 
-On a phone the header of the theme has buttons, and no link to the next page.
+On a phone the theme's header has buttons but no link to the next page.
 """
 
 import tomllib
@@ -15,7 +15,7 @@ CODE_LICENCE = "https://opensource.org/license/bsd-3-clause"
 
 
 def version(folder):
-    """The version of the course, and the day of its last change."""
+    """Return the version of the course and the date of its last commit."""
     project = Path(folder, "pyproject.toml")
     if not project.exists():
         return ""
@@ -25,7 +25,7 @@ def version(folder):
 
 
 def links(address):
-    """Where the source of the site is, and where to report an error."""
+    """Return the links to the source and to the form for reporting errors."""
     if address is None:
         return []
     new = "issues/new" if "//github.com/" in address else "-/issues/new"
@@ -33,7 +33,7 @@ def links(address):
 
 
 def imprint(folder, address):
-    """The last line of each page."""
+    """Return the last line of each page, as HTML."""
     licences = [
         ("Text and figures: CC BY 4.0", TEXT_LICENCE),
         ("Code: BSD 3-Clause", CODE_LICENCE),

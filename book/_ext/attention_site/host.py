@@ -1,11 +1,11 @@
-"""What a static host needs besides the pages, and a copy without a host.
+"""Write what a static host needs beside the pages, and an archive of the site.
 
-* a page for addresses that lead nowhere, and pages for those that moved;
-* a file that keeps GitHub Pages from hiding folders such as `_static`;
-* a list of the pages for search engines, where the site's address is known;
-* the site as one file to keep and to read without a network.
+* A page for lost addresses, and redirects of pages that have moved.
+* `.nojekyll`, so that GitHub Pages does not hide folders such as `_static`.
+* A sitemap, if the site's address is known.
+* The whole site as one file that can be read without a network.
 
-It also removes the pages of an earlier build that the book no longer has.
+Pages of an earlier build that the book no longer has are removed.
 """
 
 import shutil
@@ -21,9 +21,9 @@ from .parsed import pages_of
 
 ARCHIVE = "attention-verified.zip"
 OWN = Path(__file__).resolve().parents[2] / "_static"
-# A copy does without what only a host reads,
+# Files for hosts only, which the archive leaves out,
 HOSTED = (ARCHIVE, ".*", "404.html", "sitemap.xml", "objects.inv")
-# and, where there are bundles, without what they hold.
+# and files that no page loads once the bundles hold them.
 BUNDLED = tuple(
     f"_static/{name}"
     for name in (
@@ -35,14 +35,14 @@ BUNDLED = tuple(
 
 
 def copy_own(app, exception):
-    """Sphinx copies no style and no script if no page is to be written."""
+    """Copy our static files, which Sphinx does only if it writes a page."""
     if exception is None and app.builder.format == "html":
         static = Path(app.outdir, "_static")
         shutil.copytree(OWN, static, dirs_exist_ok=True)
 
 
 class Written:
-    """The pages that a build wrote; Sphinx leaves old ones behind."""
+    """The pages that a build wrote; Sphinx leaves old pages behind."""
 
     def __init__(self):
         self.names = set()
@@ -51,7 +51,7 @@ class Written:
         self.names.add(pagename)
 
     def remove_others(self, app, exception):
-        # Where Sphinx wrote no page, it did not write the search page either.
+        # If Sphinx wrote no page, `names` lacks the search page too.
         if exception is None and app.builder.format == "html" and self.names:
             out = Path(app.outdir)
             for page in pages_of(out) - self.names - app.env.found_docs:
@@ -59,7 +59,7 @@ class Written:
 
 
 def bare_pages(app):
-    """The pages that are not made from the theme's layout."""
+    """Yield the pages that do not use the theme's layout."""
     yield "404", {}, "404.html"
     for old, new in sorted(app.config.moved_pages.items()):
         if new not in app.env.found_docs or old in app.env.found_docs:
@@ -72,7 +72,7 @@ def bare_pages(app):
 
 
 def sitemap(address, pages):
-    """The list of the pages for search engines."""
+    """Return the sitemap of some pages, as XML."""
     urls = "".join(
         f"<url><loc>{escape(address + page)}</loc></url>\n"
         for page in sorted(pages)
@@ -85,7 +85,7 @@ def sitemap(address, pages):
 
 
 def archive(out, left_out):
-    """Write the site into one file, the same bytes for the same site."""
+    """Write the site into one file; equal sites give equal bytes."""
     names = (p.relative_to(out).as_posix() for p in out.rglob("*.*"))
     kept = sorted(
         name

@@ -1,7 +1,7 @@
-"""The search's index of a later build is the same as that of a cold one.
+"""Make the search index of a later build equal to that of a cold build.
 
-Sphinx keeps words that were only on pages which it reads again, and loses the
-entries of the index, such as the words of the glossary, of all the others.
+When Sphinx reads a page again, it keeps words that have left the book, and it
+loses the index entries (glossary terms, for example) of all other pages.
 """
 
 from contextlib import suppress
@@ -21,7 +21,7 @@ def without_lost_words(prune):
 
 
 def entries(env, page):
-    """The entries of a page in the index, as Sphinx's search has them."""
+    """Return the index entries of a page in the form of Sphinx's search."""
     found = set()
     told = env.domaindata["index"]["entries"].get(page, ())
     for kind, value, target, main, _key in told:

@@ -1,7 +1,7 @@
-"""What a build has worked out, kept for the next one.
+"""Keep the results of a build for the next one.
 
-Each result is filed by a digest of what it was made from, the extension's own
-code included: it can be of no use any more, but never out of date.
+A result is filed under a digest of everything that it was computed from, the
+extension's own code included, so it can be unused but not out of date.
 """
 
 import hashlib
@@ -10,16 +10,16 @@ from pathlib import Path
 
 
 class Kept:
-    """Results in a folder, for one state of the code that makes them."""
+    """Results in a folder, for one state of the code that computes them."""
 
     def __init__(self, folder, state):
         self.folder, self.state, self.used = Path(folder), state, {}
 
     def __call__(self, make, *given):
-        """``make(*given)``, from the folder where an earlier build made it.
+        """Return ``make(*given)``, from the folder if it is there.
 
-        `given` are texts, bytes, numbers and tuples of them, so that the
-        same ones always have the same digest.
+        `given` holds texts, bytes, numbers and tuples of them, whose
+        representation, and so the digest, depends on the content alone.
         """
         said = repr((self.state, make.__module__, make.__qualname__, given))
         name = hashlib.sha256(said.encode()).hexdigest()
@@ -32,13 +32,15 @@ class Kept:
             return pickle.loads(path.read_bytes())
         result = make(*given)
         self.folder.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_suffix(".new")  # a build can be interrupted
+        unfinished = path.with_suffix(
+            ".new"
+        )  # or an interrupted build leaves half a file
         unfinished.write_bytes(pickle.dumps(result))
         unfinished.replace(path)
         return result
 
     def forget(self):
-        """Delete what this build had no use for."""
+        """Delete the results that this build did not use."""
         for path in self.folder.glob("*"):
             if path.name not in self.used:
                 path.unlink()

@@ -6,7 +6,7 @@ import subprocess
 
 
 def _git(folder, *words):
-    """What git answers, or nothing where it has no answer or is not there."""
+    """Return the output of git, or "" if it fails or is not installed."""
     if not shutil.which("git"):
         return ""
     run = subprocess.run(
@@ -20,15 +20,14 @@ def _git(folder, *words):
 
 
 def repository(folder):
-    """The https address of the git remote, or None."""
+    """Return the https address of the git remote, or None."""
     return web_address(_git(folder, "config", "--get", "remote.origin.url"))
 
 
 def branch(folder):
-    """The remote's branch that is checked out, else its default branch.
+    """Return the checked-out branch if the remote has it, else HEAD.
 
-    A branch that was never pushed is not at the remote. Binder and the hosts
-    read HEAD as the default branch.
+    Binder and the hosts read HEAD as the default branch.
     """
     upstream = _git(folder, "rev-parse", "--abbrev-ref", "@{upstream}")
     remote, _, name = upstream.partition("/")
@@ -36,7 +35,7 @@ def branch(folder):
 
 
 def web_address(remote):
-    """The https address of a remote on a host that Binder knows, or None."""
+    """Return the https address of a remote that Binder can open, or None."""
     found = re.match(
         r"(?:https://|git@|ssh://git@)(?:[^@/]+@)?(github\.com|gitlab\.com)"
         r"[:/](.+?/.+?)(?:\.git)?/?$",
@@ -46,7 +45,7 @@ def web_address(remote):
 
 
 def pages_address(address):
-    """Where GitHub or GitLab Pages serve a repository's site."""
+    """Return the address of a repository's GitHub or GitLab Pages."""
     host, owner, name = address.removeprefix("https://").split("/", 2)
     pages = {"github.com": "github.io", "gitlab.com": "gitlab.io"}[host]
     return f"https://{owner.lower()}.{pages}/{name}/"

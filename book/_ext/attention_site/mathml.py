@@ -1,7 +1,7 @@
 """Render formulas to MathML at build time.
 
-math-core turns TeX into MathML Core, which browsers draw themselves: no
-script, no style sheet, and a screen reader reads it.
+math-core turns TeX into MathML Core. Browsers draw it without a script or a
+style sheet, and screen readers read it.
 """
 
 import re
@@ -16,15 +16,15 @@ from .roles import in_formula
 
 logger = logging.getLogger(__name__)
 converter = LatexToMathML(fancy_error=False)
-# It asks for one of two forms of a script letter; the book's font has one.
+# A request for one of two forms of script letters; the font has one form.
 FORM = "\ufe00"
-# TeX puts a space before \left that \! takes away; here there is none.
+# In TeX \! removes the space before \left; math-core adds no such space.
 BACK = r"\!\left", r"\left"
 
 
 @cache
 def mathml(tex, display):
-    """One formula as MathML; ValueError where it is not TeX."""
+    """Return a formula as MathML; ValueError if it is not valid TeX."""
     try:
         html = converter.convert_with_local_state(
             tex.replace(*BACK), displaystyle=display
@@ -69,7 +69,7 @@ CLOSING = re.compile(r"^[.,;:!?)]*")
 
 
 class FormulasStay(SphinxTransform):
-    """Keep a formula with the bracket before it and the comma after it."""
+    """Keep a formula on one line with its bracket or comma."""
 
     default_priority = 400
 
@@ -79,7 +79,7 @@ class FormulasStay(SphinxTransform):
 
 
 def keep_together(formula):
-    """Move what may not be parted from a formula into one node with it."""
+    """Join a formula and the punctuation beside it in one node."""
     parent, at = formula.parent, formula.parent.children.index(formula)
     before = _text(parent.children[at - 1 : at])
     after = _text(parent.children[at + 1 : at + 2])

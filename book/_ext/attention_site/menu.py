@@ -1,14 +1,13 @@
-"""Names for the buttons of the menu that open the pages below a chapter.
+"""Name the menu's buttons that open the pages below a chapter.
 
-The theme draws an arrow there and nothing else, so that a screen reader has
-nothing to say.
+The theme draws only an arrow there, which a screen reader cannot read.
 """
 
 from functools import cache
 
 
 def name_toggles(menu):
-    """Name each button of a menu, a tree of HTML, after its chapter."""
+    """Name each button of a menu (parsed HTML) after its chapter."""
     for button in menu.select("summary"):
         chapter = button.find_parent("li").find("a").get_text(strip=True)
         button["aria-label"] = f"Pages below {chapter}"
@@ -16,7 +15,7 @@ def name_toggles(menu):
 
 
 def drawn_once(make):
-    """The menu as text, for the templates of a page, which draw it thrice."""
+    """Cache the menu of a page, because its templates draw it three times."""
 
     @cache
     def menu(*args, **options):
@@ -32,5 +31,5 @@ def wrap(app, pagename, templatename, context, doctree):
 
 
 def setup(app):
-    # After the theme has put its function there.
+    # After the theme has added its function to the context.
     app.connect("html-page-context", wrap, priority=900)

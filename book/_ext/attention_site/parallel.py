@@ -1,7 +1,7 @@
-"""Pages are read and written by several processes at once.
+"""Read and write pages in several processes.
 
-Jupyter Book has no option for it, and some extensions do not say that they
-are fit for it. Those of the book are: what they find on a page is merged.
+Jupyter Book has no option for it, and two of its extensions do not declare
+that they support it. They do, because what they find on a page is merged.
 """
 
 import gc
@@ -11,13 +11,13 @@ from sphinx.util import logging
 from sphinx_proof.domain import ProofDomain
 
 logger = logging.getLogger(__name__)
-# Jupyter Book's own, which do not say that pages may be read in parallel: one
-# numbers the chapters once they are read, one does nothing for a site.
+# Two extensions of Jupyter Book that do not declare support: one numbers the
+# chapters after all are read, and one does nothing for a site.
 SILENT = ("sphinx_multitoc_numbering", "sphinx_jupyterbook_latex")
 
 
 def labels(env):
-    """Each label of a book, by its kind and name, with its page."""
+    """Return the page of each label, by kind and name."""
     std, proofs = env.domaindata["std"], getattr(env, "proof_list", {})
     exercises = getattr(env, "sphinx_exercise_registry", {})
     objects = env.domaindata["py"]["objects"]
@@ -32,9 +32,10 @@ def labels(env):
 
 
 class Reading:
-    """One reading of pages by several processes.
+    """One parallel reading of the pages.
 
-    Each sees that a label stands twice on its own pages, and no other.
+    A process notices duplicate labels on its own pages only, so the labels of
+    all processes are compared here.
     """
 
     def begin(self, app, env, docnames):
@@ -57,21 +58,21 @@ class Reading:
                     self.twice.append((*label, first, page))
 
     def end(self, app, env):
-        # While pages are merged, an error would leave processes behind.
+        # An error raised during merging would leave processes behind.
         for kind, name, first, page in self.twice:
             text = "duplicate %s %s, other instance in %s"
             logger.warning(text, kind, name, first, location=page)
 
 
 def setup(app):
-    # Nodes refer to one another and stay: to look among them for what nobody
-    # needs any more takes several times as long as to read them.
+    # The nodes stay alive and refer to each other. Garbage collection among
+    # them would take several times as long as reading the pages.
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
-    # One process more than there are cores: the one that hands out the pages
+    # One process more than cores, because the one that hands out pages
     # waits for the others.
     app.parallel = max(app.parallel, (os.cpu_count() or 1) + 1)
-    # It has no data but a list that the extension itself merges.
+    # Its only data is a list, which the extension itself merges.
     ProofDomain.merge_domaindata = lambda self, docnames, other: None
     reading = Reading()
     app.connect("env-before-read-docs", reading.begin)

@@ -1,4 +1,4 @@
-"""What the site needs to know of each written page, from one parse of it."""
+"""Parse each written page once for all parts that need to know it."""
 
 import re
 from html import unescape
@@ -8,20 +8,20 @@ from typing import NamedTuple
 from .lean import faces
 from .lean.styles import CUSTOM
 
-# What scripts and styles say is no text, nor is a picture's. A table lists.
+# Elements without prose.
 SILENT = ("script", "style", "svg", "noscript", "table")
-# What our own layout.html links, with the place of a digest.
+# The links of our layout.html, with the place of the digest.
 LINKED = re.compile(
     r"(_static/(?:bundle\.css|site\.js|bundle\.js)\?v=)([0-9a-f]{8})"
 )
 
 
 class Parsed(NamedTuple):
-    """Of one page: what style sheets, fonts and the search ask for."""
+    """What style sheets, fonts and the search need to know of one page."""
 
-    words: frozenset  # classes, ids, and custom properties that it asks for
+    words: frozenset  # classes, ids, and custom properties used
     elements: frozenset
-    text: str  # of its article, without what is silent
+    text: str  # the prose of its article
     characters: str
     in_formulas: str
 
@@ -68,12 +68,12 @@ def parse(html):
 
 
 def of(app, html):
-    """What a written page says; that it was linked to a bundle is not it."""
+    """Return the facts of a written page, whatever the digests it links."""
     return app.kept(parse, LINKED.sub(r"\g<1>00000000", html))
 
 
 def pages_of(out):
-    """The names of the pages in a site."""
+    """Return the names of the pages in a built site."""
     static = out / "_static"
     return {
         path.relative_to(out).with_suffix("").as_posix()

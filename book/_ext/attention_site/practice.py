@@ -1,8 +1,8 @@
-"""Questions on a page: their form, their script, and what predictions fold.
+"""Show questions, write their script, and fold the text after a prediction.
 
-A prediction (`helpers.practice.Predict`) comes before what it predicts. From
-its cell to a line `% So much for the prediction.` the page folds what is
-said, and the script opens the fold when something was predicted.
+A prediction (`helpers.practice.Predict`) precedes its answer. The page folds
+everything from its cell to a line `% So much for the prediction.`, and the
+script opens the fold when the reader has predicted something.
 """
 
 from pathlib import Path
@@ -17,7 +17,7 @@ END = "So much for the prediction."
 
 
 class reveal(nodes.General, nodes.Element):
-    """What follows a prediction, folded."""
+    """Return the nodes that follow a prediction, folded."""
 
 
 def visit_reveal(self, node):
@@ -32,8 +32,8 @@ def depart_reveal(self, node):
 
 
 def show(app, doctree):
-    """Show each question without the note that a notebook has before it."""
-    # sphinx-exercise gives one id to all exercises of a page.
+    """Show each question, and drop the note that only a notebook needs."""
+    # sphinx-exercise gives the same id to all exercises of a page.
     for k, section in enumerate(list(doctree.findall(nodes.section))):
         if section["ids"] == ["exercise-content"]:
             section["ids"] = [f"exercise-content-{k}"]
@@ -47,7 +47,7 @@ def show(app, doctree):
 
 
 def fold(raw, page):
-    """Fold what stands between a prediction and the line that ends it."""
+    """Fold the nodes between a prediction and the line that ends it."""
     cell = raw
     while not isinstance(cell.parent, nodes.section):
         cell = cell.parent
@@ -65,7 +65,7 @@ def fold(raw, page):
 
 
 def write_files(app, exception):
-    """Write the questions' script beside those of the figures, and style."""
+    """Write the script and the style sheet of the questions."""
     if exception is not None or app.builder.format != "html":
         return
     static = Path(app.outdir, "_static")

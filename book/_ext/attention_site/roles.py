@@ -1,7 +1,7 @@
-"""One colour each for queries, keys, values and weights, wherever they stand.
+"""Give queries, keys, values and weights one colour each in the whole book.
 
-A letter of a formula, a name in code and a literal in a sentence get the
-class of what they stand for; `figures.css` gives each class its colour.
+A letter in a formula, a name in code and a literal in a sentence get a class
+for their role; `figures.css` gives each class its colour.
 """
 
 import re
@@ -11,25 +11,25 @@ from pygments.token import STANDARD_TYPES, Name
 from sphinx.transforms import SphinxTransform
 
 ROLES = {"Q": "query", "K": "key", "V": "value"}
-# In formulas A is the weights, as the notation page says.
+# In formulas A denotes the weights (see the notation page).
 LETTERS = {**ROLES, "A": "weight"}
 NAMES = {**ROLES, **{f"W_{x}": role for x, role in ROLES.items()}}
 NAMES["weights"] = "weight"
-# Between bars a letter counts a set, such as a vocabulary V.
+# Between bars a letter is a set, such as the vocabulary V.
 LETTER = re.compile(r"(?<!\|</mo>)<mi>([QKVA])</mi>")
 TOKENS = {name: getattr(Name, f"Is{name}") for name in NAMES}
 STANDARD_TYPES.update({TOKENS[n]: f"av-{role}" for n, role in NAMES.items()})
 
 
 def in_formula(mathml):
-    """A formula whose letters have the classes of their roles."""
+    """Return a formula with the classes of its letters' roles."""
     return LETTER.sub(
         lambda m: f'<mi class="av-{LETTERS[m[1]]}">{m[1]}</mi>', mathml
     )
 
 
 def in_code(kind, text):
-    """The kind of token that a name in code is."""
+    """Return the token type of a name in code, by its role."""
     return TOKENS[text] if kind is Name and text in TOKENS else kind
 
 

@@ -1,15 +1,15 @@
-"""What the search shows of a section: its heading and its sentences.
+"""Give the search the heading and the sentences of each section.
 
-The search of Sphinx finds pages, and fetches each to show an excerpt, which a
-page opened from a folder may not do. A script gives the search page the text
-of all sections instead, by which it finds words, and the place to open.
+Sphinx's search finds whole pages and fetches each to show an excerpt, which a
+page opened from a folder may not do. Here a script holds the text of all
+sections, so that the search can show excerpts and open the right section.
 """
 
 import json
 from html.parser import HTMLParser
 from pathlib import Path
 
-# No sentences of the page: pictures, code, what is computed, what is pressed.
+# Elements without sentences: pictures, code, outputs, buttons.
 SILENT = {
     "script",
     "style",
@@ -22,7 +22,7 @@ SILENT = {
 }
 HUSHED = {"av-figure", "cell_input", "cell_output", "headerlink", "hide"}
 VOID = {"br", "img", "input", "hr", "wbr", "col", "meta", "link"}
-# How a formula is read in one line: by its parts.
+# How each element of a formula is written in one line.
 FORMS = {
     "msup": "{}^{}",
     "msub": "{}_{}",
@@ -36,20 +36,20 @@ ENDS = {"p", "li", "td", "th", "dt", "dd", "div", "h1", "h2", "h3", "h4"}
 
 
 def bracketed(part):
-    """A part of a formula that is longer than a name or a number."""
+    """Put brackets around a part that is longer than a name or a number."""
     bare = part.lstrip("−-√").replace("_", "")
     short = len(part) < 2 or bare.replace(".", "").isalnum()
     return part if short else f"({part})"
 
 
 class _Sections(HTMLParser):
-    """The sections of an article: an anchor, a heading and a text each."""
+    """Parses an article into sections: anchor, heading and text of each."""
 
     def __init__(self):
         super().__init__()
         self.sections = [["", "", ""]]
-        self.open = []  # elements: what they are, and where their text goes
-        self.formula = []  # the parts of each element of a formula
+        self.open = []  # open elements, with the list that takes their text
+        self.formula = []  # the parts of each open element of a formula
 
     def handle_starttag(self, tag, attributes):
         if tag == "br":
@@ -65,7 +65,7 @@ class _Sections(HTMLParser):
             self.sections.append([attributes["id"], "", ""])
             section = len(self.sections) - 1
         if tag == "dd" and self.sections[-1][0]:
-            section = len(self.sections) - 1  # of the term before it
+            section = len(self.sections) - 1  # the term of a definition list
         if tag in ("h1", "h2", "h3", "h4") or (
             tag == "dt" and "id" in attributes
         ):
@@ -97,7 +97,7 @@ class _Sections(HTMLParser):
 
 
 def read(tag, parts):
-    """An element of a formula in one line, by what its parts say."""
+    """Return an element of a formula in one line, from its parts."""
     if tag == "annotation":
         return ""
     if tag in FORMS and len(parts) == FORMS[tag].count("{}"):
@@ -112,7 +112,7 @@ def read(tag, parts):
 
 
 def sections(article):
-    """The sections of an article that say something, as lists of texts."""
+    """Return the sections of an article that have text."""
     parser = _Sections()
     parser.feed(article)
     parser.close()
@@ -121,7 +121,7 @@ def sections(article):
 
 
 def write(app, exception):
-    """Write the script that the search page loads."""
+    """Write the script with all sections, which the search page loads."""
     if exception is not None or app.builder.format != "html":
         return
     out, texts = Path(app.outdir), {}
@@ -135,5 +135,5 @@ def write(app, exception):
 
 
 def setup(app):
-    # Before the archive is made.
+    # Before `host` writes the archive.
     app.connect("build-finished", write, priority=930)

@@ -1,14 +1,14 @@
-"""Write every page anew where something changed that other pages show.
+"""Write all pages again if something has changed that other pages show.
 
-Sphinx writes the pages whose source has changed. But each page has a menu
-with the titles of all, and a link has the title or number of where it leads.
+Sphinx writes only the pages whose source has changed, but the menu of each
+page shows all titles, and a link shows the title or number of its target.
 """
 
 from docutils import nodes
 
 
 def plain(found):
-    """What was found as text, the same for the same in every build."""
+    """Return a value as text that is equal in every build."""
     if isinstance(found, dict):
         pairs = [f"{key!r}: {plain(value)}" for key, value in found.items()]
         return f"{{{', '.join(sorted(pairs))}}}"
@@ -21,7 +21,7 @@ def plain(found):
 
 
 def shown(env):
-    """What the pages of a book show of one another."""
+    """Return what the pages of a book show of each other."""
     anchors = {
         page: {
             name: target
@@ -45,5 +45,5 @@ def write_all(app, env):
 
 
 def setup(app):
-    # Once the chapters are numbered.
+    # After the chapters are numbered.
     app.connect("env-get-updated", write_all, priority=900)

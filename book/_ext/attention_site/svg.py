@@ -1,4 +1,4 @@
-"""Put each stored SVG output into the page, drawn in the page's colours."""
+"""Put each stored SVG output into the page, in the page's colours."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from helpers.plotting import DARK, GROUND, INK, ROLES
 
 
 class _Inline(SphinxTransform):
-    """Replace some images of a page by what is made of their SVG."""
+    """Replace some images of a page by HTML made from their SVG."""
 
     default_priority = 400
 
@@ -23,7 +23,7 @@ class _Inline(SphinxTransform):
 
 
 class InlineFigures(_Inline):
-    """Put the images of outputs into the page."""
+    """Put the figures among the outputs into the page."""
 
     def takes(self, image):
         return image["uri"].endswith(".svg") and _is_output(image)
@@ -33,7 +33,7 @@ class InlineFigures(_Inline):
 
 
 class InlineCards(_Inline):
-    """Put the drawings of cards into the page, for its style sheet."""
+    """Put the drawings of cards into the page, where styles reach them."""
 
     def takes(self, image):
         return (
@@ -45,7 +45,7 @@ class InlineCards(_Inline):
 
 
 def decorated(svg):
-    """The drawing of a card, which says nothing that its text does not."""
+    """Hide the drawing of a card from screen readers; its text says it all."""
     named = '<svg aria-hidden="true" class="sd-card-img-top '
     if 'class="' not in svg.partition(">")[0]:
         return svg.replace("<svg ", f'{named.rstrip()}" ', 1)
@@ -65,10 +65,10 @@ GROUP = re.compile(r"<g>|<g [^>]*>|</g>")
 
 
 def slim(svg):
-    """`svg` without the groups, names and comments that draw nothing.
+    """Drop groups, ids and comments that draw nothing.
 
-    Matplotlib names every part of a figure and puts it into a group; a page
-    of figures has a thousand of them.
+    Matplotlib puts every part of a figure into a named group, which makes a
+    thousand elements on a page of figures.
     """
     used = set(re.findall(r'(?:href="|url\()#([^")]+)', svg))
     svg = re.sub(r' id="([^"]*)"', lambda m: m[0] if m[1] in used else "", svg)
@@ -84,13 +84,13 @@ def slim(svg):
 
 
 def in_both_schemes(color):
-    """A colour of the book's maps with what it is in the dark."""
+    """Return a colour of the maps with its counterpart in the dark."""
     light, dark = color[0], DARK.get(color[0])
     return f"light-dark({light},{dark})" if dark else light
 
 
 def themed(svg, prefix):
-    """`svg` in the page's colours and font; its ids are no other figure's."""
+    """Return `svg` in the page's colours and font, with unique ids."""
     svg = slim(svg).replace(f" {GROUND}", "", 1)
     svg = re.sub(r'\bid="', f'id="{prefix}', svg)
     svg = re.sub(r"url\(#", f"url(#{prefix}", svg)

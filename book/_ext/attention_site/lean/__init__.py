@@ -8,25 +8,25 @@ than the lists in `bundle` builds all the same.
   whole site.
 * `faces`: the book's fonts without the characters that no page shows.
 
-What is asked of the theme, and what to look at for a newer one
----------------------------------------------------------------
-1. All that the theme's blocks would have loaded is parsed. A file that
-   `bundle` does not list, and a listed one that no page loads, fails the
-   build. Bring the lists up to date, in the order of the theme's head:
+What to check for a newer theme
+-------------------------------
+1. `bundle` parses what the theme's blocks would have loaded. A file that it
+   does not list fails the build, and so does a listed file that no page
+   loads. Bring the lists up to date, in the order of the theme's head:
    THEME_STYLES, SCRIPTS, DROPPED, INLINE.
-2. Icons come from three web fonts and are characters of the private use area
-   in the style sheets. Fonts that no style sheet loads fail the build.
-3. Bootstrap's script is left out: `site.js` then opens the menus that have
+2. Icons come from three web fonts; style sheets name them by characters of
+   the private use area. A font that no style sheet loads fails the build.
+3. Bootstrap's script is left out. Instead `site.js` opens the menus that have
    `data-bs-toggle` and marks the entries of `.page-toc`.
 
-Patterns over text, and why no parser does their work
------------------------------------------------------
-* `parsed.LINKED`: digests, known when all pages are written, into the links
-  that our own layout made. Each page has three, or the build fails.
-* `bundle.MEASURED`: a list in the theme's script, which is minified. It stands
-  there once, or the build fails.
-* `bundle.COMMENT`: only lines that begin as comments; no script of the bundle
-  has such a line in a text.
-* `styles.vocabulary`: what a script may do is not known before it runs, so
-  every word in it counts as a class; too many rules are kept, never too few.
+Regular expressions, and why no parser does their work
+------------------------------------------------------
+* `parsed.LINKED` puts digests, which are known when all pages are written,
+  into links of our own layout. A page with other than three fails the build.
+* `bundle.MEASURED` finds a list in the theme's minified script. Anything but
+  one match fails the build.
+* `bundle.COMMENT` matches only lines that begin as comments; no script of the
+  bundle has such a line inside a string.
+* `styles.vocabulary` counts every word of a script as a class, because what a
+  script does is unknown before it runs. It keeps too many rules, not too few.
 """

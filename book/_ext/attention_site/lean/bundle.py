@@ -1,9 +1,9 @@
-"""One small style sheet and one small script for the whole site.
+"""Write one small style sheet and one small script for the whole site.
 
-The theme links ten style sheets and a dozen scripts, of which most bytes are
-never used. Our templates link one of each instead; this writes them when all
-pages are known: the style sheets are joined, without the rules that no page
-can match, the icon fonts cut down to the icons in use, the scripts joined.
+The theme links ten style sheets and a dozen scripts, most of whose bytes no
+page uses. Our templates link one of each. They are written once all pages are
+known: the style sheets without the rules that no page can match, the scripts
+joined, and the icon fonts cut down to the icons in use.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ THEME_STYLES = (
     "exercise.css",
     "sphinx-design.min.css",
 )
-# Ours name what a figure's script or a reader's finger brings about: whole.
+# Kept whole, because figures' scripts and readers bring about their states.
 OWN_STYLES = ("figures.css", "practice.css", "site.css")
 SCRIPTS = (
     "documentation_options.js",
@@ -41,27 +41,27 @@ SCRIPTS = (
     "scripts/sphinx-book-theme.js",
     "scripts/pydata-sphinx-theme.js",
 )
-# The search page loads these besides.
+# Further scripts of the search page.
 OTHERS = ("searchtools.js", "language_data.js", "searchindex.js")
-# The icon web fonts show the icons; the script draws them once more as SVG. Of
-# Bootstrap a page needs a menu and a marked entry: site.js has them.
+# Fontawesome's script draws as SVG the icons that its web fonts draw already.
+# Of Bootstrap a page needs a menu and a marked entry, which site.js provides.
 DROPPED = ("scripts/fontawesome.js", "scripts/bootstrap.js", "design-tabs.js")
-# Scripts in the theme's head, by their beginning: ours choose the colours,
-# and what the others say of the page, no script of the site asks.
+# Beginnings of inline scripts in the theme's head that may be left out: our
+# layout chooses the colours, and no script of the site reads the options.
 INLINE = ("document.documentElement.dataset.mode", "DOCUMENTATION_OPTIONS.")
 ICON_FONTS = ("fa-solid-900", "fa-regular-400", "fa-brands-400")
 UNUSED_FONT = "fa-v4compatibility"
-# What scrolls, by the theme's script: see `unmeasured`.
+# The theme's list of elements that may scroll: see `unmeasured`.
 MEASURED = re.compile(r'\["pre",[^\]]*\]')
-# The name of a page, which our layout.html writes into the theme's tag.
+# The name of a page, which layout.html writes into the theme's body tag.
 BODY = re.compile(r"<body [^>]*data-page=")
-# Who has the rights is still said, in the form that each script has.
+# Comments with copyright or licence notices stay.
 RIGHTS = re.compile(r"copyright|licen[cs]e|©", re.I)
 COMMENT = re.compile(r"^[ \t]*(?://.*|/\*(?s:.*?)\*/[ \t]*)(?:\n|\Z)", re.M)
 
 
 def changed(what):
-    """The error of a theme that is no longer as this extension expects."""
+    """Return the error of a theme that differs from what is expected."""
     return ExtensionError(
         f"attention_site.lean: {what}; has the theme changed? With `lean: "
         "false` in _config.yml the site is built all the same, of more bytes"
@@ -69,7 +69,7 @@ def changed(what):
 
 
 def find(static, pattern):
-    """The one file of that name; a theme that moved it fails the build."""
+    """Return the one file that matches; none or several fail the build."""
     found = sorted(static.glob(pattern))
     if len(found) != 1:
         raise changed(
@@ -80,7 +80,7 @@ def find(static, pattern):
 
 
 class _Head(HTMLParser):
-    """What a piece of a theme's head loads."""
+    """Collects what a part of the theme's head loads."""
 
     def __init__(self):
         super().__init__()
@@ -107,14 +107,15 @@ def _known(url, names):
 
 
 class Loaded:
-    """What the theme asks for, page by page, held against what is bundled."""
+    """Compares what the theme loads on each page with what is bundled."""
 
     def __init__(self):
         self.asked = set()
 
     def page_scripts(self, html):
-        """Of what `html`, a part of the theme's head, loads: the scripts
-        that the page must load itself, as they are no part of the bundle.
+        """Return the scripts of `html` that are not in the bundle.
+
+        `html` is a part of the theme's head. The page loads them itself.
         """
         head = _Head()
         head.feed(html)
@@ -137,7 +138,7 @@ class Loaded:
         return name
 
     def check(self):
-        """After a build that wrote pages: nothing is bundled for nobody."""
+        """Refuse bundled files that no page of this build asked for."""
         bundled = {*THEME_STYLES, *SCRIPTS, *DROPPED}
         unasked = sorted(bundled - self.asked)
         if self.asked and unasked:
@@ -149,7 +150,7 @@ def digest(text):
 
 
 def bundle_styles(static, words, elements):
-    """The one style sheet, and the icons that it draws."""
+    """Return the style sheet and the icons that it draws."""
     theirs = [
         rule
         for name in THEME_STYLES
@@ -177,13 +178,13 @@ def bundle_styles(static, words, elements):
 
 
 def write_styles(static, words, elements, kept):
-    """Write the one style sheet and the icon fonts it needs."""
+    """Write the style sheet and the icon fonts that it needs."""
     sheets = tuple(
         (path.as_posix(), path.read_text(encoding="utf-8"))
         for path in sorted(static.rglob("*.css"))
         if path.name != "bundle.css"
     )
-    # The names of pages that no style sheet has make no other one.
+    # Names that no style sheet has make no difference to the bundle.
     names = kept(styles.names, "\n".join(text for _, text in sheets))
     css, icons = kept(
         _bundle_of,
@@ -201,12 +202,12 @@ def write_styles(static, words, elements, kept):
 
 
 def _bundle_of(_, static, words, elements):
-    """What is kept by the texts of the style sheets, which it reads."""
+    """Call `bundle_styles`; the texts, which it reads, are for `kept`."""
     return bundle_styles(Path(static), set(words), set(elements))
 
 
 def bundle_scripts(static):
-    """Write the one script; return its text."""
+    """Write the script, and return its text."""
     texts = (
         find(static, name).read_text(encoding="utf-8") for name in SCRIPTS
     )
@@ -216,10 +217,10 @@ def bundle_scripts(static):
 
 
 def unmeasured(script):
-    """The theme's script, which no longer looks for boxes that scroll.
+    """Keep the theme's script from measuring elements that may scroll.
 
-    It measures all of them, those in closed folds as well, whenever anything
-    on the page has changed. site.js does it instead.
+    It measures all of them, even in closed folds, whenever anything on the
+    page changes. site.js does it instead.
     """
     script, found = MEASURED.subn('["[data-none]"]', script)
     if found != 1:
@@ -228,9 +229,10 @@ def unmeasured(script):
 
 
 def uncommented(script):
-    """A script without comments that have lines of their own.
+    """Drop comments that have lines of their own.
 
-    A map of a part, which the last line names, would lead astray in the whole.
+    The last line of a script may name its source map, which does not fit the
+    bundle.
     """
     return COMMENT.sub(
         lambda found: found[0] if RIGHTS.search(found[0]) else "", script
@@ -238,7 +240,7 @@ def uncommented(script):
 
 
 def link(page, name, digests):
-    """`page` with the digests of what its head links, made by our layout."""
+    """Write the digests into the links of a page's head."""
     page, found = LINKED.subn(
         lambda m: m[1] + digests[m[1].split("/")[1].split("?")[0]], page
     )
@@ -259,7 +261,7 @@ class Bundle:
         self.loaded = Loaded()
 
     def add_context(self, app, pagename, templatename, context, doctree):
-        """Let layout.html load the bundle in the place of all scripts."""
+        """Let layout.html load the bundle instead of all other scripts."""
         if app.config.lean:
             context["page_scripts"] = self.loaded.page_scripts
 
@@ -272,7 +274,7 @@ class Bundle:
 
 
 def link_pages(app, names):
-    """Write the bundles for those pages, and their digests into them."""
+    """Write the bundles for some pages, and the digests into the pages."""
     out, kept = Path(app.outdir), app.kept
     static = out / "_static"
     pages = {

@@ -1,7 +1,6 @@
-"""Style sheets as parsed rules: joined, freed of what no page can match.
+"""Join style sheets, without the rules that no page can match.
 
-Everything here works on the tree of tokens that tinycss2 parses, and not on
-the text of a style sheet.
+Everything here works on the tokens that tinycss2 parses, not on text.
 """
 
 import re
@@ -12,14 +11,14 @@ from urllib.parse import urlsplit
 import tinycss2
 from sphinx.errors import ExtensionError
 
-# Where icon fonts have their characters.
+# The range of the icon fonts' characters.
 PRIVATE = "\ue000", "\uf8ff"
-# The name of a custom property, which `var` asks for.
+# The name of a custom property.
 CUSTOM = re.compile(r"--[\w-]+")
 
 
 def parse(text, name):
-    """The rules of a style sheet; one that cannot be read is an error."""
+    """Return the rules of a style sheet; an invalid one is an error."""
     rules = tinycss2.parse_stylesheet(text, True, True)
     for rule in rules:
         if rule.type == "error":
@@ -31,9 +30,9 @@ def parse(text, name):
 
 
 def read(path, static):
-    """The rules of a file, what it imports included, for a file in `static`.
+    """Yield the rules of a file and of its imports.
 
-    Addresses are made anew, relative to `static`; they lead to files there.
+    Addresses become relative to `static`, and must lead to files there.
     """
     for rule in parse(path.read_text(encoding="utf-8"), path.name):
         kind = rule.type == "at-rule" and rule.lower_at_keyword
@@ -46,7 +45,7 @@ def read(path, static):
 
 
 def _imported(rule, path):
-    """The file that an @import names."""
+    """Return the file that an @import names."""
     words = [
         t for t in rule.prelude if t.type not in ("whitespace", "comment")
     ]
@@ -61,7 +60,7 @@ def _imported(rule, path):
 
 
 def addresses(node):
-    """The tokens below `node` that hold an address, quoted or not."""
+    """Return the tokens below `node` that hold an address."""
     found = []
     for name in ("prelude", "content", "arguments"):
         for token in getattr(node, name, None) or ():
@@ -75,7 +74,7 @@ def addresses(node):
 
 
 def _file(url, path):
-    """The file that `url` means in the style sheet `path`."""
+    """Return the file that `url` means in the style sheet `path`."""
     parts = urlsplit(url)
     file = (path.parent / parts.path).resolve()
     if parts.scheme or parts.netloc or not file.is_file():
@@ -87,7 +86,7 @@ def _file(url, path):
 
 
 def _relocate(token, path, static):
-    """Make an address in `path` one that a file in `static` can have."""
+    """Make an address of the style sheet `path` relative to `static`."""
     if token.value.startswith(("data:", "#")):
         return
     file = _file(token.value, path)
@@ -109,7 +108,7 @@ def vocabulary(pages, scripts):
 
 
 def names(text):
-    """Every name in a style sheet that a selector or a value could mean."""
+    """Return every name in a style sheet."""
     found, todo = set(), tinycss2.parse_component_value_list(text)
     while todo:
         token = todo.pop()
@@ -121,7 +120,7 @@ def names(text):
 
 
 def asked(selector):
-    """The classes and ids, and the elements, that a selector asks for."""
+    """Return the classes and ids, and the elements, of a selector."""
     words, elements = set(), set()
     for before, token in pairwise([None, *selector]):
         sign = before.value if getattr(before, "type", "") == "literal" else ""
@@ -133,7 +132,7 @@ def asked(selector):
 
 
 def split(prelude):
-    """The selectors of a rule, split at commas outside brackets."""
+    """Split the selectors of a rule at commas outside brackets."""
     parts = [[]]
     for token in prelude:
         if token.type == "literal" and token.value == ",":
@@ -144,7 +143,7 @@ def split(prelude):
 
 
 def purge(rules, words, elements):
-    """The rules that a page with those names could match, as text."""
+    """Return the rules that a page with some names could match, as text."""
 
     def matches(selector):
         its_words, its_elements = asked(selector)
@@ -154,7 +153,7 @@ def purge(rules, words, elements):
 
 
 def written(rules, wanted=lambda selector: True):
-    """The rules as text, without the selectors that are not wanted."""
+    """Return the rules as text, with the wanted selectors only."""
     return "\n".join(filter(None, (_written(r, wanted) for r in rules)))
 
 
@@ -178,9 +177,9 @@ def _written(rule, wanted):
 
 
 def _declared(rules):
-    """Each qualified rule, at any depth, with what it declares.
+    """Yield each qualified rule, at any depth, and its declarations.
 
-    Once the next rule is asked for, a change of this one has come to stay.
+    A change of a rule is stored when the next one is asked for.
     """
     for rule in rules:
         if rule.type == "qualified-rule":
@@ -196,10 +195,11 @@ def _declared(rules):
 
 
 def drop_unasked(rules, others, words):
-    """Drop the custom properties that nothing asks for from `rules`.
+    """Drop the custom properties from `rules` that nothing asks for.
 
-    Rules, `others` and `words`, those of pages and scripts, ask for some;
-    these for others in turn. What only a dropped one asks for goes with it.
+    `rules`, `others` and `words` (of pages and scripts) ask for properties,
+    which ask for others in turn. A property that only dropped ones ask for
+    is dropped too.
     """
     asks, wanted = {}, set(words)
     for part in (part for _, parts in _declared(rules) for part in parts):
@@ -223,14 +223,14 @@ def drop_unasked(rules, others, words):
 
 
 def _animation(rule):
-    """The name of the animation that a rule is, or None."""
+    """Return the name of the animation that a rule defines, or None."""
     if rule.type == "at-rule" and rule.lower_at_keyword == "keyframes":
         return tinycss2.serialize(rule.prelude).strip()
     return None
 
 
 def played(rules, others):
-    """`rules` without the animations that nothing in both lists names."""
+    """Drop the animations from `rules` that neither list names."""
     rest = [rule for rule in (*rules, *others) if not _animation(rule)]
     named = {None, *re.findall(r"[\w-]+", written(rest))}
     return [rule for rule in rules if _animation(rule) in named]
@@ -246,7 +246,7 @@ def is_font(rule, name):
 
 
 def load_instead(rule, url):
-    """Let a font-face load one file, and no other."""
+    """Let a font-face load one file only."""
     others = tinycss2.serialize(
         [
             part
@@ -267,9 +267,9 @@ def _is_icon(token):
 
 
 def hush(rule):
-    """Let screen readers skip the icon that a rule draws, if it draws one.
+    """Make screen readers skip the icon that a rule draws; whether it does.
 
-    Browsers that do not know a text instead of an icon keep the icon.
+    A browser that does not know alternative texts ignores the addition.
     """
     if rule.type != "qualified-rule":
         return False
@@ -286,7 +286,7 @@ def hush(rule):
 
 
 def icons(rules):
-    """The characters that icon fonts draw: those of the private use area."""
+    """Return the characters of icon fonts that some rules draw."""
     return {
         character
         for rule in rules
