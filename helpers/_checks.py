@@ -1,7 +1,8 @@
-"""What the helpers ask of their arguments, each rule stated once."""
+"""What the helpers ask of their arguments and results, each rule once."""
 
 import math
 import operator
+from contextlib import contextmanager
 from numbers import Real
 
 import numpy as np
@@ -20,6 +21,8 @@ def _is_masked(x):
 
 def array(x, name):
     """`x` as an array of any type."""
+    if type(x) is np.ndarray:
+        return x
     if _is_masked(x):
         raise TypeError(
             f"{name} must not be a masked array, whose mask would be dropped; "
@@ -52,7 +55,8 @@ def floats(x, name, *, ndim=0, axes=None):
         raise TypeError(f"{name} must hold real numbers; got {x.dtype}")
     with_axes(x, name, ndim, axes)
     if x.dtype.kind == "f":
-        return x.astype(x.dtype.newbyteorder("="), copy=False)
+        native = x.dtype.isnative
+        return x if native else x.astype(x.dtype.newbyteorder("="))
     if x.size and max(-int(x.min()), x.max()) >= EXACT:
         raise ValueError(
             f"{name} must hold integers below 2**53, which float64 tells "
@@ -72,6 +76,14 @@ def finite_floats(x, name, *, ndim=0, axes=None):
     return x
 
 
+def finite_matrix(x, name, axes):
+    """`finite_floats` without a second array of the size of `x`."""
+    x = floats(x, name, ndim=2, axes=axes)
+    if x.size and not np.isfinite([x.min(), x.max()]).all():
+        finite_floats(x, name)  # raises, and says where
+    return x
+
+
 def widened(*arrays):
     """The common type of `arrays`, and each array in the type to compute in.
 
@@ -79,16 +91,26 @@ def widened(*arrays):
     are computed in their common type.
     """
     dtype = np.result_type(*arrays)
-    wide = np.result_type(dtype, np.float32)
+    wide = np.float32 if dtype == np.float16 else dtype
     return dtype, *(x.astype(wide, copy=False) for x in arrays)
 
 
-def rounded(x, dtype, refusal):
-    """`x` in `dtype`; ValueError with the `refusal` if it leaves its range."""
-    with np.errstate(over="ignore"):
-        x = x.astype(dtype, copy=False)
-    if not np.isfinite(x).all():
-        raise ValueError(refusal)
+def rounded(x, dtype, overflow, /, **arguments):
+    """The result `x` in `dtype`, if all of it is finite.
+
+    An entry of an argument that is not finite makes an entry of the result
+    not finite. So the arguments are read only where the result is not, or is
+    empty; where they are not the cause, `overflow` says what happened.
+    """
+    if x.dtype != dtype:
+        with np.errstate(over="ignore"):
+            x = x.astype(dtype)
+    finite = np.isfinite(x).all()
+    if not finite or x.size == 0:
+        for name, argument in arguments.items():
+            finite_floats(argument, name)
+    if not finite:
+        raise ValueError(overflow.replace("{dtype}", str(dtype)))
     return x
 
 
@@ -96,6 +118,8 @@ def total(x, axis):
     """The sum of `x` along an axis or several, which stay with length one."""
     # NumPy adds pairwise along the innermost axis alone. Along another, the
     # rounding error grows with the number of terms.
+    if axis in (-1, x.ndim - 1) and x.flags.c_contiguous:
+        return x.sum(axis=-1, keepdims=True)
     axes = (axis,) if isinstance(axis, int) else axis
     inner = np.moveaxis(x, axes, range(-len(axes), 0))
     lead = inner.shape[: x.ndim - len(axes)]
@@ -123,6 +147,14 @@ def size(n, name, *, least=0):
     if n >= EXACT:
         raise ValueError(f"{name} must be below 2**53; got {n}")
     return n
+
+
+def one_of(value, name, choices):
+    """`value`, if it is one of the choices."""
+    if value not in choices:
+        listed = ", ".join(map(repr, choices))
+        raise ValueError(f"{name} must be one of {listed}; got {value!r}")
+    return value
 
 
 def generator(rng):
@@ -162,6 +194,8 @@ def booleans(mask, name, shape, target):
 
 def broadcast(x, name, shape, target):
     """`x`, if it broadcasts to `shape` without making it larger."""
+    if x.shape == shape:
+        return x
     try:
         return np.broadcast_to(x, shape)
     except ValueError:
@@ -171,15 +205,44 @@ def broadcast(x, name, shape, target):
         ) from None
 
 
-def leading_axes(**arrays):
+def mask_of_scores(mask, shape):
+    """A mask that broadcasts to the `shape` of the scores, as booleans."""
+    mask = _without_front(array(mask, "mask"), len(shape))
+    return booleans(mask, "mask", shape, "scores")
+
+
+def bias_of_scores(bias, shape):
+    """A bias that broadcasts to the `shape` of the scores, as floats."""
+    bias = _without_front(floats(bias, "bias"), len(shape))
+    if not (bias < np.inf).all():  # nor is NaN below it
+        raise ValueError("bias must not hold NaN or +inf")
+    return broadcast(bias, "bias", shape, "scores")
+
+
+def _without_front(x, ndim):
+    """`x` with `ndim` axes, if those in front of them have length one.
+
+    The mask (1, 1, 1, S) of one padded sequence fits the scores (H, T, S) of
+    a sequence that has no axis of the batch.
+    """
+    surplus = max(0, x.ndim - ndim)
+    if x.shape[:surplus] == (1,) * surplus:
+        return x.reshape(x.shape[surplus:])
+    return x
+
+
+def leading_axes(**shapes):
     """The common shape of all axes but the last two."""
+    leads = {shape[:-2] for shape in shapes.values()}
+    if len(leads) == 1:
+        return leads.pop()
     try:
-        return np.broadcast_shapes(*(a.shape[:-2] for a in arrays.values()))
+        return np.broadcast_shapes(*leads)
     except ValueError:
-        shapes = " and ".join(f"{n} {a.shape}" for n, a in arrays.items())
+        given = " and ".join(f"{n} {shape}" for n, shape in shapes.items())
         raise ValueError(
-            f"the leading axes of {' and '.join(arrays)} must broadcast; "
-            f"got {shapes}"
+            f"the leading axes of {' and '.join(shapes)} must broadcast; "
+            f"got {given}"
         ) from None
 
 
@@ -206,17 +269,28 @@ def default_scale(scale, d_k):
     return 1 / math.sqrt(d_k) if scale is None else real(scale, "scale")
 
 
-def score_overflow(dtype):
-    """What to say where a score leaves its type."""
-    return (
-        f"the scores overflow {dtype}; "
-        "pass Q and K in a wider type, or smaller"
-    )
+@contextmanager
+def undone_on_failure(*caches):
+    """Take back what is appended to some caches here, if this fails.
+
+    A cache may be None. One without `truncate` keeps what it was given.
+    """
+    caches = [cache for cache in caches if cache is not None]
+    lengths = [len(cache) for cache in caches]
+    try:
+        yield
+    except BaseException:
+        for cache, length in zip(caches, lengths, strict=True):
+            if hasattr(cache, "truncate"):
+                cache.truncate(length)
+        raise
 
 
-def value_overflow(dtype):
-    """What to say where the mixture of the values leaves its type."""
-    return (
-        f"the weighted sum of V overflows {dtype}; "
-        "pass V in a wider type, or smaller"
-    )
+# What to say where a result leaves its type.
+SCORE_OVERFLOW = (
+    "the scores overflow {dtype}; pass Q and K in a wider type, or smaller"
+)
+VALUE_OVERFLOW = (
+    "the weighted sum of V overflows {dtype}; "
+    "pass V in a wider type, or smaller"
+)

@@ -5,19 +5,18 @@ from typing import NamedTuple
 import numpy as np
 
 from ._checks import (
+    SCORE_OVERFLOW,
+    VALUE_OVERFLOW,
     array,
-    booleans,
-    broadcast,
+    bias_of_scores,
     default_scale,
-    finite_floats,
     floats,
     leading_axes,
+    mask_of_scores,
     rounded,
-    score_overflow,
-    value_overflow,
     widened,
 )
-from .softmax import softmax
+from ._core import softmax
 
 
 def attention(Q, K, V, *, mask=None, bias=None, scale=None):
@@ -67,25 +66,47 @@ def attention(Q, K, V, *, mask=None, bias=None, scale=None):
     >>> output.tolist(), weights.tolist()
     ([[15.0]], [[0.5, 0.5]])
     """
-    Q, K = floats(Q, "Q"), floats(K, "K")
-    V = finite_floats(V, "V", ndim=2, axes="(..., S, d_v)")
-    dtype, Q, K, V = widened(Q, K, V)
-    scores = attention_scores(Q, K, scale=scale)
-    if V.shape[-2] != scores.shape[-1]:
+    Q, K, shape = _fitting(Q, K)
+    V = floats(V, "V", ndim=2, axes="(..., S, d_v)")
+    if V.shape[-2] != shape[-1]:
         raise ValueError(
             f"K and V must share S; got K {K.shape} and V {V.shape}"
         )
-    leading_axes(scores=scores, V=V)
+    leading_axes(scores=shape, V=V.shape)
+    scale = default_scale(scale, Q.shape[-1])
+    if mask is not None:
+        mask = _without_heads(array(mask, "mask"), len(shape))
+        mask = mask_of_scores(mask, shape)
+    if bias is not None:
+        bias = bias_of_scores(bias, shape)
+    dtype, *wide = widened(Q, K, V)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        output, weights = _attention(*wide, mask, bias, scale)
+    output = rounded(output, dtype, VALUE_OVERFLOW, V=V)
+    return Attention(output, weights.astype(dtype, copy=False))
+
+
+def _attention(Q, K, V, mask, bias, scale):
+    """Output and weights, of arguments that fit."""
+    scores = _scores(Q, K, scale)  # (..., T, S)
     if bias is not None:
         scores = _biased(scores, bias)
-    if mask is not None:
-        mask = _without_heads(array(mask, "mask"), scores.ndim)
-        mask = booleans(mask, "mask", scores.shape, "scores")
     weights = softmax(scores, where=mask)  # (..., T, S)
-    with np.errstate(over="ignore"):
-        output = weights @ V  # (..., T, d_v)
-    output = rounded(output, dtype, value_overflow(dtype))
-    return Attention(output, weights.astype(dtype, copy=False))
+    return weights @ V, weights  # (..., T, d_v)
+
+
+def _scores(Q, K, scale):
+    """Scaled dot products, refused where one is not finite."""
+    scores = Q @ K.swapaxes(-1, -2) * scale
+    return rounded(scores, scores.dtype, SCORE_OVERFLOW, Q=Q, K=K)
+
+
+def _biased(scores, bias):
+    """`scores` plus `bias`, in the type of the scores."""
+    total = scores + bias.astype(scores.dtype, copy=False)
+    if np.any(np.isinf(total) & np.isfinite(bias)):
+        raise ValueError(f"scores plus bias overflow {scores.dtype}")
+    return total
 
 
 def attention_scores(Q, K, *, scale=None):
@@ -121,18 +142,12 @@ def attention_scores(Q, K, *, scale=None):
     >>> attention_scores([[2.0, 0.0]], [[1.0, 2.0], [4.0, 0.0]], scale=1)
     array([[2., 8.]])
     """
-    Q = finite_floats(Q, "Q", ndim=2, axes="(..., T, d_k)")
-    K = finite_floats(K, "K", ndim=2, axes="(..., S, d_k)")
-    if Q.shape[-1] != K.shape[-1]:
-        raise ValueError(
-            f"Q and K must share d_k; got Q {Q.shape} and K {K.shape}"
-        )
-    leading_axes(Q=Q, K=K)
+    Q, K, _ = _fitting(Q, K)
     scale = default_scale(scale, Q.shape[-1])
-    dtype, Q, K = widened(Q, K)
+    dtype, *wide = widened(Q, K)
     with np.errstate(over="ignore", invalid="ignore"):
-        scores = Q @ K.swapaxes(-1, -2) * scale  # (..., T, S)
-    return rounded(scores, dtype, score_overflow(dtype))
+        scores = _scores(*wide, scale)
+    return rounded(scores, dtype, SCORE_OVERFLOW)
 
 
 class Attention(NamedTuple):
@@ -142,17 +157,16 @@ class Attention(NamedTuple):
     weights: np.ndarray  #: (..., T, S)
 
 
-def _biased(scores, bias):
-    """`scores` plus `bias`, in the type of the scores."""
-    bias = floats(bias, "bias")
-    if np.any(np.isnan(bias) | np.isposinf(bias)):
-        raise ValueError("bias must not hold NaN or +inf")
-    bias = broadcast(bias, "bias", scores.shape, "scores")
-    with np.errstate(over="ignore"):
-        total = scores + bias.astype(scores.dtype)
-    if np.any(np.isinf(total) & np.isfinite(bias)):
-        raise ValueError(f"scores plus bias overflow {scores.dtype}")
-    return total
+def _fitting(Q, K):
+    """Queries and keys that fit each other, and the shape of their scores."""
+    Q = floats(Q, "Q", ndim=2, axes="(..., T, d_k)")
+    K = floats(K, "K", ndim=2, axes="(..., S, d_k)")
+    if Q.shape[-1] != K.shape[-1]:
+        raise ValueError(
+            f"Q and K must share d_k; got Q {Q.shape} and K {K.shape}"
+        )
+    lead = leading_axes(Q=Q.shape, K=K.shape)
+    return Q, K, (*lead, Q.shape[-2], K.shape[-2])
 
 
 def _without_heads(mask, ndim):

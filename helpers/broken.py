@@ -17,9 +17,11 @@ from . import training
 
 # In an order in which each finds what it imports.
 MODULES = (
-    "_checks", "softmax", "attention", "masks", "cache", "heads", "positions",
-    "tiled", "gradients", "layers", "transformer",
+    "_checks", "_core", "_shapes", "softmax", "attention", "masks", "cache",
+    "heads", "positions", "tiled", "gradients", "layers", "transformer",
 )  # fmt: skip
+# The private modules that a module is made of: their lines count as its own.
+PARTS = {"softmax": ["_core"]}
 
 
 class Bug(NamedTuple):
@@ -174,17 +176,20 @@ def planted(*bugs):
     >>> sick.softmax.softmax([0.0, 3.0]).round(2).tolist()
     [0.05, 0.95]
     """
+    texts = _patched(bugs)
     name = "helpers_in_bed"
     package = sys.modules[name] = ModuleType(name)
     package.__path__ = []
     made = [name]
     try:
         for module in MODULES:
-            text = _patched(module, bugs)
             made.append(f"{name}.{module}")
             part = sys.modules[made[-1]] = ModuleType(made[-1])
             part.__package__ = name
-            exec(compile(text, f"<{module} in bed>", "exec"), vars(part))
+            exec(
+                compile(texts[module], f"<{module} in bed>", "exec"),
+                vars(part),
+            )
             setattr(package, module, part)
     finally:  # Its parts have found each other; nobody else shall.
         for entry in made:
@@ -192,20 +197,26 @@ def planted(*bugs):
     return package
 
 
-def _patched(module, bugs):
-    """The text of a module with its bugs put in."""
-    text = files("helpers").joinpath(f"{module}.py").read_text("utf-8")
+def _patched(bugs):
+    """The text of each module, with the bugs put in."""
+    folder = files("helpers")
+    texts = {
+        module: folder.joinpath(f"{module}.py").read_text("utf-8")
+        for module in MODULES
+    }
     for bug in bugs:
         if bug.module not in MODULES:
             raise ValueError(f"module must be one of {', '.join(MODULES)}")
-        if bug.module == module:
-            if text.count(bug.right) != 1:
-                raise ValueError(
-                    f"{bug.right!r} must stand in {module} once; it stands "
-                    f"there {text.count(bug.right)} times"
-                )
-            text = text.replace(bug.right, bug.wrong)
-    return text
+        places = [bug.module, *PARTS.get(bug.module, ())]
+        times = [texts[place].count(bug.right) for place in places]
+        if sum(times) != 1:
+            raise ValueError(
+                f"{bug.right!r} must stand in {bug.module} once; it stands "
+                f"there {sum(times)} times"
+            )
+        place = places[times.index(1)]
+        texts[place] = texts[place].replace(bug.right, bug.wrong)
+    return texts
 
 
 def patient(number):

@@ -1,7 +1,5 @@
 """Keys and values of the positions so far, kept from call to call."""
 
-from contextlib import contextmanager
-
 import numpy as np
 
 from ._checks import finite_floats, rounded, size
@@ -58,23 +56,6 @@ def _prefix(store, n):
     view = store[..., :n, :]
     view.flags.writeable = False
     return view
-
-
-@contextmanager
-def _as_it_was(*caches):
-    """Give up what is appended to some caches here, if this fails.
-
-    None is no cache. One that has no `truncate` keeps what it got.
-    """
-    caches = [cache for cache in caches if cache is not None]
-    lengths = [len(cache) for cache in caches]
-    try:
-        yield
-    except BaseException:
-        for cache, length in zip(caches, lengths, strict=True):
-            if hasattr(cache, "truncate"):
-                cache.truncate(length)
-        raise
 
 
 class KVCache:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ._checks import floats, integer, real
-from .heads import _head_counts, _shapes
+from ._shapes import default_projections
 
 
 def _count(*sizes):
@@ -134,17 +134,9 @@ def projection_flops(
     {'Q': 32, 'K': 32, 'V': 32, 'O': 32, 'total': 128}
     """
     rows = _count((T, "T", 0), (batch, "batch", 1))
-    d_model = integer(d_model, "d_model", least=1)
-    n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
-    H, H_kv = _head_counts(n_heads, n_kv_heads)
-    if d_k is None and d_model % H:
-        raise ValueError(
-            "n_heads must divide d_model where d_k is not given; "
-            f"got n_heads {H} and d_model {d_model}"
-        )
-    d_k = integer(d_model // H if d_k is None else d_k, "d_k", least=1)
-    d_v = integer(d_k if d_v is None else d_v, "d_v", least=1)
-    shapes = _shapes(d_model, H, H_kv, d_k, d_v)
+    shapes, _, _ = default_projections(
+        d_model, n_heads, n_kv_heads, d_k, d_v, check=integer
+    )
     # "W_Q" names the matrix, "Q" the stage.
     return _with_total(
         {name[2:]: 2 * rows * m * n for name, (m, n) in shapes.items()}

@@ -12,17 +12,19 @@ from typing import NamedTuple
 import numpy as np
 
 from ._checks import (
+    VALUE_OVERFLOW,
     default_scale,
+    finite_matrix,
     flag,
     leading_axes,
     rounded,
-    value_overflow,
     widened,
 )
 from ._extras import extra
+from ._shapes import tiled_lead
 from .attention import attention_scores
 from .softmax import logsumexp, softmax
-from .tiled import Partial, _finite, _fit, merge_partials
+from .tiled import Partial, merge_partials
 
 with extra("cluster"):
     from dask.distributed import Client
@@ -130,13 +132,13 @@ def place_keys(client, K, V, *, striped=False, workers=None):
     >>> K.positions
     [range(0, 4, 2), range(1, 4, 2)]
     """
-    K = _finite(K, "K", "(..., S, d_k)")
-    V = _finite(V, "V", "(..., S, d_v)")
+    K = finite_matrix(K, "K", "(..., S, d_k)")
+    V = finite_matrix(V, "V", "(..., S, d_v)")
     if K.shape[-2] != V.shape[-2]:
         raise ValueError(
             f"K and V must share S; got K {K.shape} and V {V.shape}"
         )
-    leading_axes(K=K, V=V)
+    leading_axes(K=K.shape, V=V.shape)
     striped = flag(striped, "striped")
     client = _client(client)
     there = _workers(client)
@@ -212,15 +214,15 @@ def split_attention(client, Q, K, V, *, causal=False, scale=None):
     ...     split_attention(client, np.zeros((1, 2)), np.eye(2), V).tolist()
     [[15.0]]
     """
-    Q = _finite(Q, "Q", "(..., T, d_k)")
+    Q = finite_matrix(Q, "Q", "(..., T, d_k)")
     if isinstance(K, PlacedArray) != isinstance(V, PlacedArray):
         raise TypeError("K and V must both be arrays, or both be placed")
     if isinstance(K, PlacedArray):
         _same_cluster(client, K, V)
         return _split(Q, K, V, causal, scale)
-    K = _finite(K, "K", "(..., S, d_k)")
-    V = _finite(V, "V", "(..., S, d_v)")
-    _fit(Q, K, V, causal)
+    K = finite_matrix(K, "K", "(..., S, d_k)")
+    V = finite_matrix(V, "V", "(..., S, d_v)")
+    tiled_lead(Q, K, V, causal)
     with _connected(client) as client:
         placed = place_keys(client, K, V, striped=bool(causal))
         return _split(Q, *placed, causal, scale)
@@ -365,7 +367,7 @@ def _mend(placed, alive):
 
 def _split(Q, K, V, causal, scale):
     """Attention over placed keys, taken up again after each loss."""
-    _fit(Q, K, V, causal)
+    tiled_lead(Q, K, V, causal)
     scale = default_scale(scale, Q.shape[-1])
     first = K.shape[-2] - Q.shape[-2] if causal else None
     dtype = np.result_type(Q, K.dtype, V.dtype)
@@ -458,7 +460,8 @@ def _tile(Q, K, V, seen, scale):
     with np.errstate(over="ignore"):
         mixed = softmax(scores, where=where) @ V
     lse = np.broadcast_to(logsumexp(scores, where=where), mixed.shape[:-1])
-    return Partial(rounded(mixed, V.dtype, value_overflow(dtype)), lse)
+    overflow = VALUE_OVERFLOW.format(dtype=dtype)
+    return Partial(rounded(mixed, V.dtype, overflow), lse)
 
 
 def _join(*parts):

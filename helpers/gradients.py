@@ -164,10 +164,10 @@ def attention_vjp(grad_output, Q, K, V, weights, *, scale=None):
     )
     scale = default_scale(scale, Q.shape[-1])
     T, S, d_k, d_v = Q.shape[-2], K.shape[-2], Q.shape[-1], V.shape[-1]
-    lead = leading_axes(Q=Q, K=K, V=V, weights=A)
+    lead = leading_axes(Q=Q.shape, K=K.shape, V=V.shape, weights=A.shape)
     _expect("K", K, (*K.shape[:-2], S, d_k), "Q and K must share d_k")
     _expect("V", V, (*V.shape[:-2], S, d_v), "K and V must share S")
-    both = leading_axes(Q=Q, K=K)
+    both = leading_axes(Q=Q.shape, K=K.shape)
     rule = "weights must be (..., T, S), with the leading axes of Q and K"
     _expect("weights", A, (*both, T, S), rule)
     _expect(

@@ -5,19 +5,23 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import _core
 from ._checks import (
     array,
-    booleans,
-    broadcast,
+    bias_of_scores,
     finite_floats,
     floats,
     generator,
     leading_axes,
+    mask_of_scores,
+    rounded,
     size,
+    undone_on_failure,
+    widened,
     with_axes,
 )
+from ._shapes import default_projections, head_counts, projection_shapes
 from .attention import Attention, attention
-from .cache import _as_it_was
 
 
 class Projections(NamedTuple):
@@ -151,28 +155,6 @@ def repeat_kv(X, n_rep):
     return np.repeat(X, size(n_rep, "n_rep", least=1), axis=-3)
 
 
-def _head_counts(n_heads, n_kv_heads):
-    """Both counts as integers, the second a divisor of the first."""
-    H = size(n_heads, "n_heads", least=1)
-    H_kv = size(n_kv_heads, "n_kv_heads", least=1)
-    if H % H_kv:
-        raise ValueError(
-            "n_kv_heads must divide n_heads; "
-            f"got n_kv_heads {H_kv} and n_heads {H}"
-        )
-    return H, H_kv
-
-
-def _shapes(d_model, H, H_kv, d_k, d_v):
-    """The shape of each weight matrix, by name."""
-    return {
-        "W_Q": (d_model, H * d_k),
-        "W_K": (d_model, H_kv * d_k),
-        "W_V": (d_model, H_kv * d_v),
-        "W_O": (H * d_v, d_model),
-    }
-
-
 def init_projections(
     rng, d_model, n_heads, n_kv_heads=None, *, d_k=None, d_v=None
 ):
@@ -218,18 +200,13 @@ def init_projections(
     [(8, 8), (8, 4), (8, 4), (8, 8)]
     """
     generator(rng)
-    d_model = size(d_model, "d_model", least=1)
-    n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
-    H, H_kv = _head_counts(n_heads, n_kv_heads)
-    if d_k is None and d_model % H:
-        raise ValueError(
-            "n_heads must divide d_model where d_k is not given; "
-            f"got n_heads {H} and d_model {d_model}"
-        )
-    d_k = size(d_model // H if d_k is None else d_k, "d_k", least=1)
-    d_v = size(d_k if d_v is None else d_v, "d_v", least=1)
-    shapes = _shapes(d_model, H, H_kv, d_k, d_v).values()
-    W = (rng.normal(0, 1 / math.sqrt(shape[0]), shape) for shape in shapes)
+    shapes, H, H_kv = default_projections(
+        d_model, n_heads, n_kv_heads, d_k, d_v, check=size
+    )
+    W = (
+        rng.normal(0, 1 / math.sqrt(shape[0]), shape)
+        for shape in shapes.values()
+    )
     return Projections(*W, H, H_kv)
 
 
@@ -252,24 +229,24 @@ def _head_width(W, name, count, n):
 
 
 def _checked(projections):
-    """The projections as float matrices that fit each other."""
+    """The four matrices, by name, that fit each other, and both counts."""
     if not isinstance(projections, Projections):
         kind = type(projections).__name__
         raise TypeError(f"projections must be Projections; got {kind}")
-    H, H_kv = _head_counts(projections.n_heads, projections.n_kv_heads)
+    H, H_kv = head_counts(projections.n_heads, projections.n_kv_heads)
     names = Projections._fields[:4]
     W = {name: _matrix(getattr(projections, name), name) for name in names}
     W_Q, W_V = W["W_Q"], W["W_V"]
     d_k = _head_width(W_Q, "W_Q", "n_heads", H)
     d_v = _head_width(W_V, "W_V", "n_kv_heads", H_kv)
-    for name, shape in _shapes(len(W_Q), H, H_kv, d_k, d_v).items():
+    for name, shape in projection_shapes(len(W_Q), H, H_kv, d_k, d_v).items():
         if W[name].shape != shape:
             raise ValueError(
                 f"{name} must be {shape} to fit W_Q {W_Q.shape}, W_V "
                 f"{W_V.shape}, n_heads {H} and n_kv_heads {H_kv}; "
                 f"got {name} {W[name].shape}"
             )
-    return Projections(**W, n_heads=H, n_kv_heads=H_kv)
+    return W, H, H_kv
 
 
 def _tokens(X, name, d_model):
@@ -283,18 +260,6 @@ def _tokens(X, name, d_model):
     return X
 
 
-def _project(X, W, name, matrix):
-    """``X @ W``, refused where it leaves the range of its type."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        product = X @ W
-    if not np.isfinite(product).all():
-        # One entry of W that is not finite spoils its column in every row:
-        # W need not be read again while the products are finite.
-        finite_floats(W, matrix)
-        raise ValueError(f"{name} overflow {product.dtype}; use a wider type")
-    return product
-
-
 def _source(X, context, cache, d_model):
     """The rows that keys and values are made of."""
     if context is None:
@@ -302,7 +267,7 @@ def _source(X, context, cache, d_model):
     if cache is not None:
         raise ValueError("context and cache exclude each other; got both")
     context = _tokens(context, "context", d_model)
-    leading_axes(X=X, context=context)
+    leading_axes(X=X.shape, context=context.shape)
     return context
 
 
@@ -315,18 +280,107 @@ def _expect_cache(cache):
         )
 
 
-def _for_scores(x, name, shape):
-    """A mask or bias broadcast to the scores; None stays None."""
-    if x is None:
-        return None
-    x = array(x, name)
-    surplus = max(0, x.ndim - len(shape))
-    if x.shape[:surplus] == (1,) * surplus:
-        # padding_mask gives (B, 1, 1, S), also where X has no batch axis.
-        x = x.reshape(x.shape[surplus:])
-    if name == "mask":
-        return booleans(x, name, shape, "scores")
-    return broadcast(floats(x, name), name, shape, "scores")
+class Attended(NamedTuple):
+    """What an attention layer computed, for its gradient and maps."""
+
+    X: np.ndarray  #: (..., T, d_model), what it read
+    Q: np.ndarray  #: (..., H, T, d_k), rotated where positions ask for it
+    K: np.ndarray  #: (..., H, S, d_k), repeated for the heads that share it
+    V: np.ndarray  #: (..., H, S, d_v), likewise
+    weights: np.ndarray  #: (..., H, T, S)
+    heads: np.ndarray  #: (..., H, T, d_v), before they are merged
+
+
+def attention_layer(
+    X,
+    p,
+    n_heads,
+    n_kv_heads,
+    *,
+    source=None,
+    rotate=None,
+    mask=None,
+    bias=None,
+    cache=None,
+    scale=None,
+    keep=None,
+):
+    """The steps of multi-head attention, with all that they compute.
+
+    `multi_head_attention` and the blocks of `helpers.transformer` check
+    their arguments and take these steps.
+
+    Parameters
+    ----------
+    X : (..., T, d_model) array
+        One row a token, finite.
+    p : dict of str to array
+        ``W_Q``, ``W_K``, ``W_V`` and ``W_O`` as in `Projections`, and,
+        where they exist, the vectors that are added: ``W_Q.bias`` and so
+        on. Leading axes are runs, as in `helpers.layers.linear`.
+    n_heads, n_kv_heads : int
+        H, and H_kv, a divisor of it.
+    source : (..., S, d_model) array, optional
+        Where keys and values come from; `X` by default.
+    rotate : callable, optional
+        What is done to queries and to keys, (..., H, T, d_k), before they
+        meet and before keys are cached.
+    mask, bias, scale
+        As `helpers.attention.attention`, for scores (..., H, T, S).
+    cache : KVCache, optional
+        Keys and values of earlier positions; those of `X` are appended.
+    keep : (H,) array, optional
+        What each head's output is multiplied by: 0 switches it off.
+
+    Returns
+    -------
+    output : (..., T, d_model) array
+        What the layer adds to the rows.
+    attended : Attended
+        The steps on the way.
+
+    Raises
+    ------
+    ValueError
+        If a weight is not finite, a product overflows, or as `attention`.
+
+    Notes
+    -----
+    Vaswani et al. 2017, section 3.2.2.
+
+    Examples
+    --------
+    >>> p = dict.fromkeys(["W_Q", "W_K", "W_V", "W_O"], np.eye(4))
+    >>> output, attended = attention_layer(np.eye(4), p, 2, 2)
+    >>> output.shape, attended.weights.shape
+    ((4, 4), (2, 4, 4))
+    """
+    source = X if source is None else source
+    Q = split_heads(_project(X, p, "W_Q", "queries"), n_heads)
+    K = split_heads(_project(source, p, "W_K", "keys"), n_kv_heads)
+    V = split_heads(_project(source, p, "W_V", "values"), n_kv_heads)
+    if rotate is not None:
+        Q, K = rotate(Q), rotate(K)
+    if cache is not None:
+        K, V = cache.append(K, V)  # (..., H_kv, S, d_k and d_v)
+    n_rep = n_heads // n_kv_heads
+    K, V = repeat_kv(K, n_rep), repeat_kv(V, n_rep)
+    heads, weights = attention(Q, K, V, mask=mask, bias=bias, scale=scale)
+    if keep is not None:
+        heads = heads * keep[:, None, None].astype(heads.dtype)
+    output = _project(merge_heads(heads), p, "W_O", "outputs")
+    return output, Attended(X, Q, K, V, weights, heads)
+
+
+def _project(X, p, name, what):
+    """The rows times a matrix, plus its vector where there is one."""
+    vector = f"{name}.bias"
+    weights = {n: p[n] for n in (name, vector) if p.get(n) is not None}
+    dtype, *wide = widened(X, *weights.values())
+    with np.errstate(over="ignore", invalid="ignore"):
+        product = _core.linear(*wide)
+    overflow = f"{what} overflow {{dtype}}; use a wider type"
+    return rounded(product, dtype, overflow, **weights)
 
 
 def multi_head_attention(
@@ -378,24 +432,21 @@ def multi_head_attention(
     >>> output.shape, weights.shape
     ((3, 8), (4, 3, 3))
     """
-    W_Q, W_K, W_V, W_O, H, H_kv = _checked(projections)
-    X = _tokens(X, "X", len(W_Q))
-    source = _source(X, context, cache, len(W_K))
-    dtype = np.result_type(X, source, W_Q, W_K, W_V, W_O)
+    W, H, H_kv = _checked(projections)
+    X = _tokens(X, "X", len(W["W_Q"]))
+    source = _source(X, context, cache, len(W["W_K"]))
+    dtype = np.result_type(X, source, *W.values())
     X, source = X.astype(dtype, copy=False), source.astype(dtype, copy=False)
-    Q = split_heads(_project(X, W_Q, "queries", "W_Q"), H)  # (..., H, T, d_k)
-    K = split_heads(_project(source, W_K, "keys", "W_K"), H_kv)
-    V = split_heads(_project(source, W_V, "values", "W_V"), H_kv)
+    S = source.shape[-2]
     if cache is not None:
         _expect_cache(cache)
-    S = K.shape[-2] + (0 if cache is None else len(cache))
-    shape = (*leading_axes(X=X, source=source), H, X.shape[-2], S)
-    mask = _for_scores(mask, "mask", shape)
-    bias = _for_scores(bias, "bias", shape)
-    with _as_it_was(cache):
-        if cache is not None:
-            K, V = cache.append(K, V)  # (..., H_kv, S, d_k and d_v)
-        K, V = repeat_kv(K, H // H_kv), repeat_kv(V, H // H_kv)
-        heads, weights = attention(Q, K, V, mask=mask, bias=bias)
-        output = _project(merge_heads(heads), W_O, "outputs", "W_O")
-    return Attention(output, weights)
+        S += len(cache)
+    lead = leading_axes(X=X.shape, source=source.shape)
+    shape = (*lead, H, X.shape[-2], S)
+    mask = None if mask is None else mask_of_scores(mask, shape)
+    bias = None if bias is None else bias_of_scores(bias, shape)
+    with undone_on_failure(cache):
+        output, attended = attention_layer(
+            X, W, H, H_kv, source=source, mask=mask, bias=bias, cache=cache
+        )
+    return Attention(output, attended.weights)

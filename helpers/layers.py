@@ -13,40 +13,24 @@ import math
 
 import numpy as np
 
+from . import _core
 from ._checks import (
     array,
-    booleans,
     finite_floats,
     floats,
+    one_of,
     real,
     rounded,
     size,
     widened,
 )
+from ._shapes import loss_shares
 from .softmax import logsumexp, softmax
 
 ACTIVATIONS = ("gelu", "gelu_tanh", "relu")
 
 
-def _one_of(value, name, choices):
-    if value not in choices:
-        listed = ", ".join(map(repr, choices))
-        raise ValueError(f"{name} must be one of {listed}; got {value!r}")
-
-
 # Linear layers ------------------------------------------------------------
-
-
-def _flat(x, n_runs):
-    """`x` with all axes between the runs and the last made one."""
-    rows = math.prod(x.shape[n_runs:-1])  # -1 would not do for empty axes
-    return x.reshape(*x.shape[:n_runs], rows, x.shape[-1])
-
-
-def _along(vector, x):
-    """A vector of each run, (..., d), so that it broadcasts over `x`."""
-    *runs, d = vector.shape
-    return vector.reshape(*runs, *(1,) * (x.ndim - vector.ndim), d)
 
 
 def _expect_rows(x, W, rows, matrix):
@@ -60,7 +44,7 @@ def _expect_rows(x, W, rows, matrix):
         )
 
 
-def linear(x, W, b=None):
+def linear(x, W, b=None, *, names=("x", "W", "b")):
     """Multiply each row by a matrix and add a vector.
 
     Parameters
@@ -71,6 +55,8 @@ def linear(x, W, b=None):
         The matrix. Leading axes are runs, and must be the first of `x`.
     b : (d_out,) array, optional
         The vector that is added to each row.
+    names : (str, str, str)
+        What messages call the three.
 
     Returns
     -------
@@ -89,40 +75,46 @@ def linear(x, W, b=None):
     >>> linear([[1.0, 2.0]], [[1.0], [10.0]], [0.5]).tolist()
     [[21.5]]
     """
-    return _linear(x, W, b, "x", "W", "b")
+    rows, matrix, vector = names
+    x, W = _fitting(x, W, rows, matrix)
+    arguments = {rows: x, matrix: W}
+    if b is not None:
+        arguments[vector] = _fitting_vector(b, W, vector, matrix)
+    dtype, *wide = widened(*arguments.values())
+    with np.errstate(over="ignore", invalid="ignore"):
+        result = _core.linear(*wide)
+    what = f"the products of {rows} and {matrix}"
+    return _fits(result, dtype, what, **arguments)
 
 
-def _linear(x, W, b, rows, matrix, vector):
-    """`linear`, with the names that messages give its arguments."""
-    x = finite_floats(x, rows, ndim=1, axes="(..., d_in)")
-    W = finite_floats(W, matrix, ndim=2, axes="(..., d_in, d_out)")
+def _fitting(x, W, rows, matrix):
+    """Rows and a matrix as floats that fit each other."""
+    x = floats(x, rows, ndim=1, axes="(..., d_in)")
+    W = floats(W, matrix, ndim=2, axes="(..., d_in, d_out)")
     _expect_rows(x, W, rows, matrix)
-    if b is None:
-        b = np.zeros((*W.shape[:-2], W.shape[-1]), W.dtype)
-    b = finite_floats(b, vector)
+    return x, W
+
+
+def _fitting_vector(b, W, vector, matrix):
+    """A vector with an entry for each column of a matrix."""
+    b = floats(b, vector)
     if b.shape != (*W.shape[:-2], W.shape[-1]):
         raise ValueError(
             f"{vector} must have an entry for each column of {matrix}; "
             f"got {vector} {b.shape} and {matrix} {W.shape}"
         )
-    dtype, x, W, b = widened(x, W, b)
-    with np.errstate(over="ignore", invalid="ignore"):
-        product = _flat(x, W.ndim - 2) @ W
-        product = product.reshape(*x.shape[:-1], W.shape[-1])
-        result = product + _along(b, product)
-    return _fits(result, dtype, f"the products of {rows} and {matrix}")
+    return b
 
 
-def _fits(x, dtype, what):
+def _fits(x, dtype, what, /, **arguments):
     """`x` in `dtype`, refused where it left its range."""
-    return rounded(
-        x,
-        dtype,
-        f"{what} overflow {dtype}; pass a wider type, or smaller numbers",
+    overflow = (
+        f"{what} overflow {{dtype}}; pass a wider type, or smaller numbers"
     )
+    return rounded(x, dtype, overflow, **arguments)
 
 
-def linear_vjp(grad, x, W):
+def linear_vjp(grad, x, W, *, names=("x", "W")):
     """Gradients of `linear` with respect to `x`, `W` and `b`.
 
     Parameters
@@ -133,6 +125,8 @@ def linear_vjp(grad, x, W):
         As given to `linear`.
     W : (d_in, d_out) array
         As given to `linear`.
+    names : (str, str)
+        What messages call `x` and `W`.
 
     Returns
     -------
@@ -151,22 +145,15 @@ def linear_vjp(grad, x, W):
     >>> dx.tolist(), dW.tolist(), db.tolist()
     ([[10.0, 14.0]], [[2.0], [6.0]], [2.0])
     """
-    return _linear_vjp(grad, x, W, "x", "W")
-
-
-def _linear_vjp(grad, x, W, rows, matrix):
-    """`linear_vjp`, with the names that messages give its arguments."""
-    x = finite_floats(x, rows, ndim=1, axes="(..., d_in)")
-    W = finite_floats(W, matrix, ndim=2, axes="(..., d_in, d_out)")
-    grad = finite_floats(grad, "grad")
-    _expect_rows(x, W, rows, matrix)
+    rows, matrix = names
+    x, W = _fitting(x, W, rows, matrix)
+    grad = floats(grad, "grad")
     _expect_grad(grad, (*x.shape[:-1], W.shape[-1]))
-    dtype, x, W, grad = widened(x, W, grad)
-    x_rows, grads = _flat(x, W.ndim - 2), _flat(grad, W.ndim - 2)
+    dtype, *wide = widened(grad, x, W)
     with np.errstate(over="ignore", invalid="ignore"):
-        dx = (grads @ W.swapaxes(-1, -2)).reshape(x.shape)
-        dW, db = x_rows.swapaxes(-1, -2) @ grads, grads.sum(-2)
-    return tuple(_fits(d, dtype, "the gradients") for d in (dx, dW, db))
+        found = _core.linear_vjp(*wide)
+    arguments = {rows: x, matrix: W, "grad": grad}
+    return tuple(_fits(d, dtype, "the gradients", **arguments) for d in found)
 
 
 def _expect_grad(grad, shape):
@@ -183,8 +170,9 @@ def _expect_grad(grad, shape):
 def _standard(x, eps, *, centred):
     """`x` with rows of mean square 1, and what each was divided by."""
     with np.errstate(over="ignore", invalid="ignore"):
-        for _ in range(2 * centred):  # once more for what rounding left
+        if centred:
             x = x - x.mean(-1, keepdims=True)
+            x = x - x.mean(-1, keepdims=True)  # what rounding left
         root = np.sqrt((x * x).mean(-1, keepdims=True) + eps)
     if not np.isfinite(root).all():
         raise ValueError(
@@ -261,7 +249,7 @@ def layer_norm(x, gain, bias, *, eps=1e-5):
     dtype, x, gain, bias = widened(x, gain, bias)
     standard, _ = _standard(x, eps, centred=True)
     with np.errstate(over="ignore"):
-        result = _along(gain, x) * standard + _along(bias, x)
+        result = _core.along(gain, x) * standard + _core.along(bias, x)
     return _fits(result, dtype, "the stretched rows")
 
 
@@ -300,7 +288,7 @@ def rms_norm(x, gain, *, eps=1e-5):
     dtype, x, gain = widened(x, gain)
     standard, _ = _standard(x, eps, centred=False)
     with np.errstate(over="ignore"):
-        result = _along(gain, x) * standard
+        result = _core.along(gain, x) * standard
     return _fits(result, dtype, "the stretched rows")
 
 
@@ -312,7 +300,7 @@ def _norm_vjp(grad, x, gain, eps, *, centred):
     dtype, x, gain, grad = widened(x, gain, grad)
     standard, root = _standard(x, eps, centred=centred)
     with np.errstate(over="ignore", invalid="ignore"):
-        d = grad * _along(gain, x)
+        d = grad * _core.along(gain, x)
         dx = d - standard * (d * standard).mean(-1, keepdims=True)
         if centred:
             dx = dx - d.mean(-1, keepdims=True)
@@ -323,7 +311,7 @@ def _norm_vjp(grad, x, gain, eps, *, centred):
 
 def _over_rows(grad, vector):
     """`grad` summed to the shape of the vector that all rows share."""
-    return _flat(grad, vector.ndim - 1).sum(-2)
+    return _core.flat(grad, vector.ndim - 1).sum(-2)
 
 
 def layer_norm_vjp(grad, x, gain, *, eps=1e-5):
@@ -440,7 +428,7 @@ def gelu(x, *, approximate=None):
     >>> gelu([-1.0, 0.0, 1.0]).round(4).tolist()
     [-0.1587, 0.0, 0.8413]
     """
-    _one_of(approximate, "approximate", (None, "tanh"))
+    one_of(approximate, "approximate", (None, "tanh"))
     dtype, x = widened(finite_floats(x, "x"))
     phi, _ = (_phi_tanh if approximate else _phi)(x)
     return (x * phi).astype(dtype, copy=False)
@@ -473,7 +461,7 @@ def gelu_vjp(grad, x, *, approximate=None):
     >>> gelu_vjp([1.0, 1.0], [0.0, 40.0]).tolist()
     [0.5, 1.0]
     """
-    _one_of(approximate, "approximate", (None, "tanh"))
+    one_of(approximate, "approximate", (None, "tanh"))
     x, grad = finite_floats(x, "x"), finite_floats(grad, "grad")
     _expect_grad(grad, x.shape)
     dtype, x, grad = widened(x, grad)
@@ -511,7 +499,7 @@ def _activate_vjp(grad, x, activation):
 
 
 def _approximation(activation):
-    _one_of(activation, "activation", ACTIVATIONS)
+    one_of(activation, "activation", ACTIVATIONS)
     return "tanh" if activation == "gelu_tanh" else None
 
 
@@ -555,8 +543,10 @@ def feed_forward(x, W_1, b_1, W_2, b_2, *, activation="gelu"):
     >>> feed_forward([-1.0, 2.0], W, None, W, None, activation="relu").tolist()
     [0.0, 2.0]
     """
-    hidden = _activate(_linear(x, W_1, b_1, "x", "W_1", "b_1"), activation)
-    return _linear(hidden, W_2, b_2, "hidden", "W_2", "b_2")
+    hidden = _activate(
+        linear(x, W_1, b_1, names=("x", "W_1", "b_1")), activation
+    )
+    return linear(hidden, W_2, b_2, names=("hidden", "W_2", "b_2"))
 
 
 def feed_forward_vjp(grad, x, W_1, b_1, W_2, *, activation="gelu"):
@@ -591,11 +581,13 @@ def feed_forward_vjp(grad, x, W_1, b_1, W_2, *, activation="gelu"):
     >>> grads[0].tolist()
     [0.0, 1.0]
     """
-    before = _linear(x, W_1, b_1, "x", "W_1", "b_1")
+    before = linear(x, W_1, b_1, names=("x", "W_1", "b_1"))
     hidden = _activate(before, activation)
-    dhidden, dW_2, db_2 = _linear_vjp(grad, hidden, W_2, "hidden", "W_2")
+    dhidden, dW_2, db_2 = linear_vjp(
+        grad, hidden, W_2, names=("hidden", "W_2")
+    )
     dbefore = _activate_vjp(dhidden, before, activation)
-    dx, dW_1, db_1 = _linear_vjp(dbefore, x, W_1, "x", "W_1")
+    dx, dW_1, db_1 = linear_vjp(dbefore, x, W_1, names=("x", "W_1"))
     return dx, dW_1, db_1, dW_2, db_2
 
 
@@ -721,6 +713,39 @@ def token_losses(logits, targets):
     return _fits(losses, dtype, "the losses")
 
 
+def token_losses_vjp(grad, logits, targets):
+    """The gradient of `token_losses` with respect to the logits.
+
+    Parameters
+    ----------
+    grad : (..., T) array
+        Gradient of the loss with respect to the result.
+    logits, targets
+        As given to `token_losses`.
+
+    Returns
+    -------
+    (..., T, vocab) array
+        ``grad * (softmax(row) - one_hot(target))``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `token_losses`, or if `grad` does not have the shape of its
+        result.
+
+    Examples
+    --------
+    >>> token_losses_vjp([2.0], [[0.0, 0.0]], [1]).tolist()
+    [[1.0, -1.0]]
+    """
+    grad, logits = finite_floats(grad, "grad"), floats(logits, "logits")
+    _expect_grad(grad, logits.shape[:-1])
+    right = one_hot(targets, logits.shape[-1])
+    back = grad[..., None] * (softmax(logits) - right)
+    return back.astype(logits.dtype)
+
+
 def cross_entropy(logits, targets, *, where=None):
     """The mean of `token_losses`.
 
@@ -749,7 +774,7 @@ def cross_entropy(logits, targets, *, where=None):
     2.4849
     """
     losses = token_losses(logits, targets)
-    return float((losses * _shares(where, losses, 0)).sum())
+    return float((losses * loss_shares(where, losses)).sum())
 
 
 def cross_entropy_vjp(logits, targets, *, where=None):
@@ -777,26 +802,4 @@ def cross_entropy_vjp(logits, targets, *, where=None):
     [[0.5, -0.5]]
     """
     losses = token_losses(logits, targets)
-    return _losses_vjp(_shares(where, losses, 0), logits, targets)
-
-
-def _losses_vjp(grad, logits, targets):
-    """The gradient of `token_losses` with respect to the logits."""
-    logits = floats(logits, "logits")
-    right = one_hot(targets, logits.shape[-1])
-    back = grad[..., None] * (softmax(logits) - right)
-    return back.astype(logits.dtype)
-
-
-def _shares(where, losses, n_runs):
-    """The share of each loss in the mean of its run."""
-    where = np.ones(losses.shape, bool) if where is None else where
-    counted = booleans(where, "where", losses.shape, "targets")
-    axes = tuple(range(n_runs, losses.ndim))
-    count = counted.sum(axes, keepdims=True)
-    if losses.size == 0 or (count == 0).any():
-        raise ValueError(
-            "at least one position must count; "
-            f"got targets {losses.shape} and where {counted.shape}"
-        )
-    return counted / count
+    return token_losses_vjp(loss_shares(where, losses), logits, targets)

@@ -3,19 +3,7 @@
 import numpy as np
 
 from ._checks import array, integer, size
-
-
-def _distance(T, S):
-    """How far key j lies before query i, as a (T, S) array of integers."""
-    T = size(T, "T")
-    S = T if S is None else size(S, "S")
-    if T > S:
-        raise ValueError(
-            "the T queries are the last of the S positions, so T <= S; "
-            f"got T {T} and S {S}"
-        )
-    # Lower-right alignment: query i stands at position S - T + i.
-    return (np.arange(T)[:, None] + S - T) - np.arange(S)
+from ._shapes import distance as _distance
 
 
 def causal_mask(T, S=None):

@@ -15,7 +15,7 @@ from ._checks import (
     rounded,
     size,
 )
-from .masks import _distance
+from ._shapes import distance
 
 
 def _frequencies(d, base):
@@ -317,6 +317,12 @@ def ntk_frequencies(d, factor, *, base=10000.0):
     return rotary_frequencies(d, base=larger)
 
 
+def _rule(rule):
+    if not isinstance(rule, str) or rule not in ("reference", "paper"):
+        raise ValueError(f'rule must be "reference" or "paper"; got {rule!r}')
+    return rule
+
+
 def _kept_by_turns(frequencies, trained, slow, fast):
     """The paper's share of each frequency that stays: linear in the turns."""
     turns = trained * frequencies / (2 * np.pi)
@@ -437,12 +443,6 @@ def yarn_attention_factor(factor):
     return 0.1 * math.log(_factor(factor)) + 1
 
 
-def _rule(rule):
-    if not isinstance(rule, str) or rule not in ("reference", "paper"):
-        raise ValueError(f'rule must be "reference" or "paper"; got {rule!r}')
-    return rule
-
-
 def alibi_slopes(n_heads, *, rule="reference"):
     """How fast each head's bias falls with the distance of a key.
 
@@ -535,7 +535,7 @@ def alibi_bias(n_heads, T, S=None, *, rule="reference"):
     [[[-0.00390625, 0.0, -0.00390625], [-0.0078125, -0.00390625, 0.0]]]
     """
     slopes = alibi_slopes(n_heads, rule=rule)
-    return slopes[:, None, None] * -np.abs(_distance(T, S))  # (H, T, S)
+    return slopes[:, None, None] * -np.abs(distance(T, S))  # (H, T, S)
 
 
 def _starts(buckets, max_distance):
@@ -607,8 +607,8 @@ def relative_buckets(
             "max_distance must exceed the distances with a bucket each; "
             f"got {max_distance} and {buckets // 2}"
         )
-    distance = _distance(T, S)
-    back = np.abs(distance) if both_sides else np.maximum(distance, 0)
+    before = distance(T, S)
+    back = np.abs(before) if both_sides else np.maximum(before, 0)
     starts = list(_starts(buckets, max_distance))
     bucket = np.searchsorted(starts, back, side="right") - 1
-    return bucket + buckets * (both_sides & (distance < 0))
+    return bucket + buckets * (both_sides & (before < 0))

@@ -2,24 +2,25 @@
 
 import numpy as np
 
+from . import _core
 from ._checks import axis_of, booleans, flag, floats, total, widened
 
 
-def _exponentials(x, axis, where):
-    """exp(x - m) with the maximum m, m, the axis, and the result's type."""
+def _checked(x, axis, where):
+    """What the functions of `_core` take, and the type of the result."""
     x = floats(x, "x", ndim=1, axes="(...,)")
     axis = axis_of(x, axis, "x")
-    allowed = True if where is None else booleans(where, "where", x.shape, "x")
+    if where is not None:
+        where = booleans(where, "where", x.shape, "x")
+    dtype, x = widened(x)
+    return x, axis, where, dtype
+
+
+def _expect_numbers(x, where):
+    """Refuse what has no softmax."""
+    allowed = True if where is None else where
     if np.any((np.isnan(x) | np.isposinf(x)) & allowed):
         raise ValueError("x must not hold NaN or +inf where it is allowed")
-    dtype, x = widened(x)
-    top = x.max(axis=axis, keepdims=True, initial=-np.inf, where=allowed)
-    # An empty row has no maximum; zero keeps -inf - -inf from becoming NaN.
-    top = np.where(np.isneginf(top), 0, top)
-    with np.errstate(over="ignore", under="ignore"):
-        # Exactly zero where it is not allowed.
-        exp = np.exp(np.where(allowed, x - top, -np.inf))
-    return exp, top, axis, dtype
 
 
 def softmax(x, axis=-1, *, where=None):
@@ -60,9 +61,11 @@ def softmax(x, axis=-1, *, where=None):
     >>> softmax([0.0, 0.0, -np.inf]).tolist()
     [0.5, 0.5, 0.0]
     """
-    exp, _, axis, dtype = _exponentials(x, axis, where)
-    added = total(exp, axis)
-    weights = exp / np.where(added == 0, 1, added)
+    x, axis, where, dtype = _checked(x, axis, where)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        weights = _core.softmax(x, axis, where=where)
+    if not np.isfinite(weights).all():
+        _expect_numbers(x, where)
     return weights.astype(dtype, copy=False)
 
 
@@ -101,9 +104,12 @@ def logsumexp(x, axis=-1, *, where=None, keepdims=False):
     1000.6931
     """
     keepdims = flag(keepdims, "keepdims")
-    exp, top, axis, dtype = _exponentials(x, axis, where)
-    with np.errstate(divide="ignore", over="ignore"):
-        result = (top + np.log(total(exp, axis))).astype(dtype, copy=False)
+    x, axis, where, dtype = _checked(x, axis, where)
+    with np.errstate(all="ignore"):
+        result = _core.logsumexp(x, axis, where=where)
+        result = result.astype(dtype, copy=False)
+    if np.isnan(result).any():
+        _expect_numbers(x, where)
     if np.isposinf(result).any():
         raise ValueError(
             f"the logarithm overflows {dtype}; pass x in a wider type"

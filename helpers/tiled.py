@@ -11,18 +11,18 @@ from typing import NamedTuple
 import numpy as np
 
 from ._checks import (
+    SCORE_OVERFLOW,
+    VALUE_OVERFLOW,
     default_scale,
     finite_floats,
-    flag,
+    finite_matrix,
     floats,
-    leading_axes,
     rounded,
-    score_overflow,
     size,
     total,
-    value_overflow,
     widened,
 )
+from ._shapes import tiled_lead
 from .softmax import logsumexp, softmax
 
 # OpenBLAS starts threads of its own for products of 2**19 multiply-adds and
@@ -177,38 +177,11 @@ def tiled_attention(
 
 def _inputs(Q, K, V, causal):
     """The three arrays, checked, with equal leading axes."""
-    Q = _finite(Q, "Q", "(..., T, d_k)")
-    K = _finite(K, "K", "(..., S, d_k)")
-    V = _finite(V, "V", "(..., S, d_v)")
-    lead = _fit(Q, K, V, causal)
+    Q = finite_matrix(Q, "Q", "(..., T, d_k)")
+    K = finite_matrix(K, "K", "(..., S, d_k)")
+    V = finite_matrix(V, "V", "(..., S, d_v)")
+    lead = tiled_lead(Q, K, V, causal)
     return [np.broadcast_to(X, lead + X.shape[-2:]) for X in (Q, K, V)]
-
-
-def _fit(Q, K, V, causal):
-    """The leading axes of three arrays, of which only shapes are read."""
-    T, S = Q.shape[-2], K.shape[-2]
-    if Q.shape[-1] != K.shape[-1]:
-        raise ValueError(
-            f"Q and K must share d_k; got Q {Q.shape} and K {K.shape}"
-        )
-    if V.shape[-2] != S:
-        raise ValueError(
-            f"K and V must share S; got K {K.shape} and V {V.shape}"
-        )
-    if flag(causal, "causal") and T > S:
-        raise ValueError(
-            "the T queries are the last of the S positions, so T <= S; "
-            f"got Q {Q.shape} and K {K.shape}"
-        )
-    return leading_axes(Q=Q, K=K, V=V)
-
-
-def _finite(x, name, axes):
-    """`finite_floats` without a second array of the size of `x`."""
-    x = floats(x, name, ndim=2, axes=axes)
-    if x.size and not np.isfinite([x.min(), x.max()]).all():
-        finite_floats(x, name)  # raises, and says where
-    return x
 
 
 def _cores():
@@ -250,7 +223,7 @@ def _attend(Q, K, V, scale, first, block_k):
         past = 0 if first is None else max(0, start - first) // r
         tile = _score(q[past:], K[keys].astype(dtype, copy=False), buffer)
         if tile.min() == -np.inf:  # it would pass for a key that is hidden
-            raise ValueError(score_overflow(dtype))
+            raise ValueError(SCORE_OVERFLOW.format(dtype=dtype))
         if first is not None:
             _hide_later(tile, first + past * r - start)
         v = V[keys].astype(dtype, copy=False)
@@ -310,7 +283,7 @@ def _take_in(scores, v, top, total, mix):
 def _finish(top, total, mix):
     """The output, one row a query; refused if something overflowed."""
     if not np.isfinite(top).all():
-        raise ValueError(score_overflow(top.dtype))
+        raise ValueError(SCORE_OVERFLOW.format(dtype=top.dtype))
     if not np.isfinite(mix).all():
-        raise ValueError(value_overflow(mix.dtype))
+        raise ValueError(VALUE_OVERFLOW.format(dtype=mix.dtype))
     return (mix / total).reshape(-1, mix.shape[-1])

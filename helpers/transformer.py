@@ -7,6 +7,7 @@ trained side by side.
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,26 +16,24 @@ from ._checks import (
     finite_floats,
     flag,
     generator,
+    mask_of_scores,
+    one_of,
     real,
     rounded,
     size,
+    undone_on_failure,
 )
-from .attention import attention
-from .cache import KVCache, _as_it_was
+from ._shapes import head_counts, loss_shares
+from .cache import KVCache
 from .gradients import attention_vjp
 from .heads import (
-    _for_scores,
-    _head_counts,
+    Attended,
+    attention_layer,
     merge_heads,
-    repeat_kv,
     split_heads,
 )
 from .layers import (
     ACTIVATIONS,
-    _linear,
-    _losses_vjp,
-    _one_of,
-    _shares,
     cross_entropy,
     cross_entropy_vjp,
     feed_forward,
@@ -50,6 +49,7 @@ from .layers import (
     rms_norm_vjp,
     token_ids,
     token_losses,
+    token_losses_vjp,
 )
 from .masks import causal_mask, sliding_window_mask
 from .positions import (
@@ -186,11 +186,11 @@ class TransformerConfig:
             if getattr(self, name) is not None:
                 size(getattr(self, name), name, least=1)
         _divides(self.n_heads, "n_heads", self.d_model, "d_model")
-        _head_counts(self.n_heads, self.kv_heads)
-        _one_of(self.norm, "norm", ("pre", "post"))
-        _one_of(self.norm_kind, "norm_kind", tuple(NORMS))
-        _one_of(self.positions, "positions", POSITIONS)
-        _one_of(self.activation, "activation", ACTIVATIONS)
+        head_counts(self.n_heads, self.kv_heads)
+        one_of(self.norm, "norm", ("pre", "post"))
+        one_of(self.norm_kind, "norm_kind", tuple(NORMS))
+        one_of(self.positions, "positions", POSITIONS)
+        one_of(self.activation, "activation", ACTIVATIONS)
         flag(self.bias, "bias")
         flag(self.tied, "tied")
         if real(self.base, "base") < 1:
@@ -431,17 +431,6 @@ def _expect_params(params, config):
 # The model ------------------------------------------------------------------
 
 
-class Attended(NamedTuple):
-    """What the attention of one block computed, for its gradient and maps."""
-
-    X: np.ndarray  #: (..., T, d_model), what it read, normalised if "pre"
-    Q: np.ndarray  #: (..., H, T, d_k), turned if "rotary"
-    K: np.ndarray  #: (..., H, S, d_k), repeated for the heads that share it
-    V: np.ndarray  #: (..., H, S, d_k), likewise
-    weights: np.ndarray  #: (..., H, T, S)
-    heads: np.ndarray  #: (..., H, T, d_k), before they are merged
-
-
 class Layer(NamedTuple):
     """What one layer of a block was given: attention or feed-forward."""
 
@@ -460,30 +449,27 @@ class Forward(NamedTuple):
 
 
 def _attend(X, p, config, keep, cache, start, mask):
-    """What multi-head attention computed, and what it adds to the rows."""
-    H, H_kv = config.n_heads, config.kv_heads
-    Q = split_heads(_project(X, p, "W_Q"), H)
-    K = split_heads(_project(X, p, "W_K"), H_kv)
-    V = split_heads(_project(X, p, "W_V"), H_kv)
-    T = Q.shape[-2]
+    """What a block's attention adds to the rows, and the steps on the way."""
+    H, T = config.n_heads, X.shape[-2]
+    S = T if cache is None else T + len(cache)
+    shape = (*X.shape[:-2], H, T, S)  # of the scores
+    rotate = None
     if config.positions == "rotary":
-        at = np.arange(start, start + T)
-        Q, K = _rotate(Q, at, config), _rotate(K, at, config)
-    if cache is not None:
-        K, V = cache.append(K, V)
-    K, V = repeat_kv(K, H // H_kv), repeat_kv(V, H // H_kv)
-    S = K.shape[-2]
-    heads, weights = attention(
-        Q,
-        K,
-        V,
-        mask=_mask(config, mask, (*Q.shape[:-1], S)),
-        bias=_score_bias(Q, S, p, config),
+        rotate = partial(
+            _rotate, at=np.arange(start, start + T), config=config
+        )
+    return attention_layer(
+        X,
+        p,
+        H,
+        config.kv_heads,
+        rotate=rotate,
+        mask=_mask(config, mask, shape),
+        bias=_score_bias(shape, p, config),
+        cache=cache,
         scale=config.scale,
+        keep=keep,
     )
-    heads = heads * keep[:, None, None].astype(heads.dtype)
-    output = _project(merge_heads(heads), p, "W_O")
-    return Attended(X, Q, K, V, weights, heads), output
 
 
 def _rotate(X, at, config):
@@ -498,16 +484,17 @@ def _buckets(T, S, config):
     )
 
 
-def _score_bias(Q, S, p, config):
+def _score_bias(shape, p, config):
     """What the kind of positions adds to the scores, if anything."""
-    H, T = Q.shape[-3:-1]
+    H, T, S = shape[-3:]
     if config.positions == "alibi":
         return alibi_bias(H, T, S)
     if config.positions != "t5":
         return None
     bias = np.moveaxis(p["positions"][..., _buckets(T, S, config), :], -1, -3)
-    *runs, H, T, S = bias.shape  # and ones for the axes of the batch
-    return bias.reshape(*runs, *(1,) * (Q.ndim - bias.ndim), H, T, S)
+    runs = bias.shape[:-3]
+    ones = (1,) * (len(shape) - bias.ndim)  # for the axes of the batch
+    return bias.reshape(*runs, *ones, H, T, S)
 
 
 def _score_bias_gradient(grad, table, config):
@@ -520,12 +507,6 @@ def _score_bias_gradient(grad, table, config):
     return (grad.reshape(*runs, H, T * S) @ rows).swapaxes(-1, -2)
 
 
-def _project(X, p, name):
-    """The rows times a matrix of the block, which messages name."""
-    bias = f"{name}.bias"
-    return _linear(X, p[name], p.get(bias), "X", name, bias)
-
-
 def _mask(config, mask, shape):
     """What is neither later, nor out of the window, nor masked besides."""
     T, S = shape[-2:]
@@ -533,8 +514,7 @@ def _mask(config, mask, shape):
         own = causal_mask(T, S)
     else:
         own = sliding_window_mask(T, S, window=config.window)
-    mask = _for_scores(mask, "mask", shape)
-    return own if mask is None else own & mask
+    return own if mask is None else own & mask_of_scores(mask, shape)
 
 
 def _attend_gradients(grad, kept, p, config):
@@ -630,7 +610,7 @@ def _embed(tokens, params, config, start):
     """The rows that enter the first block."""
     table = params["embedding"]
     one = one_hot(tokens, config.vocab).astype(table.dtype)
-    x = _linear(one, table, None, "tokens", "embedding", "")
+    x = linear(one, table, names=("tokens", "embedding", ""))
     T = tokens.shape[-1]
     if config.positions == "learned":
         rows = finite_floats(params["positions"], "positions")
@@ -686,9 +666,9 @@ def _expect_caches(cache, config):
 
 
 def _checked_heads(heads, config):
-    shape = (config.n_layers, config.n_heads)
     if heads is None:
-        return np.ones(shape)
+        return None
+    shape = (config.n_layers, config.n_heads)
     heads = finite_floats(heads, "heads")
     if heads.shape != shape:
         raise ValueError(
@@ -788,7 +768,7 @@ def forward(tokens, params, config, *, cache=None, heads=None, mask=None):
     start = 0 if cache is None else len(cache[0])
     tokens = _checked_tokens(tokens, config, runs, start)
     heads = _checked_heads(heads, config)
-    with _as_it_was(*(cache or ())):
+    with undone_on_failure(*(cache or ())):
         return _through(tokens, params, config, cache, heads, start, mask)
 
 
@@ -799,9 +779,8 @@ def _through(tokens, params, config, cache, heads, start, mask):
     for i in range(config.n_layers):
         p, stored = _block(params, i), None if cache is None else cache[i]
         read = _before(x, p, "norm_1", config)
-        attended, change = _attend(
-            read, p, config, heads[i], stored, start, mask
-        )
+        keep = None if heads is None else heads[i]
+        change, attended = _attend(read, p, config, keep, stored, start, mask)
         x, normed = _after(x, change, p, "norm_1", config)
         layers.append(Layer(i, normed, read, attended))
         if config.d_ff is not None:
@@ -904,8 +883,8 @@ def loss_and_gradients(
     kept = forward(tokens, params, config, mask=mask)
     losses = token_losses(kept.logits, targets)
     n_runs = params["embedding"].ndim - 2
-    shares = _shares(where, losses, n_runs)
-    dlogits = _losses_vjp(shares, kept.logits, targets)
+    shares = loss_shares(where, losses, n_runs)
+    dlogits = token_losses_vjp(shares, kept.logits, targets)
     axes = tuple(range(n_runs, losses.ndim))
     loss = (losses * shares).sum(axes)
     gradients = _gradients(dlogits, tokens, kept, params, config)

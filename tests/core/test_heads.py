@@ -12,6 +12,7 @@ from helpers.attention import Attention, attention
 from helpers.cache import KVCache
 from helpers.heads import (
     Projections,
+    attention_layer,
     init_projections,
     merge_heads,
     multi_head_attention,
@@ -781,3 +782,43 @@ def test_a_mask_that_does_not_fit_is_named_as_it_was_given():
     p = projections(0, d_model=4)
     with pytest.raises(ValueError, match=r"got mask \(1, 5\) and scores"):
         multi_head_attention(np.eye(3, 4), p, mask=np.ones((1, 5), bool))
+
+
+def layer(rng):
+    """A layer with four query heads, two key heads, biases: X and p."""
+    shapes = {"W_Q": (5, 12), "W_K": (5, 6), "W_V": (5, 4), "W_O": (8, 5)}
+    p = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+    p |= {f"{n}.bias": rng.normal(size=s[1]) for n, s in shapes.items()}
+    return rng.normal(size=(3, 5)), p
+
+
+def test_attention_layer_equals_the_loop_with_biases_and_rotation(rng):
+    """A bias is one more row of the matrix, for a column of ones."""
+    X, p = layer(rng)
+    ones = np.ones((3, 1))
+    wide = [
+        np.vstack([p[name], p[f"{name}.bias"]]).tolist()
+        for name in ("W_Q", "W_K", "W_V")
+    ]
+    wide[0] = (6 * np.array(wide[0])).tolist()  # 2 * 3, by the rotation
+    rows = np.hstack([X, ones]).tolist()
+    keep = np.array([1.0, 0.0, 0.5, -2.0])
+    W_O = p["W_O"] * np.repeat(keep, 2)[:, None]
+    wanted, weights = reference_heads.multi_head(
+        rows, rows, *wide, W_O.tolist(), 4, 2
+    )
+    factors = iter([2.0, 3.0])  # for queries, then for keys
+    output, attended = attention_layer(
+        X, p, 4, 2, rotate=lambda Z: next(factors) * Z, keep=keep
+    )
+    assert_close(output, np.array(wanted) + p["W_O.bias"], eps=256)
+    assert_close(attended.weights, np.array(weights), eps=64)
+    assert attended.X is X
+    assert [attended.K.shape, attended.V.shape] == [(4, 3, 3), (4, 3, 2)]
+
+
+def test_attention_layer_names_a_bias_that_is_not_finite(rng):
+    X, p = layer(rng)
+    p["W_K.bias"] = np.full(6, np.nan)
+    with pytest.raises(ValueError, match=r"^W_K.bias must be finite; got nan"):
+        attention_layer(X, p, 4, 2)

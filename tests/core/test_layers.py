@@ -193,6 +193,20 @@ def test_cross_entropy(rng, lead):
     )
 
 
+@LEADS
+def test_token_losses_vjp(rng, lead):
+    logits = rng.normal(size=(*lead, 4, 5))
+    targets = rng.integers(0, 5, (*lead, 4))
+    assert_gradients(
+        lambda logits: layers.token_losses(logits, targets),
+        {"logits": logits},
+        lambda grad: [layers.token_losses_vjp(grad, logits, targets)],
+        rng,
+    )
+    with pytest.raises(ValueError, match="grad must have the shape of the"):
+        layers.token_losses_vjp(np.ones(3), logits, targets)
+
+
 def test_a_single_row_has_a_single_loss():
     assert_close(layers.token_losses(np.zeros(4), 2), np.float64(math.log(4)))
 

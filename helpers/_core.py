@@ -1,0 +1,62 @@
+"""What the helpers compute with, without checks.
+
+The modules `softmax` and `layers` have the functions that check their
+arguments and explain what these do. Arguments here are floats that fit each
+other, and masks that are boolean.
+"""
+
+import math
+
+import numpy as np
+
+from ._checks import total
+
+
+def exponentials(x, axis=-1, *, where=None):
+    """exp(x - m) with the maximum m of what is allowed, and m."""
+    allowed = True if where is None else where
+    # An empty row has the lowest number for its maximum, and not -inf, as
+    # -inf - -inf is NaN.
+    low = np.finfo(x.dtype).min
+    top = x.max(axis=axis, keepdims=True, initial=low, where=allowed)
+    # Exactly zero where it is not allowed.
+    return np.exp(np.where(allowed, x - top, -np.inf)), top
+
+
+def softmax(x, axis=-1, *, where=None):
+    """Weights along an axis; exactly zero in an empty row."""
+    exp, _ = exponentials(x, axis, where=where)
+    added = total(exp, axis)
+    return exp / (added + (added == 0))  # an empty row is divided by 1
+
+
+def logsumexp(x, axis=-1, *, where=None):
+    """The logarithm of a sum of exponentials; the axis has length one."""
+    exp, top = exponentials(x, axis, where=where)
+    return top + np.log(total(exp, axis))
+
+
+def flat(x, n_runs):
+    """`x` with all axes between the runs and the last made one."""
+    rows = math.prod(x.shape[n_runs:-1])  # -1 would not do for empty axes
+    return x.reshape(*x.shape[:n_runs], rows, x.shape[-1])
+
+
+def along(vector, x):
+    """A vector of each run, (..., d), so that it broadcasts over `x`."""
+    *runs, d = vector.shape
+    return vector.reshape(*runs, *(1,) * (x.ndim - vector.ndim), d)
+
+
+def linear(x, W, b=None):
+    """Each row times a matrix, plus a vector."""
+    product = flat(x, W.ndim - 2) @ W
+    product = product.reshape(*x.shape[:-1], W.shape[-1])
+    return product if b is None else product + along(b, product)
+
+
+def linear_vjp(grad, x, W):
+    """Gradients of the rows, of the matrix and of the vector."""
+    rows, grads = flat(x, W.ndim - 2), flat(grad, W.ndim - 2)
+    dx = (grads @ W.swapaxes(-1, -2)).reshape(x.shape)
+    return dx, rows.swapaxes(-1, -2) @ grads, grads.sum(-2)

@@ -1,0 +1,92 @@
+"""Which shapes fit each other: what several helpers ask about sizes."""
+
+import numpy as np
+
+from ._checks import booleans, flag, leading_axes, size
+
+
+def distance(T, S):
+    """How far key j lies before query i, as a (T, S) array of integers."""
+    T = size(T, "T")
+    S = T if S is None else size(S, "S")
+    if T > S:
+        raise ValueError(
+            "the T queries are the last of the S positions, so T <= S; "
+            f"got T {T} and S {S}"
+        )
+    # Lower-right alignment: query i stands at position S - T + i.
+    return (np.arange(T)[:, None] + S - T) - np.arange(S)
+
+
+def head_counts(n_heads, n_kv_heads):
+    """Both counts as integers, the second a divisor of the first."""
+    H = size(n_heads, "n_heads", least=1)
+    H_kv = size(n_kv_heads, "n_kv_heads", least=1)
+    if H % H_kv:
+        raise ValueError(
+            "n_kv_heads must divide n_heads; "
+            f"got n_kv_heads {H_kv} and n_heads {H}"
+        )
+    return H, H_kv
+
+
+def projection_shapes(d_model, H, H_kv, d_k, d_v):
+    """The shape of each weight matrix, by name."""
+    return {
+        "W_Q": (d_model, H * d_k),
+        "W_K": (d_model, H_kv * d_k),
+        "W_V": (d_model, H_kv * d_v),
+        "W_O": (H * d_v, d_model),
+    }
+
+
+def default_projections(d_model, n_heads, n_kv_heads, d_k, d_v, *, check):
+    """The shapes where some sizes are not given, and both counts of heads.
+
+    `check` is `size` where arrays are made, and `integer`, which has no
+    upper limit, where their entries are counted.
+    """
+    d_model = check(d_model, "d_model", least=1)
+    n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
+    H, H_kv = head_counts(n_heads, n_kv_heads)
+    if d_k is None and d_model % H:
+        raise ValueError(
+            "n_heads must divide d_model where d_k is not given; "
+            f"got n_heads {H} and d_model {d_model}"
+        )
+    d_k = check(d_model // H if d_k is None else d_k, "d_k", least=1)
+    d_v = check(d_k if d_v is None else d_v, "d_v", least=1)
+    return projection_shapes(d_model, H, H_kv, d_k, d_v), H, H_kv
+
+
+def tiled_lead(Q, K, V, causal):
+    """The leading axes of three arrays, of which only shapes are read."""
+    T, S = Q.shape[-2], K.shape[-2]
+    if Q.shape[-1] != K.shape[-1]:
+        raise ValueError(
+            f"Q and K must share d_k; got Q {Q.shape} and K {K.shape}"
+        )
+    if V.shape[-2] != S:
+        raise ValueError(
+            f"K and V must share S; got K {K.shape} and V {V.shape}"
+        )
+    if flag(causal, "causal") and T > S:
+        raise ValueError(
+            "the T queries are the last of the S positions, so T <= S; "
+            f"got Q {Q.shape} and K {K.shape}"
+        )
+    return leading_axes(Q=Q.shape, K=K.shape, V=V.shape)
+
+
+def loss_shares(where, losses, n_runs=0):
+    """The share of each loss in the mean of its run."""
+    where = np.ones(losses.shape, bool) if where is None else where
+    counted = booleans(where, "where", losses.shape, "targets")
+    axes = tuple(range(n_runs, losses.ndim))
+    count = counted.sum(axes, keepdims=True)
+    if losses.size == 0 or (count == 0).any():
+        raise ValueError(
+            "at least one position must count; "
+            f"got targets {losses.shape} and where {counted.shape}"
+        )
+    return counted / count
