@@ -18,10 +18,12 @@ from . import training
 # In an order in which each finds what it imports.
 MODULES = (
     "_checks", "_core", "_shapes", "softmax", "attention", "masks", "cache",
-    "heads", "positions", "tiled", "gradients", "layers", "transformer",
+    "heads", "positions", "tiled", "gradients", "layers",
+    "model.configuration", "model.parts", "model.forward", "model.backward",
+    "model.adam", "model.sampling", "transformer",
 )  # fmt: skip
 # The private modules that a module is made of: their lines count as its own.
-PARTS = {"softmax": ["_core"]}
+PARTS = {"softmax": ["_core"], "transformer": ["model.forward"]}
 
 
 class Bug(NamedTuple):
@@ -178,19 +180,20 @@ def planted(*bugs):
     """
     texts = _patched(bugs)
     name = "helpers_in_bed"
-    package = sys.modules[name] = ModuleType(name)
-    package.__path__ = []
-    made = [name]
+    made = [name, f"{name}.model"]
     try:
+        package = sys.modules[name] = ModuleType(name)
+        package.model = sys.modules[made[1]] = ModuleType(made[1])
+        package.__path__ = package.model.__path__ = []
         for module in MODULES:
             made.append(f"{name}.{module}")
             part = sys.modules[made[-1]] = ModuleType(made[-1])
-            part.__package__ = name
+            part.__package__, _, last = made[-1].rpartition(".")
             exec(
                 compile(texts[module], f"<{module} in bed>", "exec"),
                 vars(part),
             )
-            setattr(package, module, part)
+            setattr(sys.modules[part.__package__], last, part)
     finally:  # Its parts have found each other; nobody else shall.
         for entry in made:
             del sys.modules[entry]
@@ -201,7 +204,7 @@ def _patched(bugs):
     """The text of each module, with the bugs put in."""
     folder = files("helpers")
     texts = {
-        module: folder.joinpath(f"{module}.py").read_text("utf-8")
+        module: (folder / f"{module.replace('.', '/')}.py").read_text("utf-8")
         for module in MODULES
     }
     for bug in bugs:

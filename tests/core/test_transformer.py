@@ -10,6 +10,7 @@ import pytest
 
 from helpers import transformer as model
 from helpers.masks import padding_mask
+from helpers.model import sampling
 from helpers.softmax import softmax
 from helpers.transformer import (
     TransformerConfig,
@@ -500,7 +501,7 @@ def test_a_single_prompt_and_nothing_to_add(rng):
 
 def test_tokens_are_drawn_as_often_as_they_should(rng):
     chances = np.tile([0.5, 0.0, 0.3, 0.2], (20000, 1))
-    drawn = model._draw(rng, chances)
+    drawn = sampling._draw(rng, chances)
     share = np.bincount(drawn, minlength=4) / 20000
     assert share[1] == 0
     np.testing.assert_allclose(share, chances[0], atol=0.015)  # 4 deviations
@@ -513,7 +514,7 @@ def test_a_token_without_a_chance_is_never_drawn():
         (0.0, [0.5, 0.5], 0),
     ):
         rng = SimpleNamespace(random=lambda shape, u=number: np.full(shape, u))
-        assert model._draw(rng, np.array([chances, chances])).tolist() == [
+        assert sampling._draw(rng, np.array([chances, chances])).tolist() == [
             token, token,
         ]  # fmt: skip
 

@@ -1,0 +1,129 @@
+"""Adam: from gradients to the next parameters."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._checks import finite_floats, real, rounded
+
+
+class AdamState(NamedTuple):
+    """What Adam remembers from step to step."""
+
+    step: int  #: how many steps were taken
+    mean: dict  #: running mean of each gradient
+    square: dict  #: running mean of its square
+
+
+def adam_init(params):
+    """The state before the first step: zeros.
+
+    Parameters
+    ----------
+    params : dict of str to array
+        What will be trained.
+
+    Returns
+    -------
+    AdamState
+        For `adam_step`.
+
+    Examples
+    --------
+    >>> adam_init({"x": np.array([1.0, 2.0])}).mean["x"].tolist()
+    [0.0, 0.0]
+    """
+    zeros = {name: np.zeros_like(x) for name, x in params.items()}
+    return AdamState(0, zeros, zeros)
+
+
+def adam_step(
+    params, gradients, state, *, rate=1e-3, betas=(0.9, 0.999), eps=1e-8
+):
+    """One step of Adam.
+
+    Parameters
+    ----------
+    params : dict of str to array
+        The parameters before the step.
+    gradients : dict of str to array
+        The gradient of the loss for each.
+    state : AdamState
+        From `adam_init`, or the step before.
+    rate : float, default 1e-3
+        About how far a parameter moves in a step.
+    betas : (float, float)
+        How much of the running means each step keeps, at least 0 and below 1.
+    eps : float, default 1e-8
+        Added to the root, so that a gradient of 0 is not divided by 0.
+
+    Returns
+    -------
+    params : dict of str to array
+        The parameters after the step; nothing is changed in place.
+    state : AdamState
+        The state after it.
+
+    Raises
+    ------
+    TypeError
+        If a rate, `eps` or one of `betas` is not a number.
+    ValueError
+        If names or shapes differ, a number is out of range, a gradient is
+        not finite, its square overflows, or `eps` is 0 in its type.
+
+    Notes
+    -----
+    Kingma and Ba 2015, algorithm 1. The running means start at 0 and are
+    divided by ``1 - beta**step``, the share that they have seen.
+
+    Examples
+    --------
+    >>> params = {"x": np.array([1.0])}
+    >>> params, state = adam_step(params, {"x": np.array([5.0])},
+    ...                           adam_init(params), rate=0.1)
+    >>> params["x"].round(6).tolist(), state.step
+    ([0.9], 1)
+    """
+    _checked_step(params, gradients, state, rate, betas, eps)
+    (keep_1, keep_2), t = betas, state.step + 1
+    new, mean, square = {}, {}, {}
+    for name, x in params.items():
+        g = gradients[name]
+        mean[name] = keep_1 * state.mean[name] + (1 - keep_1) * g
+        with np.errstate(over="ignore"):
+            squared = keep_2 * state.square[name] + (1 - keep_2) * g * g
+        what = f"the square of the gradient of {name} overflows {g.dtype}"
+        square[name] = rounded(squared, squared.dtype, what)
+        m = mean[name] / (1 - keep_1**t)
+        v = square[name] / (1 - keep_2**t)
+        new[name] = x - rate * m / (np.sqrt(v) + eps)
+    return new, AdamState(t, mean, square)
+
+
+def _checked_step(params, gradients, state, rate, betas, eps):
+    dicts = {"gradients": gradients, "state": state.mean}
+    for name, other in dicts.items():
+        if params.keys() != other.keys():
+            odd = sorted(params.keys() ^ other.keys())
+            raise ValueError(
+                f"params and {name} must have the same names; "
+                f"{odd[0]} is in one alone"
+            )
+        for key, x in params.items():
+            if np.shape(x) != np.shape(other[key]):
+                raise ValueError(
+                    f"{name} must have the shapes of params; got {key} "
+                    f"{np.shape(other[key])} and {np.shape(x)}"
+                )
+    eps = real(eps, "eps")
+    for key, g in gradients.items():
+        g = finite_floats(g, f"gradients[{key!r}]")
+        if g.dtype.type(eps) <= 0:
+            raise ValueError(f"eps must be above 0 in {g.dtype}; got {eps}")
+    if real(rate, "rate") <= 0:
+        raise ValueError(f"rate must be above 0; got {rate}")
+    if not isinstance(betas, tuple) or len(betas) != 2:
+        raise ValueError(f"betas must be two numbers; got {betas!r}")
+    if not all(0 <= real(beta, "betas") < 1 for beta in betas):
+        raise ValueError(f"betas must be at least 0 and below 1; got {betas}")

@@ -1,0 +1,196 @@
+"""The loss of a transformer, and its gradient for each parameter."""
+
+import numpy as np
+
+from .._shapes import loss_shares
+from ..gradients import attention_vjp
+from ..heads import merge_heads, split_heads
+from ..layers import (
+    feed_forward_vjp,
+    layer_norm_vjp,
+    linear_vjp,
+    one_hot,
+    rms_norm_vjp,
+    token_losses,
+    token_losses_vjp,
+)
+from .configuration import NORMS
+from .forward import forward
+from .parts import before, block, buckets, output_matrix, rotate
+
+
+def loss_and_gradients(
+    tokens, targets, params, config, *, where=None, mask=None
+):
+    """The loss, and its gradient for each parameter.
+
+    Parameters
+    ----------
+    tokens : (..., T) integers
+        Sequences of tokens. Where the parameters have runs, so do these.
+    targets : (..., T) integers
+        The token that comes after each position.
+    params : dict of str to array
+        As `init_transformer` makes them.
+    config : TransformerConfig
+        The model.
+    where : (..., T) boolean array, optional
+        Which positions count; broadcasts. All by default.
+    mask : (..., H, T, S) boolean array, optional
+        As `forward`. A batch of sequences of unequal lengths needs both:
+        `where` leaves the padding out of the loss.
+
+    Returns
+    -------
+    loss : float or array
+        Mean loss in nats; one for each run where the parameters have runs.
+    gradients : dict of str to array
+        With the names, shapes and types of `params`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `transformer` and `cross_entropy`.
+
+    Examples
+    --------
+    >>> from helpers.transformer import TransformerConfig, init_transformer
+    >>> config = TransformerConfig(tied=False)
+    >>> params = init_transformer(np.random.default_rng(0), config)
+    >>> loss, gradients = loss_and_gradients([3, 1], [1, 3], params, config)
+    >>> round(loss, 1), gradients["0.W_Q"].shape
+    (2.5, (32, 32))
+    """
+    kept = forward(tokens, params, config, mask=mask)
+    losses = token_losses(kept.logits, targets)
+    n_runs = params["embedding"].ndim - 2
+    shares = loss_shares(where, losses, n_runs)
+    dlogits = token_losses_vjp(shares, kept.logits, targets)
+    axes = tuple(range(n_runs, losses.ndim))
+    loss = (losses * shares).sum(axes)
+    gradients = _gradients(dlogits, tokens, kept, params, config)
+    gradients = {n: gradients[n].astype(x.dtype) for n, x in params.items()}
+    return loss if n_runs else float(loss), gradients
+
+
+def _gradients(dlogits, tokens, kept, params, config):
+    """Go through a forward pass from its end to its start."""
+    dx, grads = _output_gradients(dlogits, kept.stream, params, config)
+    for layer in reversed(kept.layers):
+        p = block(params, layer.block)
+        dx, new = _layer_gradients(dx, layer, p, config)
+        grads |= {f"{layer.block}.{name}": d for name, d in new.items()}
+    return _embedding_gradients(dx, tokens, params, config, grads)
+
+
+def _output_gradients(dlogits, x, params, config):
+    pre = config.norm == "pre"
+    final = before(x, params, "norm", config)
+    dx, dW, db = linear_vjp(dlogits, final, output_matrix(params, config))
+    grads = {"output": dW, "output.bias": db}
+    if pre:
+        dx, new = _norm_gradients(dx, x, params, "norm", config)
+        grads |= new
+    return dx, grads
+
+
+def _layer_gradients(dx, layer, p, config):
+    """Through a layer and around it: the residual adds both gradients."""
+    name = "norm_2" if layer.attended is None else "norm_1"
+    grads = {}
+    if config.norm == "post":
+        dx, grads = _norm_gradients(dx, layer.normed, p, name, config)
+    if layer.attended is None:
+        dread, new = _feed_forward_gradients(dx, layer.read, p, config)
+    else:
+        dread, new = _attend_gradients(dx, layer.attended, p, config)
+    if config.norm == "pre":
+        dread, grads = _norm_gradients(dread, layer.normed, p, name, config)
+    return dx + dread, grads | new
+
+
+def _embedding_gradients(dx, tokens, params, config, grads):
+    rows = one_hot(tokens, config.vocab)
+    _, dtable, _ = linear_vjp(dx, rows, params["embedding"])
+    if config.tied:  # the table is used twice
+        dtable = dtable + grads["output"].swapaxes(-1, -2)
+    grads["embedding"] = dtable
+    if config.positions == "learned":
+        table = params["positions"]
+        T, n_runs = dx.shape[-2], table.ndim - 2
+        between = tuple(range(n_runs, dx.ndim - 2))
+        grads["positions"] = np.zeros_like(table)
+        grads["positions"][..., :T, :] = dx.sum(between)
+    if config.positions == "t5":
+        grads["positions"] = sum(
+            grads[f"{i}.positions"] for i in range(config.n_layers)
+        )
+    return grads
+
+
+def _attend_gradients(grad, kept, p, config):
+    """Gradients of the rows and of the parameters, a dict."""
+    X, Q, K, V, weights, heads = kept
+    H, H_kv = config.n_heads, config.kv_heads
+    grads = {}
+    dmerged, grads["W_O"], grads["W_O.bias"] = linear_vjp(
+        grad, merge_heads(heads), p["W_O"]
+    )
+    dheads = split_heads(dmerged, H)
+    back = attention_vjp(dheads, Q, K, V, weights, scale=config.scale)
+    dQ, dK, dV = back.Q, _sum_kv(back.K, H_kv), _sum_kv(back.V, H_kv)
+    if config.positions == "t5":
+        grads["positions"] = _score_bias_gradient(
+            back.scores, p["positions"], config
+        )
+    if config.positions == "rotary":
+        # A rotation's transpose turns back.
+        at = -np.arange(Q.shape[-2])
+        dQ, dK = rotate(dQ, at, config), rotate(dK, at, config)
+    dX = 0
+    for name, d in (("W_Q", dQ), ("W_K", dK), ("W_V", dV)):
+        d, grads[name], grads[f"{name}.bias"] = linear_vjp(
+            merge_heads(d), X, p[name]
+        )
+        dX = dX + d
+    return dX, grads
+
+
+def _sum_kv(grad, n_kv_heads):
+    """Undo `repeat_kv` for a gradient: sum over the heads that shared one."""
+    *lead, H, S, d = grad.shape
+    return grad.reshape(*lead, n_kv_heads, H // n_kv_heads, S, d).sum(-3)
+
+
+def _score_bias_gradient(grad, table, config):
+    """The gradient of T5's table: what its scores got, summed by bucket."""
+    runs = table.shape[:-2]
+    between = tuple(range(len(runs), grad.ndim - 3))
+    grad = grad.sum(between)  # (runs, H, T, S)
+    H, T, S = grad.shape[-3:]
+    rows = one_hot(buckets(T, S, config).ravel(), config.buckets)
+    return (grad.reshape(*runs, H, T * S) @ rows).swapaxes(-1, -2)
+
+
+def _norm_gradients(grad, x, p, name, config):
+    """Gradients of the rows and of the norm's parameters, a dict."""
+    vjp = rms_norm_vjp if config.norm_kind == "rms" else layer_norm_vjp
+    dx, *rest = vjp(grad, x, p[f"{name}.gain"])
+    parts = NORMS[config.norm_kind]
+    return dx, {
+        f"{name}.{part}": d for part, d in zip(parts, rest, strict=True)
+    }
+
+
+def _feed_forward_gradients(grad, x, p, config):
+    """Gradients of the rows and of the parameters, a dict."""
+    dx, *rest = feed_forward_vjp(
+        grad,
+        x,
+        p["W_1"],
+        p.get("W_1.bias"),
+        p["W_2"],
+        activation=config.activation,
+    )
+    names = ("W_1", "W_1.bias", "W_2", "W_2.bias")
+    return dx, dict(zip(names, rest, strict=True))

@@ -1,0 +1,341 @@
+"""What a transformer looks like, and the parameters it starts from."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._checks import flag, generator, one_of, real, size
+from .._shapes import head_counts
+from ..layers import ACTIVATIONS
+from ..positions import relative_buckets
+
+NORMS = {"layer": ("gain", "bias"), "rms": ("gain",)}
+POSITIONS = ("learned", "sinusoidal", "rotary", "alibi", "t5", None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerConfig:
+    """What a transformer looks like, without its numbers.
+
+    Parameters
+    ----------
+    vocab : int, default 12
+        How many tokens there are; a token is an integer below it.
+    max_len : int, default 32
+        The longest sequence, in tokens.
+    d_model : int, default 32
+        Width of a token's vector.
+    n_layers : int, default 2
+        L, the number of blocks.
+    n_heads : int, default 2
+        H, a divisor of `d_model`; d_k is the quotient.
+    n_kv_heads : int, optional
+        H_kv, a divisor of `n_heads`; `n_heads` by default.
+    d_ff : int, optional
+        Width of the feed-forward network; without it, attention only.
+    norm : {"pre", "post"}
+        Normalise what a layer reads, or the sum that it leaves.
+    norm_kind : {"layer", "rms"}
+        Layer normalisation, or by the root mean square alone.
+    positions : {"learned", "sinusoidal", "rotary", "alibi", "t5", None}
+        How a token's position enters. "t5" adds learned numbers to the
+        scores, one for each head and bucket of distances.
+    activation : {"gelu", "gelu_tanh", "relu"}
+        What stands between the two matrices of the feed-forward network.
+    bias : bool, default True
+        Whether matrices come with a vector that is added. An output matrix
+        that is tied has none.
+    tied : bool, default True
+        Whether the embedding, transposed, is the output matrix too.
+    window : int, optional
+        How many keys a query may attend to, itself included; all that are
+        not later by default.
+    scale : float, optional
+        Factor on the dot products; 1/sqrt(d_k) by default.
+    base : float, default 10000.0
+        Of the sinusoids and rotations.
+    frequencies : tuple of float, optional
+        Of the rotations, in the place of `base`; at most one for each pair
+        of a head's columns, and where there are fewer the rest do not turn.
+    buckets, max_distance : int, default 32 and 128
+        Of "t5", as `relative_buckets`.
+
+    Raises
+    ------
+    TypeError
+        If a size is not an integer.
+    ValueError
+        If a size is below one, counts do not divide, frequencies do not
+        fit, or a name is unknown.
+
+    Examples
+    --------
+    >>> TransformerConfig(n_heads=4).d_k
+    8
+    """
+
+    vocab: int = 12
+    max_len: int = 32
+    d_model: int = 32
+    n_layers: int = 2
+    n_heads: int = 2
+    n_kv_heads: int | None = None
+    d_ff: int | None = None
+    norm: str = "pre"
+    norm_kind: str = "layer"
+    positions: str | None = "learned"
+    activation: str = "gelu"
+    bias: bool = True
+    tied: bool = True
+    window: int | None = None
+    scale: float | None = None
+    base: float = 10000.0
+    frequencies: tuple | None = None
+    buckets: int = 32
+    max_distance: int = 128
+
+    def __post_init__(self):
+        for name in ("vocab", "max_len", "d_model", "n_layers", "n_heads"):
+            size(getattr(self, name), name, least=1)
+        for name in ("n_kv_heads", "d_ff", "window"):
+            if getattr(self, name) is not None:
+                size(getattr(self, name), name, least=1)
+        _divides(self.n_heads, "n_heads", self.d_model, "d_model")
+        head_counts(self.n_heads, self.kv_heads)
+        one_of(self.norm, "norm", ("pre", "post"))
+        one_of(self.norm_kind, "norm_kind", tuple(NORMS))
+        one_of(self.positions, "positions", POSITIONS)
+        one_of(self.activation, "activation", ACTIVATIONS)
+        flag(self.bias, "bias")
+        flag(self.tied, "tied")
+        if real(self.base, "base") < 1:
+            raise ValueError(f"base must be at least 1; got {self.base}")
+        if self.scale is not None:
+            real(self.scale, "scale")
+        if self.positions == "rotary" and self.frequencies is None:
+            _divides(2, "2, for pairs of columns,", self.d_k, "d_k")
+        if self.frequencies is not None:
+            _fitting(self.frequencies, self.d_k)
+        relative_buckets(
+            1, buckets=self.buckets, max_distance=self.max_distance
+        )
+        if self.positions == "sinusoidal":
+            _divides(2, "2, for pairs of columns,", self.d_model, "d_model")
+
+    @property
+    def d_k(self):
+        """Width of a query, a key and a value in one head."""
+        return self.d_model // self.n_heads
+
+    @property
+    def kv_heads(self):
+        """H_kv as a number, also where `n_kv_heads` is None."""
+        return self.n_heads if self.n_kv_heads is None else self.n_kv_heads
+
+
+def _divides(divisor, name, n, of):
+    if n % divisor:
+        raise ValueError(f"{name} must divide {of}; got {divisor} and {n}")
+
+
+def _fitting(frequencies, d_k):
+    if not isinstance(frequencies, tuple):
+        raise TypeError(f"frequencies must be a tuple; got {frequencies!r}")
+    for i, x in enumerate(frequencies):
+        real(x, f"frequencies[{i}]")
+    if 2 * len(frequencies) > d_k:
+        raise ValueError(
+            "frequencies must be at most one for two columns of a head; "
+            f"got {len(frequencies)} and d_k {d_k}"
+        )
+
+
+def parameter_shapes(config):
+    """The shape of each parameter, by name.
+
+    Parameters
+    ----------
+    config : TransformerConfig
+        The model.
+
+    Returns
+    -------
+    dict of str to tuple
+        Those of block i start with ``"i."``; `norm_1` stands at the
+        attention, `norm_2` at the feed-forward network.
+
+    Raises
+    ------
+    TypeError
+        If `config` is no `TransformerConfig`.
+
+    Examples
+    --------
+    >>> shapes = parameter_shapes(TransformerConfig(n_kv_heads=1))
+    >>> shapes["embedding"], shapes["1.W_K"]
+    ((12, 32), (32, 16))
+    """
+    expect_config(config)
+    shapes = {"embedding": (config.vocab, config.d_model)}
+    if config.positions == "learned":
+        shapes["positions"] = (config.max_len, config.d_model)
+    if config.positions == "t5":  # one table, which all blocks share
+        shapes["positions"] = (config.buckets, config.n_heads)
+    for i in range(config.n_layers):
+        block = _block_shapes(config)
+        shapes |= {f"{i}.{name}": shape for name, shape in block.items()}
+    if config.norm == "pre":
+        shapes |= _norm_shapes("norm", config)
+    if not config.tied:
+        shapes |= _matrix_shapes(
+            "output", (config.d_model, config.vocab), config
+        )
+    return shapes
+
+
+def _matrix_shapes(name, shape, config):
+    """A matrix, with the vector that is added after it."""
+    bias = {f"{name}.bias": shape[1:]} if config.bias else {}
+    return {name: shape, **bias}
+
+
+def _norm_shapes(name, config):
+    parts = NORMS[config.norm_kind]
+    return {f"{name}.{part}": (config.d_model,) for part in parts}
+
+
+def _block_shapes(config):
+    d, d_ff = config.d_model, config.d_ff
+    d_kv = config.kv_heads * config.d_k
+    shapes = _norm_shapes("norm_1", config)
+    for name, width in (("W_Q", d), ("W_K", d_kv), ("W_V", d_kv), ("W_O", d)):
+        shapes |= _matrix_shapes(name, (d, width), config)
+    if d_ff is not None:
+        shapes |= _norm_shapes("norm_2", config)
+        shapes |= _matrix_shapes("W_1", (d, d_ff), config)
+        shapes |= _matrix_shapes("W_2", (d_ff, d), config)
+    return shapes
+
+
+def parameter_count(config):
+    """How many numbers a model has, as an exact integer.
+
+    Parameters
+    ----------
+    config : TransformerConfig
+        The model.
+
+    Returns
+    -------
+    int
+        The sum of the sizes of its parameters; a tied matrix counts once.
+
+    Raises
+    ------
+    TypeError
+        If `config` is no `TransformerConfig`.
+
+    Examples
+    --------
+    >>> parameter_count(TransformerConfig(
+    ...     vocab=50257, max_len=1024, d_model=768, n_layers=12, n_heads=12,
+    ...     d_ff=3072))
+    124439808
+    """
+    return sum(map(math.prod, parameter_shapes(config).values()))
+
+
+def init_transformer(rng, config, *, runs=(), std=0.02):
+    """Random parameters to start a training from.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Where the random numbers come from.
+    config : TransformerConfig
+        The model.
+    runs : tuple of int, default ()
+        Leading axes of all parameters: models to train side by side.
+    std : float or None, default 0.02
+        Standard deviation of matrices and tables; None takes
+        ``1/sqrt(rows)`` for the matrices inside of a block.
+
+    Returns
+    -------
+    dict of str to array
+        Gains of 1, biases of 0, and normal numbers. `W_O` and `W_2`, whose
+        results are added up over the blocks, are divided by
+        ``sqrt(2 * n_layers)``.
+
+    Raises
+    ------
+    TypeError
+        If `rng` is no Generator, or `config` no `TransformerConfig`.
+    ValueError
+        If `std` is not above 0.
+
+    Notes
+    -----
+    Radford et al. 2019, section 2.3, and the code published with it (0.02).
+
+    Examples
+    --------
+    >>> config = TransformerConfig()
+    >>> params = init_transformer(np.random.default_rng(0), config)
+    >>> params["0.W_Q"].shape, params["norm.gain"][:2].tolist()
+    ((32, 32), [1.0, 1.0])
+    """
+    generator(rng)
+    if std is not None and real(std, "std") <= 0:
+        raise ValueError(f"std must be above 0; got {std}")
+    if not isinstance(runs, tuple):
+        raise TypeError(f"runs must be a tuple; got {runs!r}")
+    runs = tuple(size(n, f"runs[{i}]", least=1) for i, n in enumerate(runs))
+    return {
+        name: _initial(rng, name, runs, shape, config, std)
+        for name, shape in parameter_shapes(config).items()
+    }
+
+
+def _initial(rng, name, runs, shape, config, std):
+    last = name.rpartition(".")[2]
+    if last == "gain":
+        return np.ones((*runs, *shape))
+    if last == "bias":
+        return np.zeros((*runs, *shape))
+    if std is None:
+        std = 1 / math.sqrt(shape[0]) if last.startswith("W_") else 0.02
+    if last in ("W_O", "W_2"):
+        std /= math.sqrt(2 * config.n_layers)
+    return rng.normal(0, std, (*runs, *shape))
+
+
+def expect_config(config):
+    if not isinstance(config, TransformerConfig):
+        kind = type(config).__name__
+        raise TypeError(f"config must be a TransformerConfig; got {kind}")
+
+
+def expect_params(params, config):
+    """The run axes of `params`, if names and shapes are those of `config`."""
+    shapes = parameter_shapes(config)
+    for name, x in params.items():
+        if not isinstance(x, np.ndarray) or x.dtype.kind != "f":
+            got = getattr(x, "dtype", type(x).__name__)
+            raise TypeError(f"{name} must be an array of floats; got {got}")
+    if params.keys() != shapes.keys():
+        odd = sorted(params.keys() ^ shapes.keys())
+        raise ValueError(
+            f"params must have the names of parameter_shapes; {odd[0]} is "
+            f"{'missing' if odd[0] in shapes else 'not one'}"
+        )
+    table = np.shape(params["embedding"])
+    runs = table[: len(table) - 2]
+    for name, shape in shapes.items():
+        if np.shape(params[name]) != (*runs, *shape):
+            raise ValueError(
+                f"{name} must be {(*runs, *shape)} to fit config and "
+                f"embedding; got {np.shape(params[name])}"
+            )
+    return runs

@@ -1,0 +1,321 @@
+"""The forward pass of a transformer, with or without a cache."""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from .._checks import finite_floats, mask_of_scores, undone_on_failure
+from ..cache import KVCache
+from ..heads import Attended, attention_layer
+from ..layers import feed_forward, linear, one_hot, token_ids
+from ..masks import causal_mask, sliding_window_mask
+from ..positions import alibi_bias, sinusoidal_encoding
+from .configuration import expect_config, expect_params
+from .parts import (
+    before,
+    block,
+    buckets,
+    normalised,
+    output_matrix,
+    rotate,
+)
+
+
+class Layer(NamedTuple):
+    """What one layer of a block was given: attention or feed-forward."""
+
+    block: int  #: the number of its block
+    normed: np.ndarray  #: (..., T, d_model), what its norm was given
+    read: np.ndarray  #: (..., T, d_model), what the layer itself was given
+    attended: Attended | None  #: None in a feed-forward layer
+
+
+class Forward(NamedTuple):
+    """What a forward pass computed."""
+
+    logits: np.ndarray  #: (..., T, vocab)
+    layers: list  #: a `Layer` for each, in order
+    stream: np.ndarray  #: (..., T, d_model), what the last block left
+
+
+def forward(tokens, params, config, *, cache=None, heads=None, mask=None):
+    """Run a transformer, and keep what its layers were given.
+
+    Parameters
+    ----------
+    tokens : (..., T) integers
+        Sequences of tokens. Where the parameters have runs, so do these.
+    params : dict of str to array
+        As `init_transformer` makes them.
+    config : TransformerConfig
+        The model.
+    cache : list of KVCache, optional
+        One for each block, from `new_cache`: the keys and values of what
+        came before `tokens`. Those of `tokens` are appended.
+    heads : (n_layers, n_heads) array, optional
+        What each head's output is multiplied by: 0 switches it off.
+    mask : (..., H, T, S) boolean array, optional
+        True = may attend, where the model lets it: what is later stays
+        hidden. Broadcasts, as the (B, 1, 1, S) of `padding_mask`; S counts
+        the tokens in the cache too.
+
+    Returns
+    -------
+    Forward
+        The logits, and what `loss_and_gradients` and a map need.
+
+    Raises
+    ------
+    TypeError
+        If tokens are not integers, `config` is no `TransformerConfig`, a
+        parameter no array of floats, `cache` no list of one for a block, or
+        `mask` is not boolean.
+    ValueError
+        If a token is outside the vocabulary, the sequence is longer than
+        the model's, shapes do not fit, a number is not finite or overflows,
+        or the caches differ in length. The caches then are what they were.
+
+    Examples
+    --------
+    >>> from helpers.transformer import TransformerConfig, init_transformer
+    >>> config = TransformerConfig()
+    >>> params = init_transformer(np.random.default_rng(0), config)
+    >>> kept = forward([3, 1, 3], params, config)
+    >>> kept.logits.shape, kept.layers[1].attended.weights.shape
+    ((3, 12), (2, 3, 3))
+    """
+    runs = expect_params(params, config)
+    _expect_caches(cache, config)
+    start = 0 if cache is None else len(cache[0])
+    tokens = _checked_tokens(tokens, config, runs, start)
+    heads = _checked_heads(heads, config)
+    with undone_on_failure(*(cache or ())):
+        return _through(tokens, params, config, cache, heads, start, mask)
+
+
+def _through(tokens, params, config, cache, heads, start, mask):
+    """The forward pass itself."""
+    x = _embed(tokens, params, config, start)
+    layers = []
+    for i in range(config.n_layers):
+        p, stored = block(params, i), None if cache is None else cache[i]
+        read = before(x, p, "norm_1", config)
+        keep = None if heads is None else heads[i]
+        change, attended = _attend(read, p, config, keep, stored, start, mask)
+        x, normed = _after(x, change, p, "norm_1", config)
+        layers.append(Layer(i, normed, read, attended))
+        if config.d_ff is not None:
+            read = before(x, p, "norm_2", config)
+            change = _feed_forward(read, p, config)
+            x, normed = _after(x, change, p, "norm_2", config)
+            layers.append(Layer(i, normed, read, None))
+    final = before(x, params, "norm", config)
+    W, b = output_matrix(params, config), params.get("output.bias")
+    return Forward(linear(final, W, b), layers, x)
+
+
+def _after(x, change, p, norm, config):
+    """What a layer leaves behind, and what its norm was given."""
+    if config.norm == "pre":
+        return x + change, x
+    return normalised(x + change, p, norm, config), x + change
+
+
+def _attend(X, p, config, keep, cache, start, mask):
+    """What a block's attention adds to the rows, and the steps on the way."""
+    H, T = config.n_heads, X.shape[-2]
+    S = T if cache is None else T + len(cache)
+    shape = (*X.shape[:-2], H, T, S)  # of the scores
+    rotation = None
+    if config.positions == "rotary":
+        at = np.arange(start, start + T)
+        rotation = partial(rotate, at=at, config=config)
+    return attention_layer(
+        X,
+        p,
+        H,
+        config.kv_heads,
+        rotate=rotation,
+        mask=_mask(config, mask, shape),
+        bias=_score_bias(shape, p, config),
+        cache=cache,
+        scale=config.scale,
+        keep=keep,
+    )
+
+
+def _mask(config, mask, shape):
+    """What is neither later, nor out of the window, nor masked besides."""
+    T, S = shape[-2:]
+    if config.window is None:
+        own = causal_mask(T, S)
+    else:
+        own = sliding_window_mask(T, S, window=config.window)
+    return own if mask is None else own & mask_of_scores(mask, shape)
+
+
+def _score_bias(shape, p, config):
+    """What the kind of positions adds to the scores, if anything."""
+    H, T, S = shape[-3:]
+    if config.positions == "alibi":
+        return alibi_bias(H, T, S)
+    if config.positions != "t5":
+        return None
+    bias = np.moveaxis(p["positions"][..., buckets(T, S, config), :], -1, -3)
+    runs = bias.shape[:-3]
+    ones = (1,) * (len(shape) - bias.ndim)  # for the axes of the batch
+    return bias.reshape(*runs, *ones, H, T, S)
+
+
+def _feed_forward(x, p, config):
+    return feed_forward(
+        x,
+        p["W_1"],
+        p.get("W_1.bias"),
+        p["W_2"],
+        p.get("W_2.bias"),
+        activation=config.activation,
+    )
+
+
+def _embed(tokens, params, config, start):
+    """The rows that enter the first block."""
+    table = params["embedding"]
+    one = one_hot(tokens, config.vocab).astype(table.dtype)
+    x = linear(one, table, names=("tokens", "embedding", ""))
+    T = tokens.shape[-1]
+    if config.positions == "learned":
+        rows = finite_floats(params["positions"], "positions")
+        rows = rows[..., start : start + T, :]
+        ones = (1,) * (x.ndim - rows.ndim)
+        return x + rows.reshape(*rows.shape[:-2], *ones, T, config.d_model)
+    if config.positions == "sinusoidal":
+        rows = sinusoidal_encoding(start + T, config.d_model, base=config.base)
+        return x + rows[start:].astype(x.dtype)
+    return x
+
+
+def _checked_tokens(tokens, config, runs, start):
+    tokens = token_ids(tokens, config.vocab)
+    if tokens.ndim < 1 + len(runs) or tokens.shape[: len(runs)] != runs:
+        axes = ", ".join(map(str, (*runs, "...", "T")))
+        raise ValueError(
+            f"tokens must have axes ({axes}), the runs of the parameters "
+            f"first; got tokens {tokens.shape}"
+        )
+    if start + tokens.shape[-1] > config.max_len:
+        after = f" after {start} in the cache" if start else ""
+        raise ValueError(
+            f"at most max_len = {config.max_len} tokens fit; "
+            f"got tokens {tokens.shape}{after}"
+        )
+    return tokens
+
+
+def _expect_caches(cache, config):
+    """Refuse caches of which some are missing, or further on than others."""
+    if cache is None:
+        return
+    if not isinstance(cache, list) or len(cache) != config.n_layers:
+        kind = type(cache).__name__
+        got = f"{len(cache)} of them" if isinstance(cache, list) else kind
+        raise TypeError(
+            f"cache must be a list of {config.n_layers} KVCache, one for "
+            f"each block; got {got}"
+        )
+    lengths = [len(stored) for stored in cache]
+    if len(set(lengths)) > 1 or len(set(map(id, cache))) < len(cache):
+        raise ValueError(
+            "cache must hold as many tokens for each block, and none twice; "
+            f"got {lengths}"
+        )
+
+
+def _checked_heads(heads, config):
+    if heads is None:
+        return None
+    shape = (config.n_layers, config.n_heads)
+    heads = finite_floats(heads, "heads")
+    if heads.shape != shape:
+        raise ValueError(
+            "heads must have a factor for each head of each layer; "
+            f"got heads {heads.shape} and (n_layers, n_heads) {shape}"
+        )
+    return heads
+
+
+def new_cache(config, *, batch=(), dtype=float):
+    """An empty cache for each block.
+
+    Parameters
+    ----------
+    config : TransformerConfig
+        The model.
+    batch : tuple of int, default ()
+        The axes of the tokens in front of the positions.
+    dtype : floating type, default float
+        What is stored.
+
+    Returns
+    -------
+    list of KVCache
+        What `transformer` takes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `KVCache`.
+
+    Examples
+    --------
+    >>> from helpers.transformer import TransformerConfig
+    >>> new_cache(TransformerConfig())[1].max_len
+    32
+    """
+    expect_config(config)
+    return [
+        KVCache(
+            config.max_len,
+            config.kv_heads,
+            config.d_k,
+            batch=batch,
+            dtype=dtype,
+        )
+        for _ in range(config.n_layers)
+    ]
+
+
+def transformer(tokens, params, config, *, cache=None, mask=None):
+    """The logits of the next token at each position.
+
+    Parameters
+    ----------
+    tokens, params, config, cache, mask
+        As `forward`.
+
+    Returns
+    -------
+    (..., T, vocab) array
+        Row t scores the token that comes after position t, from the tokens
+        up to t.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `forward`.
+
+    Notes
+    -----
+    Vaswani et al. 2017, section 3, the decoder alone; blocks as in Radford
+    et al. 2019 where `norm` is "pre".
+
+    Examples
+    --------
+    >>> from helpers.transformer import TransformerConfig, init_transformer
+    >>> config = TransformerConfig()
+    >>> params = init_transformer(np.random.default_rng(0), config)
+    >>> transformer([[3, 1, 3]], params, config).shape
+    (1, 3, 12)
+    """
+    return forward(tokens, params, config, cache=cache, mask=mask).logits

@@ -1,0 +1,51 @@
+"""What the forward and the backward pass of a model share."""
+
+from ..layers import layer_norm, rms_norm
+from ..positions import relative_buckets, rotary_embedding
+
+
+def block(params, i):
+    """The parameters of block `i`, without its number, and the shared table.
+
+    The table is that of the positions, which blocks read with "t5" alone.
+    """
+    start = f"{i}."
+    return {
+        name.removeprefix(start): array
+        for name, array in params.items()
+        if name.startswith(start) or name == "positions"
+    }
+
+
+def before(x, p, norm, config):
+    """What a layer reads."""
+    return normalised(x, p, norm, config) if config.norm == "pre" else x
+
+
+def normalised(x, p, name, config):
+    """The rows after a norm of the model's kind."""
+    gain = p[f"{name}.gain"]
+    if config.norm_kind == "rms":
+        return rms_norm(x, gain)
+    return layer_norm(x, gain, p[f"{name}.bias"])
+
+
+def output_matrix(params, config):
+    """What makes logits of the last rows."""
+    if config.tied:
+        return params["embedding"].swapaxes(-1, -2)
+    return params["output"]
+
+
+def rotate(X, at, config):
+    """Queries or keys, rotated by the angles of their positions."""
+    return rotary_embedding(
+        X, at, base=config.base, frequencies=config.frequencies
+    )
+
+
+def buckets(T, S, config):
+    """Which of the model's buckets each distance falls into."""
+    return relative_buckets(
+        T, S, buckets=config.buckets, max_distance=config.max_distance
+    )

@@ -1,0 +1,150 @@
+"""From logits to the next token, and so to a text."""
+
+import numpy as np
+
+from .._checks import finite_floats, generator, real, size
+from ..layers import token_ids
+from ..softmax import softmax
+from .configuration import expect_config
+from .forward import new_cache, transformer
+
+
+def next_token_probabilities(
+    logits, *, temperature=1.0, top_k=None, top_p=None
+):
+    """The chances from which the next token is drawn.
+
+    Parameters
+    ----------
+    logits : (..., vocab) array
+        Scores of the next token.
+    temperature : float, default 1.0
+        What the logits are divided by. Towards 0 the largest takes all; at 0
+        it does, the first of several that are equal.
+    top_k : int, optional
+        Keep the k largest logits; of equal ones those with the lower token.
+    top_p : float, optional
+        Keep the fewest tokens, from the likeliest down, whose chances sum
+        to `top_p` (where a sum is just that, rounding decides); at least
+        one. Applied after `top_k`.
+
+    Returns
+    -------
+    (..., vocab) array
+        Chances that sum to one, computed in float64 and rounded to the type
+        of the logits.
+
+    Raises
+    ------
+    TypeError
+        If the logits are not numbers, or `top_k` is not an integer.
+    ValueError
+        If `temperature` is negative, `top_k` below one, `top_p` not above 0
+        and at most 1, or a logit is not finite.
+
+    Notes
+    -----
+    `top_p`: Holtzman et al. 2020, section 3.1.
+
+    Examples
+    --------
+    >>> next_token_probabilities([2.0, 1.0, 0.0], top_k=1).tolist()
+    [1.0, 0.0, 0.0]
+    """
+    logits = finite_floats(logits, "logits", ndim=1, axes="(..., vocab)")
+    dtype, logits = logits.dtype, logits.astype(np.float64)
+    vocab = size(logits.shape[-1], "the number of logits", least=1)
+    top_k = size(vocab if top_k is None else top_k, "top_k", least=1)
+    temperature = real(temperature, "temperature")
+    if temperature < 0:
+        raise ValueError(f"temperature must be at least 0; got {temperature}")
+    if top_p is not None and not 0 < real(top_p, "top_p") <= 1:
+        raise ValueError(f"top_p must be above 0 and at most 1; got {top_p}")
+    order = np.argsort(-logits, axis=-1, kind="stable")
+    rank = np.argsort(order, axis=-1)  # 0 at the largest
+    if temperature == 0:
+        return (rank == 0).astype(dtype)
+    # From the largest, so that a small temperature overflows to -inf alone.
+    with np.errstate(over="ignore"):
+        scaled = (logits - logits.max(-1, keepdims=True)) / temperature
+    keep = rank < top_k
+    chances = softmax(scaled, where=keep)
+    if top_p is None or top_p == 1:
+        return chances.astype(dtype)
+    falling = np.take_along_axis(chances, order, -1)
+    before = np.cumsum(falling, -1) - falling  # of all that are likelier
+    enough = np.take_along_axis(before, rank, -1) >= top_p
+    return softmax(scaled, where=keep & ~enough).astype(dtype)
+
+
+def generate(
+    rng, tokens, params, config, n, *, temperature=1.0, top_k=None, top_p=None
+):
+    """Continue sequences, token by token, with a cache.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Where the random numbers come from: one a sequence and token.
+    tokens : (..., T) integers
+        What to continue; at least one token.
+    params : dict of str to array
+        As `init_transformer` makes them.
+    config : TransformerConfig
+        The model.
+    n : int
+        How many tokens to add.
+    temperature, top_k, top_p
+        As `next_token_probabilities`.
+
+    Returns
+    -------
+    (..., T + n) integers
+        The tokens and what follows them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `transformer` and `next_token_probabilities`; and ValueError if
+        there is no token to start from, or ``T + n`` is above `max_len`.
+
+    Examples
+    --------
+    >>> from helpers.transformer import TransformerConfig, init_transformer
+    >>> config = TransformerConfig()
+    >>> rng = np.random.default_rng(0)
+    >>> params = init_transformer(rng, config)
+    >>> generate(rng, [3, 1], params, config, 2, temperature=0).shape
+    (4,)
+    """
+    generator(rng)
+    expect_config(config)
+    tokens = token_ids(tokens, config.vocab).astype(np.int64)
+    n = size(n, "n")
+    if tokens.ndim == 0 or tokens.shape[-1] == 0:
+        raise ValueError(
+            f"tokens must hold at least one token; got {tokens.shape}"
+        )
+    if tokens.shape[-1] + n > config.max_len:
+        raise ValueError(
+            f"at most max_len = {config.max_len} tokens fit; "
+            f"got tokens {tokens.shape} and n {n}"
+        )
+    cache = new_cache(config, batch=tokens.shape[:-1])
+    new = tokens
+    for _ in range(n):
+        logits = transformer(new, params, config, cache=cache)[..., -1, :]
+        chances = next_token_probabilities(
+            logits, temperature=temperature, top_k=top_k, top_p=top_p
+        )
+        new = _draw(rng, chances)[..., None]
+        tokens = np.concatenate([tokens, new], -1)
+    return tokens
+
+
+def _draw(rng, chances):
+    """One token for each row of chances."""
+    # The first whose running sum is above a number from 0 to 1.
+    running = np.cumsum(chances, -1)
+    u = rng.random(chances.shape[:-1])[..., None] * running[..., -1:]
+    return (running <= u).sum(-1)
