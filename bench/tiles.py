@@ -1,7 +1,7 @@
 """What each saving in the tiles brings, against PyTorch where it is installed.
 
-Each program but the first switches off one saving of `helpers.tiled`, or takes
-other blocks. A line says what the saving takes there in lines of code, and
+Each program but the first switches off one saving behind `helpers.tiled`, or
+takes other blocks. A line says what the saving takes in lines of code, and
 what its program takes in time: medians of five, of programs that take turns.
 `make bench` prints it; with PyTorch: `PYTHONPATH=. python bench/tiles.py`.
 
@@ -43,7 +43,7 @@ from functools import partial
 
 import numpy as np
 
-from helpers import tiled
+from helpers import _blas, tiled
 from helpers.tiled import tiled_attention
 
 try:
@@ -56,33 +56,33 @@ CORES = getattr(os, "process_cpu_count", os.cpu_count)() or 1
 
 
 @contextmanager
-def changed(name, value):
-    """`helpers.tiled` with another `name`."""
-    kept = getattr(tiled, name)
-    setattr(tiled, name, value)
+def changed(module, name, value):
+    """A module of the helpers with another `name`."""
+    kept = getattr(module, name)
+    setattr(module, name, value)
     try:
         yield
     finally:
-        setattr(tiled, name, kept)
+        setattr(module, name, kept)
 
 
-def transposed_as_it_lies(q, k, buffer):
-    """`_score` without its copy of the keys."""
+def transposed_as_it_lies(q, k, memory):
+    """`products` without its copy of the keys."""
     g, r, n = *q.shape[:2], len(k)
-    tile = buffer[: g * r * n].reshape(g, r, n)
-    for start in range(0, n, tiled._STRIP):
-        keys = slice(start, start + tiled._STRIP)
+    tile = memory[: g * r * n].reshape(g, r, n)
+    for start in range(0, n, _blas.STRIP):
+        keys = slice(start, start + _blas.STRIP)
         np.matmul(q, k[keys].T, out=tile[..., keys])
     return tile
 
 
-def new_memory(q, k, buffer):
-    """`_score` with an array of its own for each tile."""
-    return SCORE(q, k, np.empty_like(buffer))
+def new_memory(q, k, memory):
+    """`products` with an array of its own for each tile."""
+    return PRODUCTS(q, k, np.empty_like(memory))
 
 
 def one_core(function, tasks):
-    """`_run` without threads."""
+    """`on_all_cores` without threads."""
     for task in tasks:
         function(task)
 
@@ -150,13 +150,13 @@ def lazy_take_in(tile, v, minus_top, total, mix, position):
         mix += tile[..., part] @ v[part]
 
 
-SCORE = tiled._score
+PRODUCTS = tiled.products
 # The saving, how many lines it takes, and what switches it off.
 SAVINGS = [
-    ("keys copied as columns", 1, ("_score", transposed_as_it_lies)),
-    ("memory of the tile before", 2, ("_score", new_memory)),
-    ("a thread for each core", 14, ("_run", one_core)),
-    ("products too small to be split", 13, ("_PRODUCT", 2**62)),
+    ("keys copied as columns", 1, (tiled, "products", transposed_as_it_lies)),
+    ("memory of the tile before", 2, (tiled, "products", new_memory)),
+    ("a thread for each core", 14, (tiled, "on_all_cores", one_core)),
+    ("products too small to be split", 13, (_blas, "PRODUCT", 2**62)),
 ]
 
 
@@ -206,7 +206,7 @@ if __name__ == "__main__":
     for block_q, block_k in ((128, 480), (512, 480), (256, 240), (256, 960)):
         name = f"blocks of {block_q} and {block_k}"
         programs[name] = partial(attend, block_q=block_q, block_k=block_k)
-    lazy = partial(attend, change=("_attend", lazy_attend))
+    lazy = partial(attend, change=(tiled, "_attend", lazy_attend))
     programs["a maximum in jumps, and exp2"] = partial(
         lazy, block_q=1024, block_k=288
     )

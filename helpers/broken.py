@@ -17,8 +17,8 @@ from . import training
 
 # In an order in which each finds what it imports.
 MODULES = (
-    "_checks", "_core", "_shapes", "softmax", "attention", "masks", "cache",
-    "heads", "positions", "tiled", "gradients", "layers",
+    "_checks", "_blas", "_core", "_shapes", "softmax", "attention", "masks",
+    "cache", "heads", "positions", "tiled", "gradients", "layers",
     "model.configuration", "model.parts", "model.forward", "model.backward",
     "model.adam", "model.sampling", "transformer",
 )  # fmt: skip

@@ -4,12 +4,11 @@ The scores of all pairs never exist at once: extra memory grows neither with
 the number of keys nor with the number of queries.
 """
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
+from ._blas import add_products, on_all_cores, products, strips
 from ._checks import (
     SCORE_OVERFLOW,
     VALUE_OVERFLOW,
@@ -24,11 +23,6 @@ from ._checks import (
 )
 from ._shapes import tiled_lead
 from .softmax import logsumexp, softmax
-
-# OpenBLAS starts threads of its own for products of 2**19 multiply-adds and
-# more. Ours are kept below that, since two sets of threads slow each other.
-_PRODUCT = 2**19 - 1
-_STRIP = 120  # keys in one product
 
 
 class Partial(NamedTuple):
@@ -171,7 +165,7 @@ def tiled_attention(
 
     if S and output.size:
         # The last blocks see most keys: they go first, so that no core waits.
-        _run(attend, range(blocks * len(heads))[::-1])
+        on_all_cores(attend, range(blocks * len(heads))[::-1])
     return output
 
 
@@ -184,81 +178,38 @@ def _inputs(Q, K, V, causal):
     return [np.broadcast_to(X, lead + X.shape[-2:]) for X in (Q, K, V)]
 
 
-def _cores():
-    """How many cores this process may use, where the system tells."""
-    if hasattr(os, "process_cpu_count"):  # Python 3.13
-        return os.process_cpu_count() or 1
-    if hasattr(os, "sched_getaffinity"):  # Linux
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _run(function, tasks):
-    """Call `function` for every task, on all cores."""
-    workers, queue = min(_cores(), len(tasks)), iter(tasks)
-
-    def work(_):
-        # A new thread has NumPy's default error settings, not the caller's.
-        with np.errstate(over="ignore", invalid="ignore"):
-            for task in queue:
-                function(task)
-
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(work, range(workers)))  # raises what a worker raised
-
-
 def _attend(Q, K, V, scale, first, block_k):
     """The output for a few queries; the first one stands at `first`."""
     dtype = np.result_type(Q, K, V, np.float32)
-    q = _strips(Q.astype(dtype) * scale, max(K.shape[-1], V.shape[-1]))
-    g, r, _ = q.shape  # strips, and queries in a strip
-    top = np.full((g, r, 1), -np.inf, dtype)  # the running maximum,
-    total = np.zeros((g, r, 1), dtype)  # the sum of exp(score - top),
-    mix = np.zeros((g, r, V.shape[-1]), dtype)  # and of the values so weighted
+    width = max(K.shape[-1], V.shape[-1])
+    q = strips(Q.astype(dtype) * scale, width)  # (g, r, d_k)
+    top = np.full((*q.shape[:2], 1), -np.inf, dtype)  # the running maximum,
+    total = np.zeros_like(top)  # the sum of exp(score - top),
+    mix = np.zeros((*q.shape[:2], V.shape[-1]), dtype)  # and of V so weighted
     end = len(K) if first is None else first + len(Q)
-    buffer = np.empty(g * r * min(block_k, end), dtype)
+    memory = np.empty(top.size * min(block_k, end), dtype)
     for start in range(0, end, block_k):
         keys = slice(start, min(start + block_k, end))
         # Strips that lie before the first key of the tile see none of it.
-        past = 0 if first is None else max(0, start - first) // r
-        tile = _score(q[past:], K[keys].astype(dtype, copy=False), buffer)
-        if tile.min() == -np.inf:  # it would pass for a key that is hidden
+        past = 0 if first is None else max(0, start - first) // q.shape[1]
+        k = K[keys].astype(dtype, copy=False)
+        scores = products(q[past:], k, memory)
+        if scores.min() == -np.inf:  # it would pass for a key that is hidden
             raise ValueError(SCORE_OVERFLOW.format(dtype=dtype))
         if first is not None:
-            _hide_later(tile, first + past * r - start)
+            _hide_later(scores, first + past * q.shape[1] - start)
         v = V[keys].astype(dtype, copy=False)
-        _take_in(tile, v, top[past:], total[past:], mix[past:])
+        _take_in(scores, v, top[past:], total[past:], mix[past:])
     return _finish(top, total, mix)[: len(Q)]
 
 
-def _strips(Q, width):
-    """Rows of Q in equal strips (g, r, d_k); zero rows fill the last one."""
-    most = max(1, _PRODUCT // (_STRIP * width))
-    g = -(-len(Q) // most)
-    r = -(-len(Q) // g)
-    strips = np.zeros((g * r, Q.shape[-1]), Q.dtype)
-    strips[: len(Q)] = Q
-    return strips.reshape(g, r, -1)
-
-
-def _score(q, k, buffer):
-    """The scores of one tile, in the memory of the tile before."""
-    g, r, n = *q.shape[:2], len(k)
-    tile = buffer[: g * r * n].reshape(g, r, n)
-    columns = np.ascontiguousarray(k.T)  # products read these faster
-    for start in range(0, n, _STRIP):
-        keys = slice(start, start + _STRIP)
-        np.matmul(q, columns[:, keys], out=tile[..., keys])
-    return tile
-
-
-def _hide_later(tile, position):
+def _hide_later(scores, position):
     """Forbid the keys that lie after their query, in place.
 
     The first query of the tile stands at column `position`.
     """
     skip = max(0, position + 1)  # columns that all queries may see
-    later = tile[..., skip:]
+    later = scores[..., skip:]
     g, r, n = later.shape
     if n:
         visible = np.tri(g * r, n, position - skip, dtype=bool)
@@ -275,9 +226,7 @@ def _take_in(scores, v, top, total, mix):
     total *= shrink
     total[..., 0] += np.einsum("grs->gr", weights)
     mix *= shrink
-    for start in range(0, len(v), _STRIP):
-        keys = slice(start, start + _STRIP)
-        mix += weights[..., keys] @ v[keys]
+    add_products(mix, weights, v)
 
 
 def _finish(top, total, mix):

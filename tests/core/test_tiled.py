@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers import tiled
+from helpers import _blas
 from helpers.attention import attention, attention_scores
 from helpers.heads import repeat_kv
 from helpers.masks import causal_mask
@@ -50,8 +50,8 @@ def test_tiles_change_nothing(problem, block_q, block_k, strip, rows):
     width = max(K.shape[-1], V.shape[-1])
     with pytest.MonkeyPatch.context() as patch:
         # Small problems go through several products a tile, as large ones do.
-        patch.setattr(tiled, "_STRIP", strip)
-        patch.setattr(tiled, "_PRODUCT", strip * width * rows)
+        patch.setattr(_blas, "STRIP", strip)
+        patch.setattr(_blas, "PRODUCT", strip * width * rows)
         output = tiled_attention(
             Q, K, V, causal=causal, block_q=block_q, block_k=block_k
         )
@@ -205,29 +205,29 @@ def test_arguments_are_not_changed():
 
 
 def cores(patch, n):
-    patch.setattr(tiled, "_cores", lambda: n)
+    patch.setattr(_blas, "cores", lambda: n)
 
 
 def test_the_cores_are_those_that_the_process_may_use(monkeypatch):
-    monkeypatch.setattr(tiled.os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(_blas.os, "cpu_count", lambda: 64)
     monkeypatch.setattr(
-        tiled.os,
+        _blas.os,
         "sched_getaffinity",
         {0: {0, 5, 7}}.__getitem__,  # 0 is this process
         raising=False,
     )
     monkeypatch.setattr(
-        tiled.os, "process_cpu_count", lambda: 2, raising=False
+        _blas.os, "process_cpu_count", lambda: 2, raising=False
     )
-    assert tiled._cores() == 2  # Python 3.13
-    monkeypatch.setattr(tiled.os, "process_cpu_count", lambda: None)
-    assert tiled._cores() == 1
-    monkeypatch.delattr(tiled.os, "process_cpu_count")
-    assert tiled._cores() == 3  # Linux
-    monkeypatch.delattr(tiled.os, "sched_getaffinity")
-    assert tiled._cores() == 64
-    monkeypatch.setattr(tiled.os, "cpu_count", lambda: None)
-    assert tiled._cores() == 1
+    assert _blas.cores() == 2  # Python 3.13
+    monkeypatch.setattr(_blas.os, "process_cpu_count", lambda: None)
+    assert _blas.cores() == 1
+    monkeypatch.delattr(_blas.os, "process_cpu_count")
+    assert _blas.cores() == 3  # Linux
+    monkeypatch.delattr(_blas.os, "sched_getaffinity")
+    assert _blas.cores() == 64
+    monkeypatch.setattr(_blas.os, "cpu_count", lambda: None)
+    assert _blas.cores() == 1
 
 
 def test_the_number_of_cores_does_not_change_a_bit(monkeypatch):
@@ -245,7 +245,7 @@ def test_the_number_of_cores_does_not_change_a_bit(monkeypatch):
 def test_each_tile_is_computed_once(monkeypatch, n):
     cores(monkeypatch, n)
     seen = []
-    tiled._run(seen.append, range(50))
+    _blas.on_all_cores(seen.append, range(50))
     assert sorted(seen) == list(range(50))
 
 
