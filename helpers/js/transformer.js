@@ -1,7 +1,7 @@
 // A small transformer: what it computes, its gradients, and its training.
 //
 // Two layers of attention, each behind a root-mean-square norm and added to
-// what it read; queries and keys turned by their positions; no feed-forward
+// what it read; queries and keys rotated by their positions; no feed-forward
 // network. All of it is one function, whose text can be sent to a worker.
 //
 // A matrix is a flat Float64Array, row after row. `n` counts rows.
@@ -110,7 +110,7 @@ const transformer = () => {
   };
 
   // Columns j and j + HEAD / 2 of each head are a pair, turned by an angle that
-  // grows with the position; a negative `sign` turns back.
+  // grows with the position; a negative `sign` rotates back.
   const HALF = HEAD / 2;
   const angle = (t, j) => t * 10000 ** (-j / HALF);
   const COS = Float64Array.from({ length: LENGTH * HALF }, (_, k) =>
@@ -119,7 +119,7 @@ const transformer = () => {
   const SIN = Float64Array.from({ length: LENGTH * HALF }, (_, k) =>
     Math.sin(angle(Math.floor(k / HALF), k % HALF)),
   );
-  const turn = (X, n, sign) => {
+  const rotate = (X, n, sign) => {
     for (let t = 0; t < n; t++)
       for (let h = 0; h < HEADS; h++)
         for (let j = 0; j < HALF; j++) {
@@ -158,20 +158,20 @@ const transformer = () => {
     }
     return weights;
   };
-  const mix = (mixed, weights, V, n, h) => {
+  const mix = (heads, weights, V, n, h) => {
     for (let i = 0; i < n; i++)
-      for (let j = 0; j <= i; j++) addRow(mixed, i, weights[i * n + j], V, j, h);
+      for (let j = 0; j <= i; j++) addRow(heads, i, weights[i * n + j], V, j, h);
   };
   // Adds to dQ, dK and dV what the gradient of one head's output gives.
-  const attendBack = (dmixed, { Q, K, V, weights }, [dQ, dK, dV], n, h) => {
+  const attendBack = (dheads, { Q, K, V, weights }, [dQ, dK, dV], n, h) => {
     const dweights = new Float64Array(n);
     for (let i = 0; i < n; i++) {
       let mean = 0;
       for (let j = 0; j <= i; j++) {
         const w = weights[h][i * n + j];
-        dweights[j] = product(dmixed, i, V, j, h);
+        dweights[j] = product(dheads, i, V, j, h);
         mean += w * dweights[j];
-        addRow(dV, j, w, dmixed, i, h);
+        addRow(dV, j, w, dheads, i, h);
       }
       for (let j = 0; j <= i; j++) {
         const dscore = SCALE * weights[h][i * n + j] * (dweights[j] - mean);
@@ -179,6 +179,34 @@ const transformer = () => {
         addRow(dK, j, dscore, Q, i, h);
       }
     }
+  };
+
+  // The steps of helpers.heads.attention_layer: project, rotate, attend in
+  // each head, and project what the heads found. `keep` says of each head
+  // whether its output counts; `p` gives a matrix of the block by its name.
+  const attentionLayer = (X, p, n, keep = null) => {
+    const [Q, K, V] = ["W_Q", "W_K", "W_V"].map((W) => times(X, p(W), n, WIDTH, WIDTH));
+    rotate(Q, n, 1);
+    rotate(K, n, 1);
+    const weights = [];
+    const heads = new Float64Array(n * WIDTH);
+    for (let h = 0; h < HEADS; h++) {
+      weights.push(attend(Q, K, n, h));
+      if (!keep || keep[h]) mix(heads, weights[h], V, n, h);
+    }
+    const output = times(heads, p("W_O"), n, WIDTH, WIDTH);
+    return { output, X, Q, K, V, weights, heads };
+  };
+  // The same steps from the last to the first; adds to the gradients `g`.
+  const attentionLayerBack = (doutput, kept, p, g, n) => {
+    const back = (d, A, W) => timesBack(d, A, p(W), g(W), n, WIDTH, WIDTH);
+    const dheads = back(doutput, kept.heads, "W_O");
+    const parts = [0, 1, 2].map(() => new Float64Array(n * WIDTH));
+    for (let h = 0; h < HEADS; h++) attendBack(dheads, kept, parts, n, h);
+    rotate(parts[0], n, -1);
+    rotate(parts[1], n, -1);
+    const [dQ, dK, dV] = ["W_Q", "W_K", "W_V"].map((W, k) => back(parts[k], kept.X, W));
+    return dQ.map((d, k) => d + dK[k] + dV[k]);
   };
 
   // --- the model ----------------------------------------------------------
@@ -196,18 +224,9 @@ const transformer = () => {
     for (let i = 0; i < LAYERS; i++) {
       const p = block(params, i);
       const read = norm(x, p("norm_1.gain"));
-      const [Q, K, V] = ["W_Q", "W_K", "W_V"].map((W) => times(read, p(W), n, WIDTH, WIDTH));
-      turn(Q, n, 1);
-      turn(K, n, 1);
-      const weights = [];
-      const mixed = new Float64Array(n * WIDTH);
-      for (let h = 0; h < HEADS; h++) {
-        weights.push(attend(Q, K, n, h));
-        if (!on || on[i][h]) mix(mixed, weights[h], V, n, h);
-      }
-      const change = times(mixed, p("W_O"), n, WIDTH, WIDTH);
-      layers.push({ x, read, Q, K, V, weights, mixed });
-      x = x.map((a, k) => a + change[k]);
+      const attended = attentionLayer(read, p, n, on && on[i]);
+      layers.push({ x, ...attended });
+      x = x.map((a, k) => a + attended.output[k]);
     }
     const final = norm(x, params["norm.gain"]);
     return { logits: times(final, params.output, n, WIDTH, VOCAB), layers, x, final };
@@ -220,15 +239,8 @@ const transformer = () => {
     let dx = normBack(dfinal, x, params["norm.gain"], grads["norm.gain"]);
     for (let i = LAYERS - 1; i >= 0; i--) {
       const [p, g, kept] = [block(params, i), block(grads, i), layers[i]];
-      const back = (d, A, W) => timesBack(d, A, p(W), g(W), n, WIDTH, WIDTH);
-      const dmixed = back(dx, kept.mixed, "W_O");
-      const parts = [0, 1, 2].map(() => new Float64Array(n * WIDTH));
-      for (let h = 0; h < HEADS; h++) attendBack(dmixed, kept, parts, n, h);
-      turn(parts[0], n, -1);
-      turn(parts[1], n, -1);
-      const dread = ["W_Q", "W_K", "W_V"].map((W, k) => back(parts[k], kept.read, W));
-      const all = dread[0].map((d, k) => d + dread[1][k] + dread[2][k]);
-      const around = normBack(all, kept.x, p("norm_1.gain"), g("norm_1.gain"));
+      const dread = attentionLayerBack(dx, kept, p, g, n);
+      const around = normBack(dread, kept.x, p("norm_1.gain"), g("norm_1.gain"));
       dx = dx.map((d, k) => d + around[k]); // the layer's input is added to its output
     }
     tokens.forEach((token, t) => {
