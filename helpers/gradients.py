@@ -98,8 +98,14 @@ def softmax_vjp(grad, weights, axis=-1):
     dtype, grad, weights = widened(grad, weights)
     _distributions(weights, axis)
     with np.errstate(over="ignore", invalid="ignore"):
-        scores = weights * (grad - total(grad * weights, axis))
+        scores = _softmax_vjp(grad, weights, axis)
     return _gradient(scores, dtype, "scores")
+
+
+def _softmax_vjp(grad, weights, axis=-1):
+    """The gradient of the scores, of arguments that fit."""
+    scores = weights * (grad - total(grad * weights, axis))
+    return scores
 
 
 def _sum_to(grad, shape):
@@ -177,14 +183,12 @@ def attention_vjp(grad_output, Q, K, V, weights, *, scale=None):
         "grad_output must have the shape of the output",
     )
 
-    dtype, Q, K, V, A, dO = widened(Q, K, V, A, dO)
+    dtype, *wide = widened(dO, Q, K, V, A)
+    _distributions(wide[-1], -1)
     with np.errstate(over="ignore", invalid="ignore"):
-        dA = dO @ V.swapaxes(-1, -2)  # (..., T, S)
-        weights = _gradient(dA, dtype, "weights")
-        dS = softmax_vjp(dA, np.broadcast_to(A, dA.shape))
-        dQ = _sum_to(scale * dS @ K, Q.shape)  # (..., T, d_k)
-        dK = _sum_to(scale * dS.swapaxes(-1, -2) @ Q, K.shape)
-        dV = _sum_to(A.swapaxes(-1, -2) @ dO, V.shape)  # (..., S, d_v)
+        dQ, dK, dV, dA, dS = _attention_vjp(*wide, scale)
+    weights = _gradient(dA, dtype, "weights")
+    _gradient(dS, dS.dtype, "scores")
     return AttentionGradients(
         _gradient(dQ, dtype, "Q"),
         _gradient(dK, dtype, "K"),
@@ -192,3 +196,13 @@ def attention_vjp(grad_output, Q, K, V, weights, *, scale=None):
         weights,
         dS.astype(dtype, copy=False),  # fits where that of the weights does
     )
+
+
+def _attention_vjp(dO, Q, K, V, A, scale):
+    """The five gradients, of arguments that fit."""
+    dA = dO @ V.swapaxes(-1, -2)  # (..., T, S)
+    dS = _softmax_vjp(dA, np.broadcast_to(A, dA.shape))
+    dQ = _sum_to(scale * dS @ K, Q.shape)  # (..., T, d_k)
+    dK = _sum_to(scale * dS.swapaxes(-1, -2) @ Q, K.shape)
+    dV = _sum_to(A.swapaxes(-1, -2) @ dO, V.shape)  # (..., S, d_v)
+    return dQ, dK, dV, dA, dS
