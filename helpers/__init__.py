@@ -5,6 +5,12 @@ module of the chapter you are in. Names are imported from their module::
 
     from helpers.attention import attention
 
+A public function checks its arguments and calls a few lines that compute.
+What several modules share is in modules with an underscore: `_core` computes
+without checks, `_checks` has the rules for arguments and results, `_shapes`
+those about sizes, and `_blas` makes products fast. `transformer` is made of
+the modules in `helpers.model`.
+
 Shapes are written with these letters, here and in the whole book:
 
 ======== =====================================================

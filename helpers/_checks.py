@@ -205,29 +205,29 @@ def broadcast(x, name, shape, target):
         ) from None
 
 
-def mask_of_scores(mask, shape):
-    """A mask that broadcasts to the `shape` of the scores, as booleans."""
-    mask = _without_front(array(mask, "mask"), len(shape))
+def mask_of_scores(mask, shape, *, spare=0):
+    """A mask that broadcasts to the `shape` of the scores, as booleans.
+
+    `padding_mask` has an axis for the batch, one for the heads and one for
+    the queries. Scores of one sequence lack the first, and scores of one
+    head lack axis -3: `spare` says which one may be left out, with length 1.
+    """
+    mask = _without(array(mask, "mask"), spare, len(shape))
     return booleans(mask, "mask", shape, "scores")
 
 
-def bias_of_scores(bias, shape):
+def bias_of_scores(bias, shape, *, spare=0):
     """A bias that broadcasts to the `shape` of the scores, as floats."""
-    bias = _without_front(floats(bias, "bias"), len(shape))
+    bias = _without(floats(bias, "bias"), spare, len(shape))
     if not (bias < np.inf).all():  # nor is NaN below it
         raise ValueError("bias must not hold NaN or +inf")
     return broadcast(bias, "bias", shape, "scores")
 
 
-def _without_front(x, ndim):
-    """`x` with `ndim` axes, if those in front of them have length one.
-
-    The mask (1, 1, 1, S) of one padded sequence fits the scores (H, T, S) of
-    a sequence that has no axis of the batch.
-    """
-    surplus = max(0, x.ndim - ndim)
-    if x.shape[:surplus] == (1,) * surplus:
-        return x.reshape(x.shape[surplus:])
+def _without(x, axis, ndim):
+    """`x` with at most `ndim` axes, as long as `axis` has length one."""
+    while x.ndim > ndim and x.shape[axis] == 1:
+        x = x.squeeze(axis)
     return x
 
 

@@ -7,7 +7,6 @@ import numpy as np
 from ._checks import (
     SCORE_OVERFLOW,
     VALUE_OVERFLOW,
-    array,
     bias_of_scores,
     default_scale,
     floats,
@@ -75,10 +74,9 @@ def attention(Q, K, V, *, mask=None, bias=None, scale=None):
     leading_axes(scores=shape, V=V.shape)
     scale = default_scale(scale, Q.shape[-1])
     if mask is not None:
-        mask = _without_heads(array(mask, "mask"), len(shape))
-        mask = mask_of_scores(mask, shape)
+        mask = mask_of_scores(mask, shape, spare=-3)
     if bias is not None:
-        bias = bias_of_scores(bias, shape)
+        bias = bias_of_scores(bias, shape, spare=-3)
     dtype, *wide = widened(Q, K, V)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         output, weights = _attention(*wide, mask, bias, scale)
@@ -167,10 +165,3 @@ def _fitting(Q, K):
         )
     lead = leading_axes(Q=Q.shape, K=K.shape)
     return Q, K, (*lead, Q.shape[-2], K.shape[-2])
-
-
-def _without_heads(mask, ndim):
-    """A mask that is the same for all heads, where the scores have none."""
-    if mask.ndim == ndim + 1 and mask.shape[-3] == 1:
-        return mask[..., 0, :, :]
-    return mask

@@ -398,5 +398,7 @@ def test_the_padding_mask_serves_scores_with_and_without_heads(rng):
         assert_close(attention(Q, K, V, mask=mask).output[k], wanted)
         one = attention(Q[:, 0], K[:, 0], V[:, 0], mask=mask)
         assert_close(one.output[k], wanted[0])
+        alone = attention(Q[k, 0], K[k, 0], V[k, 0], mask=mask[k : k + 1])
+        assert_close(alone.output, wanted[0])
     with pytest.raises(ValueError, match="mask"):
         attention(Q[:, 0], K[:, 0], V[:, 0], mask=np.repeat(mask, 4, axis=1))
