@@ -13,15 +13,15 @@ import helpers
 
 FOLDER = Path(helpers.__file__).parent
 MODULES = [
-    m.name.removeprefix("helpers.")
-    for m in pkgutil.walk_packages([str(FOLDER)], "helpers.")
+    module.name.removeprefix("helpers.")
+    for module in pkgutil.walk_packages([str(FOLDER)], "helpers.")
 ]
-# They need more than NumPy.
+# They need more than NumPy, or show what others compute.
 EXTRAS = (
-    "distributed", "figures", "ledger_page", "plotting", "practice",
-    "published",
+    "distributed", "figures", "ledger", "ledger_page", "plotting", "practice",
+    "published", "questions",
 )  # fmt: skip
-NUMERIC = [name for name in MODULES if name and name not in EXTRAS]
+NUMERIC = [name for name in MODULES if name.split(".")[0] not in EXTRAS]
 
 
 def public(module):

@@ -841,16 +841,16 @@ def entries():
         for slug in sorted(
             path.stem for path in published.FOLDER.glob("*.yml")
         )
-        for entry in published.load(slug).record["entries"]
+        for entry in published.load(slug).entries.values()
     ]
 
 
 def test_the_ledger_is_searched_and_filtered(address, browser):
     every = entries()
-    wrong = [(s, e) for s, e in every if e["verdict"] == "erratum"]
+    wrong = [(s, e) for s, e in every if e.verdict == "erratum"]
     slug, one = wrong[0]
-    cause = one["cause"]
-    same = sum(s == slug and e["cause"] == cause for s, e in wrong)
+    cause = one.cause
+    same = sum(s == slug and e.cause == cause for s, e in wrong)
     tab = browser.new_page()
     tab.goto(f"{address}/book/ledger.html")
     form, rows = (
@@ -879,7 +879,8 @@ def test_the_ledger_is_searched_and_filtered(address, browser):
     for name in ("source", "cause"):
         form.get_by_label(name).select_option("all")
     form.get_by_label("verdict").select_option("false")
-    counts(sum(e["verdict"] == "false" and "basis" not in e for _, e in every))
+    false = [e for _, e in every if e.verdict == "false"]
+    counts(sum(e.basis == "computed" for e in false))
     tab.close()
 
 
@@ -887,7 +888,7 @@ def test_the_ledger_is_searched_and_filtered(address, browser):
 def test_an_entry_has_an_address_and_headings_stay(address, browser, width):
     tab = browser.new_page(viewport={"width": width, "height": 800})
     slug, entry = entries()[-1]
-    name = re.sub(r"\W", "-", f"{slug}-{entry['id']}")
+    name = re.sub(r"\W", "-", f"{slug}-{entry.id}")
     tab.goto(f"{address}/book/ledger.html#{name}")
     link = tab.locator(f"#{name}")
     expect(link).to_be_in_viewport()  # the page glides there

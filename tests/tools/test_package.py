@@ -72,8 +72,8 @@ def test_modules_ledgers_and_figures_come_with_the_wheel(installed, tmp_path):
     code = f"""
 import importlib, pkgutil
 import helpers
-for module in pkgutil.iter_modules(helpers.__path__):
-    importlib.import_module(f"helpers.{{module.name}}")
+for module in pkgutil.walk_packages(helpers.__path__, "helpers."):
+    importlib.import_module(module.name)
 from helpers import figures, published
 for slug in {LEDGERS!r}:
     assert published.load(slug).entries
@@ -205,9 +205,9 @@ def test_numpy_alone_computes_and_the_rest_names_its_extra(
     code = """
 import importlib, pkgutil
 import helpers
-for module in pkgutil.iter_modules(helpers.__path__):
+for module in pkgutil.walk_packages(helpers.__path__, "helpers."):
     try:
-        importlib.import_module(f"helpers.{module.name}")
+        importlib.import_module(module.name)
         print(module.name, "imports")
     except ModuleNotFoundError as error:
         print(module.name, error)
@@ -215,6 +215,7 @@ for module in pkgutil.iter_modules(helpers.__path__):
     said = run(NUMPY_ALONE + code, tmp_path, installed)
     assert said.returncode == 0, said.stderr
     found = dict(line.split(" ", 1) for line in said.stdout.splitlines())
+    found = {k.removeprefix("helpers."): v for k, v in found.items()}
     lacking = {k: v for k, v in found.items() if v != "imports"}
     assert {"plotting", "figures", "published"} <= set(lacking)
     for message in lacking.values():
@@ -222,7 +223,7 @@ for module in pkgutil.iter_modules(helpers.__path__):
         assert name, message
         assert name[1] in EXTRAS
     numeric = {"softmax", "attention", "masks", "heads", "positions"}
-    numeric |= {"cache", "tiled", "gradients", "cost"}
+    numeric |= {"cache", "tiled", "gradients", "cost", "ledger.numerals"}
     assert not numeric & set(lacking)
 
 

@@ -1,0 +1,101 @@
+"""The lines that an audit prints: an entry's verdict, and the counts."""
+
+from collections import Counter
+from textwrap import fill
+
+from .entries import STATEMENTS, errata
+from .nested import leaves
+
+
+def counts(entries):
+    """How many figures, errata by cause, and statements by verdict.
+
+    Parameters
+    ----------
+    entries : list of Entry
+
+    Returns
+    -------
+    dict of str to int
+
+    Examples
+    --------
+    >>> counts([])
+    {}
+    """
+    figures, causes, verdicts = Counter(), Counter(), Counter()
+    for entry in entries:
+        if entry.kind in STATEMENTS:
+            verdicts[f"{entry.kind}s {entry.verdict}"] += 1
+            if entry.basis == "cited":
+                verdicts["verdicts cited, not computed"] += 1
+            continue
+        wrong = len(errata(entry))
+        name = "inputs" if entry.kind == "given" else "figures"
+        figures[f"{name} reproduced"] += len(leaves(entry.printed)) - wrong
+        if wrong:
+            figures[f"{name} in error"] += wrong
+            guess = " (conjectured)" if entry.basis == "conjectured" else ""
+            causes[f"  {entry.cause}{guess}"] += wrong
+    return (
+        dict(figures)
+        | dict(sorted(causes.items()))
+        | dict(sorted(verdicts.items()))
+    )
+
+
+def describe(entry):
+    """The verdict of an entry, its digits and its sentences, as lines.
+
+    Parameters
+    ----------
+    entry : Entry
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from helpers.published import load
+    >>> print(describe(load("tiny-vectors").entries["3.1-size"]))
+    3.1-size: 2 inputs reproduced
+    """
+    said = entry.kind in STATEMENTS
+    lines = _statement(entry) if said else _figures(entry)
+    sentences = [entry.because, entry.accident]
+    lines += [_indent(text) for text in sentences if text is not None]
+    return "\n".join(lines)
+
+
+def _statement(entry):
+    cited = f", cited: {entry.cite}" if entry.basis == "cited" else ""
+    return [f"{entry.id}: {entry.verdict}{cited}", _indent(entry.says)]
+
+
+def _figures(entry):
+    total, wrong = len(leaves(entry.printed)), len(errata(entry))
+    noun = "input" if entry.kind == "given" else "figure"
+    if total > 1:
+        noun += "s"
+    if not wrong:
+        return [f"{entry.id}: {total} {noun} reproduced"]
+    guess = ", conjectured" if entry.basis == "conjectured" else ""
+    return [
+        f"{entry.id}: {total} {noun}, {wrong} in error",
+        _indent(f"printed    {_line(entry.printed)}"),
+        _indent(f"corrected  {_line(entry.corrected)}"),
+        _indent(f"cause      {entry.cause}{guess}"),
+    ]
+
+
+def _line(figures):
+    return "  ".join(leaves(figures).values())
+
+
+def _indent(text):
+    """`text` wrapped, four spaces in; runs of spaces are kept.
+
+    Fifty characters are what a phone shows without scrolling sideways.
+    """
+    return fill(text, 50, initial_indent="    ", subsequent_indent="    ")
