@@ -123,11 +123,11 @@ def _count(differ):
 
 def _block(label, rows):
     """Rows of figures; the first has the label, the others stand under it."""
-    labels = [label, *[""] * (len(rows) - 1)]
-    return [
-        f"    {label:8s}{' '.join(row)}".rstrip()
-        for label, row in zip(labels, rows, strict=True)
-    ]
+    lines = []
+    for row in rows:
+        lines.append(f"    {label:8s}{' '.join(row)}".rstrip())
+        label = ""
+    return lines
 
 
 def _like(text, number, times):
