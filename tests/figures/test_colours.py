@@ -6,7 +6,9 @@ import re
 import numpy as np
 import pytest
 
-from helpers import figures
+from helpers import figures, plotting
+from tests.figures.expected_figures import drawn, every_state
+from tests.figures.reading import call
 
 ROLES = ("query", "key", "value", "weight")
 # The page's own ground, and that of code and cards, in each scheme.
@@ -89,3 +91,67 @@ def test_the_colours_of_the_roles_are_told_apart(scheme, eyes):
     for a, b in itertools.combinations(ROLES, 2):
         # At about 2.3 a difference is just seen.
         assert np.linalg.norm(seen[a] - seen[b]) > 15, (a, b)
+
+
+# --- shades of numbers, and the ink on them ----------------------------------
+
+INKS = {"#000": "#000000", "#fff": "#ffffff"}
+
+
+def hexed(rgb):
+    return "#{:02x}{:02x}{:02x}".format(*rgb)
+
+
+def test_ink_can_be_read_on_any_ground():
+    greys = [[k, k, k] for k in range(256)]
+    tones = [[min(32 * c, 255) for c in rgb] for rgb in np.ndindex(9, 9, 9)]
+    for rgb in greys + tones + [[10, 11, 12], [9, 10, 11], [0, 10, 80]]:
+        assert contrast(hexed(rgb), INKS[call("ink", rgb)]) >= 4.5, rgb
+
+
+@pytest.mark.parametrize("name", ["causal", "step", "positions", "backward"])
+def test_numbers_can_be_read_on_their_shades(name):
+    found = set()
+    for settings in every_state(name):
+        found.update(re.findall(
+            r"background:light-dark\((#\w{6}),(#\w{6})\);"
+            r"color:light-dark\((#\w{3}),(#\w{3})\)",
+            drawn(name, settings)[1],
+        ))  # fmt: skip
+    assert found
+    for *grounds, light, dark in found:
+        for ground, ink in zip(grounds, (light, dark), strict=True):
+            assert contrast(ground, INKS[ink]) >= 4.5
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_shade_passes_the_stops_of_plotting_evenly(scheme):
+    """Python's colour maps and the page's are one."""
+    stops = [
+        [int(stop[i : i + 2], 16) for i in (1, 3, 5)]
+        for stop in plotting._STOPS[scheme]
+    ]
+    assert call("shade", -3, scheme) == stops[0]
+    assert call("shade", 3, scheme) == stops[-1]
+    for x in np.linspace(-1, 1, 121):
+        wanted = [
+            np.interp(x, np.linspace(-1, 1, 7), channel)
+            for channel in zip(*stops, strict=True)
+        ]
+        found = call("shade", x, scheme)
+        assert np.abs(np.subtract(found, wanted)).max() <= 0.501
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_shade_of_much_stands_out_from_the_page(scheme):
+    """Weight by weight: dark on white, and bright in the dark."""
+    page = {"light": "#ffffff", "dark": "#121212"}[scheme]
+    for way in (1, -1):
+        shades = [
+            hexed(call("shade", way * x, scheme))
+            for x in np.arange(0, 1.01, 0.02)
+        ]
+        seen = [contrast(shade, page) for shade in shades]
+        assert seen == sorted(seen), "more is never less seen"
+        assert contrast(shades[0], shades[-1]) >= 7
+        assert seen[0] < 1.5, "nothing does not dazzle"

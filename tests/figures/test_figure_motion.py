@@ -14,10 +14,9 @@ from helpers import figures
 from helpers.figures import Film, KVCacheCalculator, Tiles, Words
 from helpers.training import trained_induction
 from tests.figures.expected_figures import CLASSES, EXPECTED
-from tests.figures.test_figure_forms import axes, call
+from tests.figures.reading import axes, call, curves, follows
 from tests.figures.test_figure_page import drawn, page, state_of  # noqa: F401
 from tests.figures.test_figures import assert_same
-from tests.figures.test_shown import curves, follows
 
 # One frame later what moves has moved, and is painted: in that very frame, so
 # that a slider and the picture are never two.

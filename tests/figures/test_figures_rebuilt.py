@@ -1,84 +1,11 @@
-"""Interactive figures: ghosts, answers, films, and the phone."""
+"""Interactive figures in a page: ghosts, answers, blocks, and the phone."""
 
-import numpy as np
 import pytest
-from bs4 import BeautifulSoup
 
-from tests.figures.expected_figures import CLASSES, EXPECTED, states
-from tests.figures.test_figure_forms import Strict, axes, call, rounded
+from tests.figures.expected_figures import CLASSES
 from tests.figures.test_figure_page import page  # noqa: F401
-from tests.figures.test_shown import bars, curves, follows
 
-
-def state_of(name, **settings):
-    figure = CLASSES[name](**settings)
-    return {key: getattr(figure, key) for key in figure._settings()}
-
-
-# --- saturation: axes that stay, and a ghost of the last state ------------
-
-WITH_GHOST = """(state, last) => figure.view(state, figure.compute(state), {
-  ghost: { state: last, values: figure.compute(last) } })"""
-
-
-def haunted(state, last):
-    html = call(WITH_GHOST, state, last, of="saturation")
-    Strict(html)
-    return BeautifulSoup(html, "html.parser")
-
-
-def test_ticking_the_scale_keeps_the_axes():
-    for state in states("saturation", 15):
-        both = [
-            axes(
-                BeautifulSoup(
-                    CLASSES["saturation"](**one).html(), "html.parser"
-                )
-            )
-            for one in (state | {"scale": False}, state | {"scale": True})
-        ]
-        assert both[0] == both[1], state
-
-
-def test_the_ghost_is_the_last_state_on_the_axes_of_this_one():
-    drawn = list(states("saturation", 12))
-    for state, last in zip(drawn, drawn[::-1], strict=True):
-        shown = haunted(state, last)
-        before = EXPECTED["saturation"](last)
-        (scores, _, near), (weights, _, close) = map(
-            curves, shown.select("svg")
-        )
-        edges = np.arange(-64, 65)
-        shares = np.minimum(before["counts"] / (32 * last["S"]), 0.5)
-        follows(scores[-1], [[-64, 0], *bars(edges, shares), [64, 0]], near)
-        S = last["S"]
-        sorted_ = np.sort(before["weights"])[::-1]
-        outline = [[0, 0], *bars(np.arange(S + 1), sorted_), [S, 0]]
-        follows(weights[-1], outline, close)
-        rule = "scaled" if last["scale"] else "not scaled"
-        assert shown.select_one(".av-caption").text == (
-            f"Thin dashes: the last state ({rule}, d_k = {last['d_k']}, "
-            f"largest weight {rounded(float(before['largest']), 3)})."
-        )
-
-
-def test_the_axis_stays_and_a_ghost_has_no_words():
-    state, high = state_of("saturation"), {"d_k": 1, "S": 2, "seed": 73}
-    counts = EXPECTED["saturation"](state | high)["counts"]
-    assert max(counts) / sum(counts) > 0.5, "a bar is cut"
-    plain = [text.text for text in haunted(state, state).svg.select("text")]
-    for last in (high, {"seed": 1}):
-        shown = haunted(state, state | last)
-        texts = [text.text for text in shown.svg.select("text")]
-        assert texts[5:10] == ["0", "0.125", "0.25", "0.375", "0.5"]
-        assert [*filter(None, texts)] == [*filter(None, plain)]
-
-
-def test_a_state_is_no_ghost_of_itself():
-    state = state_of("saturation")
-    assert not haunted(state, state).select(".av-ghost, .av-caption")
-    assert haunted(state, state | {"seed": 1}).select(".av-ghost")
-
+# --- saturation: a ghost of the last state ----------------------------------
 
 GHOST = """
   const ghost = () => {
@@ -130,53 +57,6 @@ def test_a_state_from_python_is_the_ghost_of_the_next_move(page):  # noqa: F811
 
 
 # --- causal: an answer at every T ------------------------------------------
-
-AT = """([T, S, x, y, width]) => cellAt({
-  target: { closest: (what) => what === ".av-mosaic" && {
-    getBoundingClientRect: () => ({ left: 10, top: 20, width }) } },
-  clientX: x, clientY: y }, [T, S])"""
-
-
-@pytest.mark.parametrize("width", [340, 170])
-@pytest.mark.parametrize(("T", "S"), [(13, 13), (64, 64), (64, 8), (3, 40)])
-def test_a_pointer_on_the_picture_is_on_the_entry_that_is_drawn_there(
-    T, S, width
-):
-    """Of each entry the middle and all but its corners; outside nothing."""
-    high = np.clip(T * min(294 / S, 22), 90, 294)
-    unit = width / 340
-    rng = np.random.default_rng(0)
-    for i, j in rng.integers([T, S], size=(40, 2)).tolist():
-        for a, b in ((0.5, 0.5), (0.02, 0.98), (0.98, 0.02)):
-            x = 10 + unit * (40 + (j + a) * 294 / S)
-            y = 20 + unit * (34 + (i + b) * high / T)
-            assert call(AT, [T, S, x, y, width], of="causal") == [i, j]
-    for x, y in ((39, 100), (335, 100), (100, 33), (100, 35 + high)):
-        given = [T, S, 10 + unit * x, 20 + unit * y, width]
-        assert call(AT, given, of="causal") is None
-
-
-CELL = """([T, S, row, column, body]) => {
-  const cell = { cellIndex: column, parentNode: { rowIndex: row },
-    closest: (what) => what === "tbody" && body };
-  return cellAt({ target: { closest: (what) => what === "td" && cell } },
-    [T, S]);
-}"""
-
-
-@pytest.mark.parametrize(
-    ("place", "entry"),
-    [
-        ([5, 5, 1, 1, True], [0, 0]),
-        ([5, 5, 5, 3, True], [4, 2]),
-        ([5, 5, 2, 0, True], None),  # a heading
-        ([5, 5, 2, 1, False], None),  # not of the numbers
-    ],
-)
-def test_a_pointer_on_a_table_is_on_its_entry(place, entry):
-    assert call(CELL, place, of="causal") == entry
-    elsewhere = "([T, S]) => cellAt({ target: {} }, [T, S])"
-    assert call(elsewhere, [5, 5], of="causal") is None
 
 
 def test_every_entry_of_a_large_picture_is_read_and_kept(page):  # noqa: F811

@@ -31,8 +31,9 @@ from helpers.transformer import (
     parameter_shapes,
     transformer,
 )
-from tests.figures.expected_figures import EXPECTED, mulberry32
+from tests.figures.expected_figures import EXPECTED
 from tests.figures.test_figures import assert_same
+from tests.figures.test_saturation import mulberry32
 from tools import website
 
 

@@ -1,0 +1,302 @@
+"""How the tests read a figure: as a reader does, from what is shown.
+
+Numbers are taken from sentences, tables, colours and drawings, and compared
+with what the helpers compute. The wording between them may change freely.
+"""
+
+import functools
+import json
+import re
+
+import numpy as np
+import quickjs
+
+from helpers import figures
+from helpers.plotting import _STOPS
+
+# --- a module's own functions ----------------------------------------------
+
+
+@functools.cache
+def _inside(name):
+    engine = quickjs.Context()
+    text = figures.module(name).replace("export default", "const whole_ =")
+    engine.eval(text)
+    return engine.eval(
+        "(what, all) => JSON.stringify(eval(what)(...eval(all)))"
+    )
+
+
+def call(function, *arguments, of="causal"):
+    """What a function of a module returns; arguments are Python's values."""
+    found = _inside(of)(function, json.dumps(arguments))
+    return None if found is None else json.loads(found)
+
+
+# --- numbers in texts --------------------------------------------------------
+
+NUMERAL = re.compile(r"−?(?:\d[\d,]*\d|\d)(?:\.\d+)?(?:e−?\d+)?|−∞")
+
+
+def read(text):
+    """The number that a text shows."""
+    return float(text.replace("−", "-").replace("∞", "inf").replace(",", ""))
+
+
+def says(text, x, digits=0):
+    """A number is shown rounded to so many decimals, and with no more."""
+    x = float(x)
+    assert len(text.partition(".")[2]) <= digits, text
+    if np.isinf(x):
+        assert read(text) == x
+    else:
+        # What is read back is the nearest double to the text.
+        near = 0.500001 * 10.0**-digits + np.spacing(abs(x))
+        assert abs(read(text) - x) <= near, (text, x)
+
+
+def all_say(texts, numbers, digits=0):
+    for text, x in zip(texts, numbers, strict=True):
+        says(text, x, digits)
+
+
+def tells(text, *numbers):
+    """Each numeral of a text, in order, shows its number.
+
+    A number is a whole one, a pair with its most decimals, or a function that
+    judges the numeral.
+    """
+    found = NUMERAL.findall(text)
+    assert len(found) == len(numbers), (text, numbers)
+    for numeral, wanted in zip(found, numbers, strict=True):
+        if callable(wanted):
+            wanted(numeral)
+        else:
+            pair = wanted if isinstance(wanted, tuple) else (wanted,)
+            says(numeral, *pair)
+
+
+def significant(x, digits):
+    """What judges a numeral that shows so many significant digits of `x`."""
+
+    def judge(numeral):
+        near = 0.5001 * 10.0 ** (1 - digits)
+        assert abs(read(numeral) - x) <= near * abs(x), (numeral, x)
+
+    return judge
+
+
+def where(holds, *numbers):
+    """Numbers that a text has only where something holds."""
+    return numbers if holds else ()
+
+
+def verdict(text, **words):
+    """A word is in the text exactly where what it says is true.
+
+    A blank in a word is written as `_`.
+    """
+    for word, holds in words.items():
+        assert (word.replace("_", " ") in text) == bool(holds), (word, text)
+
+
+def sentence(shown):
+    """The figure's sentence."""
+    return shown.select_one(".av-say").text
+
+
+def captions(shown):
+    """The names of tables and drawings, which a screen reader hears."""
+    return [
+        part.get("aria-label") or part.text
+        for part in shown.select("[aria-label], caption")
+    ]
+
+
+def rows(table):
+    """The cells of a table, row by row, without the names of the rows."""
+    body = table.select("tbody tr")
+    return [[cell.text for cell in row.select("td")] for row in body]
+
+
+# --- colours -----------------------------------------------------------------
+
+SHARES = np.linspace(-1, 1, 2001)
+PALETTES = [
+    np.transpose([
+        np.interp(SHARES, np.linspace(-1, 1, len(stops)), channel)
+        for channel in zip(
+            *([int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in stops),
+            strict=True,
+        )
+    ])
+    for stops in _STOPS.values()
+]  # fmt: skip
+
+
+@functools.cache
+def depth(colour):
+    """Where a colour stands from -1 over 0 to 1, the same in both schemes."""
+    pair = re.fullmatch(r"light-dark\(#(\w{6}),#(\w{6})\)", colour).groups()
+    found = []
+    for text, palette in zip(pair, PALETTES, strict=True):
+        rgb = [int(text[i : i + 2], 16) for i in (0, 2, 4)]
+        distance = abs(palette - rgb).max(axis=1)
+        assert distance.min() <= 1, colour
+        found.append(SHARES[distance.argmin()])
+    assert abs(found[0] - found[1]) < 0.02
+    return sum(found) / 2
+
+
+def ground(cell):
+    return re.match(r"background:(light-dark\([^)]*\));", cell["style"])[1]
+
+
+# --- matrices ----------------------------------------------------------------
+
+
+def numbered(table, width):
+    """Rows and columns are named by their numbers, if by numbers."""
+    heads = [th.text for th in table.select("thead th")]
+    names = [th.text for th in table.select("tbody th")]
+    assert len(heads) >= width
+    for some in (heads[-width:], names):
+        for k, name in enumerate(some):
+            last = re.search(r"\d+(?=\D*$)", name.partition(":")[0])
+            assert last is None or int(last[0]) == k, name
+
+
+def grid_shows(table, values, digits, shares, closed=None):
+    """Every cell has its number and its shade, or is closed."""
+    cells = [row.select("td") for row in table.select("tbody tr")]
+    assert [len(row) for row in cells] == [len(row) for row in values]
+    numbered(table, len(cells[0]))
+    for i, j in np.ndindex(np.shape(values)):
+        if closed is not None and closed[i, j]:
+            assert cells[i][j].text == "·"
+            continue
+        says(cells[i][j].text, values[i][j], digits)
+        assert abs(depth(ground(cells[i][j])) - shares[i][j]) < 0.01
+
+
+def cells_show(svg, shares, closed=None, hatch=True):
+    """Every entry has its shade, a 24th of each side, or is hatched."""
+    seen = np.full(np.shape(shares), np.nan)
+    hatched = re.findall(r"M(\d+) (\d+)l1 -1", str(svg.select(".av-shut")))
+    for path in svg.select("path"):
+        for j, i in re.findall(r"M(\d+) (\d+)h1v1h-1z", path["d"]):
+            seen[int(i), int(j)] = depth(path["fill"])
+    if closed is None:
+        closed = np.zeros(seen.shape, bool)
+    np.testing.assert_array_equal(np.isnan(seen), closed)
+    at = [[int(i) - 1, int(j)] for j, i in hatched]
+    assert at == (np.argwhere(closed).tolist() if hatch else [])
+    assert abs(seen - shares)[~closed].max(initial=0) < 0.5 / 24 + 0.01
+
+
+def mosaic_shows(svg, shares, closed=None):
+    """A large matrix: its cells, and numbers at the middles of their cells."""
+    cells_show(svg, shares, closed)
+    drawn = svg.g["transform"]
+    wide, _, _, high, left, top = map(float, re.findall(r"[\d.]+", drawn))
+    for anchor, key, start, unit in (
+        ("middle", "x", left, wide),
+        ("end", "y", top + 4, high),
+    ):
+        texts = [
+            text
+            for text in svg.find_all("text", {"text-anchor": anchor})
+            if text["y" if key == "x" else "x"] in (f"{top - 6:g}", "34")
+        ]
+        assert texts
+        for text in texts:
+            middle = start + (int(text.text) + 0.5) * unit
+            assert abs(float(text[key]) - middle) < 0.5
+
+
+def matrix_shows(shown, values, digits, closed=None, far=1):
+    """Small matrices are tables of numbers, large ones are mosaics."""
+    table = shown.select_one("table.av-grid")
+    shares = np.array(values) / far
+    if table is not None:
+        grid_shows(table, values, digits, shares, closed)
+    else:
+        mosaic_shows(shown.select_one(".av-mosaic"), shares, closed)
+
+
+# --- charts and drawings -----------------------------------------------------
+
+
+def path_of(element):
+    """The numbers of a path, in order."""
+    return [float(x) for x in re.findall(r"-?[\d.]+", element["d"])]
+
+
+def curves(svg):
+    """The lines and the dots of a chart, in the units of its axes.
+
+    The third part says how far a number that is drawn to a tenth of a pixel
+    may be off.
+    """
+    texts = [t for t in svg.select("text:not(.av-name)") if t.has_attr("x")]
+    numbers = [t for t in texts if re.fullmatch(r"−?[\d.e]+", t.text)]
+    across = [t for t in numbers if t["text-anchor"] == "middle"]
+    up = [t for t in numbers if t["text-anchor"] == "end"]
+    rules = svg.select("path.av-rule")
+    heights = [re.match(r"M\S+ (\S+?)H", rule["d"])[1] for rule in rules]
+
+    def axis(ticks, pixels):
+        pixels, ticks = np.array(pixels, float), [read(t.text) for t in ticks]
+        assert len(ticks) == 5
+        x0, x1 = pixels[0], pixels[-1]
+        a = (ticks[-1] - ticks[0]) / (x1 - x0)
+        # Ticks between show three digits of where they stand.
+        np.testing.assert_allclose(
+            ticks[0] + a * (pixels - x0), ticks, rtol=6e-3, atol=1e-9
+        )
+        return lambda p: ticks[0] + a * (np.array(p, float) - x0), abs(a)
+
+    x_of, x_pixel = axis(across, [t["x"] for t in across])
+    y_of, y_pixel = axis(up, heights)
+    lines = []
+    for path in svg.select("path.av-line"):
+        points = re.findall(r"[ML](\S+?) (-?[\d.]+)", path["d"])
+        px, py = zip(*points, strict=True)
+        lines.append(np.stack([x_of(px), y_of(py)], axis=1))
+    dots = [(x_of(c["cx"]), y_of(c["cy"])) for c in svg.select("circle")]
+    return lines, dots, 0.0501 * np.array([x_pixel, y_pixel])
+
+
+def follows(line, points, near):
+    """A line goes through the points."""
+    points = np.array(points, float)
+    assert np.shape(line) == points.shape
+    assert (abs(line - points) <= near).all()
+
+
+def bars(edges, heights):
+    return [
+        [x, height]
+        for left, right, height in zip(
+            edges[:-1], edges[1:], heights, strict=True
+        )
+        for x in (left, right)
+    ]
+
+
+def axes(shown):
+    """The ends of the axes of each chart of a figure."""
+    found = []
+    for svg in shown.select(".av-chart"):
+        numbers = [
+            [t.text for t in svg.select(f"text[text-anchor={anchor}]")
+             if not t.get("class") and re.fullmatch(r"−?[\d.e-]+", t.text)]
+            for anchor in ("middle", "end")
+        ]  # fmt: skip
+        found.append(
+            [
+                [float(n[0].replace("−", "-")), float(n[-1].replace("−", "-"))]
+                for n in numbers
+            ]
+        )
+    return found  # fmt: skip

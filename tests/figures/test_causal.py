@@ -1,0 +1,145 @@
+"""The causal figure: masks, ALiBi and temperature on one matrix."""
+
+import numpy as np
+import pytest
+
+from helpers.attention import attention
+from helpers.masks import causal_mask, padding_mask, sliding_window_mask
+from helpers.softmax import entropy
+from tests.figures.reading import (
+    call,
+    captions,
+    matrix_shows,
+    path_of,
+    sentence,
+    tells,
+    verdict,
+    where,
+)
+
+CASES = [{"T": 12}, {"T": 13}, {"T": 6, "query": 1, "key": 4}]
+
+
+def expected(state):
+    """What the causal heatmap shows, by the helpers."""
+    T = state["T"]
+    length = min(state["length"], T)
+    mask = {
+        "none": np.ones((T, T), bool),
+        "causal": causal_mask(T),
+        "sliding": sliding_window_mask(T, window=state["window"]),
+        "padding": padding_mask([length], T)[0, 0],
+        "causal and left padding": causal_mask(T)
+        & padding_mask([length], T)[0, 0, :, ::-1],
+    }[state["mask"]]
+    i, j = np.arange(T)[:, None], np.arange(T)
+    scores = np.cos(i - 2 * j) / state["temperature"]
+    # One query and one key of width one make any score: q = 0, bias = score.
+    bias = scores - state["slope"] * abs(i - j)
+    zeros = np.zeros((T, 1))
+    weights = attention(zeros, zeros, zeros, mask=mask, bias=bias).weights
+    picked = [min(state[key], T - 1) for key in ("query", "key")]
+    return {
+        "weights": weights,
+        "entropies": entropy(weights),
+        "picked": picked,
+        "score": bias[tuple(picked)],
+    }
+
+
+def shows(state, expected, shown):
+    weights, T = np.array(expected["weights"]), state["T"]
+    closed = weights == 0  # a weight that is allowed is never zero here
+    matrix_shows(shown, weights, 2, closed)
+    assert all(set(text) & set("0123456789") == set()
+               for text in captions(shown))  # fmt: skip
+    mask, length = state["mask"], min(state["length"], T)
+    window = min(state["window"], T)
+    settings = shown.select(".av-caption")[-1].text
+    slope, tau = (state["slope"], 4), (state["temperature"], 4)
+    tells(
+        settings,
+        *where(mask == "sliding", window),
+        *where(mask.endswith("padding"), length),
+        *(T, slope, tau),
+    )
+    assert mask in settings
+    i, j = expected["picked"]
+    shut = closed[i, j]
+    empty = np.flatnonzero(closed.all(axis=1))
+    assert empty.tolist() == list(range(len(empty))), "they stand together"
+    angle, steps = (i - 2 * j, 4), (abs(i - j), 4)
+    score, weight = (expected["score"], 4), (weights[i, j], 4)
+    text = sentence(shown)
+    tells(
+        text,
+        *(i, j),
+        *where(shut, 0),
+        *where(not shut, angle, tau, slope, steps, score, weight),
+        *where(len(empty), 0),
+        *where(len(empty) > 1, len(empty) - 1),
+        (np.mean(expected["entropies"]), 3),
+        *where(len(empty), 0),
+    )
+    verdict(text, forbids=shut, nothing=len(empty))
+    # The entry that is read is marked, in the table as in the picture.
+    picked = [
+        [
+            cell.parent.parent.select("tr").index(cell.parent),
+            cell.parent.select("td").index(cell),
+        ]
+        for cell in shown.select("td.av-picked")
+    ]
+    for ring in shown.select(".av-ring"):
+        x, y, width, height, _ = path_of(ring)
+        sx = 294 / T
+        sy = min(sx, 22)
+        assert [width, height] == pytest.approx([sx + 2, sy + 2], abs=0.01)
+        picked.append([round((y + 1 - 34) / sy), round((x + 1 - 40) / sx)])
+    assert picked == [[i, j]]
+
+
+AT = """([T, S, x, y, width]) => cellAt({
+  target: { closest: (what) => what === ".av-mosaic" && {
+    getBoundingClientRect: () => ({ left: 10, top: 20, width }) } },
+  clientX: x, clientY: y }, [T, S])"""
+
+
+@pytest.mark.parametrize("width", [340, 170])
+@pytest.mark.parametrize(("T", "S"), [(13, 13), (64, 64), (64, 8), (3, 40)])
+def test_causal_pointer_is_on_the_entry_drawn_there(T, S, width):
+    """Of each entry the middle and all but its corners; outside nothing."""
+    high = np.clip(T * min(294 / S, 22), 90, 294)
+    unit = width / 340
+    rng = np.random.default_rng(0)
+    for i, j in rng.integers([T, S], size=(40, 2)).tolist():
+        for a, b in ((0.5, 0.5), (0.02, 0.98), (0.98, 0.02)):
+            x = 10 + unit * (40 + (j + a) * 294 / S)
+            y = 20 + unit * (34 + (i + b) * high / T)
+            assert call(AT, [T, S, x, y, width], of="causal") == [i, j]
+    for x, y in ((39, 100), (335, 100), (100, 33), (100, 35 + high)):
+        given = [T, S, 10 + unit * x, 20 + unit * y, width]
+        assert call(AT, given, of="causal") is None
+
+
+CELL = """([T, S, row, column, body]) => {
+  const cell = { cellIndex: column, parentNode: { rowIndex: row },
+    closest: (what) => what === "tbody" && body };
+  return cellAt({ target: { closest: (what) => what === "td" && cell } },
+    [T, S]);
+}"""
+
+
+@pytest.mark.parametrize(
+    ("place", "entry"),
+    [
+        ([5, 5, 1, 1, True], [0, 0]),
+        ([5, 5, 5, 3, True], [4, 2]),
+        ([5, 5, 2, 0, True], None),  # a heading
+        ([5, 5, 2, 1, False], None),  # not of the numbers
+    ],
+)
+def test_causal_pointer_on_a_table_is_on_its_entry(place, entry):
+    assert call(CELL, place, of="causal") == entry
+    elsewhere = "([T, S]) => cellAt({ target: {} }, [T, S])"
+    assert call(elsewhere, [5, 5], of="causal") is None

@@ -1,0 +1,174 @@
+"""The figure of heads: who owns which columns, and who shares keys."""
+
+import re
+
+import numpy as np
+import pytest
+
+from helpers.cost import kv_cache_bytes, projection_flops
+from helpers.heads import repeat_kv, split_heads
+from tests.figures.reading import (
+    all_say,
+    captions,
+    path_of,
+    rows,
+    sentence,
+    tells,
+    verdict,
+    where,
+)
+
+CASES = [
+    {"H": 4, "H_kv": 2, "d_k": 3, "column": 7, "T": 6},
+    {"H": 24, "H_kv": 1, "d_k": 1, "column": 23, "T": 1},
+    {"H": 12, "H_kv": 4, "d_k": 3, "column": 17},
+    {"H": 6, "H_kv": 3, "d_k": 128, "column": 8191},
+    {"H": 64, "H_kv": 16, "d_k": 2, "column": 0},
+    {"H": 1, "H_kv": 1},
+    {"H": 4, "H_kv": 1},
+    {"H": 4, "H_kv": 4},
+    {"H": 10, "H_kv": 5, "d_k": 1},
+    {"H": 25, "H_kv": 5, "d_k": 1},  # a column too many to be drawn
+]
+
+
+def fitted(state):
+    """The state, if its heads can share keys."""
+    return state if state["H"] % state["H_kv"] == 0 else None
+
+
+def expected(state):
+    """What the heads show: column numbers are split, groups repeated."""
+    H, H_kv, d = state["H"], state["H_kv"], state["d_k"]
+    split = split_heads(np.arange(H * d)[None], H)[:, 0]
+    readers = repeat_kv(np.arange(H_kv)[:, None, None], H // H_kv).ravel()
+    column = min(state["column"], split.size - 1)
+    ((head, place),) = np.argwhere(split == column)
+    # Two FLOPs for each weight that one token meets.
+    flops = {n: projection_flops(1, H * d, H, n) for n in (H_kv, H)}
+    weights = {f"W_{key}": n // 2 for key, n in flops[H_kv].items()}
+    weights["total"] = weights.pop("W_total")
+    cache = {n: kv_cache_bytes(1, 1, n, d, d, 2) for n in (H_kv, H)}
+    return {
+        "split": split,
+        "kv_head": readers,
+        "followed": [column, head, place, readers[head]],
+        "parameters": weights,
+        "cache": cache[H_kv],
+        "multi_head": {"total": flops[H]["total"] // 2, "cache": cache[H]},
+    }
+
+
+def shows(state, expected, shown):
+    H, H_kv, d_k = state["H"], state["H_kv"], state["d_k"]
+    split, readers = expected["split"], expected["kv_head"]
+    tables = shown.select("table")
+    cuts_show(state, expected, shown.select_one(".av-cuts"))
+    if H * d_k <= 10:
+        merged, *per_head, counts = tables
+        for table, columns in zip(
+            [merged, *per_head], [split.ravel(), *split], strict=True
+        ):
+            tokens = "abcdef"[: state["T"]]
+            assert rows(table) == [
+                [f"{t}{c}" for c in columns] for t in tokens
+            ]
+            followed = f"a{expected['followed'][0]}"
+            marks = [mark.text for mark in table.select("mark")]
+            assert (followed in marks) == (expected["followed"][0] in columns)
+    else:
+        (counts,) = tables
+    for group, item in enumerate(shown.select(".av-groups li")):
+        of_group, *of_heads = re.findall(r"\(([\d–]+)\)", item.text)
+        assert ends(of_group) == (group * d_k, group * d_k + d_k - 1)
+        heads = np.flatnonzero(readers == group)
+        assert [f"Q{h}" for h in heads] == re.findall(r"Q\d+", item.text)
+        columns = [(split[h, 0], split[h, -1]) for h in heads]
+        assert [ends(text) for text in of_heads] == columns
+    assert len(shown.select(".av-groups li")) == H_kv
+    sizes, full = expected["parameters"], expected["multi_head"]
+    lines = [[sizes[name], full["total"] / 4] for name in list(sizes)[:4]]
+    lines += [[sizes["total"], full["total"]]]
+    lines += [[expected["cache"], full["cache"]]]
+    for texts, numbers in zip(rows(counts), lines, strict=True):
+        all_say(texts, numbers)
+    at, head, place, group = expected["followed"]
+    share = H // H_kv
+    cache, full_cache = expected["cache"], full["cache"]
+    assert full_cache == share * cache
+    text = sentence(shown)
+    tells(
+        text,
+        *(share, at, place, head, at, head, d_k, place, group, group, cache),
+        *where(share > 1, 1, share),
+    )
+    verdict(
+        text.partition(":")[0],
+        **{"Multi-query": H_kv == 1 < H, "Multi-head": H == H_kv},
+        Grouped=1 < H_kv < H,
+    )
+    n = H * d_k
+    told = captions(shown)
+    tells(told[0], n, H, H_kv, at, head, group, group)
+    assert [c.text for c in counts.select("thead th")] == [
+        f"H_kv = {H_kv}", f"H_kv = {H}",
+    ]  # fmt: skip
+    tells(counts.caption.text, n, 16)
+    names = [t.text for t in shown.select(".av-cuts .av-name")]
+    kv = [f"{c}{g}" for c in "KV" for g in range(H_kv)]
+    assert names in ([], [*(f"Q{h}" for h in range(H)), *kv])
+    if H * d_k <= 10:
+        assert [t.caption.text.split()[0] for t in per_head] == [
+            f"Q{h}" for h in range(H)
+        ]
+        for table, g in zip(per_head, readers, strict=True):
+            tells(table.caption.text.partition(" ")[2], g, g)
+        owners = [int(th["colspan"]) for th in merged.select("th[colspan]")]
+        assert owners == [d_k] * H
+
+
+def cuts_show(state, expected, svg):
+    """Columns of heads to scale, and lines to what each head reads."""
+    H, H_kv = state["H"], state["H_kv"]
+    n, wide = H * state["d_k"], 336 / H
+    rects = [[float(r[a]) for a in ("x", "y", "width")] for r in svg("rect")]
+    colours = [r["class"][1] for r in svg("rect")]
+    queries, keys, values = rects[:H], rects[H : H + H_kv], rects[H + H_kv :]
+    readers = np.array(expected["kv_head"])
+    middles = [
+        2 + wide * (np.flatnonzero(readers == g).mean() + 0.5)
+        for g in range(H_kv)
+    ]
+    for some, at in ((keys, 96), (values, 144)):
+        wanted = [[x - wide / 2, at, wide] for x in middles]
+        np.testing.assert_allclose(some, wanted, atol=0.0051)
+    wanted = [[2 + h * wide, 22, wide] for h in range(H)]
+    np.testing.assert_allclose(queries, wanted, atol=0.0051)
+    assert colours[H:] == 2 * colours[H : H + H_kv]
+    assert colours[:H] == [colours[H + g] for g in readers]
+    ends_ = re.findall(r"M(\S+) 46L(\S+) 96", svg.select_one(".av-reads")["d"])
+    wanted = [
+        [2 + (h + 0.5) * wide, middles[g]] for h, g in enumerate(readers)
+    ]
+    np.testing.assert_allclose(np.array(ends_, float), wanted, atol=0.0051)
+    at, head, *_ = expected["followed"]
+    here = re.findall(
+        r"M(\S+) 46L(\S+) 96", svg.select_one(".av-reads-here")["d"]
+    )
+    assert here == [ends_[head]]
+    x, y, width, *_ = path_of(svg.select_one(".av-ring"))
+    assert [x, y, width] == pytest.approx(
+        [2 + 336 * at / n, 22, max(336 / n, 2)], abs=0.0051
+    )
+    fine = svg.select(".av-fine")
+    assert len(fine) == (n > 1 and 336 / n >= 4)
+    for path in fine:
+        cuts = [float(x) for x in re.findall(r"M(\S+) 22v5", path["d"])]
+        wanted = [2 + 336 * c / n for c in range(1, n)]
+        np.testing.assert_allclose(cuts, wanted, atol=0.0051)
+
+
+def ends(text):
+    """First and last of "4–7", or of "4"."""
+    first, _, last = text.partition("–")
+    return int(first), int(last or first)

@@ -1,0 +1,227 @@
+"""The trained induction model: what its heads attend to, and what it says."""
+
+import functools
+import re
+
+import numpy as np
+
+from helpers.softmax import softmax
+from helpers.training import INDUCTION, stored, trained_induction
+from helpers.transformer import forward
+from tests.figures.reading import (
+    all_say,
+    call,
+    captions,
+    depth,
+    says,
+    sentence,
+    tells,
+    verdict,
+    where,
+)
+
+LETTERS = "ABCDEFGHIJKL"
+HEADS = [f"head_{i}_{h}" for i in (0, 1) for h in (0, 1)]
+CASES = [
+    {"symbols": "A"},
+    {"symbols": "AA"},
+    {"symbols": "LL", "query": 0, "step": 0},
+    {"symbols": "FLICKED" * 4 + "FLIC", "query": 20, "step": 100},
+    {"symbols": "ABCDEFABCDEF", "query": 3, "head_0_0": False},
+    {"symbols": "ABCDEFABCDEF", "query": 5},
+    *({"symbols": "CAKEDCAKED", "step": n} for n in (20, 40, 60, 80, 150)),
+    *({key: False} for key in HEADS),
+    dict.fromkeys(HEADS, False),
+]
+
+
+@functools.cache
+def trained(step):
+    """The weights of a step as they are stored, and how they fare."""
+    checkpoints = stored("induction-steps")["checkpoints"]
+    accuracy = {c["step"]: c["accuracy"] for c in checkpoints}
+    return trained_induction(None if step == 300 else step), accuracy[step]
+
+
+def expected(state):
+    """What the trained model says, and what follows from the symbols."""
+    symbols = state["symbols"]
+    query = min(state["query"], len(symbols) - 1)
+    params, accuracy = trained(state["step"])
+    heads = [[state[f"head_{i}_{h}"] for h in (0, 1)] for i in (0, 1)]
+    tokens = [LETTERS.index(symbol) for symbol in symbols]
+    kept = forward(tokens, params, INDUCTION, heads=np.array(heads, float))
+    said = kept.logits.argmax(axis=-1)
+    answers = {
+        i: tokens[symbols.rindex(symbol, 0, i) + 1]
+        for i, symbol in enumerate(symbols)
+        if symbol in symbols[:i]
+    }
+    return {
+        "logits": kept.logits,
+        # The norm of a block is given what entered it.
+        "stream": [*(layer.normed for layer in kept.layers), kept.stream],
+        "weights": [layer.attended.weights for layer in kept.layers],
+        "chances": softmax(kept.logits[query]),
+        "query": query,
+        "said": said[query],
+        "answer": answers.get(query),
+        "counted": len(answers),
+        "right": sum(said[i] == answer for i, answer in answers.items()),
+        "accuracy": accuracy,
+    }
+
+
+def shows(state, expected, shown):
+    query, T = expected["query"], len(state["symbols"])
+    weights = [w for layer in expected["weights"] for w in layer]
+    panels = shown.select(".av-head")
+    for panel, w, key in zip(panels, weights, HEADS, strict=True):
+        assert ("av-off" in panel["class"]) == (not state[key])
+        seen = {}
+        for path in panel.select(".av-arc-picked"):
+            found, level = arcs(path)
+            assert level
+            assert {i for i, _ in found} == {query}
+            thin = "av-thin" in path["class"]
+            width = path["stroke-width"]
+            seen |= {j: (None if thin else width) for _, j in found}
+            assert not thin or width == "0.5"
+        assert sorted(seen) == list(range(query + 1))
+        for j, width in seen.items():
+            assert (width is None) == (w[query][j] < 0.02)
+            says(width or "0", 6 * w[query][j] if width else 0, 2)
+        faint = np.zeros((T, T))
+        for path in panel.select(".av-arc"):
+            for i, j in arcs(path)[0]:
+                faint[i, j] = float(path["stroke-width"]) / 6
+        near = np.where(w >= 0.1, w, 0)
+        near[query] = 0
+        assert abs(faint - near).max() <= 0.0501
+        assert ((faint > 0) == (near > 0)).all()
+        numbers = panel.select(".av-weight")
+        keys = [j for j in range(T) if w[query][j] >= 0.1]
+        assert [float(t["x"]) / 20 - 0.5 for t in numbers] == keys
+        all_say([t.text for t in numbers], w[query][keys], 2)
+        assert panel.select_one("text").text == state["symbols"]
+        assert marks(panel, 20) == [query]
+    bars = [
+        re.fullmatch(r"M(\S+) (\S+)h18v(\S+)h-18z", path["d"]).groups()
+        for path in shown.select(".av-guess")
+    ]
+    for (_, top, height), x in zip(bars, expected["chances"], strict=True):
+        says(height, 80 * x, 1)
+        assert abs(float(top) + float(height) - 96) < 1e-9, "stands on a line"
+    (said,) = shown.select(".av-said")
+    assert shown.select(".av-guess").index(said) == expected["said"]
+    answers = [expected["answer"]] * (expected["answer"] is not None)
+    assert marks(shown.select_one(".av-next"), 24) == answers
+    above, below = shown.select(".av-heads")
+    # A block's heads stand below what the block reads.
+    heads = ["av-head" in part.get("class", ()) for part in above("div")]
+    assert heads == [False, True, True] * 2
+    strips = [*above.select("svg:has(g)"), *below.select("svg:has(g)")]
+    for svg, rows_ in zip(strips, expected["stream"], strict=True):
+        strip_shows(svg, rows_)
+        assert marks(svg, 20) == [query]
+    assert below.select("svg")[1]["class"] == ["av-next"]
+    tells_of(state, expected, shown)
+
+
+def chance(x):
+    """What judges a probability in words: "above 0.99" or "of 0.42"."""
+    return (0.99, 2) if x >= 0.995 else (x, 2)
+
+
+def tells_of(state, expected, shown):
+    """Captions of heads and the sentence."""
+    query, said, answer, counted = (
+        expected[k] for k in ("query", "said", "answer", "counted")
+    )
+    symbols, chances = state["symbols"], expected["chances"]
+    weights = [w for layer in expected["weights"] for w in layer]
+    heads = [c for c in captions(shown) if c.startswith("Block")]
+    for k, (text, w) in enumerate(zip(heads, weights, strict=True)):
+        key = int(np.argmax(w[query]))
+        tells(text, k // 2, k % 2, key, (w[query][key], 2))
+        assert f" {symbols[key]} " in text
+        verdict(text, off=not state[HEADS[k]])
+    (guess,) = [c for c in captions(shown) if c.startswith("The next")]
+    tells(guess, chance(chances[said]))
+    verdict(guess, above=chances[said] >= 0.995, followed=answer is not None)
+    letters = re.findall(r"\b[A-L]\b", guess)
+    assert letters == [LETTERS[k] for k in (said, answer) if k is not None]
+    off = [key for key in HEADS if not state[key]]
+    numbers = [int(n) for key in off for n in re.findall(r"\d", key)]
+    text = sentence(shown)
+    right = where(counted, expected["right"], counted)
+    tells(
+        text,
+        *(*numbers, query, chance(chances[said]), *right),
+        *((100 * expected["accuracy"], 1), state["step"]),
+    )
+    verdict(
+        text,
+        above=chances[said] >= 0.995,
+        not_read_before=answer is None,
+        **{": right": answer == said, ": wrong": answer not in (None, said)},
+    )
+    told = [symbols[query], LETTERS[said]]
+    told += [symbols[query]] * (answer is None)
+    told += [LETTERS[answer], symbols[query]] if answer is not None else []
+    assert re.findall(r"\b[A-L]\b", text) == told
+
+
+def strip_shows(svg, rows_):
+    """A column a position, a cell a number, all of them in their shade."""
+    seen = np.full(np.shape(rows_), np.nan)
+    for path in svg.select("g.av-strip path"):
+        cells = re.findall(r"M(\d+) (\d+)h1(?=M|$)", path["d"])
+        assert path["d"] == "".join(f"M{t} {j}h1" for t, j in cells)
+        for t, j in cells:
+            assert np.isnan(seen[int(t), int(j)]), "drawn once"
+            seen[int(t), int(j)] = depth(path["stroke"])
+    largest = np.abs(rows_).max()
+    shares = np.array(rows_) / largest
+    assert abs(seen - shares).max() < 0.5 / 24 + 0.01
+    least, most = re.findall(r"−?[\d.]+(?= \()", svg["aria-label"])
+    assert least == f"−{most}"
+    says(most, largest, 2)
+
+
+def marks(svg, width):
+    """The places of the symbols that are underlined."""
+    places = [
+        (float(re.match(r"M(\S+) ", path["d"])[1]) + 6) / width - 0.5
+        for path in svg.select(".av-mark")
+    ]
+    letters = [t for t in svg.select("text") if not t.has_attr("class")]
+    (across,) = [[float(x) for x in t["x"].split()] for t in letters]
+    assert across == [width * (k + 0.5) for k in range(len(across))]
+    assert len(letters[0].text) == len(across)
+    return places
+
+
+def arcs(path):
+    """The query and the key of each arc, and whether they stand level."""
+    found, level = [], set()
+    for x, y, rx, _, x2, y2 in re.findall(
+        r"M(\S+) (\S+?)A(\S+) (\S+) 0 [01] 1 (\S+) ([\d.]+)", path["d"]
+    ):
+        key, query = float(x) / 20 - 0.5, float(x2) / 20 - 0.5
+        if rx == "4":  # a loop ends four to the left and to the right
+            key, query = key + 0.2, query - 0.2
+        found.append([round(query), round(key)])
+        assert abs(found[-1][0] - query) + abs(found[-1][1] - key) < 1e-9
+        level |= {y, y2}
+    return found, len(level) == 1
+
+
+def test_induction_tells_own_training_from_the_stored_one(drawn_states):
+    ((state, _), *_) = drawn_states("induction", 1)
+    values = call("(state) => figure.compute(state)", state, of="induction")
+    for own, numbers in ((None, [300]), ({"seed": 3, "step": 50}, [50, 3])):
+        said = call("sentence", state | {"step": 300}, values, own,
+                    of="induction")  # fmt: skip
+        tells(said.rpartition("(")[2], *numbers)
+        verdict(said, your=own is not None)

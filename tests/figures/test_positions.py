@@ -1,0 +1,210 @@
+"""The figure of positions: sinusoids, rotations, and ALiBi's slopes."""
+
+import re
+
+import numpy as np
+import pytest
+from bs4 import BeautifulSoup
+
+from helpers.attention import attention_scores
+from helpers.positions import (
+    alibi_bias,
+    alibi_slopes,
+    rotary_embedding,
+    sinusoidal_encoding,
+)
+from tests.figures.reading import (
+    all_say,
+    captions,
+    curves,
+    follows,
+    matrix_shows,
+    path_of,
+    sentence,
+    significant,
+    tells,
+    verdict,
+    where,
+)
+
+CASES = [
+    {"kind": "sinusoid", "T": 2, "pairs": 3, "pair": 15},
+    {"kind": "sinusoid", "T": 17},
+    {"kind": "sinusoid", "T": 6, "pairs": 7},
+    {"kind": "RoPE", "pairs": 16, "m": 0, "n": 32, "shift": 1000},
+    {"kind": "RoPE", "m": 20, "n": 3, "angle": -30.0},
+    {"kind": "RoPE", "m": 3, "n": 3},
+    # The shorter way goes across 180 degrees, one way and the other.
+    {"kind": "RoPE", "pairs": 1, "m": 3, "n": 0, "angle": -170.0},
+    {"kind": "RoPE", "pairs": 1, "m": 16, "n": 0, "angle": 170.0},
+    *(
+        {"kind": "ALiBi", "T": T, "heads": n, "rule": rule}
+        for T, n in ((5, 1), (13, 2), (5, 8), (3, 12))
+        for rule in ("paper", "reference")
+    ),
+]
+
+
+def expected(state):
+    """What the positions show, by the helpers."""
+    T, pairs = state["T"], state["pairs"]
+    if state["kind"] == "sinusoid":
+        pair = min(state["pair"], pairs - 1)
+        return {
+            "table": sinusoidal_encoding(T, 2 * pairs),
+            "wavelength": 2 * np.pi * 10000 ** (pair / pairs),
+        }
+    if state["kind"] == "ALiBi":
+        H, rule = state["heads"], state["rule"]
+        return {
+            "slopes": alibi_slopes(H, rule=rule),
+            "bias": alibi_bias(H, 1, T, rule=rule)[:, 0, ::-1],
+        }
+    angle = np.deg2rad(state["angle"])
+    q = np.tile([1.0, 0.0], (1, pairs))
+    k = np.tile([np.cos(angle), np.sin(angle)], (1, pairs))
+
+    def turned(row, at):
+        return rotary_embedding(row, [at], interleaved=True)
+
+    def score(distance):
+        """Turn the query alone: the distance is all that counts."""
+        return attention_scores(turned(q, distance), k)[0, 0]
+
+    m, n, shift = state["m"], state["n"], state["shift"]
+    theta = 10000.0 ** (-np.arange(pairs) / pairs)
+    step = np.rad2deg(theta[min(state["pair"], pairs - 1)])
+    return {
+        "query": turned(q, m + shift)[0],
+        "key": turned(k, n + shift)[0],
+        "score": score(m - n),
+        "unmoved": score(m - n),
+        "by_distance": [score(distance) for distance in range(-32, 33)],
+        # Between whole distances too: one cosine for each pair.
+        "curve": np.cos(np.outer(np.arange(-256, 257) / 8, theta) - angle).sum(
+            axis=1
+        )
+        / np.sqrt(2 * pairs),
+        "turns": [
+            step,
+            (m + shift) * step,
+            state["angle"] + (n + shift) * step,
+        ],
+    }
+
+
+def shows(state, expected, shown):
+    {"sinusoid": waves_show, "RoPE": turns_show, "ALiBi": charges_show}[
+        state["kind"]
+    ](state, expected, shown)
+
+
+def waves_show(state, expected, shown):
+    pair = min(state["pair"], state["pairs"] - 1)
+    table = expected["table"]
+    matrix_shows(shown, table, 3)
+    at = np.arange(state["T"])
+    lines, _, near = curves(shown.select_one(".av-chart"))
+    for line, column in zip(lines, (2 * pair, 2 * pair + 1), strict=True):
+        follows(line, np.stack([at, table[:, column]], axis=1), near)
+    w = expected["wavelength"]
+    text = sentence(shown)
+    tells(text, pair, 2 * pair, 2 * pair + 1, (360 / w, 3), (w, 2))
+    matrix, chart = captions(shown)
+    tells(matrix, 0, state["T"] - 1, 0, 2 * state["pairs"] - 1, -1, 1)
+    tells(chart, pair)
+    sine, cosine = (t.text for t in shown.select(".av-chart .av-name"))
+    tells(sine, 2 * pair)
+    tells(cosine, 2 * pair + 1)
+    verdict(sine + cosine.upper(), sine=True, COSINE=True)
+
+
+def turns_show(state, expected, shown):
+    m, n, shift = state["m"], state["n"], state["shift"]
+    pair = min(state["pair"], state["pairs"] - 1)
+    arrows = shown.select(".av-plane path.av-hand")
+    for arrow, key in zip(arrows, ("query", "key"), strict=True):
+        x, y = re.fullmatch(r"M0 0L(\S+) (\S+)", arrow["d"]).groups()
+        tip = expected[key][2 * pair : 2 * pair + 2]
+        all_say((x, y), (100 * tip[0], -100 * tip[1]), 2)
+    (line,), (dot,), near = curves(shown.select_one(".av-chart"))
+    by_distance = zip(range(-32, 33), expected["by_distance"], strict=True)
+    fine = zip(np.arange(-256, 257) / 8, expected["curve"], strict=True)
+    follows(line, list(fine), near)
+    # Dots at whole distances, on the curve.
+    spots = shown.select_one(".av-points")["d"]
+    svg = BeautifulSoup(str(shown.select_one(".av-chart")), "html.parser")
+    svg.select_one(".av-line")["d"] = re.sub("h0", "", spots).replace("M", "L")
+    (dots,), *_ = curves(svg)
+    follows(dots, list(by_distance), near)
+    follows(dot, (m - n, expected["score"]), near)
+    step, at, to = expected["turns"]
+    ahead = (state["angle"], 4)
+    tells(
+        sentence(shown),
+        *(m + shift, n + shift, *where(shift, shift), m - n),
+        (expected["score"], 4),
+        *where(shift, m, n, (expected["unmoved"], 4)),
+        *(pair, ahead, m - n, (step, 3), (to - at, 3)),
+    )
+    tells(captions(shown)[0], pair, m + shift, n + shift)
+    tells(
+        shown.select_one(".av-caption").text,
+        *(pair, (step, 3), m + shift, (at, 1), n + shift, ahead, (to, 1)),
+    )
+    dial_shows(state, expected, shown.select_one(".av-plane"))
+
+
+def dial_shows(state, expected, plane):
+    """Where the query points at each position, and the way to the key."""
+    step, at, to = expected["turns"]
+
+    def points(path):
+        x, y = np.reshape(path_of(path), (-1, 2)).T
+        return np.hypot(x, y), np.rad2deg(np.arctan2(-y, x))
+
+    def same(found, wanted, near=0.05):
+        off = (np.array(found) - wanted + 180) % 360 - 180
+        np.testing.assert_allclose(off, 0, atol=near)
+
+    _, degrees = points(plane.select_one(".av-tick"))
+    n = min(int(np.ceil(360 / step)), 33)
+    same(degrees, np.repeat(np.arange(n) * step, 2))
+    for text in plane.select(".av-axis"):
+        x, y = float(text["x"]), float(text["y"]) - 4
+        same(np.rad2deg(np.arctan2(-y, x)), int(text.text) * step)
+    _, degrees = points(plane.select_one(".av-began"))
+    same(degrees[[1, 3]], [0, state["angle"]])
+    # The arc goes the shorter way from the query to the key.
+    _, degrees = points(plane.select_one(".av-swing"))
+    whole = np.unwrap(degrees, period=360)
+    way = whole[-1] - whole[0]
+    assert way == pytest.approx((to - at + 180) % 360 - 180, abs=0.05)
+    same(whole[0], at)
+    names = [t.text for t in plane.select("text:not(.av-axis)")]
+    assert names == ["q", "k"]
+
+
+def charges_show(state, expected, shown):
+    slopes, bias = expected["slopes"], expected["bias"]
+    matrix_shows(shown, bias, 3, far=-bias.min())
+    lines, _, near = curves(shown.select_one(".av-chart"))
+    steep, flat = slopes.argmax(), slopes.argmin()
+    at = np.arange(state["T"])
+    for line, head in zip(lines, dict.fromkeys((steep, flat)), strict=True):
+        follows(line, np.stack([at, bias[head]], axis=1), near)
+    text = sentence(shown)
+    four = [significant(m, 4) for m in slopes]
+    tells(text, len(slopes), *four, *where(steep != flat, steep, flat))
+    verdict(text, paper=state["rule"] == "paper")
+    tells(captions(shown)[0], 0, state["T"] - 1, 0)
+    names = [t.text for t in shown.select(".av-chart .av-name")]
+    assert names == [f"head {h}" for h in dict.fromkeys((steep, flat))]
+    table = shown.select_one("table.av-grid")
+    if table:
+        for th, m in zip(table.select("tbody th"), slopes, strict=True):
+            tells(th.text.partition(":")[2], significant(m, 4))
+    else:
+        low, high = shown.select(".av-mosaic text")[-2:]
+        tells(low.text, significant(bias.min(), 3))
+        assert high.text == "0"

@@ -1,0 +1,198 @@
+"""The roof: which work of a layer is bound by memory, and which is not."""
+
+import re
+
+import numpy as np
+import pytest
+
+from helpers.cost import (
+    arithmetic_intensity,
+    attention_flops,
+    projection_flops,
+    roofline,
+    scores_bytes,
+)
+from tests.figures.reading import (
+    captions,
+    path_of,
+    read,
+    rows,
+    sentence,
+    significant,
+    tells,
+)
+
+# The most FLOPs and bytes a second, in 16 bits, as chapter 9 cites them.
+DEVICES = {
+    "A100": (312e12, 2.0e12),
+    "TPU v5e": (1.97e14, 8.2e11),
+    "H100": (9.89e14, 3.35e12),
+}
+CASES = [
+    {"T": 1, "heads": 1, "shared": 1},
+    {"T": 1, "batch": 256},
+    {"T": 32768, "batch": 256, "heads": 64, "shared": 64},
+    {"device": "TPU v5e", "T": 256, "heads": 8, "shared": 64},
+    {"device": "H100", "batch": 256, "shared": 8},
+    {"T": 8, "batch": 256, "heads": 64, "shared": 1},
+    {"T": 2048, "batch": 1, "heads": 8, "shared": 8},
+    {"T": 1, "batch": 1, "heads": 1, "shared": 1, "device": "A100"},
+]
+
+
+def kv_heads(state):
+    """The key/value heads that the query heads of a layer share."""
+    return state["heads"] // min(state["shared"], state["heads"])
+
+
+def read_once(arrays, batch):
+    """Bytes of arrays of 16 bits, as NumPy counts them without making them."""
+    one = np.empty((), np.float16)
+    return batch * sum(np.broadcast_to(one, a).nbytes for a in arrays)
+
+
+def expected(state):
+    """Five kinds of work of a layer on its device, by the counting helpers."""
+    peak, bandwidth = DEVICES[state["device"]]
+    T, B, H, H_kv = state["T"], state["batch"], state["heads"], kv_heads(state)
+    points = {}
+
+    def put(name, flops, moved):
+        intensity = arithmetic_intensity(flops, moved)
+        points[name] = {
+            "flops": flops,
+            "bytes": moved,
+            "intensity": intensity,
+            "speed": float(roofline(intensity, peak, bandwidth)),
+        }
+
+    K = (H_kv, T, 128)
+    for name, n in (("prefill", T), ("decode", 1)):
+        flops = attention_flops(n, T, 128, 128, n_heads=H, batch=B)
+        products = flops["scores"] + flops["values"]
+        Q = (H, n, 128)
+        put(name, products, read_once([Q, K, K, Q], B))
+        if name == "prefill":
+            square = scores_bytes(T, T, H, 2, batch=B)
+            moved = read_once([Q, K, K, Q], B) + 6 * square
+            put("stored", flops["total"], moved)
+    for name, n in (("read", B * T), ("write", B)):
+        flops = projection_flops(n, H * 128, H, H_kv, d_k=128)
+        arrays = []
+        for wide in (H * 128, H_kv * 128, H_kv * 128, H * 128):
+            arrays += [(n, H * 128), (H * 128, wide), (n, wide)]
+        put(name, flops["total"], read_once(arrays, 1))
+
+    def least(*names):
+        return sum(
+            max(points[n]["flops"] / peak, points[n]["bytes"] / bandwidth)
+            for n in names
+        )
+
+    return {
+        "balance": peak / bandwidth,
+        "points": points,
+        "prompt": least("prefill", "read"),
+        "token": least("decode", "write"),
+    }
+
+
+WORKS = {
+    "prefill": "prefill, attention",
+    "stored": "prefill, scores stored",
+    "read": "prefill, projections",
+    "decode": "decode, attention",
+    "write": "decode, projections",
+}
+
+
+def shows(state, expected, shown):
+    """Points and roof are read back from where they stand on the axes."""
+    svg = shown.select_one(".av-roof")
+    numbers = [t for t in svg.select("text:not([class])") if t.has_attr("x")]
+    ticks = [t for t in numbers if re.fullmatch(r"[\d.,]+", t.text)]
+    across = {read(t.text): float(t["x"]) for t in ticks[:5]}
+    up = {read(t.text): float(t["y"]) - 4 for t in ticks[5:]}
+    assert list(across) == [1, 10, 100, 1000, 10000]
+    assert list(up) == [0.1, 1, 10, 100, 1000]
+
+    def axis(places):
+        """Tens stand at equal distances: the logarithm is the scale."""
+        steps = np.diff(list(places.values()))
+        assert abs(steps - steps[0]).max() < 0.11
+        first = next(iter(places.items()))
+        return lambda x: first[1] + steps.mean() * np.log10(x / first[0])
+
+    px, py = axis(across), axis(up)
+    peak, bandwidth = DEVICES[state["device"]]
+    corner = px(peak / bandwidth), py(peak / 1e12)
+    x, y, *bend = path_of(svg.select_one(".av-top"))[:4]
+    assert bend == pytest.approx(corner, abs=0.3)
+    reached = 10 ** ((x - across[1]) / (across[10] - across[1])) * bandwidth
+    assert y == pytest.approx(py(reached / 1e12), abs=0.3), "the slope"
+    line = path_of(svg.select_one(".av-balance"))
+    assert line[:2] == pytest.approx(corner, abs=0.3)
+
+    order = sorted(WORKS, key=lambda k: expected["points"][k]["intensity"])
+    hanging = svg.select(".av-hang")
+    names = svg.select(".av-named")
+    assert [t.text for t in names] == [WORKS[key] for key in order]
+    for key, hang in zip(order, hanging, strict=True):
+        point = expected["points"][key]
+        mark = hang.find_next_sibling(["path", "circle"])
+        if key in ("decode", "write"):
+            assert mark["class"] == ["av-decode"]
+            a, top, _, b, _, low, _, _ = path_of(mark)
+            here = [a, (top + low) / 2]
+            assert b == pytest.approx(here[1], abs=0.11)
+        else:
+            assert mark["class"] == ["av-prefill"]
+            here = [float(mark["cx"]), float(mark["cy"])]
+        there = px(point["intensity"]), py(point["speed"] / 1e12)
+        assert here == pytest.approx(there, abs=0.3)
+        x, y, end = path_of(hang)
+        assert (x, end) == (here[0], up[0.1])
+    table = rows(shown.select_one(".av-works"))
+    for texts, key in zip(table, WORKS, strict=True):
+        point = expected["points"][key]
+        for text, x in zip(texts, list(point.values()), strict=True):
+            number, _, unit = text.partition(" ")
+            factor = 1000.0 ** " KMGTP".index(unit or " ")
+            factor *= 1e12 if x == point["speed"] else 1
+            assert read(number) * factor == pytest.approx(x, rel=5.001e-3)
+    tells_of(state, expected, shown, order)
+
+
+def significant_time(seconds, text):
+    """A duration is shown in three digits and the unit that fits it."""
+    number, unit = re.fullmatch(r"([\d.,]+) (µs|ms|s)", text).groups()
+    factor = {"µs": 1e6, "ms": 1e3, "s": 1}[unit]
+    significant(seconds * factor, 3)(number)
+    assert unit == "s" or read(number) < 1000
+
+
+def tells_of(state, expected, shown, order):
+    """The sentence: what is bound by what, and how long it takes."""
+    balance, points = expected["balance"], expected["points"]
+    H, device = state["heads"], state["device"]
+    label, text = captions(shown)[0], sentence(shown)
+    assert device in label
+    assert device in text
+    places = [label.index(WORKS[key]) for key in order]
+    assert places == sorted(places), "from the left to the right"
+    bound = {
+        kind: text.partition(f"{kind}-bound: ")[2].partition(".")[0]
+        for kind in ("Compute", "Memory")
+    }
+    for key, name in WORKS.items():
+        over = points[key]["intensity"] >= balance
+        assert (name in bound["Compute"]) == over
+        assert (name in bound["Memory"]) == (not over)
+    text = text.replace(device, "")
+    prompt, token = re.findall(r"[\d.,]+ (?:µs|ms|s)\b", text)
+    significant_time(expected["prompt"], prompt)
+    significant_time(expected["token"], token)
+    for part in (prompt, token):
+        text = text.replace(part, "")
+    shared = H // min(state["shared"], H)
+    tells(text, balance, H, shared, state["batch"], state["T"])

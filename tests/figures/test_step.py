@@ -1,0 +1,244 @@
+"""The step figure: every matrix of one call, and what made each entry."""
+
+import numpy as np
+
+from helpers.attention import attention, attention_scores
+from helpers.masks import causal_mask
+from tests.figures.reading import (
+    all_say,
+    call,
+    captions,
+    depth,
+    ground,
+    numbered,
+    read,
+    rows,
+    sentence,
+    tells,
+    verdict,
+    where,
+)
+
+CASES = [
+    {},
+    {"causal": True},
+    {"scale": False},
+    {"X": [[0.5, 1 / 3], [2, -1], [1e-5, 7]], "causal": True},
+    {"Q": [[-100.0]], "K": [[100.0], [90.0]], "V": [[1.0], [2]]},
+    {"Q": [[2.0]], "K": [[1.0]], "V": [[3.0, 1.5]], "causal": True},
+    {"Q": [[0.0]], "K": [[1.0], [2.0]], "V": [[3.0], [0.25]]},
+    {"Q": [[1.0], [2]], "K": [[3.0], [-4.0]], "V": [[1.0], [1]],
+     "scale": False, "causal": True},
+    # Rounded weights, and one of zero, add up to exactly one.
+    {"Q": [[1.0], [2], [3]], "K": [[1.0], [2], [3]],
+     "V": [[1.0], [1], [1]], "causal": True},
+    {"Q": [[1.0]], "K": [[11.5], [-6.9]], "V": [[1.0], [1]], "scale": False},
+    {"Q": [[1.0]], "K": [[11.6], [-7.0]], "V": [[1.0], [1]], "scale": False},
+    # exp(11.51293) is a little more than 100,000.
+    {"Q": [[1.0]], "K": [[11.51293], [-100.0]], "V": [[1.0], [1]],
+     "scale": False},
+]  # fmt: skip
+
+
+def fitted(state):
+    """Cut Q, K and V to shapes that fit, and all numbers to moderate ones."""
+    Q, K, V = state["Q"], state["K"], state["V"]
+    d_k, S = min(len(Q[0]), len(K[0])), min(len(K), len(V))
+    T = min(len(Q), S) if state["causal"] else len(Q)
+    shapes = {"Q": (T, d_k), "K": (S, d_k), "V": (S, len(V[0]))}
+    for key, (n, columns) in shapes.items():
+        state[key] = [row[:columns] for row in state[key][:n]]
+    for key in "XQKV":
+        state[key] = [[round(x / 50, 3) for x in row] for row in state[key]]
+    return state
+
+
+def expected(state):
+    """Every matrix of one attention call, by the helpers."""
+    letters = 3 * "X" if state["what"] == "X" else "QKV"
+    Q, K, V = (np.array(state[letter]) for letter in letters)
+    scale = None if state["scale"] else 1.0
+    mask = causal_mask(len(Q), len(K)) if state["causal"] else None
+    output, weights = attention(Q, K, V, mask=mask, scale=scale)
+    return {
+        "dots": attention_scores(Q, K, scale=1.0),
+        "scores": attention_scores(Q, K, scale=scale),
+        "weights": weights,
+        "output": output,
+    }
+
+
+def shows(state, expected, shown):
+    tables = {
+        table.caption.text.split(" ")[0]: table
+        for table in shown.select("table")
+    }
+    one = state["what"] == "X"
+    names = [["Q", "K", "V"], ["X"]][one]
+    names += ["dots", *["scores"] * state["scale"]]
+    names += [*["masked"] * state["causal"], "weights", "output"]
+    assert list(tables) == names
+    masked = logits(state, expected)
+    given = {name: state[name] for name in names if name in state}
+    for name, values in {**given, **expected, "masked": masked}.items():
+        if name not in tables:
+            continue
+        values = np.array(values, float)
+        texts = rows(tables[name])
+        finite = [t for row in texts for t in row if t != "−∞"]
+        (digits,) = {len(text.partition(".")[2]) for text in finite}
+        for row, numbers in zip(texts, values, strict=True):
+            all_say(row, numbers, digits)
+        exact = values[np.isfinite(values)]
+        short = np.allclose(exact, exact.round(digits), rtol=0, atol=1e-11)
+        assert digits == 3 or short, "too few digits"
+        numbered(tables[name], values.shape[1])
+        width = np.shape(state["X" if one else "Q"])[1]
+        root = where(name == "scores", width)
+        tells(tables[name].caption.text, *values.shape, *root)
+        if name == "weights":  # strong at one, faint at zero
+            for cell in tables[name].select("td[data-at]"):
+                i, j = map(int, cell["data-at"].split(",")[1:])
+                assert abs(depth(ground(cell)) - values[i, j]) < 0.01
+    assert len(captions(shown)) == len(tables)
+    # At first the sentence is of the last product of the first row.
+    last = len(expected["dots"][0]) - 1
+    numbers, sources = entries(state, expected)[f"dots,0,{last}"]
+    tells(sentence(shown), *numbers)
+    (picked,) = shown.select(".av-picked")
+    assert picked["data-at"] == f"dots,0,{last}"
+    wanted = {
+        cell["data-at"]
+        for cell in shown.select("[data-at]")
+        for matrix, row, column in sources
+        if matches(cell["data-at"], matrix, row, column)
+    }
+    found = {cell["data-at"] for cell in shown.select(".av-source")}
+    assert found == wanted
+
+
+def matches(at, matrix, row, column):
+    name, i, j = at.split(",")
+    return (
+        name == matrix and row in (None, int(i)) and column in (None, int(j))
+    )
+
+
+def logits(state, expected):
+    T, S = np.shape(expected["dots"])
+    later = np.arange(S) > np.arange(T)[:, None] + S - T
+    closed = later & state["causal"]
+    return np.where(closed, -np.inf, expected["scores"])
+
+
+def short(x):
+    """What judges a numeral: exact to five decimals, or rounded to four."""
+
+    def judge(numeral):
+        digits = len(numeral.partition(".")[2])
+        near = 1e-11 if digits == 5 else 0.500001e-4
+        assert digits <= 5
+        assert x == read(numeral) or abs(read(numeral) - x) <= near, (
+            numeral,
+            x,
+        )
+
+    return judge
+
+
+def entries(state, expected):
+    """Of each entry the numbers of its sentence, and what it comes from."""
+    one = state["what"] == "X"
+    q, k, v = 3 * "X" if one else "QKV"
+    Q, K, V = (np.array(state[c], float) for c in (q, k, v))
+    dots, scores, weights, output = (
+        np.array(expected[key])
+        for key in ("dots", "scores", "weights", "output")
+    )
+    found = {}
+
+    def tell(name, i, j, numbers, *sources):
+        numbers = [i, j, *(short(float(x)) for x in numbers)]
+        found[f"{name},{i},{j}"] = numbers, list(sources)
+
+    def products(a, b):
+        return np.stack([a, b], axis=1).ravel()
+
+    hidden = logits(state, expected)
+    last = "dots"
+    for i, j in np.ndindex(dots.shape):
+        made = [i, j, *products(Q[i], K[j]), dots[i, j]]
+        tell("dots", i, j, made, [q, i, None], [k, j, None])
+    if state["scale"]:
+        last = "scores"
+        for i, j in np.ndindex(dots.shape):
+            d = len(Q[0])
+            made = [i, j, d, dots[i, j], np.sqrt(d), scores[i, j]]
+            tell("scores", i, j, made, ["dots", i, j])
+    if state["causal"]:
+        for i, j in np.ndindex(dots.shape):
+            made = [-np.inf, j, i]
+            if hidden[i, j] > -np.inf:
+                made = [i, j, scores[i, j], i, j]
+            tell("masked", i, j, made, [last, i, j])
+        last = "masked"
+    for i, j in np.ndindex(dots.shape):
+        with np.errstate(over="ignore"):
+            top, total = np.exp(hidden[i, j]), np.exp(hidden[i]).sum()
+        plain = all(x == 0 or 1e-3 < x < 1e5 for x in (top, total))
+        ratio = where(plain and total > 0, top, total)
+        made = [hidden[i, j], *hidden[i], *ratio, weights[i, j]]
+        tell("weights", i, j, made, [last, i, None])
+    for i, c in np.ndindex(output.shape):
+        made = [i, c, *products(weights[i], V[:, c]), output[i, c]]
+        tell("output", i, c, made, ["weights", i, None], [v, None, c])
+    return found
+
+
+ALL_STEPS = """(state) => {
+  const list = steps(state, figure.compute(state));
+  const made = list.filter((A) => A.made);
+  return Object.fromEntries(made.flatMap((A) => A.values.flatMap((row, i) =>
+    row.map((_, j) => {
+      const at = `${A.name},${i},${j}`;
+      const { entry, text, from } = worked(list, at);
+      return [at, [text, from, entry]];
+    }))));
+}"""
+
+
+def test_step_tells_each_entry_with_its_numbers_and_sources(drawn_states):
+    for settings in drawn_states("step"):
+        state, expected = settings
+        found = call(ALL_STEPS, state, of="step")
+        wanted = entries(state, expected)
+        assert list(found) == list(wanted)
+        for at, (text, sources, own) in found.items():
+            numbers, origins = wanted[at]
+            tells(text, *numbers)
+            assert (sources, own) == (origins, at)
+            name, i, j = at.split(",")
+            assert text.startswith(f"{name}[{i}][{j}] = ")
+            exact_where_it_says_so(text, state, expected, at)
+
+
+def exact_where_it_says_so(text, state, expected, at):
+    """After an equals sign at the end stands the number and no rounding."""
+    name, i, j = at.split(",")
+    if name == "masked":
+        hidden = logits(state, expected)[int(i), int(j)] == -np.inf
+        verdict(text, comes_after=hidden, may_attend=not hidden)
+        return
+    _, sign, last = text.rsplit(" ", 2)
+    x = float(np.array(expected[name])[int(i), int(j)])
+    assert sign in "=≈"
+    assert sign == "≈" or abs(read(last) - x) < 1e-11, text
+
+
+def test_step_starts_where_an_entry_is_not_there():
+    script = """(state, at) =>
+      worked(steps(state, figure.compute(state)), at).entry"""
+    state = {"what": "X", "X": [[1, 2], [3, 4], [5, 6]], "scale": True}
+    for at in ("dots,3,0", "dots,0,3", "masked,0,0", "X,0,0", "undefined"):
+        assert call(script, state, at, of="step") == "dots,0,2"
+    assert call(script, state, "dots,2,0", of="step") == "dots,2,0"

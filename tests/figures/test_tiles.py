@@ -1,0 +1,230 @@
+"""The figure of tiles: blocks visited, and the memory that they need."""
+
+import re
+
+import numpy as np
+import pytest
+
+from helpers.attention import attention
+from helpers.masks import causal_mask
+from tests.figures.reading import (
+    all_say,
+    call,
+    captions,
+    cells_show,
+    path_of,
+    rows,
+    sentence,
+    tells,
+    verdict,
+    where,
+)
+
+CASES = [
+    {"T": 12, "block_q": 4, "block_k": 4, "step": 0, "row": 0},
+    {"T": 12, "block_q": 2, "block_k": 6, "step": 7, "row": 7},
+    {"T": 8, "block_q": 8, "block_k": 1, "step": 8, "row": 7},
+    {"T": 9, "block_q": 9, "block_k": 1, "step": 9, "row": 8},
+    {"T": 13, "block_q": 5, "block_k": 3, "step": 6, "row": 9},
+    {"T": 9, "block_q": 64, "block_k": 2, "step": 3, "row": 63},
+    {"T": 20, "block_q": 6, "block_k": 7, "step": 8, "causal": False},
+    {"T": 4, "block_q": 64, "block_k": 64, "step": 1, "row": 3},
+    {"T": 6, "block_q": 1, "block_k": 3, "step": 2, "causal": False},
+    {"T": 64, "block_q": 1, "block_k": 9, "step": 70},
+]
+
+
+def expected(state):
+    """What the tiles show; a row is summed anew after each of its blocks."""
+    T, row = state["T"], min(state["row"], state["T"] - 1)
+    q, k = min(state["block_q"], T), min(state["block_k"], T)
+    mask = causal_mask(T) if state["causal"] else np.ones((T, T), bool)
+    i, j = np.arange(T)[:, None], np.arange(T)
+    scores = np.where(mask, (1 + j / 8) * np.cos(i - 2 * j), -np.inf)
+    blocks = [
+        [a, min(a + q, T), b, min(b + k, T)]
+        for a in range(0, T, q)
+        for b in range(0, T, k)
+        if mask[a : a + q, b : b + k].any()
+    ]
+    done = blocks[: state["step"]]
+    seen = [block[2:] for block in done if row in range(*block[:2])]
+    maxima = np.array([scores[row, :end].max() for _, end in seen])
+    before = np.array([-np.inf, *maxima])[: len(maxima)]
+    exps = np.exp(scores[row] - maxima[:, None])
+    zeros = np.zeros((T, 1))
+    bias = np.where(mask, scores, 0)
+    weights = attention(zeros, zeros, zeros, mask=mask, bias=bias).weights
+
+    tile = None
+    if done:
+        a, b, c, d = done[-1]
+        here = np.where(mask, scores, -np.inf)[a:b, :d]
+        tops = here.max(axis=1)
+        tile = {
+            "scores": np.where(mask, scores, np.nan)[a:b, c:d],
+            "maxima": tops,
+            "sums": np.exp(here - tops[:, None]).sum(axis=1),
+        }
+
+    def touched(some):
+        computed = np.zeros((T, T), int)
+        for a, b, c, d in some:
+            computed[a:b, c:d] += 1
+        assert computed.max(initial=0) <= 1, "no score is computed twice"
+        return computed.sum()
+
+    def keys(some):
+        return sum(d - c for _, _, c, d in some)
+
+    return {
+        "tile": tile,
+        "blocks": blocks,
+        "done": len(done),
+        "of_row": [len(seen), sum(row in range(*b[:2]) for b in blocks)],
+        "maxima": maxima,
+        "factors": np.exp(before - maxima),
+        "added": [e[c:d].sum() for e, (c, d) in zip(exps, seen, strict=True)],
+        "sums": [e[:d].sum() for e, (_, d) in zip(exps, seen, strict=True)],
+        # The largest weight of a row is exp(0) over the sum.
+        "plain": {
+            "maximum": scores[row].max(),
+            "sum": 1 / weights[row].max(),
+        },
+        "held": {"plain": scores.size, "tiled": q * k + 2 * q},
+        "computed": {
+            "plain": scores.size,
+            "tiled": touched(blocks),
+            "so_far": touched(done),
+        },
+        "keys_read": {
+            "plain": T,
+            "tiled": keys(blocks),
+            "so_far": keys(done),
+        },
+    }
+
+
+def shows(state, expected, shown):
+    row = min(state["row"], state["T"] - 1)
+    done = expected["done"]
+    drawn = {
+        kind: [
+            [int(x) for x in (a, b, c, d)]
+            for c, a, d, b in re.findall(
+                r"M(\d+) (\d+)H(\d+)V(\d+)H\d+z", path["d"]
+            )
+        ]
+        for kind in ("open", "done", "last")
+        for path in shown.select(f".av-tile-{kind}")
+    }
+    blocks = expected["blocks"]
+    assert drawn.get("open", []) == blocks
+    assert drawn.get("done", []) == blocks[:done]
+    assert drawn.get("last", []) == blocks[max(done - 1, 0) : done]
+    numbers = [text.text for text in shown.select(".av-tiles text")]
+    assert numbers in ([], [str(k + 1) for k in range(len(blocks))])
+    small_shows(state, expected, shown.select_one(".av-small"))
+
+    memory, costs = shown.select("table")
+    *steps, plain = rows(memory)
+    history = zip(
+        *(expected[key] for key in ("maxima", "factors", "added", "sums")),
+        strict=True,
+    )
+    history = list(history)
+    if len(history) > 8:
+        assert f"{len(history) - 8} earlier" in memory.text
+        history, steps = history[-8:], steps[1:]
+    for texts, numbers in zip(steps, history, strict=True):
+        all_say(texts, numbers, 4)
+    own = [block for block in blocks[:done] if row in range(*block[:2])][-8:]
+    names = [th.text for th in memory.select("tbody th")][-len(own) - 1 : -1]
+    assert names == [f"keys {c} to {d - 1}" for _, _, c, d in own]
+    maximum, sum_ = expected["plain"]["maximum"], expected["plain"]["sum"]
+    all_say((plain[0], plain[3]), (maximum, sum_), 4)
+    for texts, key in zip(
+        rows(costs), ("held", "computed", "keys_read"), strict=True
+    ):
+        all_say([text for text in texts if text], expected[key].values())
+    text = sentence(shown)
+    seen, own = expected["of_row"]
+    last = [(expected[key][-1], 4) for key in ("maxima", "sums") if seen]
+    held = expected["held"]
+    tells(
+        text,
+        *(done, len(blocks), row, *where(seen, seen, own), *last),
+        *(held["plain"], held["tiled"]),
+    )
+    verdict(text, not_reached=not seen, the_same=seen == own)
+    map_shows(state, expected, shown.select_one("svg.av-tiles"))
+    tells(captions(shown)[0], state["T"], state["T"], done, len(blocks))
+    tells(memory.caption.text, row)
+
+
+def small_shows(state, expected, svg):
+    """The block that is in the small memory, and what its queries keep."""
+    T, tile = state["T"], expected["tile"]
+    wide = min(190 / min(state["block_k"], T), 48)
+    high = min(190 / min(state["block_q"], T), 24)
+    frame = path_of(svg.select_one(".av-frame"))
+    size = wide * min(state["block_k"], T), high * min(state["block_q"], T)
+    assert frame == pytest.approx([34, 40, *size, -size[0]], abs=0.0051)
+    units = re.findall(r"[\d.]+", svg.g["transform"])
+    wanted = [wide, 0, 0, high, 34, 40]
+    assert [float(x) for x in units] == pytest.approx(wanted, abs=0.0051)
+    if tile is None:
+        assert not svg.g.find_all()
+        return
+    scores = np.array(tile["scores"], float)
+    open_ = np.argwhere(~np.isnan(scores))
+    far = 1 + (T - 1) / 8  # from the least to the largest that there can be
+    cells_show(svg.g, scores / far, np.isnan(scores), hatch=False)
+    written_ = svg.select(".av-in-cell")
+    if wide >= 34 and high >= 13:
+        numbers = [scores[i, j] for i, j in open_]
+        all_say([t.text for t in written_], numbers, 2)
+    else:
+        assert not written_
+    first = expected["blocks"][expected["done"] - 1][0]
+    row = min(state["row"], T - 1) - first
+    rows_ = [i for i in range(len(scores)) if high >= 13 or i == row]
+    for column, key in ((268, "maxima"), (318, "sums")):
+        texts = svg.select(f'text[x="{column}"]')[1:]
+        all_say([t.text for t in texts], [tile[key][i] for i in rows_], 3)
+        middles = [40 + (i + 0.5) * high + 4 for i in rows_]
+        found = [float(t["y"]) for t in texts]
+        assert found == pytest.approx(middles, abs=0.0051)
+    bold = [t.text for t in svg.select("g.av-here text:first-child")]
+    assert bold == [f"q{first + row}"] * (0 <= row < len(scores))
+
+
+def map_shows(state, expected, svg):
+    """The numbers of the blocks stand in them, and marks beside the row."""
+    blocks = expected["blocks"]
+    for text, (a, _, c, _) in zip(svg.select("text"), blocks, strict=False):
+        size = float(text["font-size"]) + 0.01
+        assert c < float(text["x"]) < c + size
+        assert a < float(text["y"]) <= a + size
+    row, pad = min(state["row"], state["T"] - 1), state["T"] / 20
+    marks = re.findall(
+        r"M(\S+) (\S+?)l(\S+) (\S+?)l(\S+) (\S+?)z",
+        svg.select_one(".av-tile-row")["d"],
+    )
+    for mark, edge in zip(marks, (-pad, state["T"] + pad), strict=True):
+        x, y, _, down, _, _ = map(float, mark)
+        assert [x, y + down] == pytest.approx([edge, row + 0.5], abs=2e-3)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_tiles_pressed_place_is_in_one_block_or_none(causal):
+    state = {"T": 7, "block_q": 2, "block_k": 3, "causal": causal}
+    blocks = call("visits", state, of="tiles")
+    for i, j in np.argwhere(np.ones((9, 9))) - 1:
+        holds = [
+            k
+            for k, (q0, q1, k0, k1) in enumerate(blocks)
+            if i in range(q0, q1) and j in range(k0, k1)
+        ]
+        (found,) = holds or [-1]
+        assert call("blockAt", blocks, int(i), int(j), of="tiles") == found
