@@ -1,7 +1,8 @@
 // Questions that check an answer. The record of a question holds no answer
-// that can be read: helpers/practice.py makes it, and says how. Both follow
-// the same rules, and the tests hold one against the other.
-const STEPS = 201;
+// that can be read: helpers/questions/record.py makes it, and explains slots,
+// keys and marks with an example. Both follow the same rules, and the tests
+// hold one against the other.
+const SLOT = 201; // steps
 const WORDS = new Map([
   [true, "✓ Right."],
   [false, "✗ Not yet."],
@@ -38,10 +39,10 @@ const clear = (hidden, key) =>
     }),
   );
 const keyOf = ({ name, step }, values, starts) => {
-  const places = step
-    ? values.map((value, i) => Math.floor((value / step - starts[i] + 0.5) / STEPS))
+  const slots = step
+    ? values.map((value, i) => Math.floor((value / step - starts[i] + 0.5) / SLOT))
     : values;
-  return `${name}|${places.join()}`;
+  return `${name}|${slots.join()}`;
 };
 
 // --- what is said of an answer ---------------------------------------------

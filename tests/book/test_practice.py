@@ -27,6 +27,7 @@ from helpers.practice import (
     Reply,
     Task,
 )
+from helpers.questions.record import key_of
 from tests.book.practice_pages import (
     LABS,
     PAGES,
@@ -617,9 +618,7 @@ def test_a_solution_is_found_with_what_it_calls():
 def test_hidden_replies_are_read_with_their_own_answer_only():
     question = number(wrong=[(0.4, "Forgot the scale: √d.")])
     (_, _, hidden), *_ = question.record["replies"]
-    key = practice._key(
-        question.record, [0.50648], question.record["replies"][0][0]
-    )
+    key = key_of(question.record, [0.50648], question.record["replies"][0][0])
     assert practice.scramble(bytes.fromhex(hidden), key) == b"+yes"
     for other in range(5000, 5080):
         clear = practice.scramble(bytes.fromhex(hidden), f"it|{other}")
@@ -638,7 +637,7 @@ def test_without_anywidget_a_question_is_still_shown(monkeypatch):
     def gone():
         raise ModuleNotFoundError("No module named 'anywidget'")
 
-    monkeypatch.setattr(practice, "_widget", gone)
+    monkeypatch.setattr("helpers.questions.form.widget_class", gone)
     data, _ = number()._repr_mimebundle_()
     assert set(data) == {"text/plain", "text/html"}
     assert data["text/plain"] == "Question: ?"

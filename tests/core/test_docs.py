@@ -13,8 +13,8 @@ import helpers
 
 FOLDER = Path(helpers.__file__).parent
 MODULES = [
-    module.name.removeprefix("helpers.")
-    for module in pkgutil.walk_packages([str(FOLDER)], "helpers.")
+    m.name.removeprefix("helpers.")
+    for m in pkgutil.walk_packages([str(FOLDER)], "helpers.")
 ]
 # They need more than NumPy, or show what others compute.
 EXTRAS = (

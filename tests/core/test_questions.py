@@ -19,6 +19,8 @@ from helpers.practice import (
     Reply,
     Task,
 )
+from helpers.questions.form import widget_class
+from helpers.questions.task import told
 
 ASK = "Is `a<b>c` & d?"
 WHERE = "See `here`."
@@ -245,8 +247,8 @@ def test_in_jupyter_the_form_has_our_style_and_says_when_it_is_dead():
     said = "To answer, run this cell and those above it "
     assert note.text == said + "(menu Run: Run All Cells)."
     style = figures.FOLDER / "practice.css"
-    assert practice._widget()._css == style.read_text("utf-8")
-    assert practice._widget()._esm == figures.module("practice")
+    assert widget_class()._css == style.read_text("utf-8")
+    assert widget_class()._esm == figures.module("practice")
     assert "html" in question._view.keys  # what the page is told of
 
 
@@ -553,7 +555,7 @@ def test_a_task_may_let_more_pass():
     ],
 )  # fmt: skip
 def test_values_are_told_in_few_digits(value, said):
-    assert practice._told(value) == said
+    assert told(value) == said
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,484 @@
+"""The kinds of questions: their answers, and what is asked with them."""
+
+import json
+import re
+from abc import ABC, abstractmethod
+from html import escape
+from itertools import chain, pairwise, product
+
+import numpy as np
+
+from .form import Shown, counted, field_table, prose
+from .record import Reply, judge, mark, record_of, scramble
+
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+class Question(Shown, ABC):
+    """What all questions share: a record, a check, a form.
+
+    Parameters
+    ----------
+    name : str
+        Its own in the whole book: words of small letters and digits, joined
+        by hyphens.
+    ask : str
+        The question as it is read out, with `code` in backticks.
+    answers : list of (values, Reply)
+        Each answer that has a reply of its own, as numbers. The first is
+        right, and no other.
+    otherwise : str
+        The reply to any other answer: where to look.
+    where : str
+        Where the answer is found without scripts.
+    places : int, optional
+        Decimal places of numbers that are typed. What differs by at most
+        half a unit of the last is the same, or half a tenth where whole
+        numbers are asked for. Without it numbers are counts.
+    labels : list of str
+        What each number is called.
+
+    Raises
+    ------
+    ValueError
+        If the name has another form, or two of the answers cannot be told
+        apart.
+    """
+
+    def __init__(
+        self, name, ask, answers, otherwise, where, places=None, labels=()
+    ):
+        if not NAME.fullmatch(name):
+            raise ValueError(f"name must be like two-keys; got {name!r}")
+        self.name, self.ask, self.where = name, ask, where
+        self.answers = answers
+        self.record = record_of(name, answers, otherwise, places, labels)
+
+    def __repr__(self):
+        return f"Question: {self.ask}"
+
+    @abstractmethod
+    def _given(self, answer):
+        """An answer as the page has it; a Reply if it has another form."""
+
+    def check(self, answer):
+        """What is to be said of an answer, as the page says it.
+
+        Parameters
+        ----------
+        answer : object
+            As the kind of question asks for it; None or ``...`` for none.
+
+        Returns
+        -------
+        Reply
+        """
+        if answer is None or answer is ...:
+            return Reply(None, "")
+        given = self._given(answer)
+        return given if isinstance(given, Reply) else judge(self.record, given)
+
+
+class Matrix(Question):
+    """A question whose answer is a small matrix, or a row of numbers.
+
+    Parameters
+    ----------
+    name, ask, otherwise, where
+        As in `Question`. The reply to an answer with other numbers says
+        besides how many are right, and names the first that is not.
+    answer : (n,) or (m, n) array
+        What is right, computed.
+    why : str
+        The reply to it.
+    places : int
+        Decimal places that are asked for. What differs by at most half a
+        unit of the last is right.
+    wrong : list of (array, str)
+        What typical slips give, computed, each with its reply.
+    rows, columns : str or list of str
+        What a row and a column is; "jar" stands for jar 0, jar 1 and so on.
+
+    Raises
+    ------
+    ValueError
+        As `Question`; or if an array has another shape than `answer`.
+
+    Examples
+    --------
+    >>> row = Matrix("rows", "The row?", [1, 2], "So it is.", places=1,
+    ...              wrong=[([2, 1], "Turned round.")], otherwise="Add up.")
+    >>> row.check([2, 1])
+    ✗ Not yet. Turned round.
+    >>> row.check(["1", "3"])
+    ✗ Not yet. Right so far: 1 of 2. Look at key 1. Add up.
+    """
+
+    def __init__(
+        self, name, ask, answer, why, *, places, wrong, otherwise,
+        rows="", columns="key", where="The solution is below.",
+    ):  # fmt: skip
+        right = np.asarray(answer, dtype=float)
+        slips = [(np.asarray(value, dtype=float), t) for value, t in wrong]
+        if any(value.shape != right.shape for value, _ in slips):
+            raise ValueError(f"{name}: every answer must be {right.shape}")
+        self.shape = right.shape if right.ndim == 2 else (1, right.size)
+        self.heads = [
+            counted(given, count)
+            for given, count in zip((rows, columns), self.shape, strict=True)
+        ]
+        self.names = [
+            ", ".join(filter(None, pair)) for pair in product(*self.heads)
+        ]
+        self.places = places
+        if places == 0 and (right != right.round()).any():
+            raise ValueError(f"{name}: no whole numbers; give places")
+        answers = [(right.ravel().tolist(), Reply(True, why))]
+        answers += [(v.ravel().tolist(), Reply(False, t)) for v, t in slips]
+        answers += self._coarse(answers)
+        super().__init__(
+            name, ask, answers, otherwise, where, places, self.names
+        )
+
+    def _coarse(self, answers):
+        """The right answer with one place too few, where that is another."""
+        right, slips = answers[0][0], [values for values, _ in answers[1:]]
+        coarse = [round(value, self.places - 1) for value in right]
+        unit = 10.0**-self.places
+
+        def far(values):
+            return any(
+                abs(a - b) > 1.5 * unit
+                for a, b in zip(coarse, values, strict=True)
+            )
+
+        if self.places < 1 or not all(map(far, [right, *slips])):
+            return []
+        text = f"Near, but give {self.places} decimal places."
+        return [(coarse, Reply(False, text))]
+
+    def _given(self, answer):
+        texts = np.asarray(answer, dtype=object)
+        if texts.size != len(self.names):
+            return Reply(None, f"Give {len(self.names)} numbers.")
+        return [str(text) for text in texts.ravel()]
+
+    def html(self):
+        """The question as a page shows it before its script runs."""
+        fields = [
+            f'<input type="text" size="7" aria-label="{escape(name)}" '
+            'inputmode="decimal" autocapitalize="off" spellcheck="false">'
+            for name in self.names
+        ]
+        table = field_table(np.reshape(fields, self.shape), *self.heads)
+        said = f'<p class="av-note">{self._accuracy()}</p>'
+        return self.form("av-matrix", table + said, "Check")
+
+    def _accuracy(self):
+        if not self.places:
+            return "in whole numbers"
+        unit = "place" if self.places == 1 else "places"
+        return f"to {self.places} decimal {unit}"
+
+
+class Number(Matrix):
+    """A question whose answer is one number.
+
+    Parameters
+    ----------
+    name, ask, otherwise, where
+        As in `Question`.
+    answer : float
+        What is right, computed.
+    why : str
+        The reply to it.
+    places : int
+        Decimal places that are asked for.
+    wrong : list of (float, str)
+        What typical slips give, computed, each with its reply.
+
+    Raises
+    ------
+    ValueError
+        As `Question`.
+
+    Examples
+    --------
+    >>> half = Number("half", "One half?", 1 / 2, "So it is.", places=2,
+    ...               wrong=[(2, "Upside down.")], otherwise="Divide.")
+    >>> half.check("1/2"), half.check(2.0), half.check("0.3"), half.check(...)
+    (✓ Right. So it is., ✗ Not yet. Upside down., ✗ Not yet. Divide., \
+Not answered yet.)
+    """
+
+    def __init__(self, name, ask, answer, why, *, places, wrong, otherwise,
+                 where="The solution is below."):  # fmt: skip
+        slips = [([value], text) for value, text in wrong]
+        super().__init__(
+            name, ask, [answer], why, places=places, wrong=slips,
+            otherwise=otherwise, columns=["answer"], where=where,
+        )  # fmt: skip
+
+
+class Choice(Question):
+    """A question with options, of which code has found one to be right.
+
+    Parameters
+    ----------
+    name, ask, where
+        As in `Question`.
+    options : list of (str, bool, str)
+        Each option, whether it holds, and the reply to it. They are shown
+        in another order.
+
+    Raises
+    ------
+    TypeError
+        If whether an option holds is no bool.
+    ValueError
+        As `Question`.
+
+    Examples
+    --------
+    >>> sign = Choice("sign", "What is -1 squared?",
+    ...               [("1", (-1) ** 2 == 1, "Yes."),
+    ...                ("-1", (-1) ** 2 == -1, "Minus times minus?")])
+    >>> sign.check("-1")
+    ✗ Not yet. Minus times minus?
+    """
+
+    def __init__(self, name, ask, options, where="The solution is below."):
+        for text, holds, _ in options:
+            if not isinstance(holds, bool | np.bool_):
+                raise TypeError(f"{name}: whether {text!r} holds is no bool")
+        shown = sorted(options, key=lambda option: mark(name + option[0]))
+        self.options = [text for text, _, _ in shown]
+        answers = [
+            ([place], Reply(bool(holds), reply))
+            for place, (_, holds, reply) in enumerate(shown)
+        ]
+        answers.sort(key=lambda answer: not answer[1].right)
+        if sum(reply.right for _, reply in answers) != 1:
+            raise ValueError(f"{name}: one option must be right")
+        super().__init__(name, ask, answers, "", where)
+
+    def _given(self, answer):
+        if answer not in self.options:
+            return Reply(None, f"Choose one of {self.options}.")
+        return [self.options.index(answer)]
+
+    def html(self):
+        """The question as a page shows it before its script runs."""
+        rows = "".join(
+            f'<label><input type="radio" name="{self.name}"> '
+            f"<span>{prose(text)}</span></label>"
+            for text in self.options
+        )
+        return self.form("av-choice", rows, "Check")
+
+
+class Cell(Question):
+    """A matrix with one wrong number in it, which is to be found.
+
+    Parameters
+    ----------
+    name, ask, otherwise, where
+        As in `Question`.
+    shown : (m, n) array
+        The matrix with the slip in it.
+    true : (m, n) array
+        The same without it. They differ in one place, at `places`.
+    why : str
+        The reply to the right place.
+    wrong : list of ((int, int), str)
+        Row and column of other places, each with its reply.
+    places : int, default 2
+        Decimal places that are shown.
+    rows, columns : str
+        What a row and a column is.
+
+    Raises
+    ------
+    ValueError
+        As `Question`; or if not exactly one number differs.
+
+    Examples
+    --------
+    >>> slip = Cell("slip", "Which number?", [[1, 2], [3, 5]],
+    ...             [[1, 2], [3, 4]], "Two twos.", wrong=[((0, 1), "Row?")],
+    ...             otherwise="Multiply.", rows="row", columns="column")
+    >>> slip.check((1, 1)), slip.check((0, 0))
+    (✓ Right. Two twos., ✗ Not yet. Multiply.)
+    """
+
+    def __init__(
+        self, name, ask, shown, true, why, *, wrong, otherwise,
+        rows="query", columns="key", places=2, where="The solution is below.",
+    ):  # fmt: skip
+        shown, true = np.asarray(shown, float), np.asarray(true, float)
+        texts = [[f"{v:.{places}f}" for v in row] for row in shown]
+        differ = [
+            (i, j)
+            for i, row in enumerate(true)
+            for j, value in enumerate(row)
+            if texts[i][j] != f"{value:.{places}f}"
+        ]
+        if len(differ) != 1:
+            raise ValueError(f"{name}: one number must differ; got {differ}")
+        self.texts = texts
+        self.heads = [
+            counted(given, count)
+            for given, count in zip((rows, columns), shown.shape, strict=True)
+        ]
+        answers = [([self._place(differ[0])], Reply(True, why))]
+        answers += [([self._place(at)], Reply(False, t)) for at, t in wrong]
+        super().__init__(name, ask, answers, otherwise, where)
+
+    def _place(self, at):
+        row, column = at
+        return int(row) * len(self.texts[0]) + int(column)
+
+    def _given(self, answer):
+        (row, column), (height, width) = answer, np.shape(self.texts)
+        if not (0 <= row < height and 0 <= column < width):
+            return Reply(None, f"Give a row and a column of {height, width}.")
+        return [self._place(answer)]
+
+    def html(self):
+        """The question as a page shows it before its script runs."""
+
+        names = product(*self.heads)
+        fields = [
+            f'<label><input type="radio" name="{self.name}" aria-label="'
+            f'{escape(f"{row}, {column}: {text}")}"> {text}</label>'
+            for (row, column), text in zip(
+                names, chain(*self.texts), strict=True
+            )
+        ]
+        table = field_table(
+            np.reshape(fields, np.shape(self.texts)), *self.heads
+        )
+        return self.form("av-cell", table, "Check")
+
+
+class Order(Question):
+    """Items to be put in order, by values that code has computed.
+
+    Parameters
+    ----------
+    name, ask, otherwise, where
+        As in `Question`.
+    items : dict of str to float
+        The items, each with the value that it is ordered by, smallest first.
+    why : str
+        The reply to the right order.
+    wrong : list of (list of float, str)
+        Other values for the items, in the order of `items`, by which a slip
+        would order them, each with its reply.
+
+    Raises
+    ------
+    ValueError
+        As `Question`; or if two items have the same value.
+
+    Examples
+    --------
+    >>> sizes = Order("sizes", "Smallest first?", {"a": 2, "b": -3, "c": 1},
+    ...               "So it is.", otherwise="Compare two.",
+    ...               wrong=[([2, 3, 1], "A sign was lost.")])
+    >>> sizes.check(["b", "c", "a"]), sizes.check(["c", "a", "b"])
+    (✓ Right. So it is., ✗ Not yet. A sign was lost.)
+    """
+
+    def __init__(self, name, ask, items, why, *, wrong, otherwise,
+                 where="The solution is below."):  # fmt: skip
+        texts, right = list(items), self._sorted(name, items.values())
+        order = sorted(right, key=lambda i: mark(name + texts[i]))
+        if order == right:
+            order = [*order[1:], order[0]]
+        self.items = [texts[i] for i in order]
+        answers = [
+            ([order.index(i) for i in self._sorted(name, values)], reply)
+            for values, reply in [
+                (items.values(), Reply(True, why)),
+                *((values, Reply(False, text)) for values, text in wrong),
+            ]
+        ]
+        super().__init__(name, ask, answers, otherwise, where)
+
+    @staticmethod
+    def _sorted(name, values):
+        """The places of the items, smallest value first."""
+        values = [float(value) for value in values]
+        order = sorted(range(len(values)), key=values.__getitem__)
+        if any(values[i] == values[j] for i, j in pairwise(order)):
+            raise ValueError(f"{name}: two items have the same value")
+        return order
+
+    def _given(self, answer):
+        if sorted(answer) != sorted(self.items):
+            return Reply(None, f"Give the {len(self.items)} items in order.")
+        return [self.items.index(item) for item in answer]
+
+    def html(self):
+        """The question as a page shows it before its script runs."""
+        rows = "".join(
+            f'<li data-item="{i}"><span>{prose(text)}</span>'
+            '<span class="av-press">'
+            f'<button type="button" aria-label="{escape(text)}: up">↑</button>'
+            f' <button type="button" aria-label="{escape(text)}: down">↓'
+            "</button></span></li>"
+            for i, text in enumerate(self.items)
+        )
+        return self.form("av-order", f"<ol>{rows}</ol>", "Check")
+
+
+class Predict(Shown):
+    """A prediction, and what was computed beside it.
+
+    It judges nothing. What follows it in the text, up to a line
+    ``% So much for the prediction.``, the page folds until then.
+
+    Parameters
+    ----------
+    name : str
+        As in `Question`.
+    ask : str
+        What is predicted, in a few words.
+    shown : dict of str to str
+        What is computed, by the label of the field for the prediction.
+    then : str
+        One sentence on what a gap between the two means.
+
+    Raises
+    ------
+    ValueError
+        If the name has another form, or nothing is asked for.
+
+    Examples
+    --------
+    >>> Predict("sum", "What is 2 + 2?", {"sum": f"{2 + 2}"}, "Count again.")
+    Predict: What is 2 + 2?
+    """
+
+    def __init__(self, name, ask, shown, then):
+        if not NAME.fullmatch(name):
+            raise ValueError(f"name must be like two-keys; got {name!r}")
+        if not shown:
+            raise ValueError(f"{name}: nothing is asked for")
+        self.name, self.ask, self.shown, self.then = name, ask, shown, then
+        self.where = "What happens is folded below."
+        clear = json.dumps([*shown.values(), then], ensure_ascii=False)
+        hidden = scramble(clear.encode(), name).hex()
+        self.record = {"name": name, "shown": hidden}
+
+    def __repr__(self):
+        return f"Predict: {self.ask}"
+
+    def html(self):
+        """The prediction as a page shows it before its script runs."""
+        fields = "".join(
+            f'<label>{prose(label)} <input type="text"></label>'
+            for label in self.shown
+        )
+        return self.form("av-predict", fields, "Compare")

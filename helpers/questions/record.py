@@ -1,0 +1,392 @@
+"""The record of a question: how a page checks an answer that it never shows.
+
+A page can compare hashes, from which no answer can be read. But typed numbers
+may be off by a tolerance, and a hash tells only equal texts. So the number
+line is cut into *slots*, each as wide as all that is accepted, and the record
+says where slots begin but not which slot is right. Say that 0.25 is right, to
+two decimal places: everything from 0.245 to 0.255 is accepted.
+
+1. Count in *steps* of a hundredth of the tolerance, here 0.00005. The answer
+   is step 5,000; steps 4,900 to 5,100 are accepted, which are 201.
+2. Cut the line into slots of 201 steps, so that one slot is exactly these.
+   Slots then *start* at step 76, 277, ..., 4,900, ...; the record holds 76.
+3. The *key* of an answer is the question's name and the numbers of its slots,
+   here 24. The record holds the *mark* of the key, which is its hash.
+4. The reply is *scrambled* with the key, so only this answer can read it.
+
+To judge an answer, find its slots, make the key and compare marks:
+
+>>> step = step_of(places=2)
+>>> start = start_of(0.25, step)
+>>> [slot_of(x, step, start) for x in (0.2449, 0.245, 0.255, 0.2551)]
+[23, 24, 24, 25]
+>>> record = record_of("quarter", [([0.25], Reply(True, "Yes."))], "No.", 2)
+>>> record["replies"] == [[[76], mark("quarter|24"),
+...                        scramble(b"+Yes.", "quarter|24").hex()]]
+True
+>>> judge(record, ["1/4"]), judge(record, ["0.2551"])
+(✓ Right. Yes., ✗ Not yet. No.)
+
+Where options are chosen there are no steps: the key holds their places. It is
+no lock: if you try all options, or open the cell that makes the question, you
+find what is right. `helpers/js/practice.js` follows the same rules.
+"""
+
+import re
+from math import floor, isfinite
+from typing import NamedTuple
+
+STEPS = 100  # that a tolerance has, to each side
+SLOT = 2 * STEPS + 1
+# A comma groups three digits, as in 7,241.7.
+DECIMAL = re.compile(
+    r"[+-]?(([0-9]+|[1-9][0-9]{0,2}(,[0-9]{3})+)(\.[0-9]*)?|\.[0-9]+)"
+    r"(e[+-]?[0-9]+)?",
+    re.I,
+)
+WORDS = {True: "✓ Right.", False: "✗ Not yet.", None: "Not answered yet."}
+HOW_TO_TYPE = "Type one number in each field, such as 0.25, 1/4 or -3e-2."
+POINT = "A comma groups thousands, as in 7,241.7. Decimals follow a point."
+
+
+class Reply(NamedTuple):
+    """What a check says of an answer.
+
+    Parameters
+    ----------
+    right : bool or None
+        None where there is no answer yet, or none that can be read.
+    text : str
+        What to look at.
+    """
+
+    right: bool | None
+    text: str
+
+    def __repr__(self):
+        return f"{WORDS[self.right]} {self.text}".strip()
+
+
+def parse(text):
+    """A number as readers write one.
+
+    Parameters
+    ----------
+    text : str
+        Such as "0.25", "1/4", "-3e-2" or "7,241.7", with either minus sign.
+
+    Returns
+    -------
+    float or None
+        None if it is no finite number.
+
+    Examples
+    --------
+    >>> parse("1/4"), parse("−0.5"), parse("a half")
+    (0.25, -0.5, None)
+    >>> parse("7,241.7"), parse("7,2")
+    (7241.7, None)
+    """
+    parts = [part.strip() for part in text.replace("−", "-").split("/")]
+    if len(parts) > 2 or not all(map(DECIMAL.fullmatch, parts)):
+        return None
+    numbers = [float(part.replace(",", "")) for part in parts]
+    top, below = numbers if len(numbers) == 2 else (numbers[0], 1)
+    value = top / below if below else float("inf")
+    return value if isfinite(value) else None
+
+
+def mark(text):
+    """A number of 32 bits that tells `text` from others (the FNV-1a hash).
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> hex(mark("a"))
+    '0xe40c292c'
+    """
+    found = 0x811C9DC5
+    for character in text:
+        found = (found ^ ord(character)) * 0x01000193 % 2**32
+    return found
+
+
+def scramble(message, key):
+    """Bytes, each changed by a number that `key` and its place give.
+
+    Parameters
+    ----------
+    message : bytes
+        Clear, or what `scramble` gave for the same key.
+    key : str
+
+    Returns
+    -------
+    bytes
+
+    Examples
+    --------
+    >>> scramble(scramble(b"one half", "key"), "key")
+    b'one half'
+    """
+    return bytes(
+        byte ^ mark(f"{place}|{key}") >> 24
+        for place, byte in enumerate(message)
+    )
+
+
+def step_of(places):
+    """The step in which typed numbers are counted.
+
+    Parameters
+    ----------
+    places : int or None
+        Decimal places that are asked for; None where options are chosen.
+
+    Returns
+    -------
+    float or None
+        A hundredth of half a unit of the last place. Whole numbers keep
+        their neighbours apart, so theirs is that of one decimal place.
+
+    Examples
+    --------
+    >>> step_of(2), step_of(0), step_of(None)
+    (5e-05, 0.0005, None)
+    """
+    if places is None:
+        return None
+    exponent = max(places, 1) + 3
+    return float(f"5e-{exponent}")  # a product would be rounded twice
+
+
+def steps_in(value, step):
+    """A value as a whole number of steps; the place of an option is one.
+
+    Parameters
+    ----------
+    value : float or int
+    step : float or None
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> steps_in(0.25, 5e-05), steps_in(3, None)
+    (5000, 3)
+    """
+    return round(value / step) if step else value
+
+
+def start_of(value, step):
+    """Where slots begin that have `value` in the middle of one.
+
+    Parameters
+    ----------
+    value, step : float
+
+    Returns
+    -------
+    int
+        From 0 to 200.
+
+    Examples
+    --------
+    >>> start_of(0.25, 5e-05)
+    76
+    """
+    return (steps_in(value, step) - STEPS) % SLOT
+
+
+def slot_of(value, step, start):
+    """The number of the slot that `value` lies in.
+
+    Parameters
+    ----------
+    value, step : float
+    start : int
+        Where slots begin.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> slot_of(0.25, 5e-05, 76)
+    24
+    """
+    return floor((value / step - start + 0.5) / SLOT)
+
+
+def key_of(record, values, starts):
+    """What an answer is known by: in which slots its numbers lie.
+
+    Parameters
+    ----------
+    record : dict
+        Of which `name` and `step` are used.
+    values : list of float or int
+        Numbers, or the places of options.
+    starts : list of int
+        Where the slots of each number begin.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> key_of({"name": "quarter", "step": 5e-05}, [0.25], [76])
+    'quarter|24'
+    """
+    if step := record["step"]:
+        pairs = zip(values, starts, strict=True)
+        values = [slot_of(value, step, start) for value, start in pairs]
+    return f"{record['name']}|{','.join(map(str, values))}"
+
+
+def record_of(name, answers, otherwise, places=None, labels=()):
+    """What a page gets of a question.
+
+    Parameters
+    ----------
+    name : str
+    answers : list of (values, Reply)
+        Each answer that has a reply of its own; the first is right.
+    otherwise : str
+        The reply to any other answer.
+    places : int, optional
+        Decimal places of numbers that are typed.
+    labels : list of str
+        What each number is called.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    ValueError
+        If two of the answers cannot be told apart.
+
+    Examples
+    --------
+    >>> list(record_of("sign", [([1], Reply(True, "Yes."))], "No."))
+    ['name', 'step', 'otherwise', 'replies', 'cells']
+    """
+    record = {"name": name, "step": step_of(places), "otherwise": otherwise}
+    _refuse_twins(record, answers)
+    record["replies"] = [_hidden(record, *answer) for answer in answers]
+    record["cells"] = [
+        _cell(record, place, value, label)
+        for place, (value, label) in enumerate(
+            zip(answers[0][0], labels, strict=False)
+        )
+    ]
+    return record
+
+
+def _refuse_twins(record, answers):
+    """Each answer must get its own reply, also at its slots' edges."""
+    step = record["step"]
+    near = SLOT if step else 1
+    for i, (one, first) in enumerate(answers):
+        for two, second in answers[i + 1 :]:
+            gaps = [
+                abs(steps_in(a, step) - steps_in(b, step))
+                for a, b in zip(one, two, strict=True)
+            ]
+            if max(gaps) < near:
+                raise ValueError(
+                    f"{record['name']}: the answers to which it replies "
+                    f"{first.text!r} and {second.text!r} are the same; "
+                    "choose numbers that differ"
+                )
+
+
+def _starts(record, values):
+    """Where the slots of each number begin; none where options are chosen."""
+    if record["step"] is None:
+        return []
+    return [start_of(value, record["step"]) for value in values]
+
+
+def _hidden(record, values, reply):
+    """An answer as the record holds it: starts, mark, scrambled reply."""
+    starts = _starts(record, values)
+    key = key_of(record, values, starts)
+    sign = "+" if reply.right else "-"
+    return [
+        starts,
+        mark(key),
+        scramble((sign + reply.text).encode(), key).hex(),
+    ]
+
+
+def _cell(record, place, value, label):
+    """One right number, by itself: its start, its mark and its name."""
+    start = start_of(value, record["step"])
+    key = key_of(record, [value], [start])
+    return [start, mark(f"{place}|{key}"), label]
+
+
+def judge(record, given):
+    """What a record has to say of an answer, by the rules of the page.
+
+    Parameters
+    ----------
+    record : dict
+        The record of a question.
+    given : list
+        Texts where numbers are typed, else the places of what was chosen.
+
+    Returns
+    -------
+    Reply
+
+    Examples
+    --------
+    >>> half = record_of("half", [([0.5], Reply(True, "Yes."))], "No.", 1)
+    >>> judge(half, ["1/2"]), judge(half, ["2"]), judge(half, [" "])
+    (✓ Right. Yes., ✗ Not yet. No., Not answered yet.)
+    """
+    values = given
+    if record["step"]:
+        if not all(text.strip() for text in given):
+            return Reply(None, "")
+        values = [parse(text) for text in given]
+        if None in values:
+            odd = [text for text in given if parse(text) is None]
+            comma = any("," in text for text in odd)
+            return Reply(None, POINT if comma else HOW_TO_TYPE)
+    for starts, known, hidden in record["replies"]:
+        key = key_of(record, values, starts)
+        if mark(key) == known:
+            clear = scramble(bytes.fromhex(hidden), key).decode()
+            return Reply(clear[0] == "+", clear[1:])
+    return Reply(False, _so_far(record, values) + record["otherwise"])
+
+
+def _so_far(record, values):
+    """How many numbers of a matrix are right, and which is not."""
+    wrong = [
+        label
+        for place, (start, known, label) in enumerate(record["cells"])
+        if mark(f"{place}|{key_of(record, [values[place]], [start])}") != known
+    ]
+    count = len(record["cells"])
+    if count < 2 or not wrong:
+        return ""
+    return (
+        f"Right so far: {count - len(wrong)} of {count}. Look at {wrong[0]}. "
+    )

@@ -1,0 +1,199 @@
+"""Functions that readers write, and what is said of a wrong one."""
+
+import warnings
+
+import numpy as np
+
+from .record import Reply
+
+SHOWN = 8  # numbers of an array that a reply shows
+DRAWN = 60  # cases at random that a function is tried with
+
+
+class Task:
+    """A function to be written, and what is said of one that was.
+
+    It is tried with cases made by hand, and then with cases that are drawn:
+    few functions are right for all of these by accident.
+
+    Parameters
+    ----------
+    solution : callable
+        A right function.
+    cases : list of tuple
+        Arguments that it is tried with first.
+    wrong : list of (callable, str)
+        Functions with a typical slip, each with its reply. Each differs from
+        the solution in some case.
+    inputs : callable, optional
+        Draws the arguments of one more case with a `numpy.random.Generator`.
+        All that the exercise allows should come up: sizes that differ, ties,
+        large numbers.
+    tolerance : float, default 1e-9
+        How far a number may be off, as a part of the largest.
+
+    Raises
+    ------
+    ValueError
+        If a wrong function passes.
+
+    Examples
+    --------
+    >>> double = Task(lambda x: 2 * x, [(1,), (3,)],
+    ...               wrong=[(lambda x: x**2, "A square is no double.")],
+    ...               inputs=lambda rng: [rng.integers(-9, 10)])
+    >>> double.check(lambda x: x * x)
+    ✗ Not yet. A square is no double.
+    >>> double.check(lambda x: x + 1)
+    ✗ Not yet. For (3,) it gives 4, where 6 is right.
+    >>> double.check(lambda x: 2 * abs(x))
+    ✗ Not yet. For (-4,) it gives 8, where -8 is right.
+    """
+
+    def __init__(self, solution, cases, wrong, *, inputs=None, tolerance=1e-9):
+        self.solution, self.wrong = solution, wrong
+        self.inputs, self.tolerance = inputs, tolerance
+        self.cases = [*cases, *self.drawn(DRAWN, seed=0)]
+        self.right = [self._run(solution, case) for case in self.cases]
+        # What is wrong for a case made by hand is told by that.
+        self.ends = len(cases), len(self.cases)
+        for function, text in wrong:
+            if not self._off(self._tried(function, self.cases)):
+                raise ValueError(f"no case shows the slip of {text!r}")
+
+    def drawn(self, count, seed):
+        """The arguments of so many cases, small ones first."""
+        if self.inputs is None:
+            return []
+        rng = np.random.default_rng(seed)
+        cases = [tuple(self.inputs(rng)) for _ in range(count)]
+        return sorted(cases, key=lambda case: sum(map(np.size, case)))
+
+    @staticmethod
+    def _run(function, case):
+        """What a function gives, for arguments that it may spoil."""
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # empty means
+            return function(*(np.copy(a)[()] for a in case))
+
+    def _tried(self, function, cases):
+        """What a function gives for some cases, or raises."""
+        results = []
+        for case in cases:
+            try:
+                results.append(self._run(function, case))
+            except Exception as error:
+                results.append(error)
+        return results
+
+    def _agree(self, given, right):
+        """Which numbers agree; None where there are others than asked for."""
+        try:
+            if np.iscomplexobj(given):
+                return None
+            given = np.asarray(given, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            return None
+        if given.shape != np.shape(right):
+            return None
+        finite = np.isfinite(right)
+        size = np.max(np.abs(right), initial=0, where=finite)
+        return np.isclose(
+            given, right, rtol=0, atol=self.tolerance * size, equal_nan=True
+        )
+
+    def _close(self, given, right):
+        if isinstance(right, Exception):
+            return type(given) is type(right)
+        agree = self._agree(given, right)
+        return agree is not None and bool(np.all(agree))
+
+    def _off(self, results):
+        """Which of the first cases have a wrong result."""
+        pairs = zip(results, self.right, strict=False)
+        return [i for i, pair in enumerate(pairs) if not self._close(*pair)]
+
+    def check(self, function):
+        """What is to be said of a function.
+
+        Parameters
+        ----------
+        function : callable
+            As its exercise asks for it; one that gives None or ``...`` is not
+            written yet.
+
+        Returns
+        -------
+        Reply
+        """
+        results = []
+        for end in self.ends:
+            results += self._tried(function, self.cases[len(results) : end])
+            if results and all(r is None or r is ... for r in results):
+                return Reply(None, "Write the function, and run this cell.")
+            if off := self._off(results):
+                return Reply(False, self._why(results, off[0]))
+        return Reply(True, f"{len(results)} cases agree.")
+
+    def _why(self, results, first):
+        """What is said of wrong results, and of the first that is."""
+        for slip, text in self.wrong:
+            slips = self._tried(slip, self.cases[: len(results)])
+            if all(map(self._close, results, slips)):
+                return text
+        case, given = self.cases[first], results[first]
+        if isinstance(given, Exception):
+            return f"For {told(case)} it raises {given!r}."
+        return self._gives(case, given, self.right[first])
+
+    def _gives(self, case, given, right):
+        """What is said of a wrong result, with digits enough to see it."""
+        agree, place = self._agree(given, right), ""
+        if agree is not None and agree.size > SHOWN:
+            at = tuple(np.argwhere(~agree)[0].tolist())
+            given, right = (float(np.asarray(x)[at]) for x in (given, right))
+            place = f" at {list(at)}"
+        for digits in (6, 9, 17):
+            pair = [told(value, digits) for value in (given, right)]
+            if pair[0] != pair[1]:
+                break
+        return (
+            f"For {told(case)} it gives {pair[0]}{place}, "
+            f"where {pair[1]} is right."
+        )
+
+
+def told(value, digits=6):
+    """A value in a sentence, with few digits.
+
+    Parameters
+    ----------
+    value : object
+    digits : int, default 6
+        Of a float.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> told((1, 2 / 3)), told([0.5, 1])
+    ('(1, 0.666667)', '[0.5, 1. ]')
+    """
+    if isinstance(value, tuple):
+        parts = ", ".join(told(part, digits) for part in value)
+        return f"({parts},)" if len(value) == 1 else f"({parts})"
+    if isinstance(value, np.ndarray | list):
+        try:
+            value = np.asarray(value)
+        except ValueError:  # rows that differ in length
+            return f"[{', '.join(told(row, digits) for row in value)}]"
+        shape = "" if value.ndim < 2 else f" of shape {value.shape}"
+        text = np.array2string(
+            value, precision=digits - 2, separator=", ", threshold=SHOWN
+        )
+        return " ".join(text.split()) + shape
+    if isinstance(value, float):
+        return f"{value:.{digits}g}"
+    return str(value)
