@@ -56,7 +56,7 @@ figures: .venv/checks  ## check the figures in a JavaScript engine, without a br
 
 chapter: book chromium  ## check one chapter: rules, outputs, page (CHAPTER=mask; 1 min)
 	$(PYTEST) --nbval --site _build/html -k $(CHAPTER) \
-	    tests/book/test_chapters.py tests/book/test_pages.py tests/site/test_site.py \
+	    tests/book/test_chapters.py tests/book/test_pages.py tests/site/test_html.py tests/site/test_visits.py \
 	    $(wildcard $(CHAPTER)*.ipynb book/$(CHAPTER)*.ipynb book/*/$(CHAPTER)*.ipynb)
 
 nbval: .venv/checks  ## execute every chapter and compare its outputs (4 min)

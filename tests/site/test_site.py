@@ -1,38 +1,25 @@
 """The site builds without a warning and leaves no reader out."""
 
 import collections
-import contextlib
-import functools
 import gzip
-import itertools
 import json
-import math
 import re
-import time
-import unicodedata
-from html import unescape
-from urllib.parse import quote, unquote, urlsplit
-from xml.etree import ElementTree
+from urllib.parse import quote, urlsplit
 
 import pytest
 from attention_site import svg
 from attention_site.lean import styles
-from fontTools.ttLib import TTFont
 from playwright.sync_api import Error, expect
 
 from helpers import published
 from tests.book import practice_pages
-from tests.site import accessibility, paper
-from tools import cards, website
+from tests.site import paper
+from tools import website
 
 PAGES = website.PAGES
 LESSONS = website.LESSONS
 PRACTICE = [page for page in PAGES if "/practice/" in page]
-WIDTHS = {"wide": 1280, "phone": 390}
-BUDGET = {"index": 160_000}
-# A phone lays out every element of a page before it shows the first.
-MOST_ELEMENTS = 8_500
-MARK = "/_static/favicon.svg"
+SEVERAL = "book/project-score-mask-mix"  # it has a figure of three kinds
 
 
 @pytest.fixture(scope="session")
@@ -43,95 +30,6 @@ def address(host):
 def test_the_site_builds_without_a_warning(built):
     assert built.returncode == 0, built.said
     assert "WARNING" not in built.said, built.said
-
-
-def test_every_page_that_was_built_is_visited(site):
-    # The theme keeps templates of its own among the static files.
-    built = {
-        path.relative_to(site).with_suffix("").as_posix()
-        for path in site.rglob("*.html")
-        if "_static" not in path.parts
-    }
-    forgotten = sorted(built - {*website.EVERY_PAGE, *website.MOVED})
-    assert not forgotten, (
-        f"no test visits {forgotten}: list a page of the book in _toc.yml, "
-        "and one that the build generates in tools/website.py, GENERATED"
-    )
-    missing = sorted(set(website.EVERY_PAGE) - built)
-    assert not missing, (
-        f"the build wrote no {missing}: take them out of _toc.yml or of "
-        "GENERATED in tools/website.py, or mend the build"
-    )
-
-
-@pytest.mark.parametrize("old", website.MOVED)
-def test_the_address_of_a_page_that_moved_leads_to_it(site, old):
-    html = (site / f"{old}.html").read_text(encoding="utf-8")
-    (target,) = set(re.findall(r'(?:href="|url=)([^"]+)"', html))
-    there = (site / old).parent.joinpath(target).resolve()
-    assert there == (site / f"{website.MOVED[old]}.html").resolve()
-    assert there.is_file()
-
-
-def test_an_old_address_is_followed(address, browser):
-    tab = browser.new_page()
-    old, new = next(iter(website.MOVED.items()))
-    tab.goto(f"{address}/{old}.html")
-    tab.wait_for_url(f"**/{new}.html")
-    tab.close()
-
-
-@pytest.mark.parametrize("page", website.EVERY_PAGE)
-def test_a_page_shows_the_stored_figures_and_asks_no_other_host(site, page):
-    html = (site / f"{page}.html").read_text(encoding="utf-8")
-    loaded = re.findall(r"<(?:script|link|img|iframe)\b[^>]*>", html)
-    outside = [
-        tag for tag in loaded if re.search(r'(?:src|href)="(https?:)?//', tag)
-    ]
-    assert not outside
-    assert len(re.findall(r'<svg role="img" aria-label="[^"]+"', html)) == (
-        html.count('<div class="figure">')
-    )
-    assert "var(--ink)" in html or '<div class="figure">' not in html
-    assert '<span class="math"></span>' not in html
-    assert str(website.ROOT) not in html, "a path of the machine"
-
-
-def listen(tab):
-    """What a tab says and asks for, in lists that fill up."""
-    heard = {"said": [], "asked": [], "answered": [], "failed": []}
-    tab.on(
-        "console",
-        lambda m: heard["said"].append(m.text) if m.type == "error" else None,
-    )
-    tab.on("pageerror", lambda error: heard["said"].append(str(error)))
-    tab.on("request", lambda request: heard["asked"].append(request.url))
-    tab.on("requestfinished", lambda r: heard["answered"].append(r.url))
-    tab.on("requestfailed", lambda r: heard["failed"].append(r.url))
-    tab.on(
-        "response",
-        lambda r: heard["failed"].append(r.url) if r.status >= 400 else None,
-    )
-    return heard
-
-
-def check_requests(host, tab, heard, page):
-    """What a visit asked for and said, once nothing more loads."""
-    tab.wait_for_load_state("networkidle")
-    while len(heard["answered"]) + len(heard["failed"]) < len(heard["asked"]):
-        tab.wait_for_timeout(20)
-    paths = [path for path, _ in host.sent]
-    moved = sum(size for _, size in host.sent)
-    own = [url for url in heard["asked"] if url.startswith(host.address)]
-    others = [u for u in heard["asked"] if not u.startswith("data:")]
-    outside = set(others) - set(own)
-    assert not outside, f"requests leave the site: {outside}"
-    assert not heard["failed"], f"requests failed: {heard['failed']}"
-    assert not heard["said"], f"errors in the console: {heard['said']}"
-    asked = [url[len(host.address) :] for url in own]
-    assert without_mark(paths) == without_mark(asked)
-    assert moved <= BUDGET.get(page, 250_000), f"{moved} bytes"
-    return without_mark(asked)
 
 
 def test_what_pages_share_keeps_its_budget(site):
@@ -152,129 +50,6 @@ def test_what_pages_share_keeps_its_budget(site):
     sizes = [len(gzip.compress(text, 9)) for text in texts]
     sizes += [font.stat().st_size for font in fonts]
     assert sum(sizes) <= 100_000, sizes
-
-
-def without_mark(paths):
-    """Sorted, but for the mark: icon and picture, asked for at will."""
-    return sorted(path for path in paths if path != MARK)
-
-
-def check_form(tab, size, themed):
-    """Nothing is wider than the window; one button opens the menu."""
-    sideways = tab.evaluate(
-        "document.documentElement.scrollWidth - innerWidth"
-    )
-    assert sideways <= 0, f"{sideways} px wider than the window"
-    elements = tab.evaluate("document.querySelectorAll('*').length")
-    assert elements <= MOST_ELEMENTS
-    menu = tab.locator("button.primary-toggle:visible")
-    assert menu.count() == themed, "one button opens and closes the menu"
-    menu_shown = tab.locator(".bd-docs-nav").is_visible()
-    assert menu_shown == (themed and size == "wide")
-    wide, shown, figures, turns = tab.evaluate(
-        """async () => {
-          // What is in a fold is asked for once it is open.
-          const folds = [...document.querySelectorAll("details:not([open])")];
-          const told = () => new Promise((done) => setTimeout(done, 20));
-          for (const fold of folds) fold.open = true;
-          const turns = document.getAnimations().length;
-          await told();
-          const boxes = [...document.querySelectorAll(
-            ".highlight pre, .math-display, .figure")];
-          const wide = (box) => box.scrollWidth > box.clientWidth;
-          const found = [boxes.map(wide), boxes.map((box) =>
-            getComputedStyle(box).boxShadow.includes("inset")),
-            boxes.filter((box) => box.matches(".figure") && wide(box)).length,
-            turns];
-          for (const fold of folds) fold.open = false;
-          await told();
-          return found;
-        }"""
-    )
-    assert wide == shown, "what scrolls sideways shows it"
-    assert not figures, "figures fit"
-    assert not turns, "nothing moves for who asked for rest"
-
-
-@pytest.fixture(scope="session")
-def judged():
-    """The looks of texts that axe has found good, on any page."""
-    return set()
-
-
-def told_first(pair):
-    """What one scheme alone shows, then the smallest of another size.
-
-    What holds it is larger too, and what follows it only stands elsewhere.
-    """
-    if sum(place.startswith("hidden") for place in pair):
-        return 0, 0
-    sizes = [place.split(" ")[0].split(",")[2:] for place in pair]
-    return 1 + (sizes[0] == sizes[1]), math.prod(map(int, sizes[0]))
-
-
-@pytest.mark.parametrize("page", website.EVERY_PAGE)
-@pytest.mark.parametrize("size", WIDTHS)
-def test_a_page_in_a_browser(host, browser, judged, page, size):
-    # The page for lost addresses loads nothing, no script of the theme.
-    themed = page != "404"
-    theme = "document.documentElement.dataset.theme"
-    places, asked = {}, {}
-    with browser.new_context(
-        viewport={"width": WIDTHS[size], "height": 900},
-        reduced_motion="reduce",  # what moves has other places
-    ) as context:
-        tab = context.new_page()
-        heard = listen(tab)
-        for scheme in ("light", "dark"):
-            tab.goto("about:blank")  # or the old page takes the new colours
-            host.sent.clear()
-            for messages in heard.values():
-                messages.clear()
-            tab.emulate_media(color_scheme=scheme)
-            tab.goto(f"{host.address}/{page}.html", wait_until="load")
-            website.scroll_through(tab)
-            assert tab.evaluate(theme) == (scheme if themed else None)
-            check_form(tab, size, themed)
-            # What axe said in the light holds in the dark, but for colours:
-            # everything is in the same place.
-            all_rules = scheme == "light" or not themed
-            problems = accessibility.problems(
-                tab,
-                accessibility.WCAG if all_rules else accessibility.COLOURS,
-                judged,
-            )
-            assert not problems, "\n".join([f"{scheme}, {size}:", *problems])
-            places[scheme] = tab.evaluate(accessibility.GEOMETRY)
-            asked[scheme] = check_requests(host, tab, heard, page)
-    assert asked["dark"] == asked["light"]
-    pairs = zip(places["dark"], places["light"], strict=True)
-    other = [pair for pair in pairs if pair[0] != pair[1]]
-    other.sort(key=told_first)
-    assert not other, f"not only the colours differ: {other[:3]}"
-
-
-def after(seconds):
-    """Let a request wait."""
-    return lambda route: (time.sleep(seconds), route.continue_())
-
-
-INDEX = """async () => {
-  await document.fonts.ready;
-  const index = document.querySelector("msub > :last-child");
-  return getComputedStyle(index).fontSize;
-}"""
-
-
-def test_formulas_have_their_face_here_however_late_it_comes(address, browser):
-    sizes = []
-    for late in (0, 0.5):
-        with browser.new_context() as context:
-            tab = context.new_page()
-            tab.route("**/stix-two-math.woff2", after(late))
-            tab.goto(f"{address}/book/forward-and-backward.html")
-            sizes.append(tab.evaluate(INDEX))
-    assert sizes[0] == sizes[1]
 
 
 def test_a_browser_that_does_not_answer_is_ended(launch):
@@ -300,165 +75,6 @@ def test_the_landing_page_says_what_the_book_is_in_one_screen(
         fields = tab.locator("article :is(input, select, textarea):visible")
         assert [f.get_attribute("type") for f in fields.all()] == ["range"] * 2
         tab.close()
-
-
-QUERY = "[data-figure=words]"
-
-
-def asked_for(tab):
-    """Where the query of the landing page points, as its sliders say."""
-    return [
-        float(tab.locator(f"{QUERY} input[name={key}]").input_value())
-        for key in "xy"
-    ]
-
-
-def drawn_numbers(tab):
-    return tab.locator(f"{QUERY} .av-weight").all_text_contents()
-
-
-# Every text that names the arcs in the next seconds, and every place of what
-# follows the figure; it does not wait for them.
-NAMES = """(ms) => void (window.names = new Promise((done) => {
-  const [seen, places] = [new Set(), new Set()];
-  const end = performance.now() + ms;
-  const look = () => {
-    seen.add(document.querySelector(".av-sentence").ariaLabel);
-    const { bottom } = document.querySelector(".av-live")
-      .getBoundingClientRect();
-    places.add(Math.round(bottom));
-    if (performance.now() > end) done([[...seen], [...places]]);
-    else setTimeout(look, 15);
-  };
-  look();
-}))"""
-
-
-def test_the_landing_page_moves_once_and_never_where_asked_not_to(
-    address, browser
-):
-    with contextlib.ExitStack() as stack:
-        tabs = {}
-        for motion in ("no-preference", "reduce"):  # side by side
-            context = browser.new_context(
-                reduced_motion=motion, viewport={"width": 390, "height": 844}
-            )
-            tabs[motion] = stack.enter_context(context).new_page()
-            tabs[motion].goto(f"{address}/index.html")
-            tabs[motion].wait_for_selector(f"{QUERY}.av-live")
-            tabs[motion].evaluate(NAMES, 5000)  # it takes four seconds
-        rest = {}
-        for motion, tab in tabs.items():
-            seen, places = tab.evaluate("window.names")
-            assert len(places) == 1, "nothing below it jumps"
-            rest[motion] = drawn_numbers(tab)
-            assert asked_for(tab) == [2, 0.5]
-            if motion == "reduce":
-                assert len(seen) == 1
-            else:
-                assert any("milk 0.7" in label for label in seen)
-            tab.evaluate(NAMES, 1500)
-        for motion, tab in tabs.items():
-            seen, _ = tab.evaluate("window.names")
-            assert len(seen) == 1, "it stays as it is"
-            assert drawn_numbers(tab) == rest[motion]
-
-
-def test_the_query_of_the_landing_page_is_dragged_and_sent(address, browser):
-    with browser.new_context(
-        reduced_motion="reduce", viewport={"width": 390, "height": 844}
-    ) as context:
-        tab = context.new_page()
-        tab.goto(f"{address}/index.html")
-        tab.wait_for_selector(f"{QUERY}.av-live")
-        handle = tab.locator(f"{QUERY} .av-reach").bounding_box()
-        plane = tab.locator(f"{QUERY} .av-ask").bounding_box()
-        assert handle["width"] >= 24
-        unit = plane["width"] / 2 / 3.35
-
-        def place(x, y):
-            left = plane["x"] + plane["width"] / 2 + x * unit
-            return left, plane["y"] + plane["height"] / 2 - y * unit
-
-        tab.mouse.move(*place(2, 0.5))
-        tab.mouse.down()
-        tab.mouse.move(*place(1, 1), steps=4)
-        tab.mouse.move(*place(0, 2), steps=4)
-        tab.mouse.up()
-        assert asked_for(tab) == pytest.approx([0, 2], abs=0.11)
-        most = tab.locator(f"{QUERY} .av-sentence .av-most")
-        assert most.text_content() == "milk"
-        tab.mouse.move(*place(3, -3), steps=4)  # let go: nothing follows
-        assert asked_for(tab) == pytest.approx([0, 2], abs=0.11)
-        tab.mouse.click(*place(2, 0))
-        assert asked_for(tab) == pytest.approx([2, 0], abs=0.11)
-        assert most.text_content() == "cat"
-
-
-# Where the film is, every few milliseconds until it ends at `end`.
-PLACES = """([figure, end]) => new Promise((done) => {
-  const places = [];
-  const look = () => {
-    places.push(figure.values.time);
-    if (figure.values.time === end) done(places);
-    else setTimeout(look, 20);
-  };
-  look();
-})"""
-
-
-@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
-def test_the_film_plays_and_is_the_same_for_bar_and_buttons(
-    address, browser, motion
-):
-    with browser.new_context(reduced_motion=motion) as context:
-        tab = context.new_page()
-        tab.goto(f"{address}/{LESSONS[0]}.html")
-        figure = tab.locator("[data-figure=film]")
-        first_control(tab, figure)
-        bar = figure.locator("input[name=at]")
-
-        def press(name):
-            figure.get_by_role("button", name=name).click()
-
-        def arrives(end):
-            arguments = [figure.element_handle(), end]
-            places = tab.evaluate(PLACES, arguments)
-            assert places == sorted(places)
-            between = [x for x in places if x != int(x)]
-            assert bool(between) == (motion == "no-preference")
-            return shown(figure)
-
-        def stands(time):
-            tab.wait_for_function(
-                "([figure, time]) => figure.values.time === time",
-                arg=[figure.element_handle(), time],
-            )
-
-        sought = {}
-        for end in range(8):
-            bar.fill(str(end))
-            stands(end)
-            sought[end] = shown(figure)
-        assert len(set(sought.values())) == 8
-        for end in (6, 5):  # backward gives what forward gave
-            press("Back")
-            stands(end)
-            assert shown(figure) == sought[end]
-        press("Next")
-        assert arrives(6) == sought[6]
-        bar.fill("0")
-        press("Play")
-        press("Pause")
-        tab.wait_for_timeout(300)
-        before = shown(figure)
-        tab.wait_for_timeout(300)
-        assert shown(figure) == before, "it stands still"
-        bar.fill("5")  # all of it: test_figure_motion.py
-        stands(5)
-        press("Play")
-        assert arrives(7) == sought[7]
-        figure.get_by_role("button", name="Play").wait_for()
 
 
 CONTRAST = """() => {
@@ -545,11 +161,10 @@ ON_PAPER = """() => {
 }"""
 
 
-@pytest.mark.parametrize("page", [LESSONS[0], "book/training"])
-def test_paper_has_what_the_folds_hold_and_is_filled(address, browser, page):
+def test_paper_has_what_the_folds_hold_and_is_filled(address, browser):
     # As wide as the text of a sheet: A4 without its margins.
     tab = browser.new_page(viewport={"width": 680, "height": 900})
-    tab.goto(f"{address}/{page}.html")
+    tab.goto(f"{address}/{LESSONS[0]}.html")
     sheets = paper.texts(tab.pdf(format="A4"))
     tab.emulate_media(media="print")
     seen = tab.evaluate(ON_PAPER)
@@ -568,51 +183,25 @@ def test_paper_has_what_the_folds_hold_and_is_filled(address, browser, page):
     assert len(sheets) <= 1.1 * seen["sheets"] + 1
 
 
-@pytest.mark.parametrize("page", website.pages_with_figures())
-def test_a_page_has_one_figure_of_a_kind(site, page):
-    html = (site / f"{page}.html").read_text(encoding="utf-8")
-    kinds = re.findall(r'data-figure="(\w+)"', html)
-    assert len(kinds) == len(set(kinds)), "they would share the address"
-
-
-@pytest.mark.parametrize("page", website.pages_with_figures())
-def test_every_figure_has_an_anchor_without_scripts(address, browser, page):
-    context = browser.new_context(
+def test_a_link_to_a_figure_leads_there_without_scripts(address, browser):
+    with browser.new_context(
         java_script_enabled=False,
         reduced_motion="reduce",  # or it glides there
-    )
-    tab = context.new_page()
-    tab.goto(f"{address}/{page}.html")
-    ids = tab.locator("[data-figure]").evaluate_all(
-        "all => all.map(({ id, dataset }) => [id, dataset.figure])"
-    )
-    assert ids
-    for anchor, name in ids:
-        assert anchor == f"figure-{name}"
-        tab.goto(f"{address}/{page}.html#{anchor}")
-        box = tab.locator(f"[id='{anchor}']").bounding_box()
-        assert 0 <= box["y"] <= 450, "below the bar, on the first screen"
-    context.close()
+    ) as context:
+        tab = context.new_page()
+        tab.goto(f"{address}/{SEVERAL}.html")
+        for it in tab.locator("[data-figure]").all():
+            anchor = it.get_attribute("id")
+            tab.goto(f"{address}/{SEVERAL}.html#{anchor}")
+            box = tab.locator(f"[id='{anchor}']").bounding_box()
+            assert 0 <= box["y"] <= 450, "below the bar, on the first screen"
 
 
-@pytest.mark.parametrize("page", website.pages_with_figures())
-def test_a_link_to_a_state_leads_to_its_figure(address, browser, page):
+def test_a_link_to_a_state_leads_to_its_figure(address, browser):
     tab = browser.new_page(viewport={"width": 1280, "height": 900})
-    tab.goto(f"{address}/{page}.html")
-    figure = tab.locator("[data-figure]").last
-    name = figure.get_attribute("data-figure")
-    first_control(tab, figure)
-    states = {
-        "causal": "T=9", "step": "scale=false", "saturation": "d_k=2",
-        "heads": "T=2", "kvcache": "S=7", "positions": "kind=ALiBi",
-        "tiles": "T=20", "induction": "symbols=ABAB", "film": "at=1",
-        "words": "x=-1", "roof": "T=64",
-        "project": "x1=-1", "temperature": "temperature=5",
-        "backward": "causal=false",
-    }  # fmt: skip
-    before = shown(figure)
-    tab.goto(f"{address}/{page}.html?{name}.{states[name]}")
-    tab.locator(f"[data-figure={name}].av-live").wait_for()
+    tab.goto(f"{address}/{SEVERAL}.html?project.x1=-1")
+    figure = tab.locator("[data-figure=project].av-live")
+    figure.wait_for()
     tab.wait_for_function(
         """figure => {
           const { y } = figure.getBoundingClientRect();
@@ -620,10 +209,7 @@ def test_a_link_to_a_state_leads_to_its_figure(address, browser, page):
         }""",
         arg=figure.element_handle(),
     )
-    assert shown(figure) != before
-    # On paper too, wherever the reader is.
-    tab.goto(f"{address}/{page}.html?{name}.{states[name]}#top")
-    tab.locator(f"[data-figure={name}].av-live").wait_for()
+    assert figure.locator("input[name=x1]").input_value() == "-1"
     tab.close()
 
 
@@ -652,7 +238,7 @@ OUT_OF_SIGHT = """() => {
 def test_the_menu_shows_where_the_page_stands(address, browser):
     tab = browser.new_page(viewport={"width": 1440, "height": 900})
     # One after the other: the menu's place is kept from page to page.
-    for page in (PAGES[-1], LESSONS[0], PRACTICE[-1], "book/mask"):
+    for page in (PAGES[-1], LESSONS[0]):
         tab.goto(f"{address}/{page}.html")
         assert tab.evaluate(OUT_OF_SIGHT) == [0, 0], page
     tab.set_viewport_size({"width": 390, "height": 844})
@@ -725,26 +311,28 @@ SOUGHT = {
 }
 
 
-def test_search_shows_first_what_is_about_the_words(address, browser):
-    found = {}
-    tab = browser.new_page()
-    for query in SOUGHT:
-        tab.goto(f"{address}/search.html?q={quote(query)}")
-        first = tab.locator("#search-results li a").first
-        first.wait_for()
-        href = urlsplit(first.get_attribute("href")).path
-        found[query] = href.removeprefix("book/").removesuffix(".html")
-    assert found == SOUGHT
-    around = tab.locator("#search-results li .context").first.inner_text()
-    assert query.lower() in around.lower(), "where it was found"
-    field = tab.locator(".bd-search-container form.bd-search")
-    edge = field.locator(".fa-magnifying-glass").bounding_box()
-    start = field.locator("input").evaluate(
-        "it => it.getBoundingClientRect().x"
-        " + parseFloat(getComputedStyle(it).paddingLeft)"
-    )
-    assert edge["x"] + edge["width"] <= start, "the first letter is free"
+@pytest.fixture(scope="module")
+def search(launch, host):
+    """Ask the search page for some words; what it looks like costs half."""
+    tab = launch().new_page()
+    tab.route("**/*.css*", lambda route: route.abort())
+
+    def search(query):
+        tab.goto(f"{host.address}/search.html?q={quote(query)}")
+        found = tab.locator("#search-results li a")
+        found.first.wait_for()
+        hrefs = found.evaluate_all("all => all.map((it) => it.href)")
+        links = [urlsplit(href) for href in hrefs]
+        pages = [link.path[1:].removesuffix(".html") for link in links]
+        return pages, [link.fragment for link in links], tab
+
+    yield search
     tab.close()
+
+
+def test_search_shows_first_what_is_about_the_words(search):
+    found = {query: search(query)[0][0] for query in SOUGHT}
+    assert found == {query: f"book/{page}" for query, page in SOUGHT.items()}
 
 
 @pytest.mark.parametrize(
@@ -752,7 +340,6 @@ def test_search_shows_first_what_is_about_the_words(address, browser):
     [
         ("rope", {"rope"}, ["positions"]),
         ("gqa", {"gqa"}, ["kv-cache", "heads"]),
-        ("masks", {"mask", "masks", "masked", "masking"}, []),
         (
             "padding_mask",
             {"padding", "padded", "pad", "mask", "masks", "masked", "masking"},
@@ -761,49 +348,20 @@ def test_search_shows_first_what_is_about_the_words(address, browser):
     ],
 )
 def test_search_finds_whole_words_and_opens_their_section(
-    address, site, browser, query, marked, first
+    search, site, query, marked, first
 ):
-    tab = browser.new_page()
-    tab.goto(f"{address}/search.html?q={query}")
-    links = tab.locator("#search-results li a")
-    links.first.wait_for()
-    found = [urlsplit(link.get_attribute("href")) for link in links.all()]
-    words = tab.locator("#search-results .highlighted").all_inner_texts()
-    tab.close()
-    assert words
-    assert {word.lower() for word in words} <= marked
-    pages = [part.path.removesuffix(".html") for part in found]
+    pages, sections, tab = search(query)
+    words = tab.locator("#search-results .highlighted")
+    words.first.wait_for()
+    assert {word.lower() for word in words.all_inner_texts()} <= marked
     assert pages[: len(first)] == [f"book/{name}" for name in first]
     # Lessons stand before all others, and each result leads to a section.
-    assert any(page in LESSONS for page in pages)
     lessons = [page in LESSONS for page in pages]
+    assert any(lessons)
     assert lessons == sorted(lessons, reverse=True)
-    for part in found:
-        html = (site / part.path).read_text(encoding="utf-8")
-        assert f'id="{part.fragment}"' in html, part
-
-
-def test_no_excerpt_has_the_numbers_of_a_figure(site):
-    script = (site / "_static/search_texts.js").read_text(encoding="utf-8")
-    texts = json.loads(script.partition("=")[2].strip().rstrip(";"))
-    assert set(texts) == set(PAGES)
-    parts = itertools.chain(*texts.values())
-    spoken = " ".join(text for _, _, text in parts)
-    assert "QK^⊤/√d_k" in spoken
-    for page in website.pages_with_figures():
+    for page, section in zip(pages, sections, strict=True):
         html = (site / f"{page}.html").read_text(encoding="utf-8")
-        for said in re.findall(r'<p class="av-say">([^<]{30,})', html):
-            assert unescape(said) not in spoken
-
-
-def test_each_page_has_a_description_of_its_own(site):
-    said = collections.Counter()
-    for page in PAGES:
-        html = (site / f"{page}.html").read_text(encoding="utf-8")
-        text = re.search(r'<meta name="description" content="(.*?)">', html)[1]
-        assert 40 <= len(unescape(text)) <= 202, page
-        said[text] += 1
-    assert set(said.values()) == {1}, said.most_common(1)
+        assert f'id="{section}"' in html, (page, section)
 
 
 def test_search_finds_a_word(address, browser):
@@ -815,22 +373,6 @@ def test_search_finds_a_word(address, browser):
     tab.wait_for_url("**/search.html?q=lower+right**")
     results = tab.locator("#search-results")
     results.get_by_role("link", name="Notation").first.wait_for()
-    tab.close()
-
-
-def test_a_ledger_table_sorts(address, browser):
-    tab = browser.new_page()
-    tab.goto(f"{address}/book/ledger.html")
-    table = tab.locator("table.ledger").first
-    column = table.locator("tbody tr td:nth-child(4)")
-    before = column.all_inner_texts()
-    heading = table.get_by_role("button", name="errata")
-    heading.press("Enter")
-    ascending = [int(text) for text in column.all_inner_texts()]
-    assert ascending == sorted(map(int, before))
-    heading.press("Enter")
-    descending = [int(text) for text in column.all_inner_texts()]
-    assert descending == ascending[::-1]
     tab.close()
 
 
@@ -884,7 +426,7 @@ def test_the_ledger_is_searched_and_filtered(address, browser):
     tab.close()
 
 
-@pytest.mark.parametrize("width", WIDTHS.values())
+@pytest.mark.parametrize("width", [1280, 390])
 def test_an_entry_has_an_address_and_headings_stay(address, browser, width):
     tab = browser.new_page(viewport={"width": width, "height": 800})
     slug, entry = entries()[-1]
@@ -902,16 +444,6 @@ def test_an_entry_has_an_address_and_headings_stay(address, browser, width):
     tab.close()
 
 
-def test_the_ledger_reads_without_scripts(address, browser):
-    with browser.new_context(java_script_enabled=False) as context:
-        tab = context.new_page()
-        tab.goto(f"{address}/book/ledger.html")
-        assert tab.locator(".entries tbody tr:visible").count() == len(
-            entries()
-        )
-        assert tab.locator(".ledger-filter").count() == 0
-
-
 def test_code_can_be_copied(address, browser):
     context = browser.new_context()
     context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -925,75 +457,6 @@ def test_code_can_be_copied(address, browser):
     assert copied.strip() == cell.locator("pre").inner_text().strip()
     assert ">>>" not in copied
     context.close()
-
-
-@functools.cache
-def ids(path):
-    """The ids of a built page, in its order; what scripts hold apart."""
-    html = path.read_text(encoding="utf-8")
-    markup = re.sub(r"(<script\b[^>]*>).*?</script>", r"\1", html, flags=re.S)
-    return re.findall(r'<[^>]*\sid="([^"]*)"', markup)
-
-
-@pytest.mark.parametrize("page", website.EVERY_PAGE)
-def test_an_id_stands_once_on_a_page(site, page):
-    counted = collections.Counter(ids(site / f"{page}.html"))
-    twice = [name for name, n in counted.items() if n > 1]
-    assert not twice, f"{page}.html has these ids more than once: {twice}"
-
-
-@pytest.mark.parametrize("page", website.EVERY_PAGE)
-def test_every_link_of_the_site_leads_somewhere(site, page):
-    path = site / f"{page}.html"
-    html = path.read_text(encoding="utf-8")
-    hrefs = {unescape(h) for h in re.findall(r'<a\b[^>]*href="([^"]*)"', html)}
-    inner = [h for h in hrefs if not re.match(r"[a-z]+:", h)]
-    assert inner
-    for href in inner:
-        parts = urlsplit(href)
-        target = (path.parent / unquote(parts.path)).resolve()
-        target = target if parts.path else path
-        assert target.is_file(), f"{page}.html links to {href}: no such file"
-        if parts.fragment and target.suffix == ".html":
-            assert unquote(parts.fragment) in ids(target), (
-                f"{page}.html links to {href}: there is no such id"
-            )
-
-
-def linked(site, page, kind):
-    """Where the first link of that class on a page leads, as a file."""
-    html = (site / f"{page}.html").read_text(encoding="utf-8")
-    link = re.search(rf'<a\b[^>]*class="[^"]*\b{kind}\b[^>]*>', html)[0]
-    href = re.search(r'href="([^"]*)"', link)[1]
-    return (site / page).parent.joinpath(href).resolve()
-
-
-def test_pages_follow_one_another(site):
-    for page, following in itertools.pairwise(PAGES):
-        there = linked(site, page, "right-next")
-        assert there == (site / f"{following}.html").resolve()
-
-
-@pytest.mark.parametrize("page", [p for p in PAGES if website.is_notebook(p)])
-def test_a_chapter_to_download_is_the_stored_one(site, page):
-    copy = linked(site, page, "btn-download-source-button")
-    source = website.ROOT / f"{page}.ipynb"
-    assert copy.read_bytes() == source.read_bytes()
-
-
-def test_a_chapter_can_be_downloaded(address, browser):
-    tab = browser.new_page(viewport={"width": 1280, "height": 900})
-    tab.goto(f"{address}/{LESSONS[0]}.html")
-    tab.get_by_role("button", name="Download this page").click()
-    link = tab.locator("a.btn-download-source-button")
-    link.wait_for(state="visible")
-    copy = tab.request.get(link.evaluate("link => link.href"))
-    source = website.ROOT / f"{LESSONS[0]}.ipynb"
-    assert copy.body() == source.read_bytes()
-    tab.locator("a.right-next").click()
-    following = PAGES[PAGES.index(LESSONS[0]) + 1]
-    tab.wait_for_url(f"**/{following}.html")
-    tab.close()
 
 
 # What a reader without scripts sees of pictures, the first formulas, figures,
@@ -1028,7 +491,7 @@ UNSCRIPTED = """() => {
 }"""
 
 
-@pytest.mark.parametrize("page", LESSONS + PRACTICE)
+@pytest.mark.parametrize("page", [SEVERAL, PRACTICE[0]])
 def test_a_page_reads_without_scripts(address, browser, page):
     with browser.new_context(java_script_enabled=False) as context:
         tab = context.new_page()
@@ -1123,19 +586,16 @@ def wait_for_change(tab, figure, before):
     )
 
 
-@pytest.mark.parametrize("page", website.pages_with_figures())
-def test_every_figure_answers_to_touch_and_to_the_keyboard(
-    address, browser, page
-):
+def test_figures_answer_to_touch_and_to_the_keyboard(address, browser):
     context = browser.new_context(
         viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
     )
     tab = context.new_page()
     errors = []
     tab.on("pageerror", lambda error: errors.append(str(error)))
-    tab.goto(f"{address}/{page}.html")
+    tab.goto(f"{address}/{SEVERAL}.html")
     figures = tab.locator("[data-figure]")
-    assert figures.count() >= 1
+    assert figures.count() >= 3
     for figure in figures.all():
         field = first_control(tab, figure)
         kind = field.get_attribute("type")
@@ -1161,12 +621,13 @@ def test_every_figure_answers_to_touch_and_to_the_keyboard(
     context.close()
 
 
-@pytest.mark.parametrize("paper", ["A4", "Letter"])
-def test_the_sheet_to_learn_by_heart_is_one_page(address, browser, paper):
+def test_the_sheet_to_learn_by_heart_is_one_page(address, browser):
     tab = browser.new_page()
     tab.goto(f"{address}/book/by-heart.html")
-    pages = re.findall(rb"/Type\s*/Page\b", tab.pdf(format=paper))
-    assert len(pages) == 1
+    for size in ("A4", "Letter"):
+        pages = re.findall(rb"/Type\s*/Page\b", tab.pdf(format=size))
+        assert len(pages) == 1, size
+    tab.close()
 
 
 def test_a_page_prints_dark_on_light_and_without_controls(address, browser):
@@ -1190,35 +651,6 @@ def test_a_page_prints_dark_on_light_and_without_controls(address, browser):
     assert not tab.locator(".av-controls").first.is_visible()
     assert not tab.locator("#pst-primary-sidebar").is_visible()
     context.close()
-
-
-def test_a_link_to_a_page_has_a_picture(site):
-    html = (site / "index.html").read_text(encoding="utf-8")
-    picture = site / "_static" / "preview.png"
-    assert picture.read_bytes()[:4] == b"\x89PNG"
-    assert 'name="description"' in html
-    # A link can show it where the address of the site is known.
-    images = re.findall(r'property="og:image" content="([^"]+)"', html)
-    known = re.findall(r'<link rel="canonical" href="(.*)index.html"', html)
-    assert images == [f"{home}_static/preview.png" for home in known]
-
-
-@pytest.mark.parametrize("page", [*PAGES, "search"])
-def test_a_page_says_its_title_and_its_width_once(site, page):
-    html = (site / f"{page}.html").read_text(encoding="utf-8")
-    (title,) = re.findall(r"<title>(.*?)</title>", html)
-    assert unescape(title).count("Attention, Verified") == 1
-    assert html.count('name="viewport"') == 1
-
-
-def test_each_card_leads_to_its_figure(site):
-    html = (site / "index.html").read_text(encoding="utf-8")
-    links = re.findall(r'href="([^"#]+)#figure-(\w+)"', html)
-    shown = {type(figure)._name for figure, *_ in cards.CARDS.values()}
-    assert sorted(name for _, name in links) == sorted(shown)
-    for page, name in links:
-        target = (site / page).read_text(encoding="utf-8")
-        assert f'id="figure-{name}"' in target
 
 
 # How far the cards of each row of the gallery end from the frames above.
@@ -1263,76 +695,6 @@ def test_the_header_of_a_phone_leads_on_in_one_row(address, browser):
     tab.close()
 
 
-@functools.cache
-def cut_face(site, name):
-    """The characters of a face as the site has it, and as it is whole."""
-    file = f"_static/fonts/{name}.woff2"
-    return [
-        set(map(chr, TTFont(folder / file).getBestCmap()))
-        for folder in (site, website.ROOT / "book")
-    ]
-
-
-@pytest.mark.parametrize("page", website.EVERY_PAGE)
-def test_the_faces_have_every_character_of_a_page(site, page):
-    text = unescape((site / f"{page}.html").read_text(encoding="utf-8"))
-    fonts = (website.ROOT / "book" / "_static" / "fonts").glob("*.woff2")
-    for name in sorted(path.stem for path in fonts):
-        cut, whole = cut_face(site, name)
-        if name != "stix-two-math":
-            assert (set(text) & whole) <= cut, name
-        assert len(cut) < len(whole) / 1.5, "what no page shows is left out"
-
-
-def drawn(formula):
-    """The characters of a formula that leave a mark."""
-    text = unescape(re.sub(r"<[^>]*>", "", formula))
-    return {c for c in text if c.isprintable() and c != "\u2063"}
-
-
-def slanted(formula):
-    """The lone letters of a formula, which a browser writes in italics."""
-    for element in ElementTree.fromstring(formula).iter("mi"):
-        text = (element.text or "").strip()
-        # Letters of other shapes, such as a script L, stay as they are.
-        plain = len(text) == 1 and text < "\u2100" and text.isalpha()
-        if (plain or text in ("∂", "∇")) and not element.get("mathvariant"):
-            yield unicodedata.normalize("NFKC", text)
-
-
-def italic(character):
-    """The letter that a mathematical italic is a form of, if it is one."""
-    name = unicodedata.name(character, "")
-    if name.startswith("MATHEMATICAL ITALIC") or name == "PLANCK CONSTANT":
-        return unicodedata.normalize("NFKC", character)
-    return None
-
-
-# How many parts an element of MathML has; more are shown side by side.
-PARTS = {"msub": 2, "msup": 2, "mfrac": 2, "munder": 2, "mover": 2}
-PARTS |= {"msubsup": 3, "munderover": 3}
-
-
-@pytest.mark.parametrize("page", website.EVERY_PAGE)
-def test_formulas_have_the_parts_that_browsers_expect(site, page):
-    html = (site / f"{page}.html").read_text(encoding="utf-8")
-    font, _ = cut_face(site, "stix-two-math")
-    italics = {italic(c) for c in font} - {None}
-    assert "√" in font
-    for formula in re.findall(r"<math.*?</math>", html, re.S):
-        assert "\u2061" not in formula, "a character without width"
-        assert drawn(formula) <= font, formula
-        assert {*slanted(formula)} <= italics, formula
-        for element in ElementTree.fromstring(formula).iter():
-            parts = PARTS.get(element.tag, len(element))
-            assert len(element) == parts, formula
-            if element.tag == "msqrt":
-                # The font has one root sign, for letters and their indices.
-                inside = {part.tag for part in element.iter()}
-                tall = inside - {"msqrt", "mi", "mn", "msub", "mtext", "mrow"}
-                assert not tall, formula
-
-
 def stored_figures(pages=PAGES):
     for page in filter(website.is_notebook, pages):
         text = (website.ROOT / f"{page}.ipynb").read_text(encoding="utf-8")
@@ -1342,21 +704,6 @@ def stored_figures(pages=PAGES):
                     yield "".join(output["data"]["image/svg+xml"])
 
 
-def words(figure):
-    """What a figure says: its labels, and its description."""
-    label = re.search(r'aria-label="([^"]*)"', figure)[1]
-    return [label, *(t for t in re.findall(r">([^<]*)<", figure) if t.strip())]
-
-
-@pytest.mark.parametrize("page", [p for p in PAGES if website.is_notebook(p)])
-def test_a_figure_says_on_the_page_what_was_verified(site, page):
-    html = (site / f"{page}.html").read_text(encoding="utf-8")
-    shown = re.findall(r'<svg role="img" aria-label.*?</svg>', html, re.S)
-    shown = [figure for figure in shown if "xlink" in figure]
-    stored = list(stored_figures([page]))
-    assert list(map(words, shown)) == list(map(words, stored))
-
-
 def test_a_figure_without_idle_groups_looks_as_it_did(browser, monkeypatch):
     tab = browser.new_page(viewport={"width": 900, "height": 900})
 
@@ -1364,11 +711,11 @@ def test_a_figure_without_idle_groups_looks_as_it_did(browser, monkeypatch):
         tab.set_content(f'<body style="--ink: #123">{"".join(figures)}</body>')
         return tab.screenshot(full_page=True)
 
-    figures = list(stored_figures())
+    figures = list(stored_figures())[::5]
     slimmed = [svg.themed(figure, "") for figure in figures]
     monkeypatch.setattr(svg, "slim", lambda figure: figure)
     whole = [svg.themed(figure, "") for figure in figures]
-    assert len(figures) > 40
+    assert len(figures) > 15
     assert "".join(slimmed).count("<g") < "".join(whole).count("<g") / 5
     # By number: pytest would compare two unequal pictures line by line.
     lots = [slice(n, n + 5) for n in range(0, len(figures), 5)]
@@ -1381,8 +728,8 @@ def test_a_figure_without_idle_groups_looks_as_it_did(browser, monkeypatch):
     tab.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_first_paint_has_the_colours_that_stay(address, browser, scheme):
+def test_the_first_paint_has_the_colours_that_stay(address, browser):
+    scheme = "dark"
     # Without its scripts the page has what it had before they arrived, but
     # for the one line in its head.
     context = browser.new_context(color_scheme=scheme)
@@ -1396,18 +743,8 @@ def test_the_first_paint_has_the_colours_that_stay(address, browser, scheme):
     tab.reload(wait_until="networkidle")
     assert first == (tab.evaluate(theme), tab.evaluate(colour))
     assert first[0] == scheme
-    other = {"light": "dark", "dark": "light"}[scheme]
-    tab.evaluate("mode => localStorage.setItem('mode', mode)", other)
+    tab.evaluate("localStorage.setItem('mode', 'light')")
     tab.route("**/*.js*", lambda route: route.abort())
     tab.reload()
-    assert tab.evaluate(theme) == other, "a choice outweighs the system"
+    assert tab.evaluate(theme) == "light", "a choice outweighs the system"
     context.close()
-
-
-def test_works_of_groups_stand_in_the_alphabet_too(site):
-    html = (site / "book/bibliography.html").read_text(encoding="utf-8")
-    works = re.findall(r"<li><p><a id=[^>]*></a><strong>(.*?)<", html)
-    works = [unescape(work).casefold() for work in works]
-    assert works == sorted(works)
-    # Groups stand by their names, without braces and articles.
-    assert {"deepseek-ai", "tinytorch"} <= {w.split()[0] for w in works}

@@ -1,0 +1,145 @@
+"""Every page opened in a browser once, and its kinds judged by axe.
+
+What can be read from the HTML alone is in `tests/site/test_html.py`.
+"""
+
+import pytest
+
+from tests.site import accessibility
+from tools import website
+
+WIDTHS = {"phone": 390, "wide": 1280}
+# A page of each kind; each figure is judged in tests/site/test_access.py.
+KINDS = [
+    "index", "book/project-score-mask-mix", "book/audit/tiny-vectors",
+    "book/practice/soften-and-sharpen", "book/labs/audit-a-page",
+    "book/ledger", "book/glossary", "book/reference", "404", "search",
+]  # fmt: skip
+BYTES = {"index": 160_000}
+# A phone lays out every element of a page before it shows the first.
+MOST_ELEMENTS = 8_500
+MARK = "/_static/favicon.svg"  # asked for at will
+
+# What is wrong with the form of a page once all its folds are open.
+FORM = """async () => {
+  const wrong = [];
+  for (const fold of document.querySelectorAll("details")) fold.open = true;
+  if (document.getAnimations().length)
+    wrong.push("something moves for a reader who asked for rest");
+  // A box is measured once its fold is open.
+  await new Promise((done) => setTimeout(done, 20));
+  const name = (it) => `${it.localName}.${it.className} ${
+    it.textContent.trim().slice(0, 60)}`;
+  const root = document.documentElement;
+  if (root.scrollWidth > innerWidth)
+    wrong.push(`${root.scrollWidth - innerWidth} px wider than the window`);
+  const wide = (it) => it.scrollWidth > it.clientWidth;
+  for (const it of document.querySelectorAll(
+    ".highlight pre, .math-display, .figure")) {
+    const told = getComputedStyle(it).boxShadow.includes("inset");
+    if (wide(it) !== told) wrong.push(`scrolls unseen: ${name(it)}`);
+    if (wide(it) && it.matches(".figure")) wrong.push(`too wide: ${name(it)}`);
+  }
+  const texts = ":is(p, li, summary, label, button, legend, td, th, .math)";
+  for (const it of document.querySelectorAll(`main ${texts}`)) {
+    const cut = it.clientWidth > 1 && it.scrollWidth > it.clientWidth + 1;
+    if (cut && /hidden|clip/.test(getComputedStyle(it).overflowX))
+      wrong.push(`cut off: ${name(it)}`);
+  }
+  return [wrong, document.querySelectorAll("*").length];
+}"""
+
+
+class Heard:
+    """What a tab says, and what it asks for and gets."""
+
+    def __init__(self, tab):
+        tab.on("console", self.console)
+        tab.on("pageerror", lambda error: self.said.append(str(error)))
+        tab.on("request", lambda request: self.asked.append(request.url))
+        tab.on("requestfinished", lambda r: self.done.append(r.url))
+        tab.on("requestfailed", lambda r: self.failed.append(r.url))
+        tab.on("response", self.response)
+        self.clear()
+
+    def clear(self):
+        self.said, self.asked, self.done, self.failed = [], [], [], []
+
+    def console(self, message):
+        if message.type == "error":
+            self.said.append(message.text)
+
+    def response(self, response):
+        if response.status >= 400:
+            self.failed.append(response.url)
+
+    def check(self, tab, host, most):
+        """All that was asked for came, from this host, and is light."""
+        tab.wait_for_load_state("networkidle")
+        while len(self.done) + len(self.failed) < len(self.asked):
+            tab.wait_for_timeout(20)
+        asked = [url for url in self.asked if not url.startswith("data:")]
+        outside = [url for url in asked if not url.startswith(host.address)]
+        assert not outside, f"requests leave the site: {outside}"
+        assert not self.failed, f"requests failed: {self.failed}"
+        assert not self.said, f"errors in the console: {self.said}"
+        sent = sorted(path for path, _ in host.sent if path != MARK)
+        paths = (url.removeprefix(host.address) for url in asked)
+        assert sent == sorted(path for path in paths if path != MARK)
+        moved = sum(size for _, size in host.sent)
+        assert moved <= most, f"{moved} bytes"
+
+
+@pytest.fixture(scope="module")
+def tabs():
+    return []
+
+
+@pytest.fixture
+def phone(browser, tabs):
+    """The tab of all visits, and what it hears."""
+    if not tabs or tabs[-1][0].is_closed():
+        size = {"width": WIDTHS["phone"], "height": 844}
+        tab = browser.new_page(viewport=size, reduced_motion="reduce")
+        tabs.append((tab, Heard(tab)))
+    return tabs[-1]
+
+
+@pytest.mark.parametrize("page", website.EVERY_PAGE)
+def test_a_page_on_a_phone(host, phone, page):
+    tab, heard = phone
+    tab.goto("about:blank")
+    host.sent.clear()
+    heard.clear()
+    tab.goto(f"{host.address}/{page}.html", wait_until="load")
+    website.scroll_through(tab)
+    heard.check(tab, host, BYTES.get(page, 250_000))
+    wrong, elements = tab.evaluate(FORM)
+    assert not wrong, "\n".join(wrong)
+    assert elements <= MOST_ELEMENTS
+
+
+@pytest.mark.parametrize(
+    ("size", "scheme"), [("phone", "dark"), ("wide", "light")]
+)
+@pytest.mark.parametrize("page", KINDS)
+def test_a_kind_of_page_is_accessible(host, browser, page, size, scheme):
+    with browser.new_context(
+        viewport={"width": WIDTHS[size], "height": 900},
+        color_scheme=scheme,
+        reduced_motion="reduce",
+    ) as context:
+        tab = context.new_page()
+        tab.goto(f"{host.address}/{page}.html", wait_until="load")
+        website.scroll_through(tab)
+        themed = page != "404"  # that page loads nothing
+        theme = "document.documentElement.dataset.theme"
+        assert tab.evaluate(theme) == (scheme if themed else None)
+        problems = accessibility.problems(tab)
+        assert not problems, "\n".join(problems)
+        wrong, _ = tab.evaluate(FORM)
+        assert not wrong, "\n".join(wrong)
+        menu = tab.locator("button.primary-toggle:visible")
+        assert menu.count() == themed, "one button opens and closes the menu"
+        shown = tab.locator(".bd-docs-nav").is_visible()
+        assert shown == (themed and size == "wide")
