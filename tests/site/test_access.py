@@ -2,15 +2,16 @@
 
 A page is opened once, and its one tab then plays every part: a window of
 1280 pixels at 400 %, which is 320 by 256 (WCAG 1.4.10), a reader who asked for
-less motion, one who chose two colours for everything, a printer. What axe, a
-finger and a key say of a figure is in `test_site.py`.
+less motion, one who chose two colours for everything, axe, a printer.
 """
 
 import pytest
 
+from tests.site import accessibility
 from tools import website
 
 ZOOMED = {"width": 320, "height": 256}
+PHONE = {"width": 390, "height": 844}
 WIDE = {"width": 1280, "height": 900}
 PAPER = {"width": 718, "height": 1047}  # A4 with the browser's margins
 
@@ -243,6 +244,16 @@ class Figure:
     def at_rest(self):
         return self.do(STILL)
 
+    def by_axe(self):
+        """What axe finds on a dark phone, and on a wide light screen."""
+        wrong = []
+        for size, scheme in ((PHONE, "dark"), (WIDE, "light")):
+            self.tab.set_viewport_size(size)
+            self.in_colours(scheme)
+            name = self.element.get_attribute("data-figure")
+            wrong += accessibility.problems(self.tab, f"[data-figure={name}]")
+        return wrong
+
     def in_two_colours(self):
         """What is lost under forced colours, on white and on black."""
         self.tab.set_viewport_size(WIDE)
@@ -270,14 +281,28 @@ class Figure:
 
 CHECKS = {
     "at rest": Figure.at_rest,  # first: a field that gets the focus is spoken
+    "by axe": Figure.by_axe,
     "zoomed in": Figure.zoomed,
     "in two colours": Figure.in_two_colours,
     "on paper": Figure.on_paper,
 }
 
 
+# The page without the text around its figures: to lay it out costs most.
+ALONE = """() => {
+  const kept = new Set();
+  for (const it of document.querySelectorAll("[data-figure]")) {
+    for (const part of it.querySelectorAll("*")) kept.add(part);
+    for (let up = it; up; up = up.parentElement) kept.add(up);
+  }
+  for (const it of document.querySelectorAll("article *"))
+    if (!kept.has(it)) it.remove();
+}"""
+
+
 def figures_of(tab):
     website.scroll_through(tab)
+    tab.evaluate(ALONE)
     elements = tab.locator("[data-figure]").element_handles()
     return {
         it.get_attribute("data-figure"): Figure(tab, it) for it in elements
@@ -314,6 +339,7 @@ SPOILT = [
     ("at rest", ".av-say { transition: opacity 1s !important }", "glides"),
     ("at rest", "@keyframes spoilt { to { opacity: 0 } } "
      ".av-say { animation: spoilt 9s !important }", "is animated"),
+    ("by axe", ".av-say { color: #ccc !important }", "color-contrast"),
     ("in two colours", "@media (forced-colors: active) { "
      ".av-grid :is(td, th) { forced-color-adjust: none; color: #777; "
      "background: #666 !important } }", "does not stand out"),
