@@ -252,3 +252,26 @@ def browser(launch, request):
     weekly = request.node.get_closest_marker("weekly")
     with website.patience(1200 if weekly else 300):
         yield launch()
+
+
+@pytest.fixture(scope="session")
+def empty_tab(launch):
+    """Return the tab of empty pages, opened anew where it has gone."""
+    from tests.empty_page import DESK, Page
+
+    pages = []
+
+    def tab():
+        if not pages or pages[-1].tab.is_closed():
+            pages.append(Page(launch().new_page(viewport=DESK)))
+        return pages[-1]
+
+    return tab
+
+
+@pytest.fixture
+def page(empty_tab, browser):
+    """An empty page for one test."""
+    page = empty_tab()
+    yield page
+    page.reset()

@@ -13,8 +13,8 @@ import quickjs
 from traitlets import TraitError
 
 from helpers import figures
+from tests.figures.agreement import assert_same
 from tests.figures.expected_figures import CLASSES, EXPECTED, controls
-from tests.figures.test_figures import assert_same
 
 NAN, INF = float("nan"), float("inf")
 MASKED = np.ma.array(np.eye(2), mask=[[False, True], [False, False]])

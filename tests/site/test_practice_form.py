@@ -1,7 +1,7 @@
 """What only a browser runs of a question: forms, what is kept, the tally.
 
-As in `test_figure_page.py`, an empty page takes milliseconds. The pages that
-readers open, with real keys, are in `test_practice_page.py`.
+`practice.js` on an empty page. The pages that readers open, with real keys,
+are in `test_practice_page.py`.
 """
 
 import json
@@ -11,7 +11,6 @@ import pytest
 from helpers import figures
 from helpers.practice import Cell, Choice, Matrix, Order, Predict, Reply
 from tests.book.practice_pages import GIVE
-from tests.figures.test_figure_page import HOST, page  # noqa: F401
 
 SUM = Matrix(
     "sum", "What are `1 + 2` and `3 + 4`?", [1 + 2, 3 + 4], "A sum.",
@@ -57,6 +56,7 @@ const moved = (item, way) => {
   return [items(), said("sort"), document.activeElement === button,
     document.activeElement.ariaLabel];
 };
+const fold = () => el.querySelector("details");
 const tally = () => el.querySelector(".av-tally").textContent;
 const press = (target, key) => {
   const event = new KeyboardEvent("keydown",
@@ -70,12 +70,12 @@ const kept = () => Object.fromEntries(
 
 
 @pytest.fixture
-def open_all(page):  # noqa: F811
+def open_all(page):
     """Open all questions, as the site shows them; work them in the page."""
 
     def visit():
-        page.tab.goto(HOST)
-        page.tab.add_script_tag(content=figures.script("practice") + HANDS)
+        page.visit(f"<script>{figures.script('practice') + HANDS}</script>")
+        show()
 
     def show(jupyter=False):
         forms = "".join(question.html() for question in QUESTIONS)
@@ -83,8 +83,7 @@ def open_all(page):  # noqa: F811
         page.do(f"open({json.dumps(html)}, {json.dumps(jupyter)})")
 
     visit()
-    show()
-    page.visit, page.show = visit, show
+    page.revisit, page.show = visit, show
     return page
 
 
@@ -126,7 +125,7 @@ def in_html(reply):
     return "".join(parts)
 
 
-def test_each_answer_has_its_reply(open_all):
+def test_check_gives_each_answer_its_reply(open_all):
     live = "[...el.querySelectorAll('form')].map((f) => f.className)"
     assert all(name.endswith(" av-live") for name in open_all.do(live))
     for question, given, reply in ANSWERS:
@@ -142,7 +141,7 @@ def test_each_answer_has_its_reply(open_all):
     )
 
 
-def test_what_was_given_is_kept_and_given_again(open_all):
+def test_recall_gives_again_what_was_given(open_all):
     assert open_all.do("[kept(), tally()]") == [
         {}, "0 of 4 questions right Clear all answers"
     ]  # fmt: skip
@@ -156,8 +155,7 @@ def test_what_was_given_is_kept_and_given_again(open_all):
     }  # fmt: skip
     assert open_all.do("kept()") == stays
     assert open_all.do("tally()").startswith("3 of 4 ")
-    open_all.visit()
-    open_all.show()
+    open_all.revisit()
     assert open_all.do("kept()") == stays
     assert open_all.do("""[
       fields("sum").map((field) => field.value), items(),
@@ -173,59 +171,53 @@ def test_what_was_given_is_kept_and_given_again(open_all):
     assert open_all.do("tally()").startswith("3 of 4 ")
 
 
-@pytest.mark.parametrize("question", [*QUESTIONS, GUESS], ids=lambda q: q.name)
-def test_what_is_cleared_is_as_at_first(open_all, question):
-    name = question.name
-    look = f"""[form({name!r}).outerHTML.replaceAll(' class=""', ""),
-      fields({name!r}).map((field) => [field.value, field.checked])]"""
-    first = open_all.do(look)
-    for other in QUESTIONS:
-        given = next(a for q, a, r in ANSWERS if q is other and r.right)
-        give(open_all, other, json.dumps(given))
-    give(open_all, GUESS, ["0.4", "1"])
-    assert open_all.do(look) != first
-    assert open_all.do("tally()").startswith("4 of 4 ")
-    assert open_all.do("el.querySelector('details').open")
-    kept = open_all.do("Object.keys(kept())")
-    assert f"practice/{name}" in kept
-    focused = open_all.do(f"""
-      form({name!r}).querySelector(".av-clear").click();
-      return document.activeElement === form({name!r})
-        .querySelector("input, li button");
-    """)
-    assert focused
-    assert open_all.do(look) == first
-    kept.remove(f"practice/{name}")
-    assert open_all.do("Object.keys(kept())") == kept
-    judged = question is not GUESS
-    assert open_all.do("tally()").startswith(f"{4 - judged} of 4 ")
-    assert open_all.do("el.querySelector('details').open") == judged
-
-
-def test_all_answers_are_cleared_at_once(open_all):
-    assert open_all.do("""
-      const button = el.querySelector(".av-tally button");
-      return [button.type, el.querySelector(".av-tally").innerHTML];
-    """) == [
-        "button",
-        "<span>0 of 4 questions right </span>"
-        '<button type="button">Clear all answers</button>',
-    ]
-    for question, given, _ in ANSWERS:
+def answer_all(open_all):
+    """Answer all questions right, and predict."""
+    for question in QUESTIONS:
+        given = next(a for q, a, r in ANSWERS if q is question and r.right)
         give(open_all, question, json.dumps(given))
     give(open_all, GUESS, ["0.4", "1"])
+
+
+def test_wipe_makes_one_question_as_it_was_at_first(open_all):
+    for question in [*QUESTIONS, GUESS]:
+        open_all.do("localStorage.clear()")
+        open_all.show()
+        name = question.name
+        look = f"""[form({name!r}).outerHTML.replaceAll(' class=""', ""),
+          fields({name!r}).map((field) => [field.value, field.checked])]"""
+        rest = "[Object.keys(kept()), tally()[0], fold().open]"
+        first = open_all.do(look)
+        answer_all(open_all)
+        assert open_all.do(look) != first
+        kept, *right = open_all.do(rest)
+        assert right == ["4", True]
+        focused = open_all.do(f"""
+          form({name!r}).querySelector(".av-clear").click();
+          return document.activeElement === form({name!r})
+            .querySelector("input, li button");
+        """)
+        assert focused
+        assert open_all.do(look) == first
+        kept.remove(f"practice/{name}")
+        judged = question is not GUESS
+        assert open_all.do(rest) == [kept, "3" if judged else "4", judged]
+
+
+def test_tally_counts_and_clears_all_answers(open_all):
+    at_first = {}, "0 of 4 questions right Clear all answers", ["", ""], False
+    look = """[kept(), tally(), fields("guess").map((it) => it.value),
+      fold().open, items()]"""
+    assert open_all.do(look) == [*at_first, [0, 1, 2]]
+    answer_all(open_all)
+    assert open_all.do("tally()").startswith("4 of 4 ")
+    give(open_all, SUM, ["2", "12"])
     assert open_all.do("tally()").startswith("3 of 4 ")
-    assert open_all.do("""
-      el.querySelector(".av-tally button").click();
-      return [kept(), tally(), fields("guess").map((field) => field.value),
-        el.querySelector("details").open, items()];
-    """) == [
-        {}, "0 of 4 questions right Clear all answers", ["", ""], False,
-        [0, 1, 2],
-    ]  # fmt: skip
+    open_all.do("el.querySelector('.av-tally button').click()")
+    assert open_all.do(look) == [*at_first, [0, 1, 2]]
 
 
-def test_an_item_moves_by_one_place_and_says_where_it_is(open_all):
+def test_move_of_an_item_by_one_place_says_where_it_is(open_all):
     assert SORT.items == ["two", "three", "one"]
     for item, way, order, place in [
         (0, 0, [0, 1, 2], 1),  # at the top it stays
@@ -251,25 +243,24 @@ COMPARED = """<table><tbody>
 </tbody></table><p>Because of <code>exp</code>.</p>"""
 
 
-def test_a_prediction_is_compared_and_opens_the_fold(open_all):
-    assert open_all.do("el.querySelector('details').open") is False
+def test_compare_shows_a_prediction_and_opens_the_fold(open_all):
+    assert open_all.do("fold().open") is False
     give(open_all, GUESS, ["", " "])
     assert open_all.do("[said('guess'), kept()]") == [
         "Predict something first: a wrong guess is remembered best.", {},
     ]  # fmt: skip
-    assert open_all.do("el.querySelector('details').open") is False
+    assert open_all.do("fold().open") is False
     give(open_all, GUESS, ["0.4", "`<`1"])
     assert open_all.do("said('guess')") == COMPARED.replace("\n", "")
-    assert open_all.do("el.querySelector('details').open") is True
-    open_all.visit()
-    open_all.show()
+    assert open_all.do("fold().open") is True
+    open_all.revisit()
     assert open_all.do("said('guess')") == COMPARED.replace("\n", "")
-    assert open_all.do("el.querySelector('details').open") is True
+    assert open_all.do("fold().open") is True
     give(open_all, GUESS, ["0.4", ""])  # one guess is enough
     assert "<td>0.4</td>" in open_all.do("said('guess')")
 
 
-def test_only_the_key_enter_in_a_field_answers(open_all):
+def test_answer_by_the_key_enter_in_a_field_and_no_other(open_all):
     assert open_all.do(f"""
       const field = fields("pick")[{option("one")}];
       field.checked = true;
@@ -285,7 +276,7 @@ def test_only_the_key_enter_in_a_field_answers(open_all):
     """)
 
 
-def test_signs_that_a_phone_lacks_are_typed_by_buttons(open_all):
+def test_sign_keys_type_what_a_phone_lacks(open_all):
     for name in ("pick", "sort", "find"):
         assert open_all.do(f"!form({name!r}).querySelector('.av-sign')")
     assert open_all.do("""
@@ -305,17 +296,16 @@ def test_signs_that_a_phone_lacks_are_typed_by_buttons(open_all):
     """) == ["−3", "1/e8", 2, True]
 
 
-@pytest.mark.parametrize("kept", ["no JSON", '{"0": "3"}', '"3"', "null"])
-def test_what_is_kept_in_another_form_is_passed_over(open_all, kept):
-    open_all.do(f"localStorage.setItem('practice/sum', {json.dumps(kept)})")
-    open_all.show()
-    assert open_all.do("[said('sum'), fields('sum')[0].value]") == ["", ""]
+def test_recall_passes_over_what_has_another_form(open_all):
+    for kept in ("no JSON", '{"0": "3"}', '"3"', "null"):
+        keep = f"localStorage.setItem('practice/sum', {json.dumps(kept)})"
+        open_all.do(keep)
+        open_all.show()
+        found = open_all.do("[said('sum'), fields('sum')[0].value]")
+        assert found == ["", ""], kept
     give(open_all, SUM, ["3", "7"])
     assert open_all.do("said('sum')") == "✓ Right. A sum."
-
-
-def test_an_answer_with_a_field_less_is_given_as_far_as_it_goes(open_all):
-    """The question has changed since: a field more, an option less."""
+    # The question has changed since: a field more, an option less.
     open_all.do("localStorage.setItem('practice/sum', '[\"3\"]')")
     open_all.show()
     assert open_all.do("fields('sum').map((field) => field.value)") == [
@@ -324,9 +314,11 @@ def test_an_answer_with_a_field_less_is_given_as_far_as_it_goes(open_all):
     assert open_all.do("said('sum')") == "Not answered yet."
 
 
-def test_where_nothing_can_be_kept_it_answers(open_all):
+def test_remember_where_nothing_can_be_kept(open_all):
     open_all.do("""
-      const refuse = { get() { throw new DOMException("no"); } };
+      globalThis.allowed =
+        Object.getOwnPropertyDescriptor(window, "localStorage");
+      const refuse = { ...allowed, get() { throw new DOMException("no"); } };
       Object.defineProperty(window, "localStorage", refuse);
       return null;
     """)
@@ -335,9 +327,10 @@ def test_where_nothing_can_be_kept_it_answers(open_all):
     assert open_all.do("said('sum')") == "✓ Right. A sum."
     open_all.do("form('sum').querySelector('.av-clear').click()")
     assert open_all.do("said('sum')") == ""
+    open_all.do("Object.defineProperty(window, 'localStorage', allowed) && 0")
 
 
-def test_in_jupyter_the_cell_is_its_own_page(open_all):
+def test_render_in_jupyter_takes_the_cell_for_its_page(open_all):
     open_all.show(jupyter=True)
     assert open_all.do("el.querySelector('.av-tally').textContent") == "?"
     give(open_all, PICK, [option("one")])
@@ -349,21 +342,14 @@ def test_in_jupyter_the_cell_is_its_own_page(open_all):
     """)
 
 
-def test_a_fold_of_another_kind_stays_closed(open_all):
-    html = (FOLDED % GUESS.html()).replace("av-reveal", "another")
-    open_all.do(f"open({json.dumps(html)})")
-    give(open_all, GUESS, ["0.4", "1"])
-    assert open_all.do("el.querySelector('details').open") is False
-
-
-@pytest.mark.parametrize("around", ["%s", '<div class="cell">%s</div>'])
-def test_a_prediction_that_nothing_follows_is_compared(open_all, around):
-    open_all.do(f"open({json.dumps(around % GUESS.html())})")
-    give(open_all, GUESS, ["0.4", "`<`1"])
-    assert open_all.do("said('guess')") == COMPARED.replace("\n", "")
-
-
-def test_a_page_without_a_tally_does_without(open_all):
+def test_render_without_a_fold_or_a_tally_does_without(open_all):
+    html = GUESS.html()
+    another = (FOLDED % html).replace("av-reveal", "another")
+    for around in (another, html, f'<div class="cell">{html}</div>'):
+        open_all.do(f"open({json.dumps(around)})")
+        give(open_all, GUESS, ["0.4", "`<`1"])
+        assert open_all.do("said('guess')") == COMPARED.replace("\n", "")
+        assert not open_all.do("fold()?.open")
     open_all.do(f"open({json.dumps(PICK.html())})")
     give(open_all, PICK, [option("one")])
     assert open_all.do("said('pick')") == "✓ Right. So it is."

@@ -1,0 +1,175 @@
+"""An empty page in a browser, for behaviour that only a browser runs.
+
+A test opens a figure or some HTML on the page and works it from inside, which
+takes milliseconds. The fixture `page` is in `conftest.py`. One tab serves all
+tests: each visit loads a new document, at a third of the price of a new tab.
+"""
+
+import json
+from urllib.parse import urlsplit
+
+from bs4 import BeautifulSoup
+
+from helpers import figures
+from tests.figures.expected_figures import CLASSES
+
+HOST = "http://page.test/"
+DESK, PHONE = {"width": 1000, "height": 800}, {"width": 390, "height": 844}
+TYPES = {"": "text/html", "js": "text/javascript"}
+# The page's own hands: open a figure, work a field, let time pass. The test
+# tells the time: no clock runs, so a busy machine changes nothing.
+HANDS = """
+let now = 1000;
+let timers = [];
+let frames = [];
+globalThis.setTimeout = (f, ms) => timers.push({ at: now + ms, f });
+globalThis.clearTimeout = (id) => { if (id) timers[id - 1] = null; };
+globalThis.requestAnimationFrame = (f) => { frames.push(f); return f; };
+globalThis.cancelAnimationFrame = (f) => {
+  frames = frames.filter((other) => other !== f);
+};
+performance.now = () => now;
+const settle = async () => { for (let k = 0; k < 5; k += 1) await null; };
+const pause = async (ms) => {
+  await settle();
+  now += ms;
+  timers.forEach((timer, k) => {
+    if (!timer || timer.at > now) return;
+    timers[k] = null;
+    timer.f();
+  });
+  await settle();
+};
+const frame = async (ms = 0) => {
+  now += ms;
+  for (const f of frames.splice(0)) f(now);
+  await settle();
+};
+const model = (state) => ({
+  state: { ...state }, sets: [], saves: 0, listeners: [],
+  get(key) { return this.state[key]; },
+  set(key, value) {
+    this.sets.push([key, value]);
+    this.state[key] = value;
+    const told = this.listeners.filter(([e]) => e === `change:${key}`);
+    for (const [, listener] of told) listener();
+  },
+  save_changes() { this.saves += 1; },
+  on(event, f) { this.listeners.push([event, f]); },
+  off(event, f) {
+    this.listeners = this.listeners.filter(([e, g]) => e !== event || g !== f);
+  },
+});
+const open = (name, state, html = "") => {
+  const box = document.createElement("main");
+  box.innerHTML = html || "<div></div>";
+  const el = box.firstElementChild;
+  document.body.append(box);
+  const m = model(state);
+  const close = attentionFigures[name].render({ model: m, el });
+  Object.assign(globalThis, { el, m, close });
+};
+const become = async (state) => {
+  Object.assign(m.state, state);
+  m.set(...Object.entries(state)[0]);
+  await frame();
+};
+const field = (key) => el.querySelector(`form [name=${key}]`);
+const give = (key, value) => {
+  const f = field(key);
+  if (f.type === "checkbox") f.checked = value;
+  else f.value = value;
+  f.dispatchEvent(new Event("input", { bubbles: true }));
+};
+const pointer = (target, kind, more = {}) => target.dispatchEvent(
+  new PointerEvent(kind, { bubbles: true, cancelable: true, ...more }));
+const press = (target, key, more = {}) => {
+  const event = new KeyboardEvent("keydown",
+    { key, bubbles: true, cancelable: true, ...more });
+  target.dispatchEvent(event);
+  return event.defaultPrevented;
+};
+const error = () => el.querySelector(".av-error").textContent;
+const spoken = () => el.querySelector(".av-spoken").textContent;
+const said = () => el.querySelector(".av-say").textContent;
+const shown = () => el.querySelector(".av-result").textContent;
+const marked = () =>
+  [...el.querySelectorAll("[aria-invalid]")].map((f) => f.name);
+"""
+# Before HANDS take the page's clock: two frames, so that all is laid out.
+LAYOUT = """
+const layout = ((frame) => () => new Promise((done) =>
+  frame(() => frame(done))))(requestAnimationFrame.bind(globalThis));
+"""
+
+
+def state_of(name, **settings):
+    """The state of a figure with some settings, the others at their first."""
+    figure = CLASSES[name](**settings)
+    return {key: getattr(figure, key) for key in figure._settings()}
+
+
+def drawn(name, **settings):
+    """The text of the result as Python stores it."""
+    html = CLASSES[name](**settings).html()
+    return BeautifulSoup(html, "html.parser").select_one(".av-result").text
+
+
+class Page:
+    """A tab whose documents, and every file that they ask for, a test makes.
+
+    `files` holds texts by path; any other request fails. `errors` holds what
+    scripts threw, and `asked` the paths of requests.
+    """
+
+    def __init__(self, tab):
+        self.tab, self.visits = tab, 0
+        self.errors, self.asked, self.files = [], [], {}
+        tab.on("pageerror", lambda error: self.errors.append(str(error)))
+        tab.route(f"{HOST}**", self._answer)
+
+    def _answer(self, route):
+        path = urlsplit(route.request.url).path[1:]
+        self.asked.append(path)
+        if path not in self.files:
+            route.abort()
+            return
+        kind = TYPES[path.rpartition(".")[2] if "." in path else ""]
+        route.fulfill(body=self.files[path], content_type=kind)
+
+    def visit(self, body="", query=""):
+        """Load a new document with this body."""
+        # A new path each time: where only `#` differs a browser loads nothing.
+        self.visits += 1
+        self.files[str(self.visits)] = (
+            "<!doctype html><html lang=en><meta charset=utf-8>"
+            f"<title>Page</title><body>{body}</body></html>"
+        )
+        self.tab.goto(f"{HOST}{self.visits}{query}")
+        del self.files[str(self.visits)]
+
+    def open(self, name, query="", *, static=False, first="", **settings):
+        """Open a figure, as Jupyter does or as the static page holds it.
+
+        `first` is a script that runs before the figure.
+        """
+        css = (figures.FOLDER / "figures.css").read_text("utf-8")
+        script = LAYOUT + figures.script(name) + HANDS + first
+        self.visit(f"<style>{css}</style><script>{script}</script>", query)
+        html = CLASSES[name](**settings).html() if static else ""
+        state = state_of(name, **settings)
+        self.do(f"open({', '.join(map(json.dumps, (name, state, html)))})")
+
+    def do(self, script):
+        """What a script returns, which may wait; or an expression's value."""
+        body = script if "return " in script else f"return {script.strip()}"
+        return self.tab.evaluate(f"async () => {{ {body} }}")
+
+    def reset(self):
+        """As new for the next test; what went wrong in this one is raised."""
+        errors = list(self.errors)
+        self.errors.clear(), self.asked.clear(), self.files.clear()
+        self.tab.set_viewport_size(DESK)
+        self.tab.emulate_media(media="null", reduced_motion="null")
+        self.tab.evaluate("localStorage.clear()")
+        assert not errors
