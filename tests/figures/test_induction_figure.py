@@ -32,7 +32,8 @@ from helpers.transformer import (
 )
 from tests.empty_page import PHONE, state_of
 from tests.figures.agreement import assert_same
-from tests.figures.expected_figures import EXPECTED, mulberry32
+from tests.figures.expected_figures import EXPECTED
+from tests.figures.test_saturation import mulberry32
 from tools import website
 
 
