@@ -1,13 +1,15 @@
-"""The film on its page: without scripts, on a phone, by keyboard, on paper."""
+"""The film on its page: without scripts, on a phone, by keyboard, on paper.
 
-import re
+Its player is tried in `tests/figures/test_figure_motion.py`, the numbers and
+sentences of each step in the tests of what the figure shows.
+"""
 
 PAGE = "book/project-score-mask-mix"
 PHONE = {"width": 390, "height": 844}
 FILM = "[data-figure=film]"
 
 
-def test_without_scripts_the_film_is_a_strip_of_stills(host, browser):
+def test_film_without_scripts_is_a_strip_of_stills(host, browser):
     with browser.new_context(
         java_script_enabled=False, viewport=PHONE
     ) as context:
@@ -26,9 +28,7 @@ def test_without_scripts_the_film_is_a_strip_of_stills(host, browser):
         assert film.locator(".av-steps li").count() == 16, "all is said"
 
 
-def test_the_film_makes_its_rows_by_keyboard_and_prints_what_is_set(
-    host, browser
-):
+def test_film_answers_to_keys_and_prints_what_is_set(host, browser):
     with browser.new_context(
         viewport=PHONE, reduced_motion="reduce"
     ) as context:
@@ -39,21 +39,10 @@ def test_the_film_makes_its_rows_by_keyboard_and_prints_what_is_set(
         film = tab.locator(f"{FILM}.av-live")
         film.wait_for()
         assert film.locator(".av-stills").is_hidden()
-        time = "film => film.values.time"
-        assert film.evaluate(time) == 0
-        following = film.get_by_role("button", name="Next")
-        drawn = film.locator(".av-result .av-film")
-        for step in range(1, 9):  # each row is made, and all take their places
-            following.press("Enter")
-            tab.wait_for_function(
-                "([film, step]) => film.values.time === step",
-                arg=[film.element_handle(), step],
-            )
-            title = drawn.get_attribute("aria-label")
-            assert f"step {step} of 15" in title
-        said = film.locator(".av-say").inner_text()
-        assert said == "The query of sat asks which keys fit it."
-        film.locator("input[name=at]").press("Home")
+        film.get_by_role("button", name="Next").press("Enter")
+        tab.wait_for_function(
+            "film => film.values.time === 1", arg=film.element_handle()
+        )
         film.locator("input[name=words]").fill("one two three")
         film.locator("textarea[name=W_V]").fill("1 0 0\n0 1 0\n1 1 0\n0 1 2")
         tab.wait_for_function(
@@ -70,7 +59,5 @@ def test_the_film_makes_its_rows_by_keyboard_and_prints_what_is_set(
         assert film.locator(".av-result").is_hidden()
         assert strip.locator("svg").count() == 7
         steps = strip.locator(".av-steps li").all_inner_texts()
-        assert re.match(
-            r"Value of three = .* = 1; .* = 1; .* = 0\.$", steps[7]
-        )
+        assert steps[7].startswith("Value of three = ")
         assert not errors
