@@ -323,20 +323,20 @@ def _rule(rule):
     return rule
 
 
-def _kept_by_turns(frequencies, trained, slow, fast):
+def _kept_by_turns(frequencies, original_length, beta_slow, beta_fast):
     """The paper's share of each frequency that stays: linear in the turns."""
-    turns = trained * frequencies / (2 * np.pi)
-    return np.clip((turns - slow) / (fast - slow), 0, 1)
+    turns = original_length * frequencies / (2 * np.pi)
+    return np.clip((turns - beta_slow) / (beta_fast - beta_slow), 0, 1)
 
 
-def _kept_by_pair(d, base, trained, slow, fast):
+def _kept_by_pair(d, base, original_length, beta_slow, beta_fast):
     """The code's share of each frequency that stays: linear in the pair."""
 
     def pair(turns):  # which makes so many, as a real number
-        return d / 2 * math.log(trained / (2 * np.pi * turns), base)
+        return d / 2 * math.log(original_length / (2 * np.pi * turns), base)
 
-    first = max(math.floor(pair(fast)), 0)
-    last = min(math.ceil(pair(slow)), d - 1)
+    first = max(math.floor(pair(beta_fast)), 0)
+    last = min(math.ceil(pair(beta_slow)), d - 1)
     ramp = (np.arange(d // 2) - first) / max(last - first, 0.001)
     return 1 - np.clip(ramp, 0, 1)
 
@@ -344,11 +344,11 @@ def _kept_by_pair(d, base, trained, slow, fast):
 def yarn_frequencies(
     d,
     factor,
-    trained,
+    original_length,
     *,
     base=10000.0,
-    slow=1.0,
-    fast=32.0,
+    beta_slow=1.0,
+    beta_fast=32.0,
     rule="reference",
 ):
     """Interpolate the slow pairs, keep the fast ones, blend in between.
@@ -359,13 +359,14 @@ def yarn_frequencies(
         Number of columns that turn.
     factor : float
         How many times longer texts get, at least 1.
-    trained : float
+    original_length : float
         The trained length, in positions.
     base : float, default 10000.0
         That of the training; above 1.
-    slow, fast : float
-        A pair that makes fewer turns than `slow` within the trained length
-        is divided by `factor`; one that makes more than `fast` is kept.
+    beta_slow, beta_fast : float
+        A pair that makes fewer turns than `beta_slow` within the trained
+        length is divided by `factor`; one that makes more than `beta_fast`
+        is kept.
     rule : {"reference", "paper"}
         How the share that is kept falls in between. "paper": linearly with
         the number of turns. "reference", the authors' code and what models
@@ -382,15 +383,15 @@ def yarn_frequencies(
     TypeError
         If `d` is not an integer.
     ValueError
-        As `rotary_frequencies`; if `factor` is below one, `trained` not
-        above 0, `slow` not above 0 or not below `fast`, `base` 1, or `rule`
-        unknown.
+        As `rotary_frequencies`; if `factor` is below one, `original_length`
+        not above 0, `beta_slow` not above 0 or not below `beta_fast`, `base`
+        1, or `rule` unknown.
 
     Notes
     -----
     Peng et al. 2024, definition 2 ("NTK-by-parts"), and the code published
     with it. YaRN multiplies the scores as well: `yarn_attention_factor`.
-    Llama 3.1 has the paper's rule, with `fast` 4 and base 500,000.
+    Llama 3.1 has the paper's rule, with `beta_fast` 4 and base 500,000.
 
     Examples
     --------
@@ -398,17 +399,19 @@ def yarn_frequencies(
     [1.0, 0.1, 0.00625, 0.00025]
     """
     theta, factor = rotary_frequencies(d, base=base), _factor(factor)
-    trained, slow = real(trained, "trained"), real(slow, "slow")
-    fast, base = real(fast, "fast"), real(base, "base")
-    if trained <= 0 or not 0 < slow < fast or base == 1:
+    original_length = real(original_length, "original_length")
+    beta_slow = real(beta_slow, "beta_slow")
+    beta_fast, base = real(beta_fast, "beta_fast"), real(base, "base")
+    if original_length <= 0 or not 0 < beta_slow < beta_fast or base == 1:
         raise ValueError(
-            "trained must be above 0, slow above 0 and below fast, base "
-            f"above 1; got {trained}, {slow}, {fast} and {base}"
+            "original_length must be above 0, beta_slow above 0 and below "
+            f"beta_fast, base above 1; got {original_length}, {beta_slow}, "
+            f"{beta_fast} and {base}"
         )
     if _rule(rule) == "paper":
-        kept = _kept_by_turns(theta, trained, slow, fast)
+        kept = _kept_by_turns(theta, original_length, beta_slow, beta_fast)
     else:
-        kept = _kept_by_pair(d, base, trained, slow, fast)
+        kept = _kept_by_pair(d, base, original_length, beta_slow, beta_fast)
     return kept * theta + (1 - kept) * theta / factor
 
 

@@ -332,7 +332,13 @@ def test_yarn_equals_the_loops(d, factor, trained, base, bounds):
             for i in range(d // 2)
         ]
         result = yarn_frequencies(
-            d, factor, trained, base=base, slow=slow, fast=fast, rule=rule
+            d,
+            factor,
+            trained,
+            base=base,
+            beta_slow=slow,
+            beta_fast=fast,
+            rule=rule,
         )
         assert_close(result, np.array(expected), eps=512)
 
@@ -341,7 +347,7 @@ def test_yarn_blends_up_to_the_last_column_at_most():
     # Half of 4 log10(1000) is 6: so few columns do not hold it.
     given = 4, 2.0, 2000 * math.pi, 10.0
     expected = [loops.yarn_by_pair(i, *given, 1.0, 900.0) for i in (0, 1)]
-    result = yarn_frequencies(*given[:3], base=10, fast=900)
+    result = yarn_frequencies(*given[:3], base=10, beta_fast=900)
     assert_close(result, np.array(expected))
     third = 10**-0.5 * (2 / 3 + 1 / 6)  # pair 1 is a third of the way to 3
     assert_close(result, np.array([1, third]))
@@ -372,7 +378,7 @@ def test_yarn_in_fractions():
 def test_llama_3_1_is_the_paper_with_other_bounds():
     expected = [loops.llama_3_1(i) for i in range(64)]
     result = yarn_frequencies(
-        128, 8, 8192, base=500000, slow=1, fast=4, rule="paper"
+        128, 8, 8192, base=500000, beta_slow=1, beta_fast=4, rule="paper"
     )
     assert_close(result, np.array(expected), eps=64)
     # By hand: 64 ln(8192 / (2 pi w)) / ln(500000) is 28.2 for four turns
@@ -380,7 +386,9 @@ def test_llama_3_1_is_the_paper_with_other_bounds():
     ratio = rotary_frequencies(128, base=500000) / result
     assert (ratio.round(9) == 1).sum() == 29
     assert (ratio.round(9) == 8).sum() == 29
-    code = yarn_frequencies(128, 8, 8192, base=500000, slow=1, fast=4)
+    code = yarn_frequencies(
+        128, 8, 8192, base=500000, beta_slow=1, beta_fast=4
+    )
     assert np.abs(code / result - 1).max() > 0.1
 
 
@@ -468,7 +476,7 @@ REACHING = {  # the helper's frequencies, and one pair's in plain loops
         lambda i: loops.frequency(i, D) / FACTOR ** (i / (D // 2 - 1)),
     ),
     "YaRN": (
-        yarn_frequencies(D, FACTOR, TRAINED, fast=2.0),
+        yarn_frequencies(D, FACTOR, TRAINED, beta_fast=2.0),
         lambda i: loops.yarn_by_pair(i, D, FACTOR, TRAINED, 1e4, 1.0, 2.0),
     ),
     "partial": (
@@ -916,18 +924,18 @@ def test_a_factor_that_shortens_is_refused(factor, message):
 @pytest.mark.parametrize(
     ("options", "got"),
     [
-        ({"trained": 0}, "0.0, 1.0, 32.0 and 10000.0"),
-        ({"slow": 0}, "32.0, 0.0, 32.0 and 10000.0"),
-        ({"slow": 4, "fast": 4}, "32.0, 4.0, 4.0 and 10000.0"),
+        ({"original_length": 0}, "0.0, 1.0, 32.0 and 10000.0"),
+        ({"beta_slow": 0}, "32.0, 0.0, 32.0 and 10000.0"),
+        ({"beta_slow": 4, "beta_fast": 4}, "32.0, 4.0, 4.0 and 10000.0"),
         ({"base": 1}, "32.0, 1.0, 32.0 and 1.0"),
     ],
 )
 def test_yarn_refuses(options, got):
-    options = {"trained": 32} | options
+    options = {"original_length": 32} | options
     refused(
         ValueError,
-        "trained must be above 0, slow above 0 and below fast, base above 1; "
-        f"got {got}",
+        "original_length must be above 0, beta_slow above 0 and below "
+        f"beta_fast, base above 1; got {got}",
         lambda: yarn_frequencies(8, 2, **options),
     )
     for factor, base, error, message in (
@@ -942,12 +950,12 @@ def test_yarn_refuses(options, got):
                 4, factor, base=base
             ),
         )
-    for name in ("trained", "slow", "fast"):
+    for name in ("original_length", "beta_slow", "beta_fast"):
         refused(
             TypeError,
             f"{name} must be a number; got 'a'",
             lambda name=name: yarn_frequencies(
-                8, 2, **{"trained": 32, name: "a"}
+                8, 2, **{"original_length": 32, name: "a"}
             ),
         )
     refused(
