@@ -554,7 +554,7 @@ def _starts(buckets, max_distance):
 
 
 def relative_buckets(
-    T, S=None, *, buckets=32, max_distance=128, both_sides=False
+    T, S=None, *, num_buckets=32, max_distance=128, bidirectional=False
 ):
     """Which of a few buckets each distance falls into: T5's relative bias.
 
@@ -564,28 +564,28 @@ def relative_buckets(
         Number of queries; they are the last T of the S positions.
     S : int, optional
         Number of keys; T by default.
-    buckets : int, default 32
+    num_buckets : int, default 32
         How many there are. The lower half has a distance each; the widths of
         the others grow like powers, up to `max_distance`.
     max_distance : int, default 128
         From here on each distance is in the last bucket.
-    both_sides : bool, default False
+    bidirectional : bool, default False
         Whether later keys have the upper half of the buckets, as in an
         encoder; else a later key is in bucket 0, for a causal mask to hide.
 
     Returns
     -------
     (T, S) integer array
-        From 0 to ``buckets - 1``. A head's bias is its learned row of
+        From 0 to ``num_buckets - 1``. A head's bias is its learned row of
         numbers, looked up with it.
 
     Raises
     ------
     TypeError
-        If a size is not an integer, or `both_sides` not a bool.
+        If a size is not an integer, or `bidirectional` not a bool.
     ValueError
-        If T > S, `buckets` is below 2 (4, and even, for both sides), or
-        `max_distance` does not exceed the distances with a bucket each.
+        If T > S, `num_buckets` is below 2 (4, and even, if bidirectional),
+        or `max_distance` does not exceed the distances with a bucket each.
 
     Notes
     -----
@@ -594,14 +594,15 @@ def relative_buckets(
 
     Examples
     --------
-    >>> relative_buckets(1, 10, buckets=6, max_distance=9).tolist()
+    >>> relative_buckets(1, 10, num_buckets=6, max_distance=9).tolist()
     [[5, 5, 5, 4, 4, 3, 3, 2, 1, 0]]
     """
-    buckets = size(buckets, "buckets", least=4 if both_sides else 2)
-    if flag(both_sides, "both_sides"):
+    two_sides = flag(bidirectional, "bidirectional")
+    buckets = size(num_buckets, "num_buckets", least=4 if two_sides else 2)
+    if two_sides:
         if buckets % 2:
             raise ValueError(
-                f"buckets must be even, half a side; got {buckets}"
+                f"num_buckets must be even, half a side; got {buckets}"
             )
         buckets //= 2
     max_distance = integer(max_distance, "max_distance")
@@ -611,7 +612,7 @@ def relative_buckets(
             f"got {max_distance} and {buckets // 2}"
         )
     before = distance(T, S)
-    back = np.abs(before) if both_sides else np.maximum(before, 0)
+    back = np.abs(before) if two_sides else np.maximum(before, 0)
     starts = list(_starts(buckets, max_distance))
     bucket = np.searchsorted(starts, back, side="right") - 1
-    return bucket + buckets * (both_sides & (before < 0))
+    return bucket + buckets * (two_sides & (before < 0))

@@ -118,7 +118,7 @@ class TransformerConfig:
         if self.frequencies is not None:
             _fitting(self.frequencies, self.d_k)
         relative_buckets(
-            1, buckets=self.buckets, max_distance=self.max_distance
+            1, num_buckets=self.buckets, max_distance=self.max_distance
         )
         if self.positions == "sinusoidal":
             _divides(2, "2, for pairs of columns,", self.d_model, "d_model")

@@ -415,16 +415,16 @@ def test_yarn_scales_scores_more_the_further_it_reaches():
 @given(
     st.integers(2, 40), st.sampled_from([1, 7, 100]), st.sampled_from([1, 33])
 )
-def test_buckets_equal_the_loop(buckets, more, T):
+def test_relative_buckets_equal_the_loop(buckets, more, T):
     most = buckets // 2 + more
-    result = relative_buckets(T, 90, buckets=buckets, max_distance=most)
+    result = relative_buckets(T, 90, num_buckets=buckets, max_distance=most)
     by_distance = [loops.bucket(n, buckets, most) for n in range(90)]
     for i in range(T):
         back = [max(90 - T + i - j, 0) for j in range(90)]
         assert result[i].tolist() == [by_distance[n] for n in back]
 
 
-def test_buckets_of_t5():
+def test_relative_buckets_of_t5():
     # 32 buckets up to 128, in the formula of the published code.
     def published(n):
         if n < 16:
@@ -438,18 +438,20 @@ def test_buckets_of_t5():
     assert relative_buckets(3).tolist() == [[0, 0, 0], [1, 0, 0], [2, 1, 0]]
 
 
-def test_a_border_between_buckets_is_exact():
+def test_relative_buckets_have_exact_borders():
     # 8, 16, 32, 64: each starts a bucket, where logarithms may round down.
-    row = relative_buckets(1, 70, buckets=12, max_distance=6 * 2**6)[0, ::-1]
+    row = relative_buckets(1, 70, num_buckets=12, max_distance=6 * 2**6)[
+        0, ::-1
+    ]
     starts = [n for n in range(1, 70) if row[n] > row[n - 1]]
     assert starts == [1, 2, 3, 4, 5, 6, 12, 24, 48][: len(starts)]
     assert row[48] == 9
 
 
 @pytest.mark.parametrize(("T", "S"), [(5, 5), (2, 9), (1, 1), (0, 3)])
-def test_both_sides_have_half_of_the_buckets(T, S):
+def test_relative_buckets_of_both_directions(T, S):
     result = relative_buckets(
-        T, S, buckets=10, max_distance=6, both_sides=True
+        T, S, num_buckets=10, max_distance=6, bidirectional=True
     )
     assert result.shape == (T, S)
     for i in range(T):
@@ -577,7 +579,7 @@ def test_attention_with_t5_s_bias_equals_the_loop(rng, T, S):
         added = table[:, buckets].reshape(2, 2, T, S)
         return attention(Q, K, V, mask=np.array(seen), bias=added).output
 
-    buckets = relative_buckets(T, S, buckets=6, max_distance=9)
+    buckets = relative_buckets(T, S, num_buckets=6, max_distance=9)
     assert_close(by_helper(table, buckets), wanted, eps=512)
     wrong = {
         "heads exchanged": (table[[0, 2, 1, 3]], buckets),
@@ -968,17 +970,25 @@ def test_yarn_refuses(options, got):
 @pytest.mark.parametrize(
     ("error", "message", "options"),
     [
-        (ValueError, "buckets must be at least 2; got 1", {"buckets": 1}),
-        (TypeError, "buckets must be an integer; got 4.0", {"buckets": 4.0}),
         (
             ValueError,
-            "buckets must be at least 4; got 2",
-            {"buckets": 2, "both_sides": True},
+            "num_buckets must be at least 2; got 1",
+            {"num_buckets": 1},
+        ),
+        (
+            TypeError,
+            "num_buckets must be an integer; got 4.0",
+            {"num_buckets": 4.0},
         ),
         (
             ValueError,
-            "buckets must be even, half a side; got 5",
-            {"buckets": 5, "both_sides": True},
+            "num_buckets must be at least 4; got 2",
+            {"num_buckets": 2, "bidirectional": True},
+        ),
+        (
+            ValueError,
+            "num_buckets must be even, half a side; got 5",
+            {"num_buckets": 5, "bidirectional": True},
         ),
         (
             ValueError,
@@ -993,12 +1003,12 @@ def test_yarn_refuses(options, got):
         ),
         (
             TypeError,
-            "both_sides must be True or False; got 1",
-            {"both_sides": 1},
+            "bidirectional must be True or False; got 1",
+            {"bidirectional": 1},
         ),
     ],
 )
-def test_buckets_refuse(error, message, options):
+def test_relative_buckets_refuse(error, message, options):
     refused(error, message, lambda: relative_buckets(3, **options))
 
 

@@ -637,7 +637,7 @@ CONFIGS = [
         {"norm_kind": ["layer"]},
         "norm_kind must be one of 'layer', 'rms'; got ['layer']",
     ),
-    ({"buckets": 1}, "buckets must be at least 2; got 1"),
+    ({"buckets": 1}, "num_buckets must be at least 2; got 1"),
     (
         {"max_distance": 16},
         "max_distance must exceed the distances with a bucket each; "
