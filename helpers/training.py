@@ -152,7 +152,7 @@ def recall_batch(rng, shape, *, T=32, row=6, vocab=12):
     )
 
 
-def train(params, config, batches, *, rate=0.01):
+def train(params, config, batches, *, lr=0.01):
     """Take a step of Adam for each batch.
 
     Parameters
@@ -163,8 +163,8 @@ def train(params, config, batches, *, rate=0.01):
         The model.
     batches : iterable of Batch
         One for each step.
-    rate : float, default 0.01
-        As `adam_step`.
+    lr : float, default 0.01
+        The learning rate: `rate` of `adam_step`.
 
     Yields
     ------
@@ -192,7 +192,7 @@ def train(params, config, batches, *, rate=0.01):
         loss, gradients = loss_and_gradients(
             tokens, targets, params, config, where=where
         )
-        params, state = adam_step(params, gradients, state, rate=rate)
+        params, state = adam_step(params, gradients, state, rate=lr)
         yield loss, params
 
 

@@ -137,7 +137,7 @@ def trained(config, task, std=0.02):
     shape = (task["seeds"], task["batch"])
     params = init_transformer(rng, config, runs=shape[:1], std=std)
     batches = (induction_batch(rng, shape) for _ in range(task["steps"]))
-    after = train(params, config, batches, rate=task["rate"])
+    after = train(params, config, batches, lr=task["rate"])
     ((_, params),) = deque(after, maxlen=1)
     return params
 

@@ -243,7 +243,7 @@ def test_train_steps_as_far_as_it_is_told(rng):
     batch = induction_batch(rng, (2,), T=14)
     start = init_transformer(rng, INDUCTION)
     for rate in (0.01, 0.5):
-        ((_, after),) = train(start, INDUCTION, [batch], rate=rate)
+        ((_, after),) = train(start, INDUCTION, [batch], lr=rate)
         # Adam's first step is as long as its rate, where a gradient is.
         moved = abs(after["0.W_Q"] - start["0.W_Q"]).max()
         assert moved == pytest.approx(rate, rel=0.01)
