@@ -1,10 +1,7 @@
-"""What every test shares: order, browser, site, and where the time goes."""
+"""What every test shares: the order, the browser, and the site."""
 
-import collections
-import itertools
 import json
 import os
-import time
 from pathlib import Path
 
 import nbval.kernel
@@ -19,41 +16,12 @@ from tools import differences
 settings.register_profile("book", derandomize=True, deadline=None)
 settings.load_profile("book")
 
-ROOT = Path(__file__).resolve().parent.parent
-# In the order in which they run: what an author waits for comes first. The
-# site is built before the chapters, so that one core executes them meanwhile.
-KINDS = {
-    "core": "helpers, ledger and questions",
-    "figures": "what figures compute and draw",
-    "tools": "the package, its tools, the form of notebooks",
-    "site": "the site is built, and its pages say and do what they should",
-    "notebooks": "every chapter executed, its outputs compared",
-    "book": "the rules of chapters; questions, laboratories, a training run",
-}
-NEEDS = {
-    "browser": "opens a browser",
-    "weekly": "takes long, and runs in `make answers` alone",
-}
 # Their tests share what takes seconds to make: a site, a window, a cluster.
 SHARED = ("test_build", "test_package", "test_lab", "test_distributed")
 
 
-def kind(item):
-    """The kind of check that a test is: the folder it is in."""
-    if item.path.suffix == ".ipynb":
-        return "notebooks"
-    folder = item.path.relative_to(ROOT).parts[:2]
-    return folder[1] if folder[0] == "tests" else "core"  # an example
-
-
-def needs(item, *fixtures):
-    """Whether a test uses one of some fixtures."""
-    return not set(fixtures).isdisjoint(getattr(item, "fixturenames", ()))
-
-
-def order(item):
-    """Where a test comes: those that open pages of the site come last."""
-    return needs(item, "site", "launch"), [*KINDS].index(kind(item))
+def needs(item, fixture):
+    return fixture in getattr(item, "fixturenames", ())
 
 
 def pytest_addoption(parser):
@@ -87,25 +55,12 @@ def tell_difference(cell, kind, stored, now):
 nbval.plugin.IPyNbCell.format_output_compare = tell_difference
 
 
-class FailuresAtOnce:
-    """Says at once what fails: a run that is ended has no summary."""
-
-    def __init__(self, config):
-        self.plugins = config.pluginmanager
-
-    def pytest_runtest_logreport(self, report):
-        if report.failed:
-            lines = report.longreprtext.splitlines()[-30:]
-            terminal = self.plugins.get_plugin("terminalreporter")
-            terminal.write_line("\n".join(["", report.nodeid, *lines]))
-
-
 def pytest_configure(config):
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        config.pluginmanager.register(FailuresAtOnce(config))
-    for name, meaning in (KINDS | NEEDS).items():
-        config.addinivalue_line("markers", f"{name}: {meaning}")
-    config.started = time.monotonic()
+    for mark in (
+        "browser: opens a browser",
+        "weekly: takes long, and runs in `make answers` alone",
+    ):
+        config.addinivalue_line("markers", mark)
 
 
 def pytest_collection_modifyitems(config, items):
@@ -115,60 +70,32 @@ def pytest_collection_modifyitems(config, items):
     # other, runs once more in a new one.
     again = pytest.mark.flaky(reruns=1, only_rerun="TargetClosedError")
     for item in items:
-        item.add_marker(kind(item))
-        item.user_properties.append(("kind", kind(item)))
         if needs(item, "launch"):
             item.add_marker("browser")
             item.add_marker(again)
-    items.sort(key=order)
+    # While one worker builds the site, the others execute notebooks.
+    items.sort(key=lambda item: needs(item, "site") or needs(item, "launch"))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Give each worker the next test, or the next notebook, in our order."""
+    """Give each worker the next test, or the next notebook, in this order.
+
+    `--dist loadgroup` cannot: a cell of nbval takes no group.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
     class InOrder(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            # What many tests share is made once, a kernel too.
-            file = nodeid.partition("::")[0]
-            shared = file.endswith(".ipynb") or Path(file).stem in SHARED
-            return file if shared else nodeid
+            # What many tests share is made once: a kernel, a page that ran.
+            file, _, test = nodeid.partition("::")
+            if file.endswith(".ipynb") or Path(file).stem in SHARED:
+                return file
+            by_page = Path(file).stem == "test_practice" and "[" in test
+            return f"{file}[{test.partition('[')[2]}" if by_page else nodeid
 
     config.option.loadscopereorder = False
     return InOrder(config, log)
-
-
-def pytest_collection_finish(session):
-    # At once, and not for each test. (`make` asks before it starts workers.)
-    alone = "PYTEST_XDIST_WORKER" not in os.environ
-    if alone and any(needs(item, "launch") for item in session.items):
-        from tools import website
-
-        if missing := website.no_browser():
-            pytest.exit(missing, returncode=1)
-
-
-def pytest_terminal_summary(terminalreporter, config):
-    """Say where the time went, and how much of it was work."""
-    spent, counted = collections.Counter(), collections.Counter()
-    for report in itertools.chain(*terminalreporter.stats.values()):
-        if isinstance(report, pytest.TestReport):
-            name = dict(report.user_properties).get("kind")
-            spent[name] += report.duration
-            counted[name] += report.when == "call"
-    workers = getattr(config.option, "numprocesses", None) or 1
-    wall = time.monotonic() - config.started
-    work = sum(os.times()[:4])
-    terminalreporter.section("where the time went")
-    for name in filter(spent.get, KINDS):
-        terminalreporter.line(
-            f"{spent[name]:7.1f} s in {counted[name]:5} tests: {KINDS[name]}"
-        )
-    terminalreporter.line(
-        f"{wall:7.1f} s from start to end; {work:.1f} s of work, so at least "
-        f"{work / workers:.1f} s for {workers} at a time"
-    )
 
 
 @pytest.fixture
