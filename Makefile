@@ -1,7 +1,7 @@
 # `make` alone lists the targets. Everything runs in .venv, which is made on
 # first use, and again when the pins change or the folder has moved.
 .DEFAULT_GOAL := help
-.PHONY: help book test numbers figures chapter nbval portable site answers chromium lab serve refresh texts bench mutants lint format hooks lock clean test-torch
+.PHONY: help book test numbers figures chapter nbval portable site answers chromium lab serve refresh texts bench lint format hooks lock clean test-torch
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -89,10 +89,6 @@ lab: .venv/ready  ## open the book in JupyterLab
 
 serve: book  ## build the site and open it, at http://127.0.0.1:8000 if that is free
 	$(BIN)/python -m tools.serve
-
-mutants: .venv/checks  ## change the code in small places and see what no test notices (hours)
-	$(BIN)/python tools/mutants.py
-	$(BIN)/python tools/mutate_js.py
 
 lint: .venv/checks  ## check the style of code and chapters (seconds)
 	$(BIN)/ruff check .

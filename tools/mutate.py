@@ -1,150 +1,150 @@
-"""Wrong programs, made from a right one by one small change each.
+"""Change a Python program in every small way, and see what tests notice.
 
-Operators, comparisons, numbers, indices and sizes are others; terms, rows,
-arguments and statements are left out; arguments and parameters change places;
-the first number stands for the largest. Texts and annotations stay.
+`python -m tools.mutate helpers/softmax.py tests/test_softmax.py` prints each
+changed line that no test notices. The code tasks need `mutants` alone.
 """
 
 import ast
+import gc
+import os
 import re
+import signal
+import sys
+from types import FunctionType
 
-SWAPS = {
-    ast.Add: "Sub Mult", ast.Sub: "Add", ast.Mult: "Add Div",
-    ast.Div: "Mult FloorDiv", ast.FloorDiv: "Div Mod", ast.Mod: "FloorDiv",
-    ast.Pow: "Mult", ast.MatMult: "Mult", ast.BitAnd: "BitOr",
-    ast.BitOr: "BitAnd BitXor", ast.And: "Or", ast.Or: "And",
-    ast.Lt: "LtE Gt", ast.LtE: "Lt GtE", ast.Gt: "GtE Lt", ast.GtE: "Gt LtE",
-    ast.Eq: "NotEq LtE GtE", ast.NotEq: "Eq", ast.Is: "IsNot",
-    ast.IsNot: "Is", ast.In: "NotIn", ast.NotIn: "In",
-}  # fmt: skip
-PAIRS = """any all, min max, argmin argmax, minimum maximum, sin cos, exp log,
-floor ceil, zeros ones, tril triu, sum mean, rint trunc, isnan isinf"""
-SIZE = re.compile(r"len\(\w+\)|\w+\.(size|shape\[.*\])")
-NAMES = dict(pair.split() for pair in PAIRS.split(","))
-NAMES |= {new: old for old, new in NAMES.items()}
+import pytest
+from _pytest.runner import runtestprotocol
 
-
-def codes(node, *texts):
-    """Expressions with a node in the place of {}."""
-    inner = f"({ast.unparse(node)})"
-    return [ast.parse(t.format(inner), mode="eval").body for t in texts]
+KINDS = """Add Sub Mult,Mult Div,Div FloorDiv Mod,Pow Mult,MatMult Mult,And Or,
+BitAnd BitOr BitXor,Lt LtE,Gt GtE,Lt Gt,LtE GtE,Eq NotEq,Eq LtE GtE,Is IsNot,
+In NotIn,any all,min max,argmin argmax,minimum maximum,sin cos,exp log,
+floor ceil,zeros ones,tril triu,sum mean,rint trunc,isnan isinf""".split(",")
+AROUND = {  # what may stand around an expression, by its field or statement
+    "iter": ["{}[1:]", "{}[:-1]", "{}[-1:]"],
+    "test": ["not {}", "False"],
+    "Return": ["-{}", "{} + 1", "2 * {}", "{}[0]", "{}[-1:]"],
+}
+LISTS = {"args", "elts", "keywords", "values", "ifs"}
+APART = "annotation", "returns", "decorator_list"
 
 
-def but(node, **fields):
-    """The node with other fields."""
-    return type(node)(**(vars(node) | fields))
+def others(name):
+    kinds = (kind.split() for kind in KINDS)
+    return [n for kind in kinds if name in kind for n in kind if n != name]
 
 
-def put(node, field, *texts):
-    """The node with an expression around one of its parts."""
-    news = codes(getattr(node, field), *texts)
-    return [but(node, **{field: new}) for new in news]
+def but(node, field, new):
+    return type(node)(**(vars(node) | {field: new}))
 
 
-def less(items):
-    """A list without one of its items, once for each."""
-    return [items[:i] + items[i + 1 :] for i in range(len(items))]
-
-
-def other(items):
-    """A list without one of its items, or with two in the other order."""
-    swaps = zip(less(items), items, range(1, len(items)), strict=False)
-    return less(items) + [[*k[:i], x, *k[i:]] for k, x, i in swaps]
-
-
-def other_values(node, names):
-    """Numbers, sizes and parameters in the place of a name or a size."""
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-        if node.id in names:
-            yield from codes(node, *names, "1", "2", "3")
-    elif isinstance(node, ast.expr) and SIZE.fullmatch(ast.unparse(node)):
-        yield from codes(node, "1", "2", "3", "4")
-        for name in names:
-            yield from codes(ast.Name(name), "len({})", "{}.shape[-1]")
-
-
-def changes(node):
-    """What may stand in the place of a node: one small change each."""
-    for name in SWAPS.get(type(getattr(node, "op", None)), "").split():
-        yield but(node, op=getattr(ast, name)())
+def changes(node, names):
+    """What may stand in the place of a node; any text may, as a name."""
+    text = ast.unparse(node)
+    yield from (getattr(ast, new)() for new in others(type(node).__name__))
+    for field, items in ast.iter_fields(node):
+        listed = field in LISTS and isinstance(items, list)
+        for i, item in enumerate(items if listed else ()):
+            yield but(node, field, items[:i] + items[i + 1 :])
+            if i and field in ("args", "elts"):
+                pair = [item, items[i - 1]]
+                yield but(node, field, items[: i - 1] + pair + items[i + 1 :])
+    if re.fullmatch(r"len\(\w+\)|\w+\.(size|shape\[.*\])", text):
+        sizes = (f"len({n}) {n}.shape[-1]" for n in names)
+        yield from map(ast.Name, " ".join(["(1) (2) (3) (4)", *sizes]).split())
+    if isinstance(node, ast.BinOp | ast.UnaryOp | ast.IfExp):
+        yield from (x for x in vars(node).values() if isinstance(x, ast.expr))
     match node:
-        case ast.BinOp(left, op, right):
-            yield from (left, right)
-            if not isinstance(op, ast.Add | ast.Mult):
-                yield but(node, left=right, right=left)
+        case ast.Name(name, ast.Load()):
+            more = [*names, "(1)", "(2)", "(3)"]
+            yield from map(ast.Name, more if name in names else others(name))
+        case ast.Attribute(x, attr):
+            yield from [x] * (attr == "T")
+            yield from (but(node, "attr", new) for new in others(attr))
+        case ast.BinOp(a, op, b) if not isinstance(op, ast.Add | ast.Mult):
+            yield ast.BinOp(b, op, a)
             if isinstance(op, ast.MatMult):
-                yield from put(node, "left", "{}.T")
-                yield from put(node, "right", "{}.T")
-        case ast.BoolOp(values=values):
-            yield from values
-        case ast.Compare(ops=ops):
-            for i, op in enumerate(ops):
-                for name in SWAPS[type(op)].split():
-                    new = getattr(ast, name)()
-                    yield but(node, ops=[*ops[:i], new, *ops[i + 1 :]])
-        case ast.IfExp(_, body, orelse):
-            yield from [body, orelse, *put(node, "test", "not {}")]
-        case ast.Constant(value=bool(value)):
-            yield ast.Constant(not value)
-        case ast.Constant(value=int(n) | float(n)):
-            yield from map(ast.Constant, (n + 1, n - 1, 0, 2 * n, -n, n / 2))
-        case ast.Call(func, args, keywords):
-            yield from [*args, *codes(node, "{}[:-1]", "{}[1:]")]
-            yield from (but(node, args=new) for new in other(args))
-            yield from (but(node, keywords=new) for new in less(keywords))
-            if isinstance(func, ast.Attribute) and func.attr == "max":
-                yield from codes(func.value, "{}", "{}[..., :1]", "{}.flat[0]")
-            elif isinstance(func, ast.Attribute):
-                yield func.value
-        case ast.Attribute(attr=attr) if attr in NAMES:
-            yield but(node, attr=NAMES[attr])
-        case ast.Name(name, ast.Load()) if name in NAMES:
-            yield ast.Name(NAMES[name])
-        case ast.UnaryOp(_, x) | ast.Attribute(x, "T") | ast.Subscript(x):
+                yield ast.BinOp(ast.Attribute(a, "T"), op, b)
+                yield ast.BinOp(a, op, ast.Attribute(b, "T"))
+        case ast.Constant(int(n) | float(n)):
+            news = (n + 1, n - 1, 0, 2 * n, -n, n / 2)
+            yield from map(
+                ast.Constant, [not n] if isinstance(n, bool) else news
+            )
+        case ast.Call(func, args):
+            yield from args
+            yield from map(ast.Name, [f"{text}[:-1]", f"{text}[1:]"])
+            if isinstance(func, ast.Attribute):
+                x = f"({ast.unparse(func.value)})"
+                yield from map(ast.Name, [x, f"{x}[..., :1]", f"{x}.flat[0]"])
+        case ast.Subscript(x):
             yield x
         case ast.Slice():
-            ends = "lower", "upper", "step"
-            yield from (but(node, **{end: None}) for end in ends)
-        case ast.List(elts) | ast.Tuple(elts):
-            yield from (but(node, elts=new) for new in other(elts))
-        case ast.If() | ast.While():
-            yield from put(node, "test", "not {}", "False")
-        case ast.Return(ast.expr()):
-            wraps = "-{}", "{} + 1", "2 * {}", "{}[0]", "{}[-1:]"
-            yield from put(node, "value", *wraps)
-        case ast.For() | ast.comprehension():
-            yield from put(node, "iter", "{}[1:]", "{}[:-1]", "{}[-1:]")
-            if getattr(node, "ifs", None):
-                yield but(node, ifs=[])
+            yield from (but(node, end, None) for end in node._fields)
         case ast.Assign() | ast.AugAssign() | ast.Expr(ast.Call()):
             yield ast.Pass()
 
 
-def places(node):
-    """Each place below a node: whose it is, its field, its number."""
-    for field, value in ast.iter_fields(node):
-        listed = isinstance(value, list)
-        if field in ("annotation", "returns", "decorator_list"):
-            continue
-        for i, child in enumerate(value if listed else [value]):
-            if isinstance(child, ast.AST):
-                yield node, field, i if listed else None
-                yield from places(child)
+def variants(node, names, f=None, around=()):
+    """The node with one change in it, and in which function that is."""
+    if f and isinstance(node, ast.AST):
+        wraps = (ast.Name(t.format(f"({ast.unparse(node)})")) for t in around)
+        yield from ((f.name, new) for new in [*changes(node, names), *wraps])
+    f = node if isinstance(node, ast.FunctionDef) else f
+    for field in [n for n in getattr(node, "_fields", ()) if n not in APART]:
+        value = getattr(node, field)
+        items = value if isinstance(value, list) else [value]
+        around = AROUND.get(field, AROUND.get(type(node).__name__, ()))
+        for i, item in enumerate(items):
+            for name, new in variants(item, names, f, around):
+                listed = [*items[:i], new, *items[i + 1 :]]
+                yield name, but(node, field, listed if items is value else new)
 
 
-def mutants(source):
-    """Yield what was changed in some functions, and the changed source."""
+def mutants(source, slips=True):
+    """Yield a function's name, a changed line of it, and the program."""
     tree = ast.parse(source)
-    seen = {ast.unparse(tree)}
-    names = {n.arg: 0 for n in ast.walk(tree) if isinstance(n, ast.arg)}
-    for parent, field, i in list(places(tree)):
-        whole = getattr(parent, field)
-        old = whole if i is None else whole[i]
-        for new in [*other_values(old, names), *changes(old)]:
-            now = new if i is None else [*whole[:i], new, *whole[i + 1 :]]
-            setattr(parent, field, now)
-            text = ast.unparse(ast.fix_missing_locations(tree))
-            setattr(parent, field, whole)
-            if text not in seen:
-                seen.add(text)
-                yield f"{ast.unparse(old)} => {ast.unparse(new)}", text
+    names = {n.arg for n in ast.walk(tree) if slips and isinstance(n, ast.arg)}
+    old = ast.unparse(tree)
+    programs = {ast.unparse(new): name for name, new in variants(tree, names)}
+    for program in [text for text in programs if text != old]:
+        line = set(program.split("\n")).difference(old.split("\n"))
+        yield programs[program], " ".join(line).strip(), program
+
+
+def passes(item):
+    reports = runtestprotocol(item, nextitem=item.session, log=False)
+    return not any(report.failed for report in reports)
+
+
+def pytest_runtestloop(session):
+    """Run the tests once, then in a fork for each change those it needs."""
+    module = sys.modules[sys.argv[1][:-3].replace("/", ".")]
+    ran, noticed = {}, []
+    for item in session.items:
+        ran[item] = names = set()
+        sys.settrace(lambda f, *_, ran=names: ran.add(f.f_code.co_name))
+        assert passes(item), f"{item.nodeid} fails without any change"
+    sys.settrace(None)
+    for name, line, program in mutants(open(sys.argv[1]).read(), slips=False):
+        if not (child := os.fork()):
+            signal.setitimer(signal.ITIMER_PROF, 60)  # it may have no end
+            exec(compile(program, "", "exec"), names := dict(vars(module)))
+            found = [
+                f for f in gc.get_objects() if isinstance(f, FunctionType)
+            ]
+            new = {f.__qualname__: f for f in found if f.__globals__ is names}
+            for f in found:  # also those that other modules hold
+                if f.__code__.co_filename == module.__file__:
+                    to = new.get(f.__qualname__, f)
+                    f.__code__, f.__defaults__ = to.__code__, to.__defaults__
+                    f.__kwdefaults__ = to.__kwdefaults__
+            os._exit(not all(passes(i) for i in ran if name in ran[i]))
+        noticed.append(os.waitpid(child, 0)[1] != 0)
+        if not noticed[-1]:
+            print(f"no test notices in {name}: {line}", flush=True)
+    print(f"{sum(noticed)} of {len(noticed)} changes are noticed")
+    return True
+
+
+if __name__ == "__main__":
+    pytest.main(["-pno:cacheprovider", *sys.argv[2:]], [sys.modules[__name__]])

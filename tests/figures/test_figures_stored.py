@@ -1,7 +1,7 @@
 """Stored figures: what a chapter holds is what its module draws.
 
 An executed chapter says the same, cell by cell. This needs no kernel, so that
-a changed line of a drawing is found at once, and by `tools/mutate_js.py`.
+a changed line of a drawing is found at once.
 """
 
 import json
