@@ -1,7 +1,6 @@
 """Change a Python program in every small way, and see what tests notice.
 
-`python -m tools.mutate helpers/softmax.py tests/test_softmax.py` prints each
-changed line that no test notices. The code tasks need `mutants` alone.
+`python -m tools.mutate helpers/softmax.py tests/test_softmax.py` for a module.
 """
 
 import ast
@@ -125,7 +124,8 @@ def pytest_runtestloop(session):
         sys.settrace(lambda f, *_, ran=names: ran.add(f.f_code.co_name))
         assert passes(item), f"{item.nodeid} fails without any change"
     sys.settrace(None)
-    for name, line, program in mutants(open(sys.argv[1]).read(), slips=False):
+    source = module.__loader__.get_source(module.__name__)
+    for name, line, program in mutants(source, slips=False):
         if not (child := os.fork()):
             signal.setitimer(signal.ITIMER_PROF, 60)  # it may have no end
             exec(compile(program, "", "exec"), names := dict(vars(module)))
