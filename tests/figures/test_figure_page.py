@@ -110,10 +110,11 @@ def test_held_and_put_of_every_kind_of_field(page):
         return [read, typed, power(), field("scale").checked,
           field("seed").value];
     """) == [[8, "3", "8", "8"], [True, 12], ["8", "256", "256"], False, "7"]
-    page.open("causal", slope=0.03)  # a menu, and a slider between its steps
+    # A menu, and a slider between its steps.
+    page.open("causal", slope=0.03, mask="sliding")
     assert page.do("""
         const slope = () => [field("slope").value, field("slope").step];
-        const between = slope();
+        const between = [field("mask").value, ...slope()];
         give("slope", field("slope").value);
         const stepped = [field("slope").step, m.state.slope % 0.0625];
         m.set("slope", 0.03);
@@ -124,8 +125,8 @@ def test_held_and_put_of_every_kind_of_field(page):
         m.set("mask", "padding");
         return [between, stepped, again, slope(), mask, field("mask").value];
     """) == [
-        ["0.03", "any"], ["0.0625", 0], ["0.03", "any"], ["0.25", "0.0625"],
-        "none", "padding",
+        ["sliding", "0.03", "any"], ["0.0625", 0], ["0.03", "any"],
+        ["0.25", "0.0625"], "none", "padding",
     ]  # fmt: skip
     page.open("step")  # a matrix
     assert page.do("""
