@@ -262,7 +262,9 @@ def test_fit_moves_heads_that_do_not_fit_to_those_that_do(page):
     page.open("heads")
     for H, H_kv, key, value, settled in HEADS:
         found = page.do(f"""
+            document.activeElement.blur();
             await become({{ H: {H}, H_kv: {H_kv} }});
+            field("{key}").focus();  // it is moved although it is held
             give("{key}", {value});
             await frame();
             return [m.state.H, m.state.H_kv, +field("H_kv").value,
