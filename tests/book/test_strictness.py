@@ -49,11 +49,6 @@ def outputs(notebook, wanted):
     ]
 
 
-def test_the_chapter_as_stored_passes(tmp_path):
-    run = compare(nbformat.read(CHAPTER, as_version=4), tmp_path)
-    assert run.returncode == 0, run.stdout
-
-
 def test_each_wrong_character_fails_its_cell(tmp_path):
     notebook = nbformat.read(CHAPTER, as_version=4)
     (line, text), *_ = outputs(

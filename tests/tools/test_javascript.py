@@ -1,11 +1,9 @@
-"""The figures' JavaScript: one linter, one formatter, one width of lines."""
+"""The figures' JavaScript as the browser gets it: each name is known."""
 
 import json
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
 
 from helpers import figures
 from tools import website
@@ -29,23 +27,6 @@ def tool(name, *arguments):
         text=True,
         check=False,
     )
-
-
-def test_the_linter_is_content():
-    run = tool("oxlint", *FILES)
-    assert run.returncode == 0, run.stdout
-
-
-def test_the_formatter_would_change_nothing():
-    run = tool("oxfmt", "--check", figures.FOLDER, FILES[-1])
-    assert run.returncode == 0, run.stdout + run.stderr
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_lines_are_at_most_100_characters(path):
-    lines = path.read_text(encoding="utf-8").splitlines()
-    long = [k for k, line in enumerate(lines, 1) if len(line) > 100]
-    assert not long, f"{path.name}: lines {long} are longer than 100"
 
 
 def test_what_the_browser_runs_knows_its_names(tmp_path):

@@ -17,8 +17,6 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_each_two_settings_meet_in_all_pairs():
     columns = list(zip(*portable.TABLE, strict=True))
     assert len(columns) == len(portable.COLUMNS)
-    assert [len(set(column)) for column in columns] == [3, 3] + 6 * [2]
-    assert len(portable.TABLE) <= 10
     for pair in itertools.combinations(columns, 2):
         met = set(zip(*pair, strict=True))
         assert met == set(itertools.product(*pair))

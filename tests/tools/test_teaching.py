@@ -16,15 +16,11 @@ def text():
 
 
 def test_its_tables_and_its_drawing_are_those_of_the_chapters(text):
-    assert teaching.fill(text) == text, "run: make texts"
-    blocks = [name for _, name, _ in teaching.BLOCK.findall(text)]
-    assert blocks == ["times", "graph", *teaching.PLANS]
-
-
-def test_what_was_typed_over_is_filled_in_again(text):
     typed = text.replace("| 25 |", "| 26 |", 1)
     assert typed != text
-    assert teaching.fill(typed) == text
+    assert teaching.fill(typed) == text, "run: make texts"
+    blocks = [name for _, name, _ in teaching.BLOCK.findall(text)]
+    assert blocks == ["times", "graph", *teaching.PLANS]
 
 
 def test_the_minutes_are_those_that_each_chapter_states(text):
@@ -44,7 +40,6 @@ def test_a_chapter_needs_only_what_comes_before_it():
 
 def test_each_plan_has_what_a_chapter_needs_before_it():
     assert not list(teaching.unmet())
-    assert [len(plan) for plan in teaching.PLANS.values()] == [5, 10, 12]
     whole = [name for names in teaching.PLANS["weeks"] for name in names]
     assert sorted(whole) == sorted(chapters.numbers())
 
