@@ -228,24 +228,16 @@ def test_the_host_finds_what_it_needs(book):
     assert lost.find("link", rel="stylesheet") is None
 
 
-def built_again(book, fresh):
-    """A second build, once it has given the files that a fresh one gives."""
-    run, out = build(book)
-    assert run.returncode == 0, run.stderr
-    first, other = build(book, str(fresh))
-    assert first.returncode == 0, first.stderr
-    assert contents(out) == contents(other)
-    return out
-
-
-def test_a_second_build_gives_the_files_of_a_fresh_one(book, tmp_path):
+def test_a_new_style_is_linked_from_every_page(book):
     # Nothing but a style is changed: no page is written, all are linked anew.
     with (book / "book/_static/site.css").open("a") as file:
         file.write(".new-to-all { color: red }\n")
-    out = built_again(book, tmp_path / "fresh")
+    run, out = build(book)
+    assert run.returncode == 0, run.stderr
     css = (out / "_static/bundle.css").read_text(encoding="utf-8")
     assert ".new-to-all" in css
-    assert f"bundle.css?v={bundle.digest(css)}" in str(page(book, "index"))
+    for name in ("index", "second"):
+        assert f"bundle.css?v={bundle.digest(css)}" in str(page(book, name))
 
 
 def test_what_other_pages_show_of_a_page_is_renewed_there(tmp_path):
@@ -265,7 +257,11 @@ def test_what_other_pages_show_of_a_page_is_renewed_there(tmp_path):
     second = second.replace("Second", "Sécond").replace("A part", "The part")
     second += "\n```{note}\nŁ ($Ω$)\n```\n"
     (folder / "second.md").write_text(second, encoding="utf-8")
-    built_again(folder, tmp_path / "fresh")
+    run, out = build(folder)
+    assert run.returncode == 0, run.stderr
+    first, fresh = build(folder, str(tmp_path / "fresh"))
+    assert first.returncode == 0, first.stderr
+    assert contents(out) == contents(fresh)
     assert "Sécond" in (out / "third.html").read_text("utf-8")
     assert "The part" in (out / "index.html").read_text("utf-8")
 
@@ -277,10 +273,9 @@ def test_a_label_of_two_pages_stops_a_build_in_parallel(tmp_path):
         (folder / f"{name}.md").write_text(f"# {name}\n", encoding="utf-8")
     text = f"# First\n\n```{{toctree}}\n{chr(10).join(names)}\nsecond\n```\n"
     (folder / "index.md").write_text(text, encoding="utf-8")
-    assert build(folder)[0].returncode == 0
     for name in (names[0], names[-1]):
         (folder / f"{name}.md").write_text("# It\n\n(twice)=\n## A\n")
-    run, _ = build(folder, "_build_anew")
+    run, _ = build(folder)
     assert run.returncode != 0
     assert "duplicate label twice" in run.stderr
 
