@@ -75,7 +75,7 @@ def seconds_cached(t):
 
 def flops(T, S):
     """FLOPs of a layer for T queries over S keys, T of them new."""
-    projected = projection_flops(T, D_MODEL, HEADS)["total"]
+    projected = projection_flops(T, D_MODEL, n_heads=HEADS)["total"]
     return projected + attention_flops(T, S, D_K, D_K, n_heads=HEADS)["total"]
 
 

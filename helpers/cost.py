@@ -130,7 +130,7 @@ def projection_flops(
 
     Examples
     --------
-    >>> projection_flops(4, 2, 1)
+    >>> projection_flops(4, 2, n_heads=1)
     {'Q': 32, 'K': 32, 'V': 32, 'O': 32, 'total': 128}
     """
     rows = _count((T, "T", 0), (batch, "batch", 1))
@@ -173,7 +173,7 @@ def scores_bytes(T, S, n_heads, itemsize, *, batch=1):
 
     Examples
     --------
-    >>> scores_bytes(2048, 2048, 1, 4) // 2**20  # MiB
+    >>> scores_bytes(2048, 2048, n_heads=1, itemsize=4) // 2**20  # MiB
     16
     """
     return _count(

@@ -653,7 +653,7 @@ def test_the_counts_of_the_sheet_are_those_of_the_helpers():
     flops = attention_flops(5, 7, 3, 2)
     assert {name: eval(text, sizes) for name, text in rows.items()} == {
         "two products": flops["scores"] + flops["values"],
-        "scores, if stored": scores_bytes(5, 7, 1, 4),
+        "scores, if stored": scores_bytes(5, 7, n_heads=1, itemsize=4),
         "cache": kv_cache_bytes(7, 11, 13, 3, 2, 4),
     }
 
