@@ -11,8 +11,8 @@ with extra("ledger"):
 FOLDER = Path(__file__).resolve().parents[1] / "ledgers"
 
 
-class Texts(getattr(yaml, "CBaseLoader", yaml.BaseLoader)):
-    """Every value is text: 0.50 keeps its zero. Fast where libyaml is."""
+class Once:
+    """What a loader refuses besides: a field that is given twice."""
 
     def construct_mapping(self, node, deep=False):
         mapping = super().construct_mapping(node, deep=deep)
@@ -21,6 +21,10 @@ class Texts(getattr(yaml, "CBaseLoader", yaml.BaseLoader)):
                 None, None, "a field is given twice", node.start_mark
             )
         return mapping
+
+
+class Texts(Once, getattr(yaml, "CBaseLoader", yaml.BaseLoader)):
+    """Every value is text: 0.50 keeps its zero. Fast where libyaml is."""
 
 
 def read(slug, folder=FOLDER):

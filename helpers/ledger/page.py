@@ -27,7 +27,7 @@ class _Html:
 
 def _figures(entry):
     """The printed figures as HTML, errors struck and corrected."""
-    printed, wrong = leaves(entry.printed), set(errata(entry))
+    printed, wrong = leaves(entry.printed), errata(entry)
 
     def show(index):
         text = escape(printed[index])
@@ -50,7 +50,7 @@ def _html_table(head, body, label, kind, foot=()):
     last = f"<tfoot>{_cells(foot)}</tfoot>" if foot else ""
     return (
         f'<div class="ledger-box" tabindex="0" role="region" '
-        f'aria-label="{escape(label)}"><table class="ledger {kind}">\n'
+        f'aria-label="{label}"><table class="ledger {kind}">\n'
         f"<thead><tr>{heads}</tr></thead>\n"
         f"<tbody>\n{_cells(body)}\n</tbody>{last}</table></div>"
     )

@@ -173,7 +173,7 @@ def check_form(record):
 
 def _place(record, path):
     """The source and the entry of a path, and the field in it."""
-    slug = record.get("slug", "ledger") if isinstance(record, dict) else None
+    slug = record.get("slug") if isinstance(record, dict) else None
     place = [str(slug or "ledger")]
     if path[:1] == ["entries"] and len(path) > 1:
         _, index, *path = path
