@@ -292,8 +292,9 @@ def test_sign_keys_type_what_a_phone_lacks(open_all):
       power.click();
       const down = new PointerEvent("pointerdown", { cancelable: true });
       minus.dispatchEvent(down);
-      return [first.value, second.value, at, down.defaultPrevented];
-    """) == ["−3", "1/e8", 2, True]
+      const named = [minus, stroke, power].every((it) => it.ariaLabel);
+      return [first.value, second.value, at, down.defaultPrevented, named];
+    """) == ["−3", "1/e8", 2, True, True]
 
 
 def test_recall_passes_over_what_has_another_form(open_all):
