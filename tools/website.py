@@ -6,6 +6,7 @@ import functools
 import gzip
 import http.server
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -53,13 +54,14 @@ def is_notebook(page):
     return (ROOT / f"{page}.ipynb").exists()
 
 
+def figures(page):
+    """The kinds of interactive figures that a page has stored."""
+    text = (ROOT / f"{page}.ipynb").read_text("utf-8")
+    return set(re.findall(r'data-figure=\\"(\w+)', text))
+
+
 def pages_with_figures():
-    """The pages whose stored outputs hold an interactive figure."""
-    return [
-        page
-        for page in filter(is_notebook, PAGES)
-        if "data-figure=" in (ROOT / f"{page}.ipynb").read_text("utf-8")
-    ]
+    return [page for page in filter(is_notebook, PAGES) if figures(page)]
 
 
 # What lies under the bar at the top comes free when the reader scrolls: it
