@@ -1,6 +1,8 @@
 """The book in a real JupyterLab: it reads, and its figures follow Python."""
 
+import collections
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -58,12 +60,17 @@ def prose(path):
 
 
 def boxes():
-    """Every text of the book that has a directive, joined for each notebook.
+    """Texts of the book that hold each kind of directive three times.
 
     With each cell that is drawn, the extension reads all the others again.
     """
-    texts = [filter(DIRECTIVE.search, prose(path)) for path in NOTEBOOKS]
-    return [text for text in map("\n\n".join, texts) if text]
+    texts, seen = [], collections.Counter()
+    for text in itertools.chain(*map(prose, NOTEBOOKS)):
+        kinds = DIRECTIVE.findall(text)
+        if any(seen[kind] < 3 for kind in kinds):
+            seen.update(kinds)
+            texts.append(text)
+    return texts
 
 
 def write_copies(folder):
@@ -244,7 +251,7 @@ def test_no_role_is_left_that_only_sphinx_reads():
 def current_tab(tab, name):
     tab.locator(
         "#jp-main-dock-panel .lm-TabBar-tab.lm-mod-current", has_text=name
-    ).wait_for(timeout=60_000)
+    ).wait_for()
 
 
 def test_the_home_page_leads_to_a_chapter_and_that_to_the_bibliography(visit):
@@ -258,7 +265,7 @@ def test_the_home_page_leads_to_a_chapter_and_that_to_the_bibliography(visit):
 
 def test_solutions_stay_folded_when_all_cells_run(visit):
     tab = visit("book/folds.ipynb", 1)
-    tab.get_by_text("| Idle").first.wait_for(timeout=60_000)
+    tab.get_by_text("| Idle").first.wait_for()
     run(tab, "notebook:run-all-cells")
     shown = tab.locator(".jp-OutputArea-output:visible")
     shown.filter(has_text="ended").wait_for(timeout=120_000)
@@ -308,7 +315,7 @@ def test_a_chapter_reads_and_its_figure_follows_python(visit):
     note = tab.get_by_text(re.compile("Interactive figure: .* run this cell"))
     note.wait_for()
     assert tab.locator(".jp-OutputArea [type=range]:visible").count() == 0
-    tab.get_by_text("| Idle").first.wait_for(timeout=60_000)
+    tab.get_by_text("| Idle").first.wait_for()
     run(tab, "notebook:run-all-cells")
     tab.get_by_text("T from Python: 6", exact=True).wait_for(timeout=120_000)
     slider = tab.locator(".jp-OutputArea input[name=T]:visible").first
@@ -318,7 +325,11 @@ def test_a_chapter_reads_and_its_figure_follows_python(visit):
     try:
         slider.wait_for(timeout=30_000)
     except TimeoutError:
+        # Without the old outputs: a widget of the first run that comes late
+        # would be moved, and the figure of the second run asked.
+        run(tab, "notebook:clear-all-cell-outputs")
         run(tab, "notebook:run-all-cells")
+        tab.get_by_text("T from Python: 6", exact=True).wait_for()
     slider.scroll_into_view_if_needed()
     note.wait_for(state="detached")
     check_slider_and_trait(tab, slider)
@@ -355,10 +366,10 @@ def check_slider_and_trait(tab, slider):
     tab.keyboard.type("figure.T = 9")
     expect(editor).to_have_text("figure.T = 9")
     tab.keyboard.press("Control+Enter")
-    tab.wait_for_function(
-        "[...document.querySelectorAll('.jp-OutputArea input[name=T]')]"
-        ".some(field => field.value === '9')"
-    )
+    # `wait_for_function` looks once a frame, and a busy browser may draw none
+    # of a page where nothing in sight changes.
+    slider.scroll_into_view_if_needed()
+    expect(slider).to_have_value("9", timeout=120_000)
 
 
 # --- every answer, given in JupyterLab itself --------------------------------
