@@ -5,13 +5,15 @@ static page the same module runs with no kernel. Without scripts the page
 shows the figure's first state, which the module itself has drawn: Python runs
 it in a small JavaScript engine and stores what it returns.
 
-The names of the modules: "causal", "step", "saturation", "heads",
-"positions", "kvcache", "tiles", "induction", "words", "film", "roof",
-"project", "temperature" and "backward".
+A module lists its settings once, as its ``controls``: each with what it sets,
+its limits, and the value it starts with. Traits and docstrings below are made
+from that list. `classes` gives the figures by the names of their modules.
 """
 
+import inspect
 import json
 import re
+import textwrap
 from functools import lru_cache
 from html import escape
 from pathlib import Path
@@ -25,7 +27,6 @@ with extra("figures"):
     from traitlets import Bool, Float, Int, List, TraitError, Unicode
 
 FOLDER = Path(__file__).resolve().parent / "js"
-THREE_TOKENS = [[1.0, 0, 1, 0], [0.0, 1, 0, 1], [1.0, 1, 0, 0]]
 SHOWN, HIDDEN = "<section ", '<section hidden="hidden" '
 
 
@@ -102,6 +103,7 @@ def script(name):
     start = f"globalThis.attentionFigures ??= {{}};\nattentionFigures.{name} ="
     text = _text(name).replace("export default", start)
     # Readers load no comments: of a page's 250 KB they would take three.
+    text = re.sub(r"^/\*\*.*?\*/\n", "", text, flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"^ *//.*\n", "", text, flags=re.MULTILINE)
     # A module is strict and has a scope of its own; a script is given both.
     return f'(() => {{\n"use strict";\n{text}\n}})();\n'
@@ -152,7 +154,8 @@ def controls(name):
     Returns
     -------
     list of dict
-        Each with ``key``, ``kind`` and its limits.
+        Each with ``key``, ``kind`` and ``label``; ``first``, which it starts
+        with; ``about``, what it sets; and its limits.
     """
     return json.loads(_engine(name)("controls", "null"))
 
@@ -171,6 +174,24 @@ def presets(name):
         For each preset the settings that it fills in.
     """
     return json.loads(_engine(name)("presets", "null"))
+
+
+def card(name):
+    """What of a figure its card on the landing page shows.
+
+    Parameters
+    ----------
+    name : str
+        The figure's name.
+
+    Returns
+    -------
+    dict or None
+        The selector of the drawing as ``part``; ``which`` of several, the
+        ``box`` that is cut out, and the ``state``, where they are not the
+        first or the whole. None for a figure that has no card.
+    """
+    return json.loads(_engine(name)("card", "null"))
 
 
 def drawing(stored):
@@ -245,19 +266,92 @@ class Flag(Setting, Bool):
 
 
 class Matrix(Setting, List):
-    """A setting that is a matrix; three tokens, if it is not told."""
+    """A setting that is a matrix."""
 
     rule = "rows of numbers"
 
-    def __init__(self, first=THREE_TOKENS):
+    def __init__(self, first):
         super().__init__(List(Number()), first)
 
 
-class InteractiveFigure(anywidget.AnyWidget):
-    """A figure with sliders; each subclass names its module and its state.
+TRAITS = {
+    "choice": Text,
+    "symbols": Text,
+    "words": Text,
+    "flag": Flag,
+    "matrix": Matrix,
+}
 
-    Every trait that is synced is one setting. A setting that the figure
-    cannot show is refused with the message that the page would show.
+
+def _trait(control):
+    """The trait of a control, with the value that it starts with."""
+    kind, first = control["kind"], control["first"]
+    if kind in TRAITS:
+        return TRAITS[kind](first)
+    stops = control.get("stops", [first])
+    whole = kind == "power" or control.get("step", 1) == 1
+    if whole and all(isinstance(stop, int) for stop in stops):
+        return Whole(first)
+    return Number(float(first))
+
+
+def _limits(control):
+    """What a setting may be, in words."""
+    kind = control["kind"]
+    low, high = control.get("min"), control.get("max")
+    if kind == "choice":
+        quoted = [f'"{option}"' for option in control["options"]]
+        return f"one of {', '.join(quoted)}"
+    if kind == "stops":
+        return f"one of {', '.join(map(str, control['stops']))}"
+    if kind == "power":
+        return f"a power of two from {low} to {high}"
+    if kind == "symbols":
+        letters = control["letters"]
+        return f"{low} to {high} letters from {letters[0]} to {letters[-1]}"
+    if kind == "words":
+        return (
+            f"from {low} to {high}, each of at most {control['letters']} "
+            "letters, with a blank between them"
+        )
+    if kind == "matrix":
+        rows, columns = (
+            f"{least} to {most}" if least < most else f"{most}"
+            for least, most in (control["rows"], control["columns"])
+        )
+        row = "row" if rows == "1" else "rows"
+        return f"{rows} {row} of {columns} numbers from {low} to {high}"
+    return f"from {low} to {high}"
+
+
+def _parameter(control, trait):
+    """A setting as numpydoc writes a parameter."""
+    if isinstance(trait, Matrix):
+        first = f"{control['shape']} array"
+    else:
+        name = type(trait.default_value).__name__
+        quote = '"' if name == "str" else ""
+        first = f"{name}, default {quote}{trait.default_value}{quote}"
+    text = control["about"]
+    if not isinstance(trait, Flag):
+        text += f"; {_limits(control)}"
+    about = textwrap.indent(textwrap.fill(f"{text}.", 71), "    ")
+    return f"{control['key']} : {first}\n{about}"
+
+
+def _documented(doc, parameters):
+    """A class's docstring with its settings before its examples."""
+    about, heading, examples = inspect.cleandoc(doc).partition("Examples\n---")
+    lines = [about.rstrip(), "", "Parameters", "----------", *parameters]
+    return "\n".join([*lines, "", heading + examples])
+
+
+class InteractiveFigure(anywidget.AnyWidget):
+    """A figure with sliders; each subclass names its module.
+
+    Every trait that is synced is one setting, as the module's controls list
+    it. A setting that the figure cannot show is refused with the message that
+    the page would show.
 
     Raises
     ------
@@ -276,7 +370,19 @@ class InteractiveFigure(anywidget.AnyWidget):
         # A widget puts a class of its own below each figure's: no name there.
         if "_name" in vars(cls):
             cls._esm = module(cls._name)
+            cls._declare(controls(cls._name))
         super().__init_subclass__(**options)
+
+    @classmethod
+    def _declare(cls, listed):
+        """Make the settings that a module lists traits, and document them."""
+        parameters = []
+        for control in listed:
+            trait = _trait(control).tag(sync=True)
+            setattr(cls, control["key"], trait)
+            trait.class_init(cls, control["key"])
+            parameters.append(_parameter(control, trait))
+        cls.__doc__ = _documented(cls.__doc__, parameters)
 
     def __init__(self, **settings):
         for name in settings:
@@ -383,27 +489,6 @@ class CausalHeatmap(InteractiveFigure):
     The score of query i and key j is ``cos(i - 2 j)``, divided by the
     temperature, minus ``slope * |i - j|``.
 
-    Parameters
-    ----------
-    mask : str, default "causal"
-        "none", "causal", "sliding", "padding" or "causal and left padding".
-    T : int, default 8
-        Tokens, from 2 to 64.
-    window : int, default 3
-        Keys that a query of the sliding mask sees, from 1 to 64.
-    length : int, default 5
-        Real tokens under the padding masks, from 0 to 64; more than `T`
-        count as `T`.
-    slope : float, default 0.0
-        The ALiBi slope, from 0 to 1.
-    temperature : float, default 1.0
-        Divides the scores; from 0.1 to 4.
-    query : int, default 5
-        The row of the entry that is read out, from 0 to 63; one beyond the
-        last counts as the last.
-    key : int, default 3
-        Its column, from 0 to 63; one beyond the last counts as the last.
-
     Examples
     --------
     >>> CausalHeatmap(T=3, mask="causal").values["weights"][0]
@@ -412,14 +497,6 @@ class CausalHeatmap(InteractiveFigure):
 
     _name = "causal"
     _label = "attention weights under masks, ALiBi and temperature"
-    mask = Text("causal").tag(sync=True)
-    T = Whole(8).tag(sync=True)
-    window = Whole(3).tag(sync=True)
-    length = Whole(5).tag(sync=True)
-    slope = Number(0.0).tag(sync=True)
-    temperature = Number(1.0).tag(sync=True)
-    query = Whole(5).tag(sync=True)
-    key = Whole(3).tag(sync=True)
 
 
 class StepThrough(InteractiveFigure):
@@ -427,24 +504,6 @@ class StepThrough(InteractiveFigure):
 
     Starts from `X`, which is then queries, keys and values at once, or from
     `Q`, `K` and `V` where one of them is given.
-
-    Parameters
-    ----------
-    what : str, default "X"
-        What is shown: "X" or "Q, K, V".
-    X : (T, d) array
-        Queries, keys and values at once. All four matrices have 1 to 6 rows
-        of 1 to 6 numbers, each from -100 to 100.
-    Q : (T, d_k) array
-        Queries.
-    K : (S, d_k) array
-        Keys.
-    V : (S, d_v) array
-        Values.
-    scale : bool, default True
-        Divide the scores by the root of d_k.
-    causal : bool, default False
-        Hide later keys; the queries are the last of the positions.
 
     Examples
     --------
@@ -454,13 +513,6 @@ class StepThrough(InteractiveFigure):
 
     _name = "step"
     _label = "attention step by step, from the numbers that you type"
-    what = Text("X").tag(sync=True)
-    X = Matrix().tag(sync=True)
-    Q = Matrix().tag(sync=True)
-    K = Matrix().tag(sync=True)
-    V = Matrix().tag(sync=True)
-    scale = Flag(True).tag(sync=True)
-    causal = Flag(False).tag(sync=True)
 
     def __init__(self, **settings):
         if not {"Q", "K", "V"}.isdisjoint(settings):
@@ -474,17 +526,6 @@ class Saturation(InteractiveFigure):
     Thirty-two queries and up to 64 keys hold standard normal numbers, made
     from the seed by mulberry32 and the Box-Muller formula.
 
-    Parameters
-    ----------
-    d_k : int, default 64
-        Width of queries and keys: a power of two from 1 to 1024.
-    scale : bool, default False
-        Divide the scores by the root of d_k.
-    S : int, default 32
-        Keys, from 2 to 64.
-    seed : int, default 0
-        Which random numbers; from 0 to 9999.
-
     Examples
     --------
     >>> figure = Saturation(d_k=1024, scale=False)
@@ -494,10 +535,6 @@ class Saturation(InteractiveFigure):
 
     _name = "saturation"
     _label = "scores and weights as the width d_k grows"
-    d_k = Whole(64).tag(sync=True)
-    scale = Flag(False).tag(sync=True)
-    S = Whole(32).tag(sync=True)
-    seed = Whole(0).tag(sync=True)
 
 
 class HeadsAndGroups(InteractiveFigure):
@@ -508,20 +545,6 @@ class HeadsAndGroups(InteractiveFigure):
     with ``d_model = H * d_k``, ``d_v = d_k`` and no biases; the cache holds
     2 bytes a number.
 
-    Parameters
-    ----------
-    H : int, default 4
-        Query heads, from 1 to 64.
-    H_kv : int, default 2
-        Key/value heads, from 1 to 64; they divide `H`.
-    d_k : int, default 2
-        Width of a head, from 1 to 128.
-    T : int, default 3
-        Tokens, from 1 to 6.
-    column : int, default 5
-        The column to follow, from 0 to 8191; one beyond the last counts as
-        the last.
-
     Examples
     --------
     >>> HeadsAndGroups(H=4, H_kv=2).values["kv_head"]
@@ -530,11 +553,6 @@ class HeadsAndGroups(InteractiveFigure):
 
     _name = "heads"
     _label = "columns cut into heads, and heads that share keys and values"
-    H = Whole(4).tag(sync=True)
-    H_kv = Whole(2).tag(sync=True)
-    d_k = Whole(2).tag(sync=True)
-    T = Whole(3).tag(sync=True)
-    column = Whole(5).tag(sync=True)
 
 
 class Positions(InteractiveFigure):
@@ -547,30 +565,6 @@ class Positions(InteractiveFigure):
     of ``2 * pairs``, and ``by_distance`` runs from -32 to 32. *ALiBi*:
     slopes by `rule`, and the bias of each head at distances 0 to T - 1.
 
-    Parameters
-    ----------
-    kind : str, default "sinusoid"
-        "sinusoid", "RoPE" or "ALiBi".
-    T : int, default 8
-        Positions, from 2 to 64.
-    pairs : int, default 4
-        Pairs of columns, from 1 to 16.
-    pair : int, default 1
-        The pair to follow, from 0 to 15; one beyond the last counts as the
-        last.
-    m : int, default 3
-        Position of the query, from 0 to 32.
-    n : int, default 1
-        Position of the key, from 0 to 32.
-    shift : int, default 0
-        Positions by which both are moved, from 0 to 1000.
-    angle : float, default 90.0
-        Degrees by which the key is ahead, from -180 to 180.
-    heads : int, default 8
-        Heads, from 1 to 16.
-    rule : str, default "reference"
-        "reference" or "paper", as in `helpers.positions.alibi_slopes`.
-
     Examples
     --------
     >>> Positions(kind="ALiBi", heads=2, T=3).values["slopes"]
@@ -579,16 +573,6 @@ class Positions(InteractiveFigure):
 
     _name = "positions"
     _label = "sinusoids, rotations and biases"
-    kind = Text("sinusoid").tag(sync=True)
-    T = Whole(8).tag(sync=True)
-    pairs = Whole(4).tag(sync=True)
-    pair = Whole(1).tag(sync=True)
-    m = Whole(3).tag(sync=True)
-    n = Whole(1).tag(sync=True)
-    shift = Whole(0).tag(sync=True)
-    angle = Number(90.0).tag(sync=True)
-    heads = Whole(8).tag(sync=True)
-    rule = Text("reference").tag(sync=True)
 
 
 class KVCacheCalculator(Moving, InteractiveFigure):
@@ -601,28 +585,6 @@ class KVCacheCalculator(Moving, InteractiveFigure):
     and GiB are binary. More than 1 PiB is refused. ``presets("kvcache")``
     holds the sizes of published models.
 
-    Parameters
-    ----------
-    n_layers : int, default 32
-        Layers, from 1 to 256.
-    n_kv_heads : int, default 8
-        Key/value heads, from 1 to 256.
-    d_k : int, default 128
-        Width of a key in one head, from 1 to 1024.
-    d_v : int, default 128
-        Width of a value in one head, from 1 to 1024.
-    S : int, default 8192
-        Positions, from 1 to 10000000.
-    batch : int, default 1
-        Sequences, from 1 to 4096.
-    filled : int, default 10000000
-        Positions that each sequence has by now, from 0 to 10000000; more
-        than `S` count as `S`. The film moves them.
-    memory : int, default 80
-        What the memory holds, in GB of 10**9 bytes, from 1 to 10000.
-    dtype : str, default "float16 or bfloat16"
-        "float32", "float16 or bfloat16" or "8 bits".
-
     Examples
     --------
     >>> gpt2 = presets("kvcache")["GPT-2 small"]
@@ -632,15 +594,6 @@ class KVCacheCalculator(Moving, InteractiveFigure):
 
     _name = "kvcache"
     _label = "calculator for the memory of a KV cache"
-    n_layers = Whole(32).tag(sync=True)
-    n_kv_heads = Whole(8).tag(sync=True)
-    d_k = Whole(128).tag(sync=True)
-    d_v = Whole(128).tag(sync=True)
-    S = Whole(8192).tag(sync=True)
-    batch = Whole(1).tag(sync=True)
-    filled = Whole(10000000).tag(sync=True)
-    memory = Whole(80).tag(sync=True)
-    dtype = Text("float16 or bfloat16").tag(sync=True)
 
 
 class Tiles(Moving, InteractiveFigure):
@@ -658,22 +611,6 @@ class Tiles(Moving, InteractiveFigure):
     visit: the block's scores, None where a key is later than the query, and
     the maximum and the sum of each of its queries.
 
-    Parameters
-    ----------
-    T : int, default 12
-        Tokens, from 2 to 64.
-    block_q : int, default 4
-        Queries in a block, from 1 to 64; more than `T` count as `T`.
-    block_k : int, default 4
-        Keys in a block, from 1 to 64; more than `T` count as `T`.
-    causal : bool, default True
-        Leave out the blocks above the diagonal.
-    step : int, default 5
-        Blocks visited, from 0 to 4096; more than there are count as all.
-    row : int, default 10
-        The query to follow, from 0 to 63; one beyond the last counts as the
-        last.
-
     Examples
     --------
     >>> figure = Tiles(T=8, block_q=4, block_k=4, causal=True)
@@ -683,12 +620,6 @@ class Tiles(Moving, InteractiveFigure):
 
     _name = "tiles"
     _label = "attention computed block by block"
-    T = Whole(12).tag(sync=True)
-    block_q = Whole(4).tag(sync=True)
-    block_k = Whole(4).tag(sync=True)
-    causal = Flag(True).tag(sync=True)
-    step = Whole(5).tag(sync=True)
-    row = Whole(10).tag(sync=True)
 
 
 class Induction(InteractiveFigure):
@@ -703,24 +634,6 @@ class Induction(InteractiveFigure):
     time that the symbol of the query was read, ``counted`` the positions that
     have one, ``right`` those of them where the model says it.
 
-    Parameters
-    ----------
-    symbols : str, default "FLICKEDFLICK"
-        What the model reads: letters from A to L, from 1 to 32 of them.
-    query : int, default 31
-        The position to follow, from 0 to 31; one beyond the last counts as
-        the last.
-    step : int, default 300
-        Steps of training: 0, 20, 40, 60, 80, 100, 150 or 300.
-    head_0_0 : bool, default True
-        Whether head 0 of block 0 is switched on.
-    head_0_1 : bool, default True
-        Whether head 1 of block 0 is.
-    head_1_0 : bool, default True
-        Whether head 0 of block 1 is.
-    head_1_1 : bool, default True
-        Whether head 1 of block 1 is.
-
     Examples
     --------
     >>> values = Induction(symbols="FLICKEDFLICK").values
@@ -730,13 +643,6 @@ class Induction(InteractiveFigure):
 
     _name = "induction"
     _label = "a trained transformer and its four heads"
-    symbols = Text("FLICKEDFLICK").tag(sync=True)
-    query = Whole(31).tag(sync=True)
-    step = Whole(300).tag(sync=True)
-    head_0_0 = Flag(True).tag(sync=True)
-    head_0_1 = Flag(True).tag(sync=True)
-    head_1_0 = Flag(True).tag(sync=True)
-    head_1_1 = Flag(True).tag(sync=True)
 
 
 class Words(Moving, InteractiveFigure):
@@ -747,13 +653,6 @@ class Words(Moving, InteractiveFigure):
     alive, the second how much it is a drink. Scores are divided by the root
     of two. On a page the query turns away and returns, once.
 
-    Parameters
-    ----------
-    x : float, default 2.0
-        How much the query asks for what is alive; from -3 to 3.
-    y : float, default 0.5
-        How much it asks for a drink; from -3 to 3.
-
     Examples
     --------
     >>> Words(x=2, y=0).values["dots"]
@@ -762,8 +661,6 @@ class Words(Moving, InteractiveFigure):
 
     _name = "words"
     _label = "a word that asks, and what the others answer"
-    x = Number(2.0).tag(sync=True)
-    y = Number(0.5).tag(sync=True)
 
 
 class Film(Moving, InteractiveFigure):
@@ -777,30 +674,6 @@ class Film(Moving, InteractiveFigure):
     values, each times its weight, are added up. A page without scripts shows
     the film as a strip of stills.
 
-    Parameters
-    ----------
-    words : str, default "cat sat mat"
-        A word for each row of `X`: from 2 to 4 of at most 7 letters, with a
-        blank between them.
-    X : (T, d) array
-        2 to 4 rows of 1 to 4 numbers, each from -2 to 2 and of at most two
-        decimals.
-    query : int, default 0
-        The row that asks, from 0 to 3; one beyond the last counts as the
-        last.
-    what : str, default "X"
-        What the film starts from: "X" or "X, W_Q, W_K, W_V".
-    W_Q : (d, d_k) array
-        Makes queries; it and the other two have 1 to 4 rows, as many as `X`
-        has columns, of 1 to 3 such numbers.
-    W_K : (d, d_k) array
-        Makes keys.
-    W_V : (d, d_v) array
-        Makes values.
-    at : float, default 7.0
-        Where the film is, in steps, from 0 to 18; beyond its end it is at its
-        end. With matrices the default is the end.
-
     Examples
     --------
     >>> Film().values["dots"]
@@ -811,14 +684,6 @@ class Film(Moving, InteractiveFigure):
 
     _name = "film"
     _label = "one query on its way, as a film"
-    words = Text("cat sat mat").tag(sync=True)
-    X = Matrix().tag(sync=True)
-    query = Whole(0).tag(sync=True)
-    what = Text("X").tag(sync=True)
-    W_Q = Matrix([[1.0, 0], [0, 1], [1, 0], [0, 1]]).tag(sync=True)
-    W_K = Matrix([[1.0, 1], [1, 0], [0, 1], [1, 0]]).tag(sync=True)
-    W_V = Matrix([[1.0, 0], [0, 1], [1, 1], [0, 1]]).tag(sync=True)
-    at = Number(7.0).tag(sync=True)
     _without = "Without scripts the film has no controls: here are its stills."
 
     def __init__(self, **settings):
@@ -842,20 +707,6 @@ class Roof(InteractiveFigure):
     ``prompt`` and ``token`` are the least seconds of attention, scores not
     stored, and projections together.
 
-    Parameters
-    ----------
-    device : str, default "A100"
-        "A100", "TPU v5e" or "H100".
-    T : int, default 2048
-        Tokens of a sequence: a power of two from 1 to 32768.
-    batch : int, default 1
-        Sequences: a power of two from 1 to 256.
-    heads : int, default 32
-        Query heads: a power of two from 1 to 64.
-    shared : int, default 4
-        Query heads that share one key/value head: a power of two from 1 to
-        64; more than `heads` count as all.
-
     Examples
     --------
     >>> Roof().values["balance"]
@@ -864,11 +715,6 @@ class Roof(InteractiveFigure):
 
     _name = "roof"
     _label = "the work of one layer under the roof of a machine"
-    device = Text("A100").tag(sync=True)
-    T = Whole(2048).tag(sync=True)
-    batch = Whole(1).tag(sync=True)
-    heads = Whole(32).tag(sync=True)
-    shared = Whole(4).tag(sync=True)
 
 
 class Projections(InteractiveFigure):
@@ -878,23 +724,6 @@ class Projections(InteractiveFigure):
     ``v = y W_V``, each a row times a matrix. The dot product of q and k is the
     ``length`` of q times the ``shadow`` of k on it, which ends at ``foot``.
 
-    Parameters
-    ----------
-    x1 : float, default 1.0
-        First number of x; from -2 to 2.
-    x2 : float, default 1.5
-        Second number of x; from -2 to 2.
-    y1 : float, default 1.5
-        First number of y; from -2 to 2.
-    y2 : float, default -1.0
-        Second number of y; from -2 to 2.
-    W_Q : (2, 2) array
-        Makes queries; this and the other two hold numbers from -1 to 1.
-    W_K : (2, 2) array
-        Makes keys.
-    W_V : (2, 2) array
-        Makes values.
-
     Examples
     --------
     >>> Projections(x1=2, x2=0, W_Q=[[1, 0], [0, 1]]).values["q"]
@@ -903,13 +732,6 @@ class Projections(InteractiveFigure):
 
     _name = "project"
     _label = "queries, keys and values as arrows in the plane"
-    x1 = Number(1.0).tag(sync=True)
-    x2 = Number(1.5).tag(sync=True)
-    y1 = Number(1.5).tag(sync=True)
-    y2 = Number(-1.0).tag(sync=True)
-    W_Q = Matrix([[1.0, -0.5], [1.0, 0.5]]).tag(sync=True)
-    W_K = Matrix([[0.5, 1.0], [-1.0, 0.0]]).tag(sync=True)
-    W_V = Matrix([[-1.0, 0.0], [0.5, 1.0]]).tag(sync=True)
 
 
 class Temperature(InteractiveFigure):
@@ -919,17 +741,6 @@ class Temperature(InteractiveFigure):
     hold of its slider. ``entropy`` is that of the weights, ``before`` that of
     the ghost.
 
-    Parameters
-    ----------
-    temperature : float, default 0.2
-        Divides the scores: 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5,
-        2, 3, 5, 10, 20, 50 or 100.
-    ghost : float, default 1.0
-        The temperature of the weights that are outlined: 0.01, 0.02, 0.05,
-        0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 50 or 100.
-    scores : (1, n) array
-        Two to eight scores, each from -10 to 10.
-
     Examples
     --------
     >>> Temperature(scores=[[3, 3]]).values["weights"]
@@ -938,9 +749,6 @@ class Temperature(InteractiveFigure):
 
     _name = "temperature"
     _label = "the weights of a row of scores at a temperature"
-    temperature = Number(0.2).tag(sync=True)
-    ghost = Number(1.0).tag(sync=True)
-    scores = Matrix([[0.0, 0.75, 0.5, -0.75]]).tag(sync=True)
 
 
 class Backward(InteractiveFigure):
@@ -948,23 +756,6 @@ class Backward(InteractiveFigure):
 
     `dY` is the gradient of a loss with respect to the output of attention;
     ``means`` are those of each row of ``dA`` under its weights.
-
-    Parameters
-    ----------
-    entry : int, default 4
-        The entry of `dY` that is followed and stepped, counted row by row;
-        from 0 to 15. One beyond the last counts as the last.
-    dY : (T, d_v) array
-        The gradient of the output. All four matrices have 1 to 4 rows of 1 to
-        4 numbers, each from -10 to 10.
-    Q : (T, d_k) array
-        Queries.
-    K : (S, d_k) array
-        Keys.
-    V : (S, d_v) array
-        Values.
-    causal : bool, default True
-        Hide later keys; the queries are the last of the positions.
 
     Examples
     --------
@@ -974,9 +765,18 @@ class Backward(InteractiveFigure):
 
     _name = "backward"
     _label = "every gradient of attention, from that of its output"
-    entry = Whole(4).tag(sync=True)
-    dY = Matrix([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0]]).tag(sync=True)
-    Q = Matrix([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]).tag(sync=True)
-    K = Matrix([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]).tag(sync=True)
-    V = Matrix([[1.0, 0.0], [0.0, 2.0], [-1.0, 1.0]]).tag(sync=True)
-    causal = Flag(True).tag(sync=True)
+
+
+def classes():
+    """The figures that this module defines, by the names of their modules.
+
+    Returns
+    -------
+    dict of str to type
+        Such as `CausalHeatmap` for "causal".
+    """
+    return {
+        cls._name: cls
+        for cls in InteractiveFigure.__subclasses__()
+        if cls.__module__ == __name__
+    }

@@ -18,27 +18,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 FOLDER = ROOT / "book" / "_static" / "cards"
 CELL = 20
-# A figure, which of the drawings in it, and the part of that, or all.
-CARDS = {
-    "film": (figures.Film(at=6), ".av-film", 0, "60 22 296 175"),
-    "step": (figures.StepThrough(), "table", 3, None),
-    "saturation": (figures.Saturation(), ".av-of-weights", 0, "30 90 200 110"),
-    "causal": (figures.CausalHeatmap(), "table", 0, None),
-    "heads": (figures.HeadsAndGroups(), ".av-cuts", 0, "0 14 340 162"),
-    "positions": (
-        figures.Positions(kind="RoPE"),
-        ".av-plane",
-        0,
-        "-115 -115 230 135",
-    ),
-    "kvcache": (figures.KVCacheCalculator(), ".av-store", 0, "0 12 340 126"),
-    "tiles": (figures.Tiles(), ".av-tiles", 0, None),
-    "induction": (figures.Induction(), ".av-arcs", 2, "0 10 240 60"),
-    "projections": (figures.Projections(), ".av-made", 0, "40 62 150 92"),
-    "temperature": (figures.Temperature(), ".av-warm", 0, "40 20 318 162"),
-    "roof": (figures.Roof(), ".av-roof", 0, "40 26 316 198"),
-    "backward": (figures.Backward(), "table", 1, None),
-}
+# What each module says of its card; one figure stands on the page itself.
+CARDS = {name: figures.card(name) for name in figures.classes()}
+CARDS = {name: card for name, card in CARDS.items() if card}
 
 
 def squares(table):
@@ -62,14 +44,16 @@ def ground(cell):
 
 def card(name):
     """The drawing of a card as SVG."""
-    figure, what, which, part = CARDS[name]
+    given = CARDS[name]
+    figure = figures.classes()[name](**given.get("state", {}))
     page = BeautifulSoup(figure.html(), "html.parser")
-    shown = page.select(what)[which]
+    what = given["part"]
+    shown = page.select(what)[given.get("which", 0)]
     if what == "table":
         shown = BeautifulSoup(squares(shown), "html.parser").svg
     for text in shown.select("text, title"):
         text.decompose()
-    box = part or shown.get("viewbox") or shown["viewBox"]
+    box = given.get("box") or shown.get("viewbox") or shown["viewBox"]
     for attribute in ("viewbox", "viewBox", "role", "aria-label", "tabindex"):
         del shown[attribute]
     shown["xmlns"], shown["viewBox"] = "http://www.w3.org/2000/svg", box

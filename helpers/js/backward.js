@@ -40,21 +40,75 @@ const sentence = (state, { weights, dA, dS, means }) => {
 const SHAPE = { kind: "matrix", rows: [1, 4], columns: [1, 4], min: -MOST, max: MOST };
 const figure = {
   name: "backward",
+  card: { part: "table", which: 1 },
   controls: [
     {
       key: "entry",
       kind: "range",
       label: "entry of dY",
+      first: 4,
+      about:
+        "The entry of `dY` that is followed and stepped, counted row by row; one beyond the last counts as the last",
       min: 0,
       max: 15,
       step: 1,
       upTo: ({ dY }) => dY.length * dY[0].length - 1,
     },
-    { ...SHAPE, key: "dY", label: "dY" },
-    { ...SHAPE, key: "Q", label: "Q" },
-    { ...SHAPE, key: "K", label: "K" },
-    { ...SHAPE, key: "V", label: "V" },
-    { key: "causal", kind: "flag", label: "causal mask" },
+    {
+      ...SHAPE,
+      key: "dY",
+      label: "dY",
+      first: [
+        [0, 0],
+        [0, 0],
+        [1, 0],
+      ],
+      shape: "(T, d_v)",
+      about: "The gradient of the output",
+    },
+    {
+      ...SHAPE,
+      key: "Q",
+      label: "Q",
+      first: [
+        [1, 0],
+        [0, 1],
+        [1, 1],
+      ],
+      shape: "(T, d_k)",
+      about: "Queries",
+    },
+    {
+      ...SHAPE,
+      key: "K",
+      label: "K",
+      first: [
+        [1, 0],
+        [1, 1],
+        [0, 1],
+      ],
+      shape: "(S, d_k)",
+      about: "Keys",
+    },
+    {
+      ...SHAPE,
+      key: "V",
+      label: "V",
+      first: [
+        [1, 0],
+        [0, 2],
+        [-1, 1],
+      ],
+      shape: "(S, d_v)",
+      about: "Values",
+    },
+    {
+      key: "causal",
+      kind: "flag",
+      label: "causal mask",
+      first: true,
+      about: "Hide later keys; the queries are the last of the positions",
+    },
   ],
   check: ({ Q, K, V, dY, causal }) => {
     const shape = (A) => `(${A.length}, ${A[0].length})`;

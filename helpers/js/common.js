@@ -4,6 +4,51 @@
 // small engine for the static page; the browser calls it again when a control
 // moves. So the page reads the same with and without scripts.
 
+/**
+ * A setting, stated once: Python makes the trait and the docs of it.
+ *
+ * @typedef {object} Control
+ * @property {string} key - the setting's name, in Python and in addresses
+ * @property {"range"|"number"|"power"|"stops"|"flag"|"choice"|"matrix"|"symbols"|"words"} kind
+ * @property {string} label - what the page calls it; each is there once
+ * @property {number|boolean|string|number[][]} first - the value to start with
+ * @property {string} about - what it sets, as the docs say it, without limits
+ * @property {number} [min] - of a number, of each number of a matrix, of a length
+ * @property {number} [max]
+ * @property {number} [step] - of a slider; with 1 the setting is whole
+ * @property {number[]} [stops] - the values of a slider of kind "stops"
+ * @property {string[]} [options] - of a choice
+ * @property {[number, number]} [rows] - of a matrix, the least and the most
+ * @property {[number, number]} [columns]
+ * @property {string} [shape] - of a matrix, in dimension letters, for the docs
+ * @property {string|number} [letters] - of "symbols" which, of "words" how many
+ * @property {(state: State) => number} [upTo] - where the slider ends in a state
+ * @property {(state: State, own?: object) => boolean} [when] - whether it matters
+ */
+/** @typedef {Object<string, number|boolean|string|number[][]>} State */
+/**
+ * What `figureModule` takes. Only the first four are needed.
+ *
+ * @typedef {object} Figure
+ * @property {string} name - as the file is called
+ * @property {Control[]} controls - in the order of the page
+ * @property {(state: State, own?: object) => object} compute - the numbers; pure
+ * @property {(state: State, values: object, own?: object) => string} view - HTML; pure
+ * @property {{part: string, which?: number, box?: string, state?: State}} [card]
+ * @property {(state: State) => string} [check] - what does not fit together, or ""
+ * @property {(state: State, moved: string, before: State) =>
+ *   ?{settings: State, says: string}} [fit] - settings that fit the one just moved
+ * @property {Object<string, State>} [presets] - ready-made settings by name
+ * @property {string} [presetLabel]
+ * @property {(state: State, ms: number) => object} [at] - what time changes: `own`
+ * @property {(state: State) => string} [strip] - stills, for paper and without scripts
+ * @property {(state: State) => ?string} [later] - data to load before it is drawn
+ * @property {(result: Element, state: State, values: object,
+ *   set: (key: string, value: any) => void) => void} [enhance] - after each drawing
+ * @property {(context: object) => {own?: Function, busy?: Function, close?: Function}}
+ *   [live] - once: what changes beside the settings
+ */
+
 // --- numbers -------------------------------------------------------------
 
 // Weights of one row; zeros where nothing is allowed, as in helpers.softmax.
@@ -294,6 +339,13 @@ const chart = ({
 const say = (text) => `<p class="av-say">${escape(text)}</p>`;
 
 // --- state ---------------------------------------------------------------
+
+// The rows that matrices start with, where a figure has no others.
+const THREE_TOKENS = [
+  [1, 0, 1, 0],
+  [0, 1, 0, 1],
+  [1, 1, 0, 0],
+];
 
 // Numbers as readers paste them: with the minus of print, as Python's lists
 // or NumPy's rows. What is no number stays text, to be named in the message.
@@ -827,10 +879,12 @@ const attach = (figure, { model, el, load }) => {
   };
 };
 
+/** @param {Figure} figure */
 const figureModule = (figure) => ({
   render: (context) => attach(figure, context),
   controls: () => figure.controls,
   presets: () => figure.presets ?? {},
+  card: () => figure.card ?? null,
   problem: (state) => problem(figure, state),
   shell: (state) => shell(figure, state),
   values: (state) => figure.compute(state),

@@ -16,7 +16,42 @@ const STAND = 500;
 
 const ONE = "X";
 const THREE = "X, W_Q, W_K, W_V";
-const MATRICES = ["W_Q", "W_K", "W_V"];
+const MADE = [
+  {
+    key: "W_Q",
+    first: [
+      [1, 0],
+      [0, 1],
+      [1, 0],
+      [0, 1],
+    ],
+    shape: "(d, d_k)",
+    about: "Makes queries; it and the other two have as many rows as `X` has columns",
+  },
+  {
+    key: "W_K",
+    first: [
+      [1, 1],
+      [1, 0],
+      [0, 1],
+      [1, 0],
+    ],
+    shape: "(d, d_k)",
+    about: "Makes keys",
+  },
+  {
+    key: "W_V",
+    first: [
+      [1, 0],
+      [0, 1],
+      [1, 1],
+      [0, 1],
+    ],
+    shape: "(d, d_v)",
+    about: "Makes values",
+  },
+];
+const MATRICES = MADE.map(({ key }) => key);
 const NUMBERS = { kind: "matrix", rows: [1, 4], columns: [1, 3], min: -2, max: 2 };
 
 const through = ({ what }) => what === THREE;
@@ -501,21 +536,61 @@ const computed = (state, own) => {
 
 const figure = {
   name: "film",
+  card: { state: { at: 6 }, part: ".av-film", box: "60 22 296 175" },
   controls: [
-    { key: "at", kind: "range", label: "step", min: 0, max: 18, step: 0.01, upTo: lengthOf },
-    { key: "words", kind: "words", label: "words", min: 2, max: 4, letters: 7 },
-    { key: "X", label: "X, a row a word", ...NUMBERS, rows: [2, 4], columns: [1, 4] },
+    {
+      key: "at",
+      kind: "range",
+      label: "step",
+      first: 7,
+      about:
+        "Where the film is, in steps; beyond its end it is at its end, which is the default with matrices",
+      min: 0,
+      max: 18,
+      step: 0.01,
+      upTo: lengthOf,
+    },
+    {
+      key: "words",
+      kind: "words",
+      label: "words",
+      first: "cat sat mat",
+      about: "A word for each row of `X`",
+      min: 2,
+      max: 4,
+      letters: 7,
+    },
+    {
+      key: "X",
+      label: "X, a row a word",
+      first: THREE_TOKENS,
+      shape: "(T, d)",
+      about:
+        "Queries, keys and values at once, or what they are made from; of at most two decimals",
+      ...NUMBERS,
+      rows: [2, 4],
+      columns: [1, 4],
+    },
     {
       key: "query",
       kind: "range",
       label: "query",
+      first: 0,
+      about: "The row that asks; one beyond the last counts as the last",
       min: 0,
       max: 3,
       step: 1,
       upTo: ({ X }) => X.length - 1,
     },
-    { key: "what", kind: "choice", label: "start from", options: [ONE, THREE] },
-    ...MATRICES.map((key) => ({ key, label: key, when: through, ...NUMBERS })),
+    {
+      key: "what",
+      kind: "choice",
+      label: "start from",
+      first: ONE,
+      about: "What the film starts from",
+      options: [ONE, THREE],
+    },
+    ...MADE.map((made) => ({ ...made, label: made.key, when: through, ...NUMBERS })),
   ],
   check: (state) => {
     const { words, X } = state;

@@ -126,11 +126,55 @@ const sentence = ({ q, k, v, dot: sum, score, length, shadow }) => {
   );
 };
 
-const coordinate = (key) => ({ key, kind: "range", label: key, min: -2, max: 2, step: 0.1 });
-const matrixOf = (key) => ({
+const coordinate = ([key, first, about]) => ({
+  key,
+  kind: "range",
+  label: key,
+  first,
+  about,
+  min: -2,
+  max: 2,
+  step: 0.1,
+});
+const COORDINATES = [
+  ["x1", 1, "First number of x"],
+  ["x2", 1.5, "Second number of x"],
+  ["y1", 1.5, "First number of y"],
+  ["y2", -1, "Second number of y"],
+];
+const MATRICES = [
+  [
+    "W_Q",
+    [
+      [1, -0.5],
+      [1, 0.5],
+    ],
+    "Makes queries",
+  ],
+  [
+    "W_K",
+    [
+      [0.5, 1],
+      [-1, 0],
+    ],
+    "Makes keys",
+  ],
+  [
+    "W_V",
+    [
+      [-1, 0],
+      [0.5, 1],
+    ],
+    "Makes values",
+  ],
+];
+const matrixOf = ([key, first, about]) => ({
   key,
   kind: "matrix",
   label: key,
+  first,
+  shape: "(2, 2)",
+  about,
   rows: [2, 2],
   columns: [2, 2],
   min: -1,
@@ -139,7 +183,8 @@ const matrixOf = (key) => ({
 
 const figure = {
   name: "project",
-  controls: [...["x1", "x2", "y1", "y2"].map(coordinate), ...["W_Q", "W_K", "W_V"].map(matrixOf)],
+  card: { part: ".av-made", box: "40 62 150 92" },
+  controls: [...COORDINATES.map(coordinate), ...MATRICES.map(matrixOf)],
   compute: (state) => {
     const [x, y] = tokens(state);
     const [q, k, v] = [times(x, state.W_Q), times(y, state.W_K), times(y, state.W_V)];

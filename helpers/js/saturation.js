@@ -79,11 +79,44 @@ const isSame = (a, b) => figure.controls.every(({ key }) => a[key] === b[key]);
 
 const figure = {
   name: "saturation",
+  card: { part: ".av-of-weights", box: "30 90 200 110" },
   controls: [
-    { key: "d_k", kind: "power", label: "width d_k", min: 1, max: WIDEST },
-    { key: "scale", kind: "flag", label: "divide by √d_k" },
-    { key: "S", kind: "range", label: "keys S", min: 2, max: MOST_KEYS, step: 1 },
-    { key: "seed", kind: "number", label: "seed", min: 0, max: 9999, step: 1 },
+    {
+      key: "d_k",
+      kind: "power",
+      label: "width d_k",
+      first: 64,
+      about: "Width of queries and keys",
+      min: 1,
+      max: WIDEST,
+    },
+    {
+      key: "scale",
+      kind: "flag",
+      label: "divide by √d_k",
+      first: false,
+      about: "Divide the scores by the root of d_k",
+    },
+    {
+      key: "S",
+      kind: "range",
+      label: "keys S",
+      first: 32,
+      about: "Keys",
+      min: 2,
+      max: MOST_KEYS,
+      step: 1,
+    },
+    {
+      key: "seed",
+      kind: "number",
+      label: "seed",
+      first: 0,
+      about: "Which random numbers",
+      min: 0,
+      max: 9999,
+      step: 1,
+    },
   ],
   compute: ({ d_k, scale, S, seed }) => {
     const Q = rowsOf(seed).slice(0, QUERIES);

@@ -1,6 +1,13 @@
 // Step through attention: every intermediate matrix, and what made each entry.
 
-const NUMBERS = { kind: "matrix", rows: [1, 6], columns: [1, 6], min: -100, max: 100 };
+const NUMBERS = {
+  kind: "matrix",
+  first: THREE_TOKENS,
+  rows: [1, 6],
+  columns: [1, 6],
+  min: -100,
+  max: 100,
+};
 const ONE = "X";
 const THREE = "Q, K, V";
 
@@ -160,17 +167,50 @@ const role = ({ entry, from }, name, i, j) => {
 
 const figure = {
   name: "step",
+  card: { part: "table", which: 3 },
   controls: [
-    { key: "what", kind: "choice", label: "start from", options: [ONE, THREE] },
-    { key: "X", label: "X, a row a line", when: ({ what }) => what === ONE, ...NUMBERS },
-    ...["Q", "K", "V"].map((key) => ({
+    {
+      key: "what",
+      kind: "choice",
+      label: "start from",
+      first: ONE,
+      about: "What is shown",
+      options: [ONE, THREE],
+    },
+    {
+      key: "X",
+      label: "X, a row a line",
+      shape: "(T, d)",
+      about: "Queries, keys and values at once",
+      when: ({ what }) => what === ONE,
+      ...NUMBERS,
+    },
+    ...[
+      ["Q", "(T, d_k)", "Queries"],
+      ["K", "(S, d_k)", "Keys"],
+      ["V", "(S, d_v)", "Values"],
+    ].map(([key, axes, about]) => ({
       key,
       label: key,
+      shape: axes,
+      about,
       when: ({ what }) => what === THREE,
       ...NUMBERS,
     })),
-    { key: "scale", kind: "flag", label: "divide by √d_k" },
-    { key: "causal", kind: "flag", label: "causal mask" },
+    {
+      key: "scale",
+      kind: "flag",
+      label: "divide by √d_k",
+      first: true,
+      about: "Divide the scores by the root of d_k",
+    },
+    {
+      key: "causal",
+      kind: "flag",
+      label: "causal mask",
+      first: false,
+      about: "Hide later keys; the queries are the last of the positions",
+    },
   ],
   check: (state) => {
     const [Q, K, V] = given(state);

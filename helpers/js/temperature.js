@@ -44,13 +44,31 @@ const bars = ([scores], { weights, ghost }) => {
 
 const figure = {
   name: "temperature",
+  card: { part: ".av-warm", box: "40 20 318 162" },
   controls: [
-    { key: "temperature", kind: "stops", label: "temperature", stops: TEMPERATURES },
-    { key: "ghost", kind: "stops", label: "ghost at", stops: TEMPERATURES },
+    {
+      key: "temperature",
+      kind: "stops",
+      label: "temperature",
+      first: 0.2,
+      about: "Divides the scores",
+      stops: TEMPERATURES,
+    },
+    {
+      key: "ghost",
+      kind: "stops",
+      label: "ghost at",
+      first: 1,
+      about: "The temperature of the weights that are outlined",
+      stops: TEMPERATURES,
+    },
     {
       key: "scores",
       kind: "matrix",
       label: "scores",
+      first: [[0, 0.75, 0.5, -0.75]],
+      shape: "(1, n)",
+      about: "The row of scores",
       rows: [1, 1],
       columns: [2, 8],
       min: -10,

@@ -141,8 +141,26 @@ const sentence = ({ x, y }, { dots, exponentials, weights, most }) => {
 const figure = {
   name: "words",
   controls: [
-    { key: "x", kind: "range", label: "it asks for: alive", min: -END, max: END, step: 0.1 },
-    { key: "y", kind: "range", label: "a drink", min: -END, max: END, step: 0.1 },
+    {
+      key: "x",
+      kind: "range",
+      label: "it asks for: alive",
+      first: 2,
+      about: "How much the query asks for what is alive",
+      min: -END,
+      max: END,
+      step: 0.1,
+    },
+    {
+      key: "y",
+      kind: "range",
+      label: "a drink",
+      first: 0.5,
+      about: "How much it asks for a drink",
+      min: -END,
+      max: END,
+      step: 0.1,
+    },
   ],
   length: LENGTH,
   at,

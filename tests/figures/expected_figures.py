@@ -15,11 +15,7 @@ from bs4 import BeautifulSoup
 
 from helpers import figures
 
-CLASSES = {
-    c._name: c
-    for c in figures.InteractiveFigure.__subclasses__()
-    if c.__module__ == "helpers.figures"
-}
+CLASSES = figures.classes()
 OF = {
     name: importlib.import_module(f"tests.figures.test_{name}")
     for name in CLASSES

@@ -64,22 +64,32 @@ def tells(text, *numbers):
     """Each numeral of a text, in order, shows its number.
 
     A number is a whole one, a pair with its most decimals, or a function that
-    judges the numeral.
+    judges the numeral and the text before it.
     """
-    found = NUMERAL.findall(text)
+    found = list(NUMERAL.finditer(text))
     assert len(found) == len(numbers), (text, numbers)
     for numeral, wanted in zip(found, numbers, strict=True):
         if callable(wanted):
-            wanted(numeral)
+            wanted(numeral[0], text[: numeral.start()])
         else:
             pair = wanted if isinstance(wanted, tuple) else (wanted,)
-            says(numeral, *pair)
+            says(numeral[0], *pair)
+
+
+def rounded_or_equal(x, digits):
+    """What judges a numeral that is equal only after an equals sign."""
+
+    def judge(numeral, before):
+        says(numeral, x, digits)
+        assert before.endswith("≈ ") or abs(read(numeral) - x) < 1e-9
+
+    return judge
 
 
 def significant(x, digits):
     """What judges a numeral that shows so many significant digits of `x`."""
 
-    def judge(numeral):
+    def judge(numeral, before=""):
         near = 0.5001 * 10.0 ** (1 - digits)
         assert abs(read(numeral) - x) <= near * abs(x), (numeral, x)
 
@@ -98,6 +108,17 @@ def verdict(text, **words):
     """
     for word, holds in words.items():
         assert (word.replace("_", " ") in text) == bool(holds), (word, text)
+
+
+def equal_where_it_says_so(text, exact):
+    """An equals sign stands before a number only where that is no rounding.
+
+    `exact` has the numbers by the sign's place among all signs of the text.
+    """
+    signs = re.findall("[=≈]", text)
+    for place, numbers in exact.items():
+        short = all(abs(x - round(float(x), 4)) < 1e-9 for x in numbers)
+        assert signs[place] == "≈" or short, (text, place)
 
 
 def sentence(shown):

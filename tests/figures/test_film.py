@@ -12,6 +12,7 @@ from tests.figures.reading import (
     all_say,
     captions,
     read,
+    rounded_or_equal,
     says,
     sentence,
     significant,
@@ -258,7 +259,7 @@ def steps_of(state):
 def four(x):
     """What judges an exponential: four digits that count, or a power."""
 
-    def judge(numeral):
+    def judge(numeral, before):
         if "e" in numeral:
             assert not 1e-3 <= x < 1e5
             significant(x, 2)(numeral)
@@ -280,7 +281,7 @@ def step_tells(state, expected, text, step):
     def products(a, b):
         pairs = [(float(x), 4) for pair in zip(a, b, strict=True)
                  for x in pair]  # fmt: skip
-        return [*pairs, (float(np.dot(a, b)), 4)]
+        return [*pairs, rounded_or_equal(float(np.dot(a, b)), 4)]
 
     told = [[]]
     whose = [names[i]]

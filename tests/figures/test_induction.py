@@ -187,6 +187,14 @@ def strip_shows(svg, rows_):
     least, most = re.findall(r"−?[\d.]+(?= \()", svg["aria-label"])
     assert least == f"−{most}"
     says(most, largest, 2)
+    # A row of cells is as high as its stroke is wide, and nothing is cut off.
+    T, width = np.shape(rows_)
+    drawn = svg.g["transform"].removeprefix("matrix")
+    a, b, c, d, e, f = map(float, re.findall(r"[\d.]+", drawn))
+    assert (a, b, c, e, f) == (20, 0, 0, 0, d / 2)
+    _, _, wide, high = map(float, svg["viewbox"].split())
+    assert wide == 20 * T
+    assert d * width + 10 < float(svg.select_one("text")["y"]) < high - 5
 
 
 def marks(svg, width):

@@ -8,6 +8,7 @@ import pytest
 from helpers.attention import attention_scores
 from tests.figures.reading import (
     captions,
+    equal_where_it_says_so,
     path_of,
     sentence,
     tells,
@@ -128,6 +129,9 @@ def tells_of(state, expected, shown):
         *where(not across, (length, 2), (expected["shadow"], 2)),
         *((dots, 4), 2, (expected["score"], 2), *v),
     )
+    # Each of q, k and v is named with a sign before the one that is judged.
+    q, k, v, dot = (np.ravel(expected[key]) for key in ("q", "k", "v", "dot"))
+    equal_where_it_says_so(text, {1: q, 3: k, 5: [*q, *k, *dot], -1: v})
     verdict(
         text,
         against=dots < 0 and not across,

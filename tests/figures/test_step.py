@@ -134,7 +134,7 @@ def logits(state, expected):
 def short(x):
     """What judges a numeral: exact to five decimals, or rounded to four."""
 
-    def judge(numeral):
+    def judge(numeral, before):
         digits = len(numeral.partition(".")[2])
         near = 1e-11 if digits == 5 else 0.500001e-4
         assert digits <= 5

