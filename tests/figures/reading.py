@@ -77,11 +77,12 @@ def tells(text, *numbers):
 
 
 def rounded_or_equal(x, digits):
-    """What judges a numeral that is equal only after an equals sign."""
+    """What judges a numeral after "=" where it is exact, after "≈" else."""
 
     def judge(numeral, before):
         says(numeral, x, digits)
-        assert before.endswith("≈ ") or abs(read(numeral) - x) < 1e-9
+        exact = abs(x - round(x, digits)) < 1e-9
+        assert before.endswith("= " if exact else "≈ "), (numeral, x)
 
     return judge
 
@@ -111,14 +112,14 @@ def verdict(text, **words):
 
 
 def equal_where_it_says_so(text, exact):
-    """An equals sign stands before a number only where that is no rounding.
+    """A sign is "=" where its numbers are exact in four decimals, else "≈".
 
     `exact` has the numbers by the sign's place among all signs of the text.
     """
     signs = re.findall("[=≈]", text)
     for place, numbers in exact.items():
         short = all(abs(x - round(float(x), 4)) < 1e-9 for x in numbers)
-        assert signs[place] == "≈" or short, (text, place)
+        assert signs[place] == ("=" if short else "≈"), (text, place)
 
 
 def sentence(shown):

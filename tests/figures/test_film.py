@@ -30,6 +30,9 @@ CASES = [
     {"words": "a b c d", "X": 4 * [[2, 2, 2, 2]], "query": 3, "at": 8},
     *({**THROUGH, "query": 1, "at": k} for k in range(16)),
     *({**THROUGH, "at": 4 + k / 10} for k in (0.5, 2, 4, 5, 7, 9.5)),
+    # A dot product that four decimals do not hold.
+    {**THROUGH, "words": "it is", "X": [[0.37], [0.53]], "at": 7}
+    | {"W_Q": [[0.21]], "W_K": [[0.13]], "W_V": [[1]]},
     {**THROUGH, **NARROW, "words": "it is", "X": [[1], [-2]], "at": 3.9},
     {**THROUGH, "words": "a b c d", "X": 4 * [[2, -2, 2, 2]], "at": 18}
     | {f"W_{c}": 4 * [[2, -2, 1.25]] for c in "QKV"},
