@@ -378,6 +378,12 @@ class InteractiveFigure(anywidget.AnyWidget):
         """Make the settings that a module lists traits, and document them."""
         parameters = []
         for control in listed:
+            missing = [k for k in ("first", "about") if k not in control]
+            if missing:
+                raise ValueError(
+                    f"control {control['key']!r} of {cls._name}.js needs "
+                    f"{' and '.join(missing)}"
+                )
             trait = _trait(control).tag(sync=True)
             setattr(cls, control["key"], trait)
             trait.class_init(cls, control["key"])

@@ -68,6 +68,12 @@ def test_controls_say_what_they_set(name):
         assert getattr(figure, control["key"]) == control["first"]
 
 
+def test_declare_refuses_a_control_that_says_too_little():
+    control = {"key": "T", "kind": "flag", "label": "T"}
+    with pytest.raises(ValueError, match=r"'T' of .* needs first and about"):
+        figures.InteractiveFigure._declare([control])
+
+
 def test_classes_are_by_the_names_of_their_modules():
     modules = {path.stem for path in figures.FOLDER.glob("*.js")}
     parts = {part[:-3] for some in figures.PARTS.values() for part in some}

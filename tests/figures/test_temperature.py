@@ -45,9 +45,13 @@ def shows(state, expected, shown):
             assert tall == pytest.approx(w * (low - high), abs=0.11)
             foot = float(box["y"]) + tall
             assert foot == pytest.approx(low, abs=0.11), "it stands"
-    for bar, ghost in zip(bars, ghosts, strict=True):
-        middles = [float(b["x"]) + float(b["width"]) / 2 for b in (bar, ghost)]
-        assert middles[0] == pytest.approx(middles[1], abs=0.11)
+    middles, around = (
+        [float(b["x"]) + float(b["width"]) / 2 for b in boxes]
+        for boxes in (bars, ghosts)
+    )
+    assert middles == pytest.approx(around, abs=0.11)
+    assert np.ptp(np.diff(around)) < 0.21, "side by side, evenly"
+    assert around[1] - around[0] > float(bars[0]["width"])
     weights, ghost = expected["weights"], expected["ghost"]
     n, tau, old = len(weights), state["temperature"], state["ghost"]
     all_say([t.text for t in svg.select(".av-weight")], weights, 2)
