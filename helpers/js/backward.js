@@ -48,7 +48,7 @@ const figure = {
       label: "entry of dY",
       first: 4,
       about:
-        "The entry of `dY` that is followed and stepped, counted row by row; one beyond the last counts as the last",
+        "The entry of `dY` that is stepped, row by row; one beyond the last counts as the last",
       min: 0,
       max: 15,
       step: 1,

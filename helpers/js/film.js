@@ -544,7 +544,7 @@ const figure = {
       label: "step",
       first: 7,
       about:
-        "Where the film is, in steps; beyond its end it is at its end, which is the default with matrices",
+        "Where the film is, in steps; past its end it stays there. With matrices it starts there",
       min: 0,
       max: 18,
       step: 0.01,
