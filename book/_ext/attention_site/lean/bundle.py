@@ -281,7 +281,9 @@ def link_pages(app, names):
         path: path.read_text(encoding="utf-8")
         for path in (out / f"{name}.html" for name in names)
     }
-    modules = [*sorted(static.glob("figures/*.js")), find(static, "site.js")]
+    site = find(static, "site.js")
+    site.write_text(uncommented(site.read_text(encoding="utf-8")), "utf-8")
+    modules = [*sorted(static.glob("figures/*.js")), site]
     own = "\n".join(m.read_text(encoding="utf-8") for m in modules)
     scripts = bundle_scripts(static)
     found = [parsed.of(app, page) for page in pages.values()]

@@ -46,7 +46,7 @@ def cut(font, characters, features=()):
     cutter = subset.Subsetter(options)
     cutter.populate(text=characters)
     cutter.subset(font)
-    font.flavor = "woff2"
+    font.flavor, font.flavorData = "woff2", None  # as if read from ttf
     buffer = io.BytesIO()
     font.save(buffer)
     return buffer.getvalue()
