@@ -45,7 +45,7 @@ endif
 book: .venv/ready  ## set up everything and build the site into _build/html
 	@$(BIN)/python -m tools.make_site
 
-test: lint chromium  ## set up everything and run every check (10 to 20 min on two cores)
+test: lint chromium  ## set up everything and run every check (8 to 15 min on two cores)
 	$(PYTEST) --nbval --doctest-modules helpers tests book index.ipynb
 
 numbers: .venv/checks  ## check helpers and ledger (30 s)
@@ -65,7 +65,7 @@ nbval: .venv/checks  ## execute every chapter and compare its outputs (4 min)
 portable: .venv/checks  ## execute every chapter as on nine other machines (ENVIRONMENTS=1,2 for some; weekly)
 	$(BIN)/python -m tools.portable $(if $(ENVIRONMENTS),--only $(ENVIRONMENTS)) $(CHAPTERS)
 
-site: chromium  ## build the site and check its pages in a browser (8 to 15 min)
+site: chromium  ## build the site and check its pages in a browser (4 to 8 min)
 	$(PYTEST) tests/site tests/figures
 
 answers: chromium  ## give every answer of every page in JupyterLab (weekly)
