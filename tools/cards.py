@@ -18,13 +18,13 @@ ROOT = Path(__file__).resolve().parent.parent
 
 FOLDER = ROOT / "book" / "_static" / "cards"
 CELL = 20
-# What each module says of its card; one figure stands on the page itself.
+# `card` of each module; the figure on the landing page itself has none.
 CARDS = {name: figures.card(name) for name in figures.classes()}
 CARDS = {name: card for name, card in CARDS.items() if card}
 
 
 def squares(table):
-    """The cells of a table as squares of the colours they have."""
+    """Draw the cells of a table as coloured squares."""
     lines = [row.select("td[style]") for row in table.select("tr")]
     lines = [line for line in lines if line]
     drawn = "".join(
@@ -38,12 +38,12 @@ def squares(table):
 
 
 def ground(cell):
-    """The colour behind a cell's number."""
+    """Return the background colour of a cell."""
     return re.match(r"background: ?([^;]+)", cell["style"])[1]
 
 
 def card(name):
-    """The drawing of a card as SVG."""
+    """Return the drawing of a card as SVG."""
     given = CARDS[name]
     figure = figures.classes()[name](**given.get("state", {}))
     page = BeautifulSoup(figure.html(), "html.parser")

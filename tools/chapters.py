@@ -1,8 +1,9 @@
-"""The chapters' numbers, which follow from `_toc.yml` and from nothing else.
+"""Number the chapters by their order in `_toc.yml`, the only source.
 
-A part of the table of contents with `numbered: 1` holds chapters; they are
-counted through. A text refers to one by a link, `[chapter 6](mask.ipynb)`,
-and `make refresh` fills in the number: to add a chapter renames nothing.
+Parts of the table of contents with `numbered: 1` hold chapters, which are
+numbered consecutively. A text refers to a chapter by a link,
+`[chapter 6](mask.ipynb)`, and `make texts` fills in the number, so adding a
+chapter renames nothing.
 """
 
 import re
@@ -22,7 +23,7 @@ LINK = re.compile(
 
 @lru_cache
 def numbers():
-    """The number of each chapter, by the name of its notebook."""
+    """Return the number of each chapter, by the name of its notebook."""
     text = (ROOT / "_toc.yml").read_text(encoding="utf-8")
     files = [
         chapter["file"]
@@ -34,7 +35,7 @@ def numbers():
 
 
 def number_chapters(markdown):
-    """`markdown` with the number of its chapter in each link to one.
+    """Write the right number into each link to a chapter.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""The names of the works that the book cites, and the page that lists them.
+"""Name the cited works, and write the page that lists them.
 
-`references.bib` is the one source. A citation is a link that reads the
-same on the site, in JupyterLab and wherever Markdown is shown:
+`references.bib` is the only source. A citation is a link that reads the same
+on the site, in JupyterLab and wherever Markdown is shown:
 ``[Vaswani et al. 2017](bibliography.md#vaswani2017attention)``. An author
 writes ``[](bibliography.md#vaswani2017attention)``; `make refresh` fills in
 the name and writes the page.
@@ -29,13 +29,13 @@ Every work that the book cites, by name and year.
 
 
 def plain(latex):
-    """LaTeX as Markdown: accents set, braces gone, addresses in brackets."""
+    """Turn LaTeX into Markdown: accents, braces and addresses."""
     marked = re.sub(r"\\url\{([^}]*)\}", r"<\1>", latex)
     return str(Text.from_latex(marked))
 
 
 def families(entry):
-    """Who wrote a work: one name, two names, or the first et al."""
+    """Return the short names of the authors: one, two, or one et al."""
     names = [
         plain(" ".join([*person.prelast_names, *person.last_names]))
         for person in entry.persons["author"]
@@ -50,7 +50,7 @@ def families(entry):
 
 @lru_cache
 def works():
-    """The name and the entry of each work by its key, in alphabetical order.
+    """Return name and entry of each work by its key, sorted by name.
 
     Works of the same people and year get letters, in the order of titles.
     """
@@ -68,7 +68,7 @@ def works():
 
 
 def name_citations(markdown):
-    """`markdown` with the name of its work in each citation.
+    """Write the name of the work into each citation.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def name_citations(markdown):
 
 
 def authors(entry):
-    """Every author in full, in the order of the title page."""
+    """Return all authors in full, in the order of the title page."""
     names = [
         plain(
             " ".join(
@@ -101,7 +101,7 @@ def authors(entry):
 
 
 def place(entry):
-    """Where a work appeared: the venue, its volume and pages, an address."""
+    """Return where a work appeared: venue, volume, pages, address."""
     fields = defaultdict(str, {k: plain(v) for k, v in entry.fields.items()})
     venue = fields["booktitle"] or fields["journal"] or fields["publisher"]
     volume = f" {fields['volume']}" if fields["volume"] else ""
@@ -118,7 +118,7 @@ def place(entry):
 
 
 def page():
-    """The bibliography in Markdown; a citation leads to the id of its work."""
+    """Return the bibliography in Markdown, with an id for each work."""
     lines = []
     for key, (name, entry) in works().items():
         title = f"*{plain(entry.fields['title'])}*"

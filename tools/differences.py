@@ -1,7 +1,7 @@
-"""Say how an output differs from the stored one: what, where, and both texts.
+"""Describe how an output differs from the stored one.
 
-`make nbval`, `make refresh` and `make portable` print the same lines. A cell
-has the number that nbval gives it: code cells count from 0.
+`make nbval`, `make refresh` and `make portable` print the same lines: what
+differs, where, and both texts. Code cells are counted from 0, as in nbval.
 """
 
 import re
@@ -16,21 +16,21 @@ MEASURED = "nbval-ignore-output"
 
 
 def around(text, at):
-    """What a long text has about a place."""
+    """Return a part of a long text around a place."""
     start = max(0, at - WIDE // 2)
     end = start + WIDE
     return "…" * (start > 0) + text[start:end] + "…" * (end < len(text))
 
 
 def both(stored, now):
-    """Two texts, cut where they part: `'1.24' stored, '1.25' now`."""
+    """Show two texts around their first difference."""
     letters = zip_longest(stored, now)
     at = next(i for i, (a, b) in enumerate(letters) if a != b)
     return f"{around(stored, at)!r} stored, {around(now, at)!r} now"
 
 
 def in_part(stored, now):
-    """Each difference of two parts of a drawing: its kind, and a line."""
+    """Yield the kind of each difference of two parts, with a line on it."""
     if stored == now:
         return
     if not stored.startswith("<") or not now.startswith("<"):
@@ -54,7 +54,7 @@ def in_part(stored, now):
 
 
 def in_figure(stored, now):
-    """Lines on two SVGs: what kinds of parts differ, and the first of each."""
+    """Return lines on two SVGs: the first difference of each kind."""
     alt = re.search(r'aria-label="([^"]*)"', stored)
     old, new = PART.findall(stored), PART.findall(now)
     kinds = {}
@@ -72,7 +72,7 @@ def in_figure(stored, now):
 
 
 def in_text(stored, now):
-    """Lines on two texts: the first line that differs, and how many do."""
+    """Return lines on two texts: the first difference, and how many."""
     pairs = zip_longest(
         stored.splitlines(), now.splitlines(), fillvalue="(no such line)"
     )
@@ -85,7 +85,7 @@ def in_text(stored, now):
 
 
 def tell(kind, stored, now):
-    """Lines on two outputs of one kind that are not the same.
+    """Return lines on two outputs of one kind that differ.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def tell(kind, stored, now):
 
 
 def parts(cell):
-    """What nbval compares of a cell: pairs of a kind and a text."""
+    """Return what nbval compares of a cell: pairs of kind and text."""
     for output in cell.outputs:
         if output.output_type == "stream":
             yield output.name, output.text
@@ -117,13 +117,13 @@ def parts(cell):
 
 
 def in_notebook(stored, now):
-    """Lines on each cell that shows something else in the second notebook.
+    """Return lines on each cell whose outputs differ in two notebooks.
 
     Parameters
     ----------
     stored, now : NotebookNode
-        In normal form, with the same cells. What a measured cell shows is
-        of its own run and is left out.
+        In normal form, with the same cells. Measured cells are left out,
+        because their outputs differ from run to run.
     """
     pairs = [
         (a, b)

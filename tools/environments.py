@@ -1,8 +1,9 @@
-"""Numeric environments that one machine has: what makes last bits differ.
+"""Numeric environments of one machine, in which last bits differ.
 
-Libraries choose their code by what the processor can do. Environment variables
-make them choose as on another one: OpenBLAS its kernels (sums in another
-order), NumPy its loops, and the C library its `exp` and `sin`.
+Libraries choose their code by the features of the processor. Environment
+variables make them choose as on another processor: OpenBLAS its kernels
+(which sum in another order), NumPy its loops, and the C library its `exp` and
+`sin`.
 """
 
 import os
@@ -11,7 +12,7 @@ import sys
 
 import numpy as np
 
-# What a kernel of OpenBLAS needs, in the names of older and newer NumPy.
+# Features that an OpenBLAS kernel needs, as older and newer NumPy name them.
 NEEDS = {
     "Nehalem": set(),
     "Haswell": {"AVX2", "X86_V3"},
@@ -20,12 +21,12 @@ NEEDS = {
 
 
 def features():
-    """What this NumPy would use of this processor, and can do without."""
+    """Return the features that this NumPy would use and can do without."""
     return np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
 
 
 def kernels():
-    """Three choices for OpenBLAS; "" leaves it to choose by the processor.
+    """Return three kernels for OpenBLAS; "" lets it choose.
 
     On ARM it can choose the plainest. NumPy for newer versions of macOS has
     Apple's library instead, which has no choice.
@@ -76,15 +77,15 @@ def variables(
 
 
 def other():
-    """The environment least like the one that a machine has by itself."""
-    # One thread: by itself OpenBLAS has one for each core.
+    """Return the environment that differs most from the machine's own."""
+    # One thread, because OpenBLAS uses one per core by default.
     return os.environ | variables(
         kernel=kernels()[0], plain=True, seed=1, zone="Asia/Kathmandu"
     )
 
 
 if __name__ == "__main__":
-    # For an older or newer NumPy, which has other names of features.
+    # Older and newer NumPy have other names for the features.
     kernel, plain, threads, seed = sys.argv[1:]
     chosen = variables(
         kernel=kernel, plain=plain == "1", threads=threads, seed=seed

@@ -23,16 +23,16 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "_build"
 SITE = BUILD / "html"
 RECORD = BUILD / "built.json"
-# What no page is made from.
+# Folders that no page is made from.
 APART = {"_build", "build", "tests", "tools", "bench", "__pycache__"}
-# What Sphinx and our extension notice by themselves, page by page.
+# Files whose changes Sphinx and our extension notice, page by page.
 BY_PAGE = (".ipynb", ".md", ".js", ".css")
 # By itself, because the whole extension imports Sphinx, which takes a second.
 LAUNCH = runpy.run_path(ROOT / "book/_ext/attention_site/launch.py")
 
 
 def files(folder):
-    """The files of a folder that a page could be made from."""
+    """Yield the files of a folder that a page could be made from."""
     for path, folders, names in os.walk(folder):
         folders[:] = [
             name
@@ -45,7 +45,7 @@ def files(folder):
 
 
 def given(root):
-    """What a build is made from: a digest for each file, and the rest."""
+    """Return the inputs of a build: a digest of each file, and the rest."""
     found = {
         path.relative_to(root).as_posix(): hashlib.sha256(
             path.read_bytes()
@@ -60,7 +60,7 @@ def given(root):
 
 
 def made(site):
-    """What lies in the built site, by size and time."""
+    """Return the files of the built site, with size and time."""
     stats = {
         path.relative_to(site).as_posix(): path.stat()
         for path in site.rglob("*")
@@ -70,7 +70,7 @@ def made(site):
 
 
 def to_do(before, now):
-    """What has to be built: "nothing", "some" or "all"."""
+    """Return what has to be built: "nothing", "some" or "all"."""
     if before == now:
         return "nothing"
     if before is None or before["given"].keys() != now["given"].keys():

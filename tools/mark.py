@@ -2,14 +2,14 @@
 
     python tools/mark.py book/practice/NAME.ipynb FOLDER [SEED]
 
-The functions of each notebook are found by their names, wherever they stand
-and whatever the file is called. They are run in a process of their own, which
-gets arguments and gives back results; what is right is decided here, where
-no code of a student ever runs. Stored outputs and checks of the notebook
-count for nothing. With a seed the arguments are not those of the page.
+The functions of each notebook are found by their names, in any cell and any
+file. They run in a process of their own, which gets arguments and returns
+results. This process judges the results, and runs no code of a student, so
+stored outputs and checks of the notebook do not count. A seed draws other
+arguments than those of the page.
 
-A process keeps results apart, not files or the network: run it in a container
-or under an account that may do no harm.
+The process is not isolated from files and the network: run this program in a
+container or under an account that can do no harm.
 """
 
 import ast
@@ -33,7 +33,7 @@ NO_NOTEBOOK = Reply(False, "The file is no notebook.")
 
 
 class Mark(NamedTuple):
-    """What became of one function of one notebook."""
+    """The result for one function of one notebook."""
 
     who: str
     what: str
@@ -84,7 +84,7 @@ def tasks(page):
 
 
 def fresh(task, seed):
-    """The same task with other arguments, where it draws some."""
+    """Return the task with other arguments, if it draws any."""
     cases = task.drawn(len(task.cases), [seed, 1])  # no seed of a page
     try:
         return Task(
@@ -96,7 +96,7 @@ def fresh(task, seed):
 
 
 def run(notebook, cases):
-    """Run a notebook's cells, then its functions: in a process of its own."""
+    """Run a notebook's cells and then its functions, in this process."""
     space = {"__name__": "__main__"}
     with contextlib.redirect_stdout(io.StringIO()):
         for cell in written(notebook):
@@ -124,14 +124,14 @@ def _called(function, arguments):
 
 
 class Raised(Exception):
-    """What a student's function raised, in its own words."""
+    """The error of a student's function, with its own message."""
 
     def __repr__(self):
         return str(self)
 
 
 def _replayed(results):
-    """A function that gives results which were computed elsewhere."""
+    """Return a function that returns results computed elsewhere."""
     waiting = iter(results)
 
     def function(*_):
@@ -144,7 +144,7 @@ def _replayed(results):
 
 
 def results_of(notebook, asked, seconds=SECONDS):
-    """What the functions of a notebook give; None if it took too long."""
+    """Return the results of a notebook's functions; None after a time-out."""
     cases = {
         name: [[np.asarray(a).tolist() for a in case] for case in task.cases]
         for name, task in asked.items()
@@ -174,7 +174,7 @@ def claimed(notebook):
 
 
 def mark(notebook, asked, seconds=SECONDS):
-    """The marks of one notebook, one for each function that is asked for."""
+    """Return the marks of one notebook, one per requested function."""
     who = notebook.stem
     try:
         claims = claimed(notebook)
@@ -195,7 +195,7 @@ def mark(notebook, asked, seconds=SECONDS):
 
 
 def report(marks):
-    """The lines that a teacher reads: who, then what to talk about."""
+    """Return the lines of the report: who, and what to talk about."""
     for who in dict.fromkeys(m.who for m in marks):
         own = [m for m in marks if m.who == who]
         right = sum(bool(m.reply.right) for m in own)

@@ -1,6 +1,6 @@
 """Change a Python program in every small way, and see what tests notice.
 
-`python -m tools.mutate helpers/softmax.py tests/test_softmax.py` for a module.
+python -m tools.mutate helpers/softmax.py tests/core/test_softmax.py
 """
 
 import ast

@@ -3,10 +3,10 @@
     python -m tools.portable                             nine environments
     python -m tools.portable --only 1,2 book/mask.ipynb  some, of some
 
-Nine environments have every pair of settings: a table says which notebook is
-green in which, and where the first difference is. The oldest and the newest
-versions that pyproject.toml allows are installed below _build/portable, where
-also stands what each run says while it goes on.
+Nine environments cover every pair of settings. A table says which notebook is
+green in which environment, and names the first difference. The oldest and
+newest versions that pyproject.toml allows are installed below
+_build/portable, which also has the log of each run.
 """
 
 import argparse
@@ -61,12 +61,12 @@ def languages():
 
 
 def setting(row):
-    """One row of the table by name."""
+    """Return one row of the table by name."""
     return dict(zip(COLUMNS, row, strict=True))
 
 
 def python(versions):
-    """The Python that has these versions, installed where it is not there."""
+    """Return the Python with these versions; install it if missing."""
     if versions == "pinned":
         return sys.executable
     folder = MADE / versions
@@ -98,13 +98,13 @@ def python(versions):
 
 
 def copied(folder):
-    """The files of the project in another folder, without what is made."""
+    """Copy the project to another folder, without generated files."""
     made = shutil.ignore_patterns(".git", ".venv", "_build", "__pycache__")
     return shutil.copytree(ROOT, folder / "book of attention", ignore=made)
 
 
 def red(report, paths):
-    """The first red cell of each notebook that has one, and what it says."""
+    """Return the first red cell of each notebook, with its message."""
     path_of = {path.replace("/", "."): path for path in paths}
     found = {}
     for case in ET.parse(report).iter("testcase"):
@@ -120,7 +120,7 @@ def red(report, paths):
 
 
 def run(number, paths):
-    """Execute notebooks in one environment: those that are red, by name."""
+    """Execute notebooks in one environment; return the red ones by name."""
     chosen = setting(TABLE[number - 1])
     program = python(chosen["versions"])
     asked = [program, ROOT / "tools" / "environments.py"]

@@ -1,4 +1,4 @@
-"""How long a chapter is to read, by a rule, so that no one types a number.
+"""Compute the reading time of a chapter by a rule.
 
 200 words of prose a minute, half a minute for each code cell in sight, and a
 minute for each question and prediction. Folded text, exercises and all that
@@ -26,7 +26,7 @@ def body(cells):
 
 
 def words(markdown):
-    """How many words of `markdown` are read: folds and markup are not."""
+    """Count the words of `markdown` without folds and markup."""
     open_text = DROPDOWN.sub("", markdown)
     formulas = re.sub(r"\$\$.*?\$\$", "", open_text, flags=re.S)
     return len(WORD.findall(MARKUP.sub("", formulas)))

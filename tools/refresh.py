@@ -1,12 +1,12 @@
 """Execute chapters and store their outputs in a normal form.
 
-A second run gives the same file to the byte: a cell keeps its id, execution
-counts follow from its place, and no version is kept. What another numeric
-environment of the same machine prints otherwise is not stored, as on another
-processor its check would be red. A measured cell (tag
-``nbval-ignore-output``) runs, but keeps the times it has. All measured cells
-of a chapter keep theirs or none does, so that all times are of one run: edit
-one, or clear its output, to measure them anew.
+A second run gives the same bytes: cells keep their ids, execution counts
+follow from their order, and versions are left out. An output that differs in
+another numeric environment of the same machine is refused, because its check
+would fail on another processor. A measured cell (tag ``nbval-ignore-output``)
+runs but keeps its stored times. Either all measured cells of a chapter keep
+them or none does, so that all times come from one run: edit one of the cells,
+or clear its output, to measure again.
 """
 
 import copy
@@ -28,7 +28,7 @@ from tools.reading import state_time
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ("tags", "mystnb", "measured")
-# What the site folds, JupyterLab folds where the cell's metadata say so.
+# JupyterLab folds what the site folds if the cell's metadata say so.
 FOLDED = {
     "hide-cell": {"source_hidden": True, "outputs_hidden": True},
     "hide-input": {"source_hidden": True},
@@ -56,7 +56,7 @@ def cell_id(cell, taken):
 
 
 def cell_metadata(metadata):
-    """What is kept of a cell's metadata, and the folds that its tags ask."""
+    """Return the metadata to keep, and the folds that the tags imply."""
     kept = {key: metadata[key] for key in metadata if key in KEPT}
     folds = {}
     for tag in kept.get("tags", []):
@@ -65,7 +65,7 @@ def cell_metadata(metadata):
 
 
 def merge_streams(outputs):
-    """Join neighbouring pieces of one stream, which arrive as they please."""
+    """Join neighbouring pieces of a stream, which arrive in any sizes."""
     merged = []
     for output in outputs:
         last = merged[-1] if merged else None
@@ -124,7 +124,7 @@ def measured(notebook):
     kept = {}
     for place, cell in enumerate(notebook.cells):
         if is_measured(cell):
-            # What was measured is the text of the cell as it was then.
+            # The times belong to the text that the cell had then.
             same = cell.metadata.get("measured") == digest(cell.source)
             if not (same and cell.outputs):
                 return {}
@@ -182,14 +182,14 @@ def refresh(path):
 
 
 def notebooks():
-    """Every notebook of the book; JupyterLab's copies of some are none."""
+    """Return every notebook of the book, without JupyterLab's copies."""
     pages = sorted((ROOT / "book").rglob("*.ipynb"))
     copies = ".ipynb_checkpoints"
     return [ROOT / "index.ipynb", *(p for p in pages if copies not in p.parts)]
 
 
 def write_texts():
-    """Fill in what follows from elsewhere, and execute nothing.
+    """Fill in derived texts, and execute nothing.
 
     The numbers of chapters, the names of works, reading times, and the
     bibliography.

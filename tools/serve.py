@@ -22,7 +22,7 @@ class Server(ThreadingHTTPServer):
 
 
 def server(port):
-    """A server at `port`, or at any free one where that is taken."""
+    """Return a server at `port`, or at a free port if that is taken."""
     handler = functools.partial(SimpleHTTPRequestHandler, directory=SITE)
     try:
         return Server(("127.0.0.1", port), handler)

@@ -1,4 +1,4 @@
-"""What the page for teachers says of the chapters, computed from them.
+"""Compute what the page for teachers says about the chapters.
 
 The page has blocks between lines `% begin: NAME` and `% end: NAME`;
 `make texts` fills them in.
@@ -17,7 +17,7 @@ BLOCK = re.compile(r"(% begin: (\w+)\n).*?(% end: \2\n)", re.S)
 EXERCISE = re.compile(r"^```\{exercise\} ", re.M)
 NEEDS = re.compile(r"## What you'll need\n(.*?)(?=\n## |\Z)", re.S)
 
-# Chapters of each session. What a chapter needs comes before it.
+# The chapters of each session, after the chapters that they need.
 PLANS = {
     "week": (
         ("three-tokens", "project-score-mask-mix"),
@@ -65,7 +65,7 @@ def prose(name):
 
 
 def needs():
-    """The chapters that each chapter asks for, by name."""
+    """Return the chapters that each chapter needs, by name."""
     known, found = numbers(), {}
     for name in known:
         section = NEEDS.search(prose(name))[1]
@@ -75,7 +75,7 @@ def needs():
 
 
 def exercises(name):
-    """How many exercises the chapter's practice page has; 0 without one."""
+    """Count the exercises on the practice page; 0 without a page."""
     page = ROOT / "book" / "practice" / f"{name}.ipynb"
     if not page.exists():
         return 0
@@ -87,7 +87,7 @@ def link(name):
 
 
 def times():
-    """A table of the chapters: minutes to read, exercises, what they need."""
+    """Yield a table of the chapters: minutes, exercises, prerequisites."""
     yield "| chapter | minutes to read | exercises | needs chapters |"
     yield "|---|---|---|---|"
     for name, before in needs().items():
@@ -99,7 +99,7 @@ def times():
 
 
 def plan(sessions):
-    """A table of the sessions of a plan."""
+    """Yield a table of the sessions of a plan."""
     yield "| session | chapters | minutes to read | exercises |"
     yield "|---|---|---|---|"
     for i, names in enumerate(sessions, 1):
@@ -110,7 +110,7 @@ def plan(sessions):
 
 
 def reduced(graph):
-    """The edges that no longer path replaces: (from, to)."""
+    """Return the edges (from, to) that no longer path replaces."""
 
     def before(name):
         return set(graph[name]).union(*map(before, graph[name]))
@@ -124,7 +124,7 @@ def reduced(graph):
 
 
 def graph():
-    """The prerequisites as a drawing: from above to below."""
+    """Yield the prerequisites as a drawing, from top to bottom."""
     wanted = needs()
     depth = {}
     for name in wanted:  # in the order of the book, so what it needs is there
@@ -168,19 +168,19 @@ def block(name):
 
 
 def fill(text):
-    """`text` with its blocks filled in."""
+    """Return `text` with its blocks filled in."""
     return BLOCK.sub(
         lambda found: f"{found[1]}\n{block(found[2])}\n{found[3]}", text
     )
 
 
 def write():
-    """Fill in the page; its chapters say their own times by now."""
+    """Fill in the page, after the chapters state their times."""
     PAGE.write_text(fill(PAGE.read_text("utf-8")), encoding="utf-8")
 
 
 def unmet():
-    """What a plan has before what it needs: (plan, chapter, missing)."""
+    """Yield prerequisites missing in a plan: (plan, chapter, missing)."""
     wanted = needs()
     for name, sessions in PLANS.items():
         order = list(chain(*sessions))

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def listed(toc):
-    """The pages of a table of contents, in its order."""
+    """Return the pages of a table of contents, in order."""
     if isinstance(toc, dict):
         here = [toc[key] for key in ("root", "file") if key in toc]
         return here + listed(list(toc.values()))
@@ -33,11 +33,11 @@ def listed(toc):
 
 PAGES = listed(yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8")))
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
-# Old addresses of pages, and where they lead.
+# Old addresses of pages, with their targets.
 MOVED = CONFIG["sphinx"]["config"]["moved_pages"]
 LESSONS = [f"book/{name}" for name in chapters.numbers()]
-# What the build adds to the table of contents. A test compares both with
-# what was built, so that no page is left out.
+# Pages that the build adds to the table of contents. A test compares both
+# lists with the built pages.
 GENERATED = ["404", "search"]
 EVERY_PAGE = PAGES + GENERATED
 # The first is the same browser without its windows, and a fifth cheaper.
@@ -201,7 +201,7 @@ def launch(playwright):
 
 
 def no_browser():
-    """What to do where there is no Chromium; nothing where there is one."""
+    """Say what to do if there is no Chromium; None if there is one."""
     if CHROMIUM:
         return None
     with sync_playwright() as playwright:
