@@ -1,8 +1,8 @@
-"""What a reader meets on each page of the book: words, cells, heights.
+"""What a reader meets on each page of the book: words and heights.
 
-Prose and code cells are counted before the exercises, folds apart
-(tools/reading.py); heights are those of the built page, 1280 pixels wide, to
-the exercises. A screen is 900 pixels.
+Words of prose and of code in sight are counted before the exercises, without
+folds (tools/reading.py); heights are those of the built page, 1280 pixels
+wide, to the exercises. A screen is 900 pixels.
 """
 
 import sys
@@ -45,7 +45,7 @@ HEIGHTS = """() => {
 def main(site):
     server = website.serve(site)
     row = "{:32s}{:>7}{:>7}{:>8}{:>12}{:>10}{:>14}{:>14}"
-    print(row.format("page", "words", "cells", "screens", "code+output",
+    print(row.format("page", "words", "code", "screens", "code+output",
                      "pictures", "first picture", "ledger lines"))  # fmt: skip
     with sync_playwright() as playwright:
         tab = website.launch(playwright).new_page(
@@ -56,11 +56,12 @@ def main(site):
             if not path.exists():
                 continue
             cells = nbformat.read(path, as_version=4).cells
-            words, code = reading.amount(cells)
+            counts = reading.open_path(cells)
             tab.goto(f"{server.address}/{page}.html")
             seen = tab.evaluate(HEIGHTS)
             print(row.format(
-                page, words, code, f"{seen['screens']:.1f}",
+                page, counts["prose"], counts["code"],
+                f"{seen['screens']:.1f}",
                 f"{seen['code']:.0%}", f"{seen['pictures']:.0%}",
                 f"screen {seen['first'] + 1:.1f}", seen["ledger"],
             ))  # fmt: skip

@@ -34,6 +34,13 @@ def numbers():
     return {Path(file).name: place for place, file in enumerate(files, 1)}
 
 
+def number(path):
+    """Return the number of the chapter in a file; None for other pages."""
+    if path is None or path.parent != ROOT / "book":
+        return None
+    return numbers().get(path.stem)
+
+
 def number_chapters(markdown):
     """Write the right number into each link to a chapter.
 

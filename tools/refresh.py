@@ -20,8 +20,8 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from tools import environments, teaching
-from tools.chapters import number_chapters
+from tools import chapters, environments, teaching
+from tools.captions import number_figures
 from tools.citations import PAGE, name_citations, page
 from tools.differences import in_notebook
 from tools.reading import state_time
@@ -80,14 +80,25 @@ def merge_streams(outputs):
     return merged
 
 
-def normalise(notebook):
+def fill_in(notebook, path):
+    """Fill in what a text takes from other places: numbers, names, times."""
+    state_time(notebook.cells)
+    prose = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
+    texts = [
+        chapters.number_chapters(name_citations(cell.source)) for cell in prose
+    ]
+    for cell, text in zip(
+        prose, number_figures(texts, chapters.number(path)), strict=True
+    ):
+        cell.source = text
+
+
+def normalise(notebook, path=None):
     """Keep what a reader sees and nbval compares, and nothing else."""
     taken, count = set(), 0
-    state_time(notebook.cells)
+    fill_in(notebook, path)
     for cell in notebook.cells:
         cell.source = cell.source.strip("\n")
-        if cell.cell_type == "markdown":
-            cell.source = number_chapters(name_citations(cell.source))
         cell.metadata = cell_metadata(cell.metadata)
         cell.id = cell_id(cell, taken)
         if cell.cell_type != "code":
@@ -145,7 +156,7 @@ def execute(notebook, path, env=os.environ):
 
 def refuse_what_differs(stored, again):
     """Raise where a second environment printed something else."""
-    found = [f"  {lines}" for lines in in_notebook(stored, normalise(again))]
+    found = [f"  {lines}" for lines in in_notebook(stored, again)]
     if found:
         raise ValueError(
             "\n".join(
@@ -173,8 +184,8 @@ def refresh(path):
     execute(again, path, environments.other())
     for place, outputs in kept.items():
         notebook.cells[place].outputs = outputs
-    notebook = normalise(notebook)
-    refuse_what_differs(notebook, again)
+    notebook = normalise(notebook, path)
+    refuse_what_differs(notebook, normalise(again, path))
     text = nbformat.writes(notebook) + "\n"
     changed = path.read_text(encoding="utf-8") != text
     path.write_text(text, encoding="utf-8")
@@ -191,16 +202,16 @@ def notebooks():
 def write_texts():
     """Fill in derived texts, and execute nothing.
 
-    The numbers of chapters, the names of works, reading times, and the
-    bibliography.
+    The numbers of chapters and figures, the names of works, reading times,
+    and the bibliography.
     """
     PAGE.write_text(page(), encoding="utf-8")
     for path in (ROOT / "book").glob("*.md"):
         text = path.read_text(encoding="utf-8")
-        text = number_chapters(name_citations(text))
+        text = chapters.number_chapters(name_citations(text))
         path.write_text(text, encoding="utf-8")
     for path in notebooks():
-        notebook = normalise(nbformat.read(path, as_version=4))
+        notebook = normalise(nbformat.read(path, as_version=4), path)
         path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
     teaching.write()
 

@@ -214,6 +214,9 @@ for (const el of document.querySelectorAll("[data-figure]")) {
   if (asked.includes(el.dataset.figure)) start(el);
   else seen.observe(el);
 }
+// The address of a section that has moved leads to where it is now.
+const arrived = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+if (arrived && arrived.matches("a.moved")) location.replace(arrived.href);
 const [visit] = performance.getEntriesByType("navigation");
 if (visit?.type === "navigate" && !location.hash && asked.length) {
   // Not before the fonts have come: they move what is below.

@@ -65,6 +65,7 @@ html_theme = "sphinx_book_theme"
 html_title = "A book"
 html_baseurl = "https://a.example/b/"
 moved_pages = {{"old": "second"}}
+moved_sections = {{"index#old-section": "second#new"}}
 exclude_patterns = ["book", "_build*"]
 """
 FIRST = """# First
@@ -222,6 +223,9 @@ def test_the_host_finds_what_it_needs(book):
     moved = page(book, "old")
     refresh = moved.find("meta", attrs={"http-equiv": "refresh"})
     assert refresh["content"] == "0; url=second.html"
+    (link,) = page(book, "index").select("a.moved")
+    assert (link["id"], link["href"]) == ("old-section", "second.html#new")
+    assert not page(book, "second").select("a.moved")
     lost = page(book, "404")
     assert lost.base["href"] == "https://a.example/b/"
     assert not lost.find_all(["script", "img"], src=True)

@@ -1,6 +1,7 @@
 """Write what a static host needs beside the pages, and an archive of the site.
 
-* A page for lost addresses, and redirects of pages that have moved.
+* A page for lost addresses, and redirects of pages and sections that have
+  moved.
 * `.nojekyll`, so that GitHub Pages does not hide folders such as `_static`.
 * A sitemap, if the site's address is known.
 * The whole site as one file that can be read without a network.
@@ -71,6 +72,36 @@ def bare_pages(app):
         yield old, {"target": target}, "moved.html"
 
 
+def lead_from_moved_sections(app, pagename, templatename, context, doctree):
+    """Put a link where the address of a section that has moved still leads.
+
+    It is shown to readers who came by that address, and by `site.js` it is
+    followed at once.
+    """
+    builder = app.builder
+    links = [
+        (old, new.split("#"))
+        for place, new in app.config.moved_sections.items()
+        for page, old in [place.split("#")]
+        if page == pagename
+    ]
+    for old, (page, new) in links:
+        if page not in app.env.found_docs:
+            raise ExtensionError(
+                f"attention_site.host: moved_sections sends {pagename}#{old} "
+                f"to {page}, which is no page"
+            )
+        at = (
+            ""
+            if page == pagename
+            else builder.get_relative_uri(pagename, page)
+        )
+        context["body"] = (
+            f'<a class="moved" id="{old}" href="{at}#{new}">'
+            f"This section has moved: go to it.</a>{context['body']}"
+        )
+
+
 def sitemap(address, pages):
     """Return the sitemap of some pages, as XML."""
     urls = "".join(
@@ -121,5 +152,7 @@ def setup(app):
     app.connect("build-finished", copy_own, priority=100)
     app.connect("build-finished", written.remove_others, priority=850)
     app.add_config_value("moved_pages", {}, "html", dict)
+    app.add_config_value("moved_sections", {}, "html", dict)
     app.connect("html-collect-pages", bare_pages)
+    app.connect("html-page-context", lead_from_moved_sections)
     app.connect("build-finished", finish, priority=950)

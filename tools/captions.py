@@ -1,0 +1,52 @@
+"""Number the captions of a page, and the texts that refer to them.
+
+A caption is a markdown cell that follows its figure and begins with
+`<div class="caption" id="fig-NAME">`, an empty line and `**Figure 0.0.**`.
+A text refers to it by `<a href="#fig-NAME">Figure 0.0</a>`. `make texts` fills
+in the numbers: chapter and place in a lesson, the place alone elsewhere.
+"""
+
+import re
+
+CAPTION = re.compile(
+    r'(<div class="caption" id="fig-([\w-]+)">\n\n\*\*Figure )[\d.]+?(\.\*\* )'
+)
+REFERENCE = re.compile(r'(<a href="#fig-([\w-]+)">Figure )[\d.]+(</a>)')
+
+
+def number_figures(texts, chapter=None):
+    """Return the texts of a page with the numbers of its figures.
+
+    Parameters
+    ----------
+    texts : list of str
+        The markdown of the page, in its order.
+    chapter : int, optional
+        The number of the chapter, which comes before the figure's place.
+
+    Raises
+    ------
+    ValueError
+        If a reference leads to no caption of the page, or a name stands
+        twice.
+
+    Examples
+    --------
+    >>> caption = '<div class="caption" id="fig-map">\\n\\n**Figure 0.** Map.'
+    >>> number_figures([caption], chapter=9)[0].splitlines()[-1]
+    '**Figure 9.1.** Map.'
+    """
+    names = [found[2] for text in texts for found in CAPTION.finditer(text)]
+    before = "" if chapter is None else f"{chapter}."
+    numbers = {name: f"{before}{i}" for i, name in enumerate(names, 1)}
+    if len(numbers) < len(names):
+        raise ValueError(f"two captions of one name: {names}")
+
+    def numbered(found):
+        if found[2] not in numbers:
+            raise ValueError(f"{found[0]}: no caption here has this name")
+        return f"{found[1]}{numbers[found[2]]}{found[3]}"
+
+    return [
+        REFERENCE.sub(numbered, CAPTION.sub(numbered, text)) for text in texts
+    ]
