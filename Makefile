@@ -1,7 +1,7 @@
 # `make` alone lists the targets. Everything runs in .venv, which is made on
 # first use, and again when the pins change or the folder has moved.
 .DEFAULT_GOAL := help
-.PHONY: help book test numbers figures chapter nbval portable site answers chromium lab serve refresh texts bench lint format hooks lock clean test-torch
+.PHONY: help book test numbers figures chapter nbval prose portable site answers chromium lab serve refresh texts bench lint format hooks lock clean test-torch
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -61,6 +61,12 @@ chapter: book chromium  ## check one chapter: rules, outputs, page (CHAPTER=mask
 
 nbval: .venv/checks  ## execute every chapter and compare its outputs (4 min)
 	$(PYTEST) --nbval tests/conftest.py book index.ipynb
+
+prose:  ## check the English of all that a reader meets (npm needed; seconds)
+	@command -v npm > /dev/null || { echo "make prose needs npm, which comes with Node.js"; exit 1; }
+	@mkdir -p _build/prose && cp tools/prose/package.json tools/prose/textlintrc.json tools/prose/rules.yml _build/prose
+	npm install --prefix _build/prose --no-package-lock --silent
+	$(PYTHON) -m tools.prose
 
 portable: .venv/checks  ## execute every chapter as on nine other machines (ENVIRONMENTS=1,2 for some; weekly)
 	$(BIN)/python -m tools.portable $(if $(ENVIRONMENTS),--only $(ENVIRONMENTS)) $(CHAPTERS)
