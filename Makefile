@@ -8,7 +8,7 @@ BIN := .venv/bin
 # To compile every module, also those that no one imports, takes 20 s more.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 CHAPTERS ?=
-JS := helpers/js/*.js helpers/js/*.css book/_static/site.js book/_ext/attention_site/scorer.js tests/*/*.js tools/jupyter/labextensions/*/static/*.js
+JS := helpers/js/*.js helpers/js/*.css book/_static/site.js book/_ext/attention_site/scorer.js tools/jupyter/labextensions/*/static/*.js
 CHAPTER ?= $(error say which: make chapter CHAPTER=mask)
 PYTEST = $(BIN)/python -m pytest --durations=10 -n logical
 # A module that is compiled once is imported several times as fast.

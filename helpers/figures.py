@@ -19,6 +19,7 @@ from html import escape
 from pathlib import Path
 
 from ._extras import extra
+from ._modules import joined
 from .training import stored
 
 with extra("figures"):
@@ -29,17 +30,14 @@ with extra("figures"):
 FOLDER = Path(__file__).resolve().parent / "js"
 SHOWN, HIDDEN = "<section ", '<section hidden="hidden" '
 
-
-# What a module starts with; and data that a page loads only when asked for.
-PARTS = {
-    **{
-        name: ("common.js", "player.js", f"{name}.js")
-        for name in ("film", "kvcache", "tiles")
-    },
-    "induction": ("common.js", "transformer.js", "induction.js"),
-    "practice": ("practice.js",),
-}
+# Data that a page loads only when a state asks for it.
 LATER = {"induction": "induction-steps"}
+
+
+def _data(name, value):
+    """A script that gives a module data, which it asks for with `known`."""
+    start = "globalThis.attentionData ??= {};\nglobalThis.attentionData"
+    return f'{start}["{name}"] = {json.dumps(value)};\n'
 
 
 def _trained():
@@ -50,23 +48,19 @@ def _trained():
         "steps": [c["step"] for c in checkpoints],
         "accuracy": [c["accuracy"] for c in checkpoints],
     }
-    return f"const TRAINED = {json.dumps(given)};\n"
+    return _data("induction", given)
 
 
 def _earlier_steps():
-    """The weights of the steps before the last, as a script."""
+    """The weights of the steps before the last."""
     *earlier, _ = stored("induction-steps")["checkpoints"]
-    weights = json.dumps({c["step"]: c["weights"] for c in earlier})
-    return (
-        "globalThis.attentionData ??= {};\n"
-        f'globalThis.attentionData["{LATER["induction"]}"] = {weights};\n'
-    )
+    weights = {c["step"]: c["weights"] for c in earlier}
+    return _data(LATER["induction"], weights)
 
 
 def _text(name):
     """The module of a figure without what is loaded later."""
-    parts = PARTS.get(name, ("common.js", f"{name}.js"))
-    text = "\n".join((FOLDER / p).read_text(encoding="utf-8") for p in parts)
+    text = joined(FOLDER, f"{name}.js")
     return _trained() + text if name == "induction" else text
 
 

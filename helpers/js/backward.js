@@ -1,5 +1,19 @@
 // The backward pass: a gradient of the output, and all that follow from it.
 
+import {
+  dot,
+  figureModule,
+  fixed,
+  grid,
+  matmul,
+  range,
+  say,
+  setting,
+  show,
+  softmax,
+  transpose,
+} from "./common.js";
+
 const NUDGE = 0.1;
 const MOST = 10;
 const spotOf = ({ dY, entry }) => {

@@ -1,5 +1,19 @@
 // Causal heatmap: which keys a query may attend to, and with what weight.
 
+import {
+  cellAt,
+  count,
+  entropy,
+  figureModule,
+  fixed,
+  grid,
+  mosaic,
+  range,
+  say,
+  setting,
+  softmax,
+} from "./common.js";
+
 const MASKS = ["none", "causal", "sliding", "padding", "causal and left padding"];
 
 const allowed = (state, i, j) => {

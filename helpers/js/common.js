@@ -52,44 +52,45 @@
 // --- numbers -------------------------------------------------------------
 
 // Weights of one row; zeros where nothing is allowed, as in helpers.softmax.
-const softmax = (row, may = row.map(() => true)) => {
+export const softmax = (row, may = row.map(() => true)) => {
   const top = Math.max(...row.filter((x, i) => may[i]));
   if (!(top > -Infinity)) return row.map(() => 0);
   const exp = row.map((x, i) => (may[i] ? Math.exp(x - top) : 0));
   const total = exp.reduce((a, b) => a + b, 0);
   return exp.map((x) => x / total);
 };
-const dot = (a, b) => {
+export const dot = (a, b) => {
   let sum = 0;
   for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
   return sum;
 };
-const transpose = (A) => A[0].map((_, j) => A.map((row) => row[j]));
-const matmul = (A, B) => {
+export const transpose = (A) => A[0].map((_, j) => A.map((row) => row[j]));
+export const matmul = (A, B) => {
   const columns = transpose(B);
   return A.map((row) => columns.map((column) => dot(row, column)));
 };
-const entropy = (row) => -row.reduce((sum, w) => sum + (w > 0 ? w * Math.log(w) : 0), 0);
-const range = (n) => Array.from({ length: n }, (_, i) => i);
+export const entropy = (row) => -row.reduce((sum, w) => sum + (w > 0 ? w * Math.log(w) : 0), 0);
+export const range = (n) => Array.from({ length: n }, (_, i) => i);
 
 // --- drawing -------------------------------------------------------------
 
-const escape = (text) =>
+export const escape = (text) =>
   String(text).replace(
     /[&<>"]/g,
     (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c],
   );
 // Thousands are parted, before the decimal point.
-const grouped = (x) => String(x).replace(/^(-?)(\d+)/, (_, sign, digits) => sign + whole(digits));
-const fixed = (x, digits = 2) =>
+export const grouped = (x) =>
+  String(x).replace(/^(-?)(\d+)/, (_, sign, digits) => sign + whole(digits));
+export const fixed = (x, digits = 2) =>
   x === -Infinity
     ? "−∞"
     : grouped(x.toFixed(digits))
         .replace(/^-(0(\.0*)?)$/, "$1")
         .replace("-", "−");
-const tick = (x) => grouped(+x.toPrecision(3)).replace("-", "−");
-const setting = (x) => grouped(+x.toFixed(4)).replace("-", "−");
-const whole = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+export const tick = (x) => grouped(+x.toPrecision(3)).replace("-", "−");
+export const setting = (x) => grouped(+x.toFixed(4)).replace("-", "−");
+export const whole = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 
 // The book's colour map, from −1 over 0 to 1: nothing is near the page's ground,
 // and much stands out from it. On white that is dark, and in the dark bright.
@@ -129,12 +130,12 @@ const ink = (rgb) => (luminance(rgb) > 0.179 ? "#000" : "#fff");
 const hexOf = (rgb) => `#${rgb.map((v) => v.toString(16).padStart(2, "0")).join("")}`;
 const inBoth = (color) => `light-dark(${color("light")},${color("dark")})`;
 const colorOf = (x) => inBoth((scheme) => hexOf(shade(x, scheme)));
-const inkOn = (x) => inBoth((scheme) => ink(shade(x, scheme)));
+export const inkOn = (x) => inBoth((scheme) => ink(shade(x, scheme)));
 
 // A matrix as a table whose cells are shaded by value between low and high, or
 // by the part of the colour map that a value has.
 // A cell that is not `open` holds no number at all.
-const grid = ({
+export const grid = ({
   label,
   rows,
   columns,
@@ -167,8 +168,8 @@ const grid = ({
 };
 
 // Cells that are shaded alike are one path, and shades are told apart in steps.
-const LEVELS = 24;
-const byLevel = () => {
+export const LEVELS = 24;
+export const byLevel = () => {
   const found = {};
   return {
     add: (x, d) => (found[Math.round(x * LEVELS)] ??= []).push(d),
@@ -182,8 +183,8 @@ const MAP = { width: 340, left: 40, top: 34, across: 294, least: 90, row: 22, ke
 const highOf = (T, S) =>
   Math.min(Math.max(T * Math.min(MAP.across / S, MAP.row), MAP.least), MAP.across);
 // Every how many rows or columns one is numbered, so that numbers stand apart.
-const stride = (unit, room) => [1, 2, 4, 8, 16].find((n) => n * unit >= room) ?? 32;
-const mosaic = ({
+export const stride = (unit, room) => [1, 2, 4, 8, 16].find((n) => n * unit >= room) ?? 32;
+export const mosaic = ({
   label,
   values,
   open = () => true,
@@ -248,7 +249,7 @@ const mosaic = ({
   );
 };
 // The row and the column under a pointer, or null.
-const cellAt = ({ target, clientX, clientY }, [T, S]) => {
+export const cellAt = ({ target, clientX, clientY }, [T, S]) => {
   const cell = target.closest?.("td");
   if (cell && cell.cellIndex > 0 && cell.closest("tbody"))
     return [cell.parentNode.rowIndex - 1, cell.cellIndex - 1];
@@ -263,7 +264,7 @@ const cellAt = ({ target, clientX, clientY }, [T, S]) => {
 
 // Lines over a common x, each with a name written at its end; marked points.
 // A ghost is the line of the last state.
-const chart = ({
+export const chart = ({
   label,
   kind = "",
   x,
@@ -336,12 +337,12 @@ const chart = ({
   );
 };
 
-const say = (text) => `<p class="av-say">${escape(text)}</p>`;
+export const say = (text) => `<p class="av-say">${escape(text)}</p>`;
 
 // --- state ---------------------------------------------------------------
 
 // The rows that matrices start with, where a figure has no others.
-const THREE_TOKENS = [
+export const THREE_TOKENS = [
   [1, 0, 1, 0],
   [0, 1, 0, 1],
   [1, 1, 0, 0],
@@ -372,7 +373,7 @@ const parse = (control, text) => {
   const plain = String(text).trim().replace("−", "-");
   return plain === "" ? NaN : Number(plain);
 };
-const show = (control, value) => {
+export const show = (control, value) => {
   if (control.kind === "matrix") return value.map((row) => row.join(" ")).join("\n");
   return String(value);
 };
@@ -381,9 +382,9 @@ const within = (x, { min, max, step }) =>
   Number.isFinite(x) && x >= min && x <= max && (step !== 1 || Number.isInteger(x));
 const wanted = ({ min, max, step }) =>
   `${step === 1 ? "a whole number" : "a number"} from ${grouped(min)} to ${grouped(max)}`;
-const shorten = (text) =>
+export const shorten = (text) =>
   String(text).length > 40 ? `${String(text).slice(0, 40)}…` : String(text);
-const count = (n, thing) => `${whole(n)} ${thing}${n === 1 ? "" : "s"}`;
+export const count = (n, thing) => `${whole(n)} ${thing}${n === 1 ? "" : "s"}`;
 const span = ([least, most]) => (least === most ? least : `${least} to ${most}`);
 // A control as the page calls it, and its key where that is another word.
 const called = ({ key, label }) => (label.split(" ").includes(key) ? label : `${label} (${key})`);
@@ -528,7 +529,7 @@ const held = (control, field) => {
   if (PLACES[control.kind]) return PLACES[control.kind].at(control, field.value);
   return parse(control, control.kind === "flag" ? field.checked : field.value);
 };
-const tell = (control, field, value) => {
+export const tell = (control, field, value) => {
   if (field.type === "range") field.closest("div").querySelector("output").value = grouped(value);
   if (PLACES[control.kind]) field.setAttribute("aria-valuetext", value);
 };
@@ -548,8 +549,8 @@ const limited = (control, state) =>
 const matters = (control, state, own) => !control.when || control.when(state, own);
 
 // Presets set several controls at once; the name shown follows from the state.
-const OWN = "own numbers";
-const preset = (figure, state) =>
+export const OWN = "own numbers";
+export const preset = (figure, state) =>
   Object.keys(figure.presets).find((name) =>
     Object.entries(figure.presets[name]).every(([k, v]) => state[k] === v),
   ) ?? OWN;
@@ -647,9 +648,9 @@ const addSteppers = (form, steps) => {
   }
 };
 
-// Data that a page loads when a state asks for it, by name; a kernel sends it
-// with the module.
-const known = (name) => globalThis.attentionData?.[name];
+// Data that Python gives a module, by name. Some of it a page loads when a state
+// asks for it; a kernel sends all of it with the module.
+export const known = (name) => globalThis.attentionData?.[name];
 
 // `load` brings data that is not known yet; a figure without it does without.
 const attach = (figure, { model, el, load }) => {
@@ -880,7 +881,7 @@ const attach = (figure, { model, el, load }) => {
 };
 
 /** @param {Figure} figure */
-const figureModule = (figure) => ({
+export const figureModule = (figure) => ({
   render: (context) => attach(figure, context),
   controls: () => figure.controls,
   presets: () => figure.presets ?? {},

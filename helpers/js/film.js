@@ -1,6 +1,25 @@
 // Attention as a film: one query, from its words to its output. Rows of X are
 // queries, keys and values at once, or three matrices make them first.
 
+import {
+  count,
+  dot,
+  escape,
+  figureModule,
+  fixed,
+  grouped,
+  matmul,
+  range,
+  say,
+  setting,
+  shorten,
+  softmax,
+  THREE_TOKENS,
+  tick,
+  transpose,
+} from "./common.js";
+import { player } from "./player.js";
+
 const WIDTH = 360;
 const NAME = 60; // where the words end
 const START = NAME + 8; // and numbers begin

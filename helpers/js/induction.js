@@ -1,8 +1,23 @@
 // Induction: a small model that was trained, and what its heads attend to.
 
+import {
+  byLevel,
+  chart,
+  count,
+  escape,
+  figureModule,
+  fixed,
+  known,
+  range,
+  say,
+  softmax,
+} from "./common.js";
+import { transformer } from "./transformer.js";
+
 const LETTERS = "ABCDEFGHIJKL";
 const MOST = 32; // symbols that the model reads
-const { steps: STEPS, accuracy: ACCURACY, weights: LAST_WEIGHTS } = TRAINED;
+// The weights after the last step, and how the model fares after each.
+const { steps: STEPS, accuracy: ACCURACY, weights: LAST_WEIGHTS } = known("induction");
 const LAST = STEPS[STEPS.length - 1];
 const LATER = "induction-steps"; // the weights of the earlier steps
 const net = transformer();

@@ -1,11 +1,14 @@
 // KV-cache calculator: the bytes that keys and values of all positions take.
 
+import { count, escape, figureModule, grouped, OWN, preset, say, whole } from "./common.js";
+import { player } from "./player.js";
+
 const ITEMSIZE = { float32: 4, "float16 or bfloat16": 2, "8 bits": 1 };
 const MOST = 2 ** 50; // 1 PiB; every count below is exact
-const KIB = 2 ** 10,
-  MIB = 2 ** 20,
-  GIB = 2 ** 30,
-  TIB = 2 ** 40;
+const KIB = 2 ** 10;
+const MIB = 2 ** 20;
+const GIB = 2 ** 30;
+const TIB = 2 ** 40;
 
 // Sizes as the models' own configurations state them. One line may serve
 // several models: the cache depends on nothing else.

@@ -4,7 +4,7 @@
 // `at(state, ms)` of the figure says where the bar is so long after it was
 // where the state says. With `tween` next plays one step, else it jumps there;
 // `still` is the picture that stands for a moment where motion is not wanted.
-const player =
+export const player =
   (figure, key, { tween = false, still = (state, at) => Math.floor(at) } = {}) =>
   ({ form, model, paint }) => {
     const box = document.createElement("div");

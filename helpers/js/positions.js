@@ -1,5 +1,21 @@
 // Positions: waves to add, turns of queries and keys, charges for distance.
 
+import {
+  chart,
+  count,
+  dot,
+  escape,
+  figureModule,
+  fixed,
+  grid,
+  mosaic,
+  range,
+  say,
+  setting,
+  stride,
+  tick,
+} from "./common.js";
+
 const KINDS = ["sinusoid", "RoPE", "ALiBi"];
 const REACH = 32; // distances drawn on either side
 const FINE = 8; // points of the curve from one whole distance to the next

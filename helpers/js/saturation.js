@@ -1,5 +1,7 @@
 // Saturation: how the width d_k spreads the scores and hardens the softmax.
 
+import { chart, entropy, figureModule, fixed, range, say, softmax } from "./common.js";
+
 const QUERIES = 32;
 const MOST_KEYS = 64;
 const WIDEST = 1024;

@@ -1,5 +1,17 @@
 // Step through attention: every intermediate matrix, and what made each entry.
 
+import {
+  figureModule,
+  fixed,
+  grid,
+  matmul,
+  range,
+  say,
+  softmax,
+  THREE_TOKENS,
+  transpose,
+} from "./common.js";
+
 const NUMBERS = {
   kind: "matrix",
   first: THREE_TOKENS,

@@ -1,5 +1,19 @@
 // Tiles: exact attention that visits one block of scores at a time.
 
+import {
+  byLevel,
+  count,
+  escape,
+  figureModule,
+  fixed,
+  inkOn,
+  LEVELS,
+  range,
+  say,
+  whole,
+} from "./common.js";
+import { player } from "./player.js";
+
 const cut = (T, size) =>
   range(Math.ceil(T / size)).map((i) => [i * size, Math.min((i + 1) * size, T)]);
 // Blocks in the order of the visits: queries outside, keys inside. Under the

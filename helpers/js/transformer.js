@@ -6,7 +6,7 @@
 //
 // A matrix is a flat Float64Array, row after row. `n` counts rows.
 
-const transformer = () => {
+export const transformer = () => {
   const [VOCAB, LENGTH, WIDTH, LAYERS, HEADS] = [12, 32, 32, 2, 2];
   const HEAD = WIDTH / HEADS;
   const EPS = 1e-5;

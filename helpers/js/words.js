@@ -1,5 +1,7 @@
 // Attention in one sentence: the last word asks, and every word answers.
 
+import { dot, figureModule, fixed, say, setting, softmax, tell } from "./common.js";
+
 // Vectors that were chosen by hand: how much a word is alive, and a drink.
 const WORDS = ["the", "cat", "drank", "milk", "because", "it"];
 const KEYS = [

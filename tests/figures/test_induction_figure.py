@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from helpers import figures
+from helpers._modules import joined
 from helpers.training import (
     INDUCTION,
     Batch,
@@ -39,7 +40,7 @@ from tools import website
 
 def source():
     """The module that computes, alone."""
-    return (figures.FOLDER / "transformer.js").read_text(encoding="utf-8")
+    return joined(figures.FOLDER, "transformer.js")
 
 
 # JSON has no typed arrays.

@@ -1,0 +1,85 @@
+"""Join ES modules into one text, in the order of what they import.
+
+Jupyter takes one text for each figure, and a page that is opened from a
+folder, with no server, may load scripts but no modules. So the modules of
+`helpers/js` import one another by name, as editors and the linter know them,
+and are joined here, without their import lines and the word "export". What is
+joined shares one scope: no two modules of a figure may declare one name.
+"""
+
+import re
+from graphlib import TopologicalSorter
+
+IMPORT = re.compile(
+    r'^import \{\s*\w+(?:,\s*\w+)*,?\s*\} from "\./([\w-]+\.js)";\n', re.M
+)
+EXPORT = re.compile(r"^export (?=(?:const|let|class|function)\b)", re.M)
+LEFT = re.compile(r"^(?:import|export)\b.*", re.M)
+DECLARED = re.compile(
+    r"^(?:const|let|class|function) (\w+|[\[{][^=]+[\]}])", re.M
+)
+# What a pattern such as { a: b, c } declares: b and c.
+BOUND = re.compile(r"(\w+)\s*[,\]}]")
+
+
+def joined(folder, file):
+    """Return a module and all that it imports as one text.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the modules are.
+    file : str
+        The name of the module's file, such as "causal.js". Its own
+        ``export default`` stays.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If two modules declare one name, import each other, or have a form of
+        import or export that is not known here.
+    """
+    texts, todo = {}, [file]
+    while todo:
+        name = todo.pop()
+        if name not in texts:
+            texts[name] = (folder / name).read_text(encoding="utf-8")
+            todo += IMPORT.findall(texts[name])
+    imports = {name: IMPORT.findall(text) for name, text in texts.items()}
+    plain = {
+        name: _plain(name, texts[name], whole=name == file)
+        for name in TopologicalSorter(imports).static_order()
+    }
+    _check_clashes(plain)
+    return "\n".join(plain.values())
+
+
+def _plain(file, text, whole):
+    """A module's text without imports and exports; `whole` keeps a default."""
+    text = EXPORT.sub("", IMPORT.sub("", text))
+    for line in LEFT.findall(text):
+        if not (whole and line.startswith("export default ")):
+            raise ValueError(
+                f"{file} cannot be joined for {line!r}; write "
+                'import { a, b } from "./FILE.js", and export before const, '
+                "let, class or function"
+            )
+    return text
+
+
+def _check_clashes(texts):
+    """Refuse a name that two modules declare."""
+    owners = {}
+    for file, text in texts.items():
+        for target in DECLARED.findall(text):
+            for name in BOUND.findall(target) or [target]:
+                if name in owners:
+                    raise ValueError(
+                        f"{owners[name]} and {file} both declare {name}; "
+                        "joined they share one scope, so rename one of them"
+                    )
+                owners[name] = file
