@@ -1,4 +1,4 @@
-"""What a reader meets on each page of the book: words and heights.
+"""Measure each page of the book as a reader meets it: words, heights.
 
 Words of prose and of code in sight are counted before the exercises, without
 folds (tools/reading.py); heights are those of the built page, 1280 pixels

@@ -1,4 +1,4 @@
-"""What each saving in the tiles brings, against PyTorch where it is installed.
+"""Time each saving in the tiles, beside PyTorch where it is installed.
 
 Each program but the first switches off one saving behind `helpers.tiled`, or
 takes other blocks. A line says what the saving takes in lines of code, and

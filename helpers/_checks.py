@@ -1,4 +1,4 @@
-"""What the helpers ask of their arguments and results, each rule once."""
+"""The rules for arguments and results of the helpers, each once."""
 
 import math
 import operator

@@ -1,4 +1,4 @@
-"""What the helpers compute with, without checks.
+"""The formulas of the helpers, without checks.
 
 The modules `softmax` and `layers` have the functions that check their
 arguments and explain what these do. Arguments here are floats that fit each
@@ -15,8 +15,8 @@ from ._checks import total
 def exponentials(x, axis=-1, *, where=None):
     """exp(x - m) with the maximum m of what is allowed, and m."""
     allowed = True if where is None else where
-    # An empty row has the lowest number for its maximum, and not -inf, as
-    # -inf - -inf is NaN.
+    # The maximum of a fully masked row is the lowest number, not -inf,
+    # because -inf - -inf is NaN.
     low = np.finfo(x.dtype).min
     top = x.max(axis=axis, keepdims=True, initial=low, where=allowed)
     # Exactly zero where it is not allowed.
@@ -24,10 +24,10 @@ def exponentials(x, axis=-1, *, where=None):
 
 
 def softmax(x, axis=-1, *, where=None):
-    """Weights along an axis; exactly zero in an empty row."""
+    """Weights along an axis; exactly zero in a fully masked row."""
     exp, _ = exponentials(x, axis, where=where)
     added = total(exp, axis)
-    return exp / (added + (added == 0))  # an empty row is divided by 1
+    return exp / (added + (added == 0))  # fully masked: divided by 1
 
 
 def logsumexp(x, axis=-1, *, where=None):

@@ -1,4 +1,4 @@
-"""What a module says when the package it is built on is not there."""
+"""The message of a module whose package is not installed."""
 
 from contextlib import contextmanager
 

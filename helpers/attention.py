@@ -149,7 +149,7 @@ def attention_scores(Q, K, *, scale=None):
 
 
 class Attention(NamedTuple):
-    """What attention returns: the mixed values, and the weights used."""
+    """The result of attention: the mixed values, and the weights."""
 
     output: np.ndarray  #: (..., T, d_v)
     weights: np.ndarray  #: (..., T, S)

@@ -1,4 +1,4 @@
-"""What attention costs: FLOPs and bytes, as exact integers."""
+"""The cost of attention in FLOPs and bytes, as exact integers."""
 
 import math
 

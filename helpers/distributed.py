@@ -77,7 +77,7 @@ class PlacedArray:
 
 
 class Placed(NamedTuple):
-    """What `place_keys` returns, in the order of `split_attention`."""
+    """The result of `place_keys`, in the order of `split_attention`."""
 
     K: PlacedArray  #: (..., S, d_k)
     V: PlacedArray  #: (..., S, d_v)
@@ -414,7 +414,7 @@ def _tree(client, parts, workers):
 
 
 def _result(K, future):
-    """What a future holds; CancelledError when it cannot come any more."""
+    """The value of a future; CancelledError when it cannot come."""
     while True:
         try:
             return future.result(timeout=1)

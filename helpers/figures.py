@@ -138,7 +138,7 @@ def _engine(name):
 
 
 def controls(name):
-    """What can be set in a figure, as its module lists it.
+    """The settings of a figure, as its module lists them.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def presets(name):
 
 
 def card(name):
-    """What of a figure its card on the landing page shows.
+    """The part of a figure that its card on the landing page shows.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ def _trait(control):
 
 
 def _limits(control):
-    """What a setting may be, in words."""
+    """The values that a setting may have, in words."""
     kind = control["kind"]
     low, high = control.get("min"), control.get("max")
     if kind == "choice":
@@ -458,10 +458,10 @@ class InteractiveFigure(anywidget.AnyWidget):
 
 
 class Moving:
-    """What a figure that moves by itself can be asked besides."""
+    """A figure that moves by itself; it can be asked for any moment."""
 
     def frame(self, ms):
-        """What is shown that many milliseconds after the start.
+        """The picture that many milliseconds after the start.
 
         Parameters
         ----------
@@ -605,10 +605,10 @@ class Tiles(Moving, InteractiveFigure):
     are what one query remembers after each of its blocks among the first
     `step`: the maximum so far, the factor on the old sum, what the block
     adds, and the sum of exponentials. ``held`` counts numbers in memory at
-    once, besides inputs and output: plain attention all scores, tiles one
-    block of scores and two numbers for each of its queries. ``keys_read``
-    counts rows of keys. ``tile`` is what the small memory has after the last
-    visit: the block's scores, None where a key is later than the query, and
+    once, beyond inputs and output: for plain attention all scores, for
+    tiles one block of scores and two numbers per query of the block.
+    ``keys_read`` counts rows of keys. ``tile`` is what the on-chip memory
+    has after the last visit: the block's scores, None where a key is later than the query, and
     the maximum and the sum of each of its queries.
 
     Examples

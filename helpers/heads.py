@@ -281,7 +281,7 @@ def _expect_cache(cache):
 
 
 class Attended(NamedTuple):
-    """What an attention layer computed, for its gradient and maps."""
+    """The results of an attention layer, for its gradient and maps."""
 
     X: np.ndarray  #: (..., T, d_model), what it read
     Q: np.ndarray  #: (..., H, T, d_k), rotated where positions ask for it

@@ -397,7 +397,7 @@ _erf = np.vectorize(math.erf, otypes=[float])
 
 
 def gelu(x, *, approximate=None):
-    """Multiply each number by the chance that a normal one is smaller.
+    """Multiply each number by the probability that a normal one is less.
 
     Parameters
     ----------
@@ -667,7 +667,7 @@ def one_hot(tokens, vocab):
 
 
 def token_losses(logits, targets):
-    """What each prediction costs: minus the log of the target's chance.
+    """The loss of each prediction: minus the log of its probability.
 
     Parameters
     ----------

@@ -303,7 +303,7 @@ def show_weights(
     cbar=False,
     cmap=None,
 ):
-    """Draw a matrix with one row a query and one column a key.
+    """Draw a matrix with one row per query and one column per key.
 
     Parameters
     ----------
@@ -349,7 +349,7 @@ def show_weights(
     vmin, vmax = real(vmin, "vmin"), real(vmax, "vmax")
     if weights.shape != (len(queries), len(keys)):
         raise ValueError(
-            "weights must have one row a query and one column a key; got "
+            "weights must have one row per query and one column per key; got "
             f"{weights.shape}, {len(queries)} queries and {len(keys)} keys"
         )
     if weights.size == 0:

@@ -193,7 +193,7 @@ def rotary_embedding(
 
 
 def _factor(factor):
-    """`factor`, at least 1: how many times longer texts shall get."""
+    """`factor`, at least 1: how many times longer texts will be."""
     factor = real(factor, "factor")
     if factor < 1:
         raise ValueError(f"factor must be at least 1; got {factor}")
@@ -233,7 +233,7 @@ def rotary_frequencies(d, *, base=10000.0):
     """
     d = size(d, "d", least=2)
     if d % 2:
-        raise ValueError(f"d must be even, two columns a pair; got {d}")
+        raise ValueError(f"d must be even, two columns per pair; got {d}")
     return _frequencies(d, base)
 
 
@@ -416,7 +416,7 @@ def yarn_frequencies(
 
 
 def yarn_attention_factor(factor):
-    """What YaRN multiplies queries, and keys, with; scores with its square.
+    """The factor of YaRN for queries and keys; scores get its square.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Softmax, its normaliser and its entropy, stable and safe on empty rows."""
+"""Softmax, its normaliser and its entropy, stable and safe on masked rows."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from ._checks import axis_of, booleans, flag, floats, total, widened
 
 
 def _checked(x, axis, where):
-    """What the functions of `_core` take, and the type of the result."""
+    """The arguments of the functions of `_core`, and the result's type."""
     x = floats(x, "x", ndim=1, axes="(...,)")
     axis = axis_of(x, axis, "x")
     if where is not None:
@@ -131,7 +131,7 @@ def entropy(weights, axis=-1):
     -------
     (...,) array
         Entropy in nats: 0 where one entry has all the weight, ``log(S)``
-        where all are equal, and 0 for an empty row.
+        where all are equal, and 0 for a fully masked row.
 
     Raises
     ------

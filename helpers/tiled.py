@@ -230,7 +230,7 @@ def _take_in(scores, v, top, total, mix):
 
 
 def _finish(top, total, mix):
-    """The output, one row a query; refused if something overflowed."""
+    """The output, one row per query; refused if something overflowed."""
     if not np.isfinite(top).all():
         raise ValueError(SCORE_OVERFLOW.format(dtype=top.dtype))
     if not np.isfinite(mix).all():

@@ -18,7 +18,7 @@ from .transformer import (
 
 
 class Batch(NamedTuple):
-    """What a step of training is given."""
+    """The inputs of a training step."""
 
     tokens: np.ndarray  #: (..., T) integers
     targets: np.ndarray  #: (..., T) integers, the tokens that come next

@@ -1,4 +1,4 @@
-"""What every test shares: the order, the browser, and the site."""
+"""Fixtures of all tests: the order, the browser, and the site."""
 
 import json
 import os

@@ -37,7 +37,7 @@ def but(node, field, new):
 
 
 def changes(node, names):
-    """What may stand in the place of a node; any text may, as a name."""
+    """Yield what may replace a node; any text may replace a name."""
     text = ast.unparse(node)
     yield from (getattr(ast, new)() for new in others(type(node).__name__))
     for field, items in ast.iter_fields(node):

@@ -205,7 +205,7 @@ REACH = {
 
 
 def slowed(frequencies):
-    """What changes a configuration to turn with other frequencies."""
+    """The changes of a configuration for other rotary frequencies."""
 
     def change(config, factor):
         new = frequencies(config.d_k, factor, base=config.base)

@@ -12,7 +12,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "ledgers"
 
 
 class Once:
-    """What a loader refuses besides: a field that is given twice."""
+    """A loader that also refuses a field that is given twice."""
 
     def construct_mapping(self, node, deep=False):
         mapping = super().construct_mapping(node, deep=deep)

@@ -257,7 +257,7 @@ def entries_of(ledger):
 
 
 def basis(ledger, name):
-    """What the verdict of an entry rests on.
+    """The basis of the verdict of an entry.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from .._checks import finite_floats, real, rounded
 
 
 class AdamState(NamedTuple):
-    """What Adam remembers from step to step."""
+    """The state that Adam keeps from step to step."""
 
     step: int  #: how many steps were taken
     mean: dict  #: running mean of each gradient

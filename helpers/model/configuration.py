@@ -1,4 +1,4 @@
-"""What a transformer looks like, and the parameters it starts from."""
+"""The shape of a transformer, and the parameters it starts from."""
 
 import math
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ POSITIONS = ("learned", "sinusoidal", "rotary", "alibi", "t5", None)
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig:
-    """What a transformer looks like, without its numbers.
+    """The sizes and choices of a transformer, without its numbers.
 
     Parameters
     ----------

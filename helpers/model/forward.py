@@ -23,7 +23,7 @@ from .parts import (
 
 
 class Layer(NamedTuple):
-    """What one layer of a block was given: attention or feed-forward."""
+    """The inputs of one sublayer of a block: attention or feed-forward."""
 
     block: int  #: the number of its block
     normed: np.ndarray  #: (..., T, d_model), what its norm was given
@@ -32,7 +32,7 @@ class Layer(NamedTuple):
 
 
 class Forward(NamedTuple):
-    """What a forward pass computed."""
+    """The results of a forward pass."""
 
     logits: np.ndarray  #: (..., T, vocab)
     layers: list  #: a `Layer` for each, in order
@@ -116,14 +116,14 @@ def _through(tokens, params, config, cache, heads, start, mask):
 
 
 def _after(x, change, p, norm, config):
-    """What a layer leaves behind, and what its norm was given."""
+    """The rows after a sublayer, and the input of its norm."""
     if config.norm == "pre":
         return x + change, x
     return normalised(x + change, p, norm, config), x + change
 
 
 def _attend(X, p, config, keep, cache, start, mask):
-    """What a block's attention adds to the rows, and the steps on the way."""
+    """The rows that a block's attention adds, and the steps on the way."""
     H, T = config.n_heads, X.shape[-2]
     S = T if cache is None else T + len(cache)
     shape = (*X.shape[:-2], H, T, S)  # of the scores
@@ -146,7 +146,7 @@ def _attend(X, p, config, keep, cache, start, mask):
 
 
 def _mask(config, mask, shape):
-    """What is neither later, nor out of the window, nor masked besides."""
+    """True where a key is not later, in the window, and not masked."""
     T, S = shape[-2:]
     if config.window is None:
         own = causal_mask(T, S)
@@ -156,7 +156,7 @@ def _mask(config, mask, shape):
 
 
 def _score_bias(shape, p, config):
-    """What the kind of positions adds to the scores, if anything."""
+    """The bias that the kind of positions adds to the scores, or None."""
     H, T, S = shape[-3:]
     if config.positions == "alibi":
         return alibi_bias(H, T, S)

@@ -1,4 +1,4 @@
-"""What the forward and the backward pass of a model share."""
+"""Steps that the forward and the backward pass of a model share."""
 
 from ..layers import layer_norm, rms_norm
 from ..positions import relative_buckets, rotary_embedding
@@ -18,7 +18,7 @@ def block(params, i):
 
 
 def before(x, p, norm, config):
-    """What a layer reads."""
+    """The rows that a layer reads."""
     return normalised(x, p, norm, config) if config.norm == "pre" else x
 
 
@@ -31,7 +31,7 @@ def normalised(x, p, name, config):
 
 
 def output_matrix(params, config):
-    """What makes logits of the last rows."""
+    """The matrix that turns the last rows into logits."""
     if config.tied:
         return params["embedding"].swapaxes(-1, -2)
     return params["output"]

@@ -1,4 +1,4 @@
-"""What a question looks like: a form in HTML, and a widget in Jupyter."""
+"""The look of a question: a form in HTML, and a widget in Jupyter."""
 
 import json
 import re
@@ -91,7 +91,7 @@ def field_table(fields, rows, columns):
 
 
 class Shown:
-    """What is shown as HTML on a page, and as a widget in Jupyter."""
+    """Something shown as HTML on a page, and as a widget in Jupyter."""
 
     def _repr_mimebundle_(self, **kwargs):
         note = (

@@ -15,7 +15,7 @@ NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 class Question(Shown, ABC):
-    """What all questions share: a record, a check, a form.
+    """The base of all questions: a record, a check, a form.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Question(Shown, ABC):
         """An answer as the page has it; a Reply if it has another form."""
 
     def check(self, answer):
-        """What is to be said of an answer, as the page says it.
+        """The reply to an answer, as the page gives it.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class Matrix(Question):
     ----------
     name, ask, otherwise, where
         As in `Question`. The reply to an answer with other numbers says
-        besides how many are right, and names the first that is not.
+        also how many are right, and names the first that is not.
     answer : (n,) or (m, n) array
         What is right, computed.
     why : str

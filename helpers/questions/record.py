@@ -50,7 +50,7 @@ POINT = "A comma groups thousands, as in 7,241.7. Decimals follow a point."
 
 
 class Reply(NamedTuple):
-    """What a check says of an answer.
+    """The verdict of a check on an answer.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def slot_of(value, step, start):
 
 
 def key_of(record, values, starts):
-    """What an answer is known by: in which slots its numbers lie.
+    """The mark of an answer: the slots that hold its numbers.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def key_of(record, values, starts):
 
 
 def record_of(name, answers, otherwise, places=None, labels=()):
-    """What a page gets of a question.
+    """The part of a question that a page gets.
 
     Parameters
     ----------
@@ -341,7 +341,7 @@ def _cell(record, place, value, label):
 
 
 def judge(record, given):
-    """What a record has to say of an answer, by the rules of the page.
+    """The reply of a record to an answer, by the rules of the page.
 
     Parameters
     ----------

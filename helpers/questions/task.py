@@ -71,13 +71,13 @@ class Task:
 
     @staticmethod
     def _run(function, case):
-        """What a function gives, for arguments that it may spoil."""
+        """The result of a function, for arguments that it may spoil."""
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # empty means
             return function(*(np.copy(a)[()] for a in case))
 
     def _tried(self, function, cases):
-        """What a function gives for some cases, or raises."""
+        """The results of a function for some cases, or its error."""
         results = []
         for case in cases:
             try:
@@ -114,7 +114,7 @@ class Task:
         return [i for i, pair in enumerate(pairs) if not self._close(*pair)]
 
     def check(self, function):
-        """What is to be said of a function.
+        """The reply to a function.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class Task:
         return Reply(True, f"{len(results)} cases agree.")
 
     def _why(self, results, first):
-        """What is said of wrong results, and of the first that is."""
+        """The reply to wrong results, with the first of them."""
         for slip, text in self.wrong:
             slips = self._tried(slip, self.cases[: len(results)])
             if all(map(self._close, results, slips)):
@@ -147,7 +147,7 @@ class Task:
         return self._gives(case, given, self.right[first])
 
     def _gives(self, case, given, right):
-        """What is said of a wrong result, with digits enough to see it."""
+        """The reply to a wrong result, with enough digits to see it."""
         agree, place = self._agree(given, right), ""
         if agree is not None and agree.size > SHOWN:
             at = tuple(np.argwhere(~agree)[0].tolist())

@@ -881,7 +881,7 @@ def test_a_frequency_that_is_not_a_number_is_refused():
         (ValueError, "d must be at least", lambda f: f(0)),
         (
             ValueError,
-            "d must be even, two columns a pair; got 5",
+            "d must be even, two columns per pair; got 5",
             lambda f: f(5),
         ),
         (

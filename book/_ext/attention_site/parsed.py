@@ -17,7 +17,7 @@ LINKED = re.compile(
 
 
 class Parsed(NamedTuple):
-    """What style sheets, fonts and the search need to know of one page."""
+    """The facts on a page that style sheets, fonts and the search need."""
 
     words: frozenset  # classes, ids, and custom properties used
     elements: frozenset
