@@ -608,8 +608,8 @@ class Tiles(Moving, InteractiveFigure):
     once, beyond inputs and output: for plain attention all scores, for
     tiles one block of scores and two numbers per query of the block.
     ``keys_read`` counts rows of keys. ``tile`` is what the on-chip memory
-    has after the last visit: the block's scores, None where a key is later than the query, and
-    the maximum and the sum of each of its queries.
+    has after the last visit: the block's scores, None where a key is later
+    than the query, and the maximum and the sum of each of its queries.
 
     Examples
     --------

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 from helpers.published import FOLDER
-from tools import chapters, reading, refresh
+from tools import captions, chapters, reading, refresh
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -132,7 +132,7 @@ def test_a_link_to_a_chapter_gets_its_number():
 @every_notebook
 def test_stored_in_normal_form(path):
     stored = path.read_text(encoding="utf-8")
-    normal = refresh.normalise(nbformat.reads(stored, as_version=4))
+    normal = refresh.normalise(nbformat.reads(stored, as_version=4), path)
     name = path.relative_to(ROOT)
     assert stored == nbformat.writes(normal) + "\n", (
         f"run: make refresh CHAPTERS={name}"
@@ -393,6 +393,20 @@ def is_code(cell):
     return cell.cell_type == "code"
 
 
+CAPTION = '<div class="caption" id="fig-NAME">, ' + "**Figure 0.0.** Text."
+
+
+def shows_a_figure(cell):
+    """A drawing or a live figure; a question and a table are none."""
+    for output in cell.get("outputs", ()):
+        data = output.get("data", {})
+        if "image/svg+xml" in data:
+            return True
+        if "data-figure=" in "".join(data.get("text/html", "")):
+            return True
+    return False
+
+
 def shows_a_picture(cell):
     kinds = {"image/svg+xml", "text/html"}
     outputs = cell.get("outputs", ())
@@ -447,25 +461,57 @@ def test_the_first_picture_is_on_the_first_two_screens(path):
 
 @every_lesson
 def test_a_lesson_can_be_read_in_one_sitting(path):
-    prose, cells = reading.amount(read(path).cells)
-    assert prose <= 3000, f"{prose} words of prose before the exercises"
-    assert cells <= 30, f"{cells} code cells in sight before the exercises"
+    counts = reading.open_path(read(path).cells)
+    assert reading.minutes(read(path).cells) <= 60, (
+        f"over an hour of reading; cut or split it: {counts}"
+    )
 
 
-def test_a_question_in_the_text_takes_a_minute():
+@every_lesson
+def test_a_lesson_has_at_most_ten_folds(path):
+    dropdowns = len(re.findall(r"\{dropdown\}", prose(path)))
+    found = labels(list(reading.body(read(path).cells)))
+    assert len(found) + dropdowns <= 10, f"{dropdowns} dropdowns and {found}"
+
+
+def test_the_reading_time_counts_prose_code_and_questions():
     def shows(html):
         data = nbformat.v4.new_output("display_data", {"text/html": html})
         metadata = {"tags": ["remove-input"]}
         return nbformat.v4.new_code_cell("", metadata=metadata, outputs=[data])
 
-    five = nbformat.v4.new_markdown_cell("word " * 1000)
-    question = shows('<form data-question="it"></form>')
-    figure = shows('<div data-figure="words"></div>')
+    prose = nbformat.v4.new_markdown_cell("word " * 275)  # five minutes
+    code = nbformat.v4.new_code_cell("word " * 55)
+    folded = nbformat.v4.new_code_cell(
+        "word " * 600, metadata={"tags": ["hide-input"]}
+    )
+    question = shows(
+        '<form data-question="it"><legend>one two</legend>'
+        "<noscript>not this</noscript></form>"
+    )
+    figure = shows('<div data-figure="words">three</div>')
     end = nbformat.v4.new_markdown_cell("## On your own\n")
-    assert reading.minutes([five, figure, end, question]) == 5
-    assert reading.minutes([five, question, end]) == 10
-    assert reading.minutes([five, *[question] * 5, end]) == 10
-    assert reading.minutes([five, *[question] * 6, end]) == 15
+    assert reading.minutes([prose, figure, folded, end, question, code]) == 5
+    assert reading.minutes([prose, question, end]) == 10
+    counts = reading.open_path([prose, code, question, end, prose])
+    assert counts == {"prose": 275, "code": 55, "questions": 2}
+
+
+@every_lesson
+def test_each_figure_has_a_caption(path):
+    """It says what is plotted, and what to notice, below the figure."""
+    cells = [c for c in read(path).cells if "remove-cell" not in tags(c)]
+    for cell, after in itertools.pairwise(cells):
+        if shows_a_figure(cell):
+            assert captions.CAPTION.match(after.source), (
+                "a figure without a caption; put a cell below it that begins "
+                f"with {CAPTION}:\n{cell.source}"
+            )
+            text = after.source.split("\n\n</div>")[0]
+            assert len(reading.WORD.findall(text)) >= 15, text
+            assert len(re.findall(r"[.!?](?:\s|$)", text)) >= 3, (
+                f"two sentences: what is plotted, what to notice: {text}"
+            )
 
 
 @every_lesson
@@ -518,14 +564,15 @@ def test_the_source_is_not_quoted_in_length(path):
 
 # --- practice ----------------------------------------------------------------
 
-# What a practice page asks for at least, by heading, in this order.
+# What a practice page asks for at least, by heading, in this order, and whole.
 LADDER = {
-    "Look back": 2,
-    "On paper": 3,
-    "In code": 3,
-    "Harder": 2,
-    "What is broken?": 2,
+    "Look back": 0,
+    "On paper": 1,
+    "In code": 1,
+    "Harder": 0,
+    "What is broken?": 1,
 }
+LEAST = 6
 EXERCISE = re.compile(r"^```\{exercise\} .+\n:label: ([a-z0-9-]+)$", re.M)
 HINT = re.compile(r"^```\{dropdown\} Hint( \d)?$", re.M)
 END_OF_PREDICTION = "% So much for the prediction."
@@ -553,13 +600,13 @@ def test_a_practice_page_stands_below_its_lesson_and_both_link_it(path):
 def test_a_practice_page_is_a_ladder(path):
     sections = re.split(r"^## (.+)$", prose(path), flags=re.M)
     found = dict(zip(sections[1::2], sections[2::2], strict=True))
-    wanted = dict(LADDER)
-    if chapters.numbers()[path.stem] < 4:
-        del wanted["Look back"]
-    assert [name for name in found if name in wanted] == list(wanted)
-    for name, least in wanted.items():
-        count = len(EXERCISE.findall(found[name]))
-        assert count >= least, f"{name}: {count} of {least} exercises"
+    counts = {name: len(EXERCISE.findall(found[name])) for name in found}
+    asked = [name for name in found if name in LADDER]
+    assert asked == [name for name in LADDER if name in asked], "their order"
+    for name, least in LADDER.items():
+        assert counts.get(name, 0) >= least, f"{name}: {least} at least"
+    assert all(counts[name] for name in asked), f"nothing below: {counts}"
+    assert sum(counts.values()) >= LEAST, f"{LEAST} exercises: {counts}"
 
 
 @every_practice
