@@ -1,11 +1,12 @@
-"""What the lesson on serving defines, against plain loops.
+"""What the lessons on serving and on memory define, against plain loops.
 
-Its functions are taken from the notebook, so that what is tested is what is
-read. `lesson` may change a line of them: a plausible mistake, which the same
-comparison must refuse.
+Their functions are taken from the notebooks, so that what is tested is what
+is read. `lesson` may change a line of them: a plausible mistake, which the
+same comparison must refuse.
 """
 
 import ast
+import itertools
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -25,14 +26,16 @@ from helpers.transformer import (
 from tests.core import reference_cost, reference_transformer
 from tests.core import reference_serve as reference
 
-CHAPTER = Path(__file__).resolve().parents[2] / "book" / "serve.ipynb"
+BOOK = Path(__file__).resolve().parents[2] / "book"
+CHAPTERS = [BOOK / "serve.ipynb", BOOK / "memory.ipynb"]
 H, H_KV, D = 4, 2, 4  # as in the lesson: query heads, key/value heads, width
 
 
 def parts():
-    """The lesson's imports, plots apart, and its functions by name."""
+    """The lessons' imports, plots apart, and their functions by name."""
     imports, functions = [], {}
-    for cell in nbformat.read(CHAPTER, as_version=4).cells:
+    read = [nbformat.read(path, as_version=4).cells for path in CHAPTERS]
+    for cell in itertools.chain(*read):
         if cell.cell_type == "code" and "get_ipython" not in cell.source:
             for node in ast.parse(cell.source).body:
                 line = ast.unparse(node)
@@ -47,7 +50,7 @@ IMPORTS, FUNCTIONS = parts()
 
 
 def lesson(change=None, **given):
-    """The lesson's functions; `given` are the values that they refer to.
+    """The lessons' functions; `given` are the values that they refer to.
 
     `change` is (function, old, new): a part of its source is replaced.
     """
@@ -58,7 +61,7 @@ def lesson(change=None, **given):
         functions[name] = functions[name].replace(old, new)
     names = {"sinks": 2, "W": 4, "page": 2} | given
     source = "\n".join([IMPORTS, *functions.values()])
-    exec(compile(source, CHAPTER.name, "exec"), names)
+    exec(compile(source, "lessons", "exec"), names)
     return names
 
 
@@ -170,9 +173,9 @@ def times_right(speculate, prompt, truth, rng):
 @pytest.mark.parametrize(
     "change",
     [
-        ("cut=True", "cut=False"),  # wrong guesses stay in the cache
+        ("cut=True", "cut=False"),  # rejected drafts stay in the cache
         ("len(text) - 1)", "len(text))"),  # and one of them
-        ("own[:good + 1]", "own[:len(guesses) + 1]"),  # all are believed
+        ("target[:good + 1]", "target[:len(drafts) + 1]"),  # none rejected
     ],
 )
 def test_wrong_ways_of_guessing_are_refused(change, rng):
