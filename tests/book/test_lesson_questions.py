@@ -36,7 +36,8 @@ def predicted(path):
 def test_the_slopes_that_a_prediction_meets_are_those_of_the_lookup():
     told = dict(predicted(SOFTEN))["soften-cooling"]
     for place in (1.25, 1.5):
-        pairs = re.findall(r"(-?[\d.]+) at ([\d.]+)", told[f"at {place}"])
+        label = f"slope at {place}"
+        pairs = re.findall(r"(-?[\d.]+) at ([\d.]+)", told[label])
         assert len(pairs) == 3
         for said, at in pairs:
             t = float(at)

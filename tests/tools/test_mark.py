@@ -14,7 +14,6 @@ CHECKS = {
     "retemper": "retempered",
     "soft_maximum": "softened",
     "temperature_slope": "turned",
-    "rest": "rests",
 }
 IMPORTS = "import numpy as np\nfrom helpers import practice\n"
 RIGHT = {
@@ -45,7 +44,7 @@ def asked():
 @pytest.fixture(scope="module")
 def marks(tmp_path_factory, asked):
     folder = tmp_path_factory.mktemp("class")
-    # One who got two of four, in another order and with a crash between.
+    # One who got two of three, in another order and with a crash between.
     handed_in(
         folder / "ana (1).ipynb", IMPORTS, "1 / 0",
         RIGHT["soft_maximum"], "this is no Python", RIGHT["retemper"],
@@ -56,7 +55,7 @@ def marks(tmp_path_factory, asked):
         IMPORTS,
         "def retemper(w, temperature):\n"
         "    w = np.asarray(w) / temperature\n    return w / w.sum()",
-        "def rest(x):\n    raise KeyError('x')",
+        "def temperature_slope(*a):\n    raise KeyError('x')",
     )
     # One who pastes the outputs and overwrites the checks, in its own names
     # and in the package's, and leaves at once when asked.
@@ -93,7 +92,7 @@ def test_the_tasks_of_a_page_are_found_by_their_functions(asked):
 def test_answers_are_found_by_name_past_a_crash(marks):
     ana = marks["ana (1)"]
     assert right(ana) == {"retemper", "soft_maximum"}
-    assert ana["rest"].reply.right is None
+    assert ana["temperature_slope"].reply.right is None
     assert not any(m.claims for m in ana.values())
 
 
@@ -105,7 +104,7 @@ def test_a_slip_has_its_reply_and_an_error_its_words(marks, asked):
     assert ben["retemper"].reply.text in replies or "gives" in (
         ben["retemper"].reply.text
     )
-    assert "KeyError('x')" in ben["rest"].reply.text
+    assert "KeyError('x')" in ben["temperature_slope"].reply.text
 
 
 def test_pasted_outputs_and_overwritten_checks_count_for_nothing(marks):
@@ -118,9 +117,9 @@ def test_the_report_says_who_cheats_and_what_to_talk_about(marks):
     lines = list(
         mark.report([m for of in marks.values() for m in of.values()])
     )
-    assert "ana (1): 2 of 4" in lines
-    assert "eve: 0 of 4" in lines
-    assert sum("its stored output says right" in line for line in lines) == 4
+    assert "ana (1): 2 of 3" in lines
+    assert "eve: 0 of 3" in lines
+    assert sum("its stored output says right" in line for line in lines) == 3
     talk = lines[lines.index("What was said most often of wrong answers:") :]
     assert any("KeyError" in line for line in talk)
 
@@ -138,20 +137,20 @@ def test_results_that_know_the_page_fail_on_other_arguments(asked):
 def test_what_does_not_end_is_stopped(tmp_path, asked):
     handed_in(tmp_path / "loop.ipynb", "while True: pass")
     said = list(mark.mark(tmp_path / "loop.ipynb", asked, seconds=1))
-    assert [m.reply.right for m in said] == [False] * 4
+    assert [m.reply.right for m in said] == [False] * 3
 
 
 def test_results_that_cannot_be_read_are_wrong(asked, tmp_path, monkeypatch):
     handed_in(tmp_path / "odd.ipynb", "")
     monkeypatch.setattr(mark, "results_of", lambda *a: {"retemper": [{}]})
     said = {m.what: m for m in mark.mark(tmp_path / "odd.ipynb", asked)}
-    assert said["rest"].reply == (False, "Its results cannot be read.")
+    assert said["soft_maximum"].reply == (False, "Its results cannot be read.")
 
 
 def test_a_copy_of_the_page_itself_has_answered_nothing(asked):
     """The page's own solutions are no answers of whoever hands it in."""
     said = list(mark.mark(PAGE, asked))
-    assert [m.reply.right for m in said] == [None] * 4
+    assert [m.reply.right for m in said] == [None] * 3
 
 
 def test_a_file_that_is_no_notebook_ends_nothing(tmp_path, capsys):
@@ -162,8 +161,8 @@ def test_a_file_that_is_no_notebook_ends_nothing(tmp_path, capsys):
     (tmp_path / "list.ipynb").write_text("[]", encoding="utf-8")
     mark.main(PAGE, tmp_path)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "a/page: 1 of 4"
-    assert "b/page: 1 of 4" in lines
-    assert "broken: 0 of 4" in lines
-    assert f"    rest: {mark.NO_NOTEBOOK!r}" in lines
-    assert "list: 0 of 4" in lines
+    assert lines[0] == "a/page: 1 of 3"
+    assert "b/page: 1 of 3" in lines
+    assert "broken: 0 of 3" in lines
+    assert f"    temperature_slope: {mark.NO_NOTEBOOK!r}" in lines
+    assert "list: 0 of 3" in lines
