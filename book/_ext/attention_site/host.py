@@ -9,12 +9,15 @@
 Pages of an earlier build that the book no longer has are removed.
 """
 
+import collections
+import functools
 import shutil
 import zipfile
 from fnmatch import fnmatch
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+import yaml
 from sphinx.errors import ExtensionError
 
 from .lean.bundle import DROPPED, OWN_STYLES, SCRIPTS, THEME_STYLES
@@ -72,32 +75,34 @@ def bare_pages(app):
         yield old, {"target": target}, "moved.html"
 
 
+@functools.cache
+def moved_sections(file):
+    """The sections that have moved, by page: old name, new page, new name."""
+    moved = collections.defaultdict(list)
+    if file.is_file():
+        for old, new in yaml.safe_load(file.read_text("utf-8")).items():
+            page, _, name = old.partition("#")
+            moved[page].append((name, *new.partition("#")[::2]))
+    return moved
+
+
 def lead_from_moved_sections(app, pagename, templatename, context, doctree):
     """Put a link where the address of a section that has moved still leads.
 
     It is shown to readers who came by that address, and by `site.js` it is
     followed at once.
     """
-    builder = app.builder
-    links = [
-        (old, new.split("#"))
-        for place, new in app.config.moved_sections.items()
-        for page, old in [place.split("#")]
-        if page == pagename
-    ]
-    for old, (page, new) in links:
+    file = Path(app.srcdir, app.config.moved_sections)
+    for name, page, new in moved_sections(file)[pagename]:
         if page not in app.env.found_docs:
             raise ExtensionError(
-                f"attention_site.host: moved_sections sends {pagename}#{old} "
+                f"attention_site.host: {file.name} sends {pagename}#{name} "
                 f"to {page}, which is no page"
             )
-        at = (
-            ""
-            if page == pagename
-            else builder.get_relative_uri(pagename, page)
-        )
+        other = page != pagename
+        at = app.builder.get_relative_uri(pagename, page) if other else ""
         context["body"] = (
-            f'<a class="moved" id="{old}" href="{at}#{new}">'
+            f'<a class="moved" id="{name}" href="{at}{"#" * bool(new)}{new}">'
             f"This section has moved: go to it.</a>{context['body']}"
         )
 
@@ -152,7 +157,7 @@ def setup(app):
     app.connect("build-finished", copy_own, priority=100)
     app.connect("build-finished", written.remove_others, priority=850)
     app.add_config_value("moved_pages", {}, "html", dict)
-    app.add_config_value("moved_sections", {}, "html", dict)
+    app.add_config_value("moved_sections", "moved.yml", "html", str)
     app.connect("html-collect-pages", bare_pages)
     app.connect("html-page-context", lead_from_moved_sections)
     app.connect("build-finished", finish, priority=950)
