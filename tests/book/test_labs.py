@@ -231,7 +231,7 @@ def test_each_part_has_a_laboratory_that_states_its_time():
     assert sorted(stem for _, stem, _ in rows) == sorted(stems)
     for _, stem, minutes in rows:
         top = (BOOK / "labs" / f"{stem}.ipynb").read_text("utf-8")
-        said = re.search(r"Laboratory: (?:plan for|about) (\d+) min", top)
+        said = re.search(r"Lab: (?:plan for|about) (\d+) min", top)
         assert said[1] == minutes, stem
 
 
@@ -255,9 +255,9 @@ def test_a_head_with_small_scores_is_accepted(head):
         ((44, 44, 5), "Less than 26"),  # sure, by too much
         ((18, 24, 2.5), "spread of 26.0. Less than 26"),
         # What two digits would round to 0.90 is told as what it is.
-        ((18, 23.8, 2.5), r"partner 0\.8989, and 0\.9 is asked for"),
-        ((18, 23.86, 2.5), r"partner 0\.8999, and 0\.9 is asked for"),
-        ((12, 12, 2), r"\(\(\)\(\)\(\)\): place 7 gives its partner 0.24"),
+        ((18, 23.8, 2.5), r"partner 0\.8989, but 0\.9 is needed"),
+        ((18, 23.86, 2.5), r"partner 0\.8999, but 0\.9 is needed"),
+        ((12, 12, 2), r"\(\(\)\(\)\(\)\): position 7 gives its partner 0.24"),
         (
             (17.6, 22, 2.1),
             r"^\(\)\(\)\(\)\(\): .* 0.8776",
@@ -282,7 +282,7 @@ def test_a_weight_that_is_nearly_enough_is_not_rounded_up(head):
     (least, _, _), _ = head["worst"](*head["matrices"](18, low, 2.5))
     assert f"{least:.6f}" == "0.900000"
     told = head["judged"](*head["matrices"](18, low, 2.5)).text
-    assert "partner 0.8999, and 0.9" in told
+    assert "partner 0.8999, but 0.9" in told
 
 
 def test_no_level_can_be_told_from_letters_alone(head):
@@ -296,10 +296,10 @@ def test_no_level_can_be_told_from_letters_alone(head):
 @pytest.mark.parametrize(
     ("slip", "said"),
     [
-        ("W_Q[0, 3] = 0", "opening brackets ask, too"),
-        ("scale = 1.0", "Divide by the root of 4"),
+        ("W_Q[0, 3] = 0", "opening brackets need the query term too"),
+        ("scale = 1.0", "Divide by the square root of 4"),
         ("W_K[0, 3] = 0", "Nothing says that the key is an opening"),
-        ("W_K[5, 3] = 0", "place is missing"),
+        ("W_K[5, 3] = 0", "position is missing"),
         ("mask = True", "masked"),
         ("weigh = True", "These are weights. The"),
         ("mask = weigh = True", "weights, and masked"),
@@ -409,13 +409,13 @@ def clocked(machine):
          r"0\.11 for \(1, 30000"),  # without the bytes of the cache
         (lambda t, T, S, H, d: T * S * H * 4e-9 + 8 * S * H * d / 1e10,
          r"0\.18 for \(640"),  # without the products
-        (lambda t, T, S, H, d: -t, "is no time"),
-        (lambda t, T, S, H, d: 0, "is no time"),
-        (lambda t, T, S, H, d: math.nan, "is no time"),
-        (lambda t, T, S, H, d: math.inf, "is no time"),
-        (lambda t, T, S, H, d: None, "384, 16, 16.*None is no time"),
-        (lambda t, T, S, H, d: "2 s", "2 s is no time"),
-        (lambda t, T, S, H, d: [t], "is no time"),
+        (lambda t, T, S, H, d: -t, "is not a time"),
+        (lambda t, T, S, H, d: 0, "is not a time"),
+        (lambda t, T, S, H, d: math.nan, "is not a time"),
+        (lambda t, T, S, H, d: math.inf, "is not a time"),
+        (lambda t, T, S, H, d: None, "384, 16, 16.*None is not a time"),
+        (lambda t, T, S, H, d: "2 s", "2 s is not a time"),
+        (lambda t, T, S, H, d: [t], "is not a time"),
     ],
 )  # fmt: skip
 def test_a_forecast_is_held_against_the_clock(clocked, slip, said):
