@@ -123,6 +123,23 @@ def scripts(name):
     return found
 
 
+def styles(*names):
+    """The style sheet of some figures.
+
+    Parameters
+    ----------
+    *names : str
+        The figures' names. What several figures have comes first, then the
+        rules of each, where it has some of its own.
+
+    Returns
+    -------
+    str
+    """
+    files = [FOLDER / f"{name}.css" for name in ("figures", *names)]
+    return "".join(f.read_text(encoding="utf-8") for f in files if f.exists())
+
+
 @lru_cache
 def _engine(name):
     """The functions of a figure's module, callable from Python."""
@@ -358,12 +375,11 @@ class InteractiveFigure(anywidget.AnyWidget):
     _without = (
         "Without scripts the figure has no controls and shows its first state."
     )
-    _css = (FOLDER / "figures.css").read_text(encoding="utf-8")
 
     def __init_subclass__(cls, **options):
         # A widget puts a class of its own below each figure's: no name there.
         if "_name" in vars(cls):
-            cls._esm = module(cls._name)
+            cls._esm, cls._css = module(cls._name), styles(cls._name)
             cls._declare(controls(cls._name))
         super().__init_subclass__(**options)
 

@@ -153,7 +153,7 @@ class Page:
 
         `first` is a script that runs before the figure.
         """
-        css = (figures.FOLDER / "figures.css").read_text("utf-8")
+        css = figures.styles(name)
         script = LAYOUT + figures.script(name) + HANDS + first
         self.visit(f"<style>{css}</style><script>{script}</script>", query)
         html = CLASSES[name](**settings).html() if static else ""

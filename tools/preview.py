@@ -39,7 +39,7 @@ def page():
     shown = BeautifulSoup(figures.Words().html(), "html.parser")
     return PAGE.format(
         fonts=(STATIC / "fonts").as_uri(),
-        css=(figures.FOLDER / "figures.css").read_text(encoding="utf-8"),
+        css=figures.styles("words"),
         mark=(STATIC / "favicon.svg").as_uri(),
         svg=shown.select_one(".av-sentence"),
     )

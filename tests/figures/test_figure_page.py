@@ -799,7 +799,7 @@ def open_with_site_script(page, name, query=""):
     page.files["_static/site.js"] = static.read_text("utf-8")
     for file, text in figures.scripts(name).items():
         page.files[f"_static/figures/{file}"] = text
-    css = (figures.FOLDER / "figures.css").read_text("utf-8")
+    css = figures.styles(name)
     page.visit(
         f"<style>{css}</style><main>{CLASSES[name]().html()}</main>"
         "<script src=/_static/site.js></script>",

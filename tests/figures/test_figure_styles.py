@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 import tinycss2
 
 from helpers import figures
@@ -53,13 +54,16 @@ def squeezed(tokens):
     return re.sub(r"\s*([,>+(){}:])\s*", r"\1", text)
 
 
-def style_sheet(path):
-    text = path.read_text(encoding="utf-8")
+def style_sheet(text):
     return list(rules(tinycss2.parse_stylesheet(text, True, True)))
 
 
 def own_rules():
-    return style_sheet(figures.FOLDER / "figures.css")
+    return style_sheet(figures.styles(*CLASSES))
+
+
+def classes_in(text):
+    return set(re.findall(r"\bav-[\w-]+", text))
 
 
 def styled():
@@ -80,8 +84,47 @@ def test_every_class_of_the_style_sheet_is_one_of_a_figure():
     ]
 
 
+@pytest.mark.parametrize("name", CLASSES)
+def test_styles_of_a_figure_match_no_other(name):
+    """In Jupyter a figure has no styles but its own: else it looked other."""
+    path = figures.FOLDER / f"{name}.css"
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    others = set().union(
+        *(shown_classes(n) | classes_in(figures.module(n))
+          for n in CLASSES if n != name)
+    )  # fmt: skip
+    for _, selector, *_ in style_sheet(text):
+        if f'[data-figure="{name}"]' not in selector:
+            assert classes_in(selector) - others, selector
+
+
+LOOK = """return [...document.querySelectorAll("main *")].map((e) => {
+  const style = getComputedStyle(e);
+  return [e.outerHTML.slice(0, 80), ...style].map((key) =>
+    `${key}: ${style.getPropertyValue(key)}`).join("; ");
+})"""
+
+ADD_STYLE = """(css) => {
+  const style = document.createElement("style");
+  style.textContent = css;
+  document.body.append(style);
+}"""
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_styles_of_other_figures_change_nothing(page, name):
+    """The site joins all of them; in Jupyter they come one after another."""
+    own, (_, html) = figures.styles(name), drawn(name, {})
+    page.visit(f"<style>{own}</style><main>{html}</main>")
+    before = page.do(LOOK)
+    others = "".join(figures.styles(n) for n in CLASSES if n != name)
+    page.tab.evaluate(ADD_STYLE, others)
+    assert page.do(LOOK) == before
+
+
 def test_the_site_keeps_every_rule_of_the_figures(site):
-    kept = set(style_sheet(site / "_static" / "bundle.css"))
+    bundle = (site / "_static" / "bundle.css").read_text(encoding="utf-8")
+    kept = set(style_sheet(bundle))
     own = own_rules()
     lost = [rule for rule in own if rule not in kept]
     assert own

@@ -272,7 +272,7 @@ def folder(tmp_path):
         (tmp_path / "figures" / name).write_text(text, encoding="utf-8")
     script = website.ROOT / "book" / "_static" / "site.js"
     (tmp_path / "site.js").write_text(script.read_text("utf-8"))
-    css = (figures.FOLDER / "figures.css").read_text("utf-8")
+    css = figures.styles("induction")
     (tmp_path / "index.html").write_text(
         "<!doctype html><html lang=en><meta charset=utf-8><title>F</title>"
         '<meta name="viewport" content="width=device-width">'

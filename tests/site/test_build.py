@@ -40,8 +40,7 @@ from tools import make_site as make
 from tools import website
 
 OWN = [
-    website.ROOT / "helpers" / "js" / "figures.css",
-    website.ROOT / "helpers" / "js" / "practice.css",
+    *sorted((website.ROOT / "helpers" / "js").glob("*.css")),
     website.ROOT / "book" / "_static" / "site.css",
 ]
 CHANGED = "has the theme changed"
@@ -588,7 +587,7 @@ def test_no_rule_of_ours_is_left_out(book, path):
     css = (book / "_build/_static/bundle.css").read_text(encoding="utf-8")
     kept = set(every_rule(css))
     ours = set(every_rule(path.read_text(encoding="utf-8")))
-    assert len(ours) > 20
+    assert ours
     assert not ours - kept
 
 
@@ -847,7 +846,8 @@ def test_a_heat_map_is_brightest_in_the_dark_where_it_is_darkest(what):
 
 
 def test_the_page_colours_the_roles_of_a_figure_by_its_scheme():
-    css = OWN[0].read_text(encoding="utf-8")
+    path = website.ROOT / "helpers" / "js" / "figures.css"
+    css = path.read_text(encoding="utf-8")
     for role, color in plotting.ROLES.items():
         # In a notebook they are those of the light scheme, which is first.
         assert re.search(rf"--av-{role}: (#\w+)", css)[1] == color

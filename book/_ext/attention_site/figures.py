@@ -45,7 +45,7 @@ def write_scripts(app, exception):
     for name in names():
         for file, text in figures.scripts(name).items():
             (folder / file).write_text(text, encoding="utf-8")
-    css = (figures.FOLDER / "figures.css").read_text(encoding="utf-8")
+    css = figures.styles(*names())
     (folder.parent / "figures.css").write_text(css, encoding="utf-8")
 
 
