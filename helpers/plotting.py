@@ -37,7 +37,7 @@ ROLES = {
 # of colour vision, and visible on white and on near-black.
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
 # From -1 over 0 to 1: nothing is near the page's ground, and much stands out
-# from it. On white that is dark, and in the dark bright (common.js has both).
+# from it. On white that is dark, and in the dark bright (svg.js has both).
 _STOPS = {
     "light": [
         "#532700", "#b05e10", "#ecb482",

@@ -1,18 +1,9 @@
 // The backward pass: a gradient of the output, and all that follow from it.
 
-import {
-  dot,
-  figureModule,
-  fixed,
-  grid,
-  matmul,
-  range,
-  say,
-  setting,
-  show,
-  softmax,
-  transpose,
-} from "./common.js";
+import { dot, fixed, matmul, range, setting, softmax, transpose } from "./numbers.js";
+import { grid } from "./tables.js";
+import { show } from "./controls.js";
+import { figureModule, say } from "./common.js";
 
 const NUDGE = 0.1;
 const MOST = 10;

@@ -1,18 +1,9 @@
 // Causal heatmap: which keys a query may attend to, and with what weight.
 
-import {
-  cellAt,
-  count,
-  entropy,
-  figureModule,
-  fixed,
-  grid,
-  mosaic,
-  range,
-  say,
-  setting,
-  softmax,
-} from "./common.js";
+import { count, entropy, fixed, range, setting, softmax } from "./numbers.js";
+import { cellAt, mosaic } from "./svg.js";
+import { grid } from "./tables.js";
+import { figureModule, say } from "./common.js";
 
 const MASKS = ["none", "causal", "sliding", "padding", "causal and left padding"];
 

@@ -4,20 +4,18 @@
 import {
   count,
   dot,
-  escape,
-  figureModule,
   fixed,
   grouped,
   matmul,
   range,
-  say,
   setting,
-  shorten,
   softmax,
-  THREE_TOKENS,
   tick,
   transpose,
-} from "./common.js";
+} from "./numbers.js";
+import { escape } from "./svg.js";
+import { shorten, THREE_TOKENS } from "./controls.js";
+import { figureModule, say } from "./common.js";
 import { player } from "./player.js";
 
 const WIDTH = 360;

@@ -1,6 +1,7 @@
 // Heads and groups: which columns a head owns, and whose keys it reads.
 
-import { count, figureModule, range, say, whole } from "./common.js";
+import { count, range, whole } from "./numbers.js";
+import { figureModule, say } from "./common.js";
 
 // Neighbouring groups are told apart, and names say which is which.
 const groupClass = (g) => (g % 2 ? "av-group-odd" : "av-group-even");

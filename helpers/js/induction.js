@@ -1,17 +1,8 @@
 // Induction: a small model that was trained, and what its heads attend to.
 
-import {
-  byLevel,
-  chart,
-  count,
-  escape,
-  figureModule,
-  fixed,
-  known,
-  range,
-  say,
-  softmax,
-} from "./common.js";
+import { count, fixed, range, softmax } from "./numbers.js";
+import { byLevel, chart, escape } from "./svg.js";
+import { figureModule, known, say } from "./common.js";
 import { transformer } from "./transformer.js";
 
 const LETTERS = "ABCDEFGHIJKL";

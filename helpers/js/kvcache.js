@@ -1,6 +1,9 @@
 // KV-cache calculator: the bytes that keys and values of all positions take.
 
-import { count, escape, figureModule, grouped, OWN, preset, say, whole } from "./common.js";
+import { count, grouped, whole } from "./numbers.js";
+import { escape } from "./svg.js";
+import { OWN, preset } from "./controls.js";
+import { figureModule, say } from "./common.js";
 import { player } from "./player.js";
 
 const ITEMSIZE = { float32: 4, "float16 or bfloat16": 2, "8 bits": 1 };

@@ -1,20 +1,9 @@
 // Positions: waves to add, turns of queries and keys, charges for distance.
 
-import {
-  chart,
-  count,
-  dot,
-  escape,
-  figureModule,
-  fixed,
-  grid,
-  mosaic,
-  range,
-  say,
-  setting,
-  stride,
-  tick,
-} from "./common.js";
+import { count, dot, fixed, range, setting, tick } from "./numbers.js";
+import { chart, escape, mosaic, stride } from "./svg.js";
+import { grid } from "./tables.js";
+import { figureModule, say } from "./common.js";
 
 const KINDS = ["sinusoid", "RoPE", "ALiBi"];
 const REACH = 32; // distances drawn on either side

@@ -1,6 +1,7 @@
 // Projections in the plane: what one token asks, and what the other answers.
 
-import { dot, figureModule, fixed, matmul, range, say, setting } from "./common.js";
+import { dot, fixed, matmul, range, setting } from "./numbers.js";
+import { figureModule, say } from "./common.js";
 
 const END = { token: 2, row: 4 }; // planes go from -END to END
 const NONE = 1e-9; // shorter vectors have no direction

@@ -1,6 +1,8 @@
 // The roof of a machine, and where the work of one layer stands under it.
 
-import { count, escape, figureModule, fixed, range, say, tick, whole } from "./common.js";
+import { count, fixed, range, tick, whole } from "./numbers.js";
+import { escape } from "./svg.js";
+import { figureModule, say } from "./common.js";
 
 // The most FLOPs and the most bytes a second, in 16 bits, as published.
 const DEVICES = { A100: [312e12, 2e12], "TPU v5e": [197e12, 820e9], H100: [989e12, 3.35e12] };

@@ -1,6 +1,8 @@
 // Saturation: how the width d_k spreads the scores and hardens the softmax.
 
-import { chart, entropy, figureModule, fixed, range, say, softmax } from "./common.js";
+import { entropy, fixed, range, softmax } from "./numbers.js";
+import { chart } from "./svg.js";
+import { figureModule, say } from "./common.js";
 
 const QUERIES = 32;
 const MOST_KEYS = 64;

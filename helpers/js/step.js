@@ -1,16 +1,9 @@
 // Step through attention: every intermediate matrix, and what made each entry.
 
-import {
-  figureModule,
-  fixed,
-  grid,
-  matmul,
-  range,
-  say,
-  softmax,
-  THREE_TOKENS,
-  transpose,
-} from "./common.js";
+import { fixed, matmul, range, softmax, transpose } from "./numbers.js";
+import { grid } from "./tables.js";
+import { THREE_TOKENS } from "./controls.js";
+import { figureModule, say } from "./common.js";
 
 const NUMBERS = {
   kind: "matrix",

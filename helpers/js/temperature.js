@@ -1,6 +1,7 @@
 // Temperature: the weights of a row of scores, and what they were before.
 
-import { entropy, figureModule, fixed, say, setting, softmax, tick } from "./common.js";
+import { entropy, fixed, setting, softmax, tick } from "./numbers.js";
+import { figureModule, say } from "./common.js";
 
 const TEMPERATURES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 50, 100];
 const BOX = { width: 360, height: 216, left: 46, right: 6, top: 22, bottom: 38 };

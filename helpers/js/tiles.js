@@ -1,17 +1,8 @@
 // Tiles: exact attention that visits one block of scores at a time.
 
-import {
-  byLevel,
-  count,
-  escape,
-  figureModule,
-  fixed,
-  inkOn,
-  LEVELS,
-  range,
-  say,
-  whole,
-} from "./common.js";
+import { count, fixed, range, whole } from "./numbers.js";
+import { byLevel, escape, inkOn, LEVELS } from "./svg.js";
+import { figureModule, say } from "./common.js";
 import { player } from "./player.js";
 
 const cut = (T, size) =>

@@ -1,6 +1,8 @@
 // Attention in one sentence: the last word asks, and every word answers.
 
-import { dot, figureModule, fixed, say, setting, softmax, tell } from "./common.js";
+import { dot, fixed, setting, softmax } from "./numbers.js";
+import { tell } from "./controls.js";
+import { figureModule, say } from "./common.js";
 
 // Vectors that were chosen by hand: how much a word is alive, and a drink.
 const WORDS = ["the", "cat", "drank", "milk", "because", "it"];

@@ -1,4 +1,4 @@
-"""What only a browser runs of every figure: `common.js` in an empty page.
+"""What only a browser runs of every figure: `helpers/js` in an empty page.
 
 Fields, presets, speech, data that comes later, the address, keys and looks. It
 is the same code for all figures, so each test takes a figure that shows it
