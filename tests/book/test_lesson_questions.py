@@ -49,7 +49,7 @@ def test_the_slopes_that_a_prediction_meets_are_those_of_the_lookup():
 
 
 def test_a_mask_that_leaks_nothing_is_known_by_what_it_shows():
-    form = forms(BOOK / "mask.ipynb")["mask-blind"]
+    form = forms(BOOK / "test-a-mask.ipynb")["mask-blind"]
     options = [field.text.strip() for field in form.find_all("label")]
     right = {
         option: judge(record(form), [i]).right
@@ -58,7 +58,7 @@ def test_a_mask_that_leaks_nothing_is_known_by_what_it_shows():
     pairs = {(i, j) for i in (2, 3) for j in range(4)}
     allowed = {(i, j) for i, j in pairs if j <= i}
     shows = {
-        "the mask starts at query 0 and key 0": {
+        "the mask is aligned at the upper left": {
             (i, j) for i, j in pairs if j <= i - 2
         },
         # One key too far to the left shows nothing of the future.
