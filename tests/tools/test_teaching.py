@@ -16,7 +16,7 @@ def text():
 
 
 def test_its_tables_and_its_drawing_are_those_of_the_chapters(text):
-    typed = text.replace("| 25 |", "| 26 |", 1)
+    typed = re.sub(r"\| \d+ \| \d+ \|", "| 1 | 2 |", text, count=1)
     assert typed != text
     assert teaching.fill(typed) == text, "run: make texts"
     blocks = [name for _, name, _ in teaching.BLOCK.findall(text)]
