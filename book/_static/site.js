@@ -215,7 +215,8 @@ for (const el of document.querySelectorAll("[data-figure]")) {
   else seen.observe(el);
 }
 // The address of a section that has moved leads to where it is now.
-const arrived = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+const arrived =
+  location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
 if (arrived && arrived.matches("a.moved")) location.replace(arrived.href);
 const [visit] = performance.getEntriesByType("navigation");
 if (visit?.type === "navigate" && !location.hash && asked.length) {
