@@ -12,6 +12,7 @@ CAPTION = re.compile(
     r'(<div class="caption" id="fig-([\w-]+)">\n\n\*\*Figure )[\d.]+?(\.\*\* )'
 )
 REFERENCE = re.compile(r'(<a href="#fig-([\w-]+)">Figure )[\d.]+(</a>)')
+OPEN = re.compile(r".{0,20}\bFigure 0\b[\d.]*")  # a number not filled in
 
 
 def number_figures(texts, chapter=None):
@@ -27,8 +28,8 @@ def number_figures(texts, chapter=None):
     Raises
     ------
     ValueError
-        If a reference leads to no caption of the page, or a name stands
-        twice.
+        If a reference leads to no caption of the page, if it has no link
+        and so no number, or if a name stands twice.
 
     Examples
     --------
@@ -47,6 +48,10 @@ def number_figures(texts, chapter=None):
             raise ValueError(f"{found[0]}: no caption here has this name")
         return f"{found[1]}{numbers[found[2]]}{found[3]}"
 
-    return [
+    done = [
         REFERENCE.sub(numbered, CAPTION.sub(numbered, text)) for text in texts
     ]
+    for found in map(OPEN.search, done):
+        if found:
+            raise ValueError(f"{found[0]!r}: no link, and so no number")
+    return done

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from tools import refresh
+from tools import captions, refresh
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -73,6 +73,17 @@ def test_a_chapter_that_fails_is_named_and_left_as_it_was(tmp_path, capsys):
         refresh.main([str(path)])
     assert path.read_bytes() == before
     assert "ZeroDivisionError" in capsys.readouterr().out
+
+
+def test_a_figure_without_a_link_would_keep_the_number_nought():
+    caption = '<div class="caption" id="fig-map">\n\n**Figure 0.0.** Map.'
+    linked = 'See <a href="#fig-map">Figure 0.0</a>.'
+    *_, said = captions.number_figures([caption, linked], chapter=9)
+    assert said == 'See <a href="#fig-map">Figure 9.1</a>.'
+    with pytest.raises(ValueError, match="no link, and so no number"):
+        captions.number_figures([caption, "See Figure 0.0."], chapter=9)
+    with pytest.raises(ValueError, match="no caption here has this name"):
+        captions.number_figures([caption, linked.replace("map", "m")])
 
 
 # --- an output that another processor prints otherwise -----------------------
