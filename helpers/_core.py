@@ -48,6 +48,13 @@ def along(vector, x):
     return vector.reshape(*runs, *(1,) * (x.ndim - vector.ndim), d)
 
 
+def lookup(table, indices):
+    """A row of each run's table, (..., n, d), for each of its indices."""
+    flat_indices = indices.reshape(*table.shape[:-2], -1, 1)
+    rows = np.take_along_axis(table, flat_indices, axis=-2)
+    return rows.reshape(*indices.shape, table.shape[-1])
+
+
 def linear(x, W, b=None):
     """Each row times a matrix, plus a vector."""
     product = flat(x, W.ndim - 2) @ W

@@ -27,7 +27,7 @@ from ._checks import (
 from ._shapes import loss_shares
 from .softmax import logsumexp, softmax
 
-ACTIVATIONS = ("gelu", "gelu_tanh", "relu")
+ACTIVATIONS = ("gelu", "gelu_tanh", "relu", "silu")
 
 
 # Linear layers ------------------------------------------------------------
@@ -486,15 +486,93 @@ def _phi_tanh(x):
     return (1 + tanh) / 2, (1 - tanh**2) * c * (1 + 3 * 0.044715 * x * x) / 2
 
 
+def silu(x):
+    """Multiply each number by its logistic function.
+
+    Parameters
+    ----------
+    x : array
+        Any numbers.
+
+    Returns
+    -------
+    array
+        ``x / (1 + exp(-x))``.
+
+    Raises
+    ------
+    TypeError
+        If `x` does not hold real numbers.
+    ValueError
+        If an entry is not finite.
+
+    Notes
+    -----
+    Hendrycks and Gimpel 2016, section 2, name it SiLU; Ramachandran et al.
+    2017 call it Swish.
+
+    Examples
+    --------
+    >>> silu([-1.0, 0.0, 1.0]).round(4).tolist()
+    [-0.2689, 0.0, 0.7311]
+    """
+    dtype, x = widened(finite_floats(x, "x"))
+    return (x * _logistic(x)).astype(dtype, copy=False)
+
+
+def silu_vjp(grad, x):
+    """The gradient of `silu` with respect to `x`.
+
+    Parameters
+    ----------
+    grad : array
+        Gradient of the loss with respect to the result.
+    x : array
+        As given to `silu`.
+
+    Returns
+    -------
+    array
+        ``grad * s * (1 + x * (1 - s))``, s the logistic function of x.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `silu`; and ValueError if the shapes differ.
+
+    Examples
+    --------
+    >>> silu_vjp([1.0, 1.0], [0.0, 40.0]).tolist()
+    [0.5, 1.0]
+    """
+    x, grad = finite_floats(x, "x"), finite_floats(grad, "grad")
+    _expect_grad(grad, x.shape)
+    dtype, x, grad = widened(x, grad)
+    s = _logistic(x)
+    with np.errstate(over="ignore"):  # the slope reaches 1.1
+        dx = grad * (s + x * s * (1 - s))
+    return _fits(dx, dtype, "the gradients")
+
+
+def _logistic(x):
+    """1 / (1 + exp(-x)), from an exponential that cannot overflow."""
+    small = np.exp(-np.abs(x))
+    return np.where(x < 0, small, 1) / (1 + small)
+
+
 def _activate(x, activation):
     if activation == "relu":
         return np.maximum(x, 0)
+    if activation == "silu":
+        return silu(x)
     return gelu(x, approximate=_approximation(activation))
 
 
 def _activate_vjp(grad, x, activation):
     if activation == "relu":
         return np.where(x > 0, grad, 0)
+    if activation == "silu":
+        return silu_vjp(grad, x)
     return gelu_vjp(grad, x, approximate=_approximation(activation))
 
 
@@ -503,7 +581,9 @@ def _approximation(activation):
     return "tanh" if activation == "gelu_tanh" else None
 
 
-def feed_forward(x, W_1, b_1, W_2, b_2, *, activation="gelu"):
+def feed_forward(
+    x, W_1, b_1, W_2, b_2, *, W_3=None, b_3=None, activation="gelu"
+):
     """Widen each row, bend it, and narrow it again: no row sees another.
 
     Parameters
@@ -518,24 +598,33 @@ def feed_forward(x, W_1, b_1, W_2, b_2, *, activation="gelu"):
         The narrowing matrix.
     b_2 : (d_model,) array or None
         Added after it.
-    activation : {"gelu", "gelu_tanh", "relu"}
-        What is applied to each number between the two.
+    W_3 : (d_model, d_ff) array, optional
+        A second widening matrix, for a gated network: the activated rows are
+        multiplied by ``x @ W_3 + b_3``, entry by entry.
+    b_3 : (d_ff,) array, optional
+        Added after it.
+    activation : {"gelu", "gelu_tanh", "relu", "silu"}
+        The function of each number after the first matrix.
 
     Returns
     -------
     (..., d_model) array
-        ``activation(x @ W_1 + b_1) @ W_2 + b_2``.
+        ``activation(x @ W_1 + b_1) @ W_2 + b_2``; with `W_3`,
+        ``(activation(x @ W_1 + b_1) * (x @ W_3 + b_3)) @ W_2 + b_2``.
 
     Raises
     ------
     TypeError
         If an array does not hold real numbers.
     ValueError
-        If shapes do not fit, or the activation is unknown.
+        If shapes do not fit, the activation is unknown, or `b_3` is given
+        without `W_3`.
 
     Notes
     -----
-    Vaswani et al. 2017, section 3.3, which has "relu".
+    Vaswani et al. 2017, section 3.3, which has "relu". Gated: Shazeer 2020,
+    equation 6; with "silu" it is called SwiGLU. The matrices are numbered as
+    in the code of Llama.
 
     Examples
     --------
@@ -543,26 +632,52 @@ def feed_forward(x, W_1, b_1, W_2, b_2, *, activation="gelu"):
     >>> feed_forward([-1.0, 2.0], W, None, W, None, activation="relu").tolist()
     [0.0, 2.0]
     """
-    hidden = _activate(
-        linear(x, W_1, b_1, names=("x", "W_1", "b_1")), activation
-    )
+    before = linear(x, W_1, b_1, names=("x", "W_1", "b_1"))
+    hidden = _activate(before, activation)
+    gate = _gate(x, W_3, b_3, W_1)
+    if gate is not None:
+        hidden = _gated(hidden, gate)
     return linear(hidden, W_2, b_2, names=("hidden", "W_2", "b_2"))
 
 
-def feed_forward_vjp(grad, x, W_1, b_1, W_2, *, activation="gelu"):
+def _gate(x, W_3, b_3, W_1):
+    """The factors of the hidden rows, or None where nothing is gated."""
+    if W_3 is None:
+        if b_3 is not None:
+            raise ValueError("b_3 needs W_3; got b_3 alone")
+        return None
+    if np.shape(W_3) != np.shape(W_1):
+        raise ValueError(
+            "W_3 must have the shape of W_1; "
+            f"got W_3 {np.shape(W_3)} and W_1 {np.shape(W_1)}"
+        )
+    return linear(x, W_3, b_3, names=("x", "W_3", "b_3"))
+
+
+def _gated(hidden, gate):
+    """The hidden rows times their factors."""
+    dtype, hidden, gate = widened(hidden, gate)
+    with np.errstate(over="ignore"):
+        product = hidden * gate
+    return _fits(product, dtype, "the products of the hidden rows")
+
+
+def feed_forward_vjp(
+    grad, x, W_1, b_1, W_2, *, W_3=None, b_3=None, activation="gelu"
+):
     """Gradients of `feed_forward` with respect to what it was given.
 
     Parameters
     ----------
     grad : (..., d_model) array
         Gradient of the loss with respect to the result.
-    x, W_1, b_1, W_2, activation
+    x, W_1, b_1, W_2, W_3, b_3, activation
         As given to `feed_forward`.
 
     Returns
     -------
     x, W_1, b_1, W_2, b_2 : arrays
-        Gradients of the loss.
+        Gradients of the loss; with `W_3`, those of `W_3` and `b_3` follow.
 
     Raises
     ------
@@ -582,13 +697,20 @@ def feed_forward_vjp(grad, x, W_1, b_1, W_2, *, activation="gelu"):
     [0.0, 1.0]
     """
     before = linear(x, W_1, b_1, names=("x", "W_1", "b_1"))
-    hidden = _activate(before, activation)
+    activated = _activate(before, activation)
+    gate = _gate(x, W_3, b_3, W_1)
+    hidden = activated if gate is None else _gated(activated, gate)
     dhidden, dW_2, db_2 = linear_vjp(
         grad, hidden, W_2, names=("hidden", "W_2")
     )
-    dbefore = _activate_vjp(dhidden, before, activation)
+    dactivated = dhidden if gate is None else _gated(dhidden, gate)
+    dbefore = _activate_vjp(dactivated, before, activation)
     dx, dW_1, db_1 = linear_vjp(dbefore, x, W_1, names=("x", "W_1"))
-    return dx, dW_1, db_1, dW_2, db_2
+    if gate is None:
+        return dx, dW_1, db_1, dW_2, db_2
+    dgate = _gated(dhidden, activated)
+    dx_3, dW_3, db_3 = linear_vjp(dgate, x, W_3, names=("x", "W_3"))
+    return dx + dx_3, dW_1, db_1, dW_2, db_2, dW_3, db_3
 
 
 # The loss -------------------------------------------------------------------

@@ -17,6 +17,8 @@ from .layers import (
     layer_norm_vjp,
     rms_norm,
     rms_norm_vjp,
+    silu,
+    silu_vjp,
     token_losses,
 )
 from .model.adam import AdamState, adam_init, adam_step
@@ -56,6 +58,8 @@ __all__ = [
     "parameter_shapes",
     "rms_norm",
     "rms_norm_vjp",
+    "silu",
+    "silu_vjp",
     "token_losses",
     "transformer",
 ]

@@ -175,7 +175,7 @@ def _score_bias_gradient(grad, table, config):
 def _norm_gradients(grad, x, p, name, config):
     """Gradients of the rows and of the norm's parameters, a dict."""
     vjp = rms_norm_vjp if config.norm_kind == "rms" else layer_norm_vjp
-    dx, *rest = vjp(grad, x, p[f"{name}.gain"])
+    dx, *rest = vjp(grad, x, p[f"{name}.gain"], eps=config.eps)
     parts = NORMS[config.norm_kind]
     return dx, {
         f"{name}.{part}": d for part, d in zip(parts, rest, strict=True)
@@ -190,7 +190,9 @@ def _feed_forward_gradients(grad, x, p, config):
         p["W_1"],
         p.get("W_1.bias"),
         p["W_2"],
+        W_3=p.get("W_3"),
+        b_3=p.get("W_3.bias"),
         activation=config.activation,
     )
-    names = ("W_1", "W_1.bias", "W_2", "W_2.bias")
-    return dx, dict(zip(names, rest, strict=True))
+    names = [f"{W}{end}" for W in ("W_1", "W_2", "W_3") for end in ("", ".bias")]
+    return dx, dict(zip(names, rest, strict=False))

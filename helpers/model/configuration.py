@@ -41,8 +41,12 @@ class TransformerConfig:
     positions : {"learned", "sinusoidal", "rotary", "alibi", "t5", None}
         How a token's position enters. "t5" adds learned numbers to the
         scores, one for each head and bucket of distances.
-    activation : {"gelu", "gelu_tanh", "relu"}
-        What stands between the two matrices of the feed-forward network.
+    activation : {"gelu", "gelu_tanh", "relu", "silu"}
+        The function between the matrices of the feed-forward network.
+    gated : bool, default False
+        Whether a third matrix, `W_3`, gates the feed-forward network.
+    eps : float, default 1e-5
+        What a norm adds before its square root.
     bias : bool, default True
         Whether matrices come with a vector that is added. An output matrix
         that is tied has none.
@@ -86,6 +90,8 @@ class TransformerConfig:
     norm_kind: str = "layer"
     positions: str | None = "learned"
     activation: str = "gelu"
+    gated: bool = False
+    eps: float = 1e-5
     bias: bool = True
     tied: bool = True
     window: int | None = None
@@ -107,10 +113,13 @@ class TransformerConfig:
         one_of(self.norm_kind, "norm_kind", tuple(NORMS))
         one_of(self.positions, "positions", POSITIONS)
         one_of(self.activation, "activation", ACTIVATIONS)
+        flag(self.gated, "gated")
         flag(self.bias, "bias")
         flag(self.tied, "tied")
         if real(self.base, "base") < 1:
             raise ValueError(f"base must be at least 1; got {self.base}")
+        if real(self.eps, "eps") < 0:
+            raise ValueError(f"eps must be at least 0; got {self.eps}")
         if self.scale is not None:
             real(self.scale, "scale")
         if self.positions == "rotary" and self.frequencies is None:
@@ -215,6 +224,8 @@ def _block_shapes(config):
         shapes |= _norm_shapes("norm_2", config)
         shapes |= _matrix_shapes("W_1", (d, d_ff), config)
         shapes |= _matrix_shapes("W_2", (d_ff, d), config)
+        if config.gated:
+            shapes |= _matrix_shapes("W_3", (d, d_ff), config)
     return shapes
 
 

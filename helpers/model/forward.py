@@ -5,10 +5,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._checks import finite_floats, mask_of_scores, undone_on_failure
+from .. import _core
+from .._checks import (
+    finite_floats,
+    mask_of_scores,
+    rounded,
+    undone_on_failure,
+)
 from ..cache import KVCache
 from ..heads import Attended, attention_layer
-from ..layers import feed_forward, linear, one_hot, token_ids
+from ..layers import feed_forward, linear, token_ids
 from ..masks import causal_mask, sliding_window_mask
 from ..positions import alibi_bias, sinusoidal_encoding
 from .configuration import expect_config, expect_params
@@ -175,6 +181,8 @@ def _feed_forward(x, p, config):
         p.get("W_1.bias"),
         p["W_2"],
         p.get("W_2.bias"),
+        W_3=p.get("W_3"),
+        b_3=p.get("W_3.bias"),
         activation=config.activation,
     )
 
@@ -182,8 +190,7 @@ def _feed_forward(x, p, config):
 def _embed(tokens, params, config, start):
     """The rows that enter the first block."""
     table = params["embedding"]
-    one = one_hot(tokens, config.vocab).astype(table.dtype)
-    x = linear(one, table, names=("tokens", "embedding", ""))
+    x = rounded(_core.lookup(table, tokens), table.dtype, "", embedding=table)
     T = tokens.shape[-1]
     if config.positions == "learned":
         rows = finite_floats(params["positions"], "positions")

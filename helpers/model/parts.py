@@ -26,8 +26,8 @@ def normalised(x, p, name, config):
     """The rows after a norm of the model's kind."""
     gain = p[f"{name}.gain"]
     if config.norm_kind == "rms":
-        return rms_norm(x, gain)
-    return layer_norm(x, gain, p[f"{name}.bias"])
+        return rms_norm(x, gain, eps=config.eps)
+    return layer_norm(x, gain, p[f"{name}.bias"], eps=config.eps)
 
 
 def output_matrix(params, config):

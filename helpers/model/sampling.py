@@ -1,5 +1,7 @@
 """From logits to the next token, and so to a text."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from .._checks import finite_floats, generator, real, size
@@ -130,7 +132,10 @@ def generate(
             f"at most max_len = {config.max_len} tokens fit; "
             f"got tokens {tokens.shape} and n {n}"
         )
-    cache = new_cache(config, batch=tokens.shape[:-1])
+    # Room for this text alone, in the type that the parameters have.
+    short = replace(config, max_len=tokens.shape[-1] + n)
+    dtype = params["embedding"].dtype
+    cache = new_cache(short, batch=tokens.shape[:-1], dtype=dtype)
     new = tokens
     for _ in range(n):
         logits = transformer(new, params, config, cache=cache)[..., -1, :]

@@ -33,6 +33,8 @@ def bent(x, activation):
         return x if x > 0 else 0.0
     if activation == "gelu":
         return x * 0.5 * math.erfc(-x / math.sqrt(2))
+    if activation == "silu":
+        return x / (1 + math.exp(-x))
     inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)
     return 0.5 * x * (1 + math.tanh(inner))
 
@@ -124,6 +126,9 @@ def widened(rows, get, block, c):
     for row in rows:
         hidden = affine(row, get(f"{block}.W_1"), get(f"{block}.W_1.bias"))
         hidden = [bent(x, c["activation"]) for x in hidden]
+        if c["gated"]:
+            gate = affine(row, get(f"{block}.W_3"), get(f"{block}.W_3.bias"))
+            hidden = [h * g for h, g in zip(hidden, gate, strict=True)]
         changes.append(
             affine(hidden, get(f"{block}.W_2"), get(f"{block}.W_2.bias"))
         )
@@ -138,7 +143,9 @@ def logits(tokens, params, c):
 
     def norm(rows, name):
         return [
-            normed(row, get(f"{name}.gain"), get(f"{name}.bias"))
+            normed(
+                row, get(f"{name}.gain"), get(f"{name}.bias"), c["eps"]
+            )
             for row in rows
         ]
 

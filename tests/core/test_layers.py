@@ -119,6 +119,22 @@ def test_gelu(rng, approximate):
     )
 
 
+def test_silu(rng):
+    x = np.array([-700.0, -3.0, -1.0, -1e-9, 0.0, 0.3, 2.0, 40.0])
+    assert_close(layers.silu(x), [reference.bent(v, "silu") for v in x])
+    y = rng.normal(0, 2, size=(3, 4))
+    assert_gradients(
+        layers.silu, {"x": y}, lambda d: [layers.silu_vjp(d, y)], rng
+    )
+
+
+def test_silu_far_out_is_a_switch():
+    x = np.array([-1e300, -1e3, 1e3, 1e300])
+    np.testing.assert_array_equal(layers.silu(x), np.maximum(x, 0))
+    slope = layers.silu_vjp(np.ones(4), x)
+    np.testing.assert_array_equal(slope, x > 0)
+
+
 def test_gelu_far_out_is_a_switch():
     for approximate in (None, "tanh"):
         x = np.array([-1e300, -1e3, 1e3, 1e300])
@@ -158,6 +174,47 @@ def test_feed_forward(rng, lead, activation):
         ),
         rng,
     )
+
+
+@LEADS
+@pytest.mark.parametrize("activation", layers.ACTIVATIONS)
+def test_feed_forward_gated(rng, lead, activation):
+    x = rng.normal(size=(*lead, 3))
+    W_1, W_3 = rng.normal(size=(2, 3, 5))
+    b_1, b_3 = rng.normal(size=(2, 5))
+    W_2, b_2 = rng.normal(size=(5, 3)), rng.normal(size=3)
+
+    def loops(row):
+        hidden = reference.affine(row, W_1.tolist(), b_1.tolist())
+        gate = reference.affine(row, W_3.tolist(), b_3.tolist())
+        bent = [
+            reference.bent(h, activation) * g
+            for h, g in zip(hidden, gate, strict=True)
+        ]
+        return reference.affine(bent, W_2.tolist(), b_2.tolist())
+
+    arguments = {"x": x, "W_1": W_1, "b_1": b_1, "W_2": W_2, "b_2": b_2}
+    arguments |= {"W_3": W_3, "b_3": b_3}
+    got = layers.feed_forward(**arguments, activation=activation)
+    assert_close(got, by_rows(loops, x), eps=256)
+    assert_gradients(
+        lambda **a: layers.feed_forward(**a, activation=activation),
+        arguments,
+        lambda d: layers.feed_forward_vjp(
+            d, x, W_1, b_1, W_2, W_3=W_3, b_3=b_3, activation=activation
+        ),
+        rng,
+    )
+
+
+def test_a_gate_must_fit(rng):
+    x, W = rng.normal(size=(2, 3)), np.eye(3)
+    with pytest.raises(
+        ValueError, match=r"W_3 must have the shape of W_1; .*\(3, 2\).*\(3, 3\)"
+    ):
+        layers.feed_forward(x, W, None, W, None, W_3=W[:, :2])
+    with pytest.raises(ValueError, match="b_3 needs W_3; got b_3 alone"):
+        layers.feed_forward(x, W, None, W, None, b_3=np.ones(3))
 
 
 def test_gelu_is_what_feed_forward_takes_unless_told(rng):
@@ -479,13 +536,13 @@ REFUSALS = [
         lambda: layers.feed_forward(
             [1.0], [[1.0]], None, [[1.0]], None, activation="swish"
         ),
-        "activation must be one of 'gelu', 'gelu_tanh', 'relu'; got 'swish'",
+        "activation must be one of 'gelu', 'gelu_tanh', 'relu', 'silu'; got 'swish'",
     ),
     (
         lambda: layers.feed_forward_vjp(
             [1.0], [1.0], [[1.0]], None, [[1.0]], activation="swish"
         ),
-        "activation must be one of 'gelu', 'gelu_tanh', 'relu'; got 'swish'",
+        "activation must be one of 'gelu', 'gelu_tanh', 'relu', 'silu'; got 'swish'",
     ),
     (
         lambda: layers.token_ids([0, 5, -1], 5),

@@ -41,7 +41,11 @@ FORMS = {
         "bias": False,
         "tied": False,
         "n_kv_heads": 1,
+        "activation": "silu",
+        "gated": True,
+        "eps": 0.01,
     },
+    "gated": {"gated": True, "eps": 0.1, "activation": "gelu"},
     "as 2017": {
         "norm": "post",
         "positions": "sinusoidal",
@@ -612,8 +616,8 @@ CONFIGS = [
         "got 'rope'",
     ),
     (
-        {"activation": "silu"},
-        "activation must be one of 'gelu', 'gelu_tanh', 'relu'; got 'silu'",
+        {"activation": "swish"},
+        "activation must be one of 'gelu', 'gelu_tanh', 'relu', 'silu'; got 'swish'",
     ),
     (
         {"n_heads": 8, "positions": "rotary"},

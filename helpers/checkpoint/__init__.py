@@ -1,0 +1,229 @@
+"""Load the weights of a published model, for `helpers.transformer`.
+
+Belongs here: whatever reads a file that others wrote. `gguf` reads the format
+GGUF byte by byte, because a lesson does so by hand; `quantised` turns its
+4-bit and 8-bit blocks into floats; `architectures` says what the files call
+the settings and the weights; `text` cuts a text into tokens.
+"""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from .._extras import extra
+from ..model.configuration import TransformerConfig
+from . import architectures, gguf, text
+from .architectures import Settings
+from .errors import CheckpointError, shown
+from .quantised import bfloat16
+
+with extra("checkpoint"):
+    from safetensors import SafetensorError, safe_open
+
+__all__ = ["Checkpoint", "CheckpointError", "load"]
+
+
+class Checkpoint(NamedTuple):
+    """A model that can be run."""
+
+    config: TransformerConfig
+    params: dict  #: float32 arrays, as `helpers.transformer` takes them
+    tokenizer: text.Tokenizer | None
+
+
+def load(path, *, tokenizer=True):
+    """Load a model that somebody published.
+
+    Parameters
+    ----------
+    path : str or path
+        A GGUF file; or a folder as Hugging Face saves it, with
+        ``config.json``, ``*.safetensors`` and ``tokenizer.json``.
+    tokenizer : bool, default True
+        Whether to load the tokenizer as well; a model without one is refused.
+
+    Returns
+    -------
+    Checkpoint
+        ``config``, ``params`` and ``tokenizer``, for
+        ``transformer(tokens, params, config)`` and ``generate``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is neither file nor folder.
+    CheckpointError
+        A ValueError: if the file is damaged, its architecture, a setting or
+        a type of weights is not known, or tensors are missing, too many or
+        of another shape. The message names the file and the rule.
+
+    Notes
+    -----
+    Architectures: GPT-2, Llama, Mistral. Types of weights: float32, float16,
+    bfloat16, and GGUF's Q4_0, Q4_1 and Q8_0; all become float32, once.
+
+    Examples
+    --------
+    >>> load("no-such-model.gguf")
+    Traceback (most recent call last):
+    FileNotFoundError: path must be a GGUF file or a folder; got no-such-model.gguf
+    """
+    path = Path(path)
+    if path.is_dir():
+        return _from_folder(path, tokenizer)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"path must be a GGUF file or a folder; got {path}"
+        )
+    with path.open("rb") as file:
+        return _from_gguf(file, path.name, tokenizer)
+
+
+def _known(value, table, what, name):
+    """The architecture of this name."""
+    if not isinstance(value, str) or value not in table:
+        raise CheckpointError(
+            f"{name}: {what} must be one of {', '.join(table)}; "
+            f"got {shown(value)}"
+        )
+    return table[value]
+
+
+class _Source(NamedTuple):
+    """The tensors of a file, as `architectures.parameters` reads them."""
+
+    name: str
+    shapes: dict
+    read: object
+
+
+def _from_gguf(file, name, tokenizer):
+    header = gguf.read_header(file, name)
+    key = "general.architecture"
+    kind = header.metadata.get(key)
+    known = _known(kind, architectures.GGUF, key, name)
+    shapes = {n: t.shape for n, t in header.tensors.items()}
+    # Files do not have to say how many tokens there are.
+    rows = shapes.get("token_embd.weight", (0,))[0]
+    stated = {f"{kind}.vocab_size": rows} | header.metadata
+    settings = Settings(stated, name, f"{kind}.")
+    config = known.config(settings, known.output not in shapes)
+    source = _Source(
+        name, shapes, lambda n: gguf.read_tensor(file, header.tensors[n])
+    )
+    rules = architectures.rules_of(known, config)
+    params = architectures.parameters(rules, config, source)
+    cut = text.from_metadata(header.metadata, name) if tokenizer else None
+    return Checkpoint(config, params, _fitting(cut, config, name))
+
+
+def _fitting(tokenizer, config, name):
+    """The tokenizer, if the model has a row for each of its tokens."""
+    if tokenizer is not None and len(tokenizer) > config.vocab:
+        raise CheckpointError(
+            f"{name}: the tokenizer must have at most {config.vocab} tokens, "
+            f"the rows of the embedding; got {len(tokenizer)}"
+        )
+    return tokenizer
+
+
+def _from_folder(path, tokenizer):
+    stated = _json(path / "config.json")
+    known = _known(
+        stated.get("model_type"),
+        architectures.FOLDER,
+        "model_type",
+        "config.json",
+    )
+    files = sorted(path.glob("*.safetensors"))
+    if not files:
+        raise CheckpointError(f"{path.name}: there must be a *.safetensors")
+    where = _listed(files, known)
+    settings = Settings(stated, "config.json")
+    tied = settings.take("tie_word_embeddings", bool, known is GPT_2)
+    if tied:  # some files hold the matrix twice
+        where.pop(known.output, None)
+    config = known.config(settings, tied)
+    source = _Source(
+        path.name,
+        {name: shape for name, (_, _, shape) in where.items()},
+        lambda name: _tensor(*where[name]),
+    )
+    rules = architectures.rules_of(known, config)
+    params = architectures.parameters(rules, config, source)
+    cut = path / "tokenizer.json"
+    if tokenizer and not cut.is_file():
+        raise CheckpointError(
+            f"{path.name}: tokenizer.json is missing; to load without one, "
+            "pass tokenizer=False"
+        )
+    cut = text.from_file(cut) if tokenizer else None
+    return Checkpoint(config, params, _fitting(cut, config, path.name))
+
+
+GPT_2 = architectures.FOLDER["gpt2"]
+
+
+def _json(path):
+    """The object in a JSON file."""
+    if not path.is_file():
+        raise CheckpointError(f"{path.parent.name}: {path.name} is missing")
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(
+            f"{path.name}: the file must be JSON; {shown(str(error))}"
+        ) from None
+    if not isinstance(found, dict):
+        raise CheckpointError(f"{path.name}: the file must hold an object")
+    return found
+
+
+def _listed(files, known):
+    """The file, its own name and the shape of each tensor, by name."""
+    where = {}
+    for file in files:
+        try:
+            with safe_open(file, framework="numpy") as opened:
+                for own in opened.keys():  # noqa: SIM118
+                    # Files of GPT-2 have names with this start or without.
+                    name = own.removeprefix("transformer.")
+                    if own.endswith(known.skipped) and known.skipped:
+                        continue
+                    if name in where:
+                        raise CheckpointError(
+                            f"{file.name}: tensor {name!r} must be there once"
+                        )
+                    shape = opened.get_slice(own).get_shape()
+                    where[name] = file, own, tuple(shape)
+        except SafetensorError as error:
+            raise CheckpointError(
+                f"{file.name}: the file must be safetensors; "
+                f"{shown(str(error))}"
+            ) from None
+    return where
+
+
+def _tensor(file, name, shape):
+    """A tensor of a safetensors file, as float32."""
+    with safe_open(file, framework="numpy") as opened:
+        kind = opened.get_slice(name).get_dtype()
+        if kind == "BF16":
+            return _bfloat16(file, name).reshape(shape)
+        if kind not in ("F32", "F16"):
+            raise CheckpointError(
+                f"{file.name}: tensor {name!r} must be of type F32, F16, "
+                f"BF16; got {kind}"
+            )
+        return opened.get_tensor(name).astype(np.float32, copy=False)
+
+
+def _bfloat16(file, name):
+    """A tensor of a type that NumPy lacks, by its place in the file."""
+    with file.open("rb") as opened:
+        length = int.from_bytes(opened.read(8), "little")
+        start, end = json.loads(opened.read(length))[name]["data_offsets"]
+        opened.seek(8 + length + start)
+        return bfloat16(opened.read(end - start))

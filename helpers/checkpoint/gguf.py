@@ -1,0 +1,266 @@
+"""The format GGUF: a header with names and numbers, then the weights.
+
+A file begins with the letters GGUF, a version, and two counts. The metadata
+follow, each a key, the number of a type and a value; then one entry for each
+tensor, with its name, its shape, its type and where its bytes begin. All
+numbers are little-endian. The bytes of the tensors come last, from the next
+multiple of ``general.alignment`` on.
+
+Nothing in the header is believed before the file is seen to be long enough
+for it, so that a damaged file is refused and takes no memory.
+"""
+
+import math
+import os
+import struct
+from typing import NamedTuple
+
+from .errors import CheckpointError, shown
+from .quantised import KINDS, OTHER_KINDS, dequantised
+
+VERSIONS = (2, 3)
+# The types of a value in the metadata, by their number in a file.
+NUMBERS = dict(
+    enumerate(("<B", "<b", "<H", "<h", "<I", "<i", "<f", None, None, None))
+)
+NUMBERS |= {10: "<Q", 11: "<q", 12: "<d"}
+TRUTH, TEXT, LIST = 7, 8, 9
+MOST_AXES = 4
+DEEPEST = 4  # of lists in lists
+
+
+class Tensor(NamedTuple):
+    """Where a tensor is in a file, and how it is stored."""
+
+    name: str
+    shape: tuple  #: as NumPy has it: the last axis is stored together
+    kind: str  #: such as "Q4_1"
+    start: int  #: the byte of the file where it begins
+    nbytes: int
+
+
+class Header(NamedTuple):
+    """What a file says of itself."""
+
+    metadata: dict
+    tensors: dict  #: `Tensor` by name
+
+
+class Bytes:
+    """The bytes of an open file, read from front to back.
+
+    Parameters
+    ----------
+    file : binary file
+        Where to read.
+    name : str
+        What messages call it.
+    """
+
+    def __init__(self, file, name):
+        self.file, self.name = file, name
+        self.size = os.fstat(file.fileno()).st_size
+
+    def refuse(self, rule):
+        raise CheckpointError(f"{self.name}: {rule}")
+
+    @property
+    def left(self):
+        """How many bytes are still to come."""
+        return self.size - self.file.tell()
+
+    def take(self, n, what):
+        """The next `n` bytes."""
+        if n > self.left:
+            self.refuse(
+                f"the file must be long enough for {what}; got {n} bytes at "
+                f"byte {self.file.tell()} of {self.size}"
+            )
+        return self.file.read(n)
+
+    def number(self, form, what):
+        """The next number, in a form of `struct`."""
+        return struct.unpack(form, self.take(struct.calcsize(form), what))[0]
+
+    def count(self, least, what):
+        """A number of things, each of which takes at least `least` bytes."""
+        n = self.number("<Q", what)
+        if n * least > self.left:
+            self.refuse(
+                f"the file must be long enough for {what}; got {n} in "
+                f"{self.left} bytes"
+            )
+        return n
+
+    def text(self, what):
+        """A text, after its length in bytes."""
+        data = self.take(self.count(1, f"the letters of {what}"), what)
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError:
+            self.refuse(f"{what} must be UTF-8; got {shown(data)}")
+
+
+def read_header(file, name):
+    """The metadata and the list of tensors of an open file.
+
+    Parameters
+    ----------
+    file : binary file
+        Open at its first byte.
+    name : str
+        What messages call it.
+
+    Returns
+    -------
+    Header
+
+    Raises
+    ------
+    CheckpointError
+        If the file is not GGUF, ends early, or contradicts itself.
+
+    Examples
+    --------
+    >>> import struct, tempfile
+    >>> with tempfile.TemporaryFile() as file:
+    ...     _ = file.write(b"GGUF" + struct.pack("<IQQ", 3, 0, 0))
+    ...     _ = file.seek(0)
+    ...     read_header(file, "none.gguf")
+    Header(metadata={}, tensors={})
+    """
+    source = Bytes(file, name)
+    if source.size < 4 or source.take(4, "the letters GGUF") != b"GGUF":
+        source.refuse("the file must begin with the letters GGUF")
+    version = source.number("<I", "the version")
+    if version not in VERSIONS:
+        listed = " or ".join(map(str, VERSIONS))
+        source.refuse(
+            f"the version must be {listed}, little-endian; got {version}"
+        )
+    n_tensors = source.count(24, "the list of tensors")
+    n_metadata = source.count(13, "the metadata")
+    metadata = {}
+    for i in range(n_metadata):
+        key = source.text(f"key {i} of the metadata")
+        if key in metadata:
+            source.refuse(f"each key must be there once; got {shown(key)}")
+        kind = source.number("<I", f"the type of {shown(key)}")
+        metadata[key] = _value(source, kind, shown(key), DEEPEST)
+    entries = [_entry(source, i) for i in range(n_tensors)]
+    return Header(metadata, _placed(source, entries, metadata))
+
+
+def _value(source, kind, what, deepest):
+    """The value of a key, or an entry of a list."""
+    if kind == TRUTH:
+        value = source.number("<B", what)
+        if value > 1:
+            source.refuse(f"{what} must be 0 or 1, a truth value; got {value}")
+        return bool(value)
+    if kind == TEXT:
+        return source.text(what)
+    if kind == LIST:
+        inner = source.number("<I", f"the type of {what}")
+        if inner not in (*NUMBERS, TRUTH, TEXT, LIST):
+            source.refuse(f"{what} must have a known type; got {inner}")
+        if not deepest:
+            source.refuse(f"{what} must be no list in lists in lists")
+        form = NUMBERS.get(inner)
+        least = struct.calcsize(form) if form else 1 if inner == TRUTH else 8
+        n = source.count(least, what)
+        if form:  # all at once
+            data = source.take(n * least, what)
+            return list(struct.unpack(f"<{n}{form[1]}", data))
+        return [_value(source, inner, what, deepest - 1) for _ in range(n)]
+    form = NUMBERS.get(kind)
+    if form is None:
+        source.refuse(f"{what} must have a known type; got {kind}")
+    return source.number(form, what)
+
+
+def _entry(source, i):
+    """A tensor's name, shape, type and offset, as the file states them."""
+    name = source.text(f"the name of tensor {i}")
+    what = f"tensor {shown(name)}"
+    n_axes = source.number("<I", f"the axes of {what}")
+    if not 1 <= n_axes <= MOST_AXES:
+        source.refuse(f"{what} must have 1 to {MOST_AXES} axes; got {n_axes}")
+    axes = [source.number("<Q", f"the axes of {what}") for _ in range(n_axes)]
+    number = source.number("<I", f"the type of {what}")
+    kind = KINDS.get(number)
+    if kind is None:
+        known = ", ".join(k.name for k in KINDS.values())
+        got = OTHER_KINDS.get(number, number)
+        source.refuse(f"{what} must be of type {known}; got {got}")
+    if 0 in axes:
+        source.refuse(f"the axes of {what} must be at least 1; got {axes}")
+    if axes[0] % kind.weights:
+        source.refuse(
+            f"the rows of {what} must be whole blocks of {kind.weights} "
+            f"weights; got {axes[0]}"
+        )
+    offset = source.number("<Q", f"the offset of {what}")
+    nbytes = math.prod(axes) // kind.weights * kind.nbytes
+    return Tensor(name, tuple(reversed(axes)), kind.name, offset, nbytes)
+
+
+def _placed(source, entries, metadata):
+    """The tensors by name, once none overlaps and all lie in the file."""
+    alignment = metadata.get("general.alignment", 32)
+    if not isinstance(alignment, int) or alignment < 8 or alignment % 8:
+        source.refuse(
+            f"the alignment must be a multiple of 8; got {shown(alignment)}"
+        )
+    first = -(-source.file.tell() // alignment) * alignment
+    tensors, end = {}, first
+    for entry in sorted(entries, key=lambda entry: entry.start):
+        what, start = f"tensor {shown(entry.name)}", first + entry.start
+        if entry.name in tensors:
+            source.refuse(f"each tensor must be there once; got {what}")
+        if start % alignment:
+            source.refuse(
+                f"{what} must begin at a multiple of {alignment}; got offset "
+                f"{entry.start}"
+            )
+        if start < end:
+            source.refuse(
+                f"{what} must begin after the tensor before it, from byte "
+                f"{end} of the file upward; got {start}"
+            )
+        end = start + entry.nbytes
+        if end > source.size:
+            source.refuse(
+                f"{what} must lie in the file; got bytes {start} to {end} of "
+                f"{source.size}"
+            )
+        tensors[entry.name] = entry._replace(start=start)
+    return tensors
+
+
+def read_tensor(file, tensor):
+    """The numbers of a tensor, as float32.
+
+    Parameters
+    ----------
+    file : binary file
+        Where it lies.
+    tensor : Tensor
+        As `read_header` gave it.
+
+    Returns
+    -------
+    float32 array
+        Of the tensor's shape.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryFile() as file:
+    ...     _ = file.write(struct.pack("<4f", 1, 2, 3, 4))
+    ...     read_tensor(file, Tensor("a", (2, 2), "F32", 0, 16)).tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
+    file.seek(tensor.start)
+    data = file.read(tensor.nbytes)
+    return dequantised(data, tensor.kind).reshape(tensor.shape)

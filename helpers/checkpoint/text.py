@@ -1,0 +1,182 @@
+"""From a text to the numbers of its tokens, and back."""
+
+import numpy as np
+
+from .._checks import array
+from .._extras import extra
+from ..layers import token_ids
+from .errors import CheckpointError, shown
+
+with extra("checkpoint"):
+    import tokenizers
+    from tokenizers import decoders, models, pre_tokenizers
+
+CONTROL, USER_DEFINED = 3, 4  # types of tokens that a text is cut at
+
+
+class Tokenizer:
+    """Cut a text into the tokens of a model, by its own rules.
+
+    Parameters
+    ----------
+    rules : tokenizers.Tokenizer
+        The vocabulary and the merges.
+    """
+
+    def __init__(self, rules):
+        self._rules = rules
+
+    def __len__(self):
+        return self._rules.get_vocab_size()
+
+    def __repr__(self):
+        return f"Tokenizer({len(self)} tokens)"
+
+    def encode(self, text):
+        """The tokens of a text.
+
+        Parameters
+        ----------
+        text : str
+            Any text; the names of control tokens in it become these tokens.
+
+        Returns
+        -------
+        (T,) integer array
+
+        Raises
+        ------
+        TypeError
+            If `text` is not a text.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"text must be a str; got {type(text).__name__}")
+        ids = self._rules.encode(text, add_special_tokens=False).ids
+        return np.array(ids, dtype=np.int64)
+
+    def decode(self, tokens):
+        """The text of some tokens.
+
+        Parameters
+        ----------
+        tokens : (T,) integers
+            Each below ``len(tokenizer)``.
+
+        Returns
+        -------
+        str
+            Bytes that are no whole letter become the replacement character.
+
+        Raises
+        ------
+        TypeError
+            If tokens are not integers.
+        ValueError
+            If a token is outside the vocabulary, or they have more axes.
+        """
+        tokens = token_ids(array(tokens, "tokens"), len(self))
+        if tokens.ndim != 1:
+            raise ValueError(f"tokens must be (T,); got {tokens.shape}")
+        return self._rules.decode(tokens.tolist(), skip_special_tokens=False)
+
+
+def from_file(path):
+    """The tokenizer of a `tokenizer.json`.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+
+    Returns
+    -------
+    Tokenizer
+
+    Raises
+    ------
+    CheckpointError
+        If the file is none.
+    """
+    try:
+        return Tokenizer(tokenizers.Tokenizer.from_file(str(path)))
+    except Exception as error:  # the package raises no other class
+        raise CheckpointError(
+            f"{path.name}: the file must be a tokenizer; {shown(str(error))}"
+        ) from None
+
+
+# What a text is cut into before the merges, by the name GGUF gives it.
+BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False)
+DIGITS = pre_tokenizers.Digits(individual_digits=True)
+CUTS = {
+    "default": BYTES,
+    "gpt-2": BYTES,
+    "smollm": pre_tokenizers.Sequence([DIGITS, BYTES]),
+}
+
+
+def from_metadata(metadata, name):
+    """The tokenizer that the metadata of a GGUF file describe.
+
+    Parameters
+    ----------
+    metadata : dict
+        As `read_header` gives them.
+    name : str
+        What messages call the file.
+
+    Returns
+    -------
+    Tokenizer
+        Byte-pair encoding, as GPT-2 has it.
+
+    Raises
+    ------
+    CheckpointError
+        If there is none, its kind is not known, or its parts do not fit.
+    """
+    def get(key, kinds, default=None):
+        value = metadata.get(f"tokenizer.ggml.{key}", default)
+        if not isinstance(value, kinds):
+            raise CheckpointError(
+                f"{name}: tokenizer.ggml.{key} must be there, of type "
+                f"{kinds.__name__}; got {shown(value)}"
+            )
+        return value
+
+    for key, known in (("model", ("gpt2",)), ("pre", tuple(CUTS))):
+        value = get(key, str, "default" if key == "pre" else None)
+        if value not in known:
+            raise CheckpointError(
+                f"{name}: tokenizer.ggml.{key} must be one of "
+                f"{', '.join(known)}; got {shown(value)}"
+            )
+    tokens, merges = get("tokens", list), get("merges", list)
+    kinds = get("token_type", list, [1] * len(tokens))
+    vocab = {token: i for i, token in enumerate(tokens)}
+    pairs = [tuple(merge.split(" ")) for merge in merges if _is_text(merge)]
+    fits = (
+        all(map(_is_text, tokens))
+        and len(vocab) == len(tokens) == len(kinds)
+        and len(pairs) == len(merges)
+        and all(len(p) == 2 and {*p, "".join(p)} <= vocab.keys() for p in pairs)
+    )
+    if not fits:
+        raise CheckpointError(
+            f"{name}: the tokens must be texts that all differ, each with a "
+            "type, and each merge must be of two tokens into a third"
+        )
+    rules = tokenizers.Tokenizer(models.BPE(vocab=vocab, merges=pairs))
+    rules.pre_tokenizer = CUTS[get("pre", str, "default")]
+    rules.decoder = decoders.ByteLevel()
+    for kind, add in (
+        (CONTROL, rules.add_special_tokens),
+        (USER_DEFINED, rules.add_tokens),
+    ):
+        chosen = [t for t, k in zip(tokens, kinds, strict=True) if k == kind]
+        add([tokenizers.AddedToken(t, normalized=False) for t in chosen])
+    return Tokenizer(rules)
+
+
+def _is_text(value):
+    return isinstance(value, str)
