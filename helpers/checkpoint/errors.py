@@ -2,10 +2,10 @@
 
 
 class CheckpointError(ValueError):
-    """A file that cannot be loaded; the message names the file and the rule."""
+    """A file that cannot be loaded, by a rule that the message states."""
 
 
 def shown(text, most=60):
-    """What a file holds, as a message quotes it: it may be long, or strange."""
+    """A value of a file as a message quotes it, of a bearable length."""
     quoted = repr(text)
     return quoted if len(quoted) <= most else f"{quoted[:most]}…"

@@ -21,10 +21,13 @@ class Tokenizer:
     ----------
     rules : tokenizers.Tokenizer
         The vocabulary and the merges.
+    missing : set of int, default ()
+        Bytes that no token stands for, which `encode` would drop.
     """
 
-    def __init__(self, rules):
+    def __init__(self, rules, missing=()):
         self._rules = rules
+        self._missing = frozenset(missing)
 
     def __len__(self):
         return self._rules.get_vocab_size()
@@ -48,11 +51,26 @@ class Tokenizer:
         ------
         TypeError
             If `text` is not a text.
+        ValueError
+            If the vocabulary has no token for a byte of the text.
         """
         if not isinstance(text, str):
             raise TypeError(f"text must be a str; got {type(text).__name__}")
+        try:
+            lost = self._missing.intersection(text.encode())
+        except UnicodeEncodeError:
+            raise ValueError(
+                "text must be Unicode; got half of a pair of surrogates"
+            ) from None
         ids = self._rules.encode(text, add_special_tokens=False).ids
-        return np.array(ids, dtype=np.int64)
+        ids = np.array(ids, dtype=np.int64)
+        # The name of a control token is one token, whatever its letters.
+        if lost and self.decode(ids) != text:
+            raise ValueError(
+                "text must consist of bytes that the vocabulary has; "
+                f"got {min(lost):#x}"
+            )
+        return ids
 
     def decode(self, tokens):
         """The text of some tokens.
@@ -98,11 +116,30 @@ def from_file(path):
         If the file is none.
     """
     try:
-        return Tokenizer(tokenizers.Tokenizer.from_file(str(path)))
+        rules = tokenizers.Tokenizer.from_file(str(path))
     except Exception as error:  # the package raises no other class
         raise CheckpointError(
             f"{path.name}: the file must be a tokenizer; {shown(str(error))}"
         ) from None
+    by_bytes = isinstance(rules.decoder, decoders.ByteLevel)
+    return Tokenizer(rules, _missing(rules) if by_bytes else ())
+
+
+def _missing(rules):
+    """The bytes for which a vocabulary of bytes has no token."""
+    vocab = rules.get_vocab()
+    return {b for b in range(256) if LETTERS[b] not in vocab}
+
+
+def _letters():
+    """The letter that stands for each byte in a vocabulary of bytes."""
+    printed = {*range(33, 127), *range(161, 173), *range(174, 256)}
+    others = (b for b in range(256) if b not in printed)
+    moved = {b: chr(256 + i) for i, b in enumerate(others)}
+    return {b: moved.get(b, chr(b)) for b in range(256)}
+
+
+LETTERS = _letters()
 
 
 # What a text is cut into before the merges, by the name GGUF gives it.
@@ -135,6 +172,7 @@ def from_metadata(metadata, name):
     CheckpointError
         If there is none, its kind is not known, or its parts do not fit.
     """
+
     def get(key, kinds, default=None):
         value = metadata.get(f"tokenizer.ggml.{key}", default)
         if not isinstance(value, kinds):
@@ -159,7 +197,9 @@ def from_metadata(metadata, name):
         all(map(_is_text, tokens))
         and len(vocab) == len(tokens) == len(kinds)
         and len(pairs) == len(merges)
-        and all(len(p) == 2 and {*p, "".join(p)} <= vocab.keys() for p in pairs)
+        and all(
+            len(p) == 2 and {*p, "".join(p)} <= vocab.keys() for p in pairs
+        )
     )
     if not fits:
         raise CheckpointError(
@@ -175,7 +215,7 @@ def from_metadata(metadata, name):
     ):
         chosen = [t for t, k in zip(tokens, kinds, strict=True) if k == kind]
         add([tokenizers.AddedToken(t, normalized=False) for t in chosen])
-    return Tokenizer(rules)
+    return Tokenizer(rules, _missing(rules))
 
 
 def _is_text(value):

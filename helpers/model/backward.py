@@ -194,5 +194,7 @@ def _feed_forward_gradients(grad, x, p, config):
         b_3=p.get("W_3.bias"),
         activation=config.activation,
     )
-    names = [f"{W}{end}" for W in ("W_1", "W_2", "W_3") for end in ("", ".bias")]
+    names = [
+        f"{W}{end}" for W in ("W_1", "W_2", "W_3") for end in ("", ".bias")
+    ]
     return dx, dict(zip(names, rest, strict=False))

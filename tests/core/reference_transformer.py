@@ -143,9 +143,7 @@ def logits(tokens, params, c):
 
     def norm(rows, name):
         return [
-            normed(
-                row, get(f"{name}.gain"), get(f"{name}.bias"), c["eps"]
-            )
+            normed(row, get(f"{name}.gain"), get(f"{name}.bias"), c["eps"])
             for row in rows
         ]
 

@@ -19,8 +19,8 @@ MODULES = [
 ]
 # They need more than NumPy, or show what others compute.
 EXTRAS = (
-    "distributed", "figures", "ledger", "ledger_page", "plotting", "practice",
-    "published", "questions",
+    "checkpoint", "distributed", "figures", "ledger", "ledger_page",
+    "plotting", "practice", "published", "questions",
 )  # fmt: skip
 NUMERIC = [name for name in MODULES if name.split(".")[0] not in EXTRAS]
 
@@ -41,7 +41,7 @@ def public(module):
 FUNCTIONS = [
     pytest.param(function, id=f"{module}.{name}")
     for module in MODULES
-    if not module.startswith(("_", "model."))
+    if not module.startswith(("_", "model.", "checkpoint."))
     for name, function in public(module).items()
 ]
 

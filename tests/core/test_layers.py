@@ -210,7 +210,8 @@ def test_feed_forward_gated(rng, lead, activation):
 def test_a_gate_must_fit(rng):
     x, W = rng.normal(size=(2, 3)), np.eye(3)
     with pytest.raises(
-        ValueError, match=r"W_3 must have the shape of W_1; .*\(3, 2\).*\(3, 3\)"
+        ValueError,
+        match=r"W_3 must have the shape of W_1; .*\(3, 2\).*\(3, 3\)",
     ):
         layers.feed_forward(x, W, None, W, None, W_3=W[:, :2])
     with pytest.raises(ValueError, match="b_3 needs W_3; got b_3 alone"):
@@ -536,13 +537,15 @@ REFUSALS = [
         lambda: layers.feed_forward(
             [1.0], [[1.0]], None, [[1.0]], None, activation="swish"
         ),
-        "activation must be one of 'gelu', 'gelu_tanh', 'relu', 'silu'; got 'swish'",
+        "activation must be one of 'gelu', 'gelu_tanh', 'relu', 'silu'; "
+        "got 'swish'",
     ),
     (
         lambda: layers.feed_forward_vjp(
             [1.0], [1.0], [[1.0]], None, [[1.0]], activation="swish"
         ),
-        "activation must be one of 'gelu', 'gelu_tanh', 'relu', 'silu'; got 'swish'",
+        "activation must be one of 'gelu', 'gelu_tanh', 'relu', 'silu'; "
+        "got 'swish'",
     ),
     (
         lambda: layers.token_ids([0, 5, -1], 5),

@@ -617,7 +617,8 @@ CONFIGS = [
     ),
     (
         {"activation": "swish"},
-        "activation must be one of 'gelu', 'gelu_tanh', 'relu', 'silu'; got 'swish'",
+        "activation must be one of 'gelu', 'gelu_tanh', 'relu', 'silu'; "
+        "got 'swish'",
     ),
     (
         {"n_heads": 8, "positions": "rotary"},
