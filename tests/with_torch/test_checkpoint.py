@@ -3,15 +3,21 @@
 `make test-torch` runs this where PyTorch and transformers are installed.
 """
 
+import itertools
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from helpers.checkpoint import load
+from helpers.checkpoint import load, smollm2_path
+from helpers.checkpoint.gguf import read_header
 from helpers.model.forward import forward
 from helpers.transformer import new_cache, transformer
 
 torch = pytest.importorskip("torch", minversion="2.4")
 transformers = pytest.importorskip("transformers", minversion="5")
+regex = pytest.importorskip("regex")  # it comes with transformers
 
 VOCAB, LENGTH = 50, 12
 LLAMA = {
@@ -112,3 +118,90 @@ def test_weights_are_those_of_transformers(tmp_path):
     ours = [x.attended.weights for x in layers if x.attended is not None]
     for mine, wanted in zip(ours, maps, strict=True):
         np.testing.assert_allclose(mine, wanted[0].numpy(), atol=1e-5)
+
+
+# --- SmolLM2, from the same file
+
+
+@pytest.fixture(scope="module")
+def file():
+    return smollm2_path()
+
+
+def test_smollm2_gives_the_logits_of_transformers(file):
+    theirs = transformers.AutoModelForCausalLM.from_pretrained(
+        file.parent, gguf_file=file.name, dtype=torch.float32
+    ).eval()
+    config, params, tokenizer = load(file)
+    tokens = tokenizer.encode("In 1905 he wrote: E = mc², and\n\tthen rested.")
+    with torch.no_grad():
+        wanted = theirs(torch.tensor(tokens[None])).logits[0].numpy()
+    size = abs(wanted).max()
+    assert (
+        abs(transformer(tokens, params, config) - wanted).max() < 1e-4 * size
+    )
+    cache = new_cache(replace(config, max_len=64), dtype=np.float32)
+    for t in range(len(tokens)):
+        one = transformer(tokens[[t]], params, config, cache=cache)
+        assert abs(one[0] - wanted[t]).max() < 1e-4 * size
+
+
+# How GPT-2 cuts a text before the merges, and every digit alone before that.
+WORDS = regex.compile(
+    r"'(?:s|t|re|ve|m|ll|d)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+)
+
+
+def byte_pairs(text, ranks, vocab, letters):
+    """The tokens of a text by the rule alone: the first merge wins."""
+    found = []
+    for piece in regex.split(r"(\p{N})", text):
+        for word in WORDS.findall(piece):
+            parts = [letters[b] for b in word.encode()]
+            while len(parts) > 1:
+                pairs = list(itertools.pairwise(parts))
+                best = min(pairs, key=lambda p: ranks.get(p, len(ranks)))
+                if best not in ranks:
+                    break
+                at = pairs.index(best)
+                parts[at : at + 2] = ["".join(best)]
+            found += [vocab[part] for part in parts]
+    return found
+
+
+def lines():
+    """Texts of many kinds: code, prose, blanks, accents, emoji, digits."""
+    root = Path(__file__).resolve().parents[2]
+    given = [
+        line
+        for pattern in ("helpers/**/*.py", "book/*.md", "helpers/js/*.js")
+        for path in sorted(root.glob(pattern))
+        for line in path.read_text("utf-8").splitlines()
+        if line
+    ]
+    strange = [
+        "  two  blanks\tand a tab ", "éàü ñ ß 你好 Привет", "👨‍👩‍👧 👍🏽",
+        "1234567890 3.14 1,000", "I'm you're DON'T", "e\u0301 \u00a0",
+        "a\r\nb",
+        "٣٤٥ ½ ²", "        \n\n  x", "'s 's'", "_a_b__", "\u2028",
+    ]  # fmt: skip
+    return [*given[:: len(given) // 1500], *strange]
+
+
+def test_smollm2_cuts_texts_by_the_rule(file):
+    with file.open("rb") as opened:
+        metadata = read_header(opened, file.name).metadata
+    vocab = {t: i for i, t in enumerate(metadata["tokenizer.ggml.tokens"])}
+    merges = metadata["tokenizer.ggml.merges"]
+    ranks = {tuple(merge.split()): i for i, merge in enumerate(merges)}
+    # GPT-2 writes a byte as its Latin letter; what has none, from Ā upward.
+    odd = iter(range(256, 324))
+    latin = set(range(33, 127)) | set(range(161, 256)) - {173}
+    letters = [chr(b) if b in latin else chr(next(odd)) for b in range(256)]
+    tokenizer = load(file).tokenizer
+    texts = lines()
+    assert len(texts) > 1000
+    for text in texts:
+        tokens = tokenizer.encode(text).tolist()
+        assert tokens == byte_pairs(text, ranks, vocab, letters), text
+        assert tokenizer.decode(tokens) == text
