@@ -192,7 +192,7 @@ def train(params, config, batches, *, lr=0.01):
         loss, gradients = loss_and_gradients(
             tokens, targets, params, config, where=where
         )
-        params, state = adam_step(params, gradients, state, rate=lr)
+        params, state = adam_step(params, gradients, state, lr=lr)
         yield loss, params
 
 

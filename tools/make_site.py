@@ -54,7 +54,7 @@ def given(root):
         if not path.name.startswith(".")
     }
     packages = sorted(os.listdir(sysconfig.get_path("purelib")))
-    day = LAUNCH["_git"](root, "log", "-1", "--format=%cs")
+    day = LAUNCH["git"](root, "log", "-1", "--format=%cs")
     git = [LAUNCH["repository"](root), LAUNCH["branch"](root), day]
     return {**found, "": repr([sys.version, packages, git])}
 

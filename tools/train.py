@@ -187,7 +187,7 @@ def evidence():
 
 KINDS = {
     "RoPE, base 10,000": {},
-    "T5's bias": {"positions": "t5", "buckets": 16, "max_distance": 32},
+    "T5's bias": {"positions": "t5", "num_buckets": 16, "max_distance": 32},
     "no positions": {"positions": None},
     "ALiBi": {"positions": "alibi"},
     "RoPE, base 500,000": {"base": 500_000.0},

@@ -38,7 +38,7 @@ def adam_init(params):
 
 
 def adam_step(
-    params, gradients, state, *, rate=1e-3, betas=(0.9, 0.999), eps=1e-8
+    params, gradients, state, *, lr=1e-3, betas=(0.9, 0.999), eps=1e-8
 ):
     """One step of Adam.
 
@@ -50,8 +50,8 @@ def adam_step(
         The gradient of the loss for each.
     state : AdamState
         From `adam_init`, or the step before.
-    rate : float, default 1e-3
-        About how far a parameter moves in a step.
+    lr : float, default 1e-3
+        The learning rate: about how far a parameter moves in a step.
     betas : (float, float)
         How much of the running means each step keeps, at least 0 and below 1.
     eps : float, default 1e-8
@@ -67,7 +67,7 @@ def adam_step(
     Raises
     ------
     TypeError
-        If a rate, `eps` or one of `betas` is not a number.
+        If `lr`, `eps` or one of `betas` is not a number.
     ValueError
         If names or shapes differ, a number is out of range, a gradient is
         not finite, its square overflows, or `eps` is 0 in its type.
@@ -81,11 +81,11 @@ def adam_step(
     --------
     >>> params = {"x": np.array([1.0])}
     >>> params, state = adam_step(params, {"x": np.array([5.0])},
-    ...                           adam_init(params), rate=0.1)
+    ...                           adam_init(params), lr=0.1)
     >>> params["x"].round(6).tolist(), state.step
     ([0.9], 1)
     """
-    _checked_step(params, gradients, state, rate, betas, eps)
+    _checked_step(params, gradients, state, lr, betas, eps)
     (keep_1, keep_2), t = betas, state.step + 1
     new, mean, square = {}, {}, {}
     for name, x in params.items():
@@ -97,11 +97,11 @@ def adam_step(
         square[name] = rounded(squared, squared.dtype, what)
         m = mean[name] / (1 - keep_1**t)
         v = square[name] / (1 - keep_2**t)
-        new[name] = x - rate * m / (np.sqrt(v) + eps)
+        new[name] = x - lr * m / (np.sqrt(v) + eps)
     return new, AdamState(t, mean, square)
 
 
-def _checked_step(params, gradients, state, rate, betas, eps):
+def _checked_step(params, gradients, state, lr, betas, eps):
     dicts = {"gradients": gradients, "state": state.mean}
     for name, other in dicts.items():
         if params.keys() != other.keys():
@@ -121,8 +121,8 @@ def _checked_step(params, gradients, state, rate, betas, eps):
         g = finite_floats(g, f"gradients[{key!r}]")
         if g.dtype.type(eps) <= 0:
             raise ValueError(f"eps must be above 0 in {g.dtype}; got {eps}")
-    if real(rate, "rate") <= 0:
-        raise ValueError(f"rate must be above 0; got {rate}")
+    if real(lr, "lr") <= 0:
+        raise ValueError(f"lr must be above 0; got {lr}")
     if not isinstance(betas, tuple) or len(betas) != 2:
         raise ValueError(f"betas must be two numbers; got {betas!r}")
     if not all(0 <= real(beta, "betas") < 1 for beta in betas):

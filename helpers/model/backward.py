@@ -168,7 +168,7 @@ def _score_bias_gradient(grad, table, config):
     between = tuple(range(len(runs), grad.ndim - 3))
     grad = grad.sum(between)  # (runs, H, T, S)
     H, T, S = grad.shape[-3:]
-    rows = one_hot(buckets(T, S, config).ravel(), config.buckets)
+    rows = one_hot(buckets(T, S, config).ravel(), config.num_buckets)
     return (grad.reshape(*runs, H, T * S) @ rows).swapaxes(-1, -2)
 
 

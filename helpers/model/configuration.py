@@ -62,7 +62,7 @@ class TransformerConfig:
     frequencies : tuple of float, optional
         Of the rotations, in the place of `base`; at most one for each pair
         of a head's columns, and where there are fewer the rest do not turn.
-    buckets, max_distance : int, default 32 and 128
+    num_buckets, max_distance : int, default 32 and 128
         Of "t5", as `relative_buckets`.
 
     Raises
@@ -98,7 +98,7 @@ class TransformerConfig:
     scale: float | None = None
     base: float = 10000.0
     frequencies: tuple | None = None
-    buckets: int = 32
+    num_buckets: int = 32
     max_distance: int = 128
 
     def __post_init__(self):
@@ -127,7 +127,7 @@ class TransformerConfig:
         if self.frequencies is not None:
             _fitting(self.frequencies, self.d_k)
         relative_buckets(
-            1, num_buckets=self.buckets, max_distance=self.max_distance
+            1, num_buckets=self.num_buckets, max_distance=self.max_distance
         )
         if self.positions == "sinusoidal":
             _divides(2, "2, for pairs of columns,", self.d_model, "d_model")
@@ -190,7 +190,7 @@ def parameter_shapes(config):
     if config.positions == "learned":
         shapes["positions"] = (config.max_len, config.d_model)
     if config.positions == "t5":  # one table, which all blocks share
-        shapes["positions"] = (config.buckets, config.n_heads)
+        shapes["positions"] = (config.num_buckets, config.n_heads)
     for i in range(config.n_layers):
         block = _block_shapes(config)
         shapes |= {f"{i}.{name}": shape for name, shape in block.items()}

@@ -47,5 +47,5 @@ def rotate(X, at, config):
 def buckets(T, S, config):
     """Which of the model's buckets each distance falls into."""
     return relative_buckets(
-        T, S, num_buckets=config.buckets, max_distance=config.max_distance
+        T, S, num_buckets=config.num_buckets, max_distance=config.max_distance
     )

@@ -106,7 +106,7 @@ def attended(rows, get, block, c):
                 if c["positions"] == "alibi":
                     score -= slope(h, c["n_heads"]) * (t - s)
                 if c["positions"] == "t5":
-                    i = bucket(t - s, c["buckets"], c["max_distance"])
+                    i = bucket(t - s, c["num_buckets"], c["max_distance"])
                     score += get("positions")[i][h]
                 exps[s] = math.exp(score)
             total = math.fsum(exps)

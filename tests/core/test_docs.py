@@ -147,3 +147,48 @@ def lacking(module, name, function):
 def test_every_function_has_an_example_an_oracle_and_a_place(module, name):
     missing = list(lacking(module, name, public(module)[name]))
     assert not missing, f"helpers.{module}.{name} lacks {'; '.join(missing)}"
+
+
+def private_imports(path):
+    """The private names that a file takes from other modules of its own."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    modules = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            ours = node.level or node.module.split(".")[0] in OURS
+            for name in (alias.name for alias in node.names if ours):
+                if node.module is None or node.module == "helpers":
+                    modules.add(name)  # a module, which may be private
+                elif name.startswith("_"):
+                    yield name
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(ast.Name(module), name) if module in modules:
+                if name.startswith("_"):
+                    yield f"{module}.{name}"
+
+
+OURS = "helpers", "tools", "bench", "attention_site"
+PRODUCT = [
+    path
+    for folder in ("helpers", "tools", "bench", "book/_ext")
+    for path in sorted((FOLDER.parent / folder).rglob("*.py"))
+]
+
+
+def test_private_imports_are_found(tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text(
+        "from . import _core, tiled\nfrom .launch import _git\n"
+        "from helpers import heads\nfrom os import _exit\n"
+        "_core.softmax, tiled._finish, heads._project, self._x, _git\n"
+    )
+    found = ["_git", "tiled._finish", "heads._project"]
+    assert sorted(private_imports(path)) == sorted(found)
+
+
+@pytest.mark.parametrize(
+    "path", PRODUCT, ids=lambda path: str(path.relative_to(FOLDER.parent))
+)
+def test_private_names_stay_in_their_module(path):
+    assert not list(private_imports(path))

@@ -54,7 +54,7 @@ FORMS = {
     },
     "attention alone": {"d_ff": None, "positions": "rotary", "base": 100.0},
     "ALiBi": {"positions": "alibi", "n_heads": 4, "n_kv_heads": 2},
-    "T5": {"positions": "t5", "buckets": 4, "max_distance": 5},
+    "T5": {"positions": "t5", "num_buckets": 4, "max_distance": 5},
     "partial": {"positions": "rotary", "frequencies": (0.7,), "norm": "post"},
     "no positions": {"positions": None, "norm": "post", "norm_kind": "rms"},
     "window": {"window": 2, "scale": 0.7, "tied": False},
@@ -391,7 +391,7 @@ def test_the_count_of_llama_2_7b():
 def test_a_start_has_the_shapes_and_spreads_it_says(form, rng):
     config = replace(SMALL, **FORMS[form], vocab=70, max_len=60)
     config = replace(config, d_model=64, n_heads=4, n_kv_heads=2, n_layers=8)
-    config = replace(config, buckets=40, max_distance=60)
+    config = replace(config, num_buckets=40, max_distance=60)
     params = init_transformer(rng, config)
     shapes = parameter_shapes(config)
     assert {name: x.shape for name, x in params.items()} == shapes
@@ -423,7 +423,7 @@ def test_runs_start_apart(rng):
 # Adam -----------------------------------------------------------------------
 
 
-def plain_adam(x, gradients, rate, keep_1, keep_2, eps):
+def plain_adam(x, gradients, lr, keep_1, keep_2, eps):
     """One number through Adam, as sums over all steps so far."""
     for t in range(1, len(gradients) + 1):
         m = v = 0.0
@@ -431,7 +431,7 @@ def plain_adam(x, gradients, rate, keep_1, keep_2, eps):
             m += (1 - keep_1) * keep_1 ** (t - 1 - i) * g
             v += (1 - keep_2) * keep_2 ** (t - 1 - i) * g * g
         m, v = m / (1 - keep_1**t), v / (1 - keep_2**t)
-        x -= rate * m / (math.sqrt(v) + eps)
+        x -= lr * m / (math.sqrt(v) + eps)
     return x
 
 
@@ -439,7 +439,7 @@ def plain_adam(x, gradients, rate, keep_1, keep_2, eps):
     "more",
     [
         {},
-        {"rate": 0.1, "betas": (0.5, 0.7), "eps": 0.3},
+        {"lr": 0.1, "betas": (0.5, 0.7), "eps": 0.3},
         {"betas": (0, 0.9)},  # no memory of the gradients
     ],
 )
@@ -449,8 +449,8 @@ def test_adam_equals_its_sums(rng, more):
     start, state = params, adam_init(params)
     for g in gradients:
         params, state = adam_step(params, {"x": g, "y": -2 * g}, state, **more)
-    full = {"rate": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8} | more
-    rest = (full["rate"], *full["betas"], full["eps"])
+    full = {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8} | more
+    rest = (full["lr"], *full["betas"], full["eps"])
     for name, factor in (("x", 1), ("y", -2)):
         wanted = [
             plain_adam(
@@ -642,7 +642,7 @@ CONFIGS = [
         {"norm_kind": ["layer"]},
         "norm_kind must be one of 'layer', 'rms'; got ['layer']",
     ),
-    ({"buckets": 1}, "num_buckets must be at least 2; got 1"),
+    ({"num_buckets": 1}, "num_buckets must be at least 2; got 1"),
     (
         {"max_distance": 16},
         "max_distance must exceed the distances with a bucket each; "
@@ -915,7 +915,7 @@ def test_a_number_that_is_none_is_named(rng):
         (lambda: next_token_probabilities([1.0], temperature="a"),
          "temperature"),
         (lambda: next_token_probabilities([1.0], top_p="a"), "top_p"),
-        (lambda: step(rate="a"), "rate"),
+        (lambda: step(lr="a"), "lr"),
         (lambda: step(eps="a"), "eps"),
         (lambda: step(betas=(0.9, "a")), "betas"),
     ):  # fmt: skip
@@ -996,7 +996,7 @@ def test_bad_steps_are_refused():
     ):
         refused(lambda a=arguments: adam_step(params, *a), says)
     for more, says in (
-        ({"rate": 0}, "rate must be above 0; got 0"),
+        ({"lr": 0}, "lr must be above 0; got 0"),
         ({"eps": 0}, "eps must be above 0 in float64; got 0.0"),
         ({"betas": (0.9,)}, "betas must be two numbers; got (0.9,)"),
         ({"betas": 0.9}, "betas must be two numbers; got 0.9"),

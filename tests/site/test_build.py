@@ -888,7 +888,7 @@ def test_launch_buttons_follow_the_branch(tmp_path):
 
 def test_the_buttons_have_the_branch_and_the_address(monkeypatch):
     said = {"config": "git@github.com:A/b.git", "rev-parse": "origin/trunk"}
-    monkeypatch.setattr(launch, "_git", lambda folder, word, *_: said[word])
+    monkeypatch.setattr(launch, "git", lambda folder, word, *_: said[word])
     config = SimpleNamespace(html_baseurl="", html_theme_options={})
     launch.add_buttons(SimpleNamespace(srcdir="."), config)
     assert config.html_baseurl == "https://a.github.io/b/"

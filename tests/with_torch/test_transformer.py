@@ -161,7 +161,7 @@ def test_logits_loss_gradients_and_steps(form):
             )
         if step == 0:
             close(transformer(tokens, params, config), logits)
-        params, state = adam_step(params, gradients, state, rate=0.01)
+        params, state = adam_step(params, gradients, state, lr=0.01)
         optimizer.step()
 
 

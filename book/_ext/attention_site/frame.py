@@ -7,7 +7,7 @@ import tomllib
 from html import escape
 from pathlib import Path
 
-from .launch import _git, repository
+from .launch import git, repository
 
 HEADER = ["article-header-buttons.html", "next-page.html"]
 TEXT_LICENCE = "https://creativecommons.org/licenses/by/4.0/"
@@ -20,7 +20,7 @@ def version(folder):
     if not project.exists():
         return ""
     number = tomllib.loads(project.read_text("utf-8"))["project"]["version"]
-    day = _git(folder, "log", "-1", "--format=%cs")
+    day = git(folder, "log", "-1", "--format=%cs")
     return f"Version {number}, {day}" if day else f"Version {number}"
 
 

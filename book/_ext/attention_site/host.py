@@ -101,8 +101,9 @@ def lead_from_moved_sections(app, pagename, templatename, context, doctree):
             )
         other = page != pagename
         at = app.builder.get_relative_uri(pagename, page) if other else ""
+        at += f"#{new}" if new else ""
         context["body"] = (
-            f'<a class="moved" id="{name}" href="{at}{"#" * bool(new)}{new}">'
+            f'<a class="moved" id="{name}" href="{at}">'
             f"This section has moved: go to it.</a>{context['body']}"
         )
 

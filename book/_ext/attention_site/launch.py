@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 
-def _git(folder, *words):
+def git(folder, *words):
     """Return the output of git, or "" if it fails or is not installed."""
     if not shutil.which("git"):
         return ""
@@ -21,7 +21,7 @@ def _git(folder, *words):
 
 def repository(folder):
     """Return the https address of the git remote, or None."""
-    return web_address(_git(folder, "config", "--get", "remote.origin.url"))
+    return web_address(git(folder, "config", "--get", "remote.origin.url"))
 
 
 def branch(folder):
@@ -29,7 +29,7 @@ def branch(folder):
 
     Binder and the hosts read HEAD as the default branch.
     """
-    upstream = _git(folder, "rev-parse", "--abbrev-ref", "@{upstream}")
+    upstream = git(folder, "rev-parse", "--abbrev-ref", "@{upstream}")
     remote, _, name = upstream.partition("/")
     return name if remote == "origin" else "HEAD"
 

@@ -53,9 +53,9 @@ def visit_displaymath(self, node):
     if r"\\" in tex and r"\begin" not in tex:
         tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"
     tex = tex.replace("{align}", "{align*}")
-    number = f'<span class="eqno">({node["number"]})</span>' * bool(
-        node["number"]
-    )
+    number = ""
+    if node["number"]:
+        number = f'<span class="eqno">({node["number"]})</span>'
     ids = "".join(f' id="{name}"' for name in node.get("ids", [])[:1])
     body = _render(tex, True, node)
     self.body.append(
