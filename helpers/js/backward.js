@@ -208,7 +208,7 @@ const figure = {
     box.innerHTML = ["−", "+"]
       .map((sign) => `<button type="button">dY ${sign} ${NUDGE}</button>`)
       .join("");
-    form.after(box);
+    form.before(box);
     const field = form.elements.namedItem("dY");
     box.addEventListener("click", ({ target }) => {
       const way = [...box.children].indexOf(target);

@@ -9,6 +9,7 @@ import {
   complaint,
   fromAddress,
   held,
+  isAsked,
   limited,
   matters,
   PLACES,
@@ -19,6 +20,9 @@ import {
   tell,
   toAddress,
 } from "./controls.js";
+import { handsOf } from "./handles.js";
+import { stagedAt, stageOf } from "./opening.js";
+import { toolRow } from "./tools.js";
 
 /**
  * A setting, stated once: Python makes the trait and the docs of it.
@@ -61,8 +65,12 @@ import {
  * @property {(state: State) => ?string} [later] - data to load before it is drawn
  * @property {(result: Element, state: State, values: object,
  *   set: (key: string, value: any) => void) => void} [enhance] - after each drawing
- * @property {(context: object) => {own?: Function, busy?: Function, close?: Function}}
- *   [live] - once: what changes beside the settings
+ * @property {(state: State, values: object, own?: object) => Handle[]} [handles] - parts of
+ *   the picture that are dragged or pressed; pure. `handles.js` says what each has
+ * @property {{from: State[], ms: number}} [opening] - settings from which it plays, one after
+ *   the other, to its first state, once and in at most 5,000 ms
+ * @property {(context: object) => {own?: Function, busy?: Function, reset?: Function,
+ *   close?: Function}} [live] - once: what changes beside the settings
  */
 
 // A figure in one sentence, which a screen reader hears.
@@ -119,6 +127,8 @@ const attach = (figure, { model, el, load }) => {
     el.querySelector(s),
   );
   form.hidden = false;
+  // Cause and effect share a screen: below the picture stands what moves it.
+  result.after(error, form);
   addSteppers(form, Object.fromEntries(figure.controls.map((c) => [c.key, c.step])));
   const draft = {}; // what was typed and waits for something else to fit
   // In JupyterLab the arrow keys belong to what has the focus here, and not to
@@ -161,6 +171,7 @@ const attach = (figure, { model, el, load }) => {
     const sentence = result.querySelector(".av-say");
     const more = sentence.offsetHeight - 2.7 * parseFloat(getComputedStyle(sentence).fontSize);
     el.style.setProperty("--av-more", `${Math.max(more, 0).toFixed(1)}px`);
+    hands?.widen();
   };
   // The picture stays until the data of the next one is there.
   const bring = async (name) => {
@@ -185,16 +196,17 @@ const attach = (figure, { model, el, load }) => {
     error.classList.toggle("av-note", kind === "note");
     el.classList.toggle("av-stale", kind === "stale");
   };
+  let staged = null; // the state that an opening shows
   const paint = () => {
     cancelAnimationFrame(pending);
     pending = undefined;
-    const state = read();
+    const state = staged ?? read();
     const wrong = problem(figure, state);
     if (wrong) {
       tellAbove(`${wrong}. The figure shows the last state that fits.`, "stale");
       return;
     }
-    const own = live.own();
+    const own = staged ? undefined : live.own();
     adjust(state, own);
     const name = own ? null : figure.later?.(state);
     if (name && !known(name)) {
@@ -203,16 +215,19 @@ const attach = (figure, { model, el, load }) => {
     }
     const values = figure.compute(state, own);
     el.values = values;
+    const { activeElement } = el.getRootNode();
+    const focused = result.contains(activeElement) && activeElement.dataset.handle;
     result.innerHTML = figure.view(state, values, own);
     setApart(result);
     if (figure.enhance) figure.enhance(result, state, values, assign);
+    hands?.show(state, values, own, focused);
     keepKeys(result.querySelectorAll("[tabindex]"));
     reach();
   };
   // A screen reader hears what the figure says once it stays as it is.
   const speak = () => {
     clearTimeout(speaking);
-    if (live.busy()) return; // what changes by itself speaks when it is done
+    if (live.busy() || staged) return; // what changes by itself speaks when it is done
     speaking = setTimeout(
       () => (spoken.textContent = result.querySelector(".av-say").textContent),
       500,
@@ -226,16 +241,27 @@ const attach = (figure, { model, el, load }) => {
     clearTimeout(saving);
     saving = setTimeout(() => toAddress(figure, read()), 100);
   };
-  const assign = (key, value) => {
-    model.set(key, value);
+  const assignAll = (settings) => {
+    for (const [key, value] of Object.entries(settings)) model.set(key, value);
     model.save_changes();
     if (linked) save();
   };
+  const assign = (key, value) => assignAll({ [key]: value });
+  // Settings that a hand asks for; others move to what fits them, and say so.
+  const steer = (wished, key) => {
+    const before = read();
+    const fitted = figure.fit?.({ ...before, ...wished }, key, before);
+    const settings = { ...wished, ...fitted?.settings };
+    const wrong = problem(figure, { ...before, ...settings });
+    if (!wrong) assignAll(settings);
+    if (wrong) tellAbove(`${wrong}. It stays where it was.`, "note");
+    else if (fitted) tellAbove(fitted.says, "note");
+  };
   // What is being typed stays, unless `all` of the form is set anew.
-  const fill = (all) => {
+  const fill = (all, state = read()) => {
     for (const control of figure.controls) {
       const field = form.elements.namedItem(control.key);
-      if (all || field !== document.activeElement) put(control, field, model.get(control.key));
+      if (all || field !== document.activeElement) put(control, field, state[control.key]);
     }
   };
   const change = (event) => {
@@ -302,6 +328,7 @@ const attach = (figure, { model, el, load }) => {
   const follow = figure.controls.map(({ key }) => [
     `change:${key}`,
     () => {
+      if (staged) stage.drop();
       delete draft[key];
       if (!Object.keys(draft).length) tellAbove("");
       fill();
@@ -310,15 +337,56 @@ const attach = (figure, { model, el, load }) => {
   ]);
   for (const [event, listener] of follow) model.on(event, listener);
   // What changes beside the settings: what of it is shown, whether it goes on by
-  // itself, and its end. Most figures have some of these, or none.
+  // itself, its start again, and its end. Most figures have some of these, or none.
   const live = {
     own: () => undefined,
     busy: () => false,
+    reset: () => {},
     close: () => {},
     ...figure.live?.({ el, form, model, repaint: refresh, paint, set: assign }),
   };
-  keepKeys(el.querySelectorAll(".av-panel :is(button, input)"));
+  const note = (text) => tellAbove(text, "note");
+  const hands = figure.handles && handsOf(figure, { result, read, steer, note, first });
+  const stage =
+    figure.opening &&
+    stageOf(figure, {
+      el,
+      read,
+      set: (state) => {
+        staged = null;
+        if (figure.controls.some(({ key }) => state[key] !== model.get(key))) assignAll(state);
+      },
+      show: (state) => {
+        staged = state;
+        fill(true, state ?? undefined);
+        paint();
+      },
+    });
+  const reset = () => {
+    stage?.drop();
+    live.reset();
+    assignAll(first);
+    clearTimeout(saving);
+    if (linked) toAddress(figure, null);
+    tellAbove("");
+    for (const key of Object.keys(draft)) delete draft[key];
+    for (const field of form.elements) field.removeAttribute("aria-invalid");
+    fill(true);
+  };
+  const tools = toolRow(figure, {
+    el,
+    linked,
+    read,
+    reset,
+    tell: (text, aloud) => {
+      if (aloud) note(text);
+      else spoken.textContent = text;
+    },
+    first: stage ? [stage.button] : [],
+  });
+  keepKeys(el.querySelectorAll(":is(.av-panel, .av-tools) :is(button, input)"));
   paint();
+  if (stage && linked && !isAsked(figure)) stage.wait();
   const resized = new ResizeObserver(reach);
   const changed = new MutationObserver(speak);
   resized.observe(el);
@@ -326,6 +394,8 @@ const attach = (figure, { model, el, load }) => {
   if (!result.hasAttribute("aria-busy")) el.classList.add("av-live");
   return () => {
     live.close();
+    stage?.close();
+    tools.close();
     removeEventListener("popstate", restore);
     resized.disconnect();
     changed.disconnect();
@@ -340,6 +410,16 @@ export const figureModule = (figure) => ({
   controls: () => figure.controls,
   presets: () => figure.presets ?? {},
   card: () => figure.card ?? null,
+  opening: () => figure.opening ?? null,
+  // What an opening shows at a time, which leads to a state.
+  staged: ({ ms, ...state }) => stagedAt(figure, state, ms),
+  // What each handle asks for where it is drawn, or after a press.
+  handles: (state) =>
+    (figure.handles?.(state, figure.compute(state)) ?? []).map((handle) => ({
+      ...handle,
+      reads: handle.read?.(handle.at),
+      presses: handle.press?.(),
+    })),
   problem: (state) => problem(figure, state),
   shell: (state) => shell(figure, state),
   values: (state) => figure.compute(state),

@@ -44,6 +44,13 @@ const within = (x, { min, max, step }) =>
   Number.isFinite(x) && x >= min && x <= max && (step !== 1 || Number.isInteger(x));
 const wanted = ({ min, max, step }) =>
   `${step === 1 ? "a whole number" : "a number"} from ${grouped(min)} to ${grouped(max)}`;
+// What a control of a number takes, in words.
+export const ruleOf = (control) => {
+  const { kind, min, max, stops } = control;
+  if (kind === "stops") return `one of ${stops.join(", ")}`;
+  if (kind === "power") return `a power of two from ${min} to ${grouped(max)}`;
+  return wanted(control);
+};
 export const shorten = (text) =>
   String(text).length > 40 ? `${String(text).slice(0, 40)}…` : String(text);
 const span = ([least, most]) => (least === most ? least : `${least} to ${most}`);
@@ -100,14 +107,11 @@ export const complaint = (control, value) => {
   if (kind === "stops")
     return control.stops.includes(value)
       ? ""
-      : `${name} must be one of ${control.stops.join(", ")}; got ` +
-          `${Number.isNaN(value) ? "no number" : value}`;
-  if (kind === "power") {
-    const { min, max } = control;
+      : `${name} must be ${ruleOf(control)}; got ${Number.isNaN(value) ? "no number" : value}`;
+  if (kind === "power")
     return within(value, control) && Number.isInteger(Math.log2(value))
       ? ""
-      : `${name} must be a power of two from ${min} to ${grouped(max)}; got ${grouped(value)}`;
-  }
+      : `${name} must be ${ruleOf(control)}; got ${grouped(value)}`;
   return within(value, control)
     ? ""
     : `${name} must be ${wanted(control)}; got ` +
@@ -251,11 +255,9 @@ export const fromAddress = (figure, state) => {
     const text = query.get(`${figure.name}.${control.key}`);
     if (text !== null) found[control.key] = parse(control, text);
   }
-  const unknown = [...query.keys()].filter(
-    (k) =>
-      k.startsWith(`${figure.name}.`) &&
-      !figure.controls.some((c) => k === `${figure.name}.${c.key}`),
-  );
+  const unknown = [...query.keys()]
+    .filter(isOf(figure))
+    .filter((k) => !figure.controls.some((c) => k === `${figure.name}.${c.key}`));
   const wrong = unknown.length
     ? `the address has an unknown setting ${shorten(unknown[0])}`
     : problem(figure, found);
@@ -263,14 +265,19 @@ export const fromAddress = (figure, state) => {
     ? { state, wrong: `${wrong}. The figure shows its first state.` }
     : { state: found, wrong: "" };
 };
-export const toAddress = (figure, state) => {
+const isOf = (figure) => (key) => key.startsWith(`${figure.name}.`);
+export const isAsked = (figure) =>
+  [...new URLSearchParams(location.search).keys()].some(isOf(figure));
+// The address of a state; without one, of the figure as the page has it.
+export const addressOf = (figure, state) => {
   const url = new URL(location.href);
   // What a stale address has besides would be refused when it is opened.
-  for (const key of [...url.searchParams.keys()])
-    if (key.startsWith(`${figure.name}.`)) url.searchParams.delete(key);
-  for (const c of figure.controls) {
+  for (const key of [...url.searchParams.keys()].filter(isOf(figure))) url.searchParams.delete(key);
+  for (const c of state ? figure.controls : []) {
     const name = `${figure.name}.${c.key}`;
     if (matters(c, state)) url.searchParams.set(name, show(c, state[c.key]).replaceAll("\n", ";"));
   }
-  history.replaceState(history.state, "", url);
+  return url;
 };
+export const toAddress = (figure, state) =>
+  history.replaceState(history.state, "", addressOf(figure, state));

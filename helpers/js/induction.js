@@ -248,7 +248,7 @@ const live = ({ el, form, model, repaint, set }) => {
   const box = document.createElement("div");
   box.className = "av-panel";
   box.innerHTML = KEYS + TRAIN;
-  form.after(box);
+  form.before(box);
   const find = (selector) => box.querySelector(selector);
   const [button, label, told, shown] = ["[data-train]", "label", ".av-told", ".av-curve"].map(find);
   const chosen = label.querySelector("input");

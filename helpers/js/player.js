@@ -12,7 +12,7 @@ export const player =
     box.innerHTML = ["Back", "Play", "Next"]
       .map((name) => `<button type="button">${name}</button>`)
       .join("");
-    form.after(box);
+    form.before(box);
     const [back, play, next] = box.children;
     const bar = form.elements.namedItem(key);
     const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -55,5 +55,5 @@ export const player =
     });
     form.addEventListener("pointerdown", stop);
     form.addEventListener("keydown", stop);
-    return { busy: () => begun !== null, close: stop };
+    return { busy: () => begun !== null, reset: stop, close: stop };
   };

@@ -57,7 +57,7 @@ def on_the_bar(places):
 def test_player_next_plays_one_step_and_stands(page):
     page.open("film", at=1)
     assert page.do(f"""{FILM}
-      return [el.querySelector("form").nextElementSibling.className,
+      return [el.querySelector("form").previousElementSibling.className,
         ...[back, play, next].map((it) =>
           [it.textContent, it.type, it.dataset.lmSuppressShortcuts])];
     """) == [

@@ -1,0 +1,255 @@
+// Handles: parts of a picture that are taken by a mouse, a finger or the keys.
+//
+// A figure lists them, `handles(state, values, own)`, and its view marks each
+// with `data-handle`. All the rest is here: names and values that are announced,
+// room for a finger, keys, and settings that snap to what a control takes.
+
+import { limited, PLACES, ruleOf } from "./controls.js";
+import { grouped } from "./numbers.js";
+
+// How far a finger reaches, in CSS pixels: a circle 44 wide.
+const FINGER = 22;
+
+/**
+ * A handle that is dragged has `at`, `keys` and `read`; one that is pressed, `press`.
+ *
+ * @typedef {object} Handle
+ * @property {string} id - as `data-handle` in the drawing
+ * @property {string} name - what it is, such as "query of cat"
+ * @property {[number, number]} [at] - where it is drawn, in units of its drawing
+ * @property {string[]} [keys] - the setting that it moves, or that across and that up
+ * @property {(at: [number, number]) => object} [read] - the settings that a place asks
+ *   for, in the same units; they need not fit
+ * @property {string} [value] - its value in words, else that of its settings
+ * @property {() => object} [press] - the settings after a press
+ * @property {boolean} [on] - whether it is pressed, where that can be said
+ * @property {string} [group] - handles of a group are one stop of the tab key, the arrow
+ *   keys go from one to the next, and a drag over those that are as the first presses them
+ */
+
+// A handle in an SVG, at a place: what is drawn there has that place as its origin.
+export const grip = (id, [u, v], drawing) =>
+  `<g class="av-grip" data-handle="${id}" transform="translate(${u} ${v})">${drawing}</g>`;
+
+// The value that a control takes nearest to one that is asked for.
+export const snapped = (control, state, wished) => {
+  const { kind, min, max, step, stops } = limited(control, state);
+  if (kind === "stops")
+    return stops.reduce((a, b) => (Math.abs(b - wished) < Math.abs(a - wished) ? b : a));
+  const within = Math.min(Math.max(wished, min), max);
+  if (kind === "power") return 2 ** Math.round(Math.log2(within));
+  if (!step) return within;
+  const last = Math.floor((max - min) / step + 1e-9);
+  return +(min + Math.min(Math.round((within - min) / step), last) * step).toFixed(9);
+};
+// So many steps from the value that a control has.
+const stepped = (control, state, by) => {
+  const places = PLACES[control.kind];
+  const value = state[control.key];
+  if (!places) return snapped(control, state, value + by * (control.step ?? 1));
+  const end = limited(control, state);
+  const place = places.of(end, value) + by;
+  return places.at(end, Math.min(Math.max(place, places.first(end)), places.last(end)));
+};
+// What a hand asked for and did not get, in words; of a fine step nobody speaks.
+const snapWords = (control, state, wished) => {
+  const end = limited(control, state);
+  const given = snapped(control, state, wished);
+  const coarse = PLACES[control.kind] || control.step === 1;
+  const beyond = wished < end.min || wished > end.max;
+  if (Math.abs(given - wished) < 1e-9 || !(coarse || beyond)) return "";
+  return `${control.label} must be ${ruleOf(end)}, so it is ${grouped(given)}.`;
+};
+
+const ARROWS = {
+  ArrowRight: [1, 0],
+  ArrowLeft: [-1, 0],
+  ArrowUp: [0, 1],
+  ArrowDown: [0, -1],
+};
+// The next of some boxes in a direction: the nearest, and rather straight ahead.
+const nextOf = (boxes, from, [dx, dy]) => {
+  const far = ({ x, y, width, height }) => {
+    const right = x + width / 2 - (from.x + from.width / 2);
+    const up = from.y + from.height / 2 - (y + height / 2);
+    const ahead = right * dx + up * dy;
+    return ahead > 1 ? ahead + 2 * Math.abs(right * dy + up * dx) : Infinity;
+  };
+  const all = boxes.map(far);
+  const least = Math.min(...all);
+  return least === Infinity ? -1 : all.indexOf(least);
+};
+
+// The hands of a figure. `steer(settings)` sets what fits, `note(text)` says
+// what did not, and `first` has the settings that Home gives back.
+export const handsOf = (figure, { result, read, steer, note, first }) => {
+  let known = {};
+  let held = null; // the handle that is dragged, how far from its middle, what it asks for
+  let brush = null; // the handle that a press began on, and those it has pressed
+  const stops = {}; // of each group, the handle that the tab key meets
+  const controlOf = (key) => figure.controls.find((c) => c.key === key);
+  const parts = () => [...result.querySelectorAll("[data-handle]")];
+  const partOf = (id) => parts().find((part) => part.dataset.handle === id);
+  const handleOf = (part) => part && known[part.dataset.handle];
+
+  const announce = (part, handle, state) => {
+    const { name, keys, press, on, group } = handle;
+    const given = { "aria-label": name, role: press ? "button" : "slider" };
+    if (press && on !== undefined) given["aria-pressed"] = on;
+    if (!press) {
+      const main = limited(controlOf(keys[0]), state);
+      const said = keys.map((key) => `${controlOf(key).label} ${grouped(state[key])}`);
+      const ends = main.stops ?? [main.min, main.max];
+      given["aria-valuemin"] = ends[0];
+      given["aria-valuemax"] = ends.at(-1);
+      given["aria-valuenow"] = Math.min(state[keys[0]], ends.at(-1));
+      given["aria-valuetext"] = handle.value ?? (keys.length > 1 ? said.join(", ") : said[0]);
+    }
+    for (const [key, value] of Object.entries(given)) part.setAttribute(key, value);
+    if (group && !known[stops[group]]) stops[group] = handle.id;
+    part.setAttribute("tabindex", group && stops[group] !== handle.id ? -1 : 0);
+    // A picture hides what is in it from a screen reader; a group does not.
+    part.closest("svg")?.setAttribute("role", "group");
+  };
+  // After each drawing: names, values, and the focus on what had it.
+  const show = (state, values, own, focused) => {
+    known = Object.fromEntries(figure.handles(state, values, own).map((h) => [h.id, h]));
+    for (const part of parts()) {
+      const handle = handleOf(part);
+      announce(part, handle, state);
+      // A swipe that begins here moves the handle; elsewhere it moves the page.
+      part.style.touchAction = handle.press ? "pan-y" : "none";
+    }
+    widen();
+    if (focused) partOf(focused)?.focus({ preventScroll: true });
+  };
+  // Room for a finger around a small handle, at any size of the drawing.
+  const widen = () => {
+    for (const part of result.querySelectorAll("g[data-handle]")) {
+      if (handleOf(part)?.group) continue;
+      part.querySelector(":scope > .av-hit")?.remove();
+      const { a } = part.getScreenCTM() ?? { a: 0 };
+      if (!a) continue;
+      const room = document.createElementNS("http://www.w3.org/2000/svg", "circle");
+      room.setAttribute("class", "av-hit");
+      room.setAttribute("r", FINGER / a);
+      part.append(room);
+    }
+  };
+  // A pointer in units of the drawing; beside an SVG, in shares of the box.
+  const placeOf = (part, { clientX, clientY }) => {
+    const svg = part.closest("svg");
+    if (svg) {
+      const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(svg.getScreenCTM().inverse());
+      return [x, y];
+    }
+    const { left, top, width, height } = part.parentNode.getBoundingClientRect();
+    return [(clientX - left) / width, (clientY - top) / height];
+  };
+  // Where the rooms of two handles meet, the nearer one is meant.
+  const nearest = (event, part) => {
+    const far = (it) => {
+      const { x, y, width, height } = it.getBoundingClientRect();
+      return Math.hypot(x + width / 2 - event.clientX, y + height / 2 - event.clientY);
+    };
+    return parts()
+      .filter((it) => handleOf(it)?.read && far(it) <= FINGER)
+      .reduce((a, b) => (far(b) < far(a) ? b : a), part);
+  };
+  const ask = (wished) => {
+    const state = read();
+    const given = Object.entries(wished).map(([key, value]) => [
+      key,
+      snapped(controlOf(key), state, value),
+    ]);
+    steer(Object.fromEntries(given), given[0][0]);
+  };
+  const press = (handle) => steer(handle.press());
+
+  const take = (event) => {
+    let part = event.target.closest("[data-handle]");
+    if (!part || event.button) return;
+    if (handleOf(part)?.read) part = nearest(event, part);
+    const handle = handleOf(part);
+    if (!handle) return;
+    event.preventDefault(); // a drag marks no text
+    result.setPointerCapture(event.pointerId);
+    part.focus({ preventScroll: true });
+    if (handle.group) stops[handle.group] = handle.id;
+    if (handle.press) {
+      brush = { handle, done: [] };
+      return;
+    }
+    const [u, v] = placeOf(part, event);
+    held = { id: handle.id, off: [handle.at[0] - u, handle.at[1] - v], wished: {} };
+    result.classList.add("av-held");
+  };
+  const drag = (event) => {
+    if (held) {
+      const [u, v] = placeOf(partOf(held.id), event);
+      held.wished = known[held.id].read([u + held.off[0], v + held.off[1]]);
+      ask(held.wished);
+    }
+    if (!brush?.handle.group) return;
+    const under = result.getRootNode().elementFromPoint(event.clientX, event.clientY);
+    const over = handleOf(under?.closest("[data-handle]"));
+    const { handle, done } = brush;
+    if (!over || (over.id === handle.id && !done.length)) return;
+    // The picture may be drawn anew between two moves: each is pressed once.
+    for (const one of [handle, over])
+      if (one.group === handle.group && one.on === handle.on && !done.includes(one.id)) {
+        done.push(one.id);
+        press(known[one.id]);
+      }
+  };
+  const drop = ({ type }) => {
+    const [was, pressed] = [held, brush];
+    held = brush = null;
+    result.classList.remove("av-held");
+    if (type === "pointercancel") return; // the page scrolls
+    if (pressed && !pressed.done.length) press(pressed.handle);
+    if (!was) return;
+    const state = read();
+    const words = Object.entries(was.wished).map(([key, value]) =>
+      snapWords(controlOf(key), state, value),
+    );
+    if (words.some(Boolean)) note(words.filter(Boolean).join(" "));
+  };
+  const onKey = (event) => {
+    const handle = handleOf(event.target.closest?.("[data-handle]"));
+    if (!handle || event.altKey || event.ctrlKey || event.metaKey) return;
+    const way = ARROWS[event.key];
+    if (handle.press && [" ", "Enter"].includes(event.key)) press(handle);
+    else if (handle.press && handle.group && way) {
+      const others = parts().filter((it) => handleOf(it)?.group === handle.group);
+      const boxes = others.map((it) => it.getBoundingClientRect());
+      const next = others[nextOf(boxes, event.target.getBoundingClientRect(), way)];
+      if (next) {
+        stops[handle.group] = next.dataset.handle;
+        for (const it of others) it.setAttribute("tabindex", it === next ? 0 : -1);
+        next.focus();
+      }
+    } else if (handle.keys && event.key === "Home")
+      steer(Object.fromEntries(handle.keys.map((key) => [key, first[key]])), handle.keys[0]);
+    else if (handle.keys && way) {
+      const by = way.map((x) => x * (event.shiftKey ? 10 : 1));
+      const [across, up] = handle.keys;
+      const key = up && way[1] ? up : across;
+      const state = read();
+      const many = up ? by[way[1] ? 1 : 0] : by[0] + by[1];
+      steer({ [key]: stepped(controlOf(key), state, many) }, key);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  result.addEventListener("pointerdown", take);
+  result.addEventListener("pointermove", drag);
+  for (const kind of ["pointerup", "pointercancel"]) result.addEventListener(kind, drop);
+  result.addEventListener("keydown", onKey);
+  // A screen reader presses without a pointer.
+  result.addEventListener("click", ({ target, detail }) => {
+    const handle = handleOf(target.closest("[data-handle]"));
+    if (handle?.press && detail === 0) press(handle);
+  });
+  return { show, widen };
+};

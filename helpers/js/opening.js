@@ -1,0 +1,127 @@
+// The opening of a figure: once, when it comes into view, it plays from some
+// settings to the state that the page has. Then it waits for a hand.
+
+import { PLACES } from "./controls.js";
+import { snapped } from "./handles.js";
+
+// Neither a start nor an end that jerks.
+const softly = (p) => p * p * (3 - 2 * p);
+
+// A setting on its way: numbers move in steps that the control takes, and
+// anything else changes half way.
+const onTheWay = (control, state, a, b, p) => {
+  if (p <= 0 || a === b) return a;
+  if (p >= 1) return b;
+  const places = PLACES[control.kind];
+  if (places) {
+    const [from, to] = [a, b].map((value) => places.of(control, value));
+    return places.at(control, Math.round(from + p * (to - from)));
+  }
+  if (typeof b !== "number") return p < 0.5 ? a : b;
+  return snapped(control, state, a + p * (b - a));
+};
+/**
+ * The state that an opening shows so long after its start. It is a function of the
+ * state that it leads to and of the time, and of nothing else. Where no motion is
+ * wanted each state stands until the next one.
+ */
+export const stagedAt = (figure, state, ms, still = false) => {
+  const { from, ms: length } = figure.opening;
+  const states = [...from.map((settings) => ({ ...state, ...settings })), state];
+  const each = length / from.length;
+  const k = Math.min(Math.floor(ms / each), from.length - 1);
+  const share = Math.min(ms / each - k, 1);
+  const p = still ? Math.floor(share) : softly(share);
+  const [a, b] = [states[k], states[k + 1]];
+  return Object.fromEntries(
+    figure.controls.map((c) => [c.key, onTheWay(c, state, a[c.key], b[c.key], p)]),
+  );
+};
+
+// Plays an opening. `show(state)` draws a state that is not the settings', and
+// `show(null)` those again; `set(state)` makes a state the settings'.
+export const stageOf = (figure, { el, read, set, show }) => {
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  const button = document.createElement("button");
+  button.type = "button";
+  let begun = null; // when, less what was played before a pause
+  let played = 0;
+  let goal; // the state that it leads to
+  let shown;
+  const name = () => {
+    const paused = played > 0 && played < figure.opening.ms;
+    button.textContent = begun !== null ? "Pause" : paused ? "Play on" : "Replay";
+  };
+  const halt = (state) => {
+    begun = null;
+    name();
+    if (state) set(state);
+    show(null);
+  };
+  const finish = () => {
+    played = figure.opening.ms;
+    halt(goal);
+  };
+  const advance = (now) => {
+    if (begun === null) return;
+    played = now - begun;
+    if (played >= figure.opening.ms || document.hidden) {
+      finish();
+      return;
+    }
+    shown = stagedAt(figure, goal, played, calm.matches);
+    show(shown);
+    requestAnimationFrame(advance);
+  };
+  const play = () => {
+    if (!(played > 0 && played < figure.opening.ms)) [played, goal] = [0, read()];
+    shown = goal;
+    begun = performance.now() - played;
+    name();
+    requestAnimationFrame(advance);
+  };
+  // Who takes something takes it as it is shown, and it plays no more by itself.
+  const taken = ({ target, type }) => {
+    seen.disconnect();
+    if (button.contains(target) || begun === null) return;
+    if (type !== "input") {
+      halt(shown);
+      return;
+    }
+    played = 0;
+    halt(null); // the setting that came has been set
+  };
+  const seen = new IntersectionObserver(
+    ([{ isIntersecting }]) => {
+      if (isIntersecting && begun === null && !calm.matches) play();
+      else if (!isIntersecting && begun !== null) {
+        seen.disconnect();
+        finish();
+      }
+    },
+    { threshold: 0.35 },
+  );
+  button.addEventListener("click", () => {
+    seen.disconnect();
+    if (begun === null) play();
+    else halt(shown);
+  });
+  for (const kind of ["pointerdown", "keydown"]) el.addEventListener(kind, taken, true);
+  el.addEventListener("input", taken);
+  name();
+  return {
+    button,
+    wait: () => seen.observe(el),
+    playing: () => begun !== null,
+    // Something else has set the settings.
+    drop: () => {
+      seen.disconnect();
+      played = 0;
+      if (begun !== null) halt(null);
+    },
+    close: () => {
+      seen.disconnect();
+      begun = null;
+    },
+  };
+};
