@@ -32,7 +32,7 @@ PLANS = {
         ("derivation", "soften-and-sharpen"),
         ("mask", "test-a-mask"),
         ("heads", "share-keys"),
-        ("positions",),
+        ("floats", "positions"),
         ("quadratic-cost",),
         ("kv-cache", "tiles"),
         ("block", "parameters"),
