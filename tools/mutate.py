@@ -65,7 +65,7 @@ def changes(node, names):
                 yield ast.BinOp(ast.Attribute(a, "T"), op, b)
                 yield ast.BinOp(a, op, ast.Attribute(b, "T"))
         case ast.Constant(int(n) | float(n)):
-            news = (n + 1, n - 1, 0, 2 * n, -n, n / 2)
+            news = {n + 1, n - 1, 0, 2 * n, -n, n / 2} - {n}
             yield from map(
                 ast.Constant, [not n] if isinstance(n, bool) else news
             )
