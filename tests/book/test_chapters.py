@@ -104,7 +104,7 @@ def texts():
 @pytest.mark.parametrize("text", list(texts()))
 def test_numbers_of_chapters_come_from_the_table_of_contents(text):
     numbered = chapters.number_chapters(text)
-    assert numbered == text, "run: make refresh"
+    assert numbered == text, "run: make texts"
     bare = chapters.LINK.sub("", text)
     for typed in re.finditer(r"chapters?\s\d+", bare, flags=re.I):
         # A chapter of another work stands beside the name of the work.
@@ -133,10 +133,7 @@ def test_a_link_to_a_chapter_gets_its_number():
 def test_stored_in_normal_form(path):
     stored = path.read_text(encoding="utf-8")
     normal = refresh.normalise(nbformat.reads(stored, as_version=4), path)
-    name = path.relative_to(ROOT)
-    assert stored == nbformat.writes(normal) + "\n", (
-        f"run: make refresh CHAPTERS={name}"
-    )
+    assert stored == nbformat.writes(normal) + "\n", "run: make texts"
 
 
 @every_notebook
@@ -173,9 +170,8 @@ def test_a_fold_says_what_is_inside_and_that_it_opens(path):
                 "a folded cell begins with a line `# What is inside: click "
                 f"to open`; got:\n{cell.source}"
             )
-            assert cell.metadata.get("jupyter", {}).get("source_hidden"), (
-                f"run: make refresh CHAPTERS={path.relative_to(ROOT)}"
-            )
+            folded = cell.metadata.get("jupyter", {}).get("source_hidden")
+            assert folded, "run: make texts"
 
 
 def label(cell):
@@ -266,7 +262,7 @@ def test_headings(path):
     )
     assert reading.TIME.search(text), (
         "after the objectives write: Reading time: about 0 minutes. "
-        "`make refresh` fills it in"
+        "`make texts` fills it in"
     )
 
 

@@ -69,7 +69,10 @@ def test_each_check_knows_its_answers_in_python_and_on_the_page(path):
     asked = ran(path).questions
     assert set(asked) == {n for n, of in stored.items() if "replies" in of}
     for name, question in asked.items():
-        assert stored[name] == question.record, f"make refresh: {name}"
+        assert stored[name] == question.record, (
+            f"the stored form of {name} is an older one; "
+            f"run: make refresh CHAPTERS={path.relative_to(ROOT)}"
+        )
         for values, reply in question.answers:
             answer = given(question, values)
             assert practice.judge(stored[name], answer) == reply, name

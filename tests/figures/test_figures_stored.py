@@ -28,7 +28,8 @@ def stored_figures():
                     shown = drawing(html)
                     section = BeautifulSoup(shown, "html.parser").section
                     state = json.loads(section["data-state"])
-                    found[section["data-figure"]].append((state, shown))
+                    of_figure = found[section["data-figure"]]
+                    of_figure.append((path.relative_to(ROOT), state, shown))
     return found
 
 
@@ -37,6 +38,9 @@ STORED = stored_figures()
 
 @pytest.mark.parametrize("name", sorted(CLASSES))
 def test_a_chapter_stores_what_the_figure_draws(name):
-    assert STORED[name], "shown by no chapter"
-    for state, shown in STORED[name]:
-        assert CLASSES[name](**state).html() == shown
+    assert STORED[name], "no chapter shows it: add it to one, and refresh that"
+    for path, state, shown in STORED[name]:
+        assert CLASSES[name](**state).html() == shown, (
+            f"{path} stores an older drawing; run: make refresh "
+            f"CHAPTERS={path}"
+        )

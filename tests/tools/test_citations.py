@@ -36,9 +36,8 @@ def test_a_name_is_the_first_author_and_the_year():
 
 
 def test_the_page_is_the_one_that_the_bibliography_gives():
-    assert citations.PAGE.read_text(encoding="utf-8") == citations.page(), (
-        "run: make refresh CHAPTERS=index.ipynb"
-    )
+    stored = citations.PAGE.read_text(encoding="utf-8")
+    assert stored == citations.page(), "run: make texts"
     lines = citations.page().splitlines()[4:]
     assert len(lines) == len(list(entries()))
     names = [re.search(r"\*\*(.+?)\*\*", line)[1] for line in lines]
@@ -65,7 +64,7 @@ def test_each_work_is_cited():
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_each_citation_has_the_name_of_its_work(path):
     text = path.read_text(encoding="utf-8")
-    assert citations.name_citations(text) == text, "run: make refresh"
+    assert citations.name_citations(text) == text, "run: make texts"
 
 
 def test_a_name_is_filled_in():

@@ -39,9 +39,19 @@ def test_a_chapter_needs_only_what_comes_before_it():
 
 
 def test_each_plan_has_what_a_chapter_needs_before_it():
-    assert not list(teaching.unmet())
+    for plan, name, need in teaching.unmet():
+        pytest.fail(
+            f"the plan {plan!r} has {name} and not {need} before it, which "
+            f"{name} needs; put {need} into a session of PLANS in "
+            "tools/teaching.py, and run: make texts"
+        )
     whole = [name for names in teaching.PLANS["weeks"] for name in names]
-    assert sorted(whole) == sorted(chapters.numbers())
+    missing = sorted(set(chapters.numbers()) - set(whole))
+    assert not missing, (
+        f"the plan 'weeks' has every chapter, and lacks {missing}; put each "
+        "into a session of PLANS in tools/teaching.py, and run: make texts"
+    )
+    assert len(whole) == len(set(whole)) == len(chapters.numbers())
 
 
 def test_a_plan_that_skips_is_told(monkeypatch):
