@@ -70,7 +70,7 @@ def changes(node, names):
                 ast.Constant, [not n] if isinstance(n, bool) else news
             )
         case ast.Call(func, args):
-            yield from args
+            yield from (a for a in args if not isinstance(a, ast.Starred))
             yield from map(ast.Name, [f"{text}[:-1]", f"{text}[1:]"])
             if isinstance(func, ast.Attribute):
                 x = f"({ast.unparse(func.value)})"
@@ -126,12 +126,11 @@ def pytest_runtestloop(session):
     sys.settrace(None)
     source = module.__loader__.get_source(module.__name__)
     for name, line, program in mutants(source, slips=False):
+        code = compile(program, line, "exec")  # or its child would fail
         if not (child := os.fork()):
             signal.setitimer(signal.ITIMER_PROF, 60)  # it may have no end
-            exec(compile(program, "", "exec"), names := dict(vars(module)))
-            found = [
-                f for f in gc.get_objects() if isinstance(f, FunctionType)
-            ]
+            exec(code, names := dict(vars(module)))
+            found = [f for f in gc.get_objects() if type(f) is FunctionType]
             new = {f.__qualname__: f for f in found if f.__globals__ is names}
             for f in found:  # also those that other modules hold
                 if f.__code__.co_filename == module.__file__:
