@@ -27,7 +27,8 @@ def test_the_minutes_are_those_that_each_chapter_states(text):
     rows = re.findall(
         r"^\| \[\d+\]\(([\w-]+)\.ipynb\) [^|]+ \| (\d+) \|", text, flags=re.M
     )
-    assert [name for name, _ in rows] == list(chapters.numbers())
+    listed = [name for name, _ in rows]
+    assert listed == list(chapters.numbers()), "run: make texts"
     for name, said in rows:
         assert f"about {said} minutes" in teaching.prose(name)
 
