@@ -783,6 +783,29 @@ class Backward(InteractiveFigure):
     _label = "every gradient of attention, from that of its output"
 
 
+class Angles(InteractiveFigure):
+    """The angle of each pair at a distance, and which are new to it.
+
+    A head of width 16, trained with RoPE on texts of 32 positions. An angle
+    is new to a pair, ``fresh``, from one trained step past its last trained
+    angle to the full circle; each of ``runs`` is a pair with the first and
+    the last of some distances in a row at which it is. ``arcs`` are the
+    angles that training covers, ``angles`` those of `distance`, and
+    ``before`` those that it has with the frequencies of training. YaRN has
+    the rule of its code.
+
+    Examples
+    --------
+    >>> sum(Angles(distance=63).values["fresh"])
+    5
+    >>> sum(Angles(distance=63, frequencies="YaRN").values["fresh"])
+    0
+    """
+
+    _name = "angles"
+    _label = "the angle of each pair past the trained length"
+
+
 def classes():
     """The figures that this module defines, by the names of their modules.
 

@@ -1,0 +1,222 @@
+// Angles: how far each pair of columns rotates at a distance, where training
+// ended, and what rescaled frequencies change.
+
+import { fixed, range } from "./numbers.js";
+import { figureModule, say } from "./common.js";
+
+const PAIRS = 8;
+const BASE = 10000;
+const TRAINED = 32; // positions, so distances 0 to 31
+const MOST = 255;
+const CIRCLE = 2 * Math.PI;
+const DEGREES = 180 / Math.PI;
+const PLAIN = "as trained";
+
+// --- the four sets of frequencies ------------------------------------------
+
+const power = (base) => range(PAIRS).map((i) => base ** (-i / PAIRS));
+// YaRN by the code of its authors: the share of each frequency that is kept
+// falls linearly from the pair that completes 32 rotations in training to the
+// pair that completes one.
+const kept = () => {
+  const pair = (rotations) =>
+    (PAIRS * Math.log(TRAINED / (CIRCLE * rotations))) / Math.log(BASE);
+  const first = Math.max(Math.floor(pair(32)), 0);
+  const last = Math.min(Math.ceil(pair(1)), 2 * PAIRS - 1);
+  return range(PAIRS).map((i) => 1 - Math.min(Math.max((i - first) / (last - first), 0), 1));
+};
+const rescaled = {
+  [PLAIN]: (theta) => theta,
+  interpolated: (theta, factor) => theta.map((x) => x / factor),
+  "NTK-aware": (theta, factor) => power(BASE * factor ** (PAIRS / (PAIRS - 1))),
+  YaRN: (theta, factor) => {
+    const share = kept();
+    return theta.map((x, i) => share[i] * x + ((1 - share[i]) * x) / factor);
+  },
+};
+
+// An angle is new from one trained step past the last trained angle up to the
+// full circle. A pair that completes a rotation in training has no new angle.
+const isNew = (angle, arc) => arc < CIRCLE && angle % CIRCLE > arc * (1 - 1e-9);
+// The distances at which a pair has new angles: the pair, and the first and the
+// last of some in a row.
+const runsOf = (pair, frequency, arc) => {
+  const found = [];
+  for (const n of range(MOST + 1)) {
+    if (!isNew(n * frequency, arc)) continue;
+    const last = found.at(-1);
+    if (last?.[2] === n - 1) last[2] = n;
+    else found.push([pair, n, n]);
+  }
+  return found;
+};
+
+// --- drawing -----------------------------------------------------------------
+
+const place = (x) => +x.toFixed(2);
+const RIM = 27;
+const CELL = { width: 85, height: 92 };
+const text = (words, x, y, anchor = "middle", kind = "") =>
+  `<text${kind && ` class="${kind}"`} x="${place(x)}" y="${place(y)}" ` +
+  `text-anchor="${anchor}">${words}</text>`;
+
+// Slow pairs are drawn with ten times their angle, where eight times the trained
+// arc still fits into the circle.
+const zoomOf = (arc) => (8 * 10 * arc <= CIRCLE ? 10 : 1);
+const dial = (i, { angle, before, arc, fresh, divisor }) => {
+  const zoom = zoomOf(arc);
+  const [x, y] = [(0.5 + (i % 4)) * CELL.width, 48 + Math.floor(i / 4) * CELL.height];
+  const spot = (a, r = RIM) =>
+    `${place(x + r * Math.cos(zoom * a))} ${place(y - r * Math.sin(zoom * a))}`;
+  const wide = zoom * arc > Math.PI ? 1 : 0;
+  const covered =
+    arc >= CIRCLE
+      ? `<circle class="av-covered" cx="${x}" cy="${y}" r="${RIM}"/>`
+      : `<path class="av-covered" d="M${x} ${y}L${spot(0)}A${RIM} ${RIM} 0 ${wide} 0 ${spot(arc)}z"/>`;
+  const ghost = before === angle ? "" : `<path class="av-was" d="M${x} ${y}L${spot(before)}"/>`;
+  const kind = `av-needle${fresh ? " av-fresh" : ""}`;
+  const [tx, ty] = spot(angle).split(" ");
+  const divided = divisor ? `, ÷${fixed(divisor)}` : "";
+  return (
+    `<circle class="av-rule" cx="${x}" cy="${y}" r="${RIM}" fill="none"/>${covered}${ghost}` +
+    `<path class="${kind}" d="M${x} ${y}L${tx} ${ty}"/>` +
+    `<circle class="${kind}" cx="${tx}" cy="${ty}" r="${fresh ? 4.5 : 3}"/>` +
+    text(`pair ${i}${zoom > 1 ? `, ×${zoom}` : ""}`, x, y - RIM - 8) +
+    text(`${fresh ? "new" : "seen"}${divided}`, x, y + RIM + 17, "middle", fresh ? "av-fresh" : "")
+  );
+};
+
+// Below the dials a row for each pair, with bars at the distances that are new
+// to it; the trained distances are shaded, and a line is where the dials are.
+const STRIP = { left: 34, right: 14, top: 210, row: 9, width: 340 };
+const ROOF = STRIP.top;
+const FLOOR = ROOF + PAIRS * STRIP.row;
+const UNIT = (STRIP.width - STRIP.left - STRIP.right) / (MOST + 1);
+const px = (n) => STRIP.left + n * UNIT;
+const AXIS = FLOOR + 9; // of the handle
+const HEIGHT = AXIS + 36;
+const strip = (runs, distance) => {
+  const rows = range(PAIRS).map((i) => {
+    const y = ROOF + i * STRIP.row;
+    return (
+      text(i, STRIP.left - 6, y + 8, "end") +
+      `<path class="av-rule" d="M${STRIP.left} ${y + STRIP.row / 2}H${STRIP.width - STRIP.right}"/>`
+    );
+  });
+  const bars = runs.map(
+    ([i, from, to]) =>
+      `<rect class="av-zone" x="${place(px(from))}" y="${ROOF + i * STRIP.row + 1.5}" ` +
+      `width="${place((to + 1 - from) * UNIT)}" height="${STRIP.row - 3}"/>`,
+  );
+  const ticks = [0, TRAINED, 64, 128, 192, MOST].map((n) => text(n, px(n + 0.5), AXIS + 19));
+  const x = place(px(distance + 0.5));
+  return (
+    text("pair", STRIP.left - 6, ROOF - 4, "end") +
+    text("distances at which its angle is new", STRIP.left, ROOF - 4, "start") +
+    `<rect class="av-covered" x="${STRIP.left}" y="${ROOF}" width="${place(TRAINED * UNIT)}" ` +
+    `height="${FLOOR - ROOF}"/>${rows.join("")}${bars.join("")}${ticks.join("")}` +
+    text("distance between query and key", (STRIP.left + STRIP.width) / 2, AXIS + 33) +
+    `<g class="av-grip" data-handle="distance" transform="translate(${x} ${AXIS})">` +
+    `<path class="av-now" d="M0 0V${ROOF - AXIS}"/><circle class="av-knob" r="7"/></g>`
+  );
+};
+
+// --- in words ------------------------------------------------------------------
+
+const listed = (words) =>
+  words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+const sentence = ({ distance, frequencies }, { fresh, divisors, frequency }) => {
+  const which = range(PAIRS).filter((i) => fresh[i]);
+  const named = which.length ? `: pair${which.length > 1 ? "s" : ""} ${listed(which)}` : "";
+  const first =
+    `At distance ${distance}, ${which.length} of the ${PAIRS} pairs have an angle that they never ` +
+    `had at the trained distances 0 to ${TRAINED - 1}${named}.`;
+  if (frequencies === PLAIN) return first;
+  const same = divisors[0] === 1;
+  return (
+    `${first} Per position, pair 0 rotates by ${fixed(frequency[0] * DEGREES, 1)} degrees` +
+    `${same ? ", as in training" : ` instead of ${fixed(DEGREES, 1)}`}.`
+  );
+};
+
+const figure = {
+  name: "angles",
+  card: { part: ".av-angles", box: "0 8 340 178" },
+  controls: [
+    {
+      key: "distance",
+      kind: "range",
+      label: "distance",
+      first: 48,
+      about: "Positions between a query and a key",
+      min: 0,
+      max: MOST,
+      step: 1,
+    },
+    {
+      key: "frequencies",
+      kind: "choice",
+      label: "frequencies",
+      first: PLAIN,
+      about: "How the pairs rotate",
+      options: Object.keys(rescaled),
+    },
+    {
+      key: "factor",
+      kind: "power",
+      label: "rescaled for texts so many times longer",
+      first: 8,
+      about: "How many times longer texts the frequencies are rescaled for",
+      min: 1,
+      max: 8,
+      when: ({ frequencies }) => frequencies !== PLAIN,
+    },
+  ],
+  compute: ({ distance, frequencies, factor }) => {
+    const theta = power(BASE);
+    const frequency = rescaled[frequencies](theta, factor);
+    const arcs = theta.map((x) => Math.min(TRAINED * x, CIRCLE));
+    const angles = frequency.map((x) => distance * x);
+    return {
+      frequency,
+      divisors: theta.map((x, i) => x / frequency[i]),
+      angles,
+      before: theta.map((x) => distance * x),
+      arcs,
+      fresh: angles.map((angle, i) => isNew(angle, arcs[i])),
+      runs: frequency.flatMap((x, i) => runsOf(i, x, arcs[i])),
+    };
+  },
+  view: (state, values) => {
+    const { angles, before, arcs, fresh, divisors } = values;
+    const dials = angles.map((angle, i) =>
+      dial(i, {
+        angle,
+        before: before[i],
+        arc: arcs[i],
+        fresh: fresh[i],
+        divisor: state.frequencies === PLAIN ? null : divisors[i],
+      }),
+    );
+    const count = fresh.filter(Boolean).length;
+    const label =
+      `The angle of each of ${PAIRS} pairs at distance ${state.distance}: ${count} new, the ` +
+      `others among the angles of training`;
+    return (
+      `<svg class="av-angles" role="img" aria-label="${label}" viewBox="0 0 340 ${HEIGHT}">` +
+      `${dials.join("")}${strip(values.runs, state.distance)}</svg>${say(sentence(state, values))}`
+    );
+  },
+  handles: ({ distance }) => [
+    {
+      id: "distance",
+      name: "distance between query and key",
+      at: [px(distance + 0.5), AXIS],
+      keys: ["distance"],
+      read: ([x]) => ({ distance: (x - STRIP.left) / UNIT - 0.5 }),
+    },
+  ],
+  opening: { from: [{ distance: 0 }], ms: 3000 },
+};
+
+export default figureModule(figure);
