@@ -806,6 +806,50 @@ class Angles(InteractiveFigure):
     _label = "the angle of each pair past the trained length"
 
 
+class Pages(Moving, InteractiveFigure):
+    """A server's memory for keys and values, which texts fill and free.
+
+    Ten requests come in steps 0 to 6 to a memory of 64 slots, a slot per
+    token. In a step the texts that are complete leave, each of the others
+    writes a token, and requests are let in by their order while there is
+    memory for their prompts. A text takes a page when it has filled the one
+    before, or it has reserved 16 slots, as many as any text may need. Of
+    each slot ``owner`` is the text that has it, or -1, and ``filled`` tells
+    whether it holds a token. ``pages`` and ``pieces`` count the texts that
+    run in each step, ``run`` and ``waits`` those of `step`, in the chosen
+    memory and in the other.
+
+    Examples
+    --------
+    >>> Pages(memory="one piece per text").values["waits"]
+    [5, 1]
+    """
+
+    _name = "pages"
+    _label = "the memory of a server that continues many texts"
+
+
+class Batch(InteractiveFigure):
+    """What one decoding step reads and does, for a batch of texts.
+
+    Llama 3 8B in 16 bits on an A100. A step reads the ``weights`` once for
+    all texts, and of each text its cache: ``caches`` in all, in bytes. From
+    ``crossing`` texts on the caches are no less than the weights.
+    ``intensity`` is in FLOPs per byte; no batch reaches ``limit``, and the
+    device needs ``balance``. ``seconds`` is the least time of a step, and
+    ``per_second`` the tokens of all texts that it allows. ``curves`` has the
+    intensities of 1, 2, 4, ..., 512 texts for each number of tokens.
+
+    Examples
+    --------
+    >>> Batch(S=2048).values["crossing"]
+    56
+    """
+
+    _name = "batch"
+    _label = "what a decoding step reads and does for a batch of texts"
+
+
 def classes():
     """The figures that this module defines, by the names of their modules.
 

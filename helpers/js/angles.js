@@ -2,6 +2,7 @@
 // ended, and what rescaled frequencies change.
 
 import { fixed, range } from "./numbers.js";
+import { grip } from "./handles.js";
 import { figureModule, say } from "./common.js";
 
 const PAIRS = 8;
@@ -55,7 +56,7 @@ const runsOf = (pair, frequency, arc) => {
 
 const place = (x) => +x.toFixed(2);
 const RIM = 27;
-const CELL = { width: 85, height: 92 };
+const CELL = { width: 85, height: 96 };
 const text = (words, x, y, anchor = "middle", kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${place(x)}" y="${place(y)}" ` +
   `text-anchor="${anchor}">${words}</text>`;
@@ -88,7 +89,7 @@ const dial = (i, { angle, before, arc, fresh, divisor }) => {
 
 // Below the dials a row for each pair, with bars at the distances that are new
 // to it; the trained distances are shaded, and a line is where the dials are.
-const STRIP = { left: 34, right: 14, top: 210, row: 9, width: 340 };
+const STRIP = { left: 34, right: 14, top: 218, row: 10, width: 340 };
 const ROOF = STRIP.top;
 const FLOOR = ROOF + PAIRS * STRIP.row;
 const UNIT = (STRIP.width - STRIP.left - STRIP.right) / (MOST + 1);
@@ -116,8 +117,11 @@ const strip = (runs, distance) => {
     `<rect class="av-covered" x="${STRIP.left}" y="${ROOF}" width="${place(TRAINED * UNIT)}" ` +
     `height="${FLOOR - ROOF}"/>${rows.join("")}${bars.join("")}${ticks.join("")}` +
     text("distance between query and key", (STRIP.left + STRIP.width) / 2, AXIS + 33) +
-    `<g class="av-grip" data-handle="distance" transform="translate(${x} ${AXIS})">` +
-    `<path class="av-now" d="M0 0V${ROOF - AXIS}"/><circle class="av-knob" r="7"/></g>`
+    grip(
+      "distance",
+      [x, AXIS],
+      `<path class="av-now" d="M0 0V${ROOF - AXIS}"/><circle class="av-knob" r="7"/>`,
+    )
   );
 };
 
@@ -141,7 +145,7 @@ const sentence = ({ distance, frequencies }, { fresh, divisors, frequency }) => 
 
 const figure = {
   name: "angles",
-  card: { part: ".av-angles", box: "0 8 340 178" },
+  card: { part: ".av-angles", box: "0 8 340 186" },
   controls: [
     {
       key: "distance",
@@ -164,7 +168,7 @@ const figure = {
     {
       key: "factor",
       kind: "power",
-      label: "rescaled for texts so many times longer",
+      label: "rescaled by the factor",
       first: 8,
       about: "How many times longer texts the frequencies are rescaled for",
       min: 1,

@@ -162,7 +162,7 @@ def strip_shows(state, expected, svg):
         for zone in svg.select(".av-zone")
     ]
     wanted = [
-        (34 + unit * a, 211.5 + 9 * i, unit * (b + 1 - a), 6)
+        (34 + unit * a, 219.5 + 10 * i, unit * (b + 1 - a), 7)
         for i, a, b in expected["runs"]
     ]
     np.testing.assert_allclose(

@@ -1,0 +1,158 @@
+"""The figure of a batch: bytes, work and time of one decoding step."""
+
+import functools
+import re
+from math import prod
+
+import numpy as np
+import pytest
+
+from helpers.cost import (
+    arithmetic_intensity,
+    attention_flops,
+    kv_cache_bytes,
+    roofline,
+)
+from helpers.figures import Batch
+from helpers.transformer import (
+    TransformerConfig,
+    parameter_count,
+    parameter_shapes,
+)
+from tests.figures.reading import captions, path_of, sentence, tells, verdict
+
+LENGTHS = [512, 1024, 2048, 4096, 8192]
+CASES = [
+    {"batch": 1},
+    {"batch": 13},
+    {"batch": 55, "S": 2048},
+    {"batch": 56, "S": 2048},
+    {"batch": 512, "S": 512},
+    {"batch": 512},
+    {"batch": 224, "S": 512},
+]
+# Llama 3 8B: three matrices of 14,336 where the helper's model has two.
+LLAMA = TransformerConfig(
+    vocab=128_256, max_len=8192, d_model=4096, n_layers=32, n_heads=32,
+    n_kv_heads=8, d_ff=3 * 14_336 // 2, norm_kind="rms",
+    positions="rotary", base=500_000.0, bias=False, tied=False)  # fmt: skip
+PEAK, BANDWIDTH = 312e12, 2e12
+
+
+@functools.cache
+def model():
+    """Bytes of the weights that a step reads, and FLOPs per token in them."""
+    shapes = parameter_shapes(LLAMA)
+    table = prod(shapes["embedding"])
+    matrices = [
+        shape
+        for name, shape in shapes.items()
+        if len(shape) == 2 and name != "embedding"
+    ]
+    return 2 * (parameter_count(LLAMA) - table), 2 * sum(map(prod, matrices))
+
+
+def cost(B, S):
+    """FLOPs, and the bytes of the weights and of the caches."""
+    weights, per_token = model()
+    stages = attention_flops(1, S, 128, 128, n_heads=32, batch=B)
+    flops = B * per_token + 32 * (stages["scores"] + stages["values"])
+    return flops, weights, kv_cache_bytes(S, 32, 8, 128, 128, 2, batch=B)
+
+
+def work(B, S):
+    flops, weights, caches = cost(B, S)
+    return arithmetic_intensity(flops, weights + caches)
+
+
+def expected(state):
+    """A step of a batch, by the helpers."""
+    B, S = state["batch"], state["S"]
+    flops, weights, caches = cost(B, S)
+    alone = cost(1, S)
+    seconds = flops / roofline(work(B, S), PEAK, BANDWIDTH)
+    return {
+        "weights": weights,
+        "caches": caches,
+        "flops": flops,
+        "intensity": work(B, S),
+        "limit": alone[0] / alone[2],
+        "balance": 156,
+        "crossing": next(n for n in range(1, 999) if cost(n, S)[2] >= weights),
+        "seconds": seconds,
+        "per_second": B / seconds,
+        "curves": [[work(2**k, n) for k in range(10)] for n in LENGTHS],
+    }
+
+
+def gigabytes(n):
+    return n / 1e9, int(n < 1e11)
+
+
+def shows(state, expected, shown):
+    B, S = state["batch"], state["S"]
+    weights, caches = expected["weights"], expected["caches"]
+    rate = expected["per_second"]
+    text = sentence(shown)
+    tells(
+        text,
+        *(B, S, expected["crossing"], (expected["intensity"], 1)),
+        *((1e3 * expected["seconds"], 1), rate, (rate / B, 1)),
+    )
+    verdict(
+        text, no_less_cache=caches >= weights, more_weights=caches < weights
+    )
+    tells(captions(shown)[0], (expected["intensity"], 1), B, S)
+    svg = shown.select_one(".av-batch")
+    texts = [t.text for t in svg.select("text")]
+    tells(texts[0], gigabytes(weights + caches))
+    shared, own = (
+        [float(svg.select_one(f".av-{kind}")[k]) for k in ("x", "width")]
+        for kind in ("shared", "own")
+    )
+    edge = 332 * weights / (weights + caches)
+    assert shared == pytest.approx([4, edge], abs=0.0051)
+    assert own == pytest.approx([4 + edge, 332 - edge], abs=0.0051)
+    parts = svg.select_one(".av-parts")
+    if parts is not None:
+        at = [float(x) for x in re.findall(r"M([\d.]+)", parts["d"])]
+        wanted = np.linspace(4 + edge, 336, B + 1)[1:-1]
+        np.testing.assert_allclose(at, wanted, atol=0.0051)
+    named = {t.partition(" GB")[0].split()[0]: t for t in texts if " GB" in t}
+    tells(named["weights"], gigabytes(weights))
+    tells(named["caches"], gigabytes(caches))
+    plot_shows(state, expected, svg, texts)
+
+
+def spot(batch, intensity):
+    """Where a point of the plot is: both axes are logarithmic."""
+    x = 34 + 260 * np.log2(batch) / 9
+    return x, 238 - 150 * np.log(intensity / 0.5) / np.log(1024)
+
+
+def plot_shows(state, expected, svg, texts):
+    for path, row, S in zip(
+        svg.select(".av-climb"), expected["curves"], LENGTHS, strict=True
+    ):
+        wanted = [spot(2**k, y) for k, y in enumerate(row)]
+        found = np.reshape(path_of(path), (-1, 2))
+        np.testing.assert_allclose(found, wanted, atol=0.0051)
+        assert ("av-climbs" in path["class"]) == (state["S"] == S)
+    for kind, y in (("busy", "balance"), ("ceiling", "limit")):
+        height = path_of(svg.select_one(f".av-{kind}"))[1]
+        assert height == pytest.approx(spot(1, expected[y])[1], abs=0.0051)
+    (needs,) = [t for t in texts if "needs" in t]
+    (limit,) = [t for t in texts if "reaches" in t]
+    assert needs.endswith(f" {expected['balance']}")
+    tells(limit, (expected["limit"], 1))
+    knob = re.findall(r"[\d.]+", svg.select_one(".av-grip")["transform"])
+    here = spot(state["batch"], expected["intensity"])
+    assert [float(x) for x in knob] == pytest.approx(here, abs=0.0051)
+
+
+def test_no_batch_reaches_its_limit_and_each_text_brings_it_nearer():
+    for S in LENGTHS:
+        some = [Batch(S=S, batch=B).values for B in (1, 2, 14, 224, 512)]
+        found = [values["intensity"] for values in some]
+        assert found == sorted(found)
+        assert found[-1] < some[0]["limit"]
