@@ -48,7 +48,6 @@ const read = (B, { weights, caches }) => {
   // Parts that are thinner than their lines are one part.
   const many = rest / B > 3 ? range(B - 1) : [];
   const lines = many.map((k) => `M${place(edge + ((k + 1) * rest) / B)} ${BAR.top}V${base}`);
-  const inside = rest < 60 ? "" : text("caches", edge + rest / 2, BAR.top + 19, "middle", "av-over");
   return (
     text(`one step reads ${gb(weights + caches)}`, BAR.left, 13, "start") +
     `<rect class="av-shared" x="${BAR.left}" y="${BAR.top}" width="${place(edge - BAR.left)}" ` +
@@ -56,10 +55,8 @@ const read = (B, { weights, caches }) => {
     `<rect class="av-own" x="${place(edge)}" y="${BAR.top}" width="${place(rest)}" ` +
     `height="${BAR.high}"/>` +
     (lines.length ? `<path class="av-parts" d="${lines.join("")}"/>` : "") +
-    (edge - BAR.left > 60 ? text("weights", (BAR.left + edge) / 2, BAR.top + 19) : "") +
-    inside +
-    text(`weights ${gb(weights)}, once for all`, BAR.left, base + 15, "start") +
-    text(`caches ${gb(caches)}, each for one text`, BAR.left + BAR.width, base + 15, "end")
+    text(`weights ${gb(weights)}, for all texts`, BAR.left, base + 15, "start") +
+    text(`caches ${gb(caches)}, one per text`, BAR.left + BAR.width, base + 15, "end")
   );
 };
 
@@ -89,16 +86,17 @@ const plot = ({ batch, S }, { balance, limit, intensity, curves }) => {
       text(y, PLOT.left - 6, py(y) + 4, "end"),
   );
   const across = [1, 4, 16, 64, 256].map((B) => text(B, px(B), FLOOR + 18));
-  const wall = (kind, y, words, x, anchor) =>
-    `<path class="av-${kind}" d="M${PLOT.left} ${place(py(y))}H${END}"/>` +
-    text(words, x, py(y) - 4, anchor);
+  const wall = (kind, y) => `<path class="av-${kind}" d="M${PLOT.left} ${place(py(y))}H${END}"/>`;
+  const named = (words, y, x, anchor) => text(words, x, py(y) - 4, anchor, "av-on-lines");
   return (
     text("FLOPs per byte read", PLOT.left, PLOT.top - 5, "start") +
     up.join("") +
     across.join("") +
-    wall("busy", balance, `the A100 needs ${fixed(balance, 0)}`, PLOT.left + 4, "start") +
-    wall("ceiling", limit, `no batch reaches ${fixed(limit, 1)}`, PLOT.left + 4, "start") +
+    wall("busy", balance) +
+    wall("ceiling", limit) +
     lines.join("") +
+    named(`the A100 needs ${fixed(balance, 0)}`, balance, PLOT.left + 4, "start") +
+    named(`no batch reaches ${fixed(limit, 1)}`, limit, END, "end") +
     text("tokens", END + 5, py(curves[0].at(-1)) - 10, "start") +
     text("texts in the batch", (PLOT.left + END) / 2, FLOOR + 33) +
     grip(
@@ -113,7 +111,7 @@ const plot = ({ batch, S }, { balance, limit, intensity, curves }) => {
 // --- in words ---------------------------------------------------------------
 
 const sentence = ({ batch, S }, { weights, caches, crossing, intensity, seconds, per_second }) => {
-  const more = caches >= weights ? "no less cache than weights" : "more weights than cache";
+  const more = caches > weights ? "more cache than weights" : "more weights than cache";
   return (
     `${whole(batch)} ${batch === 1 ? "text" : "texts"} of ${whole(S)} tokens: a step reads ` +
     `${more} (the caches overtake at ${whole(crossing)} texts) and does ` +
@@ -125,7 +123,6 @@ const sentence = ({ batch, S }, { weights, caches, crossing, intensity, seconds,
 
 const figure = {
   name: "batch",
-  card: { part: ".av-batch", box: "0 66 340 176" },
   controls: [
     {
       key: "batch",

@@ -99,9 +99,7 @@ def shows(state, expected, shown):
         *(B, S, expected["crossing"], (expected["intensity"], 1)),
         *((1e3 * expected["seconds"], 1), rate, (rate / B, 1)),
     )
-    verdict(
-        text, no_less_cache=caches >= weights, more_weights=caches < weights
-    )
+    verdict(text, more_cache=caches > weights, more_weights=caches < weights)
     tells(captions(shown)[0], (expected["intensity"], 1), B, S)
     svg = shown.select_one(".av-batch")
     texts = [t.text for t in svg.select("text")]
