@@ -20,8 +20,7 @@ const power = (base) => range(PAIRS).map((i) => base ** (-i / PAIRS));
 // falls linearly from the pair that completes 32 rotations in training to the
 // pair that completes one.
 const kept = () => {
-  const pair = (rotations) =>
-    (PAIRS * Math.log(TRAINED / (CIRCLE * rotations))) / Math.log(BASE);
+  const pair = (rotations) => (PAIRS * Math.log(TRAINED / (CIRCLE * rotations))) / Math.log(BASE);
   const first = Math.max(Math.floor(pair(32)), 0);
   const last = Math.min(Math.ceil(pair(1)), 2 * PAIRS - 1);
   return range(PAIRS).map((i) => 1 - Math.min(Math.max((i - first) / (last - first), 0), 1));

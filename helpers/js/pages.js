@@ -39,7 +39,7 @@ const serve = (page) => {
   let next = 0; // the first request that is not in yet
   const take = (r) => pages[r].push(free.shift());
   return range(LAST + 1).map((step) => {
-    for (const r of Object.keys(pages).filter((r) => have[r] === total(r))) {
+    for (const r of Object.keys(pages).filter((k) => have[k] === total(k))) {
       free.push(...pages[r]);
       delete pages[r];
     }
@@ -103,13 +103,7 @@ const chips = ({ status, have }) =>
       (part ? `<rect class="av-done" x="${x}" y="43" width="${part}" height="3"/>` : "") +
       text(LETTERS[r], x + CHIP / 2 - 2, 17, "middle", "av-letter") +
       text(`${have[r]}/${total(r)}`, x + CHIP / 2 - 2, 28) +
-      text(
-        STATUS[status[r]],
-        x + CHIP / 2 - 2,
-        39,
-        "middle",
-        status[r] === WAITS ? "av-waits" : "",
-      )
+      text(STATUS[status[r]], x + CHIP / 2 - 2, 39, "middle", status[r] === WAITS ? "av-waits" : "")
     );
   }).join("");
 
