@@ -1,6 +1,6 @@
 """Lighthouse (mobile) for every page, where Node's `lighthouse` is installed.
 
-Lighthouse is no dependency of the book. `npm install --global lighthouse`
+Lighthouse is not a dependency of the book. `npm install --global lighthouse`
 puts it on the path; without it this script says so and ends.
 """
 

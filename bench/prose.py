@@ -58,7 +58,7 @@ def of_notebook(path):
 
 
 def prose(path):
-    """The text of a file without what is no prose."""
+    """The prose of a file, without its code."""
     notebook = path.suffix == ".ipynb"
     text = of_notebook(path) if notebook else path.read_text(encoding="utf-8")
     text = LINK.sub(r"\1", INLINE.sub("x", LEFT_OUT.sub("\n\n", text)))

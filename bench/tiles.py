@@ -24,7 +24,7 @@ one thread each, in one run, in processor time: helper 1.82, lazy 1.50
   score.
 
 The helper stays as it is, for more reasons than lines. `exp2` takes 8 to 180
-times as long where its result is no ordinary float, below a score of -126:
+times as long where its result is subnormal, below a score of -126:
 hidden tiles are written twice to avoid that, and scores that lie far apart
 are slower than with `exp`. Values above 1e33 may overflow a float32 that holds
 them now. And a maximum that may be almost one is not what the chapter

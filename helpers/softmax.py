@@ -136,7 +136,7 @@ def entropy(weights, axis=-1):
     Raises
     ------
     TypeError
-        If `weights` does not hold real numbers, or `axis` is no integer.
+        If `weights` does not hold real numbers, or `axis` is not an integer.
     ValueError
         If a weight is NaN or outside 0 to 1, or there is no such axis.
 

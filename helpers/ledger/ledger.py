@@ -71,7 +71,7 @@ class Ledger:
         ------
         LedgerError
             If the verdict, the corrected digits or the cause on file do not
-            follow from the numbers, or if one of them is no number.
+            follow from the numbers, or if one of them is not a number.
         """
         with self._comparing(name, FIGURES) as entry:
             wrong = misses(entry, "printed", value, "value")

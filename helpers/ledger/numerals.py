@@ -136,7 +136,7 @@ def unit(printed, *, places=None, times="1", about=False):
     Raises
     ------
     TypeError, ValueError
-        If `printed` or `times` is no numeral, or `places` are fewer than
+        If `printed` or `times` is not a numeral, or `places` are fewer than
         the decimals that are there.
 
     Examples
@@ -169,7 +169,7 @@ def exact(value):
     Raises
     ------
     TypeError, ValueError
-        If `value` is no real number, or not finite.
+        If `value` is not a real number, or not finite.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def matches(printed, value, *, places=None, times="1", about=False):
     Raises
     ------
     TypeError, ValueError
-        If `printed` is no numeral, or `value` no real number.
+        If `printed` is not a numeral, or `value` not a real number.
 
     Notes
     -----

@@ -116,7 +116,7 @@ def table(ledgers):
     Raises
     ------
     TypeError, ValueError
-        If `ledgers` is no list of ledgers, or empty.
+        If `ledgers` is not a list of ledgers, or empty.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def totals(ledgers):
     Raises
     ------
     TypeError, ValueError
-        If `ledgers` is no list of ledgers, or empty.
+        If `ledgers` is not a list of ledgers, or empty.
 
     Examples
     --------

@@ -234,7 +234,7 @@ class Choice(Question):
     Raises
     ------
     TypeError
-        If whether an option holds is no bool.
+        If whether an option holds is not a bool.
     ValueError
         As `Question`.
 

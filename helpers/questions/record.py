@@ -78,7 +78,7 @@ def parse(text):
     Returns
     -------
     float or None
-        None if it is no finite number.
+        None if it is not a finite number.
 
     Examples
     --------
