@@ -40,28 +40,29 @@ def _data(name, value):
     return f'{start}["{name}"] = {json.dumps(value)};\n'
 
 
-def _trained():
-    """The last weights of the induction model, and how each step fares."""
+def _untrained():
+    """The first weights of the induction model, and how each step fares."""
     checkpoints = stored("induction-steps")["checkpoints"]
     given = {
-        "weights": stored("induction")["weights"],
+        "weights": checkpoints[0]["weights"],
         "steps": [c["step"] for c in checkpoints],
         "accuracy": [c["accuracy"] for c in checkpoints],
     }
     return _data("induction", given)
 
 
-def _earlier_steps():
-    """The weights of the steps before the last."""
-    *earlier, _ = stored("induction-steps")["checkpoints"]
-    weights = {c["step"]: c["weights"] for c in earlier}
+def _later_steps():
+    """The weights after the first step, the last of them in 16 bits."""
+    _, *later = stored("induction-steps")["checkpoints"]
+    weights = {c["step"]: c["weights"] for c in later}
+    weights[later[-1]["step"]] = stored("induction")["weights"]
     return _data(LATER["induction"], weights)
 
 
 def _text(name):
     """The module of a figure without what is loaded later."""
     text = joined(FOLDER, f"{name}.js")
-    return _trained() + text if name == "induction" else text
+    return _untrained() + text if name == "induction" else text
 
 
 def module(name):
@@ -76,7 +77,7 @@ def module(name):
     -------
     str
     """
-    return (_earlier_steps() if name in LATER else "") + _text(name)
+    return (_later_steps() if name in LATER else "") + _text(name)
 
 
 def script(name):
@@ -119,7 +120,7 @@ def scripts(name):
     """
     found = {f"{name}.js": script(name)}
     if name in LATER:
-        found[f"{LATER[name]}.js"] = _earlier_steps()
+        found[f"{LATER[name]}.js"] = _later_steps()
     return found
 
 
@@ -644,15 +645,15 @@ class Induction(InteractiveFigure):
     The model is `helpers.training.INDUCTION` with its stored weights: after
     300 steps those of 16 bits, before that those of 8. It was trained on
     rows of 6 to 12 different symbols that repeat. Of each position that the
-    model reads, `logits` has a row, of each head of each block `weights` has
-    one, and ``stream`` has three: the embedding that enters block 0, what
-    enters block 1, and what leaves it. ``answer`` is what followed the last
-    time that the symbol of the query was read, ``counted`` the positions that
-    have one, ``right`` those of them where the model says it.
+    model reads, `logits` has a row, and of each head of each block `weights`
+    has one. ``previous`` and ``followed`` have each head's mean weight on the
+    symbol before, and on what followed the last time. ``answer`` is what
+    followed the last time that the symbol of the query was read, ``counted``
+    the positions that have one, ``right`` those where the model says it.
 
     Examples
     --------
-    >>> values = Induction(symbols="FLICKEDFLICK").values
+    >>> values = Induction(symbols="FLICKEDFLICK", step=300).values
     >>> "ABCDEFGHIJKL"[values["said"]]
     'E'
     """

@@ -1,22 +1,22 @@
 // Induction: a small model that was trained, and what its heads attend to.
 
 import { count, fixed, range, softmax } from "./numbers.js";
-import { byLevel, chart, escape } from "./svg.js";
+import { chart, escape } from "./svg.js";
 import { figureModule, known, say } from "./common.js";
 import { transformer } from "./transformer.js";
 
 const LETTERS = "ABCDEFGHIJKL";
 const MOST = 32; // symbols that the model reads
-// The weights after the last step, and how the model fares after each.
-const { steps: STEPS, accuracy: ACCURACY, weights: LAST_WEIGHTS } = known("induction");
+// The weights before the first step, and how the model fares after each.
+const { steps: STEPS, accuracy: ACCURACY, weights: FIRST_WEIGHTS } = known("induction");
 const LAST = STEPS[STEPS.length - 1];
-const LATER = "induction-steps"; // the weights of the earlier steps
+const LATER = "induction-steps"; // the weights of the later steps
 const net = transformer();
 
 // The parameters after so many steps of the stored training.
 const unpacked = {};
 const stored = (step) =>
-  (unpacked[step] ??= net.unpack(step === LAST ? LAST_WEIGHTS : known(LATER)[step]));
+  (unpacked[step] ??= net.unpack(step === 0 ? FIRST_WEIGHTS : known(LATER)[step]));
 
 const HEADS = [
   [0, 0],
@@ -26,6 +26,7 @@ const HEADS = [
 ];
 const keyOf = ([layer, head]) => `head_${layer}_${head}`;
 const nameOf = ([layer, head]) => `block ${layer} head ${head}`;
+const ALL_ON = Object.fromEntries(HEADS.map((at) => [keyOf(at), true]));
 
 // --- computing -----------------------------------------------------------
 
@@ -36,6 +37,24 @@ const rowsOf = (flat, width) =>
 const answerTo = (tokens, i) => {
   const before = i ? tokens.lastIndexOf(tokens[i], i - 1) : -1;
   return before < 0 ? null : tokens[before + 1];
+};
+
+// What a head does on average with these symbols: the weight on the symbol before,
+// and on the one that followed last time; null where there is none.
+const mean = (numbers) =>
+  numbers.length ? numbers.reduce((a, b) => a + b, 0) / numbers.length : null;
+const toPrevious = (weights) => mean(weights.slice(1).map((row, i) => row[i]));
+const toFollower = (weights, tokens) => {
+  const last = tokens.map((token, i) => (i ? tokens.lastIndexOf(token, i - 1) : -1));
+  return mean(weights.flatMap((row, i) => (last[i] < 0 ? [] : [row[last[i] + 1]])));
+};
+// A role that takes half of a head's weight names the head.
+const ROLE = 0.5;
+const PREVIOUS = "previous-token head";
+const STORED_PREVIOUS = "head_0_1"; // the one of the stored training
+const roleOf = ({ previous, followed }, [layer, head]) => {
+  if (followed[layer][head] >= ROLE) return "induction head";
+  return previous[layer][head] >= ROLE ? PREVIOUS : "";
 };
 
 // What the model computed last: another query asks nothing new of it.
@@ -56,11 +75,12 @@ const compute = (state, own) => {
   const said = rows.map((row) => net.largest(row));
   const answers = tokens.map((_, i) => answerTo(tokens, i));
   const query = Math.min(state.query, tokens.length - 1);
+  const maps = model.layers.map(({ weights }) => weights.map((w) => rowsOf(w, tokens.length)));
   return {
     logits: rows,
-    // What enters block 0, what enters block 1, and what leaves it.
-    stream: [...model.layers, model].map(({ x }) => rowsOf(x, net.WIDTH)),
-    weights: model.layers.map(({ weights }) => weights.map((w) => rowsOf(w, tokens.length))),
+    weights: maps,
+    previous: maps.map((heads) => heads.map(toPrevious)),
+    followed: maps.map((heads) => heads.map((w) => toFollower(w, tokens))),
     chances: softmax(rows[query]),
     query,
     said: said[query],
@@ -128,37 +148,23 @@ const arcs = (symbols, weights, query, label) => {
   );
 };
 
-// A column for each symbol, a cell for each of its numbers.
-const TALL = 2;
-const strip = ({ symbols }, { stream, query }, k) => {
-  const largest = Math.max(...stream[k].flat().map(Math.abs));
-  const cells = byLevel();
-  stream[k].forEach((column, t) =>
-    column.forEach((x, j) => cells.add(x / largest, `M${t} ${j}h1`)),
-  );
-  const paths = cells.paths((color, d) => `<path stroke="${color}" d="${d}"/>`);
-  const [name, most] = [["Embeddings", "After block 0", "After block 1"][k], fixed(largest)];
-  const label = `${name}, −${most} (orange) to ${most} (blue)`;
-  const high = TALL * net.WIDTH;
-  return (
-    `<div><p class="av-caption" aria-hidden="true">${label}</p>` +
-    `<svg class="av-arcs" role="img" aria-label="${label}" ` +
-    `viewBox="0 0 ${CELL * symbols.length} ${high + 24}"><g class="av-strip" ` +
-    `transform="matrix(${CELL} 0 0 ${TALL} 0 ${TALL / 2})">${paths.join("")}</g>` +
-    `${letters(symbols, middle, high + 16, query)}</svg></div>`
-  );
-};
-
-const panel = (state, { weights, query }, at) => {
-  const [{ symbols }, [layer, head]] = [state, at];
+// A head with its switch: the name is pressed, and the arcs below it pale.
+const panel = (state, values, at) => {
+  const [{ symbols }, { weights, query }, [layer, head]] = [state, values, at];
   const row = weights[layer][head][query];
   const key = net.largest(row);
   const most = `most on ${symbols[key]} at ${key}, weight ${fixed(row[key])}`;
-  const label = `Block ${layer}, head ${head}${state[keyOf(at)] ? "" : " (off)"}: ${most}`;
+  const role = roleOf(values, at);
+  const name = `Block ${layer}, head ${head}`;
+  const on = state[keyOf(at)];
+  const label = `${name}${role && `, ${role}`}${on ? "" : " (off)"}: ${most}`;
   const drawn = arcs(symbols, weights[layer][head], query, label);
   return (
-    `<div class="${state[keyOf(at)] ? "av-head" : "av-head av-off"}">` +
-    `<p class="av-caption" aria-hidden="true">${escape(label)}</p>${drawn}</div>`
+    `<div class="${on ? "av-head" : "av-head av-off"}">` +
+    `<p class="av-caption"><span class="av-switch" data-handle="${keyOf(at)}">${name}` +
+    `<i aria-hidden="true">${on ? "on" : "off"}</i></span> ` +
+    `<span aria-hidden="true">${role && `<b>${role}</b>, `}${escape(most)}</span></p>` +
+    `${drawn}</div>`
   );
 };
 
@@ -211,6 +217,23 @@ const sentence = (state, values, own) => {
 
 const RUN = { steps: 200, size: 64 };
 
+// A time that is only known roughly, in words.
+const about = (seconds) => {
+  if (seconds < 55) return `about ${5 * Math.max(Math.round(seconds / 5), 1)} seconds`;
+  return `about ${count(Math.round(seconds / 60), "minute")}`;
+};
+// How long a step takes here: a pass over one sequence, times those of a step.
+// The first pass warms up and is not counted.
+const secondsOfStep = () => {
+  const random = net.generator(0);
+  const numbers = net.initial(random);
+  const batch = [net.sequence(random)];
+  net.lossAndGradients(numbers, batch);
+  const begun = performance.now();
+  net.lossAndGradients(numbers, batch);
+  return ((performance.now() - begun) / 1000) * RUN.size;
+};
+
 const workerOf = () => {
   const text = `(${transformer})().serve(self)`;
   const address = URL.createObjectURL(new Blob([text]));
@@ -219,6 +242,32 @@ const workerOf = () => {
   return worker;
 };
 
+// How the training goes: the reader's own as it runs, else the stored one, with
+// a line where the slider stands.
+const LOW = { height: 170, right: 60 };
+const progress = ({ step }, own) => {
+  if (own) return curve(own.losses, own.rights);
+  return chart({
+    label: `Share of right answers over the ${LAST} stored steps, with a mark at ${step}`,
+    x: [0, LAST],
+    y: [0, 1],
+    lines: [
+      { points: STEPS.map((s, k) => [s, ACCURACY[k]]), name: "right" },
+      {
+        points: [
+          [step, 0],
+          [step, 1],
+        ],
+        name: "",
+        dash: "3 3",
+        ghost: true,
+      },
+    ],
+    xlabel: "training step",
+    ylabel: "share right",
+    ...LOW,
+  });
+};
 const curve = (losses, rights) =>
   chart({
     label: "Loss and share of right answers over the steps",
@@ -230,7 +279,7 @@ const curve = (losses, rights) =>
     ],
     xlabel: "step",
     ylabel: "loss; share right",
-    height: 160,
+    ...LOW,
   });
 
 const KEYS =
@@ -239,19 +288,23 @@ const KEYS =
   `<button type="button" data-symbol="back" aria-label="remove the last symbol">⌫</button>` +
   `<button type="button" data-symbol="said">add what it says</button></div>`;
 const TRAIN =
-  `<div class="av-train"><button type="button" data-train>Train it anew</button>` +
-  `<label hidden><input type="checkbox"> ask the weights trained here</label>` +
-  `<span class="av-told"></span></div><div class="av-curve"></div>`;
+  `<div class="av-train"><button type="button" data-guide="untrained">Untrained</button>` +
+  `<button type="button" class="av-large" data-train>Train</button>` +
+  `<button type="button" data-guide="previous">Switch off the previous-token head</button>` +
+  `<button type="button" data-guide="own">Your own symbols</button></div>` +
+  `<p class="av-train"><span class="av-told"></span>` +
+  `<label hidden><input type="checkbox"> ask the weights trained here</label></p>`;
 
 // What only a page has: buttons that type, and a training of the reader's own.
 const live = ({ el, form, model, repaint, set }) => {
   const box = document.createElement("div");
   box.className = "av-panel";
-  box.innerHTML = KEYS + TRAIN;
+  box.innerHTML = TRAIN + KEYS;
   form.before(box);
   const find = (selector) => box.querySelector(selector);
-  const [button, label, told, shown] = ["[data-train]", "label", ".av-told", ".av-curve"].map(find);
+  const [button, label, told] = ["[data-train]", "label", ".av-told"].map(find);
   const chosen = label.querySelector("input");
+  const setAll = (settings) => Object.entries(settings).forEach(([key, x]) => set(key, x));
   let run = null;
   let worker = null;
   let seed = 0;
@@ -268,23 +321,36 @@ const live = ({ el, form, model, repaint, set }) => {
   const stop = () => {
     worker?.terminate();
     worker = null;
-    button.textContent = "Train it anew";
+    button.textContent = "Train again";
+    sayStep();
     repaint();
   };
+  // What the training will take is measured when the figure is first seen.
+  const seen = new IntersectionObserver((entries) => {
+    if (!entries.some((entry) => entry.isIntersecting)) return;
+    seen.disconnect();
+    if (run) return;
+    const long = about(RUN.steps * secondsOfStep());
+    told.textContent = `Train: ${count(RUN.steps, "step")}, ${long} in this tab.`;
+  });
+  seen.observe(box);
   // Less motion, where that is asked for: the pictures of some steps alone.
   const still = matchMedia("(prefers-reduced-motion: reduce)");
-  const report = () => {
-    const { step, loss, right, losses, rights } = run;
+  const sayStep = () => {
+    const { step = 0, loss, right } = run;
+    if (!step) return;
+    const left = ((performance.now() - run.begun) / 1000 / step) * (RUN.steps - step);
     told.textContent =
-      `step ${step} of ${RUN.steps}, seed ${run.seed}: loss ${fixed(loss)}, ` +
-      `${percent(right)} right`;
-    if (still.matches && step % 50) return;
-    shown.innerHTML = curve(losses, rights);
-    repaint();
+      `Step ${step} of ${RUN.steps}, seed ${run.seed}: loss ${fixed(loss)}, ` +
+      `${percent(right)} right${worker ? `; ${about(left)} left` : ""}.`;
+  };
+  const report = () => {
+    sayStep();
+    if (!still.matches || run.step % 50 === 0) repaint();
   };
   const begin = () => {
     seed += 1;
-    run = { seed, losses: [], rights: [] };
+    run = { seed, losses: [], rights: [], begun: performance.now() };
     try {
       worker = workerOf();
     } catch {
@@ -292,7 +358,7 @@ const live = ({ el, form, model, repaint, set }) => {
       return;
     }
     button.textContent = "Stop";
-    told.textContent = `seed ${seed}: starting`;
+    told.textContent = `Seed ${seed}: starting.`;
     worker.addEventListener("message", ({ data }) => {
       run.losses.push(data.loss);
       run.rights.push(data.right);
@@ -304,9 +370,24 @@ const live = ({ el, form, model, repaint, set }) => {
     });
     worker.postMessage({ seed, ...RUN });
   };
+  const guide = {
+    untrained: () => {
+      chosen.checked = false;
+      setAll({ step: 0, ...ALL_ON });
+      repaint();
+    },
+    // Before a training no head has a role: then the stored one is asked.
+    previous: () => {
+      const trained = HEADS.find((at) => roleOf(el.values, at) === PREVIOUS);
+      if (trained) setAll({ ...ALL_ON, [keyOf(trained)]: false });
+      else setAll({ step: LAST, ...ALL_ON, [STORED_PREVIOUS]: false });
+    },
+    own: () => form.elements.namedItem("symbols").select(),
+  };
   box.addEventListener("click", ({ target }) => {
     if (target === button) (worker ? stop : begin)();
     else if (target.dataset.symbol) type(target.dataset.symbol);
+    else guide[target.dataset.guide]?.();
   });
   chosen.addEventListener("input", repaint);
   // Who moves along the stored training, here or from Python, wants to see it.
@@ -319,8 +400,10 @@ const live = ({ el, form, model, repaint, set }) => {
   return {
     own: () => (chosen.checked && run?.numbers ? run : undefined),
     busy: () => worker !== null,
+    reset: () => (chosen.checked = false),
     close: () => {
       worker?.terminate();
+      seen.disconnect();
       model.off("change:step", move);
     },
   };
@@ -328,7 +411,7 @@ const live = ({ el, form, model, repaint, set }) => {
 
 const figure = {
   name: "induction",
-  card: { part: ".av-arcs", which: 2, box: "0 10 240 60" },
+  card: { part: ".av-arcs", which: 2, box: "0 10 240 60", state: { step: LAST } },
   controls: [
     {
       key: "symbols",
@@ -356,7 +439,7 @@ const figure = {
       key: "step",
       kind: "stops",
       label: "training step",
-      first: 300,
+      first: 0,
       about: "Steps of training",
       stops: STEPS,
       when: (state, own) => !own,
@@ -369,20 +452,24 @@ const figure = {
       about: `Whether head ${at[1]} of block ${at[0]} is switched on`,
     })),
   ],
-  later: (state) => (state.step === LAST ? null : LATER),
+  later: (state) => (state.step === 0 ? null : LATER),
   compute,
-  // What a block reads stands above its heads, and what the last one leaves
-  // beside the prediction.
+  // A column for each block, and below both what comes of them.
   view: (state, values, own) => {
-    const box = `<div class="av-heads${state.symbols.length > LONG ? " av-long" : ""}">`;
+    const long = state.symbols.length > LONG ? " av-long" : "";
     const parts = HEADS.map((at) => panel(state, values, at));
-    const [read0, read1, left] = [0, 1, 2].map((k) => strip(state, values, k));
-    parts.splice(2, 0, read1);
     return (
-      `${box}${read0}${parts.join("")}</div>${box}${left}<div>${guesses(values)}</div></div>` +
-      say(sentence(state, values, own))
+      `<div class="av-heads${long}">${parts.join("")}</div>` +
+      `<div class="av-heads av-below"><div>${guesses(values)}</div>` +
+      `<div>${progress(state, own)}</div></div>${say(sentence(state, values, own))}`
     );
   },
+  handles: (state) =>
+    HEADS.map((at) => {
+      const key = keyOf(at);
+      const name = `block ${at[0]}, head ${at[1]}`;
+      return { id: key, name, on: state[key], press: () => ({ [key]: !state[key] }) };
+    }),
   // The symbol that is pressed, or above which it is pressed, becomes the query.
   enhance: (result, { symbols }, values, set) => {
     result.onclick = ({ target, clientX }) => {

@@ -6,6 +6,7 @@ here it is what the page must show.
 """
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -403,9 +404,10 @@ WORKER = """
 TRAIN = f"""{TICK}
   const [button] = el.querySelectorAll("[data-train]");
   const label = el.querySelector(".av-train label");
+  const guide = (name) => el.querySelector(`[data-guide=${{name}}]`).click();
   const [box] = label.children;
   const told = () => el.querySelector(".av-told").textContent;
-  const lines = () => [...el.querySelectorAll(".av-curve .av-line")]
+  const lines = () => [...el.querySelectorAll(".av-below .av-line")]
     .map((line) => line.getAttribute("d"));
   const yours = () => said().includes("your training");
   const tell = async (step, loss, right) => {{
@@ -436,8 +438,7 @@ def test_training_is_told_drawn_and_asked(trainer):
     found = trainer.do(f"""{TRAIN}
       const look = () => [button.textContent, told().slice(0, 6),
         label.hidden, box.checked, yours(),
-        field("step").closest("div").hidden,
-        el.querySelectorAll(".av-curve svg").length];
+        field("step").closest("div").hidden];
       const all = [look()];
       button.click();
       all.push(look());
@@ -457,14 +458,14 @@ def test_training_is_told_drawn_and_asked(trainer):
     """)
     looks, *rest = found
     assert looks == [
-        ["Train it anew", "", True, False, False, False, 0],
-        ["Stop", "seed 1", True, False, False, False, 0],
-        ["Stop", "step 1", False, True, True, True, 1],
-        ["Stop", "step 2", False, True, True, True, 1],
-        ["Train it anew", "step 2", False, True, True, True, 1],
+        ["Train", "Train:", True, False, False, False],
+        ["Stop", "Seed 1", True, False, False, False],
+        ["Stop", "Step 1", False, True, True, True],
+        ["Stop", "Step 2", False, True, True, True],
+        ["Train again", "Step 2", False, True, True, True],
     ]
     assert rest == [
-        "step 2 of 200, seed 1: loss 2.25, 50.0 % right",
+        "Step 2 of 200, seed 1: loss 2.25, 50.0 % right.",
         "", True,  # spoken once it is done
         [{"seed": 1, "steps": 200, "size": 64}], 1, 0,
     ]  # fmt: skip
@@ -517,7 +518,7 @@ def test_training_leaves_the_stored_weights_to_who_asks_for_them(trainer):
 
 
 def test_training_ends_after_its_steps_and_begins_anew(trainer):
-    last = "step 200 of 200, seed 1: loss 0.25, 95.0 % right"
+    last = "Step 200 of 200, seed 1: loss 0.25, 95.0 % right."
     assert trainer.do(f"""{TRAIN}
       const look = () => [button.textContent, workers[0].ended, yours()];
       button.click();
@@ -538,11 +539,62 @@ def test_training_ends_after_its_steps_and_begins_anew(trainer):
       return [...all, look(), told().slice(0, 8)];
     """) == [
         ["Stop", 0, True],
-        ["Train it anew", 1, True], last,
-        ["Stop", 1, True], "seed 2: starting", 2, True,
+        ["Train again", 1, True], last,
+        ["Stop", 1, True], "Seed 2: starting.", 2, True,
         [1, 1],
-        ["Train it anew", 1, True], "step 200",
+        ["Train again", 1, True], "Step 200",
     ]  # fmt: skip
+
+
+def test_guide_leads_through_the_four_steps(trainer):
+    heads = ["head_0_0", "head_0_1", "head_1_0", "head_1_1"]
+    assert trainer.do(f"""{TRAIN}
+      const heads = {json.dumps(heads)};
+      const look = async () => {{
+        await tick(0);
+        return [m.state.step, heads.filter((key) => !m.state[key]), yours()];
+      }};
+      // Untrained, so no head is known yet: the stored training has one.
+      guide("previous");
+      const all = [await look()];
+      guide("untrained");
+      all.push(await look());
+      // What was trained here has a head of its own for it.
+      button.click();
+      await tell(1, 2.5, 0.1);
+      guide("previous");
+      all.push(await look());
+      guide("untrained");
+      all.push(await look());
+      guide("own");
+      const {{ selectionStart, selectionEnd, value }} = document.activeElement;
+      all.push([selectionStart, selectionEnd, value === m.state.symbols]);
+      return all;
+    """) == [
+        [300, ["head_0_1"], False],
+        [0, [], False],
+        [0, ["head_0_1"], True],
+        [0, [], False],
+        [0, len("FLICKEDFLICK"), True],
+    ]  # fmt: skip
+
+
+def test_training_says_how_long_it_will_take(trainer):
+    found = trainer.do(f"""{TRAIN}
+      const before = told();
+      button.click();
+      await tell(1, 2.5, 0.1);
+      const running = told();
+      button.click();
+      await tick(0);
+      return [before, running, told()];
+    """)
+    before, running, after = found
+    assert re.fullmatch(
+        r"Train: 200 steps, about \d+ (second|minute)s? in this tab\.", before
+    )
+    assert re.search(r"right; about \d+ (second|minute)s? left\.$", running)
+    assert after.endswith(" right.")
 
 
 def test_training_runs_in_a_worker_that_ends(trainer):
@@ -570,7 +622,7 @@ def test_training_without_a_worker_says_so(trainer):
       button.click();
       return [button.textContent, told(), label.hidden, frames.length];
     """) == [
-        "Train it anew",
+        "Train",
         "This browser starts no worker, so it cannot train here.", True, 0,
     ]  # fmt: skip
 
@@ -589,7 +641,7 @@ def test_training_with_less_motion_shows_every_fiftieth_step(trainer):
       }}
       return seen;
     """) == [
-        ["step 1 of 200", 0, None, 0], ["step 49 of 200", 0, None, 0],
-        ["step 50 of 200", 2, 3, 1], ["step 51 of 200", 2, 3, 0],
-        ["step 100 of 200", 2, 5, 1],
+        ["Step 1 of 200", 2, 8, 0], ["Step 49 of 200", 2, 8, 0],
+        ["Step 50 of 200", 2, 3, 1], ["Step 51 of 200", 2, 3, 0],
+        ["Step 100 of 200", 2, 5, 1],
     ]  # fmt: skip

@@ -6,13 +6,19 @@ import re
 import numpy as np
 
 from helpers.softmax import softmax
-from helpers.training import INDUCTION, stored, trained_induction
+from helpers.training import (
+    INDUCTION,
+    induction_batch,
+    induction_score,
+    previous_token_score,
+    stored,
+    trained_induction,
+)
 from helpers.transformer import forward
 from tests.figures.reading import (
     all_say,
     call,
     captions,
-    depth,
     says,
     sentence,
     tells,
@@ -27,11 +33,11 @@ CASES = [
     {"symbols": "AA"},
     {"symbols": "LL", "query": 0, "step": 0},
     {"symbols": "FLICKED" * 4 + "FLIC", "query": 20, "step": 100},
-    {"symbols": "ABCDEFABCDEF", "query": 3, "head_0_0": False},
-    {"symbols": "ABCDEFABCDEF", "query": 5},
+    {"symbols": "ABCDEFABCDEF", "query": 3, "head_0_0": False, "step": 300},
+    {"symbols": "ABCDEFABCDEF", "query": 5, "step": 300},
     *({"symbols": "CAKEDCAKED", "step": n} for n in (20, 40, 60, 80, 150)),
-    *({key: False} for key in HEADS),
-    dict.fromkeys(HEADS, False),
+    *({key: False, "step": 300} for key in HEADS),
+    dict.fromkeys(HEADS, False) | {"step": 300},
 ]
 
 
@@ -43,6 +49,24 @@ def trained(step):
     return trained_induction(None if step == 300 else step), accuracy[step]
 
 
+def scores(score, *arguments):
+    """A score of both heads; None where no position counts."""
+    try:
+        return score(*arguments).tolist()
+    except ValueError:
+        return [None, None]
+
+
+def role(values, key):
+    """What a head is called, by half of its weight."""
+    i, h = (int(n) for n in re.findall(r"\d", key))
+    if (values["followed"][i][h] or 0) >= 0.5:
+        return "induction head"
+    if (values["previous"][i][h] or 0) >= 0.5:
+        return "previous-token head"
+    return ""
+
+
 def expected(state):
     """What the trained model says, and what follows from the symbols."""
     symbols = state["symbols"]
@@ -52,6 +76,7 @@ def expected(state):
     tokens = [LETTERS.index(symbol) for symbol in symbols]
     kept = forward(tokens, params, INDUCTION, heads=np.array(heads, float))
     said = kept.logits.argmax(axis=-1)
+    weights = [layer.attended.weights for layer in kept.layers]
     answers = {
         i: tokens[symbols.rindex(symbol, 0, i) + 1]
         for i, symbol in enumerate(symbols)
@@ -59,9 +84,9 @@ def expected(state):
     }
     return {
         "logits": kept.logits,
-        # The norm of a block is given what entered it.
-        "stream": [*(layer.normed for layer in kept.layers), kept.stream],
-        "weights": [layer.attended.weights for layer in kept.layers],
+        "weights": weights,
+        "previous": [scores(previous_token_score, w) for w in weights],
+        "followed": [scores(induction_score, w, tokens) for w in weights],
         "chances": softmax(kept.logits[query]),
         "query": query,
         "said": said[query],
@@ -117,15 +142,31 @@ def shows(state, expected, shown):
     answers = [expected["answer"]] * (expected["answer"] is not None)
     assert marks(shown.select_one(".av-next"), 24) == answers
     above, below = shown.select(".av-heads")
-    # A block's heads stand below what the block reads.
-    heads = ["av-head" in part.get("class", ()) for part in above("div")]
-    assert heads == [False, True, True] * 2
-    strips = [*above.select("svg:has(g)"), *below.select("svg:has(g)")]
-    for svg, rows_ in zip(strips, expected["stream"], strict=True):
-        strip_shows(svg, rows_)
-        assert marks(svg, 20) == [query]
-    assert below.select("svg")[1]["class"] == ["av-next"]
+    assert len(above.select(".av-head")) == 4
+    shown_next, shown_steps = below.select("svg")
+    assert shown_next["class"] == ["av-next"]
+    steps_show(state, shown_steps)
     tells_of(state, expected, shown)
+
+
+def steps_show(state, svg):
+    """The stored accuracies, and a mark where the slider stands."""
+    checkpoints = stored("induction-steps")["checkpoints"]
+    curve, mark = (
+        np.array([[float(x) for x in p.split()] for p in d[1:].split("L")])
+        for d in (line["d"] for line in svg.select(".av-line"))
+    )
+    steps = [c["step"] for c in checkpoints]
+    rights = [c["accuracy"] for c in checkpoints]
+    for places, numbers in zip(curve.T, (steps, rights), strict=True):
+        slope, zero = np.polyfit(numbers, places, 1)
+        np.testing.assert_allclose(
+            zero + slope * np.array(numbers), places, atol=0.1
+        )
+    assert np.polyfit(rights, curve[:, 1], 1)[0] < -50, "more is higher"
+    np.testing.assert_allclose(
+        mark[:, 0], curve[steps.index(state["step"]), 0]
+    )
 
 
 def chance(x):
@@ -145,7 +186,11 @@ def tells_of(state, expected, shown):
         key = int(np.argmax(w[query]))
         tells(text, k // 2, k % 2, key, (w[query][key], 2))
         assert f" {symbols[key]} " in text
-        verdict(text, off=not state[HEADS[k]])
+        named = role(expected, HEADS[k])
+        roles = ("previous-token head", "induction head")
+        verdict(
+            text, off=not state[HEADS[k]], **{r: r == named for r in roles}
+        )
     (guess,) = [c for c in captions(shown) if c.startswith("The next")]
     tells(guess, chance(chances[said]))
     verdict(guess, above=chances[said] >= 0.995, followed=answer is not None)
@@ -170,31 +215,6 @@ def tells_of(state, expected, shown):
     told += [symbols[query]] * (answer is None)
     told += [LETTERS[answer], symbols[query]] if answer is not None else []
     assert re.findall(r"\b[A-L]\b", text) == told
-
-
-def strip_shows(svg, rows_):
-    """A column a position, a cell a number, all of them in their shade."""
-    seen = np.full(np.shape(rows_), np.nan)
-    for path in svg.select("g.av-strip path"):
-        cells = re.findall(r"M(\d+) (\d+)h1(?=M|$)", path["d"])
-        assert path["d"] == "".join(f"M{t} {j}h1" for t, j in cells)
-        for t, j in cells:
-            assert np.isnan(seen[int(t), int(j)]), "drawn once"
-            seen[int(t), int(j)] = depth(path["stroke"])
-    largest = np.abs(rows_).max()
-    shares = np.array(rows_) / largest
-    assert abs(seen - shares).max() < 0.5 / 24 + 0.01
-    least, most = re.findall(r"−?[\d.]+(?= \()", svg["aria-label"])
-    assert least == f"−{most}"
-    says(most, largest, 2)
-    # A row of cells is as high as its stroke is wide, and nothing is cut off.
-    T, width = np.shape(rows_)
-    drawn = svg.g["transform"].removeprefix("matrix")
-    a, b, c, d, e, f = map(float, re.findall(r"[\d.]+", drawn))
-    assert (a, b, c, e, f) == (20, 0, 0, 0, d / 2)
-    _, _, wide, high = map(float, svg["viewbox"].split())
-    assert wide == 20 * T
-    assert d * width + 10 < float(svg.select_one("text")["y"]) < high - 5
 
 
 def marks(svg, width):
@@ -223,6 +243,27 @@ def arcs(path):
         assert abs(found[-1][0] - query) + abs(found[-1][1] - key) < 1e-9
         level |= {y, y2}
     return found, len(level) == 1
+
+
+def test_stored_previous_is_the_previous_token_head():
+    # Asked where the weights on screen have none.
+    batch = induction_batch(np.random.default_rng(0), (50,))
+    layers = forward(batch.tokens, trained_induction(), INDUCTION).layers
+    previous = [previous_token_score(x.attended.weights) for x in layers]
+    i, h = np.unravel_index(np.argmax(previous), (2, 2))
+    assert call("() => STORED_PREVIOUS", of="induction") == f"head_{i}_{h}"
+    assert np.max(previous) >= 0.5
+
+
+def test_about_is_as_rough_as_it_is_known():
+    for seconds, words in (
+        (0.3, "about 5 seconds"),
+        (12, "about 10 seconds"),
+        (52, "about 50 seconds"),
+        (56, "about 1 minute"),
+        (170, "about 3 minutes"),
+    ):
+        assert call("about", seconds, of="induction") == words
 
 
 def test_induction_tells_own_training_from_the_stored_one(drawn_states):

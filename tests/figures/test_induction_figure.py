@@ -409,10 +409,10 @@ def test_training_in_a_worker_has_the_helpers_numbers(net, tab):
     figure = tab.open_figure()
     before = figure.evaluate("el => el.values.chances")
     tab.evaluate(RECORD)
-    figure.get_by_role("button", name="Train it anew").click()
+    figure.get_by_role("button", name="Train", exact=True).click()
     tab.wait_for_function("told.length > 3", timeout=120_000)
     figure.get_by_role("button", name="Stop").click()
-    assert figure.get_by_role("button", name="Train it anew").is_visible()
+    assert figure.get_by_role("button", name="Train again").is_visible()
     # The worker has the function's text, and takes the same numbers.
     loss = cross_entropy(
         logits := transformer(batch.tokens, params, INDUCTION),
@@ -434,7 +434,7 @@ def test_training_in_a_worker_has_the_helpers_numbers(net, tab):
         f" here and {100 * own['accuracy']:.1f} % of the time in new "
         f"sequences ({told_step} steps of your training, seed 1)."
     )
-    assert figure.locator(".av-curve .av-line").count() == 2
+    assert figure.locator(".av-below .av-line").count() == 2
     # A screen reader hears of it once, at the end.
     spoken = figure.locator("[role=status]")
     wait_for(tab, "el.querySelector('[role=status]').textContent !== ''")
@@ -457,7 +457,7 @@ def test_training_in_a_worker_has_the_helpers_numbers(net, tab):
     slider.press("ArrowLeft")
     wait_for(tab, "!el.querySelector('.av-say').textContent.includes('your')")
     # Once more: other random numbers.
-    figure.get_by_role("button", name="Train it anew").click()
+    figure.get_by_role("button", name="Train again").click()
     tab.wait_for_function("told.at(-1).includes('step 1 of 200, seed 2')")
 
 
