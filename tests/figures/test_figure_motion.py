@@ -465,7 +465,7 @@ def test_training_is_told_drawn_and_asked(trainer):
         ["Train again", "Step 2", False, True, True, True],
     ]
     assert rest == [
-        "Step 2 of 200, seed 1: loss 2.25, 50.0 % right.",
+        "Step 2 of 200, seed 1: loss 2.25, 50.0% right.",
         "", True,  # spoken once it is done
         [{"seed": 1, "steps": 200, "size": 64}], 1, 0,
     ]  # fmt: skip
@@ -518,7 +518,7 @@ def test_training_leaves_the_stored_weights_to_who_asks_for_them(trainer):
 
 
 def test_training_ends_after_its_steps_and_begins_anew(trainer):
-    last = "Step 200 of 200, seed 1: loss 0.25, 95.0 % right."
+    last = "Step 200 of 200, seed 1: loss 0.25, 95.0% right."
     assert trainer.do(f"""{TRAIN}
       const look = () => [button.textContent, workers[0].ended, yours()];
       button.click();
@@ -635,9 +635,10 @@ def test_training_with_less_motion_shows_every_fiftieth_step(trainer):
       for (const step of [1, 49, 50, 51, 100]) {{
         const data = {{ step, loss: 1, right: 0, numbers }};
         workers[0].dispatchEvent(new MessageEvent("message", {{ data }}));
-        seen.push([told().split(",")[0], lines().length,
-          lines()[0]?.split("L").length, frames.length]);
+        const asked = frames.length;
         await tick(0);
+        seen.push([told().split(",")[0], lines().length,
+          lines()[0]?.split("L").length, asked]);
       }}
       return seen;
     """) == [

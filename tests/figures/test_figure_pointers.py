@@ -301,7 +301,7 @@ def test_induction_symbols_are_typed_added_and_asked_by_presses(page):
             m.state.query, el.values.query];
         """)
         letter = "ABCDEFGHIJKL"[largest]
-        assert f"says {letter} with a chance" in said
+        assert f"says {letter} with probability" in said
         assert after == ["ABCDEFABC" + letter, 9, 9]
     assert page.do("""
       await become({ symbols: "ABCAB" });
