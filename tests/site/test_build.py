@@ -715,6 +715,91 @@ def test_folds_that_something_parts_stay_apart(between):
     assert len(folds_of(*shown)[0]) == 2
 
 
+def cell_of(label, text, output=None, kind="cell_code_output"):
+    """A cell as MyST-NB leaves it; without a label its code is in sight."""
+    source = nodes.container(
+        "", nodes.literal_block("", text), nb_element="cell_code_source"
+    )
+    parts = [source]
+    if label:
+        fold = code.HideCodeCellNode(
+            prompt_show=f"Show {label}", prompt_hide=f"Hide {label}"
+        )
+        fold += source
+        parts = [fold]
+    if output:
+        raw = nodes.raw("", output)
+        parts.append(nodes.container("", raw, nb_element=kind))
+    return nodes.container("", *parts, nb_element="cell_code")
+
+
+DRAWN, MOVED, TABLE = "<svg></svg>", "<p data-figure=a>", "<table></table>"
+
+
+def tabs_of(*cells):
+    """What a page shows in order, with the code of its tabs in brackets."""
+    document = new_document("page")
+    document += cells
+    code.hang_tabs(document)
+    shown = []
+    for cell in document:
+        for part in cell if cell.get("nb_element") else [cell]:
+            text = part.astext().split()
+            tab = "tab" in part["classes"]
+            shown.append([*text] if tab else " ".join(text))
+    return shown, document
+
+
+def test_code_of_a_picture_hangs_below_it_with_the_folds_before_it():
+    before = [cell_of("the imports", "i"), cell_of("the data", "d")]
+    shown, document = tabs_of(*before, cell_of("the bars", "b", DRAWN))
+    assert shown == [DRAWN, ["i", "d", "b"]]
+    fold = next(iter(document.findall(code.HideCodeCellNode)))
+    assert fold["prompt_show"] == "the imports; the data; the bars"
+    out = SimpleNamespace(body=[])
+    code.visit_hidden_cell(out, fold)
+    summary = BeautifulSoup("".join(out.body), "html.parser").summary
+    assert summary.text.strip() == "Code"
+    assert summary["aria-label"].startswith("Code: the imports; the data")
+    assert summary["data-paper"].startswith("The imports; the data")
+
+
+def test_the_call_of_a_moving_figure_is_a_tab_and_of_a_plot_in_sight():
+    assert tabs_of(cell_of("", "Film()", MOVED))[0] == [MOVED, ["Film()"]]
+    shown = tabs_of(cell_of("the imports", "i"), cell_of("", "c", DRAWN))[0]
+    assert shown == ["i", "c", DRAWN], "code that is meant to be read stays"
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        nodes.paragraph("", "prose"),
+        cell_of("", "code in sight"),
+        cell_of("a table", "t", TABLE),
+        cell_of("", "p", DRAWN),
+    ],
+)
+def test_a_tab_takes_no_code_from_beyond_what_is_read(between):
+    cells = [cell_of("it", "i"), between.deepcopy(), cell_of("x", "b", DRAWN)]
+    shown = tabs_of(*cells)[0]
+    assert (shown[0], shown[-1]) == ("i", ["b"])
+    assert ["i", "b"] not in shown
+
+
+def test_a_solution_before_a_picture_keeps_its_output():
+    solution = cell_of("the solution", "s")
+    solution[0] += nodes.container(
+        "", nodes.raw("", TABLE), nb_element="cell_code_output"
+    )
+    shown = tabs_of(solution, cell_of("the bars", "b", DRAWN))[0]
+    assert len(shown) == 3
+    assert shown[1:] == [DRAWN, ["b"]]
+
+
+def test_code_of_a_table_is_no_tab():
+    assert tabs_of(cell_of("a table", "t", TABLE))[0] == ["t", TABLE]
+
+
 def test_a_fold_that_is_open_asks_for_no_click():
     text = "# The bars: click to open\nx = 1  # not: click to open\n"
     document = new_document("page")
@@ -930,6 +1015,49 @@ def test_what_follows_a_prediction_is_folded_up_to_its_end():
     assert raw.astext().startswith("<form "), "without the notebook's note"
 
 
+def asked(name, kind="question"):
+    raw = nodes.raw(
+        "", f"<p>Note</p><form data-question={name} class=av-{kind}>"
+    )
+    return nodes.container("", nodes.container("", raw))
+
+
+def test_a_question_is_one_card_with_its_hint_and_its_solution():
+    def exercise(text):
+        return nodes.admonition("", nodes.paragraph("", text))
+
+    def solution(text):
+        return nodes.container(
+            "", nodes.literal_block("", text), nb_element="cell_code"
+        )
+
+    hint = nodes.container("", design_component="dropdown")
+    section = nodes.section(
+        "",
+        nodes.paragraph("", "before"), exercise("one"), asked("a"), hint,
+        solution("# Solution: x"), exercise("two"), asked("b"),
+        solution("other code"), asked("c"), nodes.paragraph("", "after"),
+    )  # fmt: skip
+    document = new_document("page")
+    document += section
+    env = SimpleNamespace(docname="page")
+    practice.show(SimpleNamespace(env=env), document)
+    parts = [
+        [type(it).__name__ for it in part]
+        if part["classes"] == ["question-card"]
+        else part.astext()
+        for part in section
+    ]
+    assert parts == [
+        "before",
+        ["admonition", "container", "container", "container"],
+        ["admonition", "container"],
+        "other code",
+        ["container"],
+        "after",
+    ]
+
+
 @pytest.mark.parametrize("other", ["", "Another comment."])
 def test_a_prediction_without_an_end_stops_the_build(other):
     after = [nodes.paragraph("", "one"), nodes.comment("", other)]
@@ -978,6 +1106,9 @@ def test_the_last_line_says_where_to_report_an_error(address, report):
     links = {link.text: link["href"] for link in line("a")}
     assert links.get("Source") == address
     assert links.get("Report an error") == report
+    named = line.select("a[class^=report-]")
+    assert [it["href"] for it in named] == ([report] if report else [])
+    assert line.select_one("span").text.startswith("Version ")
     assert "Code: BSD 3-Clause" in links
     version = re.search(r'"([^"]+)"', read_project_version())[1]
     assert line.text.startswith(f"Version {version}")

@@ -1,10 +1,13 @@
-"""Highlight code with fewer elements, and join folds that belong together.
+"""Highlight code with fewer elements, and put folded code out of the way.
 
 Names, operators, punctuation and spaces get no element of their own, because
 most of a page's elements would be theirs.
 
 A cell holds one idea, so several folded cells often precede a figure.
 Neighbouring cells with the same `code_prompt_show` become one fold.
+
+No bar stands between a sentence and its picture: the code that draws it, and
+the folds before that code, hang below the picture as one tab.
 """
 
 import re
@@ -50,9 +53,13 @@ def visit_hidden_cell(self, node):
         ]
     )
     what = escape(node["prompt_show"].removeprefix("Show "))
+    named = ""
+    if "tab" in node["classes"]:
+        prompts = "<span>Code</span>\n"
+        named = f' aria-label="Code: {what}"'
     self.body.append(
         f'<details class="{classes}">\n'
-        f'<summary data-paper="{what[:1].upper()}{what[1:]}">\n'
+        f'<summary{named} data-paper="{what[:1].upper()}{what[1:]}">\n'
         f"{prompts}</summary>\n"
     )
 
@@ -79,6 +86,62 @@ def join_folds(document):
             cell.parent.remove(cell)
 
 
+def shows_picture(cell):
+    """Whether the last part of a cell is an output with a picture."""
+    if cell.get("nb_element") != "cell_code" or len(cell) == 0:
+        return False
+    output = cell[-1]
+    return output.get("nb_element") == "cell_code_output" and any(
+        node.tagname == "image"
+        or "<svg" in node.astext()
+        or "data-figure=" in node.astext()
+        for node in output.findall()
+        if node.tagname in ("image", "raw")
+    )
+
+
+def holds_output(fold):
+    parts = fold.findall(nodes.container)
+    return any(p.get("nb_element") == "cell_code_output" for p in parts)
+
+
+def folded(cell):
+    """Return the fold of a cell; the call of a figure gets one."""
+    fold = fold_of(cell)
+    if fold is None and len(cell) > 1:
+        moves = "data-figure=" in cell[-1].astext()
+        if moves and cell[0].get("nb_element") == "cell_code_source":
+            fold = HideCodeCellNode(
+                prompt_show="Show the call", prompt_hide="Hide the call"
+            )
+            fold += cell[0].deepcopy()
+            cell[0] = fold
+    return fold
+
+
+def hang_tabs(document):
+    """Put the code of each picture, and the folds before it, below it."""
+    for cell in list(document.findall(nodes.container)):
+        fold = folded(cell) if shows_picture(cell) else None
+        if fold is None:
+            continue
+        said = [fold["prompt_show"].removeprefix("Show ")]
+        index = cell.parent.index(cell)
+        while index > 0:
+            before = cell.parent[index - 1]
+            other = fold_of(before)
+            if other is None or len(before) > 1 or holds_output(other):
+                break
+            fold[:0] = other.children
+            said.insert(0, other["prompt_show"].removeprefix("Show "))
+            cell.parent.remove(before)
+            index -= 1
+        cell.remove(fold)
+        cell += fold
+        fold["prompt_show"] = "; ".join(said)
+        fold["classes"].append("tab")
+
+
 def shorten_labels(document):
     """Drop the request to click, which a label makes for JupyterLab only."""
     for fold in document.findall(HideCodeCellNode):
@@ -96,6 +159,7 @@ class JoinFolds(SphinxPostTransform):
 
     def run(self, **kwargs):
         join_folds(self.document)
+        hang_tabs(self.document)
         shorten_labels(self.document)
 
 

@@ -1,4 +1,6 @@
-"""Show questions, write their script, and fold the text after a prediction.
+"""Show questions as cards, write their script, and fold what is predicted.
+
+A question is one card: the exercise, its field, its hint and its solution.
 
 A prediction (`helpers.practice.Predict`) precedes its answer. The page folds
 everything from its cell to a line `% So much for the prediction.`, and the
@@ -14,6 +16,9 @@ from helpers import figures
 
 START = "<form "
 END = "So much for the prediction."
+
+
+SOLUTION = "# Solution"
 
 
 class reveal(nodes.General, nodes.Element):
@@ -42,15 +47,48 @@ def show(app, doctree):
         if "data-question=" not in text:
             continue
         raw[0] = nodes.Text(text[text.index(START) :])
+        make_card(raw)
         if "av-predict" in text:
             fold(raw, app.env.docname)
 
 
+def in_section(node):
+    """Return the node, or what holds it, that stands in a section."""
+    while not isinstance(node.parent, nodes.section):
+        node = node.parent
+    return node
+
+
+def asks(node):
+    """Whether a node puts the question that the next one answers."""
+    return isinstance(node, nodes.Admonition)
+
+
+def helps(node):
+    """Whether a node is the hint or the solution of a question."""
+    if node.get("design_component") == "dropdown":
+        return True
+    is_cell = node.get("nb_element") == "cell_code"
+    return is_cell and node.astext().lstrip().startswith(SOLUTION)
+
+
+def make_card(raw):
+    """Put a question, its field, its hint and its solution into one frame."""
+    cell = in_section(raw)
+    section = cell.parent
+    first = last = section.index(cell)
+    if first > 0 and asks(section[first - 1]):
+        first -= 1
+    while last + 1 < len(section) and helps(section[last + 1]):
+        last += 1
+    inside = section[first : last + 1]
+    card = nodes.container("", *inside, classes=["question-card"])
+    section[first : last + 1] = [card]
+
+
 def fold(raw, page):
     """Fold the nodes between a prediction and the line that ends it."""
-    cell = raw
-    while not isinstance(cell.parent, nodes.section):
-        cell = cell.parent
+    cell = in_section(raw)
     section, first = cell.parent, cell.parent.index(cell) + 1
     for last in range(first, len(section)):
         node = section[last]
