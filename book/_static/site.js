@@ -154,6 +154,152 @@ const spy = new IntersectionObserver(
 );
 for (const [, part] of contents) spy.observe(part);
 
+// --- where the reader is, and was -------------------------------------------
+
+// What is kept stays in this browser: `practice.js` keeps answers and how many
+// of a page are right, and each lesson that it is the last that was read.
+const kept = (() => {
+  try {
+    return localStorage;
+  } catch {
+    return null;
+  }
+})();
+const read = (key) => {
+  try {
+    return JSON.parse(kept?.getItem(key) ?? "null");
+  } catch {
+    return null;
+  }
+};
+const bookRoot = new URL("..", document.currentScript.src);
+const pageOf = (link) =>
+  link.href.startsWith(bookRoot.href)
+    ? link.href.slice(bookRoot.href.length).replace(/\.html([?#].*)?$/, "")
+    : null;
+const OWN_KEYS = /^(practice|progress|reading)\//;
+const ownKeys = () => Object.keys(kept ?? {}).filter((key) => OWN_KEYS.test(key));
+
+// A tick beside each page of the menu whose questions are all right, and one
+// button that forgets them, all answers and the last page.
+const showProgress = () => {
+  const menu = document.querySelector(".bd-docs-nav");
+  if (!menu) return;
+  for (const link of menu.querySelectorAll("a.reference")) {
+    const [right, all] = (kept?.getItem(`progress/${pageOf(link)}`) ?? "0/0").split("/");
+    const done = all > 0 && right === all;
+    link.querySelector(".done")?.remove();
+    if (!done) continue;
+    const tick = document.createElement("span");
+    tick.className = "done";
+    tick.textContent = " ✓";
+    tick.setAttribute("role", "img");
+    tick.setAttribute("aria-label", "all questions right");
+    link.append(tick);
+  }
+  const old = menu.querySelector(".forget");
+  if (!ownKeys().length) old?.remove();
+  if (old || !ownKeys().length) return;
+  const forget = document.createElement("button");
+  forget.type = "button";
+  forget.className = "forget";
+  forget.textContent = "Forget my progress and answers";
+  forget.addEventListener("click", () => {
+    for (const key of ownKeys()) kept.removeItem(key);
+    // The fields of this page too: without answers nothing is kept of them.
+    for (const form of document.querySelectorAll("form[data-question]")) form.wipe?.();
+    for (const key of ownKeys()) kept.removeItem(key);
+    document.querySelector(".continue")?.remove();
+    showProgress();
+  });
+  menu.append(forget);
+};
+document.addEventListener("progress-changed", showProgress);
+addEventListener("storage", showProgress);
+
+const { page: thisPage } = document.body.dataset;
+const nameOfPage = () => document.querySelector("h1")?.firstChild?.textContent.trim() ?? "";
+// A page that has a number in the menu is one to go on with.
+const keepPlace = () => {
+  const current = document.querySelector(".bd-docs-nav a.current");
+  if (!current || !/^\d+\. /.test(current.textContent.trim())) return;
+  try {
+    const name = current.textContent.replace("✓", "").trim();
+    kept?.setItem("reading/last", JSON.stringify({ page: thisPage, name }));
+  } catch {
+    // Nothing is kept.
+  }
+};
+const offerPlace = () => {
+  const last = read("reading/last");
+  const start = document.querySelector("article > section > p:has(> a:only-child)");
+  if (thisPage !== "index" || !last?.page || !start) return;
+  const link = document.createElement("a");
+  link.href = new URL(`${last.page}.html`, bookRoot);
+  link.textContent = `Continue: ${last.name}`;
+  const line = document.createElement("p");
+  line.className = "continue";
+  line.append(link);
+  start.after(line);
+};
+document.addEventListener("DOMContentLoaded", () => {
+  keepPlace();
+  offerPlace();
+  showProgress();
+});
+
+// N and P lead to the next page and to the one before: never while something
+// is typed, chosen or moved, and not for who has switched them off.
+const KEYS = "keys off";
+const TAKEN =
+  "input, textarea, select, button, summary, [contenteditable], .av-figure, form";
+document.addEventListener("keydown", (event) => {
+  const way = { n: "next", p: "prev" }[event.key];
+  if (!way || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  if (event.target.closest?.(TAKEN) || kept?.getItem(KEYS)) return;
+  document.querySelector(`.prev-next-area a.${way === "next" ? "right" : "left"}-${way}`)?.click();
+});
+const keySwitch = () => {
+  const line = document.querySelector(".imprint");
+  if (!line || !document.querySelector(".prev-next-area a")) return;
+  const button = document.createElement("button");
+  button.type = "button";
+  const show = () => {
+    const off = Boolean(kept?.getItem(KEYS));
+    button.textContent = `Keys N and P (next, previous): ${off ? "off" : "on"}`;
+  };
+  button.addEventListener("click", () => {
+    try {
+      if (kept?.getItem(KEYS)) kept.removeItem(KEYS);
+      else kept?.setItem(KEYS, "1");
+    } catch {
+      // They stay as they are.
+    }
+    show();
+  });
+  show();
+  line.append(" · ", button);
+};
+document.addEventListener("DOMContentLoaded", keySwitch);
+
+// A report says which page, section and version it is about.
+const prepareReport = ({ target }) => {
+  const link = target.closest?.("a[class^=report-]");
+  if (!link) return;
+  const version = document.querySelector(".imprint span")?.textContent ?? "";
+  const [section] = contents.filter(([it]) => it.classList.contains("active")).slice(-1);
+  const about = section ? `, section "${section[0].textContent.trim()}"` : "";
+  const title = `Error on "${nameOfPage()}"`;
+  const body = `Page: ${thisPage}${about}\n${version}\n\nWhat is wrong:\n\nWhat it should be:\n`;
+  const names =
+    link.className === "report-github" ? ["title", "body"] : ["issue[title]", "issue[description]"];
+  const url = new URL(link.href);
+  [title, body].forEach((text, i) => url.searchParams.set(names[i], text));
+  link.href = url;
+};
+for (const kind of ["pointerdown", "focusin", "click"])
+  document.addEventListener(kind, prepareReport, true);
+
 // Interactive figures: load a figure's script when it comes into view, and
 // give it a model that keeps the settings in the page instead of a kernel.
 // A script and no module: a page opened from a folder may not load modules.

@@ -204,18 +204,34 @@ const compare = (record, labels, given) => {
   return [table, then];
 };
 
-// How many questions of the page are right; and nothing is kept any more.
+// How many questions of the page are right; and nothing is kept any more. The
+// menu of each page shows whose questions are all right: see site.js.
 const CHANGED = "practice-changed";
+const counted = () => {
+  const forms = [...document.querySelectorAll("form[data-question]:not(.av-predict)")];
+  const right = forms.filter((form) => form.dataset.right === "true").length;
+  return { forms, right };
+};
+const keepCount = () => {
+  const { forms, right } = counted();
+  const { page } = document.body.dataset;
+  if (!page || !forms.length) return;
+  try {
+    localStorage.setItem(`progress/${page}`, `${right}/${forms.length}`);
+  } catch {
+    // Nothing is kept.
+  }
+  document.dispatchEvent(new Event("progress-changed"));
+};
 const tally = () => {
   const line = document.querySelector(".av-tally");
   if (!line) return;
-  const forms = [...document.querySelectorAll("form[data-question]:not(.av-predict)")];
   const count = document.createElement("span");
   const button = document.createElement("button");
   button.type = "button";
   button.textContent = "Clear all answers";
   const show = () => {
-    const right = forms.filter((form) => form.dataset.right === "true").length;
+    const { forms, right } = counted();
     count.textContent = `${right} of ${forms.length} questions right `;
   };
   button.addEventListener("click", () => {
@@ -296,6 +312,9 @@ export default {
   render: ({ model, el }) => {
     if (model) el.innerHTML = model.get("html");
     el.querySelectorAll("form[data-question]").forEach(attach);
-    if (!model) tally();
+    if (model) return;
+    tally();
+    document.addEventListener(CHANGED, keepCount);
+    keepCount();
   },
 };

@@ -217,6 +217,24 @@ def test_tally_counts_and_clears_all_answers(open_all):
     assert open_all.do(look) == [*at_first, [0, 1, 2]]
 
 
+def test_count_of_a_page_is_kept_for_the_menu(open_all):
+    """Predictions do not count; on a page without a name nothing is kept."""
+    count = "localStorage.getItem('progress/book/a')"
+    assert open_all.do(count) is None
+    open_all.do("document.body.dataset.page = 'book/a'")
+    open_all.show()
+    assert open_all.do(count) == "0/4"
+    open_all.do("""return document.addEventListener("progress-changed",
+      () => { globalThis.told = (globalThis.told ?? 0) + 1; })""")
+    answer_all(open_all)
+    assert open_all.do(count) == "4/4"
+    assert open_all.do("globalThis.told") >= 4
+    give(open_all, SUM, ["2", "12"])
+    assert open_all.do(count) == "3/4"
+    open_all.do("form('pick').wipe()")
+    assert open_all.do(count) == "2/4"
+
+
 def test_move_of_an_item_by_one_place_says_where_it_is(open_all):
     assert SORT.items == ["two", "three", "one"]
     for item, way, order, place in [

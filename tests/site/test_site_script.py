@@ -440,3 +440,162 @@ def test_questions_whose_script_does_not_come_say_so(open_page):
     assert page.do("$('.av-reply').map((it) => it.textContent)") == [
         said, said,
     ]  # fmt: skip
+
+
+# --- where the reader is, and was -------------------------------------------
+
+ROOT = "http://page.test/"
+NAV = f"""<nav class="bd-docs-nav"><ul>
+<li><a class="reference current" href="{ROOT}book/a.html#">3. Alpha</a></li>
+<li><a class="reference" href="{ROOT}book/b.html">4. Beta</a></li>
+<li><a class="reference" href="{ROOT}book/c.html">Gamma</a></li>
+<li><a class="reference" href="https://other.test/book/b.html">Far</a></li>
+</ul></nav>"""
+TICKED = """$("a.reference").filter((a) => a.querySelector(".done"))
+  .map((a) => a.firstChild.textContent)"""
+KEPT = "Object.keys(localStorage).sort()"
+
+
+def on_page(name, body):
+    return (
+        f"<script>document.body.dataset.page = '{name}'</script>"
+        f"<main><h1>Alpha</h1></main>{body}"
+    )
+
+
+def keep(page, **values):
+    """Keep these values in the browser: `a__b` stands for a/b."""
+    page.visit("")
+    for key, value in values.items():
+        name = key.replace("__", "/").replace("_", " ")
+        page.do(f"localStorage.setItem({name!r}, {json.dumps(value)})")
+
+
+def test_ticks_stand_beside_pages_whose_questions_are_all_right(open_page):
+    page = open_page("")
+    keep(page, progress__book="x", other="1")
+    page.do("""return ["book/a:3/4", "book/b:4/4", "book/c:0/0"].forEach(
+      (it) => localStorage.setItem("progress/" + it.split(":")[0],
+        it.split(":")[1]))""")
+    open_page(on_page("book/a", NAV))
+    assert page.do(TICKED) == ["4. Beta"], "all, some, none, another site's"
+    assert page.do("$('.done')[0].getAttribute('aria-label')") == (
+        "all questions right"
+    )
+    # One more right, on this page: at once.
+    page.do("""localStorage.setItem("progress/book/a", "4/4");
+      return document.dispatchEvent(new Event("progress-changed"))""")
+    assert page.do(TICKED) == ["3. Alpha", "4. Beta"]
+    assert page.do("$('.done').length") == 2, "once each"
+
+
+def test_one_button_forgets_what_is_kept_and_nothing_else(open_page):
+    page = open_page("")
+    keep(page, progress__b="1/1", practice__q="[1]", mode="dark")
+    body = NAV + "<form data-question=q><p class=av-reply></p></form>"
+    open_page(on_page("book/a", body))
+    assert page.do(KEPT) == [
+        "mode", "practice/q", "progress/b", "reading/last",
+    ]  # fmt: skip
+    page.do("""$("form")[0].wipe = () => {
+        globalThis.wiped = true;
+        localStorage.setItem("progress/book/a", "0/1");
+      };
+      return $(".forget")[0].click()""")
+    assert page.do(KEPT) == ["mode"]
+    assert page.do("[globalThis.wiped, $('.forget').length]") == [True, 0]
+
+
+def test_without_anything_kept_there_is_nothing_to_forget(open_page):
+    page = open_page(on_page("index", NAV.replace(" current", "")))
+    assert page.do("[$('.forget').length, $('.done').length]") == [0, 0]
+
+
+def test_the_landing_page_offers_the_last_numbered_page(open_page):
+    start = "<article><section><p><a href=x>Start</a></p></section></article>"
+    page = open_page(on_page("index", start))
+    assert page.do("$('.continue').length") == 0
+    open_page(on_page("book/a", NAV))
+    other = NAV.replace("3. Alpha", "Preface")
+    open_page(on_page("book/preface", other))
+    open_page(on_page("index", start))
+    link = "$('.continue a').map((a) => [a.textContent, a.href])"
+    assert page.do(link) == [["Continue: 3. Alpha", f"{ROOT}book/a.html"]]
+    open_page(on_page("book/b", start))
+    assert page.do("$('.continue').length") == 0, "elsewhere there is none"
+
+
+WAYS = """<p class="imprint"><span>Version 1</span></p>
+<div class="prev-next-area"><a class="left-prev" href="#back">b</a>
+<a class="right-next" href="#on">n</a></div>"""
+
+
+def typed(page, key, where="body", **more):
+    """Where the page is after a key was pressed at a place."""
+    more = json.dumps({"key": key, "bubbles": True, **more})
+    return page.do(f"""location.hash = "here";
+      document.querySelector("{where}").dispatchEvent(
+        new KeyboardEvent("keydown", {more}));
+      return location.hash;""")
+
+
+def test_n_and_p_lead_on_and_back_but_not_while_typing(open_page):
+    fields = """<input><textarea></textarea><select></select>
+    <p id=own contenteditable>x</p><section class=av-figure><i></i></section>
+    <details><summary>s</summary></details>"""
+    page = open_page(WAYS + fields)
+    assert typed(page, "n") == "#on"
+    assert typed(page, "p") == "#back"
+    for key in ("x", "N", "Enter"):
+        assert typed(page, key) == "#here"
+    for with_ in ("ctrlKey", "altKey", "metaKey"):
+        assert typed(page, "n", **{with_: True}) == "#here"
+    for where in ("input", "textarea", "select", "#own", "i", "summary"):
+        assert typed(page, "n", where) == "#here", where
+    # Who speaks to the computer switches them off (WCAG 2.1.4).
+    text = "$('.imprint button')[0].textContent"
+    assert page.do(text).endswith(": on")
+    page.do("$('.imprint button')[0].click()")
+    assert page.do(text).endswith(": off")
+    assert typed(page, "n") == "#here"
+    open_page(WAYS)
+    assert page.do(text).endswith(": off")
+    page.do("$('.imprint button')[0].click()")
+    assert typed(page, "n") == "#on"
+
+
+def test_n_and_p_do_nothing_where_no_page_follows(open_page):
+    page = open_page("<p class=imprint></p>")
+    assert typed(page, "n") == "#here"
+    assert page.do("$('.imprint button').length") == 0
+
+
+@pytest.mark.parametrize(
+    ("host", "fields"),
+    [
+        ("github", ["title", "body"]),
+        ("gitlab", ["issue[title]", "issue[description]"]),
+    ],
+)
+def test_a_report_has_page_section_and_version(open_page, host, fields):
+    body = (
+        "<nav class=page-toc><a href=#one>1.1. One</a><a href=#two>Two</a>"
+        "</nav><section id=one style='height:3000px'></section>"
+        "<section id=two style='height:3000px'></section>"
+        "<p class=imprint><span>Version 7, 2026-01-02</span> "
+        f"<a class=report-{host} href=https://h.test/new>Report</a></p>"
+    )
+    page = open_page(on_page("book/a", body))
+    page.do(f"scrollTo(0, 1500); {TWO_FRAMES}")
+    href = page.do("""const [link] = $(".imprint a");
+      link.addEventListener("click", (event) => event.preventDefault());
+      link.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+      const { searchParams } = new URL(link.href);
+      return [link.href, Object.fromEntries(searchParams)]""")
+    assert href[0].startswith("https://h.test/new?")
+    title, text = (href[1].pop(name) for name in fields)
+    assert not href[1]
+    assert title == 'Error on "Alpha"'
+    assert text.startswith(
+        'Page: book/a, section "1.1. One"\nVersion 7, 2026-01-02\n'
+    )

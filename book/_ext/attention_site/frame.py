@@ -25,22 +25,33 @@ def version(folder):
 
 
 def links(address):
-    """Return the links to the source and to the form for reporting errors."""
+    """Return the links to the source and to the form for reporting errors.
+
+    The class of the form's link says which fields the host's form has;
+    `site.js` fills in the page, the section and the version.
+    """
     if address is None:
         return []
-    new = "issues/new" if "//github.com/" in address else "-/issues/new"
-    return [("Source", address), ("Report an error", f"{address}/{new}")]
+    host, new = (
+        ("github", "issues/new")
+        if "//github.com/" in address
+        else ("gitlab", "-/issues/new")
+    )
+    return [
+        ("Source", address, ""),
+        ("Report an error", f"{address}/{new}", f"report-{host}"),
+    ]
 
 
 def imprint(folder, address):
     """Return the last line of each page, as HTML."""
     licences = [
-        ("Text and figures: CC BY 4.0", TEXT_LICENCE),
-        ("Code: BSD 3-Clause", CODE_LICENCE),
+        ("Text and figures: CC BY 4.0", TEXT_LICENCE, ""),
+        ("Code: BSD 3-Clause", CODE_LICENCE, ""),
     ]
-    parts = [escape(version(folder))] + [
-        f'<a href="{escape(target)}">{text}</a>'
-        for text, target in licences + links(address)
+    parts = [f"<span>{escape(version(folder))}</span>"] + [
+        f'<a{kind and f" class={kind}"} href="{escape(target)}">{text}</a>'
+        for text, target, kind in licences + links(address)
     ]
     return f'<p class="imprint">{" · ".join(filter(None, parts))}</p>'
 
