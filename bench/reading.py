@@ -1,4 +1,6 @@
-"""Measure each page of the book as a reader meets it: words, heights.
+"""Measure each page of the book as a reader meets it: words, heights, ways.
+
+The longest way without a picture is in pixels, with all folds closed.
 
 Words of prose and of code in sight are counted before the exercises, without
 folds (tools/reading.py); heights are those of the built page, 1280 pixels
@@ -29,6 +31,10 @@ HEIGHTS = """() => {
     !el.querySelector(".figure, [data-figure]"));
   const pictures = shown(".figure, [data-figure]");
   const all = end - top(article);
+  // From the top, from one picture to the next, and to the end.
+  const boxes = pictures.map((el) => el.getBoundingClientRect());
+  const starts = [...boxes.map((box) => box.top + scrollY), end];
+  const ends = [top(article), ...boxes.map((box) => box.bottom + scrollY)];
   const verdict = /^[\\w.-]+: (\\d+ (inputs?|figures?)|true|loose|false)/;
   const lines = shown("div.cell_output pre").flatMap((el) =>
     el.textContent.split("\\n"));
@@ -36,6 +42,7 @@ HEIGHTS = """() => {
     screens: all / 900,
     code: (sum(code) + sum(printed)) / all,
     pictures: sum(pictures) / all,
+    longest: Math.max(...starts.map((y, k) => y - ends[k])),
     first: pictures.length ? top(pictures[0]) / 900 : NaN,
     ledger: lines.filter((line) => verdict.test(line)).length,
   };
@@ -44,9 +51,10 @@ HEIGHTS = """() => {
 
 def main(site):
     server = website.serve(site)
-    row = "{:32s}{:>7}{:>7}{:>8}{:>12}{:>10}{:>14}{:>14}"
+    row = "{:32s}{:>7}{:>7}{:>8}{:>12}{:>10}{:>14}{:>14}{:>14}"
     print(row.format("page", "words", "code", "screens", "code+output",
-                     "pictures", "first picture", "ledger lines"))  # fmt: skip
+                     "pictures", "first picture", "longest way",
+                     "ledger lines"))  # fmt: skip
     with sync_playwright() as playwright:
         tab = website.launch(playwright).new_page(
             viewport={"width": 1280, "height": 900}
@@ -63,7 +71,8 @@ def main(site):
                 page, counts["prose"], counts["code"],
                 f"{seen['screens']:.1f}",
                 f"{seen['code']:.0%}", f"{seen['pictures']:.0%}",
-                f"screen {seen['first'] + 1:.1f}", seen["ledger"],
+                f"screen {seen['first'] + 1:.1f}",
+                f"{seen['longest']:,.0f} px", seen["ledger"],
             ))  # fmt: skip
 
 

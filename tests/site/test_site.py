@@ -155,7 +155,9 @@ ON_PAPER = """() => {
     title: bare(article.querySelector("h1").innerText.replace("#", "")),
     folds: folds.map((fold) => bare(fold.querySelector("pre").innerText)),
     labels: folds.map((fold) => bare(
-      fold.querySelector(".expanded").textContent)),
+      fold.querySelector(".expanded")?.textContent ?? "")).filter(Boolean),
+    tabs: folds.filter((fold) => fold.matches(".tab")).map((fold) => bare(
+      fold.querySelector("summary").dataset.paper)),
     sheets: article.offsetHeight / ((297 - 30) / 25.4 * 96),
   };
 }"""
@@ -178,6 +180,9 @@ def test_paper_has_what_the_folds_hold_and_is_filled(address, browser):
     for label in seen["labels"]:
         assert label not in printed
         assert label.removeprefix("Hide")[1:] in printed
+    assert seen["tabs"]
+    for label in seen["tabs"]:
+        assert label in printed, "what a tab of code is about"
     assert "Contents" not in sheets[0]
     # Figures and short cells stay whole, which leaves some paper blank.
     assert len(sheets) <= 1.1 * seen["sheets"] + 1
