@@ -251,8 +251,7 @@ document.addEventListener("DOMContentLoaded", () => {
 // N and P lead to the next page and to the one before: never while something
 // is typed, chosen or moved, and not for who has switched them off.
 const KEYS = "keys off";
-const TAKEN =
-  "input, textarea, select, button, summary, [contenteditable], .av-figure, form";
+const TAKEN = "input, textarea, select, button, summary, [contenteditable], .av-figure, form";
 document.addEventListener("keydown", (event) => {
   const way = { n: "next", p: "prev" }[event.key];
   if (!way || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
