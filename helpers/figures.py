@@ -51,6 +51,23 @@ def _untrained():
     return _data("induction", given)
 
 
+def _compared():
+    """The right answers of every seed, of schemes as trained and with YaRN."""
+    rows = []
+    for found in stored("longer")["results"]:
+        way = found["rescaled"]
+        if way in ("as trained", "YaRN"):
+            rescaled = way == "YaRN"
+            name = found["kind"] + ", YaRN" * rescaled
+            shares = {test: found[test] for test in ("near", "far")}
+            rows.append({"name": name, "rescaled": rescaled, **shares})
+    return _data("schemes", rows)
+
+
+# Data that a module always has.
+GIVEN = {"induction": _untrained, "schemes": _compared}
+
+
 def _later_steps():
     """The weights after the first step, the last of them in 16 bits."""
     _, *later = stored("induction-steps")["checkpoints"]
@@ -61,8 +78,8 @@ def _later_steps():
 
 def _text(name):
     """The module of a figure without what is loaded later."""
-    text = joined(FOLDER, f"{name}.js")
-    return _untrained() + text if name == "induction" else text
+    given = GIVEN[name]() if name in GIVEN else ""
+    return given + joined(FOLDER, f"{name}.js")
 
 
 def module(name):
@@ -849,6 +866,25 @@ class Batch(InteractiveFigure):
 
     _name = "batch"
     _label = "what a decoding step reads and does for a batch of texts"
+
+
+class Schemes(InteractiveFigure):
+    """Position schemes past the trained length, four seeds each.
+
+    The stored right answers of ``python tools/train.py longer``. ``order``
+    has the schemes by their ``medians``, from the highest; ``trained`` are
+    the medians at 32 tokens, and ``moved`` counts those whose rank differs
+    from the one there. ``better`` counts the pairs of schemes of which each
+    seed of one beats each seed of the other.
+
+    Examples
+    --------
+    >>> Schemes(questions="far").values["better"]
+    6
+    """
+
+    _name = "schemes"
+    _label = "right answers past the trained length, by position scheme"
 
 
 def classes():
