@@ -20,7 +20,8 @@ PAGES = (
 LEFT_OUT = re.compile(
     r"<(style|script|d-math|d-code|svg|figure|head|d-appendix|d-bibliography)"
     r"\b.*?</\1>"
-    r'|<(\w+) lang="es">.*?</\2>|^```.*?^```|^:\w+:.*?$|^\|.*?$'
+    r'|<(\w+) lang="es">.*?</\2>|^```.*?^```|^:[\w-]+:.*?$|^\|.*?$'
+    r"|^:{3,}.*?$|^ *Spanish:.*?$"
     r"|\$\$.*?\$\$|^% .*?$",
     re.S | re.M,
 )
