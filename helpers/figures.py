@@ -656,6 +656,91 @@ class Tiles(Moving, InteractiveFigure):
     _label = "attention computed block by block"
 
 
+class Machines(Moving, InteractiveFigure):
+    """Eight keys on several machines: what a tree sends, and what a ring.
+
+    The scores of query 0 are the logarithms of 2, 1, 3, 3, 1, 5, 4, 5; those
+    of query i are these times cos(i). In the *tree* the queries go out from
+    machine 0, each machine attends over its own keys, and the partial results
+    are merged in pairs. In the *ring* each machine owns a part of the queries,
+    and the keys and values go round. A query is one number, a partial result
+    two for each query, a key with its value two. ``outputs`` and
+    ``logsumexps`` have a row for each machine and a column for each query,
+    None where the machine has no partial result. ``sent`` counts numbers up
+    to the last whole step, ``totals`` those of each plan, and from
+    ``ring_from`` queries on the ring sends fewer.
+
+    Examples
+    --------
+    >>> Machines().values["totals"]
+    {'tree': 9, 'ring': 48}
+    """
+
+    _name = "machines"
+    _label = "a tree and a ring of machines that share the keys"
+
+
+class Balance(InteractiveFigure):
+    """Machines in a ring under a causal mask: who works, and who waits.
+
+    Each machine has queries and keys at its positions, and computes the pairs
+    of its queries. In round r machine w holds the keys of machine w - r, and
+    a round lasts until its slowest machine is done; a pair takes one unit of
+    time. ``rounds`` has the pairs of each round and machine, ``ends`` the
+    time that each plan takes, ``when`` the time at which each pair is done,
+    None where the mask forbids, and ``busy`` the share of the machines' time
+    in which they compute.
+
+    Examples
+    --------
+    >>> Balance().values["ends"]
+    {'contiguous': 58, 'striped': 40, 'zigzag': 34}
+    """
+
+    _name = "balance"
+    _label = "who works and who waits under a causal mask"
+
+
+class Checks(InteractiveFigure):
+    """Nine programs for attention, and six checks of each.
+
+    The first program is right, and each of the others has one mistake. At
+    `tokens` 0 the queries and keys are the three unit vectors, at 1 they share
+    no symmetry. A check compares pairs of numbers: ``found`` and ``expected``
+    are the first pair that differs, or the first of all, by program and check;
+    ``refused`` is 1 where they differ, by more than rounding, and 0 elsewhere.
+
+    Examples
+    --------
+    >>> [sum(row) for row in Checks(tokens=0).values["refused"]][:3]
+    [0, 2, 2]
+    """
+
+    _name = "checks"
+    _label = "which checks refuse which wrong programs"
+
+
+class Digits(InteractiveFigure):
+    """A printed number on a line with the value that it should round to.
+
+    The value is what an example counts, in the unit that is chosen, plus
+    `shift` hundredths of the last printed digit. It reproduces the printed
+    digits if it is within half a unit of the last of them, ties included;
+    ``off`` is how far it is away, in these units. The comparison is one of
+    whole numbers, and exact.
+
+    Examples
+    --------
+    >>> Digits(prefix="decimal").values["reproduced"]
+    0
+    >>> Digits(prefix="binary").values["value"]
+    1.5625
+    """
+
+    _name = "digits"
+    _label = "a printed number, and the value that it should round to"
+
+
 class Induction(InteractiveFigure):
     """A small trained transformer, and what its four heads attend to.
 

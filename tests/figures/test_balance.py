@@ -1,0 +1,209 @@
+"""Machines under a causal mask: work by round, and who waits."""
+
+import re
+
+import numpy as np
+import pytest
+
+from helpers.figures import Balance
+from helpers.masks import causal_mask
+from tests.figures.reading import (
+    captions,
+    path_of,
+    sentence,
+    tells,
+    verdict,
+)
+
+PLANS = ["contiguous", "striped", "zigzag"]
+CASES = [
+    {"plan": "striped", "time": 20},
+    {"plan": "zigzag", "time": 17, "follow": 3},
+    {"machines": 8, "S": 64, "plan": "zigzag", "time": 100, "follow": 7},
+    {"machines": 2, "S": 32, "time": 0, "follow": 5},
+    {"machines": 8, "time": 25},
+]
+
+
+def owners(plan, N, S):
+    """The machine of each position."""
+    p = np.arange(S)
+    if plan == "striped":
+        return p % N
+    if plan == "zigzag":
+        block = p // (S // (2 * N))
+        return np.minimum(block, 2 * N - 1 - block)
+    return p // (S // N)
+
+
+def work(plan, N, S):
+    """Pairs of machine w in round r, by the mask: [r, w]."""
+    owner, mask = owners(plan, N, S), causal_mask(S)
+    rounds = np.zeros((N, N), int)
+    for p, k in np.argwhere(mask):
+        w = owner[p]
+        rounds[(w - owner[k]) % N, w] += 1
+    return rounds
+
+
+def expected(state):
+    plan, N, S = state["plan"], state["machines"], state["S"]
+    owner, rounds = owners(plan, N, S), work(plan, N, S)
+    lengths = rounds.max(axis=1)
+    starts = np.cumsum([0, *lengths[:-1]])
+    ends = {p: work(p, N, S).max(axis=1).sum() for p in PLANS}
+    time = min(state["time"], ends[plan])
+    when = np.full((S, S), np.nan)
+    past = starts[:, None] + np.zeros(N)  # how far each machine is
+    for p, k in np.argwhere(causal_mask(S)):
+        r, w = (owner[p] - owner[k]) % N, owner[p]
+        past[r, w] += 1
+        when[p, k] = past[r, w]
+    pairs = causal_mask(S).sum()
+    return {
+        "owner": owner,
+        "rounds": rounds,
+        "lengths": lengths,
+        "starts": starts,
+        "ends": ends,
+        "time": time,
+        "when": when,
+        "pairs": pairs,
+        "perfect": pairs / N,
+        "busy": rounds.sum() / (N * lengths.sum()),
+        "done": (when <= time).sum(),
+    }
+
+
+def cells(path):
+    return {
+        (int(p), int(k))
+        for k, p in re.findall(r"M(\d+) (\d+)h1v1h-1z", path["d"])
+    }
+
+
+def shows(state, expected, shown):
+    N, S, plan = state["machines"], state["S"], state["plan"]
+    follow = min(state["follow"], N - 1)
+    owner, when = np.array(expected["owner"]), np.array(expected["when"])
+    time, ends = expected["time"], expected["ends"]
+    rounds, lengths = (np.array(expected[k]) for k in ("rounds", "lengths"))
+    triangle, bars = shown.select("svg")
+    done = when <= time
+    for w in range(N):
+        drawn = triangle.select(f".av-m{w}")
+        found = set().union(*map(cells, drawn))
+        mine = done & (owner == w)[:, None]
+        assert found == {tuple(at) for at in np.argwhere(mine).tolist()}
+    todo = set().union(*map(cells, triangle.select(".av-todo")))
+    assert todo == {tuple(at) for at in np.argwhere(when > time).tolist()}
+    marks = re.findall(
+        r"M-1 (\d+)h", triangle.select_one(".av-pairs-mine")["d"]
+    )
+    assert [int(p) for p in marks] == np.flatnonzero(owner == follow).tolist()
+    unit = 200 / S
+    names = triangle.select("text")[2:]
+    at = [(float(t["y"]) - 4 - 22) / unit - 0.5 for t in names]
+    rows = np.rint(at).astype(int)
+    assert at == pytest.approx(rows, abs=0.01 / unit)
+    assert rows[0] == 0
+    assert [int(t.text) for t in names] == owner[rows].tolist()
+    # Bars: 272 wide, as long as all pairs without a mask would take.
+    scale = 272 / (S * S / N)
+
+    def spans(kind):
+        """Bars by machine: from when to when."""
+        found = {}
+        for path in bars.select(f"path.{kind}"):
+            x0, y, x1, *_ = path_of(path)
+            w = round((y - 37) / 20)
+            found.setdefault(w, []).append(
+                [(x - 76) / scale for x in (x0, x1)]
+            )
+        return found
+
+    starts = np.array(expected["starts"])
+    near = 0.0101 / scale
+    waits = spans("av-wait")
+    for w in range(N):
+        works = spans(f"av-m{w}")
+        assert list(works) == [w]
+        till = starts + rounds[:, w]
+        assert works[w] == pytest.approx(np.c_[starts, till], abs=near)
+        assert waits[w] == pytest.approx(
+            np.c_[till, starts + lengths], abs=near
+        )
+    walls = [path_of(p)[0] for p in bars.select(".av-cut")]
+    assert walls == pytest.approx(76 + scale * starts[1:], abs=0.0101)
+    ideal = 76 + scale * expected["perfect"]
+    assert path_of(bars.select_one(".av-ideal"))[0] == pytest.approx(
+        ideal, abs=0.0101
+    )
+    grip = re.findall(r"[\d.]+", bars.select_one(".av-grip")["transform"])
+    assert [float(x) for x in grip] == pytest.approx(
+        [76 + scale * time, 46 + 20 * N], abs=0.0101
+    )
+    numbers = [t.text for t in bars.select("text") if "machine" not in t.text]
+    perfect = expected["perfect"]
+    tells(numbers[1], (perfect, 0 if perfect == int(perfect) else 1))
+    tells(numbers[3], ends[plan])
+    bold = [t.text for t in bars.select(".av-here")]
+    assert bold == [f"machine {follow}"]
+    tells(captions(shown)[0], S, S)
+    tells(captions(shown)[1], N, N)
+    others = [p for p in PLANS if p != plan]
+    mine = rounds[:, follow]
+    text = sentence(shown)
+    tells(
+        text,
+        *(ends[plan], (100 * (1 - expected["busy"]), 0)),
+        *(ends[p] for p in others),
+        *(time, expected["done"], expected["pairs"], follow),
+        *(*mine, *lengths, ends[plan] - mine.sum()),
+    )
+    verdict(text, **{f"With {plan}": True})
+    assert [p for p in re.findall(r"[a-z]+", text) if p in others] == others
+
+
+@pytest.mark.parametrize("S", [16, 32, 48, 64])
+@pytest.mark.parametrize("machines", [2, 4, 8])
+def test_the_shares_of_the_formulas(machines, S):
+    """Of the lesson, for stripes and zigzag; contiguous from its rounds."""
+    N = machines
+    shares = {
+        plan: Balance(plan=plan, machines=N, S=S).values["busy"]
+        for plan in PLANS
+    }
+    n = S // N
+    whole = n * (n + 1) / 2 + (N - 1) * n * n
+    assert shares["contiguous"] == pytest.approx(S * (S + 1) / 2 / N / whole)
+    assert shares["striped"] == pytest.approx((S + 1) / (S + N))
+    assert shares["zigzag"] == pytest.approx(1)
+
+
+def test_another_plan_is_shown_done_where_all_was_done(page):
+    page.open("balance")
+    assert page.do("""
+        const seen = [];
+        const look = async () => { await frame(); seen.push(m.state.time); };
+        give("machines", 0); await look();
+        give("time", 50); await look();
+        give("plan", "striped"); await look();
+        return seen;
+    """) == [100, 50, 50]
+
+
+def test_the_time_is_dragged_and_a_machine_is_pressed(page):
+    page.open("balance")
+    assert page.do("""
+        const it = (id) => el.querySelector(`[data-handle=${id}]`);
+        const seen = [];
+        const look = async () => {
+          await frame();
+          seen.push([m.state.time, m.state.follow]);
+        };
+        press(it("time"), "ArrowLeft"); await look();
+        press(it("time"), "ArrowLeft", { shiftKey: true }); await look();
+        press(it("m2"), "Enter"); await look();
+        return seen;
+    """) == [[57, 0], [47, 0], [47, 2]]
