@@ -1,0 +1,94 @@
+"""The figure of decoding: what is computed again, and what is kept."""
+
+import numpy as np
+
+from helpers.attention import attention
+from helpers.cache import KVCache
+from helpers.figures import Decode
+from helpers.masks import causal_mask
+from tests.figures.reading import captions, sentence, tells, verdict
+
+WORDS = "a rose is a rose is a rose".split()
+ROWS = {"a": [1, 0], "rose": [0, 1], "is": [1, 1]}
+X = np.array([ROWS[word] for word in WORDS], dtype=float)
+Q, K, V = np.sqrt(2) * np.log(2) * X, X, X @ [[1.0], [2.0]]
+CASES = [{"step": t, "cache": on} for t in (1, 2, 5) for on in (True, False)]
+
+
+def counted(steps, cache):
+    """A program that decodes and notes each score and each key it computes."""
+    scores, keys = np.zeros((8, 8), dtype=int), 0
+    for t in range(1, steps + 1):
+        queries = [t - 1] if cache else range(t)
+        keys += 1 if cache else t
+        for i in queries:
+            for j in range(t):
+                scores[i, j] += 1
+    return scores, keys
+
+
+def expected(state):
+    step, cache = state["step"], state["cache"]
+    scores, keys = counted(step, cache)
+    others, other_keys = counted(step, not cache)
+    before, keys_before = counted(step - 1, cache)
+    full = attention(Q[:step], K[:step], V[:step], mask=causal_mask(step))
+    return {
+        "counts": scores,
+        "keys": keys,
+        "newKeys": keys - keys_before,
+        "otherKeys": other_keys,
+        "scores": scores.sum(),
+        "newScores": scores.sum() - before.sum(),
+        "otherScores": others.sum(),
+        "output": full.output[-1, 0],
+    }
+
+
+def shows(state, expected, shown):
+    step, cache = state["step"], state["cache"]
+    texts = shown.select(".av-decoding text[style]")
+    seen = np.zeros((8, 8), dtype=int)
+    for t in texts:
+        j, i = (float(t["x"]) - 44) / 25, (float(t["y"]) - 44) / 25
+        seen[int(i), int(j)] = int(t.text)
+    np.testing.assert_array_equal(seen, expected["counts"])
+    rings = {
+        (int((float(r["y"]) - 40) / 25), int((float(r["x"]) - 44) / 25))
+        for r in shown.select(".av-in-step")
+    }
+    now = expected["counts"] - counted(step - 1, cache)[0]
+    assert rings == {(i, j) for i, j in np.argwhere(now)}
+    kept, new = (
+        len(shown.select(f"rect.av-{k}")) for k in ("stored", "fresh")
+    )
+    assert (kept, new) == ((step - 1, 1) if cache else (0, step))
+    (label,) = [c for c in captions(shown) if c.startswith("How often")]
+    tells(label, 1, step)
+    verdict(label, without=not cache)
+    text = sentence(shown)
+    names = ("newKeys", "newScores", "keys", "scores")
+    tells(
+        text,
+        step,
+        *(expected[name] for name in (*names, "otherKeys", "otherScores")),
+        (expected["output"], 3),
+    )
+    verdict(text, **{"Without a cache": not cache, "without one": cache})
+    assert f" reads {WORDS[step - 1]}. " in text
+
+
+def test_decode_has_the_output_of_a_real_cache():
+    cache = KVCache(8, 1, 2, 1)
+    for t in range(8):
+        keys, values = cache.append(K[None, t : t + 1], V[None, t : t + 1])
+        output = attention(Q[None, t : t + 1], keys, values).output
+        shown = Decode(step=t + 1).values["output"]
+        assert abs(shown - output[0, 0, 0]) < 1e-12
+
+
+def test_decode_counts_by_the_formulas_of_the_lesson():
+    for T in range(1, 9):
+        values = Decode(step=T, cache=False).values
+        assert values["scores"] == T * (T + 1) * (2 * T + 1) // 6
+        assert values["otherScores"] == T * (T + 1) // 2
