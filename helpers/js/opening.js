@@ -64,7 +64,7 @@ export const stageOf = (figure, { el, read, set, show }) => {
   };
   const advance = (now) => {
     if (begun === null) return;
-    played = now - begun;
+    played = Math.max(now - begun, 0); // a frame may have begun before the press
     if (played >= figure.opening.ms || document.hidden) {
       finish();
       return;

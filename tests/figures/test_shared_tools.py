@@ -275,6 +275,15 @@ def test_opening_plays_once_to_the_state_of_the_page(trial):
     ] == (-3)
 
 
+def test_opening_bears_a_frame_that_began_before_it(trial):
+    """A browser tells a frame's start, which may be before the call."""
+    page = trial(static=True)
+    starts(page)
+    assert page.do(f"""{SEEN} await frame(-5); const first = view();
+      await frame(1005); return [first[1], view()[1], frames.length];
+    """) == [-3, 0.5, 1]
+
+
 def test_opening_is_silent(trial):
     page = trial(static=True)
     starts(page)
