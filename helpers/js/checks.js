@@ -133,13 +133,18 @@ const way = ({ tokens }) => {
   );
 };
 
+const YES = ["av-yes", "✓", "light-dark(#cdeadc,#0d4a33)"];
+const NO = ["av-no", "✗", "light-dark(#ffd0c2,#7a2408)"];
 const matrixOf = (state, { refused }) => {
   const head = KINDS.map((name) => `<th scope="col">${escape(name)}</th>`).join("");
   const body = NAMES.map((name, i) => {
     const cells = KINDS.map((kind, j) => {
       const here = name === state.program && kind === state.check ? " av-picked" : "";
-      const [word, sign] = refused[i][j] ? ["av-no", "✗"] : ["av-yes", "✓"];
-      return `<td class="${word}${here}"><span data-handle="c${i}-${j}">${sign}</span></td>`;
+      const [word, sign, ground] = refused[i][j] ? NO : YES;
+      return (
+        `<td style="background:${ground}" class="${word}${here}">` +
+        `<span data-handle="c${i}-${j}">${sign}</span></td>`
+      );
     });
     return `<tr><th scope="row">${escape(name)}</th>${cells.join("")}</tr>`;
   });
