@@ -56,8 +56,8 @@ const grid = ({ step, cache }, counts) =>
 // A box for the key and the value of each token: computed now, or read back.
 const store = ({ step, cache }) =>
   range(T).map((t) => {
-    const kind = t >= step ? "none" : cache && t < step - 1 ? "stored" : "computed";
-    const word = { none: "", stored: "kept", computed: "new" }[kind];
+    const kind = t >= step ? "none" : cache && t < step - 1 ? "kept-row" : "decoded";
+    const word = { none: "", "kept-row": "kept", decoded: "new" }[kind];
     const y = TOP + t * CELL + 3;
     return (
       `<rect class="av-${kind}" x="${STORE}" y="${y}" width="${WIDE}" height="${CELL - 6}"/>` +

@@ -60,7 +60,7 @@ def shows(state, expected, shown):
     now = expected["counts"] - counted(step - 1, cache)[0]
     assert rings == {(i, j) for i, j in np.argwhere(now)}
     kept, new = (
-        len(shown.select(f"rect.av-{k}")) for k in ("stored", "computed")
+        len(shown.select(f"rect.av-{k}")) for k in ("kept-row", "decoded")
     )
     assert (kept, new) == ((step - 1, 1) if cache else (0, step))
     (label,) = [c for c in captions(shown) if c.startswith("How often")]
