@@ -49,6 +49,10 @@ HEAVIEST = [
     ),
     ("step", figures.Induction(symbols="FLICKED" * 4 + "FLIC")),
     ("query", figures.Induction(symbols="FLICKED" * 4 + "FLIC", step=20)),
+    ("distance", figures.Angles(frequencies="NTK-aware")),
+    ("step", figures.Pages(page=1)),
+    ("batch", figures.Batch()),
+    ("length", figures.Schemes(yarn=True)),
 ]
 
 MOVE = """async ([key, moves]) => {

@@ -32,7 +32,7 @@ const total = (r) => REQUESTS[r][1] + REQUESTS[r][2];
 // every text in the memory writes one token and takes a page if it needs one, and
 // requests are let in, in order, while there are pages for their prompts.
 // A piece per text is a page for a whole text.
-const serve = (page) => {
+const simulate = (page) => {
   const free = range(SLOTS / page);
   const pages = {}; // of each text in the memory
   const have = REQUESTS.map(() => 0);
@@ -77,6 +77,9 @@ const serve = (page) => {
     return { owner, filled, status, have: [...have] };
   });
 };
+// Each size of a page is simulated once.
+const simulated = {};
+const serve = (page) => (simulated[page] ??= simulate(page));
 const [LATER, WAITS, RUNS, DONE] = range(4);
 const STATUS = ["later", "waits", "runs", "done"];
 const countOf = (of, what) => of.filter((x) => x === what).length;
