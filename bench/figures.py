@@ -36,6 +36,10 @@ HEAVIEST = [
     ("row", figures.Tiles(T=64, block_q=64, block_k=64, causal=False)),
     ("step", figures.Tiles(T=64, block_q=1, block_k=1, causal=False)),
     ("T", figures.Roof()),
+    ("step", figures.Machines(plan="ring", machines=8, T=12, step=0)),
+    ("time", figures.Balance(machines=8, S=64)),
+    ("tokens", figures.Checks()),
+    ("shift", figures.Digits()),
     ("x1", figures.Projections()),
     ("temperature", figures.Temperature(scores=[[0.5, 1, 2, 3, 4, 5, 6, 7]])),
     (

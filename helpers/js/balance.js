@@ -64,26 +64,22 @@ const triangle = (state, { owner, when, time }) => {
   const { S, machines: N } = state;
   const follow = Math.min(state.follow, N - 1);
   const unit = GRID.side / S;
-  const cells = (keep) =>
-    when
-      .flatMap((row, p) =>
-        row.map((t, k) => (t !== null && keep(t, p) ? `M${k} ${p}h1v1h-1z` : "")),
-      )
-      .join("");
+  // Pairs that stand side by side and are alike are one bar of a row.
+  const bars = { todo: "" };
+  when.forEach((row, p) => {
+    let from = 0;
+    for (let k = 1; k <= p + 1; k++) {
+      const done = row[from] <= time;
+      if (k <= p && row[k] <= time === done) continue;
+      const kind = done ? `m${owner[p]}` : "todo";
+      bars[kind] = `${bars[kind] ?? ""}M${from} ${p}h${k - from}v1h${from - k}z`;
+      from = k;
+    }
+  });
   const path = (kind, d) => d && `<path class="${kind}" d="${d}"/>`;
-  const drawn =
-    path(
-      "av-todo",
-      cells((t) => t > time),
-    ) +
-    range(N)
-      .map((w) =>
-        path(
-          `av-m${w}`,
-          cells((t, p) => t <= time && owner[p] === w),
-        ),
-      )
-      .join("");
+  const drawn = Object.entries(bars)
+    .map(([kind, d]) => path(`av-${kind}`, d))
+    .join("");
   // The rows of the machine that is followed have a mark on either side.
   const mine = owner.map((w, p) => (w === follow ? `M-1 ${p}h.7v1h-.7z` : "")).join("");
   const apart = unit < 11 ? Math.ceil(11 / unit) : 1;

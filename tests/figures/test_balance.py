@@ -76,10 +76,16 @@ def expected(state):
 
 
 def cells(path):
-    return {
-        (int(p), int(k))
-        for k, p in re.findall(r"M(\d+) (\d+)h1v1h-1z", path["d"])
-    }
+    """The pairs in the bars of a path, each once."""
+    bars = re.findall(r"M(\d+) (\d+)h(\d+)v1h-(\d+)z", path["d"])
+    found = [
+        (int(p), int(first) + k)
+        for first, p, wide, back in bars
+        for k in range(int(wide))
+        if wide == back
+    ]
+    assert len(found) == len(set(found))
+    return set(found)
 
 
 def shows(state, expected, shown):
