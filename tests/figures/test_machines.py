@@ -310,3 +310,22 @@ def test_a_step_takes_nine_tenths_of_a_second(state):
         here = settings | frame["own"]
         assert_same(frame["values"], expected(here))
         assert frame["html"] == Machines(**here).frame(0)["html"]
+
+
+def test_the_step_and_the_queries_are_dragged(page):
+    page.open("machines")
+    assert page.do("""
+        const it = (id) => el.querySelector(`[data-handle=${id}]`);
+        const seen = [];
+        const look = async () => {
+          await frame();
+          const { sent, totals } = el.values;
+          seen.push([m.state.T, m.state.step, sent.results, totals.tree]);
+        };
+        press(it("queries"), "ArrowRight"); await look();
+        press(it("queries"), "ArrowRight", { shiftKey: true }); await look();
+        press(it("step"), "ArrowLeft"); await look();
+        press(it("step"), "Home"); await look();
+        return seen;
+    """) == [[2, 4, 12, 18], [12, 4, 72, 108], [12, 3.99, 48, 108],
+             [12, 4, 72, 108]]  # fmt: skip
