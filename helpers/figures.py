@@ -533,6 +533,24 @@ class CausalHeatmap(InteractiveFigure):
     _label = "attention weights under masks, ALiBi and temperature"
 
 
+class MaskPainter(InteractiveFigure):
+    """A mask that is painted cell by cell, and the outputs under it.
+
+    The sentence is *dogs bark pad pad*, where the last two tokens are padding.
+    The scores and values are fixed. ``padding`` and ``later`` are the weights
+    that each query gives to padding and to later words, and ``empty`` lists
+    the queries that may attend to nothing.
+
+    Examples
+    --------
+    >>> MaskPainter(may=[[0, 0, 0, 0]] * 4).values["output"][1]
+    [0, 0]
+    """
+
+    _name = "mask"
+    _label = "a mask to paint, and the weights and outputs under it"
+
+
 class StepThrough(InteractiveFigure):
     """Every matrix of one attention call, and what made each entry.
 

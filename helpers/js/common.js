@@ -418,7 +418,7 @@ export const figureModule = (figure) => ({
     (figure.handles?.(state, figure.compute(state)) ?? []).map((handle) => ({
       ...handle,
       reads: handle.read?.(handle.at),
-      presses: handle.press?.(),
+      presses: handle.press?.(state),
     })),
   problem: (state) => problem(figure, state),
   shell: (state) => shell(figure, state),

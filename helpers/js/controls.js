@@ -81,8 +81,8 @@ export const complaint = (control, value) => {
     const wrong = value.flat().find((x) => !within(x, control));
     return wrong === undefined
       ? ""
-      : `each number of ${key} must be ${wanted(control)}, with a decimal point; got ` +
-          `${shorten(wrong)}`;
+      : `each number of ${key} must be ${wanted(control)}` +
+          `${control.step === 1 ? "" : ", with a decimal point"}; got ${shorten(wrong)}`;
   }
   if (kind === "symbols") {
     const { letters, min, max } = control;
@@ -217,7 +217,7 @@ export const matters = (control, state, own) => !control.when || control.when(st
 export const OWN = "own numbers";
 export const preset = (figure, state) =>
   Object.keys(figure.presets).find((name) =>
-    Object.entries(figure.presets[name]).every(([k, v]) => state[k] === v),
+    Object.entries(figure.presets[name]).every(([k, v]) => String(state[k]) === String(v)),
   ) ?? OWN;
 const presetInput = (figure, state) => {
   const options = [OWN, ...Object.keys(figure.presets)];

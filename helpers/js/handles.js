@@ -21,7 +21,7 @@ const FINGER = 22;
  * @property {(at: [number, number]) => object} [read] - the settings that a place asks
  *   for, in the same units; they need not fit
  * @property {string} [value] - its value in words, else that of its settings
- * @property {() => object} [press] - the settings after a press
+ * @property {(now: State) => object} [press] - the settings after a press, from those of now
  * @property {boolean} [on] - whether it is pressed, where that can be said
  * @property {string} [group] - handles of a group are one stop of the tab key, the arrow
  *   keys go from one to the next, and a drag over those that are as the first presses them
@@ -164,7 +164,7 @@ export const handsOf = (figure, { result, read, steer, note, first }) => {
     ]);
     steer(Object.fromEntries(given), given[0][0]);
   };
-  const press = (handle) => steer(handle.press());
+  const press = (handle) => steer(handle.press(read()));
 
   const take = (event) => {
     let part = event.target.closest("[data-handle]");

@@ -89,8 +89,8 @@ def test_settings_out_of_range_are_refused(name):
                 large = np.full((low, short), x)
                 with pytest.raises(
                     TraitError,
-                    match=f"each number of {key} must be a number from "
-                    f"{least} to {most}",
+                    match=f"each number of {key} must be a (whole )?number "
+                    f"from {least} to {most}",
                 ):
                     CLASSES[name](**{key: large})
             for shape in ((rows + 1, short), (low, columns + 1)):

@@ -1,0 +1,165 @@
+"""The painted mask: weights, outputs, and what the sentence says of them."""
+
+import numpy as np
+import pytest
+
+from helpers import figures
+from helpers.attention import attention
+from helpers.masks import causal_mask, padding_mask, sliding_window_mask
+from tests.figures.reading import (
+    all_say,
+    depth,
+    sentence,
+    tells,
+    verdict,
+)
+
+WORDS = ["dogs", "bark", "pad", "pad"]
+CALLED = ["dogs", "bark", "pad 1", "pad 2"]
+# The lesson's second sentence, as its first cells have it.
+Q = np.array([[1, 0, 5, 5], [2, 1, 6, 5], [0, 1, 4, 4], [1, 1, 4, 4]], float)
+K = 2 * np.eye(4)
+V = np.array([[1, 0], [0, 1], [100, 100], [100, 100]], float)
+
+PADDING = np.broadcast_to(padding_mask([2], 4)[0, 0], (4, 4))
+RULES = {
+    "none": np.ones((4, 4), bool),
+    "causal": causal_mask(4),
+    "window of 2": sliding_window_mask(4, window=2),
+    "padding": PADDING,
+    "causal and padding": causal_mask(4) & PADDING,
+}
+CASES = [
+    *({"may": rule.astype(int).tolist()} for rule in RULES.values()),
+    {"may": [[0] * 4] * 4},
+    {"may": [[0, 0, 1, 0], [0] * 4, [1, 1, 0, 0], [0] * 4]},
+]
+
+
+def expected(state):
+    """Weights and outputs by the helper, under the mask that is painted."""
+    may = np.array(state["may"]) == 1
+    output, weights = attention(Q, K, V, mask=may)
+    later = np.arange(4) > np.arange(4)[:, None]
+    return {
+        "weights": weights,
+        "output": output,
+        "padding": weights[:, 2:].sum(axis=1),
+        "later": (weights * later).sum(axis=1),
+        "empty": np.flatnonzero(~may.any(axis=1)),
+    }
+
+
+def test_ready_masks_are_those_of_the_helpers():
+    found = figures.presets("mask")
+    assert list(found) == list(RULES)
+    for name, rule in RULES.items():
+        np.testing.assert_array_equal(np.array(found[name]["may"]) == 1, rule)
+
+
+def shows(state, expected, shown):
+    may = np.array(state["may"]) == 1
+    cells = shown.select("[data-handle]")
+    assert [c["data-handle"] for c in cells] == [
+        f"cell-{i}-{j}" for i, j in np.ndindex(4, 4)
+    ]
+    boxes = set()
+    for (i, j), cell in zip(np.ndindex(4, 4), cells, strict=True):
+        box = cell.rect
+        boxes.add((box["width"], box["height"]))
+        if may[i, j]:
+            all_say([cell.text], [expected["weights"][i, j]], 2)
+            shade = depth(box["style"].partition("fill:")[2])
+            assert abs(shade - expected["weights"][i, j]) < 0.01
+        else:
+            assert not cell.text
+            assert cell.select(".av-hatch")
+    assert len(boxes) == 1, "cells of one size"
+    svg = shown.select_one(".av-paint")
+    for role in ("key", "query"):
+        assert [t.text for t in svg.select(f".av-of-{role}")] == WORDS
+    values = [t.text for t in svg.select(".av-of-value")]
+    for text, value in zip(values, V, strict=True):
+        tells(text, *value)
+    outputs = svg.select(".av-sum, .av-none")
+    for text, out in zip(outputs, expected["output"], strict=True):
+        tells(text.text, *((x, 1) for x in out))
+    empty = list(expected["empty"])
+    none = [k for k, t in enumerate(outputs) if "av-none" in t["class"]]
+    assert none == empty
+    says_what_is_forbidden(expected, sentence(shown))
+
+
+def says_what_is_forbidden(expected, text):
+    empty = list(expected["empty"])
+    shares, _, rest = text.partition(". ")
+    tells(shares, *((x, 2) for x in expected["padding"][:2]))
+    later, _, nothing = rest.partition(".")
+    verdict(later, No_later=not expected["later"].any())
+    for k, name in enumerate(CALLED):
+        assert (name in later) == (expected["later"][k] > 0)
+        assert (name in nothing) == (k in empty)
+    verdict(nothing, exactly_zero=bool(empty))
+
+
+@pytest.mark.parametrize(("i", "j"), [(0, 2), (3, 0)])
+def test_a_press_forbids_one_pair_and_allows_it_again(i, j):
+    """What a press asks for is the state with one entry turned round."""
+    before = np.ones((4, 4), int)
+    before[1, 1] = 0
+    for _ in range(2):
+        told = figures.MaskPainter(may=before.tolist())._call("handles")
+        (cell,) = (h for h in told if h["id"] == f"cell-{i}-{j}")
+        assert cell["on"] == (before[i, j] == 1)
+        wanted = before.copy()
+        wanted[i, j] = 1 - before[i, j]
+        assert cell["presses"] == {"may": wanted.tolist()}
+        before = wanted
+
+
+def test_a_drag_paints_and_keys_go_from_cell_to_cell(page):
+    page.open("mask")
+    box = {
+        (i, j): page.tab.locator(f"[data-handle=cell-{i}-{j}]").bounding_box()
+        for i, j in np.ndindex(4, 4)
+    }
+
+    def to(i, j):
+        at = box[i, j]
+        page.tab.mouse.move(
+            at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
+        )
+
+    wanted = np.ones((4, 4), int)
+    to(0, 3)
+    page.tab.mouse.down()
+    for i in (1, 2):
+        to(i, 3)
+    page.tab.mouse.up()
+    wanted[:3, 3] = 0
+    assert page.do("await frame(); return m.state.may") == wanted.tolist()
+    # The focus is on the cell that was pressed; space presses it again.
+    wanted[0, 3] = 1
+    wanted[1, 2] = 0
+    assert page.do("""
+      const here = () => document.activeElement;
+      press(here(), " ");
+      await frame();
+      for (const key of ["ArrowLeft", "ArrowDown", " "]) press(here(), key);
+      await frame();
+      return [m.state.may, here().dataset.handle,
+        here().getAttribute("aria-pressed")];
+    """) == [wanted.tolist(), "cell-1-2", "false"]
+
+
+def test_a_ready_mask_is_named_until_a_cell_differs(page):
+    page.open("mask")
+    assert page.do("""
+      give("preset", "causal and padding");
+      await frame();
+      const named = [field("preset").value, el.values.padding];
+      el.querySelector("[data-handle=cell-0-0]").dispatchEvent(
+        new MouseEvent("click", { bubbles: true, detail: 0 }));
+      await frame();
+      return [named, field("preset").value, el.values.empty];
+    """) == [["causal and padding", [0, 0, 0, 0]], "own numbers", [0]]
