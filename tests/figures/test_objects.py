@@ -1,0 +1,124 @@
+"""Three objects and two heads: weights, merged outputs, and the cut."""
+
+import re
+
+import numpy as np
+import pytest
+
+from helpers.attention import attention
+from helpers.heads import Projections, multi_head_attention
+from tests.figures.reading import (
+    all_say,
+    captions,
+    sentence,
+    tells,
+    verdict,
+    where,
+)
+
+OBJECTS = ["red ball", "blue ball", "red box"]
+FEATURES = ["red", "blue", "ball", "box"]
+X = np.array([[1, 0, 1, 0], [0, 1, 1, 0], [1, 0, 0, 1]], float)
+CASES = [
+    {"cut": 1, "query": 1},
+    {"cut": 4},
+    {"cut": 4, "head1": False, "query": 2},
+    {"head0": False},
+    {"head0": False, "head1": False},
+    {"cut": 3, "query": 2},
+]
+
+
+def expected(state):
+    """Each head by the helper, on the columns that it owns."""
+    weights, merged = [], []
+    for h, block in enumerate(np.split(X, [state["cut"]], axis=1)):
+        if block.shape[1] == 0:
+            weights.append(np.zeros((3, 3)))
+            continue
+        found = attention(np.log(4) * block, block, block, scale=1)
+        weights.append(found.weights)
+        merged.append(found.output * state[f"head{h}"])
+    return {"weights": weights, "output": np.hstack(merged)}
+
+
+def test_two_heads_of_two_columns_are_multi_head_attention():
+    """The helper's layer, whose projections scale the queries alone."""
+    eye = np.eye(4)
+    layer = Projections(np.sqrt(2) * np.log(4) * eye, eye, eye, eye, 2, 2)
+    found = multi_head_attention(X, layer)
+    mine = expected({"cut": 2, "head0": True, "head1": True})
+    np.testing.assert_allclose(mine["output"], found.output, atol=1e-12)
+    np.testing.assert_allclose(mine["weights"], found.weights, atol=1e-12)
+
+
+def shows(state, expected, shown):
+    cut, query = state["cut"], state["query"]
+    svg = shown.select_one(".av-objects")
+    heads = [h for h in (0, 1) if state[f"head{h}"] and (h == 0 or cut < 4)]
+    given = [expected["weights"][h][query] for h in heads]
+    texts = [t.text for t in svg.select(".av-weight")]
+    all_say(texts, np.ravel(given), 2)
+    wide = [float(p["stroke-width"]) for p in svg.select(".av-link")]
+    assert wide == pytest.approx(1 + 9 * np.ravel(given), abs=0.051)
+    cells = svg.select(".av-cell")
+    numbers = [cell.find_next_sibling("text").text for cell in cells]
+    all_say(numbers[:12], X.ravel())
+    all_say(numbers[12:], expected["output"][query], 2)
+    owners = [int(c["class"][1][-1]) for c in cells]
+    assert owners == 4 * [int(c >= cut) for c in range(4)]
+    # The cut is drawn between the columns that it parts.
+    (knob,) = svg.select("[data-handle=cut]")
+    at = float(re.search(r"translate\((\S+) ", knob["transform"])[1])
+    lefts = [float(c["x"]) for c in cells[:4]]
+    ends = [x + float(cells[0]["width"]) for x in lefts]
+    assert ends[cut - 1] < at
+    assert cut == 4 or at < lefts[cut]
+    asks = [
+        k for k in range(3) if svg.select(f"[data-handle=object-{k}] .av-asks")
+    ]
+    assert asks == [query]
+    for h in (0, 1):
+        words = svg.select_one(f"[data-handle=head-{h}]").text
+        verdict(words, off=(h == 0 and not state["head0"])
+                or (h == 1 and cut < 4 and not state["head1"]))  # fmt: skip
+    tells_of(state, given, captions(shown)[0], sentence(shown))
+
+
+def tells_of(state, given, label, text):
+    cut, query = state["cut"], state["query"]
+    assert OBJECTS[query] in label
+    assert ("one wide head" in label) == (cut == 4)
+    first, *parts = re.split(r"\. (?=[TH])", text)
+    assert first == f"The {OBJECTS[query]} asks"
+    for h, part in enumerate(parts):
+        on = state[f"head{h}"]
+        owned = FEATURES[:cut] if h == 0 else FEATURES[cut:]
+        weights = given.pop(0) if on and owned else []
+        off = bool(owned) and not on
+        tells(part, h, *where(off, 0), *((w, 2) for w in weights))
+        before = part.partition("and gives")[0] if on and owned else ""
+        for name in FEATURES:
+            assert (name in before) == (on and name in owned)
+
+
+def test_cut_is_dragged_and_heads_and_objects_are_pressed(page):
+    page.open("objects")
+    left, right = (
+        page.tab.locator(f".av-objects .av-cell >> nth={k}").bounding_box()[
+            "x"
+        ]
+        for k in (0, 1)
+    )
+    knob = page.tab.locator("[data-handle=cut] .av-knob").bounding_box()
+    x, y = knob["x"] + knob["width"] / 2, knob["y"] + knob["height"] / 2
+    page.tab.mouse.move(x, y)
+    page.tab.mouse.down()
+    page.tab.mouse.move(x + 1.2 * (right - left), y, steps=3)
+    page.tab.mouse.up()
+    assert page.do("await frame(); return m.state.cut") == 3
+    page.tab.locator("[data-handle=head-1]").click()
+    page.tab.locator("[data-handle=object-2]").click()
+    assert page.do("""await frame();
+      return [m.state.head0, m.state.head1, m.state.query,
+        el.values.output[2][3]];""") == [True, False, 2, 0]
