@@ -28,7 +28,7 @@ HEAVIEST = [
     ("slope", figures.CausalHeatmap(T=64)),
     ("scale", figures.StepThrough(X=SQUARE, causal=True)),
     ("seed", figures.Saturation(d_k=1024, S=64)),
-    ("T", figures.HeadsAndGroups(H=64, H_kv=64, d_k=2)),
+    ("column", figures.HeadsAndGroups(H=64, H_kv=64, d_k=2)),
     ("S", figures.KVCacheCalculator()),
     ("filled", figures.KVCacheCalculator()),
     ("m", figures.Positions(kind="RoPE", pairs=16)),

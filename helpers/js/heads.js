@@ -1,11 +1,11 @@
 // Heads and groups: which columns a head owns, and whose keys it reads.
 
 import { count, range, whole } from "./numbers.js";
+import { grip } from "./handles.js";
 import { figureModule, say } from "./common.js";
 
 // Neighbouring groups are told apart, and names say which is which.
 const groupClass = (g) => (g % 2 ? "av-group-odd" : "av-group-even");
-const WRITTEN = 10; // columns that are written out, and fit on a phone
 const BYTES = 2; // float16, as caches are kept
 
 const divisors = (n) =>
@@ -15,8 +15,29 @@ const divisors = (n) =>
 
 // Every size as a picture: columns of queries in their heads, and below each
 // group of heads the keys and the values that they read, to the same scale.
-const CUTS = { width: 340, left: 2, across: 336, query: 22, key: 96, value: 144, high: 24 };
+const CUTS = {
+  width: 350,
+  left: 2,
+  across: 336,
+  query: 22,
+  key: 96,
+  value: 144,
+  high: 24,
+  kept: 206,
+};
 const SPOT = 8; // of that, a column is marked above the name of its head
+// What the cache keeps, as a part of what it would keep without sharing.
+const keptBar = (H_kv, H) => {
+  const { left, across, kept } = CUTS;
+  const end = left + (across * H_kv) / H;
+  return (
+    `<path class="av-whole" d="M${left} ${kept - 6}h${across}v12h${-across}z"/>` +
+    `<path class="av-kept" d="M${left} ${kept - 6}H${+end.toFixed(2)}v12H${left}z"/>` +
+    `<text x="${left}" y="${kept + 30}">the cache keeps ${H_kv} of ${H} heads of keys and ` +
+    `values</text>` +
+    grip("share", [+end.toFixed(2), kept], '<circle class="av-knob" cx="0" cy="0" r="8"/>')
+  );
+};
 const cuts = ({ H, H_kv, d_k }, { kv_head, followed: [at, head, , group] }) => {
   const { width, left, across, query, key, value, high } = CUTS;
   const [n, shared] = [H * d_k, H / H_kv];
@@ -51,7 +72,7 @@ const cuts = ({ H, H_kv, d_k }, { kv_head, followed: [at, head, , group] }) => {
   const kept = `${count(H_kv * d_k, "column")} in ${count(H_kv, "head")}`;
   return (
     `<svg class="av-cuts" role="img" aria-label="${label}" viewBox="0 0 ${width} ` +
-    `${value + high + 20}">` +
+    `${CUTS.kept + 42}">` +
     `<path class="av-reads" d="${range(H).map(link).join("")}"/>` +
     `<path class="av-reads-here" d="${link(head)}"/>` +
     title("query", `queries: ${count(n, "column")} in ${count(H, "head")}`, query - 7) +
@@ -70,6 +91,7 @@ const cuts = ({ H, H_kv, d_k }, { kv_head, followed: [at, head, , group] }) => {
     title("key", `keys: ${kept}`, key + high + 15) +
     row("value", "V", range(H_kv), of_group, value, (g) => g) +
     title("value", `values: ${kept}`, value + high + 15) +
+    keptBar(H_kv, H) +
     "</svg>"
   );
 };
@@ -78,16 +100,6 @@ const figure = {
   name: "heads",
   card: { part: ".av-cuts", box: "0 14 340 162" },
   controls: [
-    {
-      key: "T",
-      kind: "range",
-      label: "tokens T",
-      first: 3,
-      about: "Tokens",
-      min: 1,
-      max: 6,
-      step: 1,
-    },
     {
       key: "d_k",
       kind: "range",
@@ -167,55 +179,9 @@ const figure = {
     };
   },
 
-  view: ({ H, H_kv, d_k, T }, { split, kv_head, followed, parameters, cache, multi_head }) => {
+  view: ({ H, H_kv, d_k }, { kv_head, followed, parameters, cache, multi_head }) => {
     const [at, head, place, group] = followed;
     const shared = H / H_kv;
-    const tokens = "abcdef".slice(0, T).split("");
-    const cell = (token, c) => {
-      const kind = `class="${groupClass(kv_head[Math.floor(c / d_k)])}"`;
-      return c === at
-        ? `<td ${kind}><mark>${token}${c}</mark></td>`
-        : `<td ${kind}>${token}${c}</td>`;
-    };
-    const table = (caption, columns, names, above = "") => {
-      const top = names.map((n) => `<th scope="col">${n}</th>`).join("");
-      const rows = tokens.map(
-        (t) => `<tr><th scope="row">${t}</th>${columns.map((c) => cell(t, c)).join("")}</tr>`,
-      );
-      return (
-        `<table class="av-grid"><caption>${caption}</caption><thead>${above}<tr><td></td>${top}` +
-        `</tr></thead><tbody>${rows.join("")}</tbody></table>`
-      );
-    };
-    const owners = range(H)
-      .map((h) => `<th scope="colgroup" colspan="${d_k}">Q${h}</th>`)
-      .join("");
-    const all = split.flat();
-    const written =
-      all.length > WRITTEN
-        ? ""
-        : table(
-            `Merged (${T}, ${all.length}): one row a token`,
-            all,
-            all,
-            `<tr><td></td>${owners}</tr>`,
-          ) +
-          `<p class="av-caption">Split (${H}, ${T}, ${d_k}): the same entries, one table a ` +
-          `query head</p><div class="av-row">` +
-          split
-            .map((columns, h) =>
-              table(`Q${h} reads K${kv_head[h]} V${kv_head[h]}`, columns, range(d_k)),
-            )
-            .join("") +
-          "</div>";
-
-    const owned = (h) => (d_k > 1 ? `${h * d_k}–${h * d_k + d_k - 1}` : `${h}`);
-    const groups = range(H_kv).map((g) => {
-      const readers = range(H).filter((h) => kv_head[h] === g);
-      const chips = readers.map((h) => `<span>Q${h} (${owned(h)})</span>`).join(" ");
-      return `<li class="${groupClass(g)}"><b>K${g} V${g} (${owned(g)})</b> read by ${chips}</li>`;
-    });
-
     const line = (name, here, there) =>
       `<tr><th scope="row">${name}</th><td>${whole(here)}</td><td>${whole(there)}</td></tr>`;
     const full = multi_head.total / 4;
@@ -231,11 +197,7 @@ const figure = {
 
     const kind = H_kv === H ? "Multi-head" : H_kv === 1 ? "Multi-query" : "Grouped-query";
     return (
-      cuts({ H, H_kv, d_k }, { kv_head, followed }) +
-      written +
-      `<p class="av-caption">Who reads whose keys and values, and the columns of each</p>` +
-      `<ul class="av-groups">${groups.join("")}</ul>` +
-      counts +
+      `<div class="av-row">${cuts({ H, H_kv, d_k }, { kv_head, followed })}${counts}</div>` +
       say(
         `${kind} attention: ${shared} query head${shared > 1 ? "s" : ""} to a key/value head. ` +
           `Column ${at} is place ${place} of query head ${head}, since ${at} = ${head} · ` +
@@ -245,6 +207,16 @@ const figure = {
       )
     );
   },
+  // The end of the bar is pulled to a share that fits.
+  handles: ({ H, H_kv }) => [
+    {
+      id: "share",
+      name: "heads of keys and values",
+      keys: ["H_kv"],
+      at: [CUTS.left + (CUTS.across * H_kv) / H, CUTS.kept],
+      read: ([u]) => ({ H_kv: Math.round((H * (u - CUTS.left)) / CUTS.across) }),
+    },
+  ],
 };
 
 export default figureModule(figure);

@@ -144,7 +144,7 @@ def test_complaint_about_a_matrix_says_its_shape_or_number():
 
 
 def test_shell_of_a_wrong_state_has_a_message_and_no_result():
-    state = dict.fromkeys(("T", "d_k"), 2) | {"H": 4, "H_kv": 3, "column": 0}
+    state = {"H": 4, "H_kv": 3, "d_k": 2, "column": 0}
     shown = BeautifulSoup(call("(state) => shell(figure, state)", state,
                                of="heads"), "html.parser")  # fmt: skip
     assert shown.select_one(".av-error").text.startswith("H_kv must divide H")
