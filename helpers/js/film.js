@@ -411,6 +411,21 @@ const making = (state, values, time) => {
   );
 };
 
+// Below a key that the query meets: their products, one after another, until the
+// query goes on. Where values were made they stand there, and W shows its own.
+const products = (state, { q, K }, time, j) => {
+  const stays = 1 - moved(time, j + 2);
+  return q
+    .map((x, c) => {
+      const from = 0.6 + (0.25 * c) / q.length;
+      const opacity = stays * part(done(time, j + 1), from, from + 0.1);
+      const text = `${c ? "+ " : ""}${short(x * K[j][c])}`;
+      const across = START + (c + 0.5) * CHIP.width - 1 - (c ? 5 : 0);
+      return label(text, across, rowY(state, j) + CHIP.height + 13, { kind: "product", opacity });
+    })
+    .join("");
+};
+
 // --- the whole -----------------------------------------------------------
 
 const titleOf = (state, time) => {
@@ -447,7 +462,7 @@ const scene = (state, values, now) => {
       label(words[j], NAME, wordY(j) + 13, { kind: made ? "plain" : "key", anchor: "end" }) +
       (made
         ? label("value", NAME, rowY(state, j) + 32, { kind: "value", anchor: "end", opacity })
-        : vector(row, START, rowY(state, j), "key")) +
+        : vector(row, START, rowY(state, j), "key") + products(state, values, time, j)) +
       columnsOf(state, values, time, j),
   );
   return (
@@ -632,6 +647,8 @@ const figure = {
       : "";
   },
   at,
+  // It plays from its start to the state of the page, with a moment to look first.
+  opening: { from: [{ at: 0 }], ms: 5000 },
   compute: computed,
   view: (state, values) =>
     scene(state, values, values.time) + say(sentences(state, values)[Math.ceil(values.time)]),

@@ -440,3 +440,20 @@ def test_film_values_fall_and_fade_to_their_weights(draw):
     for some, part in ((start, 0), (middle, 0.5), (end, 1)):
         clear = [chip.opacity for chip in some]
         np.testing.assert_allclose(clear, 1 - part * (1 - wanted), atol=0.0081)
+
+
+@pytest.mark.parametrize("key", range(2))
+def test_film_products_come_one_after_another_and_go(key):
+    """Under its key, while the query is there and not before or after."""
+    q, row = np.array(ROWS[1]), np.array(ROWS[key])
+
+    def seen(time):
+        svg = film(time)
+        return [read(t.text.lstrip("+ ")) for t in svg.select(".av-product")]
+
+    assert seen(key + 0.6) == []
+    counts = [len(seen(key + t)) for t in (0.62, 0.68, 0.74, 0.8, 1)]
+    assert counts == sorted(counts)
+    assert counts[0] < counts[-1] == len(q)
+    assert seen(key + 1) == pytest.approx(q * row, abs=0.00501)  # as written
+    assert seen(key + 1.59) == []
