@@ -31,11 +31,11 @@ const keptBar = (H_kv, H) => {
   const { left, across, kept } = CUTS;
   const end = left + (across * H_kv) / H;
   return (
-    `<path class="av-whole" d="M${left} ${kept - 6}h${across}v12h${-across}z"/>` +
-    `<path class="av-kept" d="M${left} ${kept - 6}H${+end.toFixed(2)}v12H${left}z"/>` +
+    `<path class="av-cache-all" d="M${left} ${kept - 6}h${across}v12h${-across}z"/>` +
+    `<path class="av-cache-kept" d="M${left} ${kept - 6}H${+end.toFixed(2)}v12H${left}z"/>` +
     `<text x="${left}" y="${kept + 30}">the cache keeps ${H_kv} of ${H} heads of keys and ` +
     `values</text>` +
-    grip("share", [+end.toFixed(2), kept], '<circle class="av-knob" cx="0" cy="0" r="8"/>')
+    grip("share", [+end.toFixed(2), kept], '<circle class="av-cache-end" cx="0" cy="0" r="8"/>')
   );
 };
 const cuts = ({ H, H_kv, d_k }, { kv_head, followed: [at, head, , group] }) => {

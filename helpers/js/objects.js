@@ -38,7 +38,7 @@ const text = (words, x, y, anchor = "middle", kind = "") =>
   `${escape(words)}</text>`;
 
 const shapeOf = (i) => {
-  const kind = `class="av-thing av-${FEATURES[X[i].indexOf(1)]}"`;
+  const kind = `class="av-object av-${FEATURES[X[i].indexOf(1)]}"`;
   return X[i][2]
     ? `<circle ${kind} cx="0" cy="0" r="17"/>`
     : `<rect ${kind} x="-16" y="-16" width="32" height="32"/>`;
@@ -53,7 +53,7 @@ const lineOf = (h, from, to, weight) => {
   const bend = start + up * 2 * rise;
   const [x, y] = [(a + b) / 2, start + up * (rise + 7) + (up > 0 ? 9 : 0)];
   return (
-    `<path class="av-link${weight < 0.2 ? " av-faint" : ""}" stroke-width="${put2(1 + 9 * weight)}" ` +
+    `<path class="av-takes${weight < 0.2 ? " av-slight" : ""}" stroke-width="${put2(1 + 9 * weight)}" ` +
     `d="M${a} ${start}Q${put2((a + b) / 2)} ${put2(bend)} ${b} ${start}"/>` +
     text(fixed(weight), x, y, "middle", "av-weight")
   );
@@ -64,7 +64,7 @@ const switchOf = (h, cut, on) => {
   return grip(
     `head-${h}`,
     [4, h === 0 ? 18 : LEVEL + 92],
-    `<rect class="av-switch${on ? " av-on" : ""}" x="0" y="-13" width="112" height="26" rx="13"/>` +
+    `<rect class="av-headswitch${on ? " av-turned" : ""}" x="0" y="-13" width="112" height="26" rx="13"/>` +
       text(`head ${h}: ${state}`, 56, 5),
   );
 };
@@ -74,14 +74,14 @@ const tableOf = ({ cut, query }, output) => {
     `<rect class="${kind} av-of-head-${c < cut ? 0 : 1}" x="${left + c * wide + 2}" ` +
     `y="${top + i * high + 2}" width="${wide - 4}" height="${high - 4}"/>` +
     text(value, left + (c + 0.5) * wide, top + (i + 0.5) * high + 5);
-  const rows = X.map((row, i) => row.map((x, c) => cell(setting(x), i, c, "av-cell")).join(""));
-  const sum = output[query].map((x, c) => cell(fixed(x), X.length + 0.4, c, "av-cell")).join("");
+  const rows = X.map((row, i) => row.map((x, c) => cell(setting(x), i, c, "av-feature")).join(""));
+  const sum = output[query].map((x, c) => cell(fixed(x), X.length + 0.4, c, "av-feature")).join("");
   const names = OBJECTS.map((name, i) => text(name, left - 10, top + (i + 0.5) * high + 5, "end"));
   return (
     FEATURES.map((name, c) => text(name, left + (c + 0.5) * wide, top - 8)).join("") +
     names.join("") +
     rows.join("") +
-    text("output", left - 10, top + 3.9 * high + 5, "end", "av-strong") +
+    text("output", left - 10, top + 3.9 * high + 5, "end", "av-summed") +
     sum
   );
 };
@@ -158,7 +158,7 @@ const figure = {
       grip(
         `object-${i}`,
         [MIDDLE[i], LEVEL],
-        `<circle class="av-around${i === query ? " av-asks" : ""}" cx="0" cy="0" r="26"/>` +
+        `<circle class="av-halo${i === query ? " av-asking" : ""}" cx="0" cy="0" r="26"/>` +
           shapeOf(i),
       ),
     );
@@ -170,7 +170,7 @@ const figure = {
       grip(
         "cut",
         [at, TABLE.top - 4],
-        `<path class="av-cut" d="M0 0V${4.5 * TABLE.high}"/><circle class="av-knob" cx="0" cy="0" r="8"/>`,
+        `<path class="av-parting" d="M0 0V${4.5 * TABLE.high}"/><circle class="av-parting-end" cx="0" cy="0" r="8"/>`,
       ) +
       `</svg>${say(sentence(state, weights))}`
     );

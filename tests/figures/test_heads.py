@@ -105,7 +105,8 @@ def cuts_show(state, expected, svg):
     colours = [r["class"][1] for r in svg("rect")]
     queries, keys, values = rects[:H], rects[H : H + H_kv], rects[H + H_kv :]
     kept, whole = (
-        path_of(svg.select_one(f".av-{kind}")) for kind in ("kept", "whole")
+        path_of(svg.select_one(f".av-cache-{kind}"))
+        for kind in ("kept", "all")
     )
     share = (kept[2] - kept[0]) / whole[2]
     assert share == pytest.approx(H_kv / H, abs=1e-4)
@@ -159,7 +160,7 @@ def test_end_of_the_bar_snaps_to_a_number_that_fits(page):
         [6, "H_kv is now 6: "[:15]], [4, "H_kv is now 4: "[:15]], [3, ""],
         [2, ""],
     ]  # fmt: skip
-    box = page.tab.locator("[data-handle=share] .av-knob").bounding_box()
+    box = page.tab.locator("[data-handle=share] .av-cache-end").bounding_box()
     svg = page.tab.locator(".av-cuts").bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.tab.mouse.move(x, y)

@@ -59,9 +59,9 @@ def shows(state, expected, shown):
     given = [expected["weights"][h][query] for h in heads]
     texts = [t.text for t in svg.select(".av-weight")]
     all_say(texts, np.ravel(given), 2)
-    wide = [float(p["stroke-width"]) for p in svg.select(".av-link")]
+    wide = [float(p["stroke-width"]) for p in svg.select(".av-takes")]
     assert wide == pytest.approx(1 + 9 * np.ravel(given), abs=0.051)
-    cells = svg.select(".av-cell")
+    cells = svg.select(".av-feature")
     numbers = [cell.find_next_sibling("text").text for cell in cells]
     all_say(numbers[:12], X.ravel())
     all_say(numbers[12:], expected["output"][query], 2)
@@ -75,7 +75,9 @@ def shows(state, expected, shown):
     assert ends[cut - 1] < at
     assert cut == 4 or at < lefts[cut]
     asks = [
-        k for k in range(3) if svg.select(f"[data-handle=object-{k}] .av-asks")
+        k
+        for k in range(3)
+        if svg.select(f"[data-handle=object-{k}] .av-asking")
     ]
     assert asks == [query]
     for h in (0, 1):
@@ -105,12 +107,12 @@ def tells_of(state, given, label, text):
 def test_cut_is_dragged_and_heads_and_objects_are_pressed(page):
     page.open("objects")
     left, right = (
-        page.tab.locator(f".av-objects .av-cell >> nth={k}").bounding_box()[
+        page.tab.locator(f".av-objects .av-feature >> nth={k}").bounding_box()[
             "x"
         ]
         for k in (0, 1)
     )
-    knob = page.tab.locator("[data-handle=cut] .av-knob").bounding_box()
+    knob = page.tab.locator("[data-handle=cut] .av-parting-end").bounding_box()
     x, y = knob["x"] + knob["width"] / 2, knob["y"] + knob["height"] / 2
     page.tab.mouse.move(x, y)
     page.tab.mouse.down()
