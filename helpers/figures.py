@@ -64,8 +64,22 @@ def _compared():
     return _data("schemes", rows)
 
 
+def _evidence():
+    """The shares right of some stored designs, one for each seed."""
+    runs = {
+        f"{v['group']}: {v['name']}": v["accuracy"]
+        for v in stored("evidence")["variants"]
+        if v["group"] in ("positions", "heads")
+    }
+    return _data("evidence", runs)
+
+
 # Data that a module always has.
-GIVEN = {"induction": _untrained, "schemes": _compared}
+GIVEN = {
+    "induction": _untrained,
+    "schemes": _compared,
+    "evidence": _evidence,
+}
 
 
 def _later_steps():
@@ -1028,6 +1042,67 @@ class Decode(InteractiveFigure):
 
     _name = "decode"
     _label = "what each decoding step computes and keeps"
+
+
+class ResidualStream(InteractiveFigure):
+    """The row of a token on its way through two blocks.
+
+    Tokens, matrices and the feed-forward network are the hand-made ones of
+    the lesson on blocks; both blocks have the same. ``rows`` are the row that
+    enters and that after each of the four parts, ``reads`` what each part
+    reads, ``changes`` what it adds, ``sums`` the sums before a norm. ``kept``
+    is the factor with which the row that entered is in the row that leaves,
+    ``whole`` the row that leaves where no part is switched off.
+
+    Examples
+    --------
+    >>> off = {"attention_0": False, "feed_forward_0": False}
+    >>> ResidualStream(token="the", **off).values["rows"][2]
+    [1, 0, 1, 0]
+    """
+
+    _name = "block"
+    _label = "the residual stream: a row on its way through two blocks"
+
+
+class ParameterAreas(InteractiveFigure):
+    """Where the parameters of a transformer are, part by part.
+
+    The model is built as GPT-2: layer norm, biases, 1,024 learned positions,
+    and ``d_model = 64 * heads``; an output matrix of its own has a bias.
+    ``parts`` has the parameters of all blocks together, ``block`` those of
+    one. ``presets("parameters")`` holds the four models of GPT-2's paper.
+
+    Examples
+    --------
+    >>> ParameterAreas().values["total"]
+    124439808
+    """
+
+    _name = "parameters"
+    _label = "the parameters of a transformer, part by part"
+
+
+class EvidenceOfSeeds(InteractiveFigure):
+    """Two designs, and what a few runs of each would have shown.
+
+    Runs are those that the lesson on evidence stores: five seeds for each kind
+    of positions and each number of heads. A reader has `n` runs of each
+    design. One is ahead where each of its runs beats each of the other: 1 in
+    ``conclusions`` where it is the first, -1 where it is the second, and 0
+    where ranges overlap, for every choice of runs of the first (rows) and of
+    the second (columns). ``counts`` has how many of them say 1, 0 and -1,
+    ``whole`` the conclusion from all runs, and ``against`` the choices that
+    say the opposite of the medians.
+
+    Examples
+    --------
+    >>> EvidenceOfSeeds(n=1).values["counts"]
+    [12, 0, 13]
+    """
+
+    _name = "evidence"
+    _label = "two designs, and what a few runs of each would have shown"
 
 
 def classes():

@@ -1,0 +1,291 @@
+"""The residual stream: what each part of two blocks adds to a row."""
+
+import re
+
+import numpy as np
+import pytest
+
+from helpers import transformer as whole
+from helpers.attention import attention
+from helpers.figures import ResidualStream
+from helpers.heads import merge_heads, split_heads
+from helpers.masks import causal_mask
+from tests.figures.reading import captions, path_of, read, says, sentence
+
+# The hand-made numbers of the lesson on blocks.
+E = np.array([[1.0, 0, 1, 0], [0, 2, 0, 2], [1, 1, 0, 0]])
+WORDS = ["the", "cat", "sat"]
+ASK = np.array([[1.0, 0], [0, 1], [1, 0], [0, 1]])
+ANSWER = np.array([[1.0, 1], [1, 0], [0, 1], [1, 0]])
+OVER = np.array([[1.0, 0], [0, 1], [1, 1], [0, 1]])
+MATRICES = {
+    "W_Q": np.hstack([ASK, ANSWER]),
+    "W_K": np.hstack([ANSWER, ASK]),
+    "W_V": np.hstack([OVER, OVER[::-1]]),
+    "W_O": np.eye(4) / 2,
+    "W_1": np.hstack([np.eye(4), -np.eye(4)]),
+    "W_1.bias": np.full(8, -0.5),
+    "W_2": np.vstack([np.eye(4), np.eye(4)]),
+}
+PARTS = ["attention_0", "feed_forward_0", "attention_1", "feed_forward_1"]
+OFF = dict.fromkeys(PARTS, False)
+CASES = [
+    {"place": "post-norm", "token": "sat"},
+    {"norms": False, "token": "sat", "column": 0},  # numbers up to 9
+    {"norms": False, "place": "post-norm"},
+    {"stream": False, "column": 1},
+    {"stream": False, "place": "post-norm", "attention_0": False},
+    {**OFF, "token": "the"},
+    {"attention_0": False},
+    {"feed_forward_0": False, "attention_1": False, "place": "post-norm"},
+]
+
+
+def norm(X):
+    return whole.layer_norm(X, np.ones(4), np.zeros(4))
+
+
+def attend(X):
+    Q, K, V = (split_heads(X @ MATRICES[f"W_{r}"], 2) for r in "QKV")
+    heads = attention(Q, K, V, mask=causal_mask(len(X)))
+    return merge_heads(heads.output) @ MATRICES["W_O"]
+
+
+def feed(X):
+    hidden = MATRICES["W_1"], MATRICES["W_1.bias"]
+    return whole.feed_forward(
+        X, *hidden, MATRICES["W_2"], None, activation="relu"
+    )
+
+
+def run(state):
+    """Reads, changes, sums and rows after each part, of all tokens."""
+    X, pre = E, state["place"] == "pre-norm"
+    kept = []
+    for part, f in zip(PARTS, [attend, feed, attend, feed], strict=True):
+        read = norm(X) if pre and state["norms"] else X
+        change = f(read) * state[part]
+        total = change + X if state["stream"] else change
+        X = norm(total) if not pre and state["norms"] else total
+        kept.append((read, change, total, X))
+    return [np.array(some) for some in zip(*kept, strict=True)]
+
+
+def expected(state):
+    """The row of one token through both blocks, by the helpers."""
+    i = WORDS.index(state["token"])
+    reads, changes, sums, rows = (x[:, i] for x in run(state))
+    on = dict.fromkeys([*PARTS, "norms", "stream"], True)
+    # The slope of a norm along the row, with its mean and its root held.
+    post = state["place"] == "post-norm" and state["norms"]
+    roots = np.sqrt(sums.var(axis=1) + 1e-5) if post else np.ones(4)
+    return {
+        "rows": np.array([E[i], *rows]),
+        "reads": reads,
+        "changes": changes,
+        "sums": sums,
+        "kept": state["stream"] / roots.prod(),
+        "whole": run(state | on)[3][-1, i],
+    }
+
+
+@pytest.mark.parametrize("place", ["pre", "post"])
+@pytest.mark.parametrize("off", [[], PARTS[:1], PARTS[1:3], PARTS])
+def test_block_is_the_model_with_matrices_of_zeros(place, off):
+    """The model of the helpers, where a part that is off adds nothing."""
+    config = whole.TransformerConfig(
+        vocab=3, max_len=3, d_model=4, n_layers=2, n_heads=2, d_ff=8,
+        norm=place, activation="relu", positions=None,
+    )  # fmt: skip
+    params = {
+        name: np.ones(s) if name.endswith("gain") else np.zeros(s)
+        for name, s in whole.parameter_shapes(config).items()
+    }
+    params["embedding"] = E
+    for i in range(2):
+        for name, W in MATRICES.items():
+            params[f"{i}.{name}"] = W
+        if f"attention_{i}" in off:
+            params[f"{i}.W_O"] = np.zeros((4, 4))
+        if f"feed_forward_{i}" in off:
+            params[f"{i}.W_2"] = np.zeros((8, 4))
+    stream = whole.forward([0, 1, 2], params, config).stream
+    for i, token in enumerate(WORDS):
+        figure = ResidualStream(
+            place=f"{place}-norm", token=token, **dict.fromkeys(off, False)
+        )
+        found = figure.values["rows"][-1]
+        np.testing.assert_allclose(found, stream[i], rtol=0, atol=1e-9)
+
+
+# --- the picture -------------------------------------------------------------
+
+
+def pixel(c, x):
+    """Where a number stands: 60 pixels of column `c`, from -2.1 to 4.8."""
+    return 132 + 68 * c + 60 * (np.clip(x, -2.1, 4.8) + 2.1) / 6.9
+
+
+def bars_show(bars, starts, ends):
+    for c, (bar, a, b) in enumerate(zip(bars, starts, ends, strict=True)):
+        left, right = sorted([pixel(c, a), pixel(c, b)])
+        assert abs(float(bar["x"]) - left) < 0.051
+        assert abs(float(bar["width"]) - (right - left)) < 0.11
+        assert bar["class"][0] == ("av-bar-less" if b < a else "av-bar-more")
+
+
+def lines_of_columns(svg):
+    """The stream in each column: x of each piece, from top to bottom."""
+    numbers = path_of(svg.select_one("path.av-stream"))
+    pieces = np.reshape(numbers, (-1, 3))
+    assert (pieces[:, 2] > pieces[:, 1]).all(), "the stream flows down"
+    return [
+        [x for x, _, _ in pieces if c == int((x - 128) // 68)]
+        for c in range(4)
+    ]
+
+
+def shows(state, expected, shown):
+    svg, rows = shown.svg, expected["rows"]
+    sums, changes = expected["sums"], expected["changes"]
+    kept = rows[:-1] * state["stream"]
+    numbers = [t.text for t in svg.select("text.av-value")]
+    wanted = [rows[0], *changes, rows[-1]]
+    for text, x in zip(numbers, np.ravel(wanted), strict=True):
+        says(text.replace("+", ""), x, 2)
+    for text, x in zip(numbers[4:-4], np.ravel(changes), strict=True):
+        assert text.startswith("+") == (round(x, 2) > 0)
+    bars = svg.select("rect[class^=av-bar]")
+    starts, ends = (
+        [0 * rows[0], *kept, 0 * rows[0]],
+        [rows[0], *sums, rows[-1]],
+    )
+    bars_all = [bars[4 * k : 4 * k + 4] for k in range(6)]
+    assert len(bars) == 24
+    for group, a, b in zip(bars_all, starts, ends, strict=True):
+        bars_show(group, a, b)
+    ghosts = [path_of(g) for g in svg.select("path.av-ghost")]
+    for c, (x, top, bottom) in enumerate(ghosts):
+        assert abs(x - pixel(c, expected["whole"][c])) < 0.051
+        assert top < bottom
+    assert len(ghosts) == 4
+    pre = state["place"] == "pre-norm"
+    dots = svg.select("circle.av-reads" if pre else "circle.av-pull")
+    shown_by_dots = expected["reads"] if pre else rows[1:]
+    assert len(dots) == 16 * state["norms"]
+    for k, dot in enumerate(dots):
+        place = pixel(k % 4, shown_by_dots[k // 4][k % 4])
+        assert abs(float(dot["cx"]) - place) < 0.051
+    for c, found in enumerate(lines_of_columns(svg)):
+        if state["stream"]:  # a piece for each row of the picture
+            order = (
+                np.repeat(rows, 2, axis=0)[:8]
+                if pre
+                else np.ravel(
+                    [[r, s] for r, s in zip(rows, sums, strict=False)]
+                ).reshape(-1, 4)
+            )
+            line = [*order, rows[-1]]
+        else:  # pieces to the norms, and to the end
+            line = [*rows[:4], rows[-1]] if pre else [*sums, rows[-1]]
+        np.testing.assert_allclose(
+            found, [pixel(c, row[c]) for row in line], atol=0.051
+        )
+    parts_show(state, svg)
+    words_show(state, expected, shown)
+
+
+def parts_show(state, svg):
+    names = "norm|attention|feed-forward|pre-norm|post-norm|the|cat|sat|[+=]"
+    texts = [t for t in svg.select("text") if re.fullmatch(names, t.text)]
+    order = (
+        ["norm", "part"] if state["place"] == "pre-norm" else ["part", "norm"]
+    )
+    wanted = []
+    for part in PARTS:
+        name = "attention" if "attention" in part else "feed-forward"
+        sign = "+" if state["stream"] else "="
+        for kind in order:
+            if kind == "norm":
+                wanted.append(("norm", state["norms"]))
+            else:
+                wanted += [(name, state[part]), (sign, True)]
+    top = [
+        ("pre-norm", True),
+        ("post-norm", True),
+        *((w, True) for w in WORDS),
+    ]
+    assert [(t.text, "av-off" not in t.get("class", [])) for t in texts] == [
+        *top, *wanted,
+    ]  # fmt: skip
+    chosen = svg.select("rect.av-chosen")
+    assert len(chosen) == 2
+    beside = [box.find_next("text").text for box in chosen]
+    assert beside == [state["place"], state["token"]]
+    column = float(svg.select_one("rect.av-column")["x"])
+    assert column == 128 + 68 * state["column"]
+
+
+def words_show(state, expected, shown):
+    c, rows = state["column"], expected["rows"]
+    text = sentence(shown)
+    post = state["place"] == "post-norm" and state["norms"]
+    numbers = [read(n) for n in re.findall(r"−?\d+(?:\.\d+)?", text)]
+    cut = (rows > 4.8).any() or (rows < -2.1).any()
+    assert ("Bars end at" in text) == cut
+    assert numbers[0] == c
+    if not state["stream"] or post:
+        assert "plus the changes" not in text
+        wanted = [rows[0, c], rows[-1, c]]
+        if state["stream"]:
+            says(re.search(r"factor of (\S+);", text)[1], expected["kept"], 3)
+        else:
+            assert "takes the place" in text
+        np.testing.assert_allclose(numbers[1:3], wanted, atol=0.00501)
+    else:
+        assert "is the row that entered plus the changes" in text
+        signs = re.findall(r"([+−]) (\d[\d.]*)", text)
+        found = [float(n) * (1 if s == "+" else -1) for s, n in signs]
+        np.testing.assert_allclose(
+            found, expected["changes"][:, c], atol=0.00501
+        )
+        says(re.search(r"≈ (−?[\d.]+)\.", text)[1], rows[-1, c], 2)
+        assert (
+            abs(expected["changes"].sum(0) + rows[0] - rows[-1]).max() < 1e-9
+        )
+    label = captions(shown)[0]
+    found = [read(n) for n in re.findall(r"−?\d+(?:\.\d+)?", label)]
+    np.testing.assert_allclose(found, [*rows[0], *rows[-1]], atol=0.00501)
+    assert f"row of {state['token']} through" in label
+
+
+# --- hands -------------------------------------------------------------------
+
+
+def test_block_parts_are_pressed(page):
+    page.open("block")
+    assert page.do("""
+      const part = (name, n = 0) =>
+        el.querySelectorAll(`.av-flow [aria-label="${name}"]`)[n];
+      const pressed = (name) => part(name).ariaPressed;
+      const seen = [];
+      for (const [name, key, n] of [["attention, block 0", "attention_0", 0],
+          ["feed-forward, block 1", "feed_forward_1", 0],
+          ["all norms", "norms", 2], ["all sums", "stream", 3]]) {
+        seen.push(pressed(name));
+        part(name, n).focus();
+        press(part(name, n), "Enter");
+        await frame();
+        seen.push(m.state[key], pressed(name), field(key).checked,
+          document.activeElement === part(name, n));
+      }
+      for (const name of ["attention, block 0", "post-norm", "follow sat",
+          "number 1"]) press(part(name), " ");
+      await frame();
+      return [...seen, m.state.attention_0, m.state.place, m.state.token,
+        m.state.column, pressed("follow sat"), pressed("follow cat"),
+        field("place").value];
+    """) == [
+        *["true", False, "false", False, True] * 4,
+        True, "post-norm", "sat", 1, "true", "false", "post-norm",
+    ]  # fmt: skip

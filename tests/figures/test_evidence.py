@@ -1,0 +1,185 @@
+"""A few runs of two designs: every choice of runs, counted in plain Python."""
+
+import itertools
+import math
+import re
+import statistics
+
+import numpy as np
+import pytest
+
+from helpers.figures import EvidenceOfSeeds
+from helpers.training import stored
+from tests.figures.reading import captions, sentence
+
+RUNS = {
+    f"{v['group']}: {v['name']}": v["accuracy"]
+    for v in stored("evidence")["variants"]
+    if v["group"] in ("positions", "heads")
+}
+CASES = [
+    {"n": 2},
+    {"n": 3, "reader": 57},
+    {"n": 5, "reader": 0},
+    {"n": 2, "a": "positions: rotary", "reader": 99},  # ahead of ALiBi
+    {"n": 1, "b": "positions: rotary", "reader": 24},
+    {"n": 4, "a": "heads: 1 of 32", "b": "positions: learned", "reader": 80},
+    {"a": "heads: 2 of 16", "b": "positions: rotary", "n": 2},  # the same runs
+    {"a": "heads: 1 of 32", "b": "positions: sinusoidal", "n": 1},
+]
+
+
+def ahead(x, y):
+    """1 or -1 where every run beats every other run, else 0."""
+    return all(p > q for p in x for q in y) - all(p < q for p in x for q in y)
+
+
+def expected(state):
+    A, B, n = RUNS[state["a"]], RUNS[state["b"]], state["n"]
+    readers = list(itertools.product(
+        itertools.combinations(range(5), n), repeat=2
+    ))  # fmt: skip
+    said = [ahead([A[s] for s in i], [B[s] for s in j]) for i, j in readers]
+    chosen = readers[min(state["reader"], len(readers) - 1)]
+    side = round(len(readers) ** 0.5)
+    medians = [statistics.median(A), statistics.median(B)]
+    order = (medians[0] > medians[1]) - (medians[0] < medians[1])
+    return {
+        "chosen": [list(c) for c in chosen],
+        "ranges": [
+            [min(R[s] for s in c), max(R[s] for s in c)]
+            for R, c in zip((A, B), chosen, strict=True)
+        ],
+        "conclusions": np.reshape(said, (side, side)),
+        "counts": [said.count(1), said.count(0), said.count(-1)],
+        "readers": len(readers),
+        "whole": ahead(A, B),
+        "medians": medians,
+        "against": said.count(-order) if order else 0,
+    }
+
+
+def pixels(state):
+    """Where shares stand: 376 pixels from a fifth below all runs to 1."""
+    least = min(*RUNS[state["a"]], *RUNS[state["b"]])
+    start = math.floor(5 * least) / 5 if least < 1 else 0.8
+    return lambda share: 12 + 376 * (share - start) / (1 - start)
+
+
+def shows(state, expected, shown):
+    svg, pixel = shown.svg, pixels(state)
+    dots = svg.select("circle.av-run")
+    assert len(dots) == 10
+    for k, name in enumerate([state["a"], state["b"]]):
+        for seed, dot in enumerate(dots[5 * k : 5 * k + 5]):
+            assert abs(float(dot["cx"]) - pixel(RUNS[name][seed])) < 0.0051
+            solid = f"av-run-{['first', 'second'][k]}" in dot["class"]
+            assert solid == (seed in expected["chosen"][k])
+        (span,) = svg.select(f".av-span-{['first', 'second'][k]}")
+        ends = [float(x) for x in re.findall(r"[MH]([\d.]+)", span["d"])]
+        low, high = expected["ranges"][k]
+        assert ends == pytest.approx([pixel(low), pixel(high)], abs=0.0051)
+    (a, b), (c, d) = expected["ranges"]
+    both = svg.select("rect.av-both")
+    assert bool(both) == (max(a, c) <= min(b, d))
+    if both:
+        width = pixel(min(b, d)) - pixel(max(a, c)) + 2
+        assert abs(float(both[0]["width"]) - width) < 0.0051
+    ticks = [t for t in svg.select("text") if re.fullmatch(r"\d+%", t.text)]
+    assert len(ticks) == 5
+    for text in ticks:
+        assert abs(float(text["x"]) - pixel(int(text.text[:-1]) / 100)) < 0.01
+    names = {1: "av-says-first", 0: "av-says-none", -1: "av-says-second"}
+    cells = svg.select("[data-handle^=reader-] rect")
+    said = expected["conclusions"].ravel()
+    m = len(expected["conclusions"])
+    side = 150 / m
+    here = min(state["reader"], m * m - 1)
+    for number, (cell, c) in enumerate(zip(cells, said, strict=True)):
+        assert names[c] in cell["class"]
+        assert ("av-me" in cell["class"]) == (number == here)
+        stroke = cell.find_next_sibling("path", class_="av-slash")
+        assert (stroke is not None) == (c < 0)
+        i, j = divmod(number, m)
+        assert abs(float(cell["x"]) - (13 + j * side)) < 0.0051
+        assert abs(float(cell["y"]) - (177 + i * side)) < 0.0051
+    counts = [t.text for t in svg.select("text.av-count")]
+    assert counts == [str(n) for n in expected["counts"]]
+    assert len(svg.select("[data-handle=less]")) == (state["n"] > 1)
+    assert len(svg.select("[data-handle=more]")) == (state["n"] < 5)
+    words_show(state, expected, shown)
+
+
+def words_show(state, expected, shown):
+    a, b, text = state["a"], state["b"], sentence(shown)
+    ones, none, others = expected["counts"]
+    n, all_ = state["n"], expected["readers"]
+    runs, choices = f"{n} run{'s' * (n > 1)}", f"choice{'s' * (n < 5)}"
+    start = (
+        f"With {runs} of each there {'is' if n == 5 else 'are'} {all_} "
+        f"{choices}: {a} is ahead in {ones}, {b} in {others}, and the ranges "
+        f"overlap in {none}. "
+    )
+    assert text.startswith(start)
+    rest = text.removeprefix(start)
+    if expected["whole"]:
+        first, last = (a, b) if expected["whole"] > 0 else (b, a)
+        assert f"runs of {first} beats each of {last}," in rest
+        assert expected["against"] == 0, "no choice can say the opposite"
+    else:
+        x, y = expected["medians"]
+        shares = re.findall(r"(\d+\.\d)%", rest)
+        assert [float(s) for s in shares] == pytest.approx(
+            [100 * x, 100 * y], abs=0.0501
+        )
+        assert ("are equal" in rest) == (x == y)
+        against = re.search(r"of the medians: (\d+)\.", rest)
+        assert (against is None) == (x == y)
+        assert x == y or int(against[1]) == expected["against"]
+    heard = captions(shown)[0]
+    for name, chosen in zip((a, b), expected["chosen"], strict=True):
+        runs = ", ".join(f"{100 * RUNS[name][s]:.1f}%" for s in chosen)
+        assert f"{name} {runs}" in heard
+
+
+def test_evidence_text_of_the_lesson_holds():
+    """A design that is ahead with all runs is ahead for every reader."""
+    for a, b in itertools.combinations(RUNS, 2):
+        whole = ahead(RUNS[a], RUNS[b])
+        if whole:
+            for n in (1, 2):
+                values = EvidenceOfSeeds(a=a, b=b, n=n).values
+                counts = dict(zip((1, 0, -1), values["counts"], strict=True))
+                assert counts[whole] == values["readers"]
+
+
+# --- hands -------------------------------------------------------------------
+
+
+def test_evidence_reader_is_pressed_and_runs_are_added(page):
+    page.open("evidence")
+    found = page.do("""
+      const part = (id) => el.querySelector(`[data-handle="${id}"]`);
+      const seen = [];
+      const look = async () => {
+        await frame();
+        seen.push([m.state.n, m.state.reader, el.values.chosen]);
+      };
+      press(part("reader-13"), "Enter"); await look();
+      for (const id of ["more", "more", "less", "more", "more", "more"]) {
+        press(part(id), "Enter");
+        await look();
+      }
+      return [...seen, part("more") === null];
+    """)
+    *seen, ended = found
+    assert ended
+    assert seen[0] == [1, 13, [[2], [3]]]
+    steps = [len(chosen[0]) for _, _, chosen in seen]
+    assert steps == [1, 2, 3, 2, 3, 4, 5]
+    for (_, _, before), (n, reader, after) in itertools.pairwise(seen):
+        few, many = sorted([before, after], key=lambda c: len(c[0]))
+        for x, y in zip(few, many, strict=True):
+            assert set(x) < set(y), "the runs that were seen stay"
+        assert n == len(after[0])
+        assert reader < len(list(itertools.combinations(range(5), n))) ** 2
