@@ -136,7 +136,7 @@ const legend = (state, { counts }) => {
       const y = BOX.top + 12 + 24 * k;
       return (
         square(1 - k, x, y - 11, 14) +
-        words(`${counts[k]}`, x + 44, y + 1, "end", "av-count") +
+        words(`${counts[k]}`, x + 44, y + 1, "end", "av-readers-count") +
         words(text, x + 52, y + 1)
       );
     })
@@ -153,7 +153,7 @@ const drawButtons = (state) =>
     .map(({ id, text, on }, k) => {
       const [x, y, w, h] = places()[k];
       return on
-        ? `<g data-handle="${id}"><rect class="av-press" x="${x}" y="${y}" width="${w}" ` +
+        ? `<g data-handle="${id}"><rect class="av-readers-press" x="${x}" y="${y}" width="${w}" ` +
             `height="${h}" rx="4"/>${words(text, x + w / 2, y + 21, "middle")}</g>`
         : "";
     })

@@ -152,7 +152,7 @@ const picture = (state, { parts, total }) => {
   const rows = range(state.n_layers - 1).map(
     (k) => `M${at(from)} ${at(BOX.top + (BOX.high * (k + 1)) / state.n_layers)}H${at(to)}`,
   );
-  const knob = '<circle class="av-knob" r="6"/>';
+  const knob = '<circle class="av-area-knob" r="6"/>';
   const label =
     `${whole(total)} parameters by area: ` +
     KEYS.filter((key) => parts[key])

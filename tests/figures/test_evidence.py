@@ -103,7 +103,7 @@ def shows(state, expected, shown):
         i, j = divmod(number, m)
         assert abs(float(cell["x"]) - (13 + j * side)) < 0.0051
         assert abs(float(cell["y"]) - (177 + i * side)) < 0.0051
-    counts = [t.text for t in svg.select("text.av-count")]
+    counts = [t.text for t in svg.select("text.av-readers-count")]
     assert counts == [str(n) for n in expected["counts"]]
     assert len(svg.select("[data-handle=less]")) == (state["n"] > 1)
     assert len(svg.select("[data-handle=more]")) == (state["n"] < 5)
