@@ -158,11 +158,11 @@ const drawUnits = (state) =>
   handles(state).map(({ id, key, on, where: [x, y, w, h], text }) => {
     const [u, v] = [x + w / 2, y + h / 2];
     const chosen = ["place", "token"].includes(key);
-    const off = !chosen && !on && key !== "column" && key !== "stream" ? " av-off" : "";
+    const off = !chosen && !on && key !== "column" && key !== "stream" ? " av-unit-off" : "";
     const ground =
       key === "stream"
         ? `<circle class="av-unit" cx="${u}" cy="${at(v)}" r="9"/>`
-        : `<rect class="av-unit${off}${chosen && on ? " av-chosen" : ""}` +
+        : `<rect class="av-unit${off}${chosen && on ? " av-unit-chosen" : ""}` +
           `${key === "column" ? " av-bare" : ""}" x="${x}" y="${at(y)}" width="${w}" ` +
           `height="${h}" rx="4"/>`;
     const kind = key === "stream" ? "av-sign" : off.trim();
@@ -195,12 +195,12 @@ const drawLine = (state, { rows, reads, changes, sums, whole }, { kind, k, middl
     return each((c) => {
       const [a, b] = [px(c, sums[k][c]), px(c, rows[k + 1][c])];
       return (
-        `<path class="av-pull" d="M${a} ${at(middle)}H${b}"/>` +
-        `<circle class="av-pull" cx="${b}" cy="${at(middle)}" r="3"/>`
+        `<path class="av-row-pull" d="M${a} ${at(middle)}H${b}"/>` +
+        `<circle class="av-row-pull" cx="${b}" cy="${at(middle)}" r="3"/>`
       );
     });
   return each(
-    (c) => `<circle class="av-reads" cx="${px(c, reads[k][c])}" cy="${at(middle - 2)}" r="3"/>`,
+    (c) => `<circle class="av-read-row" cx="${px(c, reads[k][c])}" cy="${at(middle - 2)}" r="3"/>`,
   );
 };
 

@@ -170,7 +170,7 @@ def shows(state, expected, shown):
         assert top < bottom
     assert len(ghosts) == 4
     pre = state["place"] == "pre-norm"
-    dots = svg.select("circle.av-reads" if pre else "circle.av-pull")
+    dots = svg.select("circle.av-read-row" if pre else "circle.av-row-pull")
     shown_by_dots = expected["reads"] if pre else rows[1:]
     assert len(dots) == 16 * state["norms"]
     for k, dot in enumerate(dots):
@@ -215,10 +215,10 @@ def parts_show(state, svg):
         ("post-norm", True),
         *((w, True) for w in WORDS),
     ]
-    assert [(t.text, "av-off" not in t.get("class", [])) for t in texts] == [
+    assert [(t.text, "av-unit-off" not in t.get("class", [])) for t in texts] == [
         *top, *wanted,
     ]  # fmt: skip
-    chosen = svg.select("rect.av-chosen")
+    chosen = svg.select("rect.av-unit-chosen")
     assert len(chosen) == 2
     beside = [box.find_next("text").text for box in chosen]
     assert beside == [state["place"], state["token"]]
