@@ -215,9 +215,8 @@ def parts_show(state, svg):
         ("post-norm", True),
         *((w, True) for w in WORDS),
     ]
-    assert [(t.text, "av-unit-off" not in t.get("class", [])) for t in texts] == [
-        *top, *wanted,
-    ]  # fmt: skip
+    found = [(t.text, "av-unit-off" not in t.get("class", [])) for t in texts]
+    assert found == [*top, *wanted]
     chosen = svg.select("rect.av-unit-chosen")
     assert len(chosen) == 2
     beside = [box.find_next("text").text for box in chosen]
