@@ -44,7 +44,7 @@ const grid = ({ step, cache }, counts) =>
     row.map((n, j) => {
       const now = i < step && j < step && (!cache || i === step - 1);
       const shade = colorOf(n / T);
-      const drawn = square(i, j, n ? `fill="${shade}"` : 'class="av-none"');
+      const drawn = square(i, j, n ? `fill="${shade}"` : 'class="av-kv-none"');
       const ring = now ? square(i, j, 'class="av-in-step"') : "";
       const written = n
         ? `<text x="${middle(LEFT, j)}" y="${middle(TOP, i) + 4}" text-anchor="middle" ` +
@@ -56,12 +56,12 @@ const grid = ({ step, cache }, counts) =>
 // A box for the key and the value of each token: computed now, or read back.
 const store = ({ step, cache }) =>
   range(T).map((t) => {
-    const kind = t >= step ? "none" : cache && t < step - 1 ? "kept-row" : "decoded";
-    const word = { none: "", "kept-row": "kept", decoded: "new" }[kind];
+    const kind = t >= step ? "kv-none" : cache && t < step - 1 ? "kept-row" : "decoded";
+    const word = { "kv-none": "", "kept-row": "kept", decoded: "new" }[kind];
     const y = TOP + t * CELL + 3;
     return (
       `<rect class="av-${kind}" x="${STORE}" y="${y}" width="${WIDE}" height="${CELL - 6}"/>` +
-      text(word, STORE + WIDE / 2, y + 13, "middle", "av-small")
+      text(word, STORE + WIDE / 2, y + 13, "middle", "av-kv-small")
     );
   });
 
@@ -74,18 +74,18 @@ const picture = (state, { counts }) => {
   return (
     `<p class="av-caption" aria-hidden="true">${label}</p>` +
     `<svg class="av-decoding" role="img" aria-label="${label}" viewBox="0 0 ${SIZE.join(" ")}">` +
-    text("key of", LEFT - 6, TOP - 6, "end", "av-small") +
-    text("K, V", STORE + WIDE / 2, TOP - 6, "middle", "av-small") +
-    WORDS.map((word, j) => text(word, middle(LEFT, j), TOP - 6, "middle", "av-small")).join("") +
+    text("key of", LEFT - 6, TOP - 6, "end", "av-kv-small") +
+    text("K, V", STORE + WIDE / 2, TOP - 6, "middle", "av-kv-small") +
+    WORDS.map((word, j) => text(word, middle(LEFT, j), TOP - 6, "middle", "av-kv-small")).join("") +
     WORDS.map((word, i) => {
-      const kind = i === step - 1 ? "av-reads" : "";
+      const kind = i === step - 1 ? "av-kv-reads" : "";
       return text(word, LEFT - 6, middle(TOP, i) + 4, "end", kind);
     }).join("") +
     cells.map(([drawn]) => drawn).join("") +
     cells.map(([, ring]) => ring).join("") +
     store(state).join("") +
     grip("step", [HANDLE, middle(TOP, step - 1)], '<path class="av-knob" d="M-8 0L6 -9V9Z"/>') +
-    text("outlined: computed in this step", LEFT, SIZE[1] - 6, "start", "av-small") +
+    text("outlined: computed in this step", LEFT, SIZE[1] - 6, "start", "av-kv-small") +
     "</svg>"
   );
 };

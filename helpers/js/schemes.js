@@ -63,7 +63,7 @@ const drawing = ({ length }, rows, { seeds, medians, trained, order }) => {
     lines.join("") +
     ticks.join("") +
     text("tokens read", BOX.left - 10, y + 4, "end") +
-    `<path class="av-track" d="M${px(0)} ${y}H${px(1)}"/>${lengths.join("")}` +
+    `<path class="av-scheme-track" d="M${px(0)} ${y}H${px(1)}"/>${lengths.join("")}` +
     grip("length", [place(spotOf(length)), y], '<circle class="av-knob" r="7"/>')
   );
 };

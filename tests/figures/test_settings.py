@@ -28,7 +28,7 @@ MADE = [
         "from 1 to 1024.",
     ),
     (
-        *("induction", "step", int, 300),
+        *("induction", "step", int, 0),
         "step : int, default 300\n    Steps of training; one of 0, 20, 40, "
         "60, 80, 100, 150, 300.",
     ),
