@@ -29,7 +29,7 @@ MADE = [
     ),
     (
         *("induction", "step", int, 0),
-        "step : int, default 300\n    Steps of training; one of 0, 20, 40, "
+        "step : int, default 0\n    Steps of training; one of 0, 20, 40, "
         "60, 80, 100, 150, 300.",
     ),
     (
