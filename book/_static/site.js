@@ -118,6 +118,51 @@ document.addEventListener("keydown", ({ key, target }) => {
   openOnly(null);
 });
 
+// A button on each block of code that copies it. Where the theme's buttons are
+// loaded (`lean: false`), they do.
+const copied = async (text) => {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    // A site without https has no clipboard, but a browser's own command to copy.
+    const give = (event) => {
+      event.clipboardData.setData("text/plain", text);
+      event.preventDefault();
+    };
+    document.addEventListener("copy", give);
+    const done = document.execCommand("copy");
+    document.removeEventListener("copy", give);
+    return done;
+  }
+};
+const icon = (title, paths) =>
+  `<svg viewBox="0 0 24 24" stroke-width="1.5" fill="none"><title>${title}</title>${paths}</svg>`;
+const COPY = icon(
+  "Copy to clipboard",
+  '<rect x="8" y="8" width="12" height="12" rx="2"/><path d="M16 8V6a2 2 0 0 0-2-2H6a2 2 0 0 0-2 2v8a2 2 0 0 0 2 2h2"/>',
+);
+const DONE = icon("Copied!", '<path d="m5 12 5 5L20 7"/>');
+const addCopyButton = (pre) => {
+  const button = document.createElement("button");
+  button.className = "copybtn o-tooltip--left";
+  const show = (text, drawn, done) => {
+    button.dataset.tooltip = text;
+    button.innerHTML = drawn;
+    button.classList.toggle("success", done);
+  };
+  const wait = () => show("Copy", COPY, false);
+  button.addEventListener("click", async () => {
+    if (await copied(pre.textContent.replace(/\n$/, ""))) show("Copied!", DONE, true);
+    else show("Failed to copy", COPY, false);
+    setTimeout(wait, 2000);
+  });
+  wait();
+  pre.after(button);
+};
+if (!document.querySelector('script[src*="copybutton"]'))
+  document.querySelectorAll("div.highlight pre").forEach(addCopyButton);
+
 // The menu shows where in the book the page stands: the theme keeps its place
 // from page to page, and on a phone it opens at its top.
 const showEntry = () => {

@@ -199,11 +199,32 @@ def test_scripts_are_joined_without_remarks_and_without_measuring(book):
     )
     text = (book / "_build/_static/bundle.js").read_text(encoding="utf-8")
     assert "scrollWidth" in text
-    assert text.count("Zeno Rocha") == 1, "who wrote clipboard.min.js"
+    assert text.count("see AUTHORS") == 1, "who wrote doctools.js"
     assert '".pst-scrollable-table-container"' not in text
     for more in ("", 'q(["pre",".a"]); q(["pre",".b"])'):
         with pytest.raises(ExtensionError, match=r"names what scrolls [02] t"):
             bundle.unmeasured(more)
+
+
+def test_own_scripts_lose_their_indents_but_no_text():
+    script = "f(() => {\n  g(`a  b`);\n\n  h();\n});"
+    assert bundle.unindented(script) == "f(() => {\ng(`a  b`);\nh();\n});"
+    with pytest.raises(ExtensionError, match="template of several lines"):
+        bundle.unindented("f(`a\n  b`)")
+
+
+def test_rules_lose_the_spaces_that_separate_nothing():
+    rule = "a b { --none: ; margin: 0  -1px ;\n width: calc(1px + 2px) }"
+    assert styles.written(styles.parse(rule, "x.css")) == (
+        "a b{--none: ;margin:0 -1px;width:calc(1px + 2px)}"
+    )
+
+
+def test_a_word_of_scripts_keeps_a_rule_unless_it_is_no_class():
+    page = parsed.parse('<p class="card">')
+    words, _ = styles.vocabulary([page], "alert, note", {"alert", "card"})
+    assert {"card", "note"} <= words
+    assert "alert" not in words
 
 
 def test_pages_of_no_use_are_not_made(book):
@@ -504,8 +525,8 @@ def test_rules_that_no_page_matches_are_left_out():
         "@media screen { .c { x: y } }"
     )
     assert purged(rules, {"a", "b"}, {"p"}) == (
-        ".a,.b:hover{x: y} p > .a{x: y} #a{x: y} .a:not(.c){x: y} "
-        ".a[href]{x: y} @media print {.a{x: y}}".split()
+        ".a,.b:hover{x:y} p > .a{x:y} #a{x:y} .a:not(.c){x:y} "
+        ".a[href]{x:y} @media print {.a{x:y}}".split()
     )
 
 

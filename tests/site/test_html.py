@@ -195,9 +195,15 @@ def wrong_formulas(page):
                 yield f"too tall for its root: {tag(root)}"
 
 
+def wrong_tables(page):
+    """A heading of a column is a th; a corner without text is no heading."""
+    for it in page.xpath("//thead//td[normalize-space() or *]"):
+        yield f"a heading that is not marked as one: {tag(it)}"
+
+
 RULES = [
     wrong_outline, wrong_names, wrong_ids, wrong_structure, wrong_hosts,
-    wrong_figures, wrong_formulas,
+    wrong_figures, wrong_formulas, wrong_tables,
 ]  # fmt: skip
 
 
@@ -242,6 +248,8 @@ SPOILT = [
     ("var(--ink)", "black", wrong_figures),
     (" <mi>k</mi>", "", wrong_formulas),
     ("<mfrac>", "<msqrt><mfrac>", wrong_formulas),
+    ("<th>d</th>", "<td>d</td>", wrong_tables),
+    ("<td></td>", "<td><i></i></td>", wrong_tables),
 ]  # fmt: skip
 RIGHT = """<html lang="en"><head>
 <meta name=viewport content="width=device-width"><link rel=stylesheet
@@ -250,6 +258,7 @@ aria-label=Main></nav><nav aria-labelledby=b></nav><main><article>
 <h1>A</h1><h2>B</h2><p id=b lang=es>b</p><img src="a.png" alt="a cat">
 <a href=x>search</a><button>go</button><label for=q>q</label><input id=q>
 <label>w <input></label><input aria-label=row>
+<table><thead><tr><td></td><th>d</th></tr></thead></table>
 <ul><li>one</ul><details><summary>more</summary></details>
 <fieldset><legend>C</legend></fieldset><div class="figure"><svg
 style="fill: var(--ink)" role="img" aria-label="drawn"></svg></div>

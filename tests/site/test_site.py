@@ -449,18 +449,32 @@ def test_an_entry_has_an_address_and_headings_stay(address, browser, width):
     tab.close()
 
 
-def test_code_can_be_copied(address, browser):
+NO_CLIPBOARD = "navigator.clipboard.writeText = () => Promise.reject()"
+
+
+@pytest.mark.parametrize("before", ["", NO_CLIPBOARD])
+def test_code_can_be_copied(address, browser, before):
     context = browser.new_context()
     context.grant_permissions(["clipboard-read", "clipboard-write"])
+    context.add_init_script(before)
     tab = context.new_page()
     lesson = LESSONS[0]
     tab.goto(f"{address}/{lesson}.html")
     cell = tab.locator(".cell_input:visible").first
     cell.hover()
-    cell.locator("button.copybtn").click()
+    button = cell.get_by_role("button", name="Copy to clipboard")
+    button.click()
+    expect(cell.locator("button.success")).to_have_attribute(
+        "data-tooltip", "Copied!"
+    )
     copied = tab.evaluate("navigator.clipboard.readText()")
     assert copied.strip() == cell.locator("pre").inner_text().strip()
     assert ">>>" not in copied
+    assert (
+        tab.locator(".copybtn").count()
+        == tab.locator("div.highlight pre").count()
+    )
+    expect(cell.locator("button.success")).to_have_count(0)
     context.close()
 
 

@@ -36,16 +36,35 @@ SCRIPTS = (
     "documentation_options.js",
     "doctools.js",
     "sphinx_highlight.js",
-    "clipboard.min.js",
-    "copybutton.js",
     "scripts/sphinx-book-theme.js",
     "scripts/pydata-sphinx-theme.js",
 )
 # Further scripts of the search page.
 OTHERS = ("searchtools.js", "language_data.js", "searchindex.js")
 # Fontawesome's script draws as SVG the icons that its web fonts draw already.
-# Of Bootstrap a page needs a menu and a marked entry, which site.js provides.
-DROPPED = ("scripts/fontawesome.js", "scripts/bootstrap.js", "design-tabs.js")
+# Of Bootstrap a page needs a menu and a marked entry, and of the copy buttons
+# a few lines; site.js provides both.
+DROPPED = (
+    "scripts/fontawesome.js",
+    "scripts/bootstrap.js",
+    "design-tabs.js",
+    "clipboard.min.js",
+    "copybutton.js",
+)
+# Words of scripts that are not the class of anything that scripts make: of a
+# list of versions and an announcement, which the book has not, and words that
+# have another meaning there. A page that has one as a class keeps its rules.
+UNSET = {
+    "alert",
+    "bd-header-announcement",
+    "card",
+    "list-group-item",
+    "list-group-item-action",
+    "pst-button-link-to-stable-version",
+    "tooltip",
+    "version-switcher__button",
+    "version-switcher__menu",
+}
 # Beginnings of inline scripts in the theme's head that may be left out: our
 # layout chooses the colours, and no script of the site reads the options.
 INLINE = ("document.documentElement.dataset.mode", "DOCUMENTATION_OPTIONS.")
@@ -239,6 +258,16 @@ def uncommented(script):
     ).rstrip("\n")
 
 
+def unindented(script):
+    """Drop indents and blank lines; a template of more lines is refused."""
+    if any(text.count("`") % 2 for text in script.splitlines()):
+        raise ExtensionError(
+            "attention_site.lean: site.js has a template of several lines, "
+            "whose indents are part of its text"
+        )
+    return re.sub(r"\n\s+", "\n", script)
+
+
 def link(page, name, digests):
     """Write the digests into the links of a page's head."""
     page, found = LINKED.subn(
@@ -282,12 +311,14 @@ def link_pages(app, names):
         for path in (out / f"{name}.html" for name in names)
     }
     site = find(static, "site.js")
-    site.write_text(uncommented(site.read_text(encoding="utf-8")), "utf-8")
+    site.write_text(
+        unindented(uncommented(site.read_text(encoding="utf-8"))), "utf-8"
+    )
     modules = [*sorted(static.glob("figures/*.js")), site]
     own = "\n".join(m.read_text(encoding="utf-8") for m in modules)
     scripts = bundle_scripts(static)
     found = [parsed.of(app, page) for page in pages.values()]
-    vocabulary = styles.vocabulary(found, scripts + own)
+    vocabulary = styles.vocabulary(found, scripts + own, UNSET)
     fonts = {p.stem: p for p in (static / "fonts").glob("*.woff2")}
     faces.cut_faces(fonts, found, own, kept)
     digests = {

@@ -46,6 +46,9 @@ def cut(font, characters, features=()):
     cutter = subset.Subsetter(options)
     cutter.populate(text=characters)
     cutter.subset(font)
+    if "MATH" in font:
+        # Corner kerning of scripts, which no browser reads (MathML Core).
+        font["MATH"].table.MathGlyphInfo.MathKernInfo = None
     font.flavor, font.flavorData = "woff2", None  # as if read from ttf
     buffer = io.BytesIO()
     font.save(buffer)

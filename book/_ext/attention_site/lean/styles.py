@@ -95,13 +95,14 @@ def _relocate(token, path, static):
     token.representation = f"url({quoted})" if token.type == "url" else quoted
 
 
-def vocabulary(pages, scripts):
+def vocabulary(pages, scripts, unset=frozenset()):
     """Every name that a class, an id or an element of the site could have,
     and every custom property that a page or a script asks for.
 
-    What scripts do is not known before they run: any word in them counts.
+    What scripts do is not known before they run: any word in them counts but
+    those of `unset`.
     """
-    said = set(re.findall(r"[\w-]+", scripts))
+    said = set(re.findall(r"[\w-]+", scripts)) - set(unset)
     words = said.union(*(page.words for page in pages))
     elements = said.union(*(page.elements for page in pages))
     return words, elements
@@ -157,6 +158,28 @@ def written(rules, wanted=lambda selector: True):
     return "\n".join(filter(None, (_written(r, wanted) for r in rules)))
 
 
+def _is(token, signs):
+    return token is None or (token.type == "literal" and token.value in signs)
+
+
+def tight(tokens):
+    """Return the tokens of a block without the spaces that separate nothing.
+
+    An empty custom property keeps its space, which is its value.
+    """
+    kept = []
+    for before, token, after in zip(
+        [None, *tokens], tokens, [*tokens[1:], None], strict=False
+    ):
+        if token.type == "whitespace":
+            empty = before and _is(before, ":") and _is(after, ";")
+            if not empty and (_is(before, ";:,") or _is(after, ";:,")):
+                continue
+            token = tinycss2.ast.WhitespaceToken(0, 0, " ")
+        kept.append(token)
+    return kept
+
+
 def _written(rule, wanted):
     if rule.type == "qualified-rule":
         selectors = [
@@ -164,7 +187,7 @@ def _written(rule, wanted):
             for selector in split(rule.prelude)
             if wanted(selector)
         ]
-        body = tinycss2.serialize(rule.content).strip()
+        body = tinycss2.serialize(tight(rule.content))
         return f"{','.join(selectors)}{{{body}}}" if selectors and body else ""
     if rule.lower_at_keyword in ("media", "supports"):
         inner = written(
