@@ -624,9 +624,9 @@ def test_imports_are_joined_and_addresses_made_anew(tmp_path):
     rules = list(styles.read(sheet, tmp_path))
     written = styles.written(rules).replace("'", '"')
     assert written.split("\n") == [
-        *['p{y: url("a/img/x.png")}'] * 2,
-        'q{y: url("a/img/x.png")}',
-        "r{y: url(data:,)}",
+        *['p{y:url("a/img/x.png")}'] * 2,
+        'q{y:url("a/img/x.png")}',
+        "r{y:url(data:,)}",
     ]
 
 
