@@ -47,7 +47,7 @@ def cut(font, characters, features=()):
     cutter.populate(text=characters)
     cutter.subset(font)
     if "MATH" in font:
-        # Corner kerning of scripts, which no browser reads (MathML Core).
+        # Corner kerning: left to a later version of MathML Core.
         font["MATH"].table.MathGlyphInfo.MathKernInfo = None
     font.flavor, font.flavorData = "woff2", None  # as if read from ttf
     buffer = io.BytesIO()
