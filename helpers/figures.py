@@ -905,20 +905,22 @@ class Projections(InteractiveFigure):
 
 
 class Temperature(InteractiveFigure):
-    """The weights of a row of scores that are divided by a temperature.
+    """A soft lookup on a shelf of four jars, at a temperature.
 
-    On a page the ghost goes where the temperature was when the reader took
-    hold of its slider. ``entropy`` is that of the weights, ``before`` that of
-    the ghost.
+    The jars stand at 0 to 3 and hold 10, 40, 20 and 30 marbles. The score of
+    a jar is minus half its squared distance from `place`, plus what its bar
+    was pulled by. ``answer`` is the mean of the marbles under the weights,
+    ``exact`` those of the jar with the highest score; ``curve`` and
+    ``stairs`` are both over the shelf, from -0.5 to 3.5.
 
     Examples
     --------
-    >>> Temperature(scores=[[3, 3]]).values["weights"]
-    [0.5, 0.5]
+    >>> Temperature(temperature=0.01, place=0).values["exact"]
+    10
     """
 
     _name = "temperature"
-    _label = "the weights of a row of scores at a temperature"
+    _label = "a soft lookup on a shelf of jars, at a temperature"
 
 
 class Backward(InteractiveFigure):

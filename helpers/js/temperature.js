@@ -1,53 +1,101 @@
-// Temperature: the weights of a row of scores, and what they were before.
+// Temperature: a soft lookup on a shelf of jars, its scores and its weights.
 
-import { entropy, fixed, setting, softmax, tick } from "./numbers.js";
+import { entropy, fixed, range, setting, softmax, tick } from "./numbers.js";
+import { grip } from "./handles.js";
 import { figureModule, say } from "./common.js";
 
 const TEMPERATURES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 50, 100];
-const BOX = { width: 360, height: 216, left: 46, right: 6, top: 22, bottom: 38 };
-const FLOOR = BOX.height - BOX.bottom;
+const MARBLES = [10, 40, 20, 30];
+const JARS = range(MARBLES.length);
+const [FIRST, LAST, POINTS] = [-0.5, 3.5, 400];
+// Between two of these places are the edges of the exact lookup, as the jars stand.
+const PLACES_DRAWN = range(POINTS).map((k) => FIRST + ((LAST - FIRST) * (k + 0.5)) / POINTS);
+
+// A jar's score: the nearer it is, the higher; and what its bar was pulled by.
+const scoresAt = (place, state) => JARS.map((p) => -((place - p) ** 2) / 2 + state[`pull${p}`]);
+const lookupAt = (place, state) => {
+  const scores = scoresAt(place, state);
+  const weights = softmax(scores.map((s) => s / state.temperature));
+  return {
+    scores,
+    weights,
+    answer: weights.reduce((sum, w, j) => sum + w * MARBLES[j], 0),
+    exact: MARBLES[scores.indexOf(Math.max(...scores))],
+  };
+};
+
+// --- drawing: three panels over one shelf, each jar at its place --------------------
+
+const SHELF = { width: 460, left: 62, right: 10 };
+const PANEL = {
+  answer: { top: 26, foot: 146, low: 0, high: 45, ticks: [0, 20, 40] },
+  weight: { top: 190, foot: 250, low: 0, high: 1, ticks: [0, 0.5, 1] },
+  score: { top: 276, foot: 402, low: -7, high: 2, ticks: [-6, -4, -2, 0, 2] },
+};
+const THICK = 34;
 const at = (x) => +x.toFixed(1);
-const py = (w) => at(FLOOR - w * (FLOOR - BOX.top));
+const across = SHELF.width - SHELF.left - SHELF.right;
+const px = (place) => SHELF.left + ((place - FIRST) / (LAST - FIRST)) * across;
+const placeAt = (u) => FIRST + ((u - SHELF.left) / across) * (LAST - FIRST);
+const py = ({ top, foot, low, high }, v) => foot - ((v - low) / (high - low)) * (foot - top);
+const valueAt = ({ top, foot, low, high }, y) => low + ((foot - y) / (foot - top)) * (high - low);
 
 const words = (text, x, y, anchor = "middle", kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">` +
   `${text}</text>`;
-
-const axis = (even) =>
-  [0, 0.25, 0.5, 0.75, 1]
+const axis = (panel, name) =>
+  panel.ticks
     .map(
-      (w) =>
-        `<path class="av-rule" d="M${BOX.left} ${py(w)}H${BOX.width - BOX.right}"/>` +
-        words(tick(w), BOX.left - 6, py(w) + 4, "end"),
+      (v) =>
+        `<path class="av-rule" d="M${SHELF.left} ${at(py(panel, v))}H${SHELF.width - SHELF.right}"/>` +
+        words(tick(v), SHELF.left - 6, py(panel, v) + 4, "end", "av-scale"),
     )
     .join("") +
-  `<path class="av-even" d="M${BOX.left} ${py(even)}H${BOX.width - BOX.right}"/>` +
-  `<text transform="translate(12 ${at((BOX.top + FLOOR) / 2)}) rotate(-90)" ` +
-  `text-anchor="middle">weight</text>`;
-
-// The bars stand on fixed axes; the ghost is an outline around the same places.
-const bars = ([scores], { weights, ghost }) => {
-  const wide = (BOX.width - BOX.left - BOX.right) / scores.length;
-  const thick = Math.min(0.62 * wide, 46);
-  return scores
-    .map((score, j) => {
-      const middle = BOX.left + (j + 0.5) * wide;
-      const box = (kind, w, width) =>
-        `<rect class="av-${kind}" x="${at(middle - width / 2)}" y="${py(w)}" ` +
-        `width="${at(width)}" height="${at(FLOOR - py(w))}"/>`;
-      return (
-        box("tall", weights[j], thick) +
-        box("ghost", ghost[j], thick + 8) +
-        words(fixed(weights[j]), middle, py(weights[j]) - 5, "middle", "av-weight") +
-        words(setting(score), middle, FLOOR + 16)
-      );
-    })
+  `<text transform="translate(14 ${at((panel.top + panel.foot) / 2)}) rotate(-90)" ` +
+  `text-anchor="middle">${name}</text>`;
+const path = (values) =>
+  values
+    .map((v, k) => `${k ? "L" : "M"}${at(px(PLACES_DRAWN[k]))} ${at(py(PANEL.answer, v))}`)
     .join("");
+const bar = (kind, panel, jar, value) => {
+  const [zero, end] = [py(panel, 0), py(panel, value)];
+  return (
+    `<rect class="av-${kind}" x="${at(px(jar) - THICK / 2)}" y="${at(Math.min(zero, end))}" ` +
+    `width="${THICK}" height="${at(Math.abs(end - zero))}"/>`
+  );
+};
+
+const drawing = (state, { curve, stairs, scores, weights, answer }) => {
+  const here = [at(px(state.place)), at(py(PANEL.answer, answer))];
+  const jars = JARS.map((p) => {
+    const y = py(PANEL.answer, MARBLES[p]);
+    const end = [at(px(p)), at(py(PANEL.score, scores[p]))];
+    return (
+      `<circle class="av-jar" cx="${at(px(p))}" cy="${at(y)}" r="4.5"/>` +
+      bar("tall", PANEL.weight, p, weights[p]) +
+      words(fixed(weights[p]), px(p), py(PANEL.weight, weights[p]) - 5, "middle", "av-weight") +
+      bar("pulled", PANEL.score, p, scores[p]) +
+      words(fixed(scores[p]), px(p), end[1] + 20, "middle", "av-score") +
+      grip(`bar-${p}`, end, '<rect class="av-knob" x="-17" y="-4" width="34" height="8" rx="4"/>')
+    );
+  });
+  const ends = [PANEL.answer.top - 6, PANEL.score.foot];
+  return (
+    axis(PANEL.answer, "marbles") +
+    axis(PANEL.weight, "weight") +
+    axis(PANEL.score, "score") +
+    `<path class="av-here-line" d="M${here[0]} ${ends[0]}V${ends[1]}"/>` +
+    `<path class="av-stairs" d="${path(stairs)}"/><path class="av-answer" d="${path(curve)}"/>` +
+    jars.join("") +
+    JARS.map((p) => words(`jar ${p}`, px(p), PANEL.answer.foot + 18)).join("") +
+    words(`${fixed(answer, 1)}`, here[0] + 13, here[1] - 9, "start", "av-weight") +
+    grip("place", here, '<circle class="av-knob" cx="0" cy="0" r="8"/>')
+  );
 };
 
 const figure = {
   name: "temperature",
-  card: { part: ".av-warm", box: "40 20 318 162" },
+  card: { part: ".av-shelf", box: "52 18 404 136" },
   controls: [
     {
       key: "temperature",
@@ -58,75 +106,73 @@ const figure = {
       stops: TEMPERATURES,
     },
     {
-      key: "ghost",
-      kind: "stops",
-      label: "ghost at",
-      first: 1,
-      about: "The temperature of the weights that are outlined",
-      stops: TEMPERATURES,
+      key: "place",
+      kind: "range",
+      label: "place on the shelf",
+      first: 1.25,
+      about: "The place that is asked for",
+      min: 0,
+      max: 3,
+      step: 0.05,
     },
-    {
-      key: "scores",
-      kind: "matrix",
-      label: "scores",
-      first: [[0, 0.75, 0.5, -0.75]],
-      shape: "(1, n)",
-      about: "The row of scores",
-      rows: [1, 1],
-      columns: [2, 8],
-      min: -10,
-      max: 10,
-    },
+    ...JARS.map((p) => ({
+      key: `pull${p}`,
+      kind: "range",
+      label: `pull on jar ${p}`,
+      first: 0,
+      about: `Added to the score of jar ${p}`,
+      min: -2,
+      max: 2,
+      step: 0.05,
+    })),
   ],
+  // From the plain average of all jars to nearly an exact lookup.
+  opening: { from: [{ temperature: 100 }, { temperature: 0.01 }], ms: 4500 },
   compute: (state) => {
-    const weightsAt = (tau) => softmax(state.scores[0].map((s) => s / tau));
-    const [weights, ghost] = [weightsAt(state.temperature), weightsAt(state.ghost)];
-    return { weights, ghost, entropy: entropy(weights), before: entropy(ghost) };
+    const all = PLACES_DRAWN.map((place) => lookupAt(place, state));
+    const here = lookupAt(state.place, state);
+    return {
+      ...here,
+      entropy: entropy(here.weights),
+      curve: all.map(({ answer }) => answer),
+      stairs: all.map(({ exact }) => exact),
+    };
   },
   view: (state, values) => {
-    const { weights, ghost } = values;
-    const n = weights.length;
     const label =
-      `The weights of ${n} scores at temperature ${state.temperature}: ` +
-      `${weights.map((w) => fixed(w)).join(", ")}; outlined those at ${state.ghost}: ` +
-      `${ghost.map((w) => fixed(w)).join(", ")}`;
-    const most = Math.max(...weights);
-    const text =
-      `At temperature ${state.temperature} the largest weight is ${fixed(most)}, and the ` +
-      `entropy ${fixed(values.entropy)} nats of at most ${fixed(Math.log(n))}: as spread out as ` +
-      `${fixed(Math.exp(values.entropy), 1)} equal weights. The outlines are those of ` +
-      `temperature ${state.ghost}: largest ${fixed(Math.max(...ghost))}, entropy ` +
-      `${fixed(values.before)}.`;
+      `Four jars on a shelf: the answer of the lookup over the place, and of each jar the weight ` +
+      `and the score at place ${setting(state.place)}`;
     return (
-      `<svg class="av-warm" role="img" aria-label="${label}" viewBox="0 0 ${BOX.width} ` +
-      `${BOX.height}">${axis(1 / n)}${bars(state.scores, values)}` +
-      words("scores; dotted: all weights equal", (BOX.left + BOX.width) / 2, BOX.height - 5) +
-      `</svg>${say(text)}`
+      `<svg class="av-shelf" role="img" aria-label="${label}" viewBox="0 0 ${SHELF.width} ` +
+      `${PANEL.score.foot + 16}">${drawing(state, values)}</svg>` +
+      say(
+        `At place ${setting(state.place)} and temperature ${state.temperature}, the soft lookup ` +
+          `(solid) answers ${fixed(values.answer, 1)} marbles and an exact lookup (dashed) ` +
+          `${values.exact}. The weights are as spread out as ` +
+          `${fixed(Math.exp(values.entropy), 1)} equal ones.`,
+      )
     );
   },
-
-  // The ghost is where the slider was when the reader took hold of it.
-  live: ({ form }) => {
-    const [slider, ghost] = ["temperature", "ghost"].map((key) => form.elements.namedItem(key));
-    let pressed = false;
-    let from = null; // where the slider was taken, until it moves
-    const take = () => (from = slider.value);
-    slider.addEventListener("pointerdown", () => {
-      pressed = true;
-      take();
-    });
-    slider.addEventListener("focus", () => pressed || take());
-    for (const over of ["pointerup", "pointercancel"])
-      slider.addEventListener(over, () => (pressed = false));
-    // On the form, so that the slider's own move has been taken before: what
-    // is set first fills the fields anew.
-    form.addEventListener("input", ({ target }) => {
-      if (target !== slider || from === null) return;
-      ghost.value = from;
-      from = null;
-      ghost.dispatchEvent(new Event("input", { bubbles: true }));
-    });
-  },
+  // The place is moved along the shelf, and each score by the end of its bar.
+  handles: (state, { scores, answer }) => [
+    {
+      id: "place",
+      name: "place on the shelf",
+      keys: ["place"],
+      at: [px(state.place), py(PANEL.answer, answer)],
+      read: ([u]) => ({ place: placeAt(u) }),
+    },
+    ...JARS.map((p) => ({
+      id: `bar-${p}`,
+      name: `score of jar ${p}`,
+      keys: [`pull${p}`],
+      value: `${fixed(scores[p])}, pulled by ${fixed(state[`pull${p}`])}`,
+      at: [px(p), py(PANEL.score, scores[p])],
+      read: ([, y]) => ({
+        [`pull${p}`]: valueAt(PANEL.score, y) - scores[p] + state[`pull${p}`],
+      }),
+    })),
+  ],
 };
 
 export default figureModule(figure);

@@ -4,7 +4,6 @@ Without a browser. `test_figure_page.py` has what the page does with them.
 """
 
 import re
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from attention_site.figures import names
 from traitlets import TraitError
 
 from helpers import figures
-from helpers.softmax import softmax
 from tests.figures.agreement import assert_same
 from tests.figures.expected_figures import (
     CASES,
@@ -193,50 +191,3 @@ UNFIT = [
 def test_settings_that_do_not_fit_are_named(figure, settings, said):
     with pytest.raises(TraitError, match=f"^{re.escape(said)}$"):
         getattr(figures, figure)(**settings)
-
-
-@pytest.mark.parametrize("scores", [[0.5, -10.0], [10.0, 9.5, 9, 10] * 2])
-def test_temperature_bars_stand_on_their_axis(scores):
-    figure = figures.Temperature(scores=[scores], temperature=1, ghost=2)
-    html = figure.html()
-    svg = ET.fromstring(html[html.index("<svg") : html.index("</svg>") + 6])
-    texts = {
-        kind: [
-            (float(e.get("x")), float(e.get("y")), e.text)
-            for e in svg.iter("text")
-            if e.get("text-anchor") == kind and e.get("x")
-        ]
-        for kind in ("middle", "end")
-    }
-    rules = [e.get("d") for e in svg.iter("path") if "rule" in e.get("class")]
-    ends = [[float(x) for x in re.split("[MH ]", d)[1:]] for d in rules]
-    (left,), (right,) = ({e[i] for e in ends} for i in (0, 2))
-    heights = [y for _, y, _ in ends]  # of 0, 1/4, 1/2, 3/4 and 1
-    assert np.ptp(np.diff(heights)) <= 0.11, "equal steps, rounded to 0.1"
-    assert [text for *_, text in texts["end"]] == "0 0.25 0.5 0.75 1".split()
-    for (x, y, _), height in zip(texts["end"], heights, strict=True):
-        assert x < left
-        assert 2 < y - height < 6, "beside its line"
-    slot = (right - left) / len(scores)
-    middles = [left + (j + 0.5) * slot for j in range(len(scores))]
-    of = {kind: [] for kind in ("tall", "ghost")}
-    for box in svg.iter("rect"):
-        sides = [float(box.get(k)) for k in ("x", "y", "width", "height")]
-        of[box.get("class").removeprefix("av-")].append(sides)
-    weights = {"tall": softmax(scores), "ghost": softmax(np.divide(scores, 2))}
-    for kind, boxes in of.items():
-        for middle, w, (x, y, wide, high) in zip(
-            middles, weights[kind], boxes, strict=True
-        ):
-            assert abs(x + wide / 2 - middle) < 0.11
-            assert abs(y + high - heights[0]) < 0.11, "on the line of 0"
-            assert abs(high - w * (heights[0] - heights[4])) < 0.16
-            assert 20 < wide < min(slot, 60)
-    above, below = texts["middle"][:-1:2], texts["middle"][1:-1:2]
-    for j, middle in enumerate(middles):
-        assert max(abs(above[j][0] - middle), abs(below[j][0] - middle)) < 0.11
-        assert 3 < of["tall"][j][1] - above[j][1] < 8, "above its bar"
-        assert 10 < below[j][1] - heights[0] < 20, "under the axis"
-        assert below[j][2] == f"{scores[j]:g}".replace("-", "−")
-    with pytest.raises(TraitError, match="scores must have"):
-        figures.Temperature(scores=[[0.0]])

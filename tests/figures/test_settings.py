@@ -44,9 +44,9 @@ MADE = [
         "them.",
     ),
     (
-        *("temperature", "scores", list, [[0.0, 0.75, 0.5, -0.75]]),
-        "scores : (1, n) array\n    The row of scores; 1 row of 2 to 8 "
-        "numbers from -10 to 10.",
+        *("mask", "may", list, [[1] * 4] * 4),
+        "may : (T, S) array\n    A row per query, with 1 where it may attend "
+        "to the key; 4 rows of 4\n    numbers from 0 to 1.",
     ),
 ]
 

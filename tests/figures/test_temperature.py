@@ -1,75 +1,117 @@
-"""The temperature figure: a row of weights, and what it was before."""
+"""The temperature figure: a soft lookup, its weights and its scores."""
 
 import numpy as np
 import pytest
 
-from helpers.softmax import entropy, softmax
+from helpers.attention import attention, attention_scores
+from helpers.softmax import entropy
 from tests.figures.reading import (
     all_say,
     captions,
     path_of,
+    read,
     sentence,
     tells,
 )
 
+JARS = np.arange(4.0)
+MARBLES = np.array([[10.0], [40], [20], [30]])
+SHELF = -0.5 + 4 * (np.arange(400) + 0.5) / 400
 CASES = [
-    *({"temperature": t, "ghost": t} for t in (0.01, 1, 100)),
-    {"scores": [[10, -10]], "temperature": 0.01, "ghost": 100},
-    {"scores": [[1, 1, 1, 1, 1, 1, 1, 1]]},
-    {"scores": [[0.5, -0.5, 0.5]], "temperature": 0.02},
-    {"scores": [[0, 0.125]], "temperature": 100},
+    *({"temperature": t} for t in (0.01, 1, 100)),
+    {"place": 0, "pull3": 2, "pull0": -2},
+    {"place": 3, "pull0": 1.5, "temperature": 2},
+    {"place": 1.5, "pull1": 0.35, "pull2": -0.7},
 ]
 
 
+def asked(places, state):
+    """A lookup as attention, and scores of squared distances.
+
+    The dot product of (a, 1) with (p, pull - p² / 2) is half the negative
+    squared distance and the pull, but for a² / 2, which changes no weight.
+    """
+    pulls = np.array([state[f"pull{p}"] for p in range(4)], float)
+    keys = np.stack([JARS, pulls - JARS**2 / 2], axis=1)
+    queries = np.stack([places, np.ones(len(places))], axis=1)
+    found = attention(queries, keys, MARBLES, scale=1 / state["temperature"])
+    scores = attention_scores(queries, keys, scale=1)
+    return found, scores - np.square(places)[:, None] / 2
+
+
 def expected(state):
-    """Weights and entropy at a temperature, and at that of the ghost."""
-    scores = np.array(state["scores"][0], float)
-    weights, ghost = (
-        softmax(scores / state[key]) for key in ("temperature", "ghost")
-    )
+    found, scores = asked(np.array([state["place"]], float), state)
+    curve, over = asked(SHELF, state)
     return {
-        "weights": weights,
-        "ghost": ghost,
-        "entropy": entropy(weights),
-        "before": entropy(ghost),
+        "scores": scores[0],
+        "weights": found.weights[0],
+        "answer": found.output[0, 0],
+        "exact": MARBLES[scores[0].argmax(), 0],
+        "entropy": entropy(found.weights[0]),
+        "curve": curve.output[:, 0],
+        "stairs": MARBLES[over.argmax(axis=1), 0],
     }
 
 
+def fitted(state):
+    """The state, if no two jars are the highest at one place that is shown."""
+    _, scores = asked(np.append(SHELF, state["place"]), state)
+    best = np.sort(scores, axis=1)
+    return state if (best[:, -1] - best[:, -2]).min() > 1e-9 else None
+
+
+def scales(svg):
+    """The axis of each panel, from its lines and the numbers beside them."""
+    lines = [path_of(p)[1] for p in svg.select(".av-rule")]
+    texts = [read(t.text) for t in svg.select(".av-scale")]
+    found, start = [], 0
+    for n in (3, 3, 5):
+        y, v = lines[start : start + n], texts[start : start + n]
+        slope = (v[-1] - v[0]) / (y[-1] - y[0])
+        np.testing.assert_allclose(
+            v[0] + slope * (np.array(y) - y[0]), v, atol=2.5 * abs(slope) * 0.1
+        )
+        found.append((y[0] - v[0] / slope, 1 / slope))
+        start += n
+    assert start == len(lines) == len(texts)
+    return [lambda v, a=a, b=b: a + b * np.array(v) for a, b in found]
+
+
 def shows(state, expected, shown):
-    svg = shown.select_one(".av-warm")
-    low, *_, high = (path_of(p)[1] for p in svg.select(".av-rule"))
-    bars, ghosts = svg.select("rect.av-tall"), svg.select("rect.av-ghost")
-    for boxes, key in ((bars, "weights"), (ghosts, "ghost")):
-        for box, w in zip(boxes, expected[key], strict=True):
-            tall = float(box["height"])
-            assert tall == pytest.approx(w * (low - high), abs=0.11)
-            foot = float(box["y"]) + tall
-            assert foot == pytest.approx(low, abs=0.11), "it stands"
-    middles, around = (
-        [float(b["x"]) + float(b["width"]) / 2 for b in boxes]
-        for boxes in (bars, ghosts)
+    svg = shown.select_one(".av-shelf")
+    answer, weight, score = scales(svg)
+    jars = [[float(c[k]) for k in ("cx", "cy")] for c in svg.select(".av-jar")]
+    where = np.transpose(jars)[0]
+    apart = where[1] - where[0]
+    assert np.ptp(np.diff(where)) < 0.21, "side by side, evenly"
+    np.testing.assert_allclose(
+        np.transpose(jars)[1], answer(MARBLES[:, 0]), atol=0.2
     )
-    assert middles == pytest.approx(around, abs=0.11)
-    assert np.ptp(np.diff(around)) < 0.21, "side by side, evenly"
-    assert around[1] - around[0] > float(bars[0]["width"])
-    weights, ghost = expected["weights"], expected["ghost"]
-    n, tau, old = len(weights), state["temperature"], state["ghost"]
-    all_say([t.text for t in svg.select(".av-weight")], weights, 2)
-    written = [
-        t.text
-        for t in svg.select('text[text-anchor="middle"]')
-        if not t.has_attr("class") and not t.has_attr("transform")
-    ]
-    all_say(written[:n], state["scores"][0], 4)
-    even = path_of(svg.select_one(".av-even"))[1]
-    assert even == pytest.approx(low - (low - high) / n, abs=0.11)
+    for kind, key in (("answer", "curve"), ("stairs", "stairs")):
+        x, y = np.reshape(path_of(svg.select_one(f".av-{kind}")), (-1, 2)).T
+        np.testing.assert_allclose(x, where[0] + apart * SHELF, atol=0.25)
+        np.testing.assert_allclose(y, answer(expected[key]), atol=0.25)
+    for kind, key, axis in (
+        ("tall", "weights", weight),
+        ("pulled", "scores", score),
+    ):
+        bars = svg.select(f"rect.av-{kind}")
+        for bar, x, v in zip(bars, where, expected[key], strict=True):
+            sides = [float(bar[k]) for k in ("x", "y", "width", "height")]
+            assert sides[0] + sides[2] / 2 == pytest.approx(x, abs=0.2)
+            ends = sorted([axis(0), axis(v)])
+            assert [sides[1], sides[1] + sides[3]] == pytest.approx(
+                ends, abs=0.25
+            )
+    numbers, here = svg.select(".av-weight"), [expected["answer"]]
+    all_say([t.text for t in numbers[:4]], expected["weights"], 2)
+    all_say([t.text for t in numbers[4:]], here, 1)
+    all_say([t.text for t in svg.select(".av-score")], expected["scores"], 2)
     (label,) = captions(shown)
-    two = [[(w, 2) for w in row] for row in (weights, ghost)]
-    tells(label, n, (tau, 2), *two[0], (old, 2), *two[1])
-    nats = expected["entropy"]
+    tells(label, (state["place"], 4))
     tells(
         sentence(shown),
-        *((tau, 2), (weights.max(), 2), (nats, 2), (np.log(n), 2)),
-        *((np.exp(nats), 1), (old, 2), (ghost.max(), 2)),
-        (expected["before"], 2),
+        *((state["place"], 4), (state["temperature"], 2)),
+        *((expected["answer"], 1), expected["exact"]),
+        (np.exp(expected["entropy"]), 1),
     )
