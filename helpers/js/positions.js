@@ -3,11 +3,12 @@
 import { count, dot, fixed, range, setting, tick } from "./numbers.js";
 import { chart, escape, mosaic, stride } from "./svg.js";
 import { grid } from "./tables.js";
+import { grip } from "./handles.js";
 import { figureModule, say } from "./common.js";
 
 const KINDS = ["sinusoid", "RoPE", "ALiBi"];
 const REACH = 32; // distances drawn on either side
-const FINE = 8; // points of the curve from one whole distance to the next
+const FINE = 8; // points of a curve from one whole position to the next
 const DEGREES = 180 / Math.PI;
 const only =
   (...kinds) =>
@@ -38,12 +39,18 @@ const slopesOf = (H, rule) => {
 };
 
 const compute = {
-  sinusoid: ({ T, pairs, pair }) => ({
-    table: range(T).map((t) =>
-      frequencies(pairs).flatMap((theta) => [Math.sin(t * theta), Math.cos(t * theta)]),
-    ),
-    wavelength: (2 * Math.PI) / frequencies(pairs)[Math.min(pair, pairs - 1)],
-  }),
+  sinusoid: ({ T, pairs, pair }) => {
+    const theta = frequencies(pairs)[Math.min(pair, pairs - 1)];
+    return {
+      table: range(T).map((t) =>
+        frequencies(pairs).flatMap((f) => [Math.sin(t * f), Math.cos(t * f)]),
+      ),
+      waves: range((T - 1) * FINE + 1).map((i) =>
+        [Math.sin, Math.cos].map((wave) => wave((i * theta) / FINE)),
+      ),
+      wavelength: (2 * Math.PI) / theta,
+    };
+  },
   RoPE: ({ pairs, pair, m, n, shift, angle }) => {
     const ahead = (angle * Math.PI) / 180;
     const q = repeated([1, 0], pairs);
@@ -72,6 +79,7 @@ const compute = {
     return {
       slopes: found,
       bias: found.map((slope) => range(T).map((distance) => 0 - slope * distance)),
+      left: found.map((slope) => range(T).map((distance) => Math.exp(-slope * distance))),
     };
   },
 };
@@ -79,14 +87,13 @@ const compute = {
 // Large tables are drawn, small ones are written out as well: orange below zero,
 // blue above, and the farther from zero the stronger.
 const shaded = ({ label, names, rows, columns, values, low, high, most = 12 }) => {
-  const part = (x) => x / -low;
   return values.length <= 16 && values[0].length <= most
-    ? grid({ label, rows, columns, values, part, digits: 3 })
+    ? grid({ label, rows, columns, values, part: (x) => x, digits: 3 })
     : mosaic({
         label,
-        values: values.map((row) => row.map(part)),
-        low: -1,
-        high: part(high),
+        values,
+        low,
+        high,
         ends: [low, high].map(tick),
         ...names,
       });
@@ -120,8 +127,12 @@ const dial = ({ label, arrows, starts, step }) => {
     const far = 0.62 + 0.18 * k; // beside the arrow, inside the rim
     return (
       `<path class="av-hand av-${kind}" stroke-dasharray="${dash}" ` +
-      `d="M0 0L${px.toFixed(2)} ${py.toFixed(2)}"/><circle class="av-hand av-${kind}" ` +
-      `cx="${px.toFixed(2)}" cy="${py.toFixed(2)}" r="6"/>` +
+      `d="M0 0L${px.toFixed(2)} ${py.toFixed(2)}"/>` +
+      grip(
+        `hand-${name}`,
+        [px.toFixed(2), py.toFixed(2)],
+        `<circle class="av-hand av-${kind}" cx="0" cy="0" r="7"/>`,
+      ) +
       `<text class="av-${kind}" x="${(far * px - 14 * y).toFixed(2)}" ` +
       `y="${(far * py - 14 * x + 5).toFixed(2)}" text-anchor="middle">${escape(name)}</text>`
     );
@@ -140,11 +151,38 @@ const dial = ({ label, arrows, starts, step }) => {
   );
 };
 
+// The hands of every pair, small: fast ones and slow ones. A press follows another.
+const CLOCK = { side: 58, rim: 20, high: 62 };
+const clocks = ({ pairs, query, key, pair }) => {
+  const across = Math.min(pairs, 8);
+  const rows = Math.ceil(pairs / across);
+  const one = (i) => {
+    const place = [(i % across) * CLOCK.side, Math.floor(i / across) * CLOCK.high];
+    const hand = (kind, [x, y], dash) =>
+      `<path class="av-hand av-${kind}" stroke-dasharray="${dash}" d="M29 24L` +
+      `${(29 + CLOCK.rim * x).toFixed(2)} ${(24 - CLOCK.rim * y).toFixed(2)}"/>`;
+    return grip(
+      `pair-${i}`,
+      place,
+      `<circle class="av-face${i === pair ? " av-followed" : ""}" cx="29" cy="24" ` +
+        `r="${CLOCK.rim}"/>` +
+        hand("query", query.slice(2 * i), "") +
+        hand("key", key.slice(2 * i), "4 3") +
+        `<text x="29" y="57" text-anchor="middle">pair ${i}</text>`,
+    );
+  };
+  return (
+    `<svg class="av-clocks" role="img" aria-label="The hands of all ${count(pairs, "pair")} of ` +
+    `columns, the fastest first" style="max-width:${5 * across}rem" viewBox="0 0 ${across * CLOCK.side} ${rows * CLOCK.high}">` +
+    `${range(pairs).map(one).join("")}</svg>`
+  );
+};
+
 const factor = (x) => (x < 0 ? `(${fixed(x, 0)})` : fixed(x, 0));
 const view = {
-  sinusoid: ({ T, pairs, pair }, { table, wavelength }) => {
+  sinusoid: ({ T, pairs, pair }, { table, waves, wavelength }) => {
     const i = Math.min(pair, pairs - 1);
-    const wave = (c) => table.map((row, t) => [t, row[2 * i + c]]);
+    const wave = (c) => waves.map((both, k) => [k / FINE, both[c]]);
     const degrees = 360 / wavelength;
     return (
       shaded({
@@ -166,6 +204,7 @@ const view = {
           { points: wave(0), name: `sine, ${2 * i}` },
           { points: wave(1), name: `cosine, ${2 * i + 1}`, dash: "6 4" },
         ],
+        points: table.flatMap((row, t) => [0, 1].map((c) => [t, row[2 * i + c]])),
       }) +
       say(
         `Pair ${i} is columns ${2 * i} and ${2 * i + 1}. It turns by ${fixed(degrees, 3)} ` +
@@ -181,6 +220,7 @@ const view = {
     const where = shift ? ` (moved by ${shift})` : "";
     const both = turns.slice(1).map((x) => fixed(x, 1));
     return (
+      clocks({ pairs, query, key, pair: i }) +
       '<div class="av-row">' +
       dial({
         label:
@@ -218,7 +258,7 @@ const view = {
       )
     );
   },
-  ALiBi: ({ T, heads, rule }, { slopes, bias }) => {
+  ALiBi: ({ T, heads, rule }, { slopes, bias, left }) => {
     const shown = slopes.map((m, h) => `head ${h}: ${+m.toPrecision(4)}`);
     const steep = slopes.indexOf(Math.max(...slopes));
     const flat = slopes.indexOf(Math.min(...slopes));
@@ -227,14 +267,16 @@ const view = {
     const rest = { name: `head ${flat}`, points: bias[flat].map((b, k) => [k, b]), dash: "6 4" };
     return (
       shaded({
-        label: `Rows are heads, columns distances 0 to ${T - 1}: the farther below 0, the stronger`,
+        label:
+          `The factor on a key's weight: rows are heads, columns distances 0 to ${T - 1}; the ` +
+          `stronger the shade, the more is left`,
         names: { rows: "heads", columns: "distances" },
         rows: shown,
         columns: range(T),
         most: 4, // wider ones are cut off on a phone
-        values: bias,
-        low,
-        high: 0,
+        values: left,
+        low: 0,
+        high: 1,
       }) +
       chart({
         label: "The bias of the steepest and of the flattest head over the distance",
@@ -365,8 +407,41 @@ const figure = {
       when: only("ALiBi"),
     },
   ],
+  // Query and key are moved on together: the hands go round, and the score stays.
+  opening: { from: [{ kind: "RoPE", shift: 0 }], ms: 4500 },
   compute: (state) => compute[state.kind](state),
   view: (state, values) => view[state.kind](state, values),
+  // A hand is turned from where it is, so it goes round as often as it is drawn round.
+  handles: (state, { query, key, turns }) => {
+    if (state.kind !== "RoPE") return [];
+    const { m, n, pairs } = state;
+    const i = Math.min(state.pair, pairs - 1);
+    const hand = (name, what, setting_, position, row, degrees) => {
+      const [x, y] = row.slice(2 * i);
+      return {
+        id: `hand-${name}`,
+        name: what,
+        keys: [setting_],
+        at: [RIM * x, -RIM * y],
+        read: ([u, v]) => {
+          const off = Math.atan2(-v, u) * DEGREES - degrees;
+          const steps = ((((off % 360) + 540) % 360) - 180) / turns[0];
+          return { [setting_]: Math.round(position + steps) };
+        },
+      };
+    };
+    return [
+      hand("q", "hand of the query", "m", m, query, turns[1]),
+      hand("k", "hand of the key", "n", n, key, turns[2]),
+      ...range(pairs).map((k) => ({
+        id: `pair-${k}`,
+        name: `follow pair ${k}`,
+        group: "pairs",
+        on: k === i,
+        press: () => ({ pair: k }),
+      })),
+    ];
+  },
 };
 
 export default figureModule(figure);

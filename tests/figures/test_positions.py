@@ -13,6 +13,7 @@ from helpers.positions import (
     rotary_embedding,
     sinusoidal_encoding,
 )
+from helpers.softmax import softmax
 from tests.figures.reading import (
     all_say,
     captions,
@@ -50,15 +51,23 @@ def expected(state):
     T, pairs = state["T"], state["pairs"]
     if state["kind"] == "sinusoid":
         pair = min(state["pair"], pairs - 1)
+        wavelength = 2 * np.pi * 10000 ** (pair / pairs)
+        # A wave is the shadow of a point that goes round once a wavelength.
+        fine = np.exp(2j * np.pi * np.arange(8 * (T - 1) + 1) / 8 / wavelength)
         return {
             "table": sinusoidal_encoding(T, 2 * pairs),
-            "wavelength": 2 * np.pi * 10000 ** (pair / pairs),
+            "waves": np.stack([fine.imag, fine.real], axis=1),
+            "wavelength": wavelength,
         }
     if state["kind"] == "ALiBi":
         H, rule = state["heads"], state["rule"]
+        bias = alibi_bias(H, 1, T, rule=rule)[:, 0, ::-1]
+        # Against distance 0, where all scores are equal: a ratio of weights.
+        weights = softmax(bias)
         return {
             "slopes": alibi_slopes(H, rule=rule),
-            "bias": alibi_bias(H, 1, T, rule=rule)[:, 0, ::-1],
+            "bias": bias,
+            "left": weights / weights[:, :1],
         }
     angle = np.deg2rad(state["angle"])
     q = np.tile([1.0, 0.0], (1, pairs))
@@ -104,9 +113,13 @@ def waves_show(state, expected, shown):
     table = expected["table"]
     matrix_shows(shown, table, 3)
     at = np.arange(state["T"])
+    fine = np.arange(8 * (state["T"] - 1) + 1) / 8
     lines, _, near = curves(shown.select_one(".av-chart"))
-    for line, column in zip(lines, (2 * pair, 2 * pair + 1), strict=True):
-        follows(line, np.stack([at, table[:, column]], axis=1), near)
+    for line, wave in zip(lines, np.transpose(expected["waves"]), strict=True):
+        follows(line, np.stack([fine, wave], axis=1), near)
+    numbers = table[:, 2 * pair : 2 * pair + 2].ravel()
+    both = np.stack([np.repeat(at, 2), numbers])
+    follows(dots_of(shown), both.T, near)
     w = expected["wavelength"]
     text = sentence(shown)
     tells(text, pair, 2 * pair, 2 * pair + 1, (360 / w, 3), (w, 2))
@@ -119,6 +132,18 @@ def waves_show(state, expected, shown):
     verdict(sine + cosine.upper(), sine=True, COSINE=True)
 
 
+def dots_of(shown):
+    """The dots of a chart, at whole positions, in the units of its axes."""
+    spots = shown.select_one(".av-points")["d"]
+    svg = BeautifulSoup(str(shown.select_one(".av-chart")), "html.parser")
+    line, *others = svg.select(".av-line")
+    line["d"] = re.sub("h0", "", spots).replace("M", "L")
+    for other in others:
+        other.decompose()
+    (dots,), *_ = curves(svg)
+    return dots
+
+
 def turns_show(state, expected, shown):
     m, n, shift = state["m"], state["n"], state["shift"]
     pair = min(state["pair"], state["pairs"] - 1)
@@ -127,16 +152,12 @@ def turns_show(state, expected, shown):
         x, y = re.fullmatch(r"M0 0L(\S+) (\S+)", arrow["d"]).groups()
         tip = expected[key][2 * pair : 2 * pair + 2]
         all_say((x, y), (100 * tip[0], -100 * tip[1]), 2)
+    clocks_show(state, expected, shown.select_one(".av-clocks"))
     (line,), (dot,), near = curves(shown.select_one(".av-chart"))
     by_distance = zip(range(-32, 33), expected["by_distance"], strict=True)
     fine = zip(np.arange(-256, 257) / 8, expected["curve"], strict=True)
     follows(line, list(fine), near)
-    # Dots at whole distances, on the curve.
-    spots = shown.select_one(".av-points")["d"]
-    svg = BeautifulSoup(str(shown.select_one(".av-chart")), "html.parser")
-    svg.select_one(".av-line")["d"] = re.sub("h0", "", spots).replace("M", "L")
-    (dots,), *_ = curves(svg)
-    follows(dots, list(by_distance), near)
+    follows(dots_of(shown), list(by_distance), near)
     follows(dot, (m - n, expected["score"]), near)
     step, at, to = expected["turns"]
     ahead = (state["angle"], 4)
@@ -147,12 +168,33 @@ def turns_show(state, expected, shown):
         *where(shift, m, n, (expected["unmoved"], 4)),
         *(pair, ahead, m - n, (step, 3), (to - at, 3)),
     )
-    tells(captions(shown)[0], pair, m + shift, n + shift)
+    tells(captions(shown)[0], state["pairs"])
+    tells(captions(shown)[1], pair, m + shift, n + shift)
     tells(
         shown.select_one(".av-caption").text,
         *(pair, (step, 3), m + shift, (at, 1), n + shift, ahead, (to, 1)),
     )
     dial_shows(state, expected, shown.select_one(".av-plane"))
+
+
+def clocks_show(state, expected, svg):
+    """A small clock per pair with both hands, and the followed one marked."""
+    pairs = state["pairs"]
+    faces = svg.select("[data-handle]")
+    assert [f["data-handle"] for f in faces] == [
+        f"pair-{i}" for i in range(pairs)
+    ]
+    for i, face in enumerate(faces):
+        tells(face.text, i)
+        middle = [float(face.circle[k]) for k in ("cx", "cy")]
+        for kind in ("query", "key"):
+            points = path_of(face.select_one(f"path.av-{kind}"))
+            assert points[:2] == middle
+            way = (np.array(points[2:]) - middle) * [1, -1] / 20
+            tip = expected[kind][2 * i : 2 * i + 2]
+            assert way == pytest.approx(list(tip), abs=1e-3)
+        followed = "av-followed" in face.circle["class"]
+        assert followed == (i == min(state["pair"], pairs - 1))
 
 
 def dial_shows(state, expected, plane):
@@ -187,7 +229,7 @@ def dial_shows(state, expected, plane):
 
 def charges_show(state, expected, shown):
     slopes, bias = expected["slopes"], expected["bias"]
-    matrix_shows(shown, bias, 3, far=-bias.min())
+    matrix_shows(shown, expected["left"], 3)
     lines, _, near = curves(shown.select_one(".av-chart"))
     steep, flat = slopes.argmax(), slopes.argmin()
     at = np.arange(state["T"])
@@ -197,7 +239,7 @@ def charges_show(state, expected, shown):
     four = [significant(m, 4) for m in slopes]
     tells(text, len(slopes), *four, *where(steep != flat, steep, flat))
     verdict(text, paper=state["rule"] == "paper")
-    tells(captions(shown)[0], 0, state["T"] - 1, 0)
+    tells(captions(shown)[0], 0, state["T"] - 1)
     names = [t.text for t in shown.select(".av-chart .av-name")]
     assert names == [f"head {h}" for h in dict.fromkeys((steep, flat))]
     table = shown.select_one("table.av-grid")
@@ -206,5 +248,37 @@ def charges_show(state, expected, shown):
             tells(th.text.partition(":")[2], significant(m, 4))
     else:
         low, high = shown.select(".av-mosaic text")[-2:]
-        tells(low.text, significant(bias.min(), 3))
-        assert high.text == "0"
+        assert [low.text, high.text] == ["0", "1"]
+
+
+def test_hands_go_round_as_often_as_they_are_drawn_round(page):
+    """The query goes on past a whole turn, and stays at a whole position."""
+    page.open("positions", kind="RoPE", pairs=4, pair=0, m=3, n=1)
+    box = page.tab.locator(".av-plane").bounding_box()
+    unit = box["width"] / 260
+
+    def to(radians, far=100):
+        x, y = far * np.cos(radians), -far * np.sin(radians)
+        page.tab.mouse.move(
+            box["x"] + unit * (130 + x), box["y"] + unit * (130 + y)
+        )
+
+    to(3)
+    page.tab.mouse.down()
+    for radians in np.arange(3.5, 10.01, 0.5):
+        to(radians)
+        page.do("await frame(); return null")
+    page.tab.mouse.up()
+    assert page.do("[m.state.m, m.state.n, error()]") == [10, 1, ""]
+    # The key is 90 degrees ahead: at position 1 it points to 1 + π / 2.
+    to(1 + np.pi / 2)
+    page.tab.mouse.down()
+    to(3 + np.pi / 2)
+    page.tab.mouse.up()
+    assert page.do("await frame(); return [m.state.m, m.state.n]") == [10, 3]
+    assert page.do("""
+      const third = el.querySelector("[data-handle=pair-2]");
+      press(third, "Enter");
+      await frame();
+      return [m.state.pair, el.querySelectorAll(".av-followed").length];
+    """) == [2, 1]
