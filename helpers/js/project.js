@@ -1,10 +1,12 @@
 // Projections in the plane: what one token asks, and what the other answers.
 
 import { dot, fixed, matmul, range, setting } from "./numbers.js";
+import { grip } from "./handles.js";
 import { figureModule, say } from "./common.js";
 
 const END = { token: 2, row: 4 }; // planes go from -END to END
 const NONE = 1e-9; // shorter vectors have no direction
+const NEAR_ZERO = 0.05; // half a step of a token
 
 const tokens = ({ x1, x2, y1, y2 }) => [
   [x1, x2],
@@ -33,7 +35,7 @@ const paper = (end) => {
 // A name stands beyond its arrow, turned as little as keeps it clear of the
 // tips of the others and of the names before it.
 const NEAR = 14;
-const CLEAR = 15;
+const CLEAR = 19;
 const TURNS = [0, 0.9, -0.9, 1.8, -1.8, 2.7, -2.7];
 const names = (arrows, end) => {
   const tips = arrows.map(([, vector]) => place(vector, end));
@@ -65,7 +67,7 @@ const arrow = (vector, end, kind) => {
   return `<path class="av-${kind}" d="M${SIDE / 2} ${SIDE / 2}L${x} ${y}"/>${head}`;
 };
 
-const handles = (state) => {
+const tokenArrows = (state) => {
   const end = END.token;
   const [x, y] = tokens(state);
   const both = [
@@ -79,7 +81,7 @@ const handles = (state) => {
       return (
         arrow(vector, end, `token-${name}`) +
         written[k] +
-        `<circle class="av-hold av-hold-${name}" cx="${cx}" cy="${cy}" r="30"/>`
+        grip(name, [cx, cy], `<circle class="av-hold av-hold-${name}" cx="0" cy="0" r="9"/>`)
       );
     })
     .join("");
@@ -204,7 +206,11 @@ const figure = {
       `${inside}</svg>`;
     return (
       `<div class="av-planes"><div><p class="av-caption">Tokens: drag x, y</p>` +
-      svg("given", `The tokens x ${row(x)} and y ${row(y)}`, paper(END.token) + handles(state)) +
+      svg(
+        "given",
+        `The tokens x ${row(x)} and y ${row(y)}`,
+        paper(END.token) + tokenArrows(state),
+      ) +
       `</div><div><p class="av-caption">q of x; k, v of y</p>` +
       svg(
         "made",
@@ -217,24 +223,42 @@ const figure = {
     );
   },
 
-  // A token follows the pointer that took hold of it.
-  enhance: (result, state, values, set) => {
-    const near = (v) => +Math.min(Math.max(v, -END.token), END.token).toFixed(1);
-    result.onpointerdown = (event) => {
-      const grip = event.target.closest(".av-hold");
-      if (!grip) return;
-      const name = grip.matches(".av-hold-x") ? "x" : "y";
-      event.preventDefault();
-      result.setPointerCapture(event.pointerId);
-      result.onpointermove = ({ clientX, clientY }) => {
-        const { left, top, width } = result.querySelector(".av-given").getBoundingClientRect();
-        const unit = (scaled(END.token) * width) / SIDE;
-        set(`${name}1`, near((clientX - left - width / 2) / unit));
-        set(`${name}2`, near((top + width / 2 - clientY) / unit));
-      };
+  // Near a score of 0 the token that moves goes to where the score is 0.
+  fit: (state, moved) => {
+    const name = /^[xy][12]$/.test(moved) ? moved[0] : null;
+    if (!name) return null;
+    const token = [state[`${name}1`], state[`${name}2`]];
+    const { q, k } = figure.compute(state);
+    // The score is the dot product of the token with this row.
+    const [W, other] = name === "x" ? [state.W_Q, k] : [state.W_K, q];
+    const across = W.map((line) => dot(line, other));
+    const long = Math.hypot(...across);
+    const off = dot(token, across) / long;
+    if (!(long > NONE) || Math.abs(off) > NEAR_ZERO) return null;
+    const settled =
+      Math.abs(off) < NONE ? token : token.map((c, i) => c - (off * across[i]) / long);
+    if (Math.hypot(...settled) < NEAR_ZERO || settled.some((c) => Math.abs(c) > END.token))
+      return null;
+    return {
+      settings: { [`${name}1`]: settled[0], [`${name}2`]: settled[1] },
+      says: "Here q and k are at a right angle, so the score is 0.",
     };
-    result.onpointerup = result.onpointercancel = () => (result.onpointermove = null);
   },
+  handles: (state) =>
+    tokens(state).map((vector, i) => {
+      const name = "xy"[i];
+      const unit = scaled(END.token);
+      return {
+        id: name,
+        name: `token ${name}`,
+        keys: [`${name}1`, `${name}2`],
+        at: place(vector, END.token),
+        read: ([u, v]) => ({
+          [`${name}1`]: (u - SIDE / 2) / unit,
+          [`${name}2`]: (SIDE / 2 - v) / unit,
+        }),
+      };
+    }),
 };
 
 export default figureModule(figure);

@@ -6,6 +6,7 @@ pressed, tokens that are dragged, and the ghost that a slider leaves behind.
 
 import json
 
+import numpy as np
 import pytest
 
 # --- the entries of step.js -------------------------------------------------
@@ -338,35 +339,6 @@ def hand(page, drawing, unit, look):
     return point
 
 
-def test_project_token_is_dragged_to_the_edge_and_let_go(page):
-    page.open("project")
-    page.do("""
-        globalThis.heard = [];
-        el.addEventListener("pointerdown", (event) =>
-          heard.push(event.defaultPrevented));
-        el.addEventListener("gotpointercapture", () => heard.push("held"));
-        return null;
-    """)
-    tokens = '["x1", "x2", "y1", "y2"].map((k) => m.state[k])'
-    point = hand(page, ".av-given", 1 / 2 / 2.35, tokens)
-    point(0, 0, down=True)
-    rest = [1, 1.5, 1.5, -1]
-    assert point(-1, -1) == rest, "where no token is nothing is taken"
-    point(0, 0, down=False)
-    point(1.05, 1.45, down=True)
-    assert point(-1.04, 0.54) == [-1, 0.5, 1.5, -1]
-    assert page.do("el.values.q") == [-0.5, 0.75]
-    assert point(0.5, 9) == [0.5, 2, 1.5, -1], "it stays in the plane"
-    point(-0.5, -2, down=False)
-    assert point(1, 1) == [-0.5, -2, 1.5, -1], "let go"
-    point(1.5, -1, down=True)
-    assert point(0.3, 0.2) == [-0.5, -2, 0.3, 0.2], "the other token"
-    point(0.3, 0.2, down=False)
-    assert page.do("[field('y1').value, field('x2').value]") == ["0.3", "-2"]
-    # A drag marks no text, and goes on outside of the figure.
-    assert page.do("heard") == [False, True, "held", True, "held"]
-
-
 def test_words_query_is_dragged_or_sent(page):
     page.open("words")
     page.do("""
@@ -395,49 +367,32 @@ def test_words_query_is_dragged_or_sent(page):
     """) == [-1.5, -1, "-1.5", "-1"]
 
 
-def test_temperature_ghost_stays_where_the_slider_was_taken(page):
+def test_temperature_place_and_scores_are_pulled(page):
+    """Where the pointer lets go, by axes that are read from the drawing."""
     page.open("temperature")
-    assert page.do("""
-        const seen = () => [m.state.temperature, m.state.ghost];
-        const slider = field("temperature");
-        pointer(slider, "pointerdown");
-        give("temperature", 7);  // places on the slider: 0.7, then 10
-        slider.focus();
-        const first = seen();
-        give("temperature", 13);
-        pointer(slider, "pointerup");
-        const second = seen();
-        slider.blur();
-        slider.focus();
-        const third = seen();
-        give("temperature", 8);
-        give("temperature", 9);
-        await frame();
-        return [first, second, third, seen(), field("ghost").value];
-    """) == [[0.7, 0.2], [10, 0.2], [10, 0.2], [1.5, 10], "13"]
-    # By the keys alone, where nothing was pressed before.
-    page.open("temperature")
-    assert page.do("""
-        const seen = () => [m.state.temperature, m.state.ghost];
-        const slider = field("temperature");
-        slider.focus();
-        give("temperature", 7);
-        const keys = seen();
-        give("ghost", 3);
-        const own = m.state.ghost;
-        give("temperature", 8);
-        keys.push(m.state.ghost === own, own !== 0.2);
-        slider.blur();
-        // A press that the browser takes away, to scroll, is over.
-        pointer(slider, "pointerdown");
-        pointer(slider, "pointercancel");
-        give("temperature", 9);
-        const first = seen();
-        slider.blur();
-        slider.focus();
-        give("temperature", 10);
-        return [keys, first, seen()];
-    """) == [[0.7, 0.2, True, True], [1.5, 1], [2, 1.5]]
+
+    def middle(handle):
+        box = page.tab.locator(f"[data-handle={handle}]").bounding_box()
+        return np.array([
+            box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        ])  # fmt: skip
+
+    def drag(handle, by):
+        start = middle(handle)
+        page.tab.mouse.move(*start)
+        page.tab.mouse.down()
+        page.tab.mouse.move(*(start + by), steps=3)
+        page.tab.mouse.up()
+        keys = '["place", "pull0", "pull1", "pull2", "pull3"]'
+        return page.do(f"await frame(); return {keys}.map((k) => m.state[k])")
+
+    apart = (middle("bar-3") - middle("bar-0"))[0] / 3  # of two jars
+    assert drag("place", [0.5 * apart, -7]) == [1.75, 0, 0, 0, 0]
+    # The lowest bar is 1.75² / 2 − 0.25² / 2 = 1.5 below that of jar 2.
+    unit = (middle("bar-0") - middle("bar-2"))[1] / 1.5
+    assert drag("bar-3", [3, -0.75 * unit]) == [1.75, 0, 0, 0, 0.75]
+    assert drag("bar-3", [0, 99 * unit])[4] == -2
+    assert "must be a number from -2 to 2" in page.do("error()")
 
 
 def test_saturation_ghost_of_a_drag_is_the_state_before_it(page):

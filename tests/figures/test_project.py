@@ -1,6 +1,7 @@
 """The projections: two tokens, and the query, key and value they make."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -59,6 +60,11 @@ def plane_of(svg, end):
     return lambda x, y: [(float(x) - 115) / unit, (115 - float(y)) / unit]
 
 
+def translation(group):
+    """Where a group is drawn."""
+    return re.findall(r"[-.\d]+", group["transform"])
+
+
 def arrow_is(svg, kind, vector, end):
     """An arrow goes from the middle to its tip, where its head is."""
     of = plane_of(svg, end)
@@ -80,7 +86,7 @@ def shows(state, expected, shown):
     for name, token in tokens.items():
         arrow_is(given, f"token-{name}", token, 2)
         (hold,) = given.select(f".av-hold-{name}")
-        here = plane_of(given, 2)(hold["cx"], hold["cy"])
+        here = plane_of(given, 2)(*translation(hold.parent))
         assert here == pytest.approx(token, abs=4e-3)
     for name, kind in kinds.items():
         arrow_is(made, kind, expected[name], 4)
@@ -138,3 +144,65 @@ def tells_of(state, expected, shown):
         across=across and not none,
         **{"is zero": none},
     )
+
+
+def test_token_snaps_where_the_score_is_zero_and_only_there(page):
+    """Half a step from the line where q and k are at a right angle."""
+    page.open("project", **SAME_THREE, x1=1, x2=1, y1=1, y2=0)
+    assert page.do("""
+      const x = () => el.querySelector("[data-handle=x]");
+      const seen = [];
+      const look = async () => {
+        await frame();
+        seen.push([m.state.x1, m.state.x2, el.values.score === 0,
+          error().includes("right angle")]);
+      };
+      await become({ x1: 0.2 });
+      for (const key of ["ArrowLeft", "ArrowLeft", "ArrowLeft"]) {
+        press(x(), key);
+        await look();
+      }
+      await become({ x1: 0.01, y2: 0.02 });
+      press(x(), "ArrowUp");
+      await look();
+      return seen;
+    """)[:3] == [
+        [0.1, 1, False, False], [0, 1, True, True], [-0.1, 1, False, False],
+    ]  # fmt: skip
+    # y = (1, 0.02): the line of x is at a right angle to it.
+    x1, x2, zero, says = page.do("""
+      return [m.state.x1, m.state.x2, el.values.dot, error()];""")
+    assert abs(x1 + 0.02 * x2) < 1e-9
+    assert abs(zero) < 1e-9
+    assert "the score is 0" in says
+
+
+def test_token_is_dragged_to_the_edge_and_to_a_score_of_zero(page):
+    page.open("project")
+    box = page.tab.locator(".av-given").bounding_box()
+    unit = box["width"] / 2 / 2.35
+
+    def to(x, y, down=None):
+        page.tab.mouse.move(
+            box["x"] + box["width"] / 2 + unit * x,
+            box["y"] + box["width"] / 2 - unit * y,
+        )
+        if down is not None:
+            (page.tab.mouse.down if down else page.tab.mouse.up)()
+        keys = '["x1", "x2", "y1", "y2"].map((k) => m.state[k])'
+        return page.do(f"await frame(); return {keys}")
+
+    rest = [1, 1.5, 1.5, -1]
+    to(0, 0, down=True)
+    assert to(-1, -1) == rest, "where no token is nothing is taken"
+    to(0, 0, down=False)
+    to(1, 1.5, down=True)
+    assert to(-1.04, 0.54) == [-1, 0.5, 1.5, -1]
+    assert to(0.5, 9) == [0.5, 2, 1.5, -1], "it stays in the plane"
+    # k = (1.75, 1.5): q · k is (1, 2.5) · x, which is 0 along (2.5, -1).
+    x1, x2, *_ = to(1.54, -0.6)
+    assert x1 + 2.5 * x2 == pytest.approx(0, abs=1e-9)
+    assert abs(page.do("el.values.score")) < 1e-9
+    assert "the score is 0" in page.do("error()")
+    to(-0.5, -2, down=False)
+    assert to(1, 1) == [-0.5, -2, 1.5, -1], "let go"
