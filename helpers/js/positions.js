@@ -368,7 +368,7 @@ const figure = {
       key: "shift",
       kind: "range",
       label: "move both by",
-      first: 0,
+      first: 24,
       about: "Positions by which both are moved",
       min: 0,
       max: 1000,
@@ -408,7 +408,7 @@ const figure = {
     },
   ],
   // Query and key are moved on together: the hands go round, and the score stays.
-  opening: { from: [{ kind: "RoPE", shift: 0 }], ms: 4500 },
+  opening: { from: [{ shift: 0 }], ms: 4500 },
   compute: (state) => compute[state.kind](state),
   view: (state, values) => view[state.kind](state, values),
   // A hand is turned from where it is, so it goes round as often as it is drawn round.

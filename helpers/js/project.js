@@ -252,7 +252,7 @@ const figure = {
         id: name,
         name: `token ${name}`,
         keys: [`${name}1`, `${name}2`],
-        at: place(vector, END.token),
+        at: [SIDE / 2 + vector[0] * unit, SIDE / 2 - vector[1] * unit],
         read: ([u, v]) => ({
           [`${name}1`]: (u - SIDE / 2) / unit,
           [`${name}2`]: (SIDE / 2 - v) / unit,

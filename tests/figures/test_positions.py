@@ -253,7 +253,8 @@ def charges_show(state, expected, shown):
 
 def test_hands_go_round_as_often_as_they_are_drawn_round(page):
     """The query goes on past a whole turn, and stays at a whole position."""
-    page.open("positions", kind="RoPE", pairs=4, pair=0, m=3, n=1)
+    start = {"pairs": 4, "pair": 0, "m": 3, "n": 1, "shift": 0}
+    page.open("positions", kind="RoPE", **start)
     box = page.tab.locator(".av-plane").bounding_box()
     unit = box["width"] / 260
 
