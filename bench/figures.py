@@ -41,7 +41,7 @@ HEAVIEST = [
     ("tokens", figures.Checks()),
     ("shift", figures.Digits()),
     ("x1", figures.Projections()),
-    ("temperature", figures.Temperature(scores=[[0.5, 1, 2, 3, 4, 5, 6, 7]])),
+    ("place", figures.Temperature()),
     (
         "causal",
         figures.Backward(
