@@ -293,13 +293,13 @@ def test_outputs_are_as_wide_as_code_on_a_phone(address, browser):
 SOUGHT = {
     "RoPE": "positions",
     "ALiBi": "positions",
-    "softmax": "soften-and-sharpen",
+    "softmax": "three-tokens",
     "temperature": "soften-and-sharpen",
     "gradient": "forward-and-backward",
     "variance": "derivation",
-    "causal mask": "mask",
+    "causal mask": "project-score-mask-mix",
     "padding": "mask",
-    "grouped heads": "heads",
+    "grouped heads": "share-keys",
     "roofline": "roof",
     "FLOPs": "quadratic-cost",
     "KV cache": "kv-cache",
@@ -344,7 +344,7 @@ def test_search_shows_first_what_is_about_the_words(search):
     ("query", "marked", "first"),
     [
         ("rope", {"rope"}, ["positions"]),
-        ("gqa", {"gqa"}, ["kv-cache", "heads"]),
+        ("gqa", {"gqa"}, ["share-keys"]),
         (
             "padding_mask",
             {"padding", "padded", "pad", "mask", "masks", "masked", "masking"},
