@@ -64,7 +64,7 @@ const switchOf = (h, cut, on) => {
   return grip(
     `head-${h}`,
     [4, h === 0 ? 18 : LEVEL + 92],
-    `<rect class="av-headswitch${on ? " av-turned" : ""}" x="0" y="-13" width="112" height="26" rx="13"/>` +
+    `<rect class="av-headswitch${on && columns.length ? " av-turned" : ""}" x="0" y="-13" width="112" height="26" rx="13"/>` +
       text(`head ${h}: ${state}`, 56, 5),
   );
 };

@@ -247,7 +247,8 @@ const attach = (form) => {
   const [said, wipe] = [".av-reply", ".av-clear"].map((s) => form.querySelector(s));
   const way = wayOf(form);
   // What follows a prediction is folded; in Jupyter it is another cell.
-  const after = form.closest(".cell")?.nextElementSibling;
+  const card = form.closest(".question-card") ?? form.closest(".cell");
+  const after = card?.nextElementSibling;
   const fold = record.shown && after?.matches(".av-reveal") ? after : null;
   const tell = ({ right, text }) => {
     form.dataset.right = right;

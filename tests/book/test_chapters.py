@@ -308,6 +308,7 @@ def test_the_chapter_can_fail(path):
     )
     figures = sum(
         "image/svg+xml" in output.get("data", {})
+        or "data-figure=" in output.get("data", {}).get("text/html", "")
         for cell in cells
         for output in cell.outputs
     )

@@ -197,7 +197,7 @@ def test_known_data_is_what_a_page_has_loaded():
         c["stops"] for c in figures.controls("induction") if c["key"] == "step"
     )
     later = [call("figure.later", {"step": k}, of="induction") for k in steps]
-    assert later == ["induction-steps"] * (len(steps) - 1) + [None]
+    assert later == [None] + ["induction-steps"] * (len(steps) - 1)
 
 
 # --- what is typed -----------------------------------------------------------

@@ -173,9 +173,11 @@ CONTROLS = """(el) => {
 # Another state than the first, and what the figure then says.
 MOVE = """async (el) => {
   const before = el.querySelector(".av-result").innerHTML;
-  const kinds = ["range", "checkbox"].map((kind) => `input[type=${kind}]`);
+  const kinds = ["input[type=range]", "input[type=checkbox]", "select"];
   const field = kinds.map((kind) => all(el, kind)[0]).find(Boolean);
   if (field.type === "checkbox") field.checked = !field.checked;
+  else if (field.options) // the next of a menu, whose first sets nothing
+    field.selectedIndex = (field.selectedIndex + 1) % field.options.length;
   else {
     const at = field.value;
     field.stepDown();

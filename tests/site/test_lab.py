@@ -313,6 +313,7 @@ def test_a_chapter_reads_and_its_figure_follows_python(visit):
     tab.locator(".cm-line:visible", has_text=line).first.wait_for()
 
     note = tab.get_by_text(re.compile("Interactive figure: .* run this cell"))
+    note = note.first
     note.wait_for()
     assert tab.locator(".jp-OutputArea [type=range]:visible").count() == 0
     tab.get_by_text("| Idle").first.wait_for()
