@@ -101,7 +101,11 @@ REFLOW = """(el) => {
 STILL = """async (el) => {
   const wrong = [];
   let changes = 0;
-  const watch = new MutationObserver((found) => (changes += found.length));
+  // What a screen reader is told comes half a second later, and is not seen.
+  const seen = ({ target }) =>
+    !(target.closest ? target : target.parentElement)?.closest(".av-spoken");
+  const watch = new MutationObserver(
+    (found) => (changes += found.filter(seen).length));
   watch.observe(el, {
     subtree: true, childList: true, attributes: true, characterData: true });
   for (const it of [el, ...el.querySelectorAll("*")]) {
