@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from .nested import leaves
 
 FIGURES, STATEMENTS = ("given", "figure"), ("formula", "claim")
+# How the work that an entry cites was read: the document that its authors
+# published; its text as others keep it; or what other works say of it.
+READINGS = ("first-hand", "stored copy", "second hand")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +36,10 @@ class Entry:
         Why the verdict is as it is.
     basis : {"computed", "cited", "conjectured"}
         What the verdict rests on.
+    read : {"first-hand", "stored copy", "second hand"}, optional
+        How the cited work was read.
+    copy : str, optional
+        Which copy of it, and on which day.
 
     Examples
     --------
@@ -59,6 +66,8 @@ class Entry:
     from_: str | None = None
     cite: str | None = None
     basis: str = "computed"
+    read: str | None = None
+    copy: str | None = None
 
     @property
     def how(self):

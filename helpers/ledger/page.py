@@ -10,6 +10,7 @@ from html import escape
 from .entries import STATEMENTS, errata
 from .ledger import entries_of, summary
 from .nested import leaves, rows
+from .show import reading
 
 
 class _Html:
@@ -75,13 +76,15 @@ def _verdict(entry):
 
 
 def _why(entry):
-    """The cause, the sentences, and the entry that an error comes from."""
+    """The cause, the sentences, where an error comes from, what was read."""
     sentences = [entry.because, entry.accident]
     notes = [escape(text) for text in sentences if text is not None]
     if entry.cause is not None:
         notes.insert(0, f"<b>{escape(entry.cause)}</b>:")
     if entry.from_ is not None:
         notes.append(f"Carried on from {escape(entry.from_)}.")
+    if entry.read is not None:
+        notes.append(escape(reading(entry)))
     return " ".join(notes)
 
 

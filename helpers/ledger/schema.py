@@ -5,7 +5,7 @@ says in words what its part asks for; a message quotes it.
 """
 
 from .._extras import extra
-from .entries import FIGURES, STATEMENTS
+from .entries import FIGURES, READINGS, STATEMENTS
 from .errors import LedgerError
 from .numerals import NUMERAL
 
@@ -62,24 +62,39 @@ FORMS = {
     },
     "about": {"enum": ["yes"], "description": "must be yes, or absent"},
     "basis": {"enum": ["cited"], "description": "must be cited, or absent"},
+    "read": _one_of(READINGS),
 }
 ENTRY = {"id", "section", "kind", "verdict"}
 DIGITS = {"places", "times", "about"}
+WORK = {"cite", "read", "copy"}
 FIGURE_VERDICTS = ("reproduced", "erratum")
 STATEMENT_VERDICTS = ("true", "loose", "false")
 # By verdict: the fields that an entry must have, and those that it may have.
 FIELDS = {
     "reproduced": (
         ENTRY | {"what", "printed"},
-        DIGITS | {"accident", "because", "cite"},
+        DIGITS | WORK | {"accident", "because"},
     ),
     "erratum": (
         ENTRY | {"what", "printed", "corrected", "cause", "because"},
-        DIGITS | {"accident", "from", "cite"},
+        DIGITS | WORK | {"accident", "from"},
     ),
-    "true": (ENTRY | {"says"}, {"because", "cite", "basis"}),
-    "loose": (ENTRY | {"says", "because"}, {"cite", "basis"}),
-    "false": (ENTRY | {"says", "because"}, {"cite", "basis"}),
+    "true": (ENTRY | {"says"}, WORK | {"because", "basis"}),
+    "loose": (ENTRY | {"says", "because"}, WORK | {"basis"}),
+    "false": (ENTRY | {"says", "because"}, WORK | {"basis"}),
+}
+
+
+# What a field needs beside it, and how a message says why.
+NEEDS = {
+    "basis": ["because", "cite"],
+    "copy": ["read"],
+    "read": ["cite", "copy"],
+}
+WHY = {
+    "basis": "if basis is cited",
+    "copy": "if copy says which",
+    "read": "if read says how",
 }
 
 
@@ -115,7 +130,7 @@ AN_ENTRY = {
         },
         *(_verdicts_of(kind) for kind in FIGURES + STATEMENTS),
         *(_when("verdict", word, _fields(*FIELDS[word])) for word in FIELDS),
-        {"dependencies": {"basis": ["because", "cite"]}},
+        {"dependencies": NEEDS},
     ],
 }
 SOURCE = _fields(
@@ -191,8 +206,9 @@ def _said(error, field):
     if error.rule == "required":
         return f"{min(set(rule) - set(value))} must be there"
     if error.rule == "dependencies":
-        missing = min(set(rule["basis"]) - set(value))
-        return f"{missing} must be there if basis is cited"
+        field = next(f for f in rule if f in value and rule[f] - value.keys())
+        missing = min(rule[field] - value.keys())
+        return f"{missing} must be there {WHY[field]}"
     if error.rule == "additionalProperties":
         known = sorted(error.definition["properties"])
         unknown = next(name for name in value if name not in known)

@@ -24,6 +24,7 @@ def counts(entries):
     {}
     """
     figures, causes, verdicts = Counter(), Counter(), Counter()
+    readings = Counter(entry.read for entry in entries if entry.read)
     for entry in entries:
         if entry.kind in STATEMENTS:
             verdicts[f"{entry.kind}s {entry.verdict}"] += 1
@@ -41,6 +42,7 @@ def counts(entries):
         dict(figures)
         | dict(sorted(causes.items()))
         | dict(sorted(verdicts.items()))
+        | {f"entries read {how}": n for how, n in sorted(readings.items())}
     )
 
 
@@ -63,9 +65,33 @@ def describe(entry):
     """
     said = entry.kind in STATEMENTS
     lines = _statement(entry) if said else _figures(entry)
-    sentences = [entry.because, entry.accident]
+    sentences = [entry.because, entry.accident, reading(entry)]
     lines += [_indent(text) for text in sentences if text is not None]
     return "\n".join(lines)
+
+
+def reading(entry):
+    """The sentence that says how its work was read, or None.
+
+    Parameters
+    ----------
+    entry : Entry
+
+    Returns
+    -------
+    str or None
+
+    Examples
+    --------
+    >>> from helpers.ledger.entries import Entry
+    >>> reading(Entry(id="1", section="1", kind="claim", verdict="true",
+    ...               read="stored copy", copy="arXiv v1, 25 Nov 2026"))
+    'Read as a stored copy: arXiv v1, 25 Nov 2026.'
+    """
+    if entry.read is None:
+        return None
+    how = "as a stored copy" if entry.read == "stored copy" else entry.read
+    return f"Read {how}: {entry.copy}."
 
 
 def _statement(entry):

@@ -13,6 +13,7 @@ import yaml
 
 from helpers.ledger import files
 from helpers.ledger.entries import read_entry
+from helpers.ledger.show import describe
 from helpers.ledger_page import table, totals
 from helpers.published import (
     FIGURES,
@@ -384,8 +385,8 @@ def test_errata():
 
 COMMON = "id, kind, section, verdict"
 ERRATUM = (
-    "about, accident, because, cause, cite, corrected, from, id, kind, "
-    "places, printed, section, times, verdict, what"
+    "about, accident, because, cause, cite, copy, corrected, from, id, kind, "
+    "places, printed, read, section, times, verdict, what"
 )
 NUMERAL = "must be a numeral such as -0.50 or 1e-3"
 BROKEN = [
@@ -404,12 +405,13 @@ BROKEN = [
     ("1-good", {"what": None}, "what must be text, and not empty; got None"),
     ("1-bad", {"because": ""}, "because must be text, and not empty; got ''"),
     ("1-says", {"printed": "1"}, "printed must be one of basis, because, "
-     "cite, id, kind, says, section, verdict"),
+     "cite, copy, id, kind, read, says, section, verdict"),
     ("1-good", {"says": "x"}, "says must be one of about, accident, because, "
-     "cite, id, kind, places, printed, section, times, verdict, what"),
-    ("1-good", {"cause": "slip"}, "cause must be one of about, accident, "
-     "because, cite, id, kind, places, printed, section, times, verdict, "
+     "cite, copy, id, kind, places, printed, read, section, times, verdict, "
      "what"),
+    ("1-good", {"cause": "slip"}, "cause must be one of about, accident, "
+     "because, cite, copy, id, kind, places, printed, read, section, times, "
+     "verdict, what"),
     ("1-bad", {"sorry": "yes"}, f"sorry must be one of {ERRATUM}"),
     ("1-good", {"printed": "0x10"}, f"printed {NUMERAL}, as text; got "
      "'0x10'"),
@@ -454,8 +456,18 @@ BROKEN = [
     ("1-says", {"basis": "typed", "cite": "x", "because": "y"}, "basis must "
      "be cited, or absent; got 'typed'"),
     ("1-good", {"basis": "cited"}, "basis must be one of about, accident, "
-     "because, cite, id, kind, places, printed, section, times, verdict, "
-     "what"),
+     "because, cite, copy, id, kind, places, printed, read, section, times, "
+     "verdict, what"),
+    ("1-good", {"read": "online", "copy": "v1", "cite": "k"}, "read must be "
+     "one of first-hand, stored copy, second hand; got 'online'"),
+    ("1-good", {"read": "first-hand", "cite": "k"}, "copy must be there if "
+     "read says how"),
+    ("1-good", {"read": "first-hand", "copy": "v1"}, "cite must be there if "
+     "read says how"),
+    ("1-says", {"copy": "v1", "cite": "k"}, "read must be there if copy says "
+     "which"),
+    ("1-bad", {"read": "second hand", "copy": " ", "cite": "k"}, "copy must "
+     "be text, and not empty; got ' '"),
     ("1-bad", {"cause": "luck"}, "cause must be one of slip; got 'luck'"),
     ("1-bad", {"from": "1-none"}, "from must name an earlier entry; got "
      "'1-none'"),
@@ -899,6 +911,38 @@ def test_basis_of_a_cause_with_rivals_is_conjectured(capsys):
         basis(toy, "x")
     with pytest.raises(TypeError, match="ledger must be a Ledger"):
         basis("toy", "1-bad")
+
+
+def reads(name, how):
+    """The toy record, with what was read for one entry."""
+    which = {"read": how, "copy": "arXiv v2, 1 May 2026", "cite": "k"}
+    return changed(name, **which)
+
+
+@pytest.mark.parametrize("name", ["1-good", "1-bad", "1-says", "1-loose"])
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("first-hand", "Read first-hand: "),
+        ("stored copy", "Read as a stored copy: "),
+        ("second hand", "Read second hand: "),
+    ],
+)
+def test_what_was_read_is_shown_and_counted(name, how, said):
+    toy = Ledger(reads(name, how))
+    entry, others = toy.entries[name], summary(ledger())
+    assert (entry.read, entry.copy) == (how, "arXiv v2, 1 May 2026")
+    assert summary(toy) == others | {f"entries read {how}": 1}
+    told = describe(entry).split("\n")
+    assert " ".join(map(str.strip, told)).endswith(
+        said + "arXiv v2, 1 May 2026."
+    )
+    why = [row[5] for row in rows(table([toy]), 6)[1:]]
+    assert [said + "arXiv v2, 1 May 2026." in text for text in why].count(
+        True
+    ) == 1
+    # It says nothing of the verdict: code still decides it.
+    assert basis(toy, name) == "computed"
 
 
 def lines(capsys):
