@@ -67,3 +67,10 @@ def linear_vjp(grad, x, W):
     rows, grads = flat(x, W.ndim - 2), flat(grad, W.ndim - 2)
     dx = (grads @ W.swapaxes(-1, -2)).reshape(x.shape)
     return dx, rows.swapaxes(-1, -2) @ grads, grads.sum(-2)
+
+
+def sum_to(grad, shape):
+    """`grad` summed over the axes along which `shape` was broadcast."""
+    ones = (1,) * (grad.ndim - len(shape)) + shape
+    repeated = tuple(i for i, n in enumerate(ones) if n != grad.shape[i])
+    return total(grad, repeated).reshape(shape)

@@ -17,6 +17,7 @@ from ._checks import (
     total,
     widened,
 )
+from ._core import sum_to
 
 
 class AttentionGradients(NamedTuple):
@@ -108,13 +109,6 @@ def _softmax_vjp(grad, weights, axis=-1):
     return scores
 
 
-def _sum_to(grad, shape):
-    """Sum `grad` over the axes along which `shape` was broadcast."""
-    ones = (1,) * (grad.ndim - len(shape)) + shape
-    repeated = tuple(i for i, n in enumerate(ones) if n != grad.shape[i])
-    return total(grad, repeated).reshape(shape)
-
-
 def attention_vjp(grad_output, Q, K, V, weights, *, scale=None):
     """Carry a gradient from the output of attention back to Q, K and V.
 
@@ -202,7 +196,7 @@ def _attention_vjp(dO, Q, K, V, A, scale):
     """The five gradients, of arguments that fit."""
     dA = dO @ V.swapaxes(-1, -2)  # (..., T, S)
     dS = _softmax_vjp(dA, np.broadcast_to(A, dA.shape))
-    dQ = _sum_to(scale * dS @ K, Q.shape)  # (..., T, d_k)
-    dK = _sum_to(scale * dS.swapaxes(-1, -2) @ Q, K.shape)
-    dV = _sum_to(A.swapaxes(-1, -2) @ dO, V.shape)  # (..., S, d_v)
+    dQ = sum_to(scale * dS @ K, Q.shape)  # (..., T, d_k)
+    dK = sum_to(scale * dS.swapaxes(-1, -2) @ Q, K.shape)
+    dV = sum_to(A.swapaxes(-1, -2) @ dO, V.shape)  # (..., S, d_v)
     return dQ, dK, dV, dA, dS

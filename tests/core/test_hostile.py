@@ -18,6 +18,7 @@ from helpers import (
     gradients,
     heads,
     layers,
+    linear,
     masks,
     positions,
     softmax,
@@ -65,7 +66,24 @@ def mask(*shape):
     return whole(*shape, below=3) > 0
 
 
+def memory_vjp(grad_output, grad_state, **given):
+    return tuple(
+        linear.gated_delta_rule_vjp(
+            grad_output, **given, grad_state=grad_state
+        )
+    )
+
+
 QKV = {"Q": whole(2, 4, 2), "K": whole(2, 3, 2), "V": whole(2, 3, 4)}
+# No integer type has all numbers of a decay's logarithm; they share zero.
+MEMORY = {
+    "Q": whole(2, 3, 2),
+    "K": whole(2, 3, 2, below=3),
+    "V": whole(2, 3, 4),
+    "beta": whole(2, 3, below=3),
+    "log_decay": whole(2, 3, below=1),
+    "state": whole(2, 2, 4),
+}
 # Each function with arguments that it takes; the arrays hold integers, so
 # that every numeric type can carry them.
 CALLS = [
@@ -89,6 +107,19 @@ CALLS = [
         },
     ),
     (tiled.tiled_attention, QKV),
+    (linear.gated_delta_rule, MEMORY),
+    (
+        linear.delta_rule,
+        {name: x for name, x in MEMORY.items() if name != "log_decay"},
+    ),
+    (
+        linear.linear_attention,
+        {name: x for name, x in MEMORY.items() if name != "beta"},
+    ),
+    (
+        memory_vjp,
+        MEMORY | {"grad_output": whole(2, 3, 4), "grad_state": whole(2, 2, 4)},
+    ),
     (
         tiled.merge_partials,
         {"outputs": whole(3, 4, 2), "logsumexps": whole(3, 4)},
@@ -320,6 +351,12 @@ AXES = {
     "tiled_attention-Q": (2, "(..., T, d_k)"),
     "tiled_attention-K": (2, "(..., S, d_k)"),
     "tiled_attention-V": (2, "(..., S, d_v)"),
+    "gated_delta_rule-Q": (2, "(..., T, d_k)"),
+    "gated_delta_rule-K": (2, "(..., T, d_k)"),
+    "gated_delta_rule-V": (2, "(..., T, d_v)"),
+    "gated_delta_rule-beta": (1, "(..., T)"),
+    "gated_delta_rule-log_decay": (1, "(..., T)"),
+    "gated_delta_rule-state": (2, "(..., d_k, d_v)"),
     "merge_partials-outputs": (3, "(n, ..., T, d_v)"),
     "merge_partials-logsumexps": (2, "(n, ..., T)"),
     "rotary_embedding-X": (2, "(..., T, d)"),
@@ -390,6 +427,8 @@ SIZES = {
                    {"n_heads": 1, "T": 1}),
     "tiled_attention": (tiled.tiled_attention, ["block_q", "block_k"],
                         {name: np.ones((2, 2)) for name in "QKV"}),
+    "linear_attention": (linear.linear_attention, ["chunk"],
+                         {name: np.ones((2, 2)) for name in "QKV"}),
 }  # fmt: skip
 LENGTHS = [
     pytest.param(function, name, more, id=f"{key}-{name}")
@@ -417,6 +456,8 @@ REALS = {
                          {name: np.ones((1, 1)) for name in "QK"}),
     "tiled_attention": (tiled.tiled_attention, "scale",
                         {name: np.ones((1, 1)) for name in "QKV"}),
+    "linear_attention": (linear.linear_attention, "scale",
+                         {name: np.ones((1, 1)) for name in "QKV"}),
     "sinusoidal_encoding": (positions.sinusoidal_encoding, "base",
                             {"T": 1, "d_model": 2}),
     "rotary_embedding": (positions.rotary_embedding, "base",

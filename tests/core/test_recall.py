@@ -1,0 +1,141 @@
+"""Recall of pairs: the texts, the gradients, and memories by hand."""
+
+import re
+
+import numpy as np
+import pytest
+
+from helpers.recall import (
+    KINDS,
+    init_memory,
+    pairs_batch,
+    recall_logits,
+    recall_loss_and_gradients,
+    recalled,
+    train_memory,
+)
+from tests.core import reference, reference_linear
+from tests.core.closeness import assert_close, assert_gradient
+
+EACH = pytest.mark.parametrize("kind", KINDS)
+
+
+def test_texts_have_keys_once(rng):
+    batch = pairs_batch(rng, (50, 4), 10, n_keys=12, n_values=3)
+    assert batch.keys.shape == batch.values.shape == (50, 4, 10)
+    ordered = np.sort(batch.keys, axis=-1)
+    assert (np.diff(ordered, axis=-1) > 0).all()
+    assert set(batch.keys.ravel()) == set(range(12))
+    assert set(batch.values.ravel()) == {0, 1, 2}
+    np.testing.assert_array_equal(batch.asked, batch.keys)
+    np.testing.assert_array_equal(batch.targets, batch.values)
+
+
+def test_texts_have_keys_again(rng):
+    batch = pairs_batch(rng, (200,), 8, again=True)
+    first, second = batch.keys[:, :4], batch.keys[:, 4:]
+    np.testing.assert_array_equal(np.sort(first), np.sort(second))
+    assert (first != second).any()
+    assert (batch.values[:, :4] != batch.values[:, 4:]).any()
+    for text, keys in enumerate(batch.keys):
+        last = dict(zip(keys, batch.values[text], strict=True))
+        wanted = [last[key] for key in batch.asked[text]]
+        assert wanted == batch.targets[text].tolist()
+
+
+def memory(rng, kind, runs=()):
+    params = init_memory(rng, kind, runs=runs, n_keys=6, n_values=3, d=4)
+    if "beta" in params:
+        params["beta"] = np.asarray(rng.normal(size=runs))
+    if "decay" in params:
+        params["decay"] = np.asarray(rng.normal(size=runs))
+    return params
+
+
+@EACH
+@pytest.mark.parametrize("again", [False, True])
+def test_answers_are_those_of_the_loops(kind, again, rng):
+    params = memory(rng, kind)
+    batch = pairs_batch(rng, (), 4, again=again, n_keys=6, n_values=3)
+    Q = params["queries"][batch.asked]
+    K, V = params["keys"][batch.keys], params["values"][batch.values]
+    if kind == "softmax":
+        read, _ = reference.attention(Q.tolist(), K.tolist(), V.tolist())
+    else:
+        Q, K = (x / np.sqrt((x**2).sum(-1, keepdims=True)) for x in (Q, K))
+        beta = 1 / (1 + np.exp(-params.get("beta", np.inf)))
+        decay = 1 / (1 + np.exp(params.get("decay", -np.inf)))
+        _, S = reference_linear.gated_delta_rule(
+            K.tolist(), K.tolist(), V.tolist(), [beta] * 4,
+            [np.log(decay)] * 4, corrects=kind != "linear",
+        )  # fmt: skip
+        read = Q @ S
+    logits = recall_logits(batch, params, kind)
+    assert_close(logits, np.array(read) @ params["answers"], eps=256)
+    np.testing.assert_array_equal(
+        recalled(batch, params, kind), logits.argmax(-1) == batch.targets
+    )
+
+
+@EACH
+@pytest.mark.parametrize("runs", [(), (2,)])
+@pytest.mark.parametrize("again", [False, True])
+def test_recall_loss_and_gradients(kind, runs, again, rng):
+    params = memory(rng, kind, runs)
+    batch = pairs_batch(rng, (*runs, 3), 4, again=again, n_keys=6, n_values=3)
+    _, gradients = recall_loss_and_gradients(batch, params, kind)
+    assert list(gradients) == list(params)
+    for name in params:
+
+        def loss(x, name=name):
+            changed = params | {name: x}
+            return recall_loss_and_gradients(batch, changed, kind)[0]
+
+        gradient = np.asarray(gradients[name])
+        if params[name].ndim:
+            assert_gradient(loss, params[name], gradient, rng)
+        else:
+            h = 1e-5
+            up, down = loss(params[name] + h), loss(params[name] - h)
+            assert gradient == pytest.approx((up - down) / 2 / h, rel=1e-6)
+
+
+@EACH
+def test_train_memory_learns_and_runs_do_not_mix(kind):
+    rng = np.random.default_rng(3)
+    params = train_memory(rng, kind, 2, steps=100, lr=0.1, runs=(2,))
+    unseen = pairs_batch(np.random.default_rng(4), (2, 200), 2)
+    assert (recalled(unseen, params, kind).mean((1, 2)) > 0.5).all()
+    both = recall_logits(unseen, params, kind)
+    for run in range(2):
+        own = {name: x[run] for name, x in params.items()}
+        texts = type(unseen)(*(x[run] for x in unseen))
+        assert_close(recall_logits(texts, own, kind), both[run], eps=256)
+
+
+REFUSED = [
+    (lambda rng: pairs_batch(rng, (), 0), "n_pairs must be at least 1; got 0"),
+    (
+        lambda rng: pairs_batch(rng, (), 33),
+        "the keys of a text must not exceed n_keys; got 33 and 32",
+    ),
+    (
+        lambda rng: pairs_batch(rng, (), 3, again=True),
+        "n_pairs must be even with again; got 3",
+    ),
+    (
+        lambda rng: init_memory(rng, "other"),
+        "kind must be one of 'softmax', 'linear', 'delta', 'gated'; got",
+    ),
+    (lambda rng: init_memory(rng, "linear", d=0), "d must be at least 1"),
+    (
+        lambda rng: train_memory(rng, "linear", 2, steps=0),
+        "steps must be at least 1; got 0",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_what_does_not_fit_is_refused(call, message, rng):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        call(rng)

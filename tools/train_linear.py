@@ -1,0 +1,93 @@
+"""Train memories of pairs, and store how many pairs they recall.
+
+    python -m tools.train_linear          # ten minutes
+    python -m tools.train_linear check    # as long; writes nothing
+
+The first writes `helpers/trained/linear.json`. The second trains all of it
+again and fails where a median over the seeds has moved: a result depends on
+the machine in its last digits, and training magnifies them.
+"""
+
+import sys
+
+import numpy as np
+
+from helpers.recall import KINDS, pairs_batch, recalled, train_memory
+from helpers.training import stored
+from tools.train import moved, write
+
+# How many pairs a text has, and whether its keys come again: every kind of
+# memory is trained anew for each.
+TEXTS = [(n, False) for n in (2, 4, 8, 16, 32)] + [(8, True), (16, True)]
+TASK = {
+    "seeds": 5,
+    "steps": 300,
+    "batch": 32,
+    "rate": 0.03,
+    "keys": 32,
+    "values": 16,
+    "width": 8,
+    "unseen": 500,
+}
+
+
+def measure(kind, n_pairs, again, task=TASK, seed=1):
+    """Train a memory with several seeds at once, and try unseen texts."""
+    runs = (task["seeds"],)
+    params = train_memory(
+        np.random.default_rng([seed, n_pairs]),
+        kind,
+        n_pairs,
+        again=again,
+        steps=task["steps"],
+        runs=runs,
+        batch=task["batch"],
+        lr=task["rate"],
+    )
+    rng = np.random.default_rng([seed + 1000, n_pairs])
+    unseen = pairs_batch(rng, (*runs, task["unseen"]), n_pairs, again=again)
+    right = recalled(unseen, params, kind).mean(1)  # (seeds, asked)
+    quarter = max(1, right.shape[1] // 4)
+    parts = {
+        "right": right,
+        "oldest": right[:, :quarter],
+        "newest": right[:, -quarter:],
+    }
+    return {
+        "kind": kind,
+        "pairs": n_pairs,
+        "again": again,
+        **{n: x.mean(1).round(4).tolist() for n, x in parts.items()},
+        **{
+            name: params[name].round(2).tolist()
+            for name in ("beta", "decay")
+            if name in params
+        },
+    }
+
+
+def results(task=TASK):
+    for n_pairs, again in TEXTS:
+        for kind in KINDS:
+            found = measure(kind, n_pairs, again, task)
+            print(found, flush=True)
+            yield found
+
+
+def check():
+    """Measure everything again; exit with 1 where a median has moved."""
+    before = stored("linear")["results"]
+    wrong = sum(
+        moved(old[part], new[part])
+        for old, new in zip(before, results(), strict=True)
+        for part in ("right", "oldest", "newest")
+    )
+    sys.exit(wrong > 0)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["check"]:
+        check()
+    else:
+        made = "python -m tools.train_linear"
+        write("linear", made, task=TASK, results=list(results()))
