@@ -326,19 +326,29 @@ const keySwitch = () => {
 };
 document.addEventListener("DOMContentLoaded", keySwitch);
 
-// A report says which page, section and version it is about.
+// A report says which page, section and version it is about. The link at the
+// end of a page tells the page of errata, whose links tell the host's forms.
 const prepareReport = ({ target }) => {
-  const link = target.closest?.("a[class^=report-]");
+  const link = target.closest?.("a[class^=report]");
   if (!link) return;
-  const version = document.querySelector(".imprint span")?.textContent ?? "";
-  const [section] = contents.filter(([it]) => it.classList.contains("active")).slice(-1);
-  const about = section ? `, section "${section[0].textContent.trim()}"` : "";
-  const title = `Error on "${nameOfPage()}"`;
-  const body = `Page: ${thisPage}${about}\n${version}\n\nWhat is wrong:\n\nWhat it should be:\n`;
-  const names =
-    link.className === "report-github" ? ["title", "body"] : ["issue[title]", "issue[description]"];
   const url = new URL(link.href);
-  [title, body].forEach((text, i) => url.searchParams.set(names[i], text));
+  if (link.className === "report") {
+    const [section] = contents.filter(([it]) => it.classList.contains("active")).slice(-1);
+    url.searchParams.set("page", thisPage);
+    url.searchParams.set("title", nameOfPage());
+    if (section) url.searchParams.set("section", section[0].textContent.trim());
+  } else {
+    const about = new URLSearchParams(location.search);
+    const version = document.querySelector(".imprint span")?.textContent ?? "";
+    const section = about.has("section") ? `, section "${about.get("section")}"` : "";
+    const where = `${about.get("page") ?? thisPage}${section}. ${version}`;
+    const title = `${link.textContent}: ${about.get("title") ?? nameOfPage()}`;
+    const fields =
+      link.className === "report-github"
+        ? { template: `${link.dataset.form}.yml`, title, where }
+        : { "issue[title]": title, "issue[description]": `${where}\n\n` };
+    for (const [name, text] of Object.entries(fields)) url.searchParams.set(name, text);
+  }
   link.href = url;
 };
 for (const kind of ["pointerdown", "focusin", "click"])

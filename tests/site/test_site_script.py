@@ -570,32 +570,44 @@ def test_n_and_p_do_nothing_where_no_page_follows(open_page):
     assert page.do("$('.imprint button').length") == 0
 
 
-@pytest.mark.parametrize(
-    ("host", "fields"),
-    [
-        ("github", ["title", "body"]),
-        ("gitlab", ["issue[title]", "issue[description]"]),
-    ],
-)
-def test_a_report_has_page_section_and_version(open_page, host, fields):
+PRESSED = """const link = $("a[class^=report]")[0];
+  link.addEventListener("click", (event) => event.preventDefault());
+  link.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+  const { searchParams } = new URL(link.href);
+  return [link.href, Object.fromEntries(searchParams)]"""
+
+
+def test_a_page_tells_the_errata_what_a_report_is_about(open_page):
     body = (
         "<nav class=page-toc><a href=#one>1.1. One</a><a href=#two>Two</a>"
         "</nav><section id=one style='height:3000px'></section>"
         "<section id=two style='height:3000px'></section>"
-        "<p class=imprint><span>Version 7, 2026-01-02</span> "
-        f"<a class=report-{host} href=https://h.test/new>Report</a></p>"
+        "<a class=report href=errata.html#report-an-error>Report</a>"
     )
     page = open_page(on_page("book/a", body))
     page.do(f"scrollTo(0, 1500); {TWO_FRAMES}")
-    href = page.do("""const [link] = $(".imprint a");
-      link.addEventListener("click", (event) => event.preventDefault());
-      link.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
-      const { searchParams } = new URL(link.href);
-      return [link.href, Object.fromEntries(searchParams)]""")
-    assert href[0].startswith("https://h.test/new?")
-    title, text = (href[1].pop(name) for name in fields)
-    assert not href[1]
-    assert title == 'Error on "Alpha"'
-    assert text.startswith(
-        'Page: book/a, section "1.1. One"\nVersion 7, 2026-01-02\n'
+    href, told = page.do(PRESSED)
+    assert href.endswith("#report-an-error")
+    assert told == {"page": "book/a", "title": "Alpha", "section": "1.1. One"}
+
+
+@pytest.mark.parametrize(
+    ("host", "title", "where"),
+    [
+        ("github", "title", "where"),
+        ("gitlab", "issue[title]", "issue[description]"),
+    ],
+)
+def test_the_errata_tell_the_form(open_page, host, title, where):
+    body = (
+        "<p class=imprint><span>Version 7, 2026-01-02</span></p><a "
+        f"class=report-{host} data-form=one href=https://h.test/new>Wrong</a>"
     )
+    about = "?page=book/b&title=Beta&section=2.1.+C"
+    page = open_page(on_page("book/errata", body), about)
+    href, told = page.do(PRESSED)
+    assert href.startswith("https://h.test/new?")
+    assert told.pop(title) == "Wrong: Beta"
+    text = 'book/b, section "2.1. C". Version 7, 2026-01-02'
+    assert told.pop(where).strip() == text
+    assert told == ({"template": "one.yml"} if host == "github" else {})

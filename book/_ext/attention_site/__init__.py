@@ -14,6 +14,7 @@ Pages:
   the menu's buttons, and `launch` points the launch buttons at the repository
   and branch that the book is built from, or leaves them out.
 * `bibliography` makes citations lead to the cited work.
+* `errata` lists the course's own mistakes, and the ways to report another.
 
 The search:
 
@@ -70,6 +71,7 @@ from . import (
     bibliography,
     code,
     download,
+    errata,
     figures,
     frame,
     host,
@@ -104,6 +106,7 @@ PARTS = (
     download,
     host,
     bibliography,
+    errata,
     shown,
     index,
     parallel,

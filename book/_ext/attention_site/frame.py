@@ -3,6 +3,7 @@
 On a phone the theme's header has buttons but no link to the next page.
 """
 
+import functools
 import tomllib
 from html import escape
 from pathlib import Path
@@ -12,8 +13,10 @@ from .launch import git, repository
 HEADER = ["article-header-buttons.html", "next-page.html"]
 TEXT_LICENCE = "https://creativecommons.org/licenses/by/4.0/"
 CODE_LICENCE = "https://opensource.org/license/bsd-3-clause"
+ERRATA = "book/errata"
 
 
+@functools.cache
 def version(folder):
     """Return the version of the course and the date of its last commit."""
     project = Path(folder, "pyproject.toml")
@@ -24,26 +27,20 @@ def version(folder):
     return f"Version {number}, {day}" if day else f"Version {number}"
 
 
-def links(address):
-    """Return the links to the source and to the form for reporting errors.
+def links(address, errata):
+    """Return the links to the source and to the page of errata.
 
-    The class of the form's link says which fields the host's form has;
-    `site.js` fills in the page, the section and the version.
+    `site.js` tells that page which page, section and version a report is
+    about.
     """
-    if address is None:
-        return []
-    host, new = (
-        ("github", "issues/new")
-        if "//github.com/" in address
-        else ("gitlab", "-/issues/new")
-    )
+    source = [("Source", address, "")] if address else []
     return [
-        ("Source", address, ""),
-        ("Report an error", f"{address}/{new}", f"report-{host}"),
+        *source,
+        ("Report an error", f"{errata}#report-an-error", "report"),
     ]
 
 
-def imprint(folder, address):
+def imprint(folder, address, errata):
     """Return the last line of each page, as HTML."""
     licences = [
         ("Text and figures: CC BY 4.0", TEXT_LICENCE, ""),
@@ -51,17 +48,23 @@ def imprint(folder, address):
     ]
     parts = [f"<span>{escape(version(folder))}</span>"] + [
         f'<a{kind and f" class={kind}"} href="{escape(target)}">{text}</a>'
-        for text, target, kind in licences + links(address)
+        for text, target, kind in licences + links(address, errata)
     ]
     return f'<p class="imprint">{" · ".join(filter(None, parts))}</p>'
 
 
-def add_frame(app, config):
+def add_header(app, config):
     config.html_theme_options["article_header_end"] = HEADER
-    config.html_theme_options["extra_footer"] = imprint(
-        app.srcdir, repository(app.srcdir)
-    )
+
+
+def add_imprint(app, pagename, templatename, context, doctree):
+    """Add the imprint, whose link to the errata depends on the page."""
+    if ERRATA in app.env.found_docs:
+        context["theme_extra_footer"] = imprint(
+            app.srcdir, repository(app.srcdir), context["pathto"](ERRATA)
+        )
 
 
 def setup(app):
-    app.connect("config-inited", add_frame)
+    app.connect("config-inited", add_header)
+    app.connect("html-page-context", add_imprint)
