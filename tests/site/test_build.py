@@ -851,6 +851,11 @@ def test_what_is_no_formula_is_refused(tex):
         mathml.mathml(tex, False)
 
 
+def test_space_that_would_be_printed_as_text_is_refused():
+    with pytest.raises(ValueError, match="no space may follow"):
+        mathml.mathml(r"\begin{cases} a \\[2ex] b \end{cases}", True)
+
+
 @pytest.mark.parametrize(
     ("tex", "operator"),
     [

@@ -20,11 +20,14 @@ converter = LatexToMathML(fancy_error=False)
 FORM = "\ufe00"
 # In TeX \! removes the space before \left; math-core adds no such space.
 BACK = r"\!\left", r"\left"
+SPACED = r"\\["  # math-core would print the space after it as text
 
 
 @cache
 def mathml(tex, display):
     """Return a formula as MathML; ValueError if it is not valid TeX."""
+    if SPACED in tex:
+        raise ValueError(f"no space may follow a line break: {tex!r}")
     try:
         html = converter.convert_with_local_state(
             tex.replace(*BACK), displaystyle=display
