@@ -1,7 +1,7 @@
 # `make` alone lists the targets. Everything runs in .venv, which is made on
 # first use, and again when the pins change or the folder has moved.
 .DEFAULT_GOAL := help
-.PHONY: help book test numbers figures chapter nbval prose portable site answers chromium model lab serve refresh texts bench lint format hooks lock clean test-torch
+.PHONY: help book test numbers figures chapter nbval prose portable site answers chromium model lab serve pdf release refresh texts bench lint format hooks lock clean test-torch
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -99,6 +99,12 @@ lab: .venv/ready  ## open the book in JupyterLab
 
 serve: book  ## build the site and open it, at http://127.0.0.1:8000 if that is free
 	$(BIN)/python -m tools.serve
+
+pdf: book chromium  ## print the lessons, and practice with audits, into _build/pdf (5 min)
+	$(BIN)/python -m tools.pdf $(CHAPTERS)
+
+release: book pdf  ## check that nothing is missing, write the files of a release, and tag it
+	$(BIN)/python -m tools.release
 
 lint: .venv/checks  ## check the style of code and chapters (seconds)
 	$(BIN)/ruff check .

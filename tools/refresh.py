@@ -20,7 +20,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from tools import chapters, environments, teaching
+from tools import chapters, environments, release, teaching
 from tools.captions import number_figures
 from tools.citations import PAGE, name_citations, page
 from tools.differences import in_notebook
@@ -203,8 +203,9 @@ def write_texts():
     """Fill in derived texts, and execute nothing.
 
     The numbers of chapters and figures, the names of works, reading times,
-    and the bibliography.
+    the bibliography, and how the course is cited.
     """
+    release.write_metadata()
     PAGE.write_text(page(), encoding="utf-8")
     for path in (ROOT / "book").glob("*.md"):
         text = path.read_text(encoding="utf-8")

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 
+COLAB = "https://colab.research.google.com"
 
 def git(folder, *words):
     """Return the output of git, or "" if it fails or is not installed."""
@@ -66,6 +67,8 @@ def add_buttons(app, config):
         launch_buttons={
             "binderhub_url": "https://mybinder.org",
             "notebook_interface": "jupyterlab",
+            # Colab opens what is on GitHub.
+            **({"colab_url": COLAB} if "//github.com/" in address else {}),
         },
     )
 

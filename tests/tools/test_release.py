@@ -1,0 +1,104 @@
+"""A release: what it needs and writes, and that it repeats to the byte."""
+
+import json
+import re
+import zipfile
+
+import pytest
+import yaml
+
+from tools import release
+
+FULL = {
+    "authors": [
+        {"name": "B, A", "affiliation": "C", "orcid": "0000-0002-1825-0097"}
+    ],
+    "contact": "a@b.test",
+    "teaching": "t",
+    "disclosure": "d",
+}
+
+
+def test_the_stored_metadata_agree_with_their_sources():
+    told = yaml.safe_load((release.ROOT / "CITATION.cff").read_text("utf-8"))
+    kept = json.loads((release.ROOT / ".zenodo.json").read_text("utf-8"))
+    assert told == yaml.safe_load(release.citation()), "run: make texts"
+    assert kept == json.loads(release.zenodo()), "run: make texts"
+    assert told["version"] == kept["version"] == release.project()["version"]
+    assert told["title"] == kept["title"]
+
+
+def test_the_names_come_from_one_place(monkeypatch):
+    monkeypatch.setattr(release, "owner", lambda: FULL)
+    told = yaml.safe_load(release.citation())["authors"]
+    kept = json.loads(release.zenodo())["creators"]
+    assert [it["name"] for it in told] == ["B, A"]
+    assert told[0]["orcid"].endswith(kept[0]["orcid"])
+
+
+@pytest.fixture
+def ready(tmp_path, monkeypatch):
+    """A folder in which nothing is missing; `git` answers as told."""
+    for name in release.MARKED:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("text", "utf-8")
+    log = "# Log\n\n## 9.9.9, 2026-01-02\n\n* New.\n\n## 9.9.8, 2026-01-01\n"
+    (tmp_path / "CHANGELOG.md").write_text(log, "utf-8")
+    said = {"status": "", "tag": "", "ls-files": "index.ipynb\ntests/a.py"}
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    monkeypatch.setattr(release, "BUILD", tmp_path / "_build")
+    monkeypatch.setattr(release, "MADE", tmp_path / "_build" / "release")
+    monkeypatch.setattr(release, "owner", lambda: FULL)
+    monkeypatch.setattr(release, "project", lambda: {"version": "9.9.9"})
+    monkeypatch.setattr(release, "git", lambda word, *_: said[word])
+    return tmp_path, said
+
+
+def test_nothing_is_missing_where_all_is_filled_in(ready):
+    assert release.missing() == []
+    assert release.notes() == "* New.\n"
+
+
+def test_what_the_owner_left_empty_stops_a_release(ready, monkeypatch):
+    monkeypatch.setattr(release, "owner", lambda: {**FULL, "authors": []})
+    assert release.missing() == ["owner.yml: authors is empty"]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "told"),
+    [
+        ("SECURITY.md", "to {owner: an address}.", "an address is open"),
+        ("CHANGELOG.md", "## 9.9.9, soon\n", "has no date"),
+        ("CHANGELOG.md", "## 9.9.8, 2026-01-02\n", "begins with 9.9.8"),
+    ],
+)
+def test_an_open_place_stops_a_release(ready, file, text, told):
+    (ready[0] / file).write_text(text, "utf-8")
+    assert told in "\n".join(release.missing())
+
+
+@pytest.mark.parametrize(
+    ("word", "told"), [("status", "commit"), ("tag", "v9")]
+)
+def test_a_dirty_folder_or_an_old_tag_stops_a_release(ready, word, told):
+    ready[1][word] = "x"
+    assert told in "\n".join(release.missing())
+
+
+def test_files_of_a_release_repeat_to_the_byte(ready):
+    root, _ = ready
+    (root / "index.ipynb").write_text("{}", "utf-8")
+    for name in ("html/index.html", *(f"pdf/{p}" for p in release.PAPERS)):
+        (root / "_build" / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / "_build" / name).write_text(name, "utf-8")
+    first = {path.name: path.read_bytes() for path in release.write_files()}
+    (root / "_build/html/index.html").touch()
+    second = {path.name: path.read_bytes() for path in release.write_files()}
+    assert first == second
+    assert len(first) == 5
+    sums = first.pop("SHA256SUMS").decode()
+    assert sorted(re.findall(r"  (.+)", sums)) == sorted(first)
+    site = zipfile.ZipFile(
+        root / "_build/release/attention-verified-9.9.9-site.zip"
+    )
+    assert site.namelist() == ["attention-verified-9.9.9-site/index.html"]

@@ -1,0 +1,228 @@
+"""Make a release, or say what is missing for one.
+
+    python -m tools.release             check, write the files, and tag
+    python -m tools.release --rehearse  write the files, say what is missing
+    python -m tools.release --tagged    check and write: the tag is there
+
+The files of a release, in _build/release: the site, the notebooks with what
+they need, the PDFs (`make pdf`), and the checksums of all. Two releases of
+one commit are the same bytes. The version stands in pyproject.toml, what
+changed for readers in CHANGELOG.md, and what only the owner knows in
+owner.yml.
+"""
+
+import argparse
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "_build"
+MADE = BUILD / "release"
+NAME = "attention-verified"
+PAPERS = ("lessons.pdf", "practice-and-audits.pdf")
+TITLE = "Attention, Verified: a course whose every number is recomputed"
+NO_NAMES = "The authors of Attention, Verified"
+KEYWORDS = [
+    "attention mechanism",
+    "transformer",
+    "NumPy",
+    "executable book",
+]
+# Where a mark may stand, and the mark.
+MARKED = ("paper/paper.md", "CODE_OF_CONDUCT.md", "SECURITY.md", "SUPPORT.md")
+MARK = re.compile(r"\{owner: ([^}]+)\}")
+HEADING = re.compile(r"^## (\S+), (.+)$", re.M)
+
+
+def project():
+    """Return the version and the description of the package."""
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    return tomllib.loads(text)["project"]
+
+
+def owner():
+    """Return what the owner filled in."""
+    return yaml.safe_load((ROOT / "owner.yml").read_text("utf-8"))
+
+
+def released():
+    """Return version and date of the newest heading of CHANGELOG.md."""
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    return HEADING.search(text).groups()
+
+
+def is_day(text):
+    return re.fullmatch(r"\d{4}-\d{2}-\d{2}", text) is not None
+
+
+def citation():
+    """Return CITATION.cff: how to cite the course."""
+    authors = [
+        {
+            "name": author["name"],
+            "orcid": f"https://orcid.org/{author['orcid']}",
+            "affiliation": author["affiliation"],
+        }
+        for author in owner()["authors"]
+    ]
+    _, day = released()
+    fields = {
+        "cff-version": "1.2.0",
+        "message": "To cite this course, use these details.",
+        "type": "software",
+        "title": TITLE,
+        "authors": authors or [{"name": NO_NAMES}],
+        "version": project()["version"],
+        **({"date-released": day} if is_day(day) else {}),
+        "license": ["BSD-3-Clause", "CC-BY-4.0"],
+        "keywords": KEYWORDS,
+    }
+    return yaml.safe_dump(fields, sort_keys=False, width=100)
+
+
+def zenodo():
+    """Return .zenodo.json: what the archive of a release shows."""
+    creators = owner()["authors"] or [{"name": NO_NAMES}]
+    fields = {
+        "title": TITLE,
+        "version": project()["version"],
+        "upload_type": "lesson",
+        "access_right": "open",
+        "license": "CC-BY-4.0",
+        "description": (
+            "A course on the attention mechanism in executable NumPy "
+            "chapters. Text and figures: CC BY 4.0. Code: BSD 3-Clause."
+        ),
+        "creators": creators,
+        "keywords": KEYWORDS,
+    }
+    return json.dumps(fields, indent=2, ensure_ascii=False) + "\n"
+
+
+def write_metadata():
+    """Write the two files that say how the course is cited."""
+    (ROOT / "CITATION.cff").write_text(citation(), "utf-8")
+    (ROOT / ".zenodo.json").write_text(zenodo(), "utf-8")
+
+
+def git(*words):
+    return subprocess.run(
+        ["git", *words], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+def missing(tagged=False):
+    """Return what stands in the way of a release, a sentence each."""
+    told = [
+        f"owner.yml: {key} is empty" for key, it in owner().items() if not it
+    ]
+    for name in MARKED:
+        for mark in MARK.findall((ROOT / name).read_text("utf-8")):
+            told.append(f"{name}: {mark} is open")
+    number, day = released()
+    if number != project()["version"]:
+        told.append(
+            f"CHANGELOG.md begins with {number}, pyproject.toml has "
+            f"{project()['version']}"
+        )
+    if not is_day(day):
+        told.append(f"CHANGELOG.md: version {number} has no date")
+    if git("status", "--porcelain"):
+        told.append("git: there are changes that no commit has")
+    at = git("tag", "--points-at", "HEAD", "--list", f"v{number}")
+    if tagged and not at:
+        told.append(f"git: this commit has no tag v{number}")
+    if not tagged and git("tag", "--list", f"v{number}"):
+        told.append(f"git: there is a tag v{number} already")
+    return told
+
+
+def write_zip(target, files):
+    """Write files by their names; equal files give an equal archive."""
+    with zipfile.ZipFile(target, "w") as archive:
+        for name, data in sorted(files.items()):
+            entry = zipfile.ZipInfo(f"{target.stem}/{name}")
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.create_system = 3
+            entry.external_attr = 0o100644 << 16
+            archive.writestr(entry, data)
+
+
+def notebooks():
+    """Return the chapters and what they need to run, by name."""
+    kept = ("index.ipynb", "book/", "helpers/", "requirements", "LICENSE")
+    kept += ("README.md", "pyproject.toml", "runtime.txt", "postBuild")
+    names = git("ls-files").splitlines()
+    apart = ("book/_ext/", "book/_static/")
+    return {
+        name: (ROOT / name).read_bytes()
+        for name in names
+        if name.startswith(kept) and not name.startswith(apart)
+    }
+
+
+def site():
+    """Return the built site, by name."""
+    html = BUILD / "html"
+    return {
+        path.relative_to(html).as_posix(): path.read_bytes()
+        for path in html.rglob("*")
+        if path.is_file() and path.name != f"{NAME}.zip"
+    }
+
+
+def write_files():
+    """Write the files of a release and their checksums; return their paths."""
+    MADE.mkdir(parents=True, exist_ok=True)
+    for path in MADE.iterdir():
+        path.unlink()
+    stem = f"{NAME}-{project()['version']}"
+    write_zip(MADE / f"{stem}-site.zip", site())
+    write_zip(MADE / f"{stem}-notebooks.zip", notebooks())
+    for paper in PAPERS:
+        data = (BUILD / "pdf" / paper).read_bytes()
+        (MADE / f"{stem}-{paper}").write_bytes(data)
+    made = sorted(MADE.iterdir())
+    sums = [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n"
+        for path in made
+    ]
+    (MADE / "SHA256SUMS").write_text("".join(sums), "utf-8")
+    return [*made, MADE / "SHA256SUMS"]
+
+
+def notes():
+    """Return what CHANGELOG.md says of the newest version."""
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    return HEADING.split(text)[3].strip() + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rehearse", action="store_true")
+    parser.add_argument("--tagged", action="store_true")
+    asked = parser.parse_args()
+    told = missing(asked.tagged)
+    for line in told:
+        print(f"missing: {line}")
+    if told and not asked.rehearse:
+        sys.exit("no release: fill in what is missing, or add --rehearse")
+    for path in write_files():
+        print(f"{path.stat().st_size / 1e6:6.1f} MB  {path.relative_to(ROOT)}")
+    (BUILD / "release-notes.md").write_text(notes(), "utf-8")
+    if not (asked.rehearse or asked.tagged):
+        tag = f"v{project()['version']}"
+        git("tag", "--annotate", tag, "--message", f"Version {tag[1:]}")
+        print(f"tagged {tag}; publish it by: git push origin {tag}")
+
+
+if __name__ == "__main__":
+    main()
