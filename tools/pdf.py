@@ -1,0 +1,341 @@
+"""Print the built site as two books, or some pages alone.
+
+    python -m tools.pdf                       both books, into _build/pdf
+    python -m tools.pdf book/mask book/heads  these pages, a file for each
+
+The first book has the lessons, the second the practice pages and the audits.
+Chromium prints them from one document, in which links between pages have
+become links within it. On purpose left out are code in folds, which imports,
+draws or checks, and fields and buttons. Other folds are open, and solutions
+stand at the end.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+from urllib.parse import unquote
+
+import yaml
+from bs4 import BeautifulSoup, Doctype
+from playwright.sync_api import sync_playwright
+from pypdf import PdfReader, PdfWriter
+
+from tools import website
+from tools.release import TITLE, git, project
+
+ROOT = Path(__file__).resolve().parent.parent
+SITE = ROOT / "_build" / "html"
+MADE = ROOT / "_build" / "pdf"
+STYLE = ROOT / "tools" / "pdf.css"
+APART = (
+    "noscript, script, .headerlink, a.moved, .copybtn, .av-press, .av-reply, "
+    ".av-tools, .av-controls input, details.tab, .moved, button, "
+    ".sd-summary-state-marker, .expanded, nav, form input, form select"
+)
+BACK = ("book/notation", "book/by-heart", "book/glossary", "book/bibliography")
+
+
+def contents():
+    """Return parts and pages of the table of contents: caption, pages."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
+    return [
+        (
+            part["caption"],
+            [
+                (
+                    chapter["file"],
+                    [s["file"] for s in chapter.get("sections", [])],
+                )
+                for chapter in part["chapters"]
+            ],
+            "numbered" in part,
+        )
+        for part in toc["parts"]
+    ]
+
+
+def lessons():
+    """Return the parts of the first book: captions with their pages."""
+    parts = [("Start", ["book/intro"])]
+    for caption, chapters, numbered in contents():
+        if numbered:
+            parts.append((caption, [page for page, _ in chapters]))
+    return [*parts, ("Appendix", list(BACK))]
+
+
+def practice():
+    """Return the parts of the second book."""
+    parts = []
+    for caption, chapters, numbered in contents():
+        if numbered:
+            pages = [page for _, sections in chapters for page in sections]
+            parts.append((caption, pages))
+        elif all(page.startswith("book/audit/") for page, _ in chapters):
+            parts.append((caption, [page for page, _ in chapters]))
+    return parts
+
+
+def anchor(page, name=""):
+    """Return the id of a page, or of a place in it, in the document."""
+    return f"{page}--{name}" if name else page
+
+
+def article(page):
+    """Return the article of a built page, ready for paper."""
+    html = (SITE / f"{page}.html").read_text("utf-8")
+    found = BeautifulSoup(html, "lxml").select_one("article.bd-article")
+    for it in found.select(APART):
+        it.decompose()
+    for fold in found.select("details.hide"):
+        if not is_solution(fold):
+            fold.decompose()
+    for fold in found.select("details"):
+        fold["open"] = ""
+    for level in (5, 4, 3, 2, 1):  # below the heading of a part
+        for it in found.select(f"h{level}"):
+            it.name = f"h{level + 1}"
+    for it in found.select("[id]"):
+        it["id"] = anchor(page, it["id"])
+    for it in found.select("[href^='#'], [xlink\\:href^='#']"):
+        for key in ("href", "xlink:href"):
+            if it.has_attr(key):
+                it[key] = "#" + anchor(page, it[key][1:])
+    for it in found.select("[clip-path], [style*='url(#'], [fill^='url(#']"):
+        for key, value in it.attrs.items():
+            if isinstance(value, str):
+                it[key] = value.replace("url(#", f"url(#{anchor(page)}--")
+    for it in found.select("[src]"):
+        if "://" not in it["src"]:
+            it["src"] = (SITE / page).parent.joinpath(it["src"]).as_uri()
+    return found
+
+
+def is_solution(fold):
+    return "solution" in fold.summary.get("data-paper", "").lower()
+
+
+def solutions(found):
+    """Take the solutions out of a page, and return them with their titles."""
+    taken = []
+    for card in found.select(".question-card"):
+        title = card.select_one(".admonition-title")
+        for fold in card.select("details.hide"):
+            if is_solution(fold) and title is not None:
+                body = fold.extract()
+                body.summary.decompose()
+                taken.append((title.get_text(" ", strip=True), body))
+    return taken
+
+
+def relink(document, pages, address):
+    """Lead links between pages to their place in the document.
+
+    Links to other pages of the site lead to its address, if it has one, and
+    are words otherwise.
+    """
+    for link in document.select("a[href]"):
+        href = link["href"]
+        if href.startswith("#") or "://" in href or href.startswith("mailto:"):
+            continue
+        path, _, name = href.partition("#")
+        page = link.find_parent("article")["data-page"]
+        target = (SITE / page).parent.joinpath(path).resolve()
+        target = target.relative_to(SITE.resolve()).as_posix()
+        target = target.removesuffix(".html")
+        if target in pages:
+            link["href"] = "#" + anchor(target, unquote(name))
+        elif address:
+            link["href"] = (
+                f"{address}{target}.html{'#' + name if name else ''}"
+            )
+        else:
+            link.name = "span"
+            del link["href"]
+
+
+def heading(document, level, text, name=None):
+    it = document.new_tag(f"h{level}")
+    it.string = text
+    if name:
+        it["id"] = name
+    return it
+
+
+def alone(page):
+    """Return one page as a document of its own."""
+    found = article(page)
+    found["data-page"] = page
+    document = blank(found.h2.get_text(" ", strip=True))
+    document.body.append(found)
+    relink(document, {page}, site_address())
+    return str(document)
+
+
+def blank(title):
+    """Return a document without contents, in the styles of the site."""
+    document = BeautifulSoup(
+        "<html lang=en><head></head><body></body>", "lxml"
+    )
+    document.insert(0, Doctype("html"))
+    document.html["data-theme"] = "light"
+    document.head.append(document.new_tag("meta", charset="utf-8"))
+    document.head.append(document.new_tag("title"))
+    document.title.string = title
+    for sheet in (SITE / "_static" / "bundle.css", STYLE):
+        link = document.new_tag("link", rel="stylesheet", href=sheet.as_uri())
+        document.head.append(link)
+    return document
+
+
+def cover(document, title):
+    """Return the first page."""
+    first = document.new_tag("section", attrs={"class": "cover"})
+    first.append(heading(document, 1, "Attention, Verified"))
+    for text in (
+        title,
+        TITLE.partition(": ")[2].capitalize(),
+        f"Version {project()['version']}, {git('log', '-1', '--format=%cs')}",
+        "Text and figures: CC BY 4.0. Code: BSD 3-Clause.",
+    ):
+        first.append(document.new_tag("p"))
+        first.find_all("p")[-1].string = text
+    return first
+
+
+def entry(document, kind, text, name, number):
+    """Return one line of the contents."""
+    line = document.new_tag("a", href=f"#{name}")
+    line["class"] = kind
+    words, place = document.new_tag("span"), document.new_tag("span")
+    words.string, place.string = text, number
+    line.extend([words, place])
+    return line
+
+
+def answered(document, title, page, taken):
+    """Return the solutions of a page as an article."""
+    last = document.new_tag("article", attrs={"class": "bd-article"})
+    last["data-page"] = page
+    last.append(heading(document, 2, title))
+    for label, fold in taken:
+        last.extend([heading(document, 4, label), fold])
+    return last
+
+
+def assemble(title, parts, numbers):
+    """Return a book as a document, with these numbers in its contents."""
+    document = blank(title)
+    listing = document.new_tag("section", attrs={"class": "contents"})
+    listing.append(heading(document, 1, "Contents"))
+    document.body.extend([cover(document, title), listing])
+
+    def enter(kind, text, name):
+        number = numbers.get(name, "")
+        listing.append(entry(document, kind, text, name, number))
+
+    def begin(caption):
+        enter("part", caption, f"part--{caption}")
+        mark = heading(document, 1, caption, f"part--{caption}")
+        mark["class"] = "part"
+        document.body.append(mark)
+
+    solved = []
+    for caption, pages in parts:
+        begin(caption)
+        for page in pages:
+            found = article(page)
+            found["data-page"], found.h2["id"] = page, page
+            told = found.h2.get_text(" ", strip=True)
+            enter("page", told, page)
+            if taken := solutions(found):
+                solved.append(answered(document, told, page, taken))
+            document.body.append(found)
+    if solved:
+        begin("Solutions")
+        document.body.extend(solved)
+    relink(document, {it for _, its in parts for it in its}, site_address())
+    return document
+
+
+def site_address():
+    """Return where the site is published, or None."""
+    from attention_site import launch
+
+    address = launch.repository(ROOT)
+    return launch.pages_address(address) if address else None
+
+
+def printed(browser, html, target):
+    """Print a document into a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "book.html")
+        source.write_text(html, "utf-8")
+        page = browser.new_page(java_script_enabled=False)
+        page.goto(source.as_uri(), wait_until="load", timeout=300_000)
+        page.pdf(
+            path=target,
+            prefer_css_page_size=True,
+            print_background=True,
+            outline=True,
+            tagged=True,
+        )
+        page.close()
+
+
+def places(path):
+    """Return the number of the page on which each name stands."""
+    reader = PdfReader(path)
+    return {
+        unquote(name.lstrip("/")): str(
+            reader.get_destination_page_number(it) + 1
+        )
+        for name, it in reader.named_destinations.items()
+    }
+
+
+def settle(path, title):
+    """Give a file title and date of its commit, so that equals are equal."""
+    writer = PdfWriter(clone_from=path)
+    day = git("log", "-1", "--format=%cd", "--date=format:%Y%m%d%H%M%S")
+    writer.metadata = {
+        "/Title": f"Attention, Verified: {title}",
+        "/CreationDate": f"D:{day}Z",
+        "/ModDate": f"D:{day}Z",
+    }
+    writer._ID = None
+    writer.write(path)
+
+
+def make(browser, title, parts, target):
+    """Print a book twice: the second time with the numbers of the first."""
+    printed(browser, str(assemble(title, parts, {})), target)
+    document = assemble(title, parts, places(target))
+    printed(browser, str(document), target)
+    at = places(target)
+    for line in document.select(".contents a"):
+        if at.get(line["href"][1:]) != line.contents[1].string:
+            sys.exit(f"{target.name}: {line.text} stands elsewhere")
+    settle(target, title)
+    count = len(PdfReader(target).pages)
+    print(
+        f"{target.stat().st_size / 1e6:5.1f} MB {count:5} pages {target.name}"
+    )
+
+
+def main(pages):
+    MADE.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = website.launch(playwright)
+        if not pages:
+            make(browser, "The lessons", lessons(), MADE / "lessons.pdf")
+            target = MADE / "practice-and-audits.pdf"
+            make(browser, "Practice and audits", practice(), target)
+        for page in pages:
+            name = page.removeprefix("book/").replace("/", "-")
+            printed(browser, alone(page), MADE / f"{name}.pdf")
+            settle(MADE / f"{name}.pdf", page)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
