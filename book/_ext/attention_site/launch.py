@@ -6,6 +6,7 @@ import subprocess
 
 COLAB = "https://colab.research.google.com"
 
+
 def git(folder, *words):
     """Return the output of git, or "" if it fails or is not installed."""
     if not shutil.which("git"):
