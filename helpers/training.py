@@ -268,6 +268,40 @@ def previous_token_score(weights):
     return _on_average(weights, keys, np.broadcast_to(at > 0, keys.shape))
 
 
+def first_token_score(weights):
+    """How much of its weight a head gives to the first token.
+
+    Parameters
+    ----------
+    weights : (..., H, T, T) array
+        Attention weights.
+
+    Returns
+    -------
+    (H,) array
+        The mean weight on the first key, from the second row on: the first
+        row has no other key.
+
+    Raises
+    ------
+    ValueError
+        If there is no second row, or an entry is not finite.
+
+    Notes
+    -----
+    Xiao et al. 2024, section 3.1: models give the first tokens much weight,
+    whatever they are.
+
+    Examples
+    --------
+    >>> first_token_score([[[1.0, 0.0], [0.75, 0.25]]]).tolist()
+    [0.75]
+    """
+    weights = finite_floats(weights, "weights", ndim=3, axes="(..., H, T, T)")
+    counted = np.broadcast_to(np.arange(weights.shape[-2]) > 0, _rows(weights))
+    return _on_average(weights, np.zeros(counted.shape, int), counted)
+
+
 def _rows(weights):
     return (*weights.shape[:-3], weights.shape[-2])
 

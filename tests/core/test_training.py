@@ -18,6 +18,7 @@ from helpers.training import (
     INDUCTION,
     Batch,
     accuracy,
+    first_token_score,
     induction_batch,
     induction_score,
     pack,
@@ -143,23 +144,25 @@ def test_a_task_that_cannot_be(rng, more, error, says):
 
 
 def looped_scores(weights, tokens):
-    """Both scores of one head's map of one sequence: sums and counts."""
-    before, after = [], []
+    """The scores of one head's map of one sequence, number by number."""
+    first, before, after = [], [], []
     for t in range(1, len(tokens)):
+        first.append(weights[t][0])
         before.append(weights[t][t - 1])
         earlier = [s for s in range(t) if tokens[s] == tokens[t]]
         if earlier:
             after.append(weights[t][max(earlier) + 1])
-    return before, after
+    return first, before, after
 
 
 @pytest.mark.parametrize("lead", [(), (3,), (2, 3)])
 def test_scores_equal_loops(rng, lead):
     weights = rng.dirichlet(np.ones(7), (*lead, 2, 7))
     tokens = rng.integers(0, 3, (*lead, 7))
+    first = first_token_score(weights)
     previous = previous_token_score(weights)
     induction = induction_score(weights, tokens)
-    assert previous.shape == induction.shape == (2,)
+    assert first.shape == previous.shape == induction.shape == (2,)
     for head in range(2):
         maps = weights[..., head, :, :].reshape(-1, 7, 7).tolist()
         pairs = [
@@ -169,7 +172,9 @@ def test_scores_equal_loops(rng, lead):
             )
         ]
         for got, lists in zip(
-            (previous, induction), zip(*pairs, strict=True), strict=True
+            (first, previous, induction),
+            zip(*pairs, strict=True),
+            strict=True,
         ):
             values = list(itertools.chain(*lists))
             assert_close(
@@ -180,6 +185,7 @@ def test_scores_equal_loops(rng, lead):
 def test_nothing_to_score_is_refused():
     says = "at least one position must count; got none"
     for call in (
+        lambda: first_token_score(np.ones((2, 1, 1))),
         lambda: previous_token_score(np.ones((2, 1, 1))),
         lambda: induction_score(np.ones((2, 3, 3)) / 3, [0, 1, 2]),
         lambda: accuracy(
@@ -189,6 +195,10 @@ def test_nothing_to_score_is_refused():
         with pytest.raises(ValueError, match=f"^{says}$"):
             call()
     for call, says in (
+        (
+            lambda: first_token_score(np.ones((2, 2))),
+            "axes (..., H, T, T); got weights (2, 2)",
+        ),
         (
             lambda: previous_token_score(np.ones((2, 2))),
             "axes (..., H, T, T); got weights (2, 2)",
