@@ -1,0 +1,239 @@
+"""The weights of every head of a published model, for one text.
+
+Belongs here: what the figure `RealHeads` shows. A weight is kept as a byte,
+in steps of 1/255, and a head as the triangle that a causal mask leaves.
+`python -m tools.real_heads` stores those of some texts in `helpers/trained`.
+"""
+
+import base64
+
+import numpy as np
+
+from ._checks import finite_floats
+from .softmax import softmax
+from .training import (
+    first_token_score,
+    induction_score,
+    previous_token_score,
+    stored,
+)
+from .transformer import forward
+
+LONGEST = 48  # tokens that the figure has room for
+MOST_LAYERS, MOST_HEADS = 48, 16
+SAID = 6  # next tokens that are kept
+
+#: The texts that are stored, in the order of the figure.
+NAMES = (
+    "a repeat",
+    "capitals",
+    "a pronoun",
+    "code",
+    "Spanish",
+    "a bracket",
+    "a chat",
+)
+
+OPENING = ((17, 5), (16, 0))  # the layer and the head of what is seen first
+
+
+def file_of(name):
+    """The file in `helpers/trained` that holds a text, without its ending.
+
+    Examples
+    --------
+    >>> file_of("a repeat")
+    'heads-a-repeat'
+    """
+    return f"heads-{name.lower().replace(' ', '-')}"
+
+
+def recorded(name):
+    """What is stored of a text: as `record` gives it, and what made it.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMES`.
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> found = recorded("a repeat")
+    >>> found["layers"], found["heads"], found["pieces"][-1]
+    (30, 9, ' copper')
+    """
+    if name not in NAMES:
+        raise ValueError(f"name must be one of {', '.join(NAMES)}; got {name}")
+    return stored(file_of(name))
+
+
+def record(checkpoint, text):
+    """Run a model on a text, and keep what its heads attend to.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+        A model with its tokenizer, from `helpers.checkpoint.load`.
+    text : str
+        What the model reads: 2 to 48 tokens.
+
+    Returns
+    -------
+    dict
+        ``text``; ``ids`` and ``pieces``, its tokens as numbers and as texts;
+        ``layers`` and ``heads``, how many there are; ``next``, the likeliest
+        next tokens, each with its probability in four decimals; ``weights``,
+        of each head of each layer its rows up to the diagonal, a byte for
+        each weight in steps of 1/255, in base 64.
+
+    Raises
+    ------
+    ValueError
+        If the text has too few tokens or too many, the model has no
+        tokenizer, or more layers or heads than the figure has room for.
+
+    Notes
+    -----
+    The stored weight is the nearest of 256, so it differs by at most 1/510.
+    """
+    config, params, tokenizer = checkpoint
+    if tokenizer is None:
+        raise ValueError("the checkpoint must have a tokenizer")
+    if config.n_layers > MOST_LAYERS or config.n_heads > MOST_HEADS:
+        raise ValueError(
+            f"the figure has room for {MOST_LAYERS} layers of {MOST_HEADS} "
+            f"heads; got {config.n_layers} of {config.n_heads}"
+        )
+    ids = tokenizer.encode(text)
+    if not 2 <= len(ids) <= LONGEST:
+        raise ValueError(
+            f"text must have 2 to {LONGEST} tokens; got {len(ids)}"
+        )
+    kept = forward(np.array(ids), params, config)
+    maps = [x.attended.weights for x in kept.layers if x.attended is not None]
+    chances = softmax(kept.logits[-1].astype(float))
+    likeliest = np.argsort(-chances, kind="stable")[:SAID]
+    return {
+        "text": text,
+        "ids": [int(i) for i in ids],
+        "pieces": [tokenizer.decode([i]) for i in ids],
+        "layers": config.n_layers,
+        "heads": config.n_heads,
+        "next": [
+            [tokenizer.decode([int(i)]), round(float(chances[i]), 4)]
+            for i in likeliest
+        ],
+        "weights": packed(np.array(maps)),
+    }
+
+
+def packed(weights):
+    """Causal weights as bytes, in base 64.
+
+    Parameters
+    ----------
+    weights : (..., T, T) array
+        Attention weights under a causal mask.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If a weight is not from 0 to 1, or belongs to a later key.
+
+    Examples
+    --------
+    >>> packed([[1.0, 0.0], [0.4, 0.6]])
+    '/2aZ'
+    """
+    weights = finite_floats(weights, "weights", ndim=2, axes="(..., T, T)")
+    rows, columns = np.tril_indices(weights.shape[-1])
+    steps = np.rint(255 * weights[..., rows, columns])
+    if np.any((steps < 0) | (steps > 255)) or np.triu(weights, 1).any():
+        raise ValueError(
+            "weights must be from 0 to 1, and 0 above the diagonal"
+        )
+    return base64.b64encode(steps.astype(np.uint8).tobytes()).decode()
+
+
+def unpacked(record):
+    """The weights that a record holds.
+
+    Parameters
+    ----------
+    record : dict
+        From `record` or `recorded`.
+
+    Returns
+    -------
+    (n_layers, n_heads, T, T) array
+
+    Examples
+    --------
+    >>> weights = unpacked(recorded("a repeat"))
+    >>> weights.shape, weights[17, 5, 0, 0].item()
+    ((30, 9, 16, 16), 1.0)
+    """
+    T = len(record["ids"])
+    rows, columns = np.tril_indices(T)
+    raw = np.frombuffer(base64.b64decode(record["weights"]), np.uint8)
+    weights = np.zeros((record["layers"], record["heads"], T, T))
+    weights[..., rows, columns] = raw.reshape(*weights.shape[:2], -1) / 255
+    return weights
+
+
+def shown(name):
+    """What the figure needs of a stored text.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMES`.
+
+    Returns
+    -------
+    dict
+    """
+    found = recorded(name)
+    keys = ("ids", "pieces", "layers", "heads", "next", "weights")
+    return {key: found[key] for key in keys}
+
+
+def opening():
+    """What the first picture needs: two heads, and what all of them do.
+
+    Returns
+    -------
+    dict
+        As `shown`. In place of ``weights`` it has ``sums``, the bytes of all
+        queries on the first key, on the one before, and on what followed,
+        added up for each head; and ``picked``, the layer, the head and the
+        weights of those in `OPENING`.
+    """
+    found = shown(NAMES[0])
+    weights = unpacked(found)
+    ids = found["ids"]
+    T = len(ids)
+    again = sum(token in ids[:i] for i, token in enumerate(ids))
+    maps = weights.reshape(-1, T, T)
+    sums = {
+        "first": (T - 1) * first_token_score(maps),
+        "previous": (T - 1) * previous_token_score(maps),
+        "followed": again * induction_score(maps, ids),
+    }
+    del found["weights"]
+    return {
+        **found,
+        "sums": {
+            key: np.rint(255 * x).astype(int).tolist()
+            for key, x in sums.items()
+        },
+        "picked": [[*at, packed(weights[at])] for at in OPENING],
+    }

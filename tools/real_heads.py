@@ -1,0 +1,90 @@
+"""Store what every head of SmolLM2-135M-Instruct attends to, for some texts.
+
+    python -m tools.real_heads         # writes helpers/trained/heads-*.json
+    python -m tools.real_heads check   # runs all again; writes nothing
+
+The figure `RealHeads` shows them. `check` fails where a weight differs by
+more than half a step of its byte, which the weekly workflow asks of all texts
+and `tests/figures/test_realheads.py` of one.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from helpers.checkpoint import load, smollm2_path
+from helpers.real_heads import NAMES, file_of, record, recorded, unpacked
+from helpers.transformer import forward
+
+FOLDER = Path(__file__).resolve().parents[1] / "helpers" / "trained"
+MADE = "python -m tools.real_heads"
+TEXTS = {
+    "a repeat": (
+        "The quiet blue harbour sold nine copper lamps. "
+        "The quiet blue harbour sold nine copper"
+    ),
+    "capitals": (
+        "Paris is the capital of France, Rome is the capital of Italy, and "
+        "Madrid is the capital of"
+    ),
+    "a pronoun": (
+        "The cat drank the milk because it was thirsty, and the dog ate the "
+        "bone because it was"
+    ),
+    "code": (
+        "def mean(values):\n    total = sum(values)\n"
+        "    return total / len(values"
+    ),
+    "Spanish": (
+        "El gato bebe agua porque tiene sed, y el perro come carne porque "
+        "tiene"
+    ),
+    "a bracket": (
+        "The answer (which nobody in the whole room had expected, not even "
+        "the teacher"
+    ),
+    "a chat": (
+        "<|im_start|>user\nWhat is the capital of Peru?<|im_end|>\n"
+        "<|im_start|>assistant\nThe"
+    ),
+}
+# Half a step of a byte, and what float32 may differ by between processors.
+NEAR = 1 / 510 + 1e-4
+
+
+def largest_difference(checkpoint, name):
+    """How far the stored weights of a text are from the model's, at most."""
+    stored = recorded(name)
+    kept = forward(
+        np.array(stored["ids"]), checkpoint.params, checkpoint.config
+    )
+    maps = [x.attended.weights for x in kept.layers if x.attended is not None]
+    return float(np.abs(np.array(maps) - unpacked(stored)).max())
+
+
+def check(checkpoint):
+    """Run all texts again, and name those that differ."""
+    wrong = []
+    for name in NAMES:
+        far = largest_difference(checkpoint, name)
+        print(f"{name}: at most {far:.5f} from the model's weights")
+        if far > NEAR or recorded(name)["text"] != TEXTS[name]:
+            wrong.append(name)
+    if wrong:
+        raise SystemExit(f"differ: {', '.join(wrong)}; run: {MADE}")
+
+
+def write(checkpoint):
+    for name in NAMES:
+        found = {"made": MADE, "name": name, **record(checkpoint, TEXTS[name])}
+        text = json.dumps(found, ensure_ascii=False, indent=1)
+        file = FOLDER / f"{file_of(name)}.json"
+        file.write_text(f"{text}\n", encoding="utf-8")
+        print(f"{file.name}: {len(found['ids'])} tokens")
+
+
+if __name__ == "__main__":
+    model = load(smollm2_path())
+    (check if sys.argv[1:] == ["check"] else write)(model)
