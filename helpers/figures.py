@@ -14,10 +14,11 @@ import inspect
 import json
 import re
 import textwrap
-from functools import lru_cache
+from functools import lru_cache, partial
 from html import escape
 from pathlib import Path
 
+from . import real_heads
 from ._extras import extra
 from ._modules import joined
 from .training import stored
@@ -29,9 +30,6 @@ with extra("figures"):
 
 FOLDER = Path(__file__).resolve().parent / "js"
 SHOWN, HIDDEN = "<section ", '<section hidden="hidden" '
-
-# Data that a page loads only when a state asks for it.
-LATER = {"induction": "induction-steps"}
 
 
 def _data(name, value):
@@ -74,11 +72,18 @@ def _evidence():
     return _data("evidence", runs)
 
 
+def _texts():
+    """The names of the texts, and of the first what the picture needs."""
+    names = real_heads.NAMES
+    return _data("realheads", {"names": names, "first": real_heads.opening()})
+
+
 # Data that a module always has.
 GIVEN = {
     "induction": _untrained,
     "schemes": _compared,
     "evidence": _evidence,
+    "realheads": _texts,
 }
 
 
@@ -87,7 +92,25 @@ def _later_steps():
     _, *later = stored("induction-steps")["checkpoints"]
     weights = {c["step"]: c["weights"] for c in later}
     weights[later[-1]["step"]] = stored("induction")["weights"]
-    return _data(LATER["induction"], weights)
+    return weights
+
+
+# Data that a page loads only when a state asks for it, file by file.
+LATER = {
+    "induction": {"induction-steps": _later_steps},
+    "realheads": {
+        real_heads.file_of(name): partial(real_heads.shown, name)
+        for name in real_heads.NAMES
+    },
+}
+
+
+@lru_cache
+def _later(name):
+    """The texts of these files, by their names."""
+    return {
+        file: _data(file, made()) for file, made in LATER.get(name, {}).items()
+    }
 
 
 def _text(name):
@@ -108,7 +131,7 @@ def module(name):
     -------
     str
     """
-    return (_later_steps() if name in LATER else "") + _text(name)
+    return "".join(_later(name).values()) + _text(name)
 
 
 def script(name):
@@ -147,12 +170,10 @@ def scripts(name):
     -------
     dict of str to str
         The text of each script by the name of its file. The first is the
-        module's; another holds data that only some states ask for.
+        module's; others hold data that only some states ask for.
     """
-    found = {f"{name}.js": script(name)}
-    if name in LATER:
-        found[f"{LATER[name]}.js"] = _later_steps()
-    return found
+    later = {f"{file}.js": text for file, text in _later(name).items()}
+    return {f"{name}.js": script(name), **later}
 
 
 def styles(*names):
@@ -1105,6 +1126,31 @@ class EvidenceOfSeeds(InteractiveFigure):
 
     _name = "evidence"
     _label = "two designs, and what a few runs of each would have shown"
+
+
+class RealHeads(InteractiveFigure):
+    """What 270 heads of a published model do with a text.
+
+    The model is SmolLM2-135M-Instruct, 30 layers of 9 query heads. ``first``,
+    ``previous`` and ``followed`` are the mean weights of each head on the
+    first token, on the token before, and on what followed the same token last
+    time, from ``asked`` queries; ``evenly`` are those of even rows. ``kinds``
+    names what each head does: 1 first token, 2 previous token, 3 induction,
+    and 0 none of them; ``counts`` counts them in the order of 0 to 3.
+    ``weights`` are all weights of the two chosen `heads`, stored as bytes,
+    and ``chances`` the probabilities of the likeliest next tokens.
+
+    Examples
+    --------
+    >>> values = RealHeads().values
+    >>> values["counts"], values["heads"]
+    ([33, 219, 9, 9], [[17, 5], [16, 0]])
+    >>> round(values["weights"][0][15][7], 2)
+    0.88
+    """
+
+    _name = "realheads"
+    _label = "what 270 heads of a published model attend to"
 
 
 def classes():

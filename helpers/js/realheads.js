@@ -1,0 +1,488 @@
+// What the heads of a published model attend to: all of them as a map, and two
+// of them over the words of a text.
+
+import { count, fixed, range } from "./numbers.js";
+import { colorOf, escape, inkOn } from "./svg.js";
+import { figureModule, known, say } from "./common.js";
+import { grip } from "./handles.js";
+
+// The names of the texts, and what the first picture needs of the first of them.
+const { names: NAMES, first: OPENING } = known("realheads");
+const fileOf = (name) => `heads-${name.toLowerCase().replaceAll(" ", "-")}`;
+const [LAYERS, HEADS, LONGEST] = [30, 9, 24];
+
+// --- computing -----------------------------------------------------------
+
+const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const bytesOf = (base64) => {
+  const found = new Uint8Array((base64.length * 6) / 8);
+  let [bits, kept, at] = [0, 0, 0];
+  for (const digit of base64) {
+    bits = ((bits << 6) | DIGITS.indexOf(digit)) & 0xffff;
+    kept += 6;
+    if (kept >= 8) found[at++] = bits >> (kept -= 8);
+  }
+  return found;
+};
+// In the triangle of a head the row of query i begins after 1 + 2 + ... + i weights.
+const begins = (i) => (i * (i + 1)) / 2;
+const rowsOf = (bytes, T) =>
+  range(T).map((i) => range(T).map((j) => (j <= i ? bytes[begins(i) + j] / 255 : 0)));
+const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+
+// Where each query would look if it did one thing only; null where it cannot.
+const keysOf = (ids) => ({
+  first: ids.map((_, i) => (i ? 0 : null)),
+  previous: ids.map((_, i) => (i ? i - 1 : null)),
+  followed: ids.map((id, i) => {
+    const before = i ? ids.lastIndexOf(id, i - 1) : -1;
+    return before < 0 ? null : before + 1;
+  }),
+});
+const SCORES = ["first", "previous", "followed"];
+
+// A head is named when it gives a key this much, and twice what an even row gives.
+const ROLE = 0.4;
+const [NONE, FIRST, PREVIOUS, INDUCTION] = range(4);
+const KINDS = ["no role", "first-token head", "previous-token head", "induction head"];
+const kindOf = (scores, evenly) => {
+  const has = (name) =>
+    scores[name] !== undefined && scores[name] >= Math.max(ROLE, 2 * evenly[name]);
+  if (has("followed")) return INDUCTION;
+  if (has("previous")) return PREVIOUS;
+  return has("first") ? FIRST : NONE;
+};
+
+// What is the same for every query of a text is computed once.
+const kept = new WeakMap();
+const textOf = (data) => {
+  if (kept.has(data)) return kept.get(data);
+  const { ids, layers, heads } = data;
+  const [T, keys] = [ids.length, keysOf(ids)];
+  const bytes = data.weights && bytesOf(data.weights);
+  const triangle = (head) => bytes.subarray(head * begins(T), (head + 1) * begins(T));
+  const asked = (name) => keys[name].flatMap((key, i) => (key === null ? [] : [[i, key]]));
+  const names = SCORES.filter((name) => asked(name).length);
+  // Bytes are added up before they become weights, so that no sum is rounded.
+  const scoreOf = (name, head) => {
+    const on = asked(name);
+    const total =
+      data.sums?.[name][head] ?? sum(on.map(([i, key]) => triangle(head)[begins(i) + key]));
+    return total / (255 * on.length);
+  };
+  const of = (each) => Object.fromEntries(names.map((name) => [name, each(name)]));
+  const evenly = of((name) => {
+    const on = asked(name);
+    return sum(on.map(([i]) => 1 / (i + 1))) / on.length;
+  });
+  const grid = (each) => range(layers).map((l) => range(heads).map((h) => each(l * heads + h)));
+  const scores = grid((head) => of((name) => scoreOf(name, head)));
+  const kinds = scores.map((row) => row.map((one) => kindOf(one, evenly)));
+  const picked = ([l, h]) =>
+    bytes ? triangle(l * heads + h) : bytesOf(data.picked.find(([a, b]) => a === l && b === h)[2]);
+  const found = { T, keys, evenly, scores, kinds, rows: (at) => rowsOf(picked(at), T) };
+  kept.set(data, found);
+  return found;
+};
+
+// The first picture has its data with the figure; all others have it in a file.
+const isOpening = ({ text, layer, head, other_layer, other_head }) =>
+  text === NAMES[0] &&
+  [
+    [layer, head],
+    [other_layer, other_head],
+  ].every(([l, h]) => OPENING.picked.some(([a, b]) => a === l && b === h));
+const dataOf = (state, own) =>
+  own ?? known(fileOf(state.text)) ?? (state.text === NAMES[0] ? OPENING : undefined);
+const SIDES = [
+  { name: "A", layer: "layer", head: "head" },
+  { name: "B", layer: "other_layer", head: "other_head" },
+];
+
+const compute = (state, own) => {
+  const data = dataOf(state, own);
+  const { T, keys, evenly, scores, kinds, rows } = textOf(data);
+  const heads = SIDES.map(({ layer, head }) => [
+    Math.min(state[layer], data.layers - 1),
+    Math.min(state[head], data.heads - 1),
+  ]);
+  const of = (name) => scores.map((row) => row.map((one) => one[name] ?? 0));
+  return {
+    ...Object.fromEntries(SCORES.map((name) => [name, of(name)])),
+    evenly: SCORES.map((name) => evenly[name] ?? 0),
+    asked: keys.followed.filter((key) => key !== null).length,
+    kinds,
+    counts: KINDS.map((_, kind) => kinds.flat().filter((k) => k === kind).length),
+    heads,
+    weights: heads.map(rows),
+    query: Math.min(state.query, T - 1),
+    chances: data.next.map(([, p]) => p),
+  };
+};
+
+// --- words ---------------------------------------------------------------
+
+// A token as it is shown: blanks and line ends are signs where nothing else is,
+// and a piece of a word has an ellipsis on the side where the word goes on.
+const LETTER = /\p{L}/u;
+const MOST = 10; // letters of a token
+const shownOf = (pieces) =>
+  pieces.map((piece, k) => {
+    const inside = k > 0 && LETTER.test(piece[0]) && LETTER.test(pieces[k - 1].at(-1));
+    const text = piece
+      .replace(/^ (?=\S)/, "")
+      .replaceAll("\n", "⏎")
+      .replaceAll(" ", "·");
+    const whole = `${inside ? "…" : ""}${text}`;
+    return whole.length > MOST ? `${whole.slice(0, MOST - 1)}…` : whole;
+  });
+// In a sentence a token stands between quotation marks.
+const quoted = (piece) => `“${piece}”`;
+const nameOf = ([layer, head]) => `layer ${layer}, head ${head}`;
+// Two digits, without the zero before the point.
+const short = (x) => fixed(x).replace(/^0/, "");
+
+// --- the map -------------------------------------------------------------
+
+const CELL = 20;
+const LEFT = 26;
+const TOP = 14;
+const cornerOf = (l, h, heads) => [LEFT + CELL * l, TOP + CELL * (heads - 1 - h)];
+const SHADES = 10;
+const CLASSES = ["none", "first", "previous", "induction"];
+// What is drawn on a cell of a kind, so that it is told by more than its colour.
+const SIGNS = [
+  (x, y) => `M${x + 8} ${y + 10}h4`,
+  () => "",
+  (x, y) => `M${x + 13} ${y + 5}l-7 5l7 5z`,
+  (x, y) => `M${x + 10} ${y + 5}l5 5l-5 5l-5-5z`,
+];
+const strongest = (values, l, h) =>
+  [0, values.first, values.previous, values.followed][values.kinds[l][h]]?.[l]?.[h] ?? 0;
+// How dark a cell is: from the threshold, which is pale, to all of the weight.
+const shadeOf = (score) => Math.round(((score - ROLE) / (1 - ROLE)) * SHADES);
+
+const describe = (values, [l, h]) => {
+  const kind = values.kinds[l][h];
+  return kind === NONE
+    ? `${nameOf([l, h])}: no role`
+    : `${nameOf([l, h])}: ${KINDS[kind]}, ${fixed(strongest(values, l, h))}`;
+};
+
+const map = (data, values) => {
+  const { layers, heads } = data;
+  const [cells, signs] = [{}, KINDS.map(() => [])];
+  for (const l of range(layers))
+    for (const h of range(heads)) {
+      const [x, y] = cornerOf(l, h, heads);
+      const kind = values.kinds[l][h];
+      const shade = kind === NONE ? 0 : shadeOf(strongest(values, l, h));
+      (cells[`${kind} ${shade}`] ??= []).push(`M${x + 1} ${y + 1}h18v18h-18z`);
+      signs[kind].push(SIGNS[kind](x, y));
+    }
+  const drawn = Object.entries(cells).map(([key, d]) => {
+    const [kind, shade] = key.split(" ");
+    const opacity = kind === "0" ? 0.1 : (0.3 + (0.7 * shade) / SHADES).toFixed(2);
+    return `<path class="av-real-${CLASSES[kind]}" fill-opacity="${opacity}" d="${d.join("")}"/>`;
+  });
+  const marks = signs.map((d, kind) =>
+    d.join("")
+      ? `<path class="av-real-sign av-real-sign-${CLASSES[kind]}" d="${d.join("")}"/>`
+      : "",
+  );
+  const numbers = (n, step, place) =>
+    range(n)
+      .filter((k) => k % step === 0 || k === n - 1)
+      .filter((k) => k === n - 1 || n - 1 - k >= step / 2)
+      .map((k) => {
+        const [x, y, anchor] = place(k);
+        return `<text x="${x}" y="${y}" text-anchor="${anchor}">${k}</text>`;
+      })
+      .join("");
+  const bottom = TOP + CELL * heads;
+  const grips = SIDES.map(({ name }, side) => {
+    const [x, y] = cornerOf(...values.heads[side], heads);
+    return grip(
+      name,
+      [x + CELL / 2, y + CELL / 2],
+      `<rect class="av-real-pick" x="-11" y="-11" width="22" height="22" rx="3"/>` +
+        `<circle class="av-real-tag" r="8" cx="11" cy="-12"/>` +
+        `<text class="av-real-tag-name" x="11" y="-8" text-anchor="middle">${name}</text>`,
+    );
+  });
+  const named = values.counts.map((n, kind) => `${n} ${KINDS[kind]}`).join(", ");
+  const label = `Map of ${count(layers * heads, "head")}: ${named}`;
+  return (
+    `<svg class="av-real-map" role="img" aria-label="${label}" ` +
+    `viewBox="0 0 ${LEFT + CELL * layers + 14} ${bottom + 22}">${drawn.join("")}${marks.join("")}` +
+    numbers(heads, 4, (h) => [LEFT - 6, cornerOf(0, h, heads)[1] + 15, "end"]) +
+    numbers(layers, 5, (l) => [LEFT + CELL * (l + 0.5), bottom + 17, "middle"]) +
+    `${grips[1]}${grips[0]}</svg>`
+  );
+};
+
+const LEGEND = ["no role", "first token", "previous token", "induction"];
+const legend = ({ layers, heads }, { counts }) => {
+  const one = (kind) =>
+    `<span><svg viewBox="0 0 20 20" aria-hidden="true"><path class="av-real-${CLASSES[kind]}" ` +
+    `fill-opacity="${kind ? 0.8 : 0.1}" d="M1 1h18v18h-18z"/>` +
+    `${kind === FIRST ? "" : `<path class="av-real-sign av-real-sign-${CLASSES[kind]}" d="${SIGNS[kind](0, 0)}"/>`}` +
+    `</svg>${LEGEND[kind]} <b>${counts[kind]}</b></span>`;
+  return (
+    `<p class="av-real-legend">${[FIRST, PREVIOUS, INDUCTION, NONE].map(one).join("")}` +
+    `<span>${layers} layers →, ${heads} heads ↑</span></p>`
+  );
+};
+
+// --- the words, and two heads as wings ----------------------------------
+
+const ROW = 21;
+const HALF = 200; // of the width
+const WORD = 47; // half the width of a word
+const CHIP = 28; // the width of a number
+const FAINT = 0.1; // arcs of other queries are drawn from this weight on
+const STEADY = 10; // their widths, so that arcs of one width are one path
+const middle = (i) => ROW * (i + 0.5) + 4;
+
+const arc = (way, from, to) => {
+  const x = HALF + way * (WORD + CHIP + 5);
+  const [y, end] = [middle(from), middle(to)];
+  if (from === to) return `M${x} ${y - 4}A6 4 0 1 ${way > 0 ? 1 : 0} ${x} ${y + 4}`;
+  const wide = Math.min(16 + 7.5 * (from - to), HALF - WORD - CHIP - 12).toFixed(1);
+  return `M${x} ${y}A${wide} ${(y - end) / 2} 0 0 ${way > 0 ? 0 : 1} ${x} ${end}`;
+};
+const wing = (weights, query, way) => {
+  const others = range(STEADY + 1).map(() => []);
+  weights.forEach((row, i) =>
+    row.slice(0, i + 1).forEach((w, j) => {
+      if (i !== query && w >= FAINT) others[Math.round(w * STEADY)].push(arc(way, i, j));
+    }),
+  );
+  const faint = others.map((d, k) =>
+    d.length
+      ? `<path class="av-real-arc" stroke-width="${(5 * k) / STEADY}" d="${d.join("")}"/>`
+      : "",
+  );
+  const own = range(query + 1).map((j) => [weights[query][j], j]);
+  const strong = own
+    .filter(([w]) => w >= 0.02)
+    .map(
+      ([w, j]) =>
+        `<path class="av-real-arc-picked" stroke-width="${(7 * w).toFixed(2)}" ` +
+        `d="${arc(way, query, j)}"/>`,
+    );
+  return faint.join("") + strong.join("");
+};
+// The weights of the query, one beside each word that it may attend to.
+const chips = (row, query, way) =>
+  range(query + 1)
+    .map((j) => {
+      const x = HALF + way * (WORD + CHIP / 2 + 2);
+      return (
+        `<rect fill="${colorOf(row[j])}" ` +
+        `x="${x - CHIP / 2}" y="${middle(j) - 8.5}" width="${CHIP}" height="17" rx="3"/>` +
+        `<text class="av-real-number" fill="${inkOn(row[j])}" x="${x}" y="${middle(j) + 4}" ` +
+        `text-anchor="middle">${short(row[j])}</text>`
+      );
+    })
+    .join("");
+const wings = (data, values) => {
+  const { query, weights, heads } = values;
+  const shown = shownOf(data.pieces);
+  const words = shown.map((word, k) => {
+    const kind =
+      k === query
+        ? "av-real-word av-real-asks"
+        : k > query
+          ? "av-real-word av-real-later"
+          : "av-real-word";
+    return (
+      `<g class="${kind}" data-handle="w${k}"><rect x="${HALF - WORD}" y="${middle(k) - 10}" ` +
+      `width="${2 * WORD}" height="20" rx="4"/>` +
+      `<text x="${HALF}" y="${middle(k) + 5}" text-anchor="middle">${escape(word)}</text></g>`
+    );
+  });
+  const most = heads.map((head, side) => {
+    const row = weights[side][query];
+    const key = row.indexOf(Math.max(...row));
+    return `${nameOf(head)} gives ${fixed(row[key])} to ${shown[key]}`;
+  });
+  const label = `Weights of the query ${shown[query]}: ${most.join("; ")}`;
+  return (
+    `<svg class="av-real-wings" role="img" aria-label="${escape(label)}" ` +
+    `viewBox="0 0 ${2 * HALF} ${ROW * shown.length + 8}">` +
+    [-1, 1].map((way, side) => wing(weights[side], query, way)).join("") +
+    `${words.join("")}` +
+    [-1, 1].map((way, side) => chips(weights[side][query], query, way)).join("") +
+    "</svg>"
+  );
+};
+
+// A name and a number on a bar as long as the number.
+const bar = (kind, name, x, text) =>
+  `<div class="av-real-bar${kind}" style="--av-share:${(100 * x).toFixed(1)}%"><dt>${escape(name)}</dt>` +
+  `<dd>${text}</dd></div>`;
+// What a head does, in three numbers.
+const NAMED = {
+  first: "first token",
+  previous: "token before",
+  followed: "what followed",
+};
+const facts = (values, side) => {
+  const [l, h] = values.heads[side];
+  const bars = SCORES.map((name) => {
+    const none = name === "followed" && !values.asked;
+    const x = values[name][l][h];
+    return bar(` av-real-bar-${name}`, NAMED[name], x, none ? "–" : fixed(x));
+  });
+  return (
+    `<div class="av-real-side"><p><b class="av-real-letter">${SIDES[side].name}</b> ${nameOf([l, h])} ` +
+    `<b class="av-real-role">${KINDS[values.kinds[l][h]]}</b></p><dl>${bars.join("")}</dl></div>`
+  );
+};
+
+const nextTokens = (data) => {
+  const shown = shownOf(data.next.map(([piece]) => piece));
+  const bars = data.next.map(([, p], k) =>
+    bar("", shown[k], p, p < 0.005 ? "&lt;0.01" : p >= 0.995 ? "&gt;0.99" : fixed(p)),
+  );
+  return `<p>The next token, with its probability</p><dl>${bars.join("")}</dl>`;
+};
+
+const rule = ({ asked }) =>
+  `<b>A head has a role</b> if its mean weight on one key is at least ${ROLE}, and at least ` +
+  "twice that of even rows. The key is the first token, the token before, or <i>what " +
+  "followed</i> the same token last time (induction). A head with two roles has the last of " +
+  "them. The first query has only one key, so it does not count. " +
+  `${asked ? `Induction is a mean over ${count(asked, "token")} read before. ` : "No token is read twice, so nothing tells an induction head. "}` +
+  "Weights are stored as bytes, which is right to 0.002.";
+
+const sentence = (data, values) => {
+  const { query, heads, weights, kinds, counts } = values;
+  const shown = shownOf(data.pieces);
+  const parts = heads.map(([l, h], side) => {
+    const row = weights[side][query];
+    const key = row.indexOf(Math.max(...row));
+    return (
+      `${SIDES[side].name} (${nameOf([l, h])}, ${KINDS[kinds[l][h]]}) gives ` +
+      `${fixed(row[key])} of its weight to ${quoted(shown[key])} at ${key}`
+    );
+  });
+  const before = query && data.ids.lastIndexOf(data.ids[query], query - 1);
+  const last =
+    query && before >= 0 ? `, after which ${quoted(shown[before + 1])} followed last time` : "";
+  return (
+    `From ${quoted(shown[query])} at ${query}${last}: ${parts.join("; ")}. ` +
+    `Of ${count(data.layers * data.heads, "head")}, ${counts[FIRST]} rest on the first token.`
+  );
+};
+
+const counted = (key, label, first, about, max, upTo) => ({
+  key,
+  kind: "range",
+  label,
+  first,
+  about,
+  min: 0,
+  max,
+  step: 1,
+  ...(upTo && { upTo }),
+});
+const [A, B] = OPENING.picked;
+const lengthOf = (state) => dataOf(state)?.ids.length ?? LONGEST;
+
+const pair = ([layer, head], [other_layer, other_head]) => ({
+  layer,
+  head,
+  other_layer,
+  other_head,
+});
+
+const figure = {
+  name: "realheads",
+  card: { part: ".av-real-map", box: "25 -2 602 198" },
+  controls: [
+    {
+      key: "text",
+      kind: "choice",
+      label: "text",
+      first: NAMES[0],
+      about: "What the model reads",
+      options: NAMES,
+    },
+    counted(
+      "query",
+      "query at",
+      15,
+      "The position to follow; one beyond the last counts as the last",
+      LONGEST - 1,
+      (state) => lengthOf(state) - 1,
+    ),
+    counted("layer", "A: layer", A[0], "The layer of the first head", LAYERS - 1),
+    counted("head", "A: head", A[1], "Which head of that layer", HEADS - 1),
+    counted("other_layer", "B: layer", B[0], "The layer of the second head", LAYERS - 1),
+    counted("other_head", "B: head", B[1], "Which head of that layer", HEADS - 1),
+  ],
+  presetLabel: "two heads",
+  presets: {
+    "one of each": pair([17, 5], [16, 0]),
+    "both induction": pair([17, 5], [18, 6]),
+    "both previous": pair([16, 0], [11, 1]),
+    "both first": pair([5, 3], [24, 6]),
+  },
+  later: (state) => (isOpening(state) ? null : fileOf(state.text)),
+  compute,
+  view: (state, values, own) => {
+    const data = dataOf(state, own);
+    return (
+      `${legend(data, values)}${map(data, values)}` +
+      `<div class="av-real-two"><div class="av-real-pair"><div class="av-real-sides">${facts(values, 0)}` +
+      `${facts(values, 1)}</div>${wings(data, values)}</div>` +
+      `<div class="av-real-after">${nextTokens(data)}<p class="av-real-rule-text">${rule(values)}</p></div>` +
+      `</div>${say(sentence(data, values))}`
+    );
+  },
+  handles: (state, values, own) => {
+    const data = dataOf(state, own);
+    const shown = shownOf(data.pieces);
+    return [
+      ...SIDES.map(({ name, layer, head }, side) => {
+        const [x, y] = cornerOf(...values.heads[side], data.heads);
+        return {
+          id: name,
+          name: `head ${name}`,
+          keys: [layer, head],
+          at: [x + CELL / 2, y + CELL / 2],
+          value: describe(values, values.heads[side]),
+          read: ([u, v]) => ({
+            [layer]: (u - LEFT) / CELL - 0.5,
+            [head]: data.heads - 0.5 - (v - TOP) / CELL,
+          }),
+        };
+      }),
+      ...shown.map((word, k) => ({
+        id: `w${k}`,
+        name: `${word}, at ${k}`,
+        group: "words",
+        on: k === values.query,
+        press: () => ({ query: k }),
+      })),
+    ];
+  },
+  // A press on the map, beside the handles, moves head A there; with Shift, head B.
+  enhance: (result, state, { kinds }, set) => {
+    result.onclick = ({ target, clientX, clientY, shiftKey }) => {
+      const svg = target.closest(".av-real-map");
+      if (!svg || target.closest("[data-handle]")) return;
+      const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(svg.getScreenCTM().inverse());
+      const [l, up] = [Math.floor((x - LEFT) / CELL), Math.floor((y - TOP) / CELL)];
+      const h = kinds[0].length - 1 - up;
+      if (kinds[l]?.[h] === undefined) return;
+      const { layer, head } = SIDES[shiftKey ? 1 : 0];
+      set(layer, l);
+      set(head, h);
+    };
+  },
+};
+
+export default figureModule(figure);

@@ -1,0 +1,317 @@
+"""The heads of a published model: their weights, their map, two of them."""
+
+import base64
+import functools
+import gzip
+import re
+from itertools import accumulate, pairwise
+
+import numpy as np
+import pytest
+
+from helpers import figures
+from helpers.checkpoint import load, smollm2_path
+from helpers.real_heads import (
+    LONGEST,
+    NAMES,
+    file_of,
+    packed,
+    record,
+    recorded,
+    unpacked,
+)
+from helpers.training import (
+    first_token_score,
+    induction_score,
+    previous_token_score,
+)
+from tests.figures.reading import all_say, captions, depth, says, sentence
+from tools import real_heads as command
+
+CASES = [
+    *({"text": name} for name in NAMES[1:]),
+    {"query": 0},
+    {"query": 23},
+    {"query": 14, "layer": 18, "head": 6, "other_layer": 11, "other_head": 1},
+    {"text": "code", "query": 10, "layer": 29, "head": 8},
+    {"text": "Spanish", "query": 23, "other_layer": 0, "other_head": 8},
+    {"text": "a chat", "query": 4, "layer": 0, "head": 0},
+]
+CLASSES = [
+    "av-real-none",
+    "av-real-first",
+    "av-real-previous",
+    "av-real-induction",
+]
+KINDS = [
+    "no role", "first-token head", "previous-token head", "induction head",
+]  # fmt: skip
+
+
+@functools.cache
+def read(name):
+    """Every head's map, byte by byte, and what the heads do on average."""
+    found = recorded(name)
+    raw = base64.b64decode(found["weights"])
+    T = len(found["ids"])
+    ends = [0, *accumulate(range(1, T + 1))]
+    maps = []
+    for head in range(270):
+        start = head * ends[-1]
+        rows = [raw[start + a : start + b] for a, b in pairwise(ends)]
+        maps.append([[*row, *[0] * (T - len(row))] for row in rows])
+    weights = np.array(maps) / 255  # (270, T, T)
+    even = np.tril(np.ones((1, T, T))) / np.arange(1, T + 1)[:, None]
+    ids = found["ids"]
+    again = [i for i, token in enumerate(ids) if token in ids[:i]]
+    scores = {"first": first_token_score, "previous": previous_token_score}
+    if again:
+        scores["followed"] = functools.partial(induction_score, tokens=ids)
+    means = {key: score(weights) for key, score in scores.items()}
+    evenly = {key: score(even).item() for key, score in scores.items()}
+    kinds = np.zeros(270, int)
+    for kind, key in enumerate(scores, start=1):  # a later one counts
+        least = max(0.4, 2 * evenly[key])
+        kinds[means[key] >= least] = kind
+    return found, weights, means, evenly, kinds, len(again)
+
+
+def expected(state):
+    """What the stored bytes say, by the helpers' definitions."""
+    found, weights, means, evenly, kinds, asked = read(state["text"])
+    nothing = np.zeros(270)
+    heads = [
+        [state["layer"], state["head"]],
+        [state["other_layer"], state["other_head"]],
+    ]
+    keys = ("first", "previous", "followed")
+    return {
+        **{key: means.get(key, nothing).reshape(30, 9) for key in keys},
+        "evenly": [evenly.get(key, 0) for key in keys],
+        "asked": asked,
+        "kinds": kinds.reshape(30, 9),
+        "counts": [(kinds == kind).sum() for kind in range(4)],
+        "heads": heads,
+        "weights": [weights[9 * at + h] for at, h in heads],
+        "query": min(state["query"], len(found["ids"]) - 1),
+        "chances": [p for _, p in found["next"]],
+    }
+
+
+def amount(expected, at, h):
+    """The score that gives a head its role."""
+    kind = expected["kinds"][at][h]
+    keys = (None, "first", "previous", "followed")
+    return expected[keys[kind]][at][h] if kind else 0
+
+
+def map_shows(svg, expected):
+    """Each head's cell has the colour, the shade and the sign of its role."""
+    kinds, shades = np.full((30, 9), -1), np.zeros((30, 9))
+    signs = np.zeros((30, 9), int)
+    for path in svg.find_all("path", recursive=False):
+        (name,) = set(path["class"]) - {"av-real-sign"}
+        sign = "av-real-sign" in path["class"]
+        kind = CLASSES.index(name.replace("sign-", ""))
+        for x, y in re.findall(r"M(\d+) (\d+)", path["d"]):
+            at, up = (int(x) - 26) // 20, (int(y) - 14) // 20
+            if sign:
+                signs[at, 8 - up] = kind + 1
+            else:
+                kinds[at, 8 - up] = kind
+                shades[at, 8 - up] = float(path["fill-opacity"])
+    np.testing.assert_array_equal(kinds, expected["kinds"])
+    # The many that rest on the first token are plain; the others are signed.
+    wanted = np.where(kinds == 1, 0, kinds + 1)
+    np.testing.assert_array_equal(signs, wanted)
+    for at, h in np.ndindex(30, 9):
+        score = amount(expected, at, h)
+        share = 0.3 + 0.7 * (score - 0.4) / 0.6 if kinds[at, h] else 0.1
+        assert abs(shades[at, h] - share) <= 0.04
+    for name, (at, h) in zip("AB", expected["heads"], strict=True):
+        place = svg.select_one(f"[data-handle={name}]")["transform"]
+        assert place == f"translate({36 + 20 * at} {24 + 20 * (8 - h)})"
+        assert svg.select_one(f"[data-handle={name}] text").text == name
+
+
+def legend_shows(shown, expected):
+    counts = [int(b.text) for b in shown.select(".av-real-legend b")]
+    order = [1, 2, 3, 0]
+    assert counts == [expected["counts"][kind] for kind in order]
+
+
+def facts_show(side, expected, k):
+    at, h = expected["heads"][k]
+    heading = side.p.text
+    assert f"layer {at}, head {h} {KINDS[expected['kinds'][at][h]]}" in heading
+    keys = ("first", "previous", "followed")
+    for key, cell in zip(keys, side.select("dd"), strict=True):
+        width = float(re.search(r"share:([\d.]+)%", cell.parent["style"])[1])
+        assert abs(width - 100 * expected[key][at][h]) <= 0.051
+        if key == "followed" and not expected["asked"]:
+            assert cell.text == "–"
+        else:
+            says(cell.text, expected[key][at][h], 2)
+
+
+def arcs_of(svg, T):
+    """The widths of arcs by side, query and key."""
+    found = np.zeros((2, T, T)), np.zeros((2, T, T))
+    for path in svg.select("path"):
+        picked = "av-real-arc-picked" in path["class"]
+        for x, y, drawn in re.findall(
+            r"M([\d.]+) ([\d.]+)(A[^M]+)", path["d"]
+        ):
+            end = float(drawn.split(" ")[-1])
+            own = "A6 4" in drawn
+            i = (float(y) + 4 * own - 4) / 21 - 0.5
+            j = i if own else (end - 4) / 21 - 0.5
+            assert i == round(i)
+            assert j == round(j)
+            side = int(float(x) > 200)
+            found[picked][side, int(i), int(j)] = path["stroke-width"]
+    return found
+
+
+def shows(state, expected, shown):
+    found = recorded(state["text"])
+    query, T = expected["query"], len(found["ids"])
+    map_shows(shown.select_one(".av-real-map"), expected)
+    legend_shows(shown, expected)
+    for k, side in enumerate(shown.select(".av-real-side")):
+        facts_show(side, expected, k)
+    svg = shown.select_one(".av-real-wings")
+    words = svg.select("[data-handle]")
+    assert len(words) == T
+    asks = ["av-real-asks" in word["class"] for word in words]
+    assert asks == [k == query for k in range(T)]
+    numbers = svg.select(".av-real-number")
+    rows = np.array(expected["weights"])[:, query, : query + 1]
+    all_say([t.text for t in numbers], rows.ravel(), 2)
+    places = [(float(t["x"]) > 200, float(t["y"])) for t in numbers]
+    heights = [
+        float(word.select_one("text")["y"]) - 1 for word in words[: query + 1]
+    ]
+    grounds = [depth(rect["fill"]) for rect in svg.select("rect[fill]")]
+    assert abs(grounds - rows.ravel()).max() < 0.01
+    assert places == [(side, y) for side in (False, True) for y in heights]
+    faint, strong = arcs_of(svg, T)
+    for side, w in enumerate(np.array(expected["weights"])):
+        row = np.where(w[query] >= 0.02, 7 * w[query], 0)
+        assert abs(strong[side, query] - row).max() <= 0.0051
+        others = np.where(w >= 0.1, 5 * w, 0)
+        others[query] = 0
+        assert abs(faint[side] - others).max() <= 0.2501
+        assert ((faint[side] > 0) == (others > 0)).all()
+        assert not strong[side, np.arange(T) != query].any()
+    after = [cell.text for cell in shown.select(".av-real-after dd")]
+    for text, p in zip(after, expected["chances"], strict=True):
+        if text in ("<0.01", ">0.99"):
+            assert p < 0.005 if text == "<0.01" else p >= 0.995
+        else:
+            says(text, p, 2)
+    told = sentence(shown)
+    for name, k in (("A", 0), ("B", 1)):
+        at, h = expected["heads"][k]
+        weight, key = re.search(
+            rf"{name} \(layer {at}, head {h}, [\w -]+\) gives ([\d.]+) of its "
+            r"weight to “.*?” at (\d+)",
+            told,
+        ).groups()
+        says(weight, rows[k].max(), 2)
+        assert int(key) == rows[k].argmax()
+    assert re.search(r"Of (\d+) heads, (\d+) rest", told).groups() == (
+        "270", str(expected["counts"][1]),
+    )  # fmt: skip
+    assert len(captions(shown)) == 2
+
+
+# --- what is stored ----------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def smollm2():
+    return load(smollm2_path())
+
+
+def test_a_text_that_the_model_reads_again_has_the_stored_weights(smollm2):
+    """One text whole; `python -m tools.real_heads check` does all, weekly."""
+    name = "capitals"
+    assert command.largest_difference(smollm2, name) <= command.NEAR
+    again = record(smollm2, command.TEXTS[name])
+    stored = recorded(name)
+    for key in ("text", "ids", "pieces", "layers", "heads"):
+        assert again[key] == stored[key]
+    assert again["next"][0][0] == stored["next"][0][0]
+    assert again["next"][0][1] == pytest.approx(stored["next"][0][1], abs=2e-3)
+
+
+def test_check_names_the_text_that_differs(smollm2, monkeypatch, capsys):
+    monkeypatch.setattr(command, "NAMES", ("a repeat",))
+    far = {"a repeat": 0.01}
+    monkeypatch.setattr(
+        command, "largest_difference", lambda _, name: far[name]
+    )
+    with pytest.raises(SystemExit, match=r"differ: a repeat; run: python -m"):
+        command.check(smollm2)
+    far["a repeat"] = 0.001
+    command.check(smollm2)
+    assert "0.00100" in capsys.readouterr().out
+
+
+def test_texts_are_all_stored_and_small():
+    assert tuple(command.TEXTS) == NAMES
+    scripts = figures.scripts("realheads")
+    later = [f"{file_of(name)}.js" for name in NAMES]
+    assert list(scripts) == ["realheads.js", *later]
+    for text in (scripts[name] for name in later):
+        assert len(gzip.compress(text.encode())) <= 120_000
+    assert len(gzip.compress(scripts["realheads.js"].encode())) <= 50_000
+    for name in NAMES:
+        stored = recorded(name)
+        assert stored["text"] == command.TEXTS[name]
+        assert "".join(stored["pieces"]) == stored["text"]
+        assert 16 <= len(stored["ids"]) <= 28
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_stored_rows_sum_to_one_but_for_their_bytes(name):
+    weights = unpacked(recorded(name))
+    T = weights.shape[-1]
+    np.testing.assert_array_equal(weights, np.tril(weights))
+    off = abs(weights.sum(-1) - 1).max((0, 1))
+    assert (off <= np.arange(1, T + 1) / 510 + 1e-9).all()
+
+
+@pytest.mark.parametrize("T", [1, 2, 5])
+def test_packed_weights_come_back_within_half_a_step(rng, T):
+    weights = np.tril(rng.random((3, 2, T, T)))
+    weights /= weights.sum(-1, keepdims=True)
+    back = unpacked(
+        {"ids": [0] * T, "layers": 3, "heads": 2, "weights": packed(weights)}
+    )
+    assert abs(back - weights).max() <= 1 / 510 + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("weights", "says"),
+    [
+        ([[1.0, 0.0], [1.1, -0.1]], "weights must be from 0 to 1"),
+        ([[0.5, 0.5], [0.5, 0.5]], "and 0 above the diagonal"),
+        ([[np.nan]], "weights must be finite"),
+    ],
+)
+def test_packed_refuses_what_are_no_causal_weights(weights, says):
+    with pytest.raises(ValueError, match=says):
+        packed(weights)
+
+
+def test_record_refuses_what_the_figure_cannot_show(smollm2):
+    with pytest.raises(ValueError, match="2 to 48 tokens; got 1"):
+        record(smollm2, "The")
+    with pytest.raises(ValueError, match=f"2 to {LONGEST} tokens; got 49"):
+        record(smollm2, " a" * 49)
+    with pytest.raises(ValueError, match="must have a tokenizer"):
+        record(smollm2._replace(tokenizer=None), "The cat")
+    with pytest.raises(ValueError, match=r"name must be one of .* got two"):
+        recorded("two")
