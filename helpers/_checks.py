@@ -224,6 +224,35 @@ def bias_of_scores(bias, shape, *, spare=0):
     return broadcast(bias, "bias", shape, "scores")
 
 
+def sinks_of_heads(sinks, lead, dtype):
+    """A sink for each head: floats of `dtype` that broadcast to `lead`."""
+    sinks = floats(sinks, "sinks")
+    if not (sinks < np.inf).all():  # nor is NaN below it
+        raise ValueError("sinks must not hold NaN or +inf")
+    sinks = broadcast(sinks, "sinks", lead, "the leading axes of the scores")
+    with np.errstate(over="ignore"):
+        narrow = sinks.astype(dtype, copy=False)
+    if np.any(np.isinf(narrow) & np.isfinite(sinks)):
+        raise ValueError(
+            f"sinks overflow {dtype}; pass Q and K in a wider type"
+        )
+    return narrow
+
+
+def cap_of_scores(softcap, dtype):
+    """`softcap` as a positive float that numbers of `dtype` can have."""
+    softcap = real(softcap, "softcap")
+    if softcap <= 0:
+        raise ValueError(f"softcap must be above 0; got {softcap}")
+    limits = np.finfo(dtype)
+    if not float(limits.tiny) <= softcap <= float(limits.max):
+        raise ValueError(
+            f"softcap must be in the range of {dtype}, in which the scores "
+            f"are computed; got {softcap}"
+        )
+    return softcap
+
+
 def _without(x, axis, ndim):
     """`x` with at most `ndim` axes, as long as `axis` has length one."""
     while x.ndim > ndim and x.shape[axis] == 1:

@@ -12,21 +12,28 @@ import numpy as np
 from ._checks import total
 
 
-def exponentials(x, axis=-1, *, where=None):
+def exponentials(x, axis=-1, *, where=None, sink=None):
     """exp(x - m) with the maximum m of what is allowed, and m."""
     allowed = True if where is None else where
     # The maximum of a fully masked row is the lowest number, not -inf,
     # because -inf - -inf is NaN.
     low = np.finfo(x.dtype).min
     top = x.max(axis=axis, keepdims=True, initial=low, where=allowed)
+    if sink is not None:
+        top = np.maximum(top, sink)
     # Exactly zero where it is not allowed.
     return np.exp(np.where(allowed, x - top, -np.inf)), top
 
 
-def softmax(x, axis=-1, *, where=None):
-    """Weights along an axis; exactly zero in a fully masked row."""
-    exp, _ = exponentials(x, axis, where=where)
+def softmax(x, axis=-1, *, where=None, sink=None):
+    """Weights along an axis; exactly zero in a fully masked row.
+
+    A `sink` is one more score for each row, whose weight is left out.
+    """
+    exp, top = exponentials(x, axis, where=where, sink=sink)
     added = total(exp, axis)
+    if sink is not None:
+        added = added + np.exp(sink - top)
     return exp / (added + (added == 0))  # fully masked: divided by 1
 
 
@@ -34,6 +41,19 @@ def logsumexp(x, axis=-1, *, where=None):
     """The logarithm of a sum of exponentials; the axis has length one."""
     exp, top = exponentials(x, axis, where=where)
     return top + np.log(total(exp, axis))
+
+
+def cap(scores, softcap):
+    """Scores between -softcap and softcap, in place."""
+    scores /= softcap
+    np.tanh(scores, out=scores)
+    scores *= softcap
+
+
+def logistic(x):
+    """1 / (1 + exp(-x)), from an exponential that cannot overflow."""
+    small = np.exp(-np.abs(x))
+    return np.where(x < 0, small, 1) / (1 + small)
 
 
 def flat(x, n_runs):

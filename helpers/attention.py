@@ -8,17 +8,29 @@ from ._checks import (
     SCORE_OVERFLOW,
     VALUE_OVERFLOW,
     bias_of_scores,
+    cap_of_scores,
     default_scale,
     floats,
     leading_axes,
     mask_of_scores,
     rounded,
+    sinks_of_heads,
     widened,
 )
-from ._core import softmax
+from ._core import cap, softmax
 
 
-def attention(Q, K, V, *, mask=None, bias=None, scale=None):
+def attention(
+    Q,
+    K,
+    V,
+    *,
+    mask=None,
+    bias=None,
+    scale=None,
+    softcap=None,
+    sinks=None,
+):
     """Average the values, weighted by how well query and key match.
 
     Parameters
@@ -37,6 +49,13 @@ def attention(Q, K, V, *, mask=None, bias=None, scale=None):
         Added to the scaled scores. ``-inf`` forbids, as a mask does.
     scale : float, optional
         Factor on the dot products; 1/sqrt(d_k) by default.
+    softcap : float, optional
+        Replaces each scaled score s by ``softcap * tanh(s / softcap)``,
+        before `bias` and `mask`.
+    sinks : (...) float array, optional
+        One score for each head, so (..., H) where the scores are (..., H,
+        T, S). Each row's softmax has it as one more column, whose weight is
+        left out; the others then sum to less than one. ``-inf`` is no sink.
 
     Returns
     -------
@@ -55,6 +74,8 @@ def attention(Q, K, V, *, mask=None, bias=None, scale=None):
     Notes
     -----
     ``softmax(Q K^T / sqrt(d_k) + bias) V``: Vaswani et al. 2017, equation 1.
+    The cap is that of Gemma 2 (2024), section 2; sinks are those of gpt-oss
+    (OpenAI 2025, section 2.2): ``exp(s_j) / (exp(sink) + sum_i exp(s_i))``.
     Computed in the widest type of `Q`, `K` and `V`; float16 is computed in
     float32 and rounded once.
 
@@ -78,18 +99,25 @@ def attention(Q, K, V, *, mask=None, bias=None, scale=None):
     if bias is not None:
         bias = bias_of_scores(bias, shape, spare=-3)
     dtype, *wide = widened(Q, K, V)
+    if softcap is not None:
+        softcap = cap_of_scores(softcap, wide[0].dtype)
+    if sinks is not None:
+        sinks = sinks_of_heads(sinks, shape[:-2], wide[0].dtype)
+        sinks = sinks[..., None, None]  # (..., 1, 1)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        output, weights = _attention(*wide, mask, bias, scale)
+        output, weights = _attention(*wide, mask, bias, scale, softcap, sinks)
     output = rounded(output, dtype, VALUE_OVERFLOW, V=V)
     return Attention(output, weights.astype(dtype, copy=False))
 
 
-def _attention(Q, K, V, mask, bias, scale):
+def _attention(Q, K, V, mask, bias, scale, softcap, sinks):
     """Output and weights, of arguments that fit."""
     scores = _scores(Q, K, scale)  # (..., T, S)
+    if softcap is not None:
+        cap(scores, softcap)
     if bias is not None:
         scores = _biased(scores, bias)
-    weights = softmax(scores, where=mask)  # (..., T, S)
+    weights = softmax(scores, where=mask, sink=sinks)  # (..., T, S)
     return weights @ V, weights  # (..., T, d_v)
 
 

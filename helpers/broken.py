@@ -34,7 +34,7 @@ class Bug(NamedTuple):
     wrong: str  #: what takes its place
 
 
-_WEIGHTS = "weights = softmax(scores, where=mask)"
+_WEIGHTS = "weights = softmax(scores, where=mask, sink=sinks)"
 # The first twelve are the patients' bugs, in their order; the others are
 # rivals, which a reader may suspect.
 BUGS = {

@@ -10,10 +10,12 @@ import numpy as np
 
 from ._checks import (
     axis_of,
+    cap_of_scores,
     default_scale,
     finite_floats,
     leading_axes,
     rounded,
+    sinks_of_heads,
     total,
     widened,
 )
@@ -45,15 +47,19 @@ def _gradient(x, dtype, name):
     )
 
 
-def _distributions(weights, axis):
+def _distributions(weights, axis, sinks=None):
     """Refuse weights that no softmax can have returned."""
     # Rounding to float16, or to the digits that a page prints, changes less.
     sums = total(weights, axis)
     ones = (abs(sums - 1) <= 0.02) | (sums == 0)
+    rule = "or to 0 where nothing is attended"
+    if sinks is not None:  # part of a row's weight is left out
+        ones |= (sums < 1) & (sinks[..., None, None] > -np.inf)
+        rule += ", or to less where there is a sink"
     if not ((weights >= 0) & ones).all():
         raise ValueError(
             "weights must be at least 0 and sum to 1 along the axis of the "
-            "softmax, or to 0 where nothing is attended"
+            f"softmax, {rule}"
         )
 
 
@@ -109,7 +115,9 @@ def _softmax_vjp(grad, weights, axis=-1):
     return scores
 
 
-def attention_vjp(grad_output, Q, K, V, weights, *, scale=None):
+def attention_vjp(
+    grad_output, Q, K, V, weights, *, scale=None, softcap=None, sinks=None
+):
     """Carry a gradient from the output of attention back to Q, K and V.
 
     Parameters
@@ -127,12 +135,15 @@ def attention_vjp(grad_output, Q, K, V, weights, *, scale=None):
         mask is not needed again.
     scale : float, optional
         The scale that the forward pass used; 1/sqrt(d_k) by default.
+    softcap : float, optional
+    sinks : (...) array, optional
+        Those of the forward pass. `sinks_vjp` gives the sinks' own gradient.
 
     Returns
     -------
     AttentionGradients
-        Gradients of `Q`, `K`, `V`, the weights and the scaled scores. An
-        array that was broadcast gets the sum over its copies.
+        Gradients of `Q`, `K`, `V`, the weights and the scaled scores, before
+        a cap. An array that was broadcast gets the sum over its copies.
 
     Raises
     ------
@@ -146,7 +157,9 @@ def attention_vjp(grad_output, Q, K, V, weights, *, scale=None):
     -----
     From ``O = A V``: ``dA = dO V^T`` and ``dV = A^T dO``. Through the softmax:
     ``dS = A * (dA - rowsum(dA * A))``. From ``S = scale * Q K^T``:
-    ``dQ = scale * dS K`` and ``dK = scale * dS^T Q``.
+    ``dQ = scale * dS K`` and ``dK = scale * dS^T Q``. A cap c multiplies dS
+    by ``1 - tanh(S / c)^2``. A sink changes none of these lines, because its
+    value is zero.
 
     Examples
     --------
@@ -178,9 +191,13 @@ def attention_vjp(grad_output, Q, K, V, weights, *, scale=None):
     )
 
     dtype, *wide = widened(dO, Q, K, V, A)
-    _distributions(wide[-1], -1)
+    if softcap is not None:
+        softcap = cap_of_scores(softcap, wide[0].dtype)
+    if sinks is not None:
+        sinks = sinks_of_heads(sinks, A.shape[:-2], wide[0].dtype)
+    _distributions(wide[-1], -1, sinks)
     with np.errstate(over="ignore", invalid="ignore"):
-        dQ, dK, dV, dA, dS = _attention_vjp(*wide, scale)
+        dQ, dK, dV, dA, dS = _attention_vjp(*wide, scale, softcap)
     weights = _gradient(dA, dtype, "weights")
     _gradient(dS, dS.dtype, "scores")
     return AttentionGradients(
@@ -192,11 +209,77 @@ def attention_vjp(grad_output, Q, K, V, weights, *, scale=None):
     )
 
 
-def _attention_vjp(dO, Q, K, V, A, scale):
+def _attention_vjp(dO, Q, K, V, A, scale, softcap):
     """The five gradients, of arguments that fit."""
     dA = dO @ V.swapaxes(-1, -2)  # (..., T, S)
+    # Holds with a sink too: its column adds nothing to the sum.
     dS = _softmax_vjp(dA, np.broadcast_to(A, dA.shape))
+    if softcap is not None:
+        scores = Q @ K.swapaxes(-1, -2) * scale
+        dS *= 1 - np.tanh(scores / softcap) ** 2
     dQ = sum_to(scale * dS @ K, Q.shape)  # (..., T, d_k)
     dK = sum_to(scale * dS.swapaxes(-1, -2) @ Q, K.shape)
     dV = sum_to(A.swapaxes(-1, -2) @ dO, V.shape)  # (..., S, d_v)
     return dQ, dK, dV, dA, dS
+
+
+def sinks_vjp(grad_output, output, weights, sinks):
+    """Carry a gradient from the output of attention back to its sinks.
+
+    Parameters
+    ----------
+    grad_output : (..., T, d_v) array
+        Gradient of the loss with respect to the output.
+    output : (..., T, d_v) array
+        What attention returned.
+    weights : (..., T, S) array
+        The weights that it returned; the sink has the rest of each row.
+    sinks : (...) array
+        The sinks that it was given.
+
+    Returns
+    -------
+    (...) array
+        With the shape of `sinks`. Zero where a sink is ``-inf``.
+
+    Raises
+    ------
+    TypeError
+        If an array does not hold real numbers.
+    ValueError
+        If shapes do not fit, an entry of another array is not finite,
+        `weights` cannot have come from a softmax, or a gradient overflows.
+
+    Notes
+    -----
+    The sink's column has the weight ``a = 1 - rowsum(A)`` and the value zero.
+    `softmax_vjp` of this column is ``-a * sum_j A_j dA_j``, and the sum is
+    ``dO . O``, as dA is ``dO V^T``. The gradients of all queries add up.
+    Where `a` is below the rounding of 1, so is what is returned.
+
+    Examples
+    --------
+    >>> sinks_vjp([[2.0]], [[1.0]], [[0.5]], 0.0).tolist()
+    -1.0
+    """
+    dO = finite_floats(
+        grad_output, "grad_output", ndim=2, axes="(..., T, d_v)"
+    )
+    out = finite_floats(output, "output", ndim=2, axes="(..., T, d_v)")
+    A = finite_floats(weights, "weights", ndim=2, axes="(..., T, S)")
+    rule = "grad_output must have the shape of the output"
+    _expect("grad_output", dO, out.shape, rule)
+    lead = leading_axes(output=out.shape, weights=A.shape)
+    _expect(
+        "weights",
+        A,
+        (*A.shape[:-2], out.shape[-2], A.shape[-1]),
+        "weights and output must share T",
+    )
+    dtype, dO, out, A = widened(dO, out, A)
+    full = sinks_of_heads(sinks, lead, dO.dtype)
+    _distributions(A, -1, full)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows = (total(A, -1) - 1) * total(dO * out, -1)  # (..., T, 1)
+        grad = np.where(full > -np.inf, rows.sum((-1, -2)), 0)
+    return _gradient(sum_to(grad, np.shape(sinks)), dtype, "sinks")

@@ -288,7 +288,9 @@ class Attended(NamedTuple):
     K: np.ndarray  #: (..., H, S, d_k), repeated for the heads that share it
     V: np.ndarray  #: (..., H, S, d_v), likewise
     weights: np.ndarray  #: (..., H, T, S)
-    heads: np.ndarray  #: (..., H, T, d_v), before they are merged
+    mixed: np.ndarray  #: (..., H, T, d_v), the weighted sums of the values
+    gate: np.ndarray | None  #: (..., H, T, d_v), where there is one
+    heads: np.ndarray  #: (..., H, T, d_v), gated, before they are merged
 
 
 def attention_layer(
@@ -303,6 +305,8 @@ def attention_layer(
     bias=None,
     cache=None,
     scale=None,
+    softcap=None,
+    sinks=None,
     keep=None,
 ):
     """The steps of multi-head attention, with all that they compute.
@@ -317,7 +321,8 @@ def attention_layer(
     p : dict of str to array
         ``W_Q``, ``W_K``, ``W_V`` and ``W_O`` as in `Projections`, and,
         where they exist, the vectors that are added: ``W_Q.bias`` and so
-        on. Leading axes are runs, as in `helpers.layers.linear`.
+        on; and `W_G`, where a sigmoid gates what the heads give. Leading
+        axes are runs, as in `helpers.layers.linear`.
     n_heads, n_kv_heads : int
         H, and H_kv, a divisor of it.
     source : (..., S, d_model) array, optional
@@ -325,7 +330,7 @@ def attention_layer(
     rotate : callable, optional
         What is done to queries and to keys, (..., H, T, d_k), before they
         meet and before keys are cached.
-    mask, bias, scale
+    mask, bias, scale, softcap, sinks
         As `helpers.attention.attention`, for scores (..., H, T, S).
     cache : KVCache, optional
         Keys and values of earlier positions; those of `X` are appended.
@@ -365,11 +370,26 @@ def attention_layer(
         K, V = cache.append(K, V)  # (..., H_kv, S, d_k and d_v)
     n_rep = n_heads // n_kv_heads
     K, V = repeat_kv(K, n_rep), repeat_kv(V, n_rep)
-    heads, weights = attention(Q, K, V, mask=mask, bias=bias, scale=scale)
+    mixed, weights = attention(
+        Q,
+        K,
+        V,
+        mask=mask,
+        bias=bias,
+        scale=scale,
+        softcap=softcap,
+        sinks=sinks,
+    )
+    gate = None
+    if "W_G" in p:
+        gate = _core.logistic(
+            split_heads(_project(X, p, "W_G", "gates"), n_heads)
+        )
+    heads = mixed if gate is None else gate * mixed
     if keep is not None:
         heads = heads * keep[:, None, None].astype(heads.dtype)
     output = _project(merge_heads(heads), p, "W_O", "outputs")
-    return output, Attended(X, Q, K, V, weights, heads)
+    return output, Attended(X, Q, K, V, weights, mixed, gate, heads)
 
 
 def _project(X, p, name, what):
@@ -384,7 +404,15 @@ def _project(X, p, name, what):
 
 
 def multi_head_attention(
-    X, projections, *, context=None, mask=None, bias=None, cache=None
+    X,
+    projections,
+    *,
+    context=None,
+    mask=None,
+    bias=None,
+    cache=None,
+    softcap=None,
+    sinks=None,
 ):
     """Several attentions side by side, their outputs mixed by one matrix.
 
@@ -404,6 +432,9 @@ def multi_head_attention(
     cache : KVCache, optional
         Keys and values of earlier positions. Those of `X` are appended, and
         S counts all of them.
+    softcap, sinks
+        As `helpers.attention.attention`; `sinks` is (H,), or broadcasts to
+        (..., H).
 
     Returns
     -------
@@ -447,6 +478,15 @@ def multi_head_attention(
     bias = None if bias is None else bias_of_scores(bias, shape)
     with undone_on_failure(cache):
         output, attended = attention_layer(
-            X, W, H, H_kv, source=source, mask=mask, bias=bias, cache=cache
+            X,
+            W,
+            H,
+            H_kv,
+            source=source,
+            mask=mask,
+            bias=bias,
+            cache=cache,
+            softcap=softcap,
+            sinks=sinks,
         )
     return Attention(output, attended.weights)

@@ -517,7 +517,7 @@ def silu(x):
     [-0.2689, 0.0, 0.7311]
     """
     dtype, x = widened(finite_floats(x, "x"))
-    return (x * _logistic(x)).astype(dtype, copy=False)
+    return (x * _core.logistic(x)).astype(dtype, copy=False)
 
 
 def silu_vjp(grad, x):
@@ -548,16 +548,10 @@ def silu_vjp(grad, x):
     x, grad = finite_floats(x, "x"), finite_floats(grad, "grad")
     _expect_grad(grad, x.shape)
     dtype, x, grad = widened(x, grad)
-    s = _logistic(x)
+    s = _core.logistic(x)
     with np.errstate(over="ignore"):  # the slope reaches 1.1
         dx = grad * (s + x * s * (1 - s))
     return _fits(dx, dtype, "the gradients")
-
-
-def _logistic(x):
-    """1 / (1 + exp(-x)), from an exponential that cannot overflow."""
-    small = np.exp(-np.abs(x))
-    return np.where(x < 0, small, 1) / (1 + small)
 
 
 def _activate(x, activation):

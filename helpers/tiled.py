@@ -12,15 +12,18 @@ from ._blas import add_products, on_all_cores, products, strips
 from ._checks import (
     SCORE_OVERFLOW,
     VALUE_OVERFLOW,
+    cap_of_scores,
     default_scale,
     finite_floats,
     finite_matrix,
     floats,
     rounded,
+    sinks_of_heads,
     size,
     total,
     widened,
 )
+from ._core import cap
 from ._shapes import tiled_lead
 from .softmax import logsumexp, softmax
 
@@ -92,7 +95,16 @@ def merge_partials(outputs, logsumexps):
 
 
 def tiled_attention(
-    Q, K, V, *, causal=False, scale=None, block_q=256, block_k=480
+    Q,
+    K,
+    V,
+    *,
+    causal=False,
+    scale=None,
+    softcap=None,
+    sinks=None,
+    block_q=256,
+    block_k=480,
 ):
     """Attention that looks at one tile of queries and keys at a time.
 
@@ -109,6 +121,10 @@ def tiled_attention(
         the last of the S positions, as in `helpers.masks.causal_mask`.
     scale : float, optional
         Factor on the dot products; 1/sqrt(d_k) by default.
+    softcap : float, optional
+    sinks : (...) float array, optional
+        As `helpers.attention.attention`. A sink is one more part to merge,
+        whose value is zero.
     block_q : int
         Queries in one tile.
     block_k : int
@@ -153,6 +169,11 @@ def tiled_attention(
     block_k = size(block_k, "block_k", least=1)
     T, S, lead = Q.shape[-2], K.shape[-2], Q.shape[:-2]
     output = np.zeros((*lead, T, V.shape[-1]), np.result_type(Q, K, V))
+    dtype = np.result_type(output, np.float32)  # float16 is computed in it
+    if softcap is not None:
+        softcap = cap_of_scores(softcap, dtype)
+    no_sink = np.broadcast_to(-np.inf, lead)
+    sinks = no_sink if sinks is None else sinks_of_heads(sinks, lead, dtype)
     heads, blocks = list(np.ndindex(lead)), -(-T // block_q)
 
     def attend(task):
@@ -160,7 +181,7 @@ def tiled_attention(
         i, rows = heads[head], slice(block * block_q, (block + 1) * block_q)
         first = S - T + rows.start if causal else None
         output[i][rows] = _attend(
-            Q[i][rows], K[i], V[i], scale, first, block_k
+            Q[i][rows], K[i], V[i], scale, softcap, sinks[i], first, block_k
         )
 
     if S and output.size:
@@ -178,13 +199,14 @@ def _inputs(Q, K, V, causal):
     return [np.broadcast_to(X, lead + X.shape[-2:]) for X in (Q, K, V)]
 
 
-def _attend(Q, K, V, scale, first, block_k):
+def _attend(Q, K, V, scale, softcap, sink, first, block_k):
     """The output for a few queries; the first one stands at `first`."""
     dtype = np.result_type(Q, K, V, np.float32)
     width = max(K.shape[-1], V.shape[-1])
     q = strips(Q.astype(dtype) * scale, width)  # (g, r, d_k)
-    top = np.full((*q.shape[:2], 1), -np.inf, dtype)  # the running maximum,
-    total = np.zeros_like(top)  # the sum of exp(score - top),
+    # A sink is taken in first: a score whose value is zero.
+    top = np.full((*q.shape[:2], 1), sink, dtype)  # the running maximum,
+    total = (top > -np.inf).astype(dtype)  # the sum of exp(score - top),
     mix = np.zeros((*q.shape[:2], V.shape[-1]), dtype)  # and of V so weighted
     end = len(K) if first is None else first + len(Q)
     memory = np.empty(top.size * min(block_k, end), dtype)
@@ -196,11 +218,20 @@ def _attend(Q, K, V, scale, first, block_k):
         scores = products(q[past:], k, memory)
         if scores.min() == -np.inf:  # it would pass for a key that is hidden
             raise ValueError(SCORE_OVERFLOW.format(dtype=dtype))
+        if softcap is not None:
+            _cap(scores, softcap)
         if first is not None:
             _hide_later(scores, first + past * q.shape[1] - start)
         v = V[keys].astype(dtype, copy=False)
         _take_in(scores, v, top[past:], total[past:], mix[past:])
     return _finish(top, total, mix)[: len(Q)]
+
+
+def _cap(scores, softcap):
+    """Cap a tile in place; what overflowed would pass for a large score."""
+    if scores.max() == np.inf:
+        raise ValueError(SCORE_OVERFLOW.format(dtype=scores.dtype))
+    cap(scores, softcap)
 
 
 def _hide_later(scores, position):

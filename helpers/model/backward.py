@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._shapes import loss_shares
-from ..gradients import attention_vjp
+from ..gradients import attention_vjp, sinks_vjp
 from ..heads import merge_heads, split_heads
 from ..layers import (
     feed_forward_vjp,
@@ -16,7 +16,14 @@ from ..layers import (
 )
 from .configuration import NORMS
 from .forward import forward
-from .parts import before, block, buckets, output_matrix, rotate
+from .parts import (
+    before,
+    block,
+    buckets,
+    output_matrix,
+    rotate,
+    sinks_of_scores,
+)
 
 
 def loss_and_gradients(
@@ -130,14 +137,28 @@ def _embedding_gradients(dx, tokens, params, config, grads):
 
 def _attend_gradients(grad, kept, p, config):
     """Gradients of the rows and of the parameters, a dict."""
-    X, Q, K, V, weights, heads = kept
+    X, Q, K, V, weights, mixed, gate, heads = kept
     H, H_kv = config.n_heads, config.kv_heads
     grads = {}
     dmerged, grads["W_O"], grads["W_O.bias"] = linear_vjp(
         grad, merge_heads(heads), p["W_O"]
     )
     dheads = split_heads(dmerged, H)
-    back = attention_vjp(dheads, Q, K, V, weights, scale=config.scale)
+    dmixed = dheads if gate is None else dheads * gate
+    sinks = sinks_of_scores(weights.shape, p)
+    back = attention_vjp(
+        dmixed,
+        Q,
+        K,
+        V,
+        weights,
+        scale=config.scale,
+        softcap=config.softcap,
+        sinks=sinks,
+    )
+    if sinks is not None:
+        slope = sinks_vjp(dmixed, mixed, weights, sinks)
+        grads["sinks"] = slope.reshape(p["sinks"].shape)
     dQ, dK, dV = back.Q, _sum_kv(back.K, H_kv), _sum_kv(back.V, H_kv)
     if config.positions == "t5":
         grads["positions"] = _score_bias_gradient(
@@ -147,8 +168,11 @@ def _attend_gradients(grad, kept, p, config):
         # A rotation's transpose turns back.
         at = -np.arange(Q.shape[-2])
         dQ, dK = rotate(dQ, at, config), rotate(dK, at, config)
+    into = {"W_Q": dQ, "W_K": dK, "W_V": dV}
+    if gate is not None:
+        into["W_G"] = dheads * mixed * gate * (1 - gate)
     dX = 0
-    for name, d in (("W_Q", dQ), ("W_K", dK), ("W_V", dV)):
+    for name, d in into.items():
         d, grads[name], grads[f"{name}.bias"] = linear_vjp(
             merge_heads(d), X, p[name]
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._checks import flag, generator, one_of, real, size
+from .._checks import cap_of_scores, flag, generator, one_of, real, size
 from .._shapes import head_counts
 from ..layers import ACTIVATIONS
 from ..positions import relative_buckets
@@ -57,6 +57,15 @@ class TransformerConfig:
         not later by default.
     scale : float, optional
         Factor on the dot products; 1/sqrt(d_k) by default.
+    softcap : float, optional
+        Bounds the scaled scores, as in `helpers.attention.attention`; not
+        with positions "t5".
+    sinks : bool, default False
+        Whether each head learns a sink, as `helpers.attention.attention`
+        takes it.
+    output_gate : bool, default False
+        Whether a matrix `W_G` gates what the heads give: each number of
+        theirs is multiplied by a sigmoid of what the layer read.
     base : float, default 10000.0
         Of the sinusoids and rotations.
     frequencies : tuple of float, optional
@@ -96,6 +105,9 @@ class TransformerConfig:
     tied: bool = True
     window: int | None = None
     scale: float | None = None
+    softcap: float | None = None
+    sinks: bool = False
+    output_gate: bool = False
     base: float = 10000.0
     frequencies: tuple | None = None
     num_buckets: int = 32
@@ -116,12 +128,18 @@ class TransformerConfig:
         flag(self.gated, "gated")
         flag(self.bias, "bias")
         flag(self.tied, "tied")
+        flag(self.sinks, "sinks")
+        flag(self.output_gate, "output_gate")
         if real(self.base, "base") < 1:
             raise ValueError(f"base must be at least 1; got {self.base}")
         if real(self.eps, "eps") < 0:
             raise ValueError(f"eps must be at least 0; got {self.eps}")
         if self.scale is not None:
             real(self.scale, "scale")
+        if self.softcap is not None:
+            cap_of_scores(self.softcap, float)
+            if self.positions == "t5":
+                raise ValueError('softcap must be None with positions "t5"')
         if self.positions == "rotary" and self.frequencies is None:
             _divides(2, "2, for pairs of columns,", self.d_k, "d_k")
         if self.frequencies is not None:
@@ -220,6 +238,10 @@ def _block_shapes(config):
     shapes = _norm_shapes("norm_1", config)
     for name, width in (("W_Q", d), ("W_K", d_kv), ("W_V", d_kv), ("W_O", d)):
         shapes |= _matrix_shapes(name, (d, width), config)
+    if config.sinks:
+        shapes["sinks"] = (config.n_heads,)
+    if config.output_gate:
+        shapes |= _matrix_shapes("W_G", (d, d), config)
     if d_ff is not None:
         shapes |= _norm_shapes("norm_2", config)
         shapes |= _matrix_shapes("W_1", (d, d_ff), config)
@@ -275,8 +297,8 @@ def init_transformer(rng, config, *, runs=(), std=0.02):
     Returns
     -------
     dict of str to array
-        Gains of 1, biases of 0, and normal numbers. `W_O` and `W_2`, whose
-        results are added up over the blocks, are divided by
+        Gains of 1, biases and sinks of 0, and normal numbers. `W_O` and
+        `W_2`, whose results are added up over the blocks, are divided by
         ``sqrt(2 * n_layers)``.
 
     Raises
@@ -313,7 +335,7 @@ def _initial(rng, name, runs, shape, config, std):
     last = name.rpartition(".")[2]
     if last == "gain":
         return np.ones((*runs, *shape))
-    if last == "bias":
+    if last in ("bias", "sinks"):
         return np.zeros((*runs, *shape))
     if std is None:
         std = 1 / math.sqrt(shape[0]) if last.startswith("W_") else 0.02

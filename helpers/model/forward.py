@@ -25,6 +25,7 @@ from .parts import (
     normalised,
     output_matrix,
     rotate,
+    sinks_of_scores,
 )
 
 
@@ -147,6 +148,8 @@ def _attend(X, p, config, keep, cache, start, mask):
         bias=_score_bias(shape, p, config),
         cache=cache,
         scale=config.scale,
+        softcap=config.softcap,
+        sinks=sinks_of_scores(shape, p),
         keep=keep,
     )
 

@@ -49,3 +49,12 @@ def buckets(T, S, config):
     return relative_buckets(
         T, S, num_buckets=config.num_buckets, max_distance=config.max_distance
     )
+
+
+def sinks_of_scores(shape, p):
+    """A block's sinks, for scores of `shape`, or None."""
+    if "sinks" not in p:
+        return None
+    *runs, H = p["sinks"].shape
+    ones = (1,) * (len(shape) - 3 - len(runs))  # for the axes of the batch
+    return p["sinks"].reshape(*runs, *ones, H)

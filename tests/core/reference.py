@@ -36,8 +36,13 @@ def entropy(row):
     return -math.fsum(w * math.log(w) for w in row if w > 0)
 
 
-def attention(Q, K, V, allowed=None, bias=None, scale=None):
-    """Output and weights of one sequence, one entry at a time."""
+def attention(
+    Q, K, V, allowed=None, bias=None, scale=None, softcap=None, sink=None
+):
+    """Output and weights of one sequence, one entry at a time.
+
+    A sink is a key that any query may attend to, and whose value is zero.
+    """
     d_k = len(Q[0])
     scale = 1 / math.sqrt(d_k) if scale is None else scale
     output, weights = [], []
@@ -47,8 +52,15 @@ def attention(Q, K, V, allowed=None, bias=None, scale=None):
             dot = 0.0
             for a in range(d_k):
                 dot += query[a] * key[a]
-            scores.append(dot * scale + (bias[t][s] if bias else 0.0))
-        row = softmax(scores, allowed[t] if allowed else None)
+            score = dot * scale
+            if softcap is not None:
+                score = softcap * math.tanh(score / softcap)
+            scores.append(score + (bias[t][s] if bias else 0.0))
+        may = list(allowed[t]) if allowed else [True] * len(K)
+        if sink is None:
+            row = softmax(scores, may)
+        else:
+            row = softmax([*scores, sink], [*may, True])[:-1]
         mixed = []
         for c in range(len(V[0])):
             total = 0.0

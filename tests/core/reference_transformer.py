@@ -103,19 +103,31 @@ def attended(rows, get, block, c):
                 score = scale * math.fsum(
                     query[a] * key[a] for a in range(d_k)
                 )
+                if c["softcap"] is not None:
+                    score = c["softcap"] * math.tanh(score / c["softcap"])
                 if c["positions"] == "alibi":
                     score -= slope(h, c["n_heads"]) * (t - s)
                 if c["positions"] == "t5":
                     i = bucket(t - s, c["num_buckets"], c["max_distance"])
                     score += get("positions")[i][h]
                 exps[s] = math.exp(score)
-            total = math.fsum(exps)
+            sink = math.exp(get(f"{block}.sinks")[h]) if c["sinks"] else 0.0
+            total = math.fsum([*exps, sink])
             weights[h].append([e / total for e in exps])
             values = [part("W_V", s, h // shared) for s in range(t + 1)]
-            heads[t] += [
+            mixed = [
                 math.fsum(exps[s] / total * values[s][a] for s in range(t + 1))
                 for a in range(d_k)
             ]
+            if c["output_gate"]:
+                gates = affine(
+                    rows[t], get(f"{block}.W_G"), get(f"{block}.W_G.bias")
+                )[h * d_k : (h + 1) * d_k]
+                mixed = [
+                    x / (1 + math.exp(-g))
+                    for x, g in zip(mixed, gates, strict=True)
+                ]
+            heads[t] += mixed
     W_O, b_O = get(f"{block}.W_O"), get(f"{block}.W_O.bias")
     return [affine(row, W_O, b_O) for row in heads], weights
 

@@ -92,7 +92,7 @@ CALLS = [
     (attention.attention_scores, {"Q": QKV["Q"], "K": QKV["K"]}),
     (
         attention.attention,
-        QKV | {"mask": mask(4, 3), "bias": whole(2, 4, 3)},
+        QKV | {"mask": mask(4, 3), "bias": whole(2, 4, 3), "sinks": whole(2)},
     ),
     (
         gradients.softmax_vjp,
@@ -104,9 +104,19 @@ CALLS = [
         | {
             "grad_output": whole(2, 4, 4),
             "weights": np.stack([np.eye(4, 3, dtype=int)] * 2),
+            "sinks": whole(2),
         },
     ),
-    (tiled.tiled_attention, QKV),
+    (
+        gradients.sinks_vjp,
+        {
+            "grad_output": whole(2, 4, 3),
+            "output": whole(2, 4, 3),
+            "weights": np.stack([np.eye(4, 3, dtype=int)] * 2),
+            "sinks": whole(2),
+        },
+    ),
+    (tiled.tiled_attention, QKV | {"sinks": whole(2)}),
     (linear.gated_delta_rule, MEMORY),
     (
         linear.delta_rule,

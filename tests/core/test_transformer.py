@@ -60,6 +60,15 @@ FORMS = {
     "window": {"window": 2, "scale": 0.7, "tied": False},
     "one head": {"n_heads": 1, "n_layers": 1, "bias": False},
     "untied post": {"norm": "post", "tied": False, "positions": "rotary"},
+    "sinks": {"sinks": True, "positions": "rotary", "n_heads": 4},
+    "gate": {"output_gate": True, "norm_kind": "rms", "n_kv_heads": 1},
+    "all of them": {
+        "sinks": True,
+        "output_gate": True,
+        "softcap": 0.7,
+        "bias": False,
+        "positions": "alibi",
+    },
 }
 EACH = pytest.mark.parametrize("form", FORMS)
 
@@ -400,7 +409,7 @@ def test_a_start_has_the_shapes_and_spreads_it_says(form, rng):
     for name, x in params.items():
         if name.endswith("gain"):
             assert (x == 1).all()
-        elif name.endswith("bias"):
+        elif name.endswith(("bias", "sinks")):
             assert (x == 0).all()
         else:
             summed = name.endswith(("W_O", "W_2"))
@@ -641,6 +650,11 @@ CONFIGS = [
     (
         {"norm_kind": ["layer"]},
         "norm_kind must be one of 'layer', 'rms'; got ['layer']",
+    ),
+    ({"softcap": 0}, "softcap must be above 0; got 0.0"),
+    (
+        {"softcap": 5, "positions": "t5"},
+        'softcap must be None with positions "t5"',
     ),
     ({"num_buckets": 1}, "num_buckets must be at least 2; got 1"),
     (
