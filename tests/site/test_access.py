@@ -1,11 +1,15 @@
 """Each figure for each reader: zoomed in, in two colours, at rest, on paper.
 
-A page is opened once, and its one tab then plays every part: a window of
-1280 pixels at 400 %, which is 320 by 256 (WCAG 1.4.10), a reader who asked for
-less motion, one who chose two colours for everything, axe, a printer.
+One figure of each kind is taken from its page, in the elements around it, and
+some share a page of the same site. Its one tab then plays every part: a window
+of 1280 pixels at 400 %, which is 320 by 256 (WCAG 1.4.10), a reader who asked
+for less motion, one who chose two colours for everything, axe, a printer.
 """
 
+import copy
+
 import pytest
+from lxml import html
 
 from tests.site import accessibility
 from tools import website
@@ -221,34 +225,64 @@ def fainter(before, after):
     """The marks that stood out, and do not any more."""
     return [
         f"{name} does not stand out: {now:.2f}"
-        for (name, then, least), (_, now, _) in zip(before, after, strict=True)
+        for (name, then, least), (_, now, _) in zip(
+            before["marks"], after["marks"], strict=True
+        )
         if then >= least > now
     ]
 
 
-class Figure:
-    """A figure on a page, and what the checks of this file say of it."""
+class Figures:
+    """The figures of a page, and what the checks of this file say of them.
 
-    def __init__(self, tab, element):
-        self.tab, self.element = tab, element
+    A window, a scheme and a printer are changed once for all of them.
+    """
 
-    def do(self, check, argument=None):
-        script = f"(el, given) => {{ {TOOLS} return ({check})(el, given); }}"
-        return self.element.evaluate(script, argument)
+    def __init__(self, tab):
+        self.tab = tab
+        self.all = tab.locator("[data-figure]")
+        self.names = self.all.evaluate_all(
+            "all => all.map((it) => it.dataset.figure)"
+        )
+
+    def do(self, check, given=None):
+        """What a check returns of each figure."""
+        script = f"""(figures, given) => {{
+          {TOOLS}
+          const check = {check};
+          return Promise.all(figures.map((el, k) => check(el, given?.[k])));
+        }}"""
+        return self.all.evaluate_all(script, given)
+
+    def told(self, check, given=None):
+        """The sentences of a check, each with its figure."""
+        return self.named(self.do(check, given))
+
+    def named(self, sentences):
+        """Sentences on each figure in one list, with its name before each."""
+        return [
+            f"{name}: {sentence}"
+            for name, some in zip(self.names, sentences, strict=True)
+            for sentence in some
+        ]
 
     def in_colours(self, scheme, **media):
-        """Its marks in the light or in the dark, on a screen or elsewhere."""
+        """Their marks in the light or in the dark, on a screen or not."""
         self.tab.emulate_media(color_scheme=scheme, **media)
         theme = "theme => { document.documentElement.dataset.theme = theme; }"
         self.tab.evaluate(theme, scheme)
         return self.do(MARKS)
 
+    def fainter(self, before, after):
+        """The marks that stood out, and do not any more."""
+        return self.named(map(fainter, before, after))
+
     def zoomed(self):
         self.tab.set_viewport_size(ZOOMED)
-        return self.do(REFLOW)
+        return self.told(REFLOW)
 
     def at_rest(self):
-        return self.do(STILL)
+        return self.told(STILL)
 
     def in_two_colours(self):
         """What is lost under forced colours, on white and on black."""
@@ -257,57 +291,41 @@ class Figure:
         for scheme in ("light", "dark"):
             before = self.in_colours(scheme, forced_colors="none")
             after = self.in_colours(scheme, forced_colors="active")
-            wrong += fainter(before["marks"], after["marks"])
-            if before["shades"] != after["shades"]:
-                wrong.append("the shades are not those of the page")
-            wrong += self.do(CONTROLS)
+            wrong += self.fainter(before, after)
+            wrong += [
+                f"{name}: the shades are not those of the page"
+                for name, was, now in zip(
+                    self.names, before, after, strict=True
+                )
+                if was["shades"] != now["shades"]
+            ]
+            wrong += self.told(CONTROLS)
         self.tab.emulate_media(forced_colors="none")
         return wrong
 
     def on_paper(self):
         """What is wrong on paper, for a reader of the dark scheme."""
         told = self.do(MOVE)
-        light = self.in_colours("light")["marks"]
+        light = self.in_colours("light")
         self.tab.set_viewport_size(PAPER)
-        paper = self.in_colours("dark", media="print")["marks"]
-        wrong = fainter(light, paper) + self.do(PRINTED, told)
+        paper = self.in_colours("dark", media="print")
+        wrong = self.fainter(light, paper) + self.told(PRINTED, told)
         self.tab.emulate_media(media="screen", color_scheme="light")
         return wrong
 
 
 CHECKS = {
-    "at rest": Figure.at_rest,  # first: a field that gets the focus is spoken
-    "zoomed in": Figure.zoomed,
-    "in two colours": Figure.in_two_colours,
-    "on paper": Figure.on_paper,
+    "at rest": Figures.at_rest,  # first: a field that gets the focus is spoken
+    "zoomed in": Figures.zoomed,
+    "in two colours": Figures.in_two_colours,
+    "on paper": Figures.on_paper,
 }
-
-
-# The page without the text around its figures: to lay it out costs most.
-ALONE = """() => {
-  const kept = new Set();
-  for (const it of document.querySelectorAll("[data-figure]")) {
-    for (const part of it.querySelectorAll("*")) kept.add(part);
-    for (let up = it; up; up = up.parentElement) kept.add(up);
-  }
-  for (const it of document.querySelectorAll("article *"))
-    if (!kept.has(it)) it.remove();
-}"""
-
-
-def figures_of(tab):
-    website.scroll_through(tab)
-    tab.evaluate(ALONE)
-    elements = tab.locator("[data-figure]").element_handles()
-    return {
-        it.get_attribute("data-figure"): Figure(tab, it) for it in elements
-    }
 
 
 def judged(tab):
     """What axe finds in figures on a dark phone, and on a wide light screen.
 
-    Nothing but the figures is left of the page.
+    Nothing but the figures is on the page.
     """
     wrong = []
     for size, scheme in ((PHONE, "dark"), (WIDE, "light")):
@@ -321,32 +339,82 @@ def judged(tab):
     return wrong
 
 
-def first_seen():
-    """Pages, those with most kinds of figures first, and what each adds."""
-    pages = {
-        page: website.figures(page) for page in website.pages_with_figures()
-    }
-    seen = set()
-    for page in sorted(pages, key=lambda page: -len(pages[page])):
-        if added := pages[page] - seen:
-            yield page, added
-            seen |= added
+# The page of each kind of figure: the first of the book.
+PAGE_OF = {
+    name: page
+    for page in reversed(website.pages_with_figures())
+    for name in website.figures(page)
+}
+LOTS = 2  # pages that share the figures between them
 
 
-@pytest.mark.parametrize(("page", "kinds"), [*first_seen()])
-def test_every_figure_is_for_every_reader(host, browser, page, kinds):
+def parsed(site, page):
+    return html.parse(str(site / f"{page}.html")).getroot()
+
+
+def alone(figure):
+    """A figure in elements like those around it, without their contents."""
+    inner = copy.deepcopy(figure)
+    inner.tail = None
+    for around in figure.iterancestors():
+        if around.tag == "article":
+            return inner
+        outer = html.Element(around.tag, around.attrib)
+        outer.attrib.pop("id", None)  # of a section of another page
+        outer.append(inner)
+        inner = outer
+    raise AssertionError("a figure stands outside of the article")
+
+
+def page_of_figures(site, names):
+    """A page of the site whose article has some figures and nothing else."""
+    page = parsed(site, website.LESSONS[0])
+    (article,) = page.iter("article")
+    article[:] = [
+        alone(
+            parsed(site, PAGE_OF[name]).xpath(f"//*[@data-figure='{name}']")[0]
+        )
+        for name in names
+    ]
+    article.text = None
+    return html.tostring(page, doctype="<!DOCTYPE html>", encoding="unicode")
+
+
+@pytest.fixture
+def opened(host, site, browser):
+    """Open a page of some figures, as wide as one that is zoomed in."""
     with browser.new_context(
         viewport=ZOOMED, reduced_motion="reduce"
     ) as context:
-        tab = context.new_page()
-        tab.goto(f"{host.address}/{page}.html")
-        figures = figures_of(tab)
-        wrong = judged(tab) + [
-            f"{name}, {way}: {sentence}"
-            for way, check in CHECKS.items()
-            for name in sorted(kinds)
-            for sentence in check(figures[name])
-        ]
+
+        def opened(names):
+            tab = context.new_page()
+            body = page_of_figures(site, names)
+            address = f"{host.address}/book/figures-alone.html"
+            tab.route(
+                address,
+                lambda route: route.fulfill(
+                    body=body, content_type="text/html; charset=utf-8"
+                ),
+            )
+            tab.goto(address)
+            website.scroll_through(tab)
+            return tab
+
+        yield opened
+
+
+@pytest.mark.parametrize("lot", range(LOTS))
+def test_every_figure_is_for_every_reader(opened, lot):
+    names = sorted(PAGE_OF)[lot::LOTS]
+    tab = opened(names)
+    figures = Figures(tab)
+    assert figures.names == names
+    wrong = judged(tab) + [
+        f"{way}: {told}"
+        for way, check in CHECKS.items()
+        for told in check(figures)
+    ]
     assert not wrong, "\n".join(wrong)
 
 
@@ -385,23 +453,19 @@ SPOILT = [
 ]  # fmt: skip
 
 
-def test_each_check_refuses_what_it_is_for(host, browser):
-    with browser.new_context(
-        viewport=ZOOMED, reduced_motion="reduce"
-    ) as context:
-        tab = context.new_page()
-        tab.goto(f"{host.address}/{website.LESSONS[0]}.html")
-        figure = figures_of(tab)["step"]
-        assert not figure.at_rest()
-        changing = "el => setInterval(() => (el.title += 1), 50)"
-        timer = figure.element.evaluate(changing)
-        assert any("by themselves" in it for it in figure.at_rest())
-        tab.evaluate("clearInterval", timer)
-        pale = tab.add_style_tag(content=".av-say { color: #999 !important }")
-        assert any("color-contrast" in it for it in judged(tab))
-        pale.evaluate("style => style.remove()")
-        for way, style, sentence in SPOILT:
-            spoilt = tab.add_style_tag(content=style)
-            said = CHECKS[way](figure)
-            spoilt.evaluate("style => style.remove()")
-            assert any(sentence in it for it in said), (style, said)
+def test_each_check_refuses_what_it_is_for(opened):
+    tab = opened(["step"])
+    figures = Figures(tab)
+    assert not figures.at_rest()
+    changing = "([el]) => setInterval(() => (el.title += 1), 50)"
+    timer = figures.all.evaluate_all(changing)
+    assert any("by themselves" in it for it in figures.at_rest())
+    tab.evaluate("clearInterval", timer)
+    pale = tab.add_style_tag(content=".av-say { color: #999 !important }")
+    assert any("color-contrast" in it for it in judged(tab))
+    pale.evaluate("style => style.remove()")
+    for way, style, sentence in SPOILT:
+        spoilt = tab.add_style_tag(content=style)
+        said = CHECKS[way](figures)
+        spoilt.evaluate("style => style.remove()")
+        assert any(sentence in it for it in said), (style, said)
