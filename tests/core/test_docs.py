@@ -1,6 +1,7 @@
 """The helpers keep their contract: documented, small, and self-contained."""
 
 import ast
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -106,6 +107,7 @@ TESTS = Path(__file__).resolve().parents[1]
 OWN_LOOPS = {"training": "test_training", "broken": "test_labs"}
 
 
+@functools.cache
 def held_against(module):
     """What compares a module with plain loops, or with differences."""
     texts = {p.stem: p.read_text("utf-8") for p in TESTS.rglob("*.py")}

@@ -1,5 +1,6 @@
-"""The figures' style sheet: no rule for nothing, and none lost on the site."""
+"""The figures' style sheets: no rule for nothing, and none for another."""
 
+import functools
 import re
 
 import pytest
@@ -13,6 +14,7 @@ SCRIPTS = "".join(
 )
 
 
+@functools.cache
 def shown_classes(name):
     """Every class that a figure has in many states, chosen and random."""
     found = set()
@@ -66,6 +68,12 @@ def classes_in(text):
     return set(re.findall(r"\bav-[\w-]+", text))
 
 
+@functools.cache
+def known_classes(name):
+    """Every class that a figure shows, or that its module names."""
+    return shown_classes(name) | classes_in(figures.module(name))
+
+
 def styled():
     return {
         name
@@ -89,43 +97,45 @@ def test_styles_of_a_figure_match_no_other(name):
     """In Jupyter a figure has no styles but its own: else it looked other."""
     path = figures.FOLDER / f"{name}.css"
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    others = set().union(
-        *(shown_classes(n) | classes_in(figures.module(n))
-          for n in CLASSES if n != name)
-    )  # fmt: skip
+    others = set().union(*(known_classes(n) for n in CLASSES if n != name))
     for _, selector, *_ in style_sheet(text):
         if f'[data-figure="{name}"]' not in selector:
             assert classes_in(selector) - others, selector
 
 
-LOOK = """return [...document.querySelectorAll("main *")].map((e) => {
-  const style = getComputedStyle(e);
-  return [e.outerHTML.slice(0, 80), ...style].map((key) =>
-    `${key}: ${style.getPropertyValue(key)}`).join("; ");
-})"""
-
-ADD_STYLE = """(css) => {
-  const style = document.createElement("style");
-  style.textContent = css;
-  document.body.append(style);
+STRAYS = """() => {
+  const moving = [];
+  const selectors = (rules) => [...rules].flatMap((rule) => {
+    if (rule instanceof CSSKeyframesRule) moving.push(rule.name);
+    return rule.selectorText ?? selectors(rule.cssRules ?? []);
+  });
+  const strays = [...document.styleSheets].flatMap((sheet) => {
+    const { of } = sheet.ownerNode.dataset;
+    return selectors(sheet.cssRules)
+      .flatMap((selector) => [
+        ...document.querySelectorAll(selector.replace(/::[\\w-]+/g, ""))])
+      .map((it) => it.closest("[data-figure]")?.dataset.figure)
+      .filter((found) => found !== of)
+      .map((found) => `${of} styles ${found}`);
+  });
+  return [strays, moving];
 }"""
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_styles_of_other_figures_change_nothing(page, name):
-    """The site joins all of them; in Jupyter they come one after another."""
-    own, (_, html) = figures.styles(name), drawn(name, {})
-    page.visit(f"<style>{own}</style><main>{html}</main>")
-    before = page.do(LOOK)
-    others = "".join(figures.styles(n) for n in CLASSES if n != name)
-    page.tab.evaluate(ADD_STYLE, others)
-    assert page.do(LOOK) == before
-
-
-def test_the_site_keeps_every_rule_of_the_figures(site):
-    bundle = (site / "_static" / "bundle.css").read_text(encoding="utf-8")
-    kept = set(style_sheet(bundle))
-    own = own_rules()
-    lost = [rule for rule in own if rule not in kept]
-    assert own
-    assert not lost, f"{len(lost)} lost, the first: {lost[0]}"
+def test_styles_of_a_figure_match_nothing_of_another(page):
+    """The site joins all of them, and a page has several figures."""
+    styles, drawings = "", ""
+    for name in CLASSES:
+        path = figures.FOLDER / f"{name}.css"
+        if path.exists():
+            text = path.read_text(encoding="utf-8")
+            styles += f"<style data-of={name}>{text}</style>"
+        drawings += drawn(name, {})[1]
+    page.visit(f"{styles}<main>{drawings}</main>")
+    strays, moving = page.tab.evaluate(STRAYS)
+    assert strays == []
+    assert len(moving) == len(set(moving)), "movements have names of their own"
+    stray = "<style data-of=step>@media all { .av-say::before { top: 0 } }"
+    page.visit(f"{stray}</style><main>{drawings}</main>")
+    strays, _ = page.tab.evaluate(STRAYS)
+    assert len(strays) >= len(CLASSES) - 1, "a rule of all figures is found"

@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-import sys
 import zipfile
 from io import StringIO
 from types import SimpleNamespace
@@ -36,6 +35,7 @@ from sphinx.errors import ExtensionError
 from sphinx.highlighting import PygmentsBridge
 
 from helpers import plotting
+from tests.site.builds import build
 from tools import make_site as make
 from tools import website
 
@@ -80,8 +80,13 @@ Something.
 
 ```{toctree}
 second
+third
+fourth
 ```
+
+{ref}`part`
 """
+SECOND = "# Second\n\n(part)=\n## A part\n"
 
 
 def write_book(folder):
@@ -94,24 +99,12 @@ def write_book(folder):
     shutil.copy(website.ROOT / "requirements.txt", folder)
     (folder / "conf.py").write_text(SETTINGS, encoding="utf-8")
     (folder / "index.md").write_text(FIRST, encoding="utf-8")
-    (folder / "second.md").write_text("# Second\n", encoding="utf-8")
+    (folder / "second.md").write_text(SECOND, encoding="utf-8")
+    for name in ("third", "fourth"):
+        (folder / f"{name}.md").write_text(f"# {name}\n", encoding="utf-8")
     moved = "index#old-section: second#new\nindex#gone: second\n"
     (folder / "book" / "moved.yml").write_text(moved, encoding="utf-8")
     return folder
-
-
-def build(folder, out="_build"):
-    run = subprocess.run(
-        [
-            *(sys.executable, "-m", "sphinx", "-q", "-W"),
-            *("-d", f"{out}.tmp", ".", out),
-        ],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return run, folder / out
 
 
 @pytest.fixture(scope="module")
@@ -151,14 +144,29 @@ def test_a_page_loads_the_bundle_and_nothing_of_the_theme(book):
         assert sheet["href"].endswith(f"bundle.css?v={bundle.digest(text)}")
 
 
-def test_lean_switched_off_builds_with_a_theme_that_changed(tmp_path):
+def test_what_is_wrong_stops_a_build_and_lean_can_be_switched_off(tmp_path):
+    """A theme that loads something new, and a label of two pages.
+
+    Pages in parallel have several processes, of which each sees a label once.
+    """
     settings = write_book(tmp_path) / "conf.py"
     new = settings.read_text("utf-8") + 'html_css_files = ["new.css"]\n'
     settings.write_text(new, "utf-8")
+    names = [f"page-{number}" for number in range(9)]
+    more = "\n".join(["fourth", *names])
+    index = tmp_path / "index.md"
+    text = index.read_text("utf-8").replace("fourth", more)
+    index.write_text(text, "utf-8")
+    for name in names:
+        (tmp_path / f"{name}.md").write_text(f"# {name}\n", "utf-8")
+    for name in (names[0], names[-1]):
+        (tmp_path / f"{name}.md").write_text("# It\n\n(twice)=\n## A\n")
     run, _ = build(tmp_path, "refused")
     assert run.returncode, "it is neither bundled nor known"
+    assert "duplicate label twice" in run.stderr
     assert "new.css" in run.stderr
     assert "lean: false" in " ".join(run.stderr.split()), "the way out"
+    (tmp_path / f"{names[0]}.md").write_text("# It\n")
     settings.write_text(f"{new}lean = False\n", "utf-8")
     run, out = build(tmp_path)
     assert run.returncode == 0, run.stderr
@@ -229,7 +237,7 @@ def test_a_word_of_scripts_keeps_a_rule_unless_it_is_no_class():
 
 def test_pages_of_no_use_are_not_made(book):
     assert sorted(parsed.pages_of(book / "_build")) == [
-        "404", "index", "old", "search", "second",
+        "404", "fourth", "index", "old", "search", "second", "third",
     ]  # fmt: skip
 
 
@@ -238,8 +246,8 @@ def test_the_host_finds_what_it_needs(book):
     assert (out / ".nojekyll").read_bytes() == b""
     listed = ElementTree.parse(out / "sitemap.xml")
     assert [loc.text for loc in listed.iterfind(".//{*}loc")] == [
-        "https://a.example/b/index.html",
-        "https://a.example/b/second.html",
+        f"https://a.example/b/{name}.html"
+        for name in ("fourth", "index", "second", "third")
     ]
     moved = page(book, "old")
     refresh = moved.find("meta", attrs={"http-equiv": "refresh"})
@@ -267,44 +275,24 @@ def test_a_new_style_is_linked_from_every_page(book):
         assert f"bundle.css?v={bundle.digest(css)}" in str(page(book, name))
 
 
-def test_what_other_pages_show_of_a_page_is_renewed_there(tmp_path):
+def test_what_other_pages_show_of_a_page_is_renewed_there(book, tmp_path):
     """The menu has its title and a link the name of its section.
 
     The page itself has new characters and a new class.
     """
-    folder = write_book(tmp_path / "book")
-    for name in ("third", "fourth"):
-        (folder / f"{name}.md").write_text(f"# {name}\n", encoding="utf-8")
-    text = f"{FIRST[:-4]}\nthird\nfourth\n```\n\n{{ref}}`part`\n"
-    (folder / "index.md").write_text(text, encoding="utf-8")
-    second = "# Second\n\n(part)=\n## A part\n"
-    (folder / "second.md").write_text(second, encoding="utf-8")
-    run, out = build(folder)
-    assert run.returncode == 0, run.stderr
-    second = second.replace("Second", "Sécond").replace("A part", "The part")
+    second = SECOND.replace("Second", "Sécond").replace("A part", "The part")
     second += "\n```{note}\nŁ ($Ω$)\n```\n"
-    (folder / "second.md").write_text(second, encoding="utf-8")
-    run, out = build(folder)
-    assert run.returncode == 0, run.stderr
-    first, fresh = build(folder, str(tmp_path / "fresh"))
-    assert first.returncode == 0, first.stderr
-    assert contents(out) == contents(fresh)
-    assert "Sécond" in (out / "third.html").read_text("utf-8")
-    assert "The part" in (out / "index.html").read_text("utf-8")
-
-
-def test_a_label_of_two_pages_stops_a_build_in_parallel(tmp_path):
-    folder = write_book(tmp_path / "book")
-    names = [f"page-{number}" for number in range(12)]
-    for name in names:
-        (folder / f"{name}.md").write_text(f"# {name}\n", encoding="utf-8")
-    text = f"# First\n\n```{{toctree}}\n{chr(10).join(names)}\nsecond\n```\n"
-    (folder / "index.md").write_text(text, encoding="utf-8")
-    for name in (names[0], names[-1]):
-        (folder / f"{name}.md").write_text("# It\n\n(twice)=\n## A\n")
-    run, _ = build(folder)
-    assert run.returncode != 0
-    assert "duplicate label twice" in run.stderr
+    (book / "second.md").write_text(second, encoding="utf-8")
+    try:
+        run, out = build(book)
+        assert run.returncode == 0, run.stderr
+        first, fresh = build(book, str(tmp_path / "fresh"))
+        assert first.returncode == 0, first.stderr
+        assert contents(out) == contents(fresh)
+        assert "Sécond" in (out / "third.html").read_text("utf-8")
+        assert "The part" in (out / "index.html").read_text("utf-8")
+    finally:
+        (book / "second.md").write_text(SECOND, encoding="utf-8")
 
 
 def test_pages_show_titles_and_numbers_of_one_another_and_no_prose():
@@ -603,13 +591,13 @@ def every_rule(css):
             yield from every_rule(tinycss2.serialize(rule.content))
 
 
-@pytest.mark.parametrize("path", OWN, ids=lambda path: path.name)
-def test_no_rule_of_ours_is_left_out(book, path):
+def test_no_rule_of_ours_is_left_out(book):
     css = (book / "_build/_static/bundle.css").read_text(encoding="utf-8")
     kept = set(every_rule(css))
-    ours = set(every_rule(path.read_text(encoding="utf-8")))
-    assert ours
-    assert not ours - kept
+    for path in OWN:
+        ours = set(every_rule(path.read_text(encoding="utf-8")))
+        assert ours, path.name
+        assert not ours - kept, path.name
 
 
 def test_imports_are_joined_and_addresses_made_anew(tmp_path):
