@@ -75,8 +75,9 @@ portable: .venv/checks  ## execute every chapter as on nine other machines (ENVI
 site: chromium  ## build the site and check its pages in a browser (4 to 8 min)
 	$(PYTEST) tests/site tests/figures
 
-answers: chromium  ## give every answer of every page in JupyterLab (weekly)
-	$(BIN)/python -m pytest -q -s -m "weekly or browser" -k every_answer tests/site/test_lab.py
+answers: chromium  ## give every answer of every page in JupyterLab, and other long checks (weekly)
+	$(BIN)/python -m pytest -q -s -m "weekly or browser" tests/site/test_lab.py
+	$(BIN)/python -m pytest -q -m weekly tests/book
 
 chromium: .venv/checks
 	@$(BIN)/python -m tools.website

@@ -18,6 +18,10 @@ settings.load_profile("book")
 
 # Their tests share what takes seconds to make: a site, a window, a cluster.
 SHARED = ("test_build", "test_package", "test_lab", "test_distributed")
+# Their tests of one page share what it makes when it runs, or its cells.
+BY_PAGE = ("test_practice", "test_chapters")
+# They draw every figure in the same states, and compute the same numbers.
+DRAWN = ("test_every_figure", "test_figures", "test_figure_styles")
 
 
 def needs(item, fixture):
@@ -91,7 +95,9 @@ def pytest_xdist_make_scheduler(config, log):
             file, _, test = nodeid.partition("::")
             if file.endswith(".ipynb") or Path(file).stem in SHARED:
                 return file
-            by_page = Path(file).stem == "test_practice" and "[" in test
+            if Path(file).stem in DRAWN:
+                return "every figure"
+            by_page = Path(file).stem in BY_PAGE and "[" in test
             return f"{file}[{test.partition('[')[2]}" if by_page else nodeid
 
     config.option.loadscopereorder = False

@@ -7,6 +7,7 @@ from collections import deque
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from helpers.training import (
     INDUCTION,
@@ -116,6 +117,7 @@ def test_rescaling_the_stored_model_helps_as_the_evidence_says():
         assert np.abs(shares - medians).max() < 0.25
 
 
+@pytest.mark.weekly
 def test_t5_reaches_further_anew():
     config = replace(INDUCTION, **command.KINDS["T5's bias"])
     near, far = asked(fitted(config, steps=300), config, 128)

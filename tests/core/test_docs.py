@@ -108,16 +108,25 @@ OWN_LOOPS = {"training": "test_training", "broken": "test_labs"}
 
 
 @functools.cache
-def held_against(module):
-    """What compares a module with plain loops, or with differences."""
+def independent():
+    """Test modules with a second way: plain loops, or differences."""
     texts = {p.stem: p.read_text("utf-8") for p in TESTS.rglob("*.py")}
     second = r"^from tests\.core(\.| import )reference|\bassert_gradient\(loss"
-    return "".join(
-        text
+    return {
+        name: text
         for name, text in texts.items()
         if name.startswith("reference")
+        or name in OWN_LOOPS.values()
         or re.search(second, text, re.MULTILINE)
-        or name == OWN_LOOPS.get(module)
+    }
+
+
+@functools.cache
+def held_against(module):
+    """What compares a module with plain loops, or with differences."""
+    others = {*OWN_LOOPS.values()} - {OWN_LOOPS.get(module)}
+    return "".join(
+        text for name, text in independent().items() if name not in others
     )
 
 

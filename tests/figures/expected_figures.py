@@ -102,7 +102,7 @@ def states(name, n):
 @functools.cache
 def every_state(name):
     """The first state of a figure, chosen ones, and random ones."""
-    return [{}, *CASES[name], *states(name, 10)]
+    return [{}, *CASES[name], *states(name, 12)]
 
 
 @functools.cache

@@ -28,7 +28,7 @@ def test_compute_in_a_browser_equals_the_helpers(page, name):
     for text in figures.scripts(name).values():
         page.tab.add_script_tag(content=text)
     assert page.do("[shown(), error()]") == [drawn(name), ""]
-    given = list(states(name, 4))
+    given = list(states(name, 2))
     found = page.do(f"""
         const found = [];
         for (const state of {json.dumps(given)}) {{

@@ -13,11 +13,10 @@ from traitlets import TraitError
 from helpers import figures
 from tests.figures.agreement import assert_same
 from tests.figures.expected_figures import (
-    CASES,
     CLASSES,
     EXPECTED,
     controls,
-    states,
+    every_state,
 )
 
 
@@ -43,27 +42,17 @@ def test_repr_mimebundle_reads_without_scripts(name):
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_values_of_the_first_state_equal_the_helpers(name):
-    figure = CLASSES[name]()
-    state = {key: getattr(figure, key) for key in figure._settings()}
-    assert_same(figure.values, EXPECTED[name](state))
-
-
-@pytest.mark.parametrize(
-    ("name", "settings"), [(n, case) for n in CASES for case in CASES[n]]
-)
-def test_values_of_a_chosen_state_equal_the_helpers(name, settings):
-    figure = CLASSES[name](**settings)
-    state = {key: getattr(figure, key) for key in figure._settings()}
-    assert state | settings == state
-    assert_same(figure.values, EXPECTED[name](state))
-
-
-@pytest.mark.parametrize("name", CLASSES)
-def test_values_of_drawn_states_equal_the_helpers(name):
-    """As in a browser, for more states: here they cost little."""
-    for state in states(name, 30):
-        assert_same(CLASSES[name](**state).values, EXPECTED[name](state))
+def test_values_of_every_state_equal_the_helpers(name):
+    """The first state, chosen ones, and random ones: more than a browser's."""
+    for settings in every_state(name):
+        figure = CLASSES[name](**settings)
+        state = {key: getattr(figure, key) for key in figure._settings()}
+        assert state | settings == state
+        try:
+            assert_same(figure.values, EXPECTED[name](state))
+        except AssertionError as error:
+            error.add_note(f"{name}: {settings}")
+            raise
 
 
 @pytest.mark.parametrize("name", CLASSES)
