@@ -56,6 +56,8 @@ HEAVIEST = [
     ("reader", figures.EvidenceOfSeeds(n=2)),
     ("step", figures.Induction(symbols="FLICKED" * 4 + "FLIC")),
     ("query", figures.Induction(symbols="FLICKED" * 4 + "FLIC", step=20)),
+    ("query", figures.RealHeads(text="Spanish")),
+    ("layer", figures.RealHeads(text="Spanish")),
     ("distance", figures.Angles(frequencies="NTK-aware")),
     ("step", figures.Pages(page=1)),
     ("batch", figures.Batch()),

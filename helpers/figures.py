@@ -26,7 +26,7 @@ from .training import stored
 with extra("figures"):
     import anywidget
     import quickjs
-    from traitlets import Bool, Float, Int, List, TraitError, Unicode
+    from traitlets import Bool, Dict, Float, Int, List, TraitError, Unicode
 
 FOLDER = Path(__file__).resolve().parent / "js"
 SHOWN, HIDDEN = "<section ", '<section hidden="hidden" '
@@ -482,9 +482,15 @@ class InteractiveFigure(anywidget.AnyWidget):
             if name not in inherited and not name.startswith("_")
         ]
 
+    def _own(self):
+        """What the figure has beside its settings, by the name ``own``."""
+        return {}
+
     def _call(self, what, **more):
         state = {name: getattr(self, name) for name in self._settings()}
         state |= more
+        if what in ("shell", "values"):
+            state |= self._own()
         return json.loads(_engine(self._name)(what, json.dumps(state)))
 
     def _check(self):
@@ -1129,28 +1135,67 @@ class EvidenceOfSeeds(InteractiveFigure):
 
 
 class RealHeads(InteractiveFigure):
-    """What 270 heads of a published model do with a text.
+    """What the heads of a published model do with a text.
 
-    The model is SmolLM2-135M-Instruct, 30 layers of 9 query heads. ``first``,
-    ``previous`` and ``followed`` are the mean weights of each head on the
-    first token, on the token before, and on what followed the same token last
-    time, from ``asked`` queries; ``evenly`` are those of even rows. ``kinds``
-    names what each head does: 1 first token, 2 previous token, 3 induction,
-    and 0 none of them; ``counts`` counts them in the order of 0 to 3.
-    ``weights`` are all weights of the two chosen `heads`, stored as bytes,
-    and ``chances`` the probabilities of the likeliest next tokens.
+    The model is SmolLM2-135M-Instruct, 30 layers of 9 query heads; `of` shows
+    another model or a text of your own. ``first``, ``previous`` and
+    ``followed`` are the mean weights of each head on the first token, on the
+    token before, and on what followed the same token last time, from
+    ``asked`` queries; ``evenly`` are those of even rows. ``kinds`` says what
+    each head does: 1 first token, 2 previous token, 3 induction, and 0 none
+    of them; ``counts`` counts them from 0 to 3. ``weights`` are all weights
+    of the two chosen ``heads``, stored as bytes, and ``chances`` the
+    probabilities of the likeliest next tokens.
 
     Examples
     --------
     >>> values = RealHeads().values
     >>> values["counts"], values["heads"]
-    ([33, 219, 9, 9], [[17, 5], [16, 0]])
+    ([42, 210, 9, 9], [[17, 5], [16, 0]])
     >>> round(values["weights"][0][15][7], 2)
-    0.88
+    0.87
     """
 
     _name = "realheads"
-    _label = "what 270 heads of a published model attend to"
+    _label = "what the heads of a published model attend to"
+    _given = Dict(default_value=None, allow_none=True).tag(sync=True)
+
+    @classmethod
+    def of(cls, checkpoint, text, **settings):
+        """The figure for a text of your own, which a model reads now.
+
+        Parameters
+        ----------
+        checkpoint : Checkpoint
+            From `helpers.checkpoint.load`: at most 48 layers of 16 heads.
+        text : str
+            What the model reads: 2 to 48 tokens.
+        **settings
+            As the figure takes them; without `query`, the last token.
+
+        Returns
+        -------
+        RealHeads
+
+        Raises
+        ------
+        ValueError
+            As `helpers.real_heads.record`.
+        """
+        given = real_heads.record(checkpoint, text)
+        figure = cls(**{"query": len(given["ids"]) - 1, **settings})
+        figure._given = given
+        return figure
+
+    def _own(self):
+        return {} if self._given is None else {"own": self._given}
+
+    def html(self):
+        # A page has no kernel that read the text: there this stays as drawn.
+        shown = super().html()
+        if self._given is None:
+            return shown
+        return shown.replace(f'data-figure="{self._name}" ', "", 1)
 
 
 def classes():

@@ -42,7 +42,7 @@ import { toolRow } from "./tools.js";
  * @property {[number, number]} [columns]
  * @property {string} [shape] - of a matrix, in dimension letters, for the docs
  * @property {string|number} [letters] - of "symbols" which, of "words" how many
- * @property {(state: State) => number} [upTo] - where the slider ends in a state
+ * @property {(state: State, own?: object) => number} [upTo] - where the slider ends
  * @property {(state: State, own?: object) => boolean} [when] - whether it matters
  */
 /** @typedef {Object<string, number|boolean|string|number[][]>} State */
@@ -146,7 +146,7 @@ const attach = (figure, { model, el, load }) => {
       const field = form.elements.namedItem(control.key);
       field.closest("div").hidden = !matters(control, state, own);
       if (!control.upTo) continue;
-      const end = limited(control, state);
+      const end = limited(control, state, own);
       const places = PLACES[control.kind];
       field.max = places ? places.last(end) : end.max;
       field.value = places ? places.of(end, state[control.key]) : state[control.key];
@@ -421,8 +421,9 @@ export const figureModule = (figure) => ({
       presses: handle.press?.(state),
     })),
   problem: (state) => problem(figure, state),
-  shell: (state) => shell(figure, state),
-  values: (state) => figure.compute(state),
+  // What Python has of its own beside the settings comes with them.
+  shell: ({ own, ...state }) => shell(figure, state, own),
+  values: ({ own, ...state }) => figure.compute(state, own),
   // What is drawn at a time of its film: the data and the time decide it.
   frame: ({ ms, ...state }) => {
     const own = figure.at(state, ms);

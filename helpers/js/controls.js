@@ -208,8 +208,8 @@ export const put = (control, field, value) => {
 
 // Some controls end where others say (`upTo`) or matter only for some states
 // (`when`). What is beyond such an end counts as the end.
-export const limited = (control, state) =>
-  control.upTo ? { ...control, max: control.upTo(state) } : control;
+export const limited = (control, state, own) =>
+  control.upTo ? { ...control, max: control.upTo(state, own) } : control;
 // What a figure has of its own beside its settings may make one idle too.
 export const matters = (control, state, own) => !control.when || control.when(state, own);
 
@@ -228,19 +228,19 @@ const presetInput = (figure, state) => {
   );
 };
 
-export const shell = (figure, state) => {
+export const shell = (figure, state, own) => {
   const wrong = problem(figure, state);
   const controls = figure.controls.map((c) => {
     // A state that cannot be shown says nothing of where a slider ends.
-    const { max } = wrong ? c : limited(c, state);
+    const { max } = wrong ? c : limited(c, state, own);
     const html = input(figure, { ...c, max }, c.upTo ? Math.min(state[c.key], max) : state[c.key]);
-    return matters(c, state) ? html : html.replace("<div>", "<div hidden>");
+    return matters(c, state, own) ? html : html.replace("<div>", "<div hidden>");
   });
   if (figure.presets) controls.unshift(presetInput(figure, state));
   return (
     `<form class="av-controls" hidden>${controls.join("")}</form>` +
     `<p class="av-error" role="alert">${escape(wrong)}</p>` +
-    `<div class="av-result">${wrong ? "" : figure.view(state, figure.compute(state))}</div>` +
+    `<div class="av-result">${wrong ? "" : figure.view(state, figure.compute(state, own), own)}</div>` +
     `<p class="av-spoken" role="status"></p>` +
     // A film in stills, which is shown where no script makes it move.
     `${(!wrong && figure.strip?.(state)) || ""}`

@@ -32,8 +32,8 @@ export const grip = (id, [u, v], drawing) =>
   `<g class="av-grip" data-handle="${id}" transform="translate(${u} ${v})">${drawing}</g>`;
 
 // The value that a control takes nearest to one that is asked for.
-export const snapped = (control, state, wished) => {
-  const { kind, min, max, step, stops } = limited(control, state);
+export const snapped = (control, state, wished, own) => {
+  const { kind, min, max, step, stops } = limited(control, state, own);
   if (kind === "stops")
     return stops.reduce((a, b) => (Math.abs(b - wished) < Math.abs(a - wished) ? b : a));
   const within = Math.min(Math.max(wished, min), max);
@@ -43,18 +43,18 @@ export const snapped = (control, state, wished) => {
   return +(min + Math.min(Math.round((within - min) / step), last) * step).toFixed(9);
 };
 // So many steps from the value that a control has.
-const stepped = (control, state, by) => {
+const stepped = (control, state, by, own) => {
   const places = PLACES[control.kind];
   const value = state[control.key];
-  if (!places) return snapped(control, state, value + by * (control.step ?? 1));
-  const end = limited(control, state);
+  if (!places) return snapped(control, state, value + by * (control.step ?? 1), own);
+  const end = limited(control, state, own);
   const place = places.of(end, value) + by;
   return places.at(end, Math.min(Math.max(place, places.first(end)), places.last(end)));
 };
 // What a hand asked for and did not get, in words; of a fine step nobody speaks.
-const snapWords = (control, state, wished) => {
-  const end = limited(control, state);
-  const given = snapped(control, state, wished);
+const snapWords = (control, state, wished, own) => {
+  const end = limited(control, state, own);
+  const given = snapped(control, state, wished, own);
   const coarse = PLACES[control.kind] || control.step === 1;
   const beyond = wished < end.min || wished > end.max;
   if (Math.abs(given - wished) < 1e-9 || !(coarse || beyond)) return "";
@@ -84,6 +84,7 @@ const nextOf = (boxes, from, [dx, dy]) => {
 // what did not, and `first` has the settings that Home gives back.
 export const handsOf = (figure, { result, read, steer, note, first }) => {
   let known = {};
+  let mine; // what the figure has of its own beside its settings
   let held = null; // the handle that is dragged, how far from its middle, what it asks for
   let brush = null; // the handle that a press began on, and those it has pressed
   const stops = {}; // of each group, the handle that the tab key meets
@@ -97,7 +98,7 @@ export const handsOf = (figure, { result, read, steer, note, first }) => {
     const given = { "aria-label": name, role: press ? "button" : "slider" };
     if (press && on !== undefined) given["aria-pressed"] = on;
     if (!press) {
-      const main = limited(controlOf(keys[0]), state);
+      const main = limited(controlOf(keys[0]), state, mine);
       const said = keys.map((key) => `${controlOf(key).label} ${grouped(state[key])}`);
       const ends = main.stops ?? [main.min, main.max];
       given["aria-valuemin"] = ends[0];
@@ -113,6 +114,7 @@ export const handsOf = (figure, { result, read, steer, note, first }) => {
   };
   // After each drawing: names, values, and the focus on what had it.
   const show = (state, values, own, focused) => {
+    mine = own;
     known = Object.fromEntries(figure.handles(state, values, own).map((h) => [h.id, h]));
     for (const part of parts()) {
       const handle = handleOf(part);
@@ -160,7 +162,7 @@ export const handsOf = (figure, { result, read, steer, note, first }) => {
     const state = read();
     const given = Object.entries(wished).map(([key, value]) => [
       key,
-      snapped(controlOf(key), state, value),
+      snapped(controlOf(key), state, value, mine),
     ]);
     steer(Object.fromEntries(given), given[0][0]);
   };
@@ -211,7 +213,7 @@ export const handsOf = (figure, { result, read, steer, note, first }) => {
     if (!was) return;
     const state = read();
     const words = Object.entries(was.wished).map(([key, value]) =>
-      snapWords(controlOf(key), state, value),
+      snapWords(controlOf(key), state, value, mine),
     );
     if (words.some(Boolean)) note(words.filter(Boolean).join(" "));
   };
@@ -237,7 +239,7 @@ export const handsOf = (figure, { result, read, steer, note, first }) => {
       const key = up && way[1] ? up : across;
       const state = read();
       const many = up ? by[way[1] ? 1 : 0] : by[0] + by[1];
-      steer({ [key]: stepped(controlOf(key), state, many) }, key);
+      steer({ [key]: stepped(controlOf(key), state, many, mine) }, key);
     } else return;
     event.preventDefault();
     event.stopPropagation();

@@ -9,7 +9,7 @@ import { grip } from "./handles.js";
 // The names of the texts, and what the first picture needs of the first of them.
 const { names: NAMES, first: OPENING } = known("realheads");
 const fileOf = (name) => `heads-${name.toLowerCase().replaceAll(" ", "-")}`;
-const [LAYERS, HEADS, LONGEST] = [30, 9, 24];
+const [MOST_LAYERS, MOST_HEADS, LONGEST] = [48, 16, 48]; // of a model, of a text
 
 // --- computing -----------------------------------------------------------
 
@@ -221,6 +221,9 @@ const map = (data, values) => {
   );
 };
 
+const hintOf = ({ layers, heads }) =>
+  `${layers} layers from left to right, ${heads} heads each, from the bottom up. ` +
+  "Press a head or a word, or drag A and B.";
 const LEGEND = ["no role", "first token", "previous token", "induction"];
 const legend = ({ layers, heads }, { counts }) => {
   const one = (kind) =>
@@ -230,7 +233,7 @@ const legend = ({ layers, heads }, { counts }) => {
     `</svg>${LEGEND[kind]} <b>${counts[kind]}</b></span>`;
   return (
     `<p class="av-real-legend">${[FIRST, PREVIOUS, INDUCTION, NONE].map(one).join("")}` +
-    `<span>${layers} layers →, ${heads} heads ↑</span></p>`
+    `<span class="av-real-hint">${hintOf({ layers, heads })}</span></p>`
   );
 };
 
@@ -386,10 +389,29 @@ const counted = (key, label, first, about, max, upTo) => ({
   min: 0,
   max,
   step: 1,
-  ...(upTo && { upTo }),
+  upTo,
 });
 const [A, B] = OPENING.picked;
-const lengthOf = (state) => dataOf(state)?.ids.length ?? LONGEST;
+// Where sliders end: of the first text all is known from the start.
+const ends = (of) => (state, own) => of(dataOf(state, own) ?? OPENING) - 1;
+const layerOf = (key, label, first, about) =>
+  counted(
+    key,
+    label,
+    first,
+    about,
+    MOST_LAYERS - 1,
+    ends((data) => data.layers),
+  );
+const headOf = (key, label, first, about) =>
+  counted(
+    key,
+    label,
+    first,
+    about,
+    MOST_HEADS - 1,
+    ends((data) => data.heads),
+  );
 
 const pair = ([layer, head], [other_layer, other_head]) => ({
   layer,
@@ -409,26 +431,29 @@ const figure = {
       first: NAMES[0],
       about: "What the model reads",
       options: NAMES,
+      when: (state, own) => !own,
     },
     counted(
       "query",
       "query at",
-      15,
+      OPENING.ids.length - 1,
       "The position to follow; one beyond the last counts as the last",
       LONGEST - 1,
-      (state) => lengthOf(state) - 1,
+      ends((data) => data.ids.length),
     ),
-    counted("layer", "A: layer", A[0], "The layer of the first head", LAYERS - 1),
-    counted("head", "A: head", A[1], "Which head of that layer", HEADS - 1),
-    counted("other_layer", "B: layer", B[0], "The layer of the second head", LAYERS - 1),
-    counted("other_head", "B: head", B[1], "Which head of that layer", HEADS - 1),
+    layerOf("layer", "A: layer", A[0], "The layer of the first head; beyond the last, the last"),
+    headOf("head", "A: head", A[1], "Which head of that layer; beyond the last, the last"),
+    layerOf("other_layer", "B: layer", B[0], "The layer of the second head, likewise"),
+    headOf("other_head", "B: head", B[1], "Which head of that layer, likewise"),
   ],
-  presetLabel: "two heads",
+  presetLabel: "look at",
   presets: {
-    "one of each": pair([17, 5], [16, 0]),
-    "both induction": pair([17, 5], [18, 6]),
-    "both previous": pair([16, 0], [11, 1]),
-    "both first": pair([5, 3], [24, 6]),
+    "what followed last time": { text: "a repeat", query: 15, ...pair([17, 5], [16, 0]) },
+    "Italy or Madrid": { text: "capitals", query: 19, ...pair([17, 5], [23, 4]) },
+    "from it to the dog": { text: "a pronoun", query: 17, ...pair([16, 5], [13, 8]) },
+    "the open bracket": { text: "a bracket", query: 15, ...pair([26, 6], [18, 8]) },
+    "the bracket in code": { text: "code", query: 18, ...pair([26, 6], [22, 3]) },
+    "the same token before": { text: "code", query: 14, ...pair([8, 1], [14, 3]) },
   },
   later: (state) => (isOpening(state) ? null : fileOf(state.text)),
   compute,
@@ -469,18 +494,44 @@ const figure = {
       })),
     ];
   },
-  // A press on the map, beside the handles, moves head A there; with Shift, head B.
-  enhance: (result, state, { kinds }, set) => {
-    result.onclick = ({ target, clientX, clientY, shiftKey }) => {
-      const svg = target.closest(".av-real-map");
-      if (!svg || target.closest("[data-handle]")) return;
-      const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(svg.getScreenCTM().inverse());
-      const [l, up] = [Math.floor((x - LEFT) / CELL), Math.floor((y - TOP) / CELL)];
-      const h = kinds[0].length - 1 - up;
-      if (kinds[l]?.[h] === undefined) return;
-      const { layer, head } = SIDES[shiftKey ? 1 : 0];
-      set(layer, l);
-      set(head, h);
+  live: ({ el, model, set }) => {
+    const listening = new AbortController();
+    const on = (part, kind, does) => part.addEventListener(kind, does, listening);
+    // A press on the map moves head A there; with Shift, head B. What began as a
+    // drag of one of them is no press.
+    let begun = [0, 0];
+    on(el, "pointerdown", ({ clientX, clientY }) => (begun = [clientX, clientY]));
+    const result = el.querySelector(".av-result");
+    // The head under a pointer, or null.
+    const under = ({ clientX, clientY }) => {
+      const across = el.querySelector(".av-real-map").getScreenCTM().inverse();
+      const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(across);
+      const { kinds } = el.values;
+      const l = Math.floor((x - LEFT) / CELL);
+      const h = kinds[0].length - 1 - Math.floor((y - TOP) / CELL);
+      return kinds[l]?.[h] === undefined ? null : [l, h];
+    };
+    on(result, "click", (event) => {
+      const at = under(event);
+      const dragged = Math.hypot(event.clientX - begun[0], event.clientY - begun[1]) > 4;
+      if (!at || dragged || !event.detail) return;
+      if (el.values.heads.some(([l, h]) => l === at[0] && h === at[1])) return;
+      const { layer, head } = SIDES[event.shiftKey ? 1 : 0];
+      set(layer, at[0]);
+      set(head, at[1]);
+    });
+    // Under a mouse, a head says what it does.
+    on(result, "pointermove", (event) => {
+      const at = event.pointerType === "mouse" && under(event);
+      const { kinds } = el.values;
+      result.querySelector(".av-real-hint").textContent = at
+        ? describe(el.values, at)
+        : hintOf({ layers: kinds.length, heads: kinds[0].length });
+    });
+    return {
+      // In Jupyter the model may have read another text: Python has it.
+      own: () => model.get("_given") ?? undefined,
+      close: () => listening.abort(),
     };
   },
 };

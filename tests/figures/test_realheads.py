@@ -3,14 +3,17 @@
 import base64
 import functools
 import gzip
+import json
 import re
+from dataclasses import replace
 from itertools import accumulate, pairwise
 
 import numpy as np
 import pytest
+from traitlets import TraitError
 
 from helpers import figures
-from helpers.checkpoint import load, smollm2_path
+from helpers.checkpoint import Checkpoint, load, smollm2_path
 from helpers.real_heads import (
     LONGEST,
     NAMES,
@@ -20,18 +23,23 @@ from helpers.real_heads import (
     recorded,
     unpacked,
 )
+from helpers.softmax import softmax
 from helpers.training import (
     first_token_score,
     induction_score,
     previous_token_score,
 )
+from helpers.transformer import TransformerConfig, forward, init_transformer
+from tests.empty_page import PHONE, state_of
+from tests.figures.agreement import assert_same
 from tests.figures.reading import all_say, captions, depth, says, sentence
 from tools import real_heads as command
+from tools import website
 
 CASES = [
     *({"text": name} for name in NAMES[1:]),
     {"query": 0},
-    {"query": 23},
+    {"query": 23, "layer": 47, "head": 15},
     {"query": 14, "layer": 18, "head": 6, "other_layer": 11, "other_head": 1},
     {"text": "code", "query": 10, "layer": 29, "head": 8},
     {"text": "Spanish", "query": 23, "other_layer": 0, "other_head": 8},
@@ -81,8 +89,8 @@ def expected(state):
     found, weights, means, evenly, kinds, asked = read(state["text"])
     nothing = np.zeros(270)
     heads = [
-        [state["layer"], state["head"]],
-        [state["other_layer"], state["other_head"]],
+        [min(state["layer"], 29), min(state["head"], 8)],
+        [min(state["other_layer"], 29), min(state["other_head"], 8)],
     ]
     keys = ("first", "previous", "followed")
     return {
@@ -226,6 +234,29 @@ def shows(state, expected, shown):
     assert len(captions(shown)) == 2
 
 
+# What each preset is named for: of head A or B, the key and its least weight.
+NAMED = {
+    "what followed last time": [(0, " lamps", 0.8), (1, " nine", 0.9)],
+    "Italy or Madrid": [(0, " Italy", 0.8), (1, " Madrid", 0.8)],
+    "from it to the dog": [(0, " dog", 0.4), (1, " dog", 0.4)],
+    "the open bracket": [(0, " (", 0.9), (1, "The", 0.9)],
+    "the bracket in code": [(0, "(", 0.9), (1, "(", 0.8)],
+    "the same token before": [(0, " total", 0.9), (1, " total", 0.8)],
+}
+
+
+def test_presets_show_what_they_are_named_for():
+    presets = figures.presets("realheads")
+    assert list(presets) == list(NAMED)
+    for name, settings in presets.items():
+        values = figures.RealHeads(**settings).values
+        pieces = recorded(settings["text"])["pieces"]
+        for side, piece, least in NAMED[name]:
+            row = values["weights"][side][settings["query"]]
+            assert pieces[np.argmax(row)] == piece, name
+            assert max(row) >= least, name
+
+
 # --- what is stored ----------------------------------------------------------
 
 
@@ -315,3 +346,226 @@ def test_record_refuses_what_the_figure_cannot_show(smollm2):
         record(smollm2._replace(tokenizer=None), "The cat")
     with pytest.raises(ValueError, match=r"name must be one of .* got two"):
         recorded("two")
+
+
+# --- live data, in Jupyter ---------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    """A model of three layers of two heads, and a tokenizer of letters."""
+    config = TransformerConfig(
+        vocab=30, d_model=8, n_layers=3, n_heads=2, positions="rotary"
+    )
+    params = init_transformer(np.random.default_rng(0), config)
+    return Checkpoint(config, params, Letters())
+
+
+class Letters:
+    """A token for each letter."""
+
+    def encode(self, text):
+        return [ord(letter) - ord("a") for letter in text]
+
+    def decode(self, ids):
+        return "".join(chr(i + ord("a")) for i in ids)
+
+
+def test_of_shows_what_the_model_reads_now(tiny):
+    figure = figures.RealHeads.of(tiny, "abcab", layer=2, head=1)
+    assert figure.query == 4
+    values = figure.values
+    kept = forward([0, 1, 2, 0, 1], tiny.params, tiny.config)
+    maps = [x.attended.weights for x in kept.layers if x.attended is not None]
+    near = 1 / 510 + 1e-9
+    assert values["heads"] == [[2, 1], [2, 0]], "what is beyond is the last"
+    for k, (at, h) in enumerate(values["heads"]):
+        assert abs(values["weights"][k] - maps[at][h]).max() <= near
+    for key, score in (
+        ("first", [first_token_score(w) for w in maps]),
+        ("previous", [previous_token_score(w) for w in maps]),
+        ("followed", [induction_score(w, [0, 1, 2, 0, 1]) for w in maps]),
+    ):
+        assert abs(np.array(values[key]) - score).max() <= near
+    chances = softmax(kept.logits[-1])
+    assert values["chances"] == pytest.approx(
+        sorted(chances)[:-7:-1], abs=6e-5
+    )
+    html = figure.html()
+    assert "From “…b” at 4, after which “…c” followed last time" in html
+    assert "Of 6 heads, " in html
+    form = html[: html.index("</form>")]
+    assert re.search(r"<div hidden><label>text ", form)
+    assert [int(m) for m in re.findall(r'max="(\d+)"', form)] == [
+        4,
+        2,
+        1,
+        2,
+        1,
+    ]
+
+
+def test_of_leaves_a_still_where_there_is_no_kernel(tiny):
+    """A page would draw the stored text in its place."""
+    html = figures.RealHeads.of(tiny, "abcab").html()
+    assert "data-figure" not in html
+    assert "data-figure" in figures.RealHeads().html()
+
+
+def test_of_refuses_what_does_not_fit(tiny):
+    with pytest.raises(ValueError, match="2 to 48 tokens; got 1"):
+        figures.RealHeads.of(tiny, "a")
+    with pytest.raises(TraitError, match="layer"):
+        figures.RealHeads.of(tiny, "ab", layer=48)
+    deep = tiny._replace(config=replace(tiny.config, n_layers=49))
+    with pytest.raises(ValueError, match="48 layers of 16 heads; got 49 of 2"):
+        figures.RealHeads.of(deep, "ab")
+
+
+def test_widget_of_another_text_is_drawn_from_what_python_has(page, tiny):
+    figure = figures.RealHeads.of(tiny, "abcab")
+    page.open("realheads")
+    found = page.do(f"""
+        close();
+        const {{ state }} = model({json.dumps(state_of("realheads"))});
+        open("realheads", {{ ...state, _given: {json.dumps(figure._given)} }});
+        const grip = el.querySelector("[data-handle=A]");
+        press(grip, "ArrowRight"); await frame();
+        const moved = [m.state.layer, said().includes("layer 2, head 1")];
+        press(el.querySelector("[data-handle=A]"), "ArrowLeft"); await frame();
+        return [el.values.heads, field("text").closest("div").hidden, moved,
+          m.state.layer, grip.getAttribute("aria-valuemax")];
+    """)
+    assert found == [[[1, 1], [2, 0]], True, [2, True], 1, "2"]
+
+
+# --- on the page -------------------------------------------------------------
+
+
+def opened(page):
+    """The figure on an empty page, with all of its first text."""
+    text = figures.scripts("realheads")["heads-a-repeat.js"]
+    page.open("realheads", first=text)
+
+
+def test_map_is_one_stop_and_its_arrows_go_from_head_to_head(page):
+    opened(page)
+    found = page.do("""
+        const all = [];
+        for (const [id, key] of [["A", "ArrowLeft"], ["A", "ArrowUp"],
+            ["B", "ArrowRight"], ["B", "ArrowDown"]]) {
+          const grip = el.querySelector(`[data-handle=${id}]`);
+          grip.focus();
+          press(grip, key);
+          await frame();
+          all.push([el.values.heads, document.activeElement.dataset.handle]);
+        }
+        const grip = el.querySelector("[data-handle=A]");
+        return [all, grip.getAttribute("role"), grip.tabIndex,
+          grip.getAttribute("aria-valuetext")];
+    """)
+    assert found == [
+        [
+            [[[16, 5], [16, 0]], "A"],
+            [[[16, 6], [16, 0]], "A"],
+            [[[16, 6], [17, 0]], "B"],
+            [[[16, 6], [17, 0]], "B"],
+        ],
+        "slider", 0, "layer 16, head 6: no role",
+    ]  # fmt: skip
+
+
+def test_press_on_the_map_moves_a_head_there(page):
+    opened(page)
+    svg = page.tab.locator(".av-real-map").bounding_box()
+    unit = svg["width"] / (26 + 20 * 30 + 14)
+
+    def press_at(layer, head, *keys):
+        x = svg["x"] + unit * (26 + 20 * layer + 4)
+        y = svg["y"] + unit * (14 + 20 * (8 - head) + 16)
+        for key in keys:
+            page.tab.keyboard.down(key)
+        page.tab.mouse.click(x, y)
+        for key in keys:
+            page.tab.keyboard.up(key)
+        page.do("await frame(); return null")
+        return page.do("el.values.heads")
+
+    assert press_at(18, 6) == [[18, 6], [16, 0]]
+    assert press_at(11, 1, "Shift") == [[18, 6], [11, 1]]
+    # Where a head is, above the map and beside it nothing is pressed.
+    assert press_at(11, 1) == [[18, 6], [11, 1]]
+    assert press_at(-1, 4) == press_at(4, 9) == [[18, 6], [11, 1]]
+    # A drag that ends beside the middle of its cell is no press there.
+    x = svg["x"] + unit * (26 + 20 * 18.5)
+    y = svg["y"] + unit * (14 + 20 * 2.5)
+    page.tab.mouse.move(x + 12 * unit, y)
+    page.tab.mouse.down()
+    page.tab.mouse.move(x + 52 * unit, y, steps=4)
+    page.tab.mouse.up()
+    page.do("await frame(); return null")
+    assert page.do("el.values.heads") == [[20, 6], [11, 1]]
+
+
+def test_words_are_one_stop_and_each_shows_its_row(page):
+    opened(page)
+    word = page.tab.locator("[data-handle=w12]")
+    word.click()
+    page.do("await frame(); return null")
+    assert page.do("el.values.query") == 12
+    numbers = page.tab.locator(".av-real-number").all_text_contents()
+    weights = np.array(page.do("el.values.weights"))[:, 12, :13]
+    all_say(numbers, weights.ravel(), 2)
+    stops = page.do(
+        '[...el.querySelectorAll("[data-handle^=w]")].map((w) => w.tabIndex)'
+    )
+    assert sorted(stops) == [-1] * 15 + [0]
+    page.do("el.querySelector('[data-handle=w12]').focus(); return null")
+    page.tab.keyboard.press("ArrowUp")
+    page.tab.keyboard.press("Enter")
+    page.do("await frame(); return null")
+    assert page.do("el.values.query") == 11
+    assert page.do("document.activeElement.dataset.handle") == "w11"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A page that is opened from a folder, with no server."""
+    (tmp_path / "figures").mkdir()
+    for name, text in figures.scripts("realheads").items():
+        (tmp_path / "figures" / name).write_text(text, encoding="utf-8")
+    script = website.ROOT / "book" / "_static" / "site.js"
+    (tmp_path / "site.js").write_text(script.read_text("utf-8"), "utf-8")
+    (tmp_path / "index.html").write_text(
+        "<!doctype html><html lang=en><meta charset=utf-8><title>F</title>"
+        '<meta name="viewport" content="width=device-width">'
+        f"<style>{figures.styles('realheads')}</style>"
+        f"<main>{figures.RealHeads().html()}</main>"
+        "<script defer src=site.js></script></html>",
+        encoding="utf-8",
+    )
+    return (tmp_path / "index.html").as_uri()
+
+
+def test_text_is_loaded_when_it_is_asked_for_also_from_a_folder(page, folder):
+    tab, asked = page.tab, []
+
+    def hear(request):
+        asked.append(request.url.rpartition("/")[2])
+
+    tab.on("request", hear)
+    tab.set_viewport_size(PHONE)
+    tab.goto(folder)
+    tab.wait_for_selector(".av-live")
+    assert not [name for name in asked if name.startswith("heads-")]
+    tab.locator("[name=text]").select_option("code")
+    tab.wait_for_function(
+        "document.querySelector('.av-figure').values.weights[0].length === 19"
+    )
+    assert [n for n in asked if n.startswith("heads-")] == ["heads-code.js"]
+    seen = tab.evaluate("document.querySelector('.av-figure').values")
+    state = state_of("realheads", text="code")
+    assert_same(seen, expected(state))
+    wide = "document.documentElement.scrollWidth"
+    assert tab.evaluate(wide) <= PHONE["width"]
+    tab.remove_listener("request", hear)
