@@ -32,7 +32,14 @@ from helpers.training import (
 from helpers.transformer import TransformerConfig, forward, init_transformer
 from tests.empty_page import PHONE, state_of
 from tests.figures.agreement import assert_same
-from tests.figures.reading import all_say, captions, depth, says, sentence
+from tests.figures.reading import (
+    all_say,
+    call,
+    captions,
+    depth,
+    says,
+    sentence,
+)
 from tools import real_heads as command
 from tools import website
 
@@ -232,6 +239,22 @@ def shows(state, expected, shown):
         "270", str(expected["counts"][1]),
     )  # fmt: skip
     assert len(captions(shown)) == 2
+
+
+@pytest.mark.parametrize(
+    ("scores", "kind"),
+    [
+        ({"first": 0.5, "previous": 0.5, "followed": 0.5}, 3),
+        ({"first": 0.5, "previous": 0.5, "followed": 0.39}, 2),
+        ({"first": 0.5, "previous": 0.39, "followed": 0.39}, 1),
+        ({"first": 0.4, "previous": 0.45, "followed": 0}, 1),
+        ({"first": 0.39, "previous": 0.45, "followed": 0}, 0),
+        ({"first": 0.39, "previous": 0.5}, 2),
+    ],
+)
+def test_a_head_of_two_roles_has_the_last_of_them(scores, kind):
+    even = {"first": 0.1, "previous": 0.23, "followed": 0.1}
+    assert call("kindOf", scores, even, of="realheads") == kind
 
 
 # What each preset is named for: of head A or B, the key and its least weight.
