@@ -470,6 +470,10 @@ const figure = {
   handles: (state, values, own) => {
     const data = dataOf(state, own);
     const shown = shownOf(data.pieces);
+    const read = (key) =>
+      SIDES.map(({ name }, k) => `${name} ${fixed(values.weights[k][values.query][key])}`).join(
+        ", ",
+      );
     return [
       ...SIDES.map(({ name, layer, head }, side) => {
         const [x, y] = cornerOf(...values.heads[side], data.heads);
@@ -487,7 +491,7 @@ const figure = {
       }),
       ...shown.map((word, k) => ({
         id: `w${k}`,
-        name: `${word}, at ${k}`,
+        name: `${word}, at ${k}${k > values.query ? "" : `: ${read(k)}`}`,
         group: "words",
         on: k === values.query,
         press: () => ({ query: k }),

@@ -539,6 +539,12 @@ def test_words_are_one_stop_and_each_shows_its_row(page):
     numbers = page.tab.locator(".av-real-number").all_text_contents()
     weights = np.array(page.do("el.values.weights"))[:, 12, :13]
     all_say(numbers, weights.ravel(), 2)
+    named = page.do(
+        "['w7', 'w13'].map((id) => el.querySelector(`[data-handle=${id}]`)"
+        ".getAttribute('aria-label'))"
+    )
+    a, b = weights[:, 7]
+    assert named == [f"lamps, at 7: A {a:.2f}, B {b:.2f}", "sold, at 13"]
     stops = page.do(
         '[...el.querySelectorAll("[data-handle^=w]")].map((w) => w.tabIndex)'
     )
