@@ -40,6 +40,7 @@ HEAVIEST = [
     ("time", figures.Balance(machines=8, S=64)),
     ("tokens", figures.Checks()),
     ("shift", figures.Digits()),
+    ("at", figures.FileBlock()),
     ("x1", figures.Projections()),
     ("place", figures.Temperature()),
     (

@@ -48,8 +48,8 @@ PLANS = {
         ("roof", "kv-cache"),
         ("cache-memory", "tiles", "tile-traffic"),
         ("block", "parameters"),
-        ("training", "evidence", "longer"),
-        ("compare-positions", "serve", "memory"),
+        ("training", "evidence", "open-model"),
+        ("longer", "compare-positions", "serve", "memory"),
         ("machines", "balance", "demos", "literature"),
     ),
 }

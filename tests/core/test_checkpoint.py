@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import importlib.metadata
 import json
 import math
 import re
@@ -665,6 +666,20 @@ def test_load_needs_a_file(tmp_path):
 
 
 # --- A published model -------------------------------------------------------
+
+
+@pytest.mark.parametrize("listed", [None, []])
+def test_smollm2_path_says_how_to_get_the_file(monkeypatch, listed):
+    def files(name):
+        if listed is None:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return listed
+
+    monkeypatch.setattr(importlib.metadata, "files", files)
+    with pytest.raises(
+        FileNotFoundError, match=r"be installed.*: run ma"
+    ):
+        smollm2_path()
 
 
 @pytest.fixture(scope="module")
