@@ -676,9 +676,7 @@ def test_smollm2_path_says_how_to_get_the_file(monkeypatch, listed):
         return listed
 
     monkeypatch.setattr(importlib.metadata, "files", files)
-    with pytest.raises(
-        FileNotFoundError, match=r"be installed.*: run ma"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"be installed.*: run ma"):
         smollm2_path()
 
 
