@@ -110,8 +110,8 @@ const plane = (x, y) => {
       [0, -9],
       [0, 18],
     ];
-    const beside = [10 + half, 5];
-    const order = a === 0 ? [beside, above] : b > 0 ? [above, below] : [below, above];
+    const beside = [1, -1].map((side) => [side * (10 + half), 5]);
+    const order = a === 0 ? beside : b > 0 ? [above, below] : [below, above];
     const clear = ([dx, dy]) =>
       Math.abs(+px(a) + dx - px(x)) > half + 10 || Math.abs(+py(b) + dy - 5 - py(y)) > 15;
     const [dx, dy] = order.find(clear) ?? order[0];
