@@ -21,58 +21,27 @@ with extra("plots"):
     from IPython.display import display
 
 from ._checks import array, finite_floats, flag, integer, real
-
-INK = "#1f2933"
-# Dark ink in a dark notebook needs a light ground; the site takes it away.
-GROUND = 'style="background: #fff"'
-# What stands for a role has its colour, as in formulas and live figures
-# (figures.css, light; told apart by every kind of colour vision).
-ROLES = {
-    "query": "#b90795",
-    "key": "#ab3a00",
-    "value": "#00794a",
-    "weight": "#084a6e",
-}
-# Okabe and Ito's palette, without yellow and black: told apart by every kind
-# of colour vision, and visible on white and on near-black.
-COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
-# From -1 over 0 to 1: nothing is near the page's ground, and much stands out
-# from it. On white that is dark, and in the dark bright (svg.js has both).
-_STOPS = {
-    "light": [
-        "#532700", "#b05e10", "#ecb482",
-        "#eaf1f7", "#8fbfe0", "#006eac", "#00304d",
-    ],
-    "dark": [
-        "#ffe9d6", "#e08b3e", "#6f3a0e",
-        "#1c2b3a", "#17527e", "#4a9fdc", "#e3f2ff",
-    ],
-}  # fmt: skip
+from ._colours import (
+    COLORS,
+    DARK,
+    GROUND,
+    INK,
+    LEVELS,
+    ROLES,
+    SIGNED_LEVELS,
+    STOPS,
+    TURNS_BLACK,
+    TURNS_WHITE,
+)
 
 
-def _maps(name, first, levels):
-    """A colour map as stored, for white, and its twin for the dark."""
-    return [
-        mpl.colors.LinearSegmentedColormap.from_list(
-            name, stops[first:], levels
-        )
-        for stops in _STOPS.values()
-    ]
+def _map(name, stops, levels):
+    """A colour map as stored, for white."""
+    return mpl.colors.LinearSegmentedColormap.from_list(name, stops, levels)
 
 
-CMAP, _CMAP_DARK = _maps("book", 3, 256)
-SIGNED, _SIGNED_DARK = _maps("book signed", 0, 511)  # 0 in the middle
-# What each colour of the two maps is in the dark. No line, no role and no
-# other thing has one of them, so that a colour says what it stands for.
-DARK = {
-    mpl.colors.to_hex(light(k)): mpl.colors.to_hex(dark(k))
-    for light, dark in [(SIGNED, _SIGNED_DARK), (CMAP, _CMAP_DARK)]
-    for k in range(light.N)
-}
-# Numbers on cells that need another ink in the dark: as good as black and
-# white here, and told from these there.
-TURNS_WHITE, TURNS_BLACK = "#010101", "#fefefe"
-DARK |= {TURNS_WHITE: "#ffffff", TURNS_BLACK: "#000000"}
+CMAP = _map("book", STOPS["light"][3:], LEVELS)
+SIGNED = _map("book signed", STOPS["light"], SIGNED_LEVELS)  # 0 in the middle
 
 # The column of prose, in inches. On a phone it is 390 pixels, and a letter of
 # 11 points still more than 9 pixels (tests/core/test_plotting.py).

@@ -10,7 +10,7 @@ import nbformat
 import numpy as np
 import pytest
 
-from helpers import plotting
+from helpers import _colours, plotting
 from tools import refresh
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -179,6 +179,16 @@ def test_much_stands_out_from_the_page_in_both_schemes(cmap):
         for end in (twin.get(end, end) for end in ends):
             assert contrast(end, faint) >= 7
             assert contrast(end, page) >= 7
+
+
+def test_the_twins_of_colours_are_on_matplotlibs_maps():
+    for first, light in [(3, plotting.CMAP), (0, plotting.SIGNED)]:
+        dark = mpl.colors.LinearSegmentedColormap.from_list(
+            "dark", _colours.STOPS["dark"][first:], light.N
+        )
+        for k in range(light.N):
+            pair = [mpl.colors.to_hex(cmap(k)) for cmap in (light, dark)]
+            assert _colours.DARK[pair[0]] == pair[1]
 
 
 def test_the_colours_of_maps_are_those_of_nothing_else():

@@ -12,7 +12,7 @@ import numpy as np
 import quickjs
 
 from helpers import figures
-from helpers.plotting import _STOPS
+from helpers._colours import STOPS
 
 # --- a module's own functions ----------------------------------------------
 
@@ -152,7 +152,7 @@ PALETTES = [
             strict=True,
         )
     ])
-    for stops in _STOPS.values()
+    for stops in STOPS.values()
 ]  # fmt: skip
 
 

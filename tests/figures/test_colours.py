@@ -6,7 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from helpers import figures, plotting
+from helpers import figures
+from helpers._colours import STOPS
 from tests.figures.expected_figures import drawn, every_state
 from tests.figures.reading import call
 
@@ -128,8 +129,7 @@ def test_numbers_can_be_read_on_their_shades(name):
 def test_shade_passes_the_stops_of_plotting_evenly(scheme):
     """Python's colour maps and the page's are one."""
     stops = [
-        [int(stop[i : i + 2], 16) for i in (1, 3, 5)]
-        for stop in plotting._STOPS[scheme]
+        [int(stop[i : i + 2], 16) for i in (1, 3, 5)] for stop in STOPS[scheme]
     ]
     assert call("shade", -3, scheme) == stops[0]
     assert call("shade", 3, scheme) == stops[-1]

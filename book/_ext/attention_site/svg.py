@@ -6,7 +6,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
-from helpers.plotting import DARK, GROUND, INK, ROLES
+from helpers._colours import DARK, GROUND, INK, ROLES
 
 
 class _Inline(SphinxTransform):

@@ -1,0 +1,63 @@
+"""The colours of the book's figures, on white and in the dark.
+
+The site needs them for stored figures, and is built in less time without
+Matplotlib, whose colour maps are made of them in `plotting`.
+"""
+
+import numpy as np
+
+INK = "#1f2933"
+# Dark ink in a dark notebook needs a light ground; the site takes it away.
+GROUND = 'style="background: #fff"'
+# What stands for a role has its colour, as in formulas and live figures
+# (figures.css, light; told apart by every kind of colour vision).
+ROLES = {
+    "query": "#b90795",
+    "key": "#ab3a00",
+    "value": "#00794a",
+    "weight": "#084a6e",
+}
+# Okabe and Ito's palette, without yellow and black: told apart by every kind
+# of colour vision, and visible on white and on near-black.
+COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
+# From -1 over 0 to 1: nothing is near the page's ground, and much stands out
+# from it. On white that is dark, and in the dark bright (svg.js has both).
+STOPS = {
+    "light": [
+        "#532700", "#b05e10", "#ecb482",
+        "#eaf1f7", "#8fbfe0", "#006eac", "#00304d",
+    ],
+    "dark": [
+        "#ffe9d6", "#e08b3e", "#6f3a0e",
+        "#1c2b3a", "#17527e", "#4a9fdc", "#e3f2ff",
+    ],
+}  # fmt: skip
+LEVELS, SIGNED_LEVELS = 256, 511  # of the map from 0 to 1, of the whole one
+
+
+def shades(stops, levels):
+    """Return so many colours at even distances from the first to the last."""
+    rgb = [[int(s[k : k + 2], 16) for k in (1, 3, 5)] for s in stops]
+    at = np.linspace(0, len(stops) - 1, levels)
+    columns = [np.interp(at, range(len(stops)), c) for c in np.transpose(rgb)]
+    return [
+        "#" + "".join(f"{round(part):02x}" for part in color)
+        for color in np.transpose(columns).tolist()
+    ]
+
+
+# What each colour of the two maps is in the dark. No line, no role and no
+# other thing has one of them, so that a colour says what it stands for.
+DARK = {
+    light: dark
+    for first, levels in [(0, SIGNED_LEVELS), (3, LEVELS)]
+    for light, dark in zip(
+        shades(STOPS["light"][first:], levels),
+        shades(STOPS["dark"][first:], levels),
+        strict=True,
+    )
+}
+# Numbers on cells that need another ink in the dark: as good as black and
+# white here, and told from these there.
+TURNS_WHITE, TURNS_BLACK = "#010101", "#fefefe"
+DARK |= {TURNS_WHITE: "#ffffff", TURNS_BLACK: "#000000"}
