@@ -11,9 +11,11 @@ import json
 import re
 import unicodedata
 from html import unescape
+from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from attention_site import tags
 from fontTools.ttLib import TTFont
 from lxml import html
 
@@ -485,3 +487,43 @@ def test_a_figure_says_on_the_page_what_was_verified(site, page):
     shown = re.findall(r'<svg role="img" aria-label.*?</svg>', text, re.S)
     shown = [figure for figure in shown if "xlink" in figure]
     assert list(map(words, shown)) == list(map(words, stored_figures(page)))
+
+
+class Told(HTMLParser):
+    """What a page has, in order; text without what splits it."""
+
+    def __init__(self):
+        super().__init__()
+        self.told = [""]
+
+    def start(self, tag, attributes):
+        values = {name: value or "" for name, value in attributes.items()}
+        self.told += [(tag, values), ""]
+
+    def end(self, tag):
+        self.told += [tag, ""]
+
+    def data(self, text):
+        self.told[-1] += text
+
+    def handle_starttag(self, tag, attributes):
+        self.start(tag, dict(attributes))
+
+    handle_endtag, handle_data = end, data
+
+
+TRICKY = (
+    "<p title='a > b' class=\"x\ny\" hidden>1 &lt; 2 &amp;amp; <br/>"
+    "<!-- <b> --><script>if (a < b) '<p>'</script><svg><path d=''/></svg></p>"
+)
+
+
+@pytest.mark.parametrize("page", ["index", "book/mask", "search", TRICKY])
+def test_tags_are_read_as_a_whole_parser_reads_them(site, page):
+    path = site / f"{page}.html" if page != TRICKY else None
+    text = path.read_text("utf-8") if path else TRICKY
+    whole, quick = Told(), Told()
+    whole.feed(text)
+    whole.close()
+    tags.feed(text, quick)
+    assert quick.told == whole.told

@@ -2,9 +2,9 @@
 
 import re
 from html import unescape
-from html.parser import HTMLParser
 from typing import NamedTuple
 
+from . import tags
 from .lean import faces
 from .lean.styles import CUSTOM
 
@@ -26,38 +26,39 @@ class Parsed(NamedTuple):
     in_formulas: str
 
 
-class _Page(HTMLParser):
+class _Page:
     def __init__(self):
-        super().__init__()
         self.words, self.elements, self.text = set(), set(), []
         self.silent = self.articles = 0
+        self.last = ""
 
-    def handle_starttag(self, tag, attributes):
+    def start(self, tag, attributes):
+        self.last = tag
         self.elements.add(tag)
-        for name, value in attributes:
+        for name, value in attributes.items():
             if name in ("class", "id"):
-                self.words |= set((value or "").split())
-            else:
-                self.words |= set(CUSTOM.findall(value or ""))
+                self.words.update(value.split())
+            elif "--" in value:
+                self.words.update(CUSTOM.findall(value))
         self.silent += tag in SILENT
         self.articles += tag == "article"
         self.text.append(" ")
 
-    def handle_endtag(self, tag):
+    def end(self, tag):
         self.silent -= tag in SILENT
         self.articles -= tag == "article"
         self.text.append(" ")
 
-    def handle_data(self, data):
-        if self.lasttag == "style":
-            self.words |= set(CUSTOM.findall(data))
+    def data(self, data):
+        if self.last == "style":
+            self.words.update(CUSTOM.findall(data))
         if self.articles and not self.silent:
             self.text.append(data)
 
 
 def parse(html):
     page = _Page()
-    page.feed(html)
+    tags.feed(html, page)
     return Parsed(
         frozenset(page.words),
         frozenset(page.elements),

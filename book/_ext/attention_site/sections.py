@@ -6,8 +6,9 @@ sections, so that the search can show excerpts and open the right section.
 """
 
 import json
-from html.parser import HTMLParser
 from pathlib import Path
+
+from . import tags
 
 # Elements without sentences: pictures, code, outputs, buttons.
 SILENT = {
@@ -42,23 +43,21 @@ def bracketed(part):
     return part if short else f"({part})"
 
 
-class _Sections(HTMLParser):
+class _Sections:
     """Parses an article into sections: anchor, heading and text of each."""
 
     def __init__(self):
-        super().__init__()
         self.sections = [["", "", ""]]
         self.open = []  # open elements, with the list that takes their text
         self.formula = []  # the parts of each open element of a formula
 
-    def handle_starttag(self, tag, attributes):
+    def start(self, tag, attributes):
         if tag == "br":
             self._say(" ")
         if tag in VOID:
             return
         said, section, into = self.open[-1][1:] if self.open else (1, 0, 2)
-        attributes = dict(attributes)
-        classes = set((attributes.get("class") or "").split())
+        classes = set(attributes.get("class", "").split())
         if tag in SILENT or classes & HUSHED:
             said = False
         if said and "id" in attributes and tag in ("section", "dt"):
@@ -74,7 +73,7 @@ class _Sections(HTMLParser):
         if tag == "math" or self.formula:
             self.formula.append([])
 
-    def handle_endtag(self, tag):
+    def end(self, tag):
         if tag in VOID or not self.open:
             return
         if self.formula:
@@ -85,7 +84,7 @@ class _Sections(HTMLParser):
         while self.open and self.open.pop()[0] != tag:
             pass
 
-    def handle_data(self, data):
+    def data(self, data):
         self._say(data.strip() if self.formula else data)
 
     def _say(self, text):
@@ -114,8 +113,7 @@ def read(tag, parts):
 def sections(article):
     """Return the sections of an article that have text."""
     parser = _Sections()
-    parser.feed(article)
-    parser.close()
+    tags.feed(article, parser)
     told = [[" ".join(t.split()) for t in part] for part in parser.sections]
     return [part for part in told if part[1] or part[2]]
 
