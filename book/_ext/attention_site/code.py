@@ -32,7 +32,19 @@ LABEL = re.compile(r"\A(# .+): click to open$", re.M)
 PLAIN = (Name, Name.Namespace, Operator, Punctuation, Whitespace)
 
 
+# Sphinx makes a formatter for each piece of code, and each would find out the
+# classes of all tokens again.
+CLASSES = {}
+
+
 class PlainNames(HtmlFormatter):
+    def _create_stylesheet(self):
+        key = self.style, self.classprefix
+        if key not in CLASSES:
+            super()._create_stylesheet()
+            CLASSES[key] = self.ttype2class, self.class2style
+        self.ttype2class, self.class2style = CLASSES[key]
+
     def format_unencoded(self, tokens, outfile):
         tokens = ((in_code(kind, v), v) for kind, v in tokens)
         tokens = ((Text if kind in PLAIN else kind, v) for kind, v in tokens)

@@ -11,9 +11,6 @@ import logging
 import re
 from html import unescape
 
-from fontTools import subset
-from fontTools.ttLib import TTFont
-
 # The font of formulas; the others are for text.
 MATH_FONT = "stix-two-math"
 # Fonts of labels and of single bold words, where kerning cannot be seen. It
@@ -37,6 +34,10 @@ logging.getLogger("fontTools").setLevel(logging.ERROR)
 
 def cut(font, characters, features=()):
     """Return the file of a font with some characters and features only."""
+    # Only a build that cuts a font anew imports this, for half a second.
+    from fontTools import subset
+    from fontTools.ttLib import TTFont
+
     font = TTFont(io.BytesIO(font), recalcTimestamp=False)
     options = subset.Options(flavor="woff2", layout_features=[*features])
     options.hinting = False
