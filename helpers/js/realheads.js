@@ -358,7 +358,7 @@ const rule = ({ asked }) =>
   "followed</i> the same token last time (induction). A head with two roles has the last of " +
   "them. The first query has only one key, so it does not count. " +
   `${asked ? `Induction is a mean over ${count(asked, "token")} read before. ` : "No token is read twice, so nothing tells an induction head. "}` +
-  "Weights are stored as bytes, which is right to 0.002.";
+  "Weights are stored as bytes, so each may be off by 0.002.";
 
 const sentence = (data, values) => {
   const { query, heads, weights, kinds, counts } = values;
