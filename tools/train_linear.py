@@ -1,6 +1,6 @@
 """Train memories of pairs, and store how many pairs they recall.
 
-    python -m tools.train_linear          # ten minutes
+    python -m tools.train_linear          # three minutes
     python -m tools.train_linear check    # as long; writes nothing
 
 The first writes `helpers/trained/linear.json`. The second trains all of it
@@ -22,7 +22,7 @@ TEXTS = [(n, False) for n in (2, 4, 8, 16, 32)] + [(8, True), (16, True)]
 TASK = {
     "seeds": 5,
     "steps": 300,
-    "batch": 32,
+    "batch": 16,
     "rate": 0.03,
     "keys": 32,
     "values": 16,

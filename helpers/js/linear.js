@@ -1,0 +1,249 @@
+// Linear: a memory of two numbers, drawn as a point in a plane. A pair is the line
+// on which its key reads its value; a write of the delta rule goes to that line.
+
+import { count, dot, fixed, range } from "./numbers.js";
+import { grip } from "./handles.js";
+import { figureModule, say } from "./common.js";
+import { grid } from "./tables.js";
+
+const NAMES = ["A", "B", "C"];
+const RULES = ["linear attention", "delta rule"];
+const NEAR = 0.05 + 1e-9; // so far off is still read right
+const RADIANS = Math.PI / 180;
+
+// --- the memory -----------------------------------------------------------------
+
+const keyOf = (degrees) => [Math.cos(degrees * RADIANS), Math.sin(degrees * RADIANS)];
+const scaled = ([x, y], by) => [by * x, by * y];
+const plus = ([a, b], [x, y]) => [a + x, b + y];
+
+// The state after each write, and what the last write started from.
+const compute = (state) => {
+  const keys = NAMES.map((name) => keyOf(state[`angle${name}`]));
+  const values = NAMES.map((name) => state[`value${name}`]);
+  const states = [[0, 0]];
+  let [shrunk, error] = [[0, 0], 0];
+  for (const i of range(state.written)) {
+    shrunk = scaled(states[i], state.decay);
+    const corrects = state.rule === "delta rule";
+    error = values[i] - (corrects ? dot(keys[i], shrunk) : 0);
+    states.push(plus(shrunk, scaled(keys[i], (corrects ? state.beta : 1) * error)));
+  }
+  const reads = keys.map((key) => dot(key, states.at(-1)));
+  const right = range(NAMES.length).map(
+    (i) => i < state.written && Math.abs(reads[i] - values[i]) <= NEAR,
+  );
+  return { keys, states, reads, right, shrunk, error };
+};
+
+// --- the plane --------------------------------------------------------------------
+
+const UNIT = 60;
+const [WIDE, HIGH] = [340, 330];
+const [LEFT, FLOOR] = [170, 165]; // of the origin
+const at = (x) => +x.toFixed(2);
+const place = ([x, y]) => [LEFT + UNIT * x, FLOOR - UNIT * y];
+const spot = (point) => place(point).map(at).join(" ");
+const pointAt = ([u, v]) => [(u - LEFT) / UNIT, (FLOOR - v) / UNIT];
+
+const FAR = 8; // further than any corner of the plane
+const lineOf = (key, value) => {
+  const foot = scaled(key, value);
+  const along = [-key[1], key[0]];
+  return `M${spot(plus(foot, scaled(along, -FAR)))}L${spot(plus(foot, scaled(along, FAR)))}`;
+};
+const SQUARE = '<rect class="av-knob av-decay" x="-6" y="-6" width="12" height="12"/>';
+const DIAMOND = '<path class="av-knob av-state" d="M0 -13L13 0L0 13L-13 0z"/>';
+const drawn = (state, values) => {
+  const { keys, states, right } = values;
+  const wanted = NAMES.map((name) => state[`value${name}`]);
+  const lines = NAMES.map((name, i) => {
+    const kind = right[i] ? " av-right" : i < state.written ? "" : " av-later";
+    return `<path class="av-reads${kind}" d="${lineOf(keys[i], wanted[i])}"/>`;
+  });
+  const arrows = NAMES.map(
+    (name, i) =>
+      `<path class="av-arrow" d="M${spot([0, 0])}L${spot(scaled(keys[i], wanted[i]))}"/>`,
+  );
+  const way = range(state.written).map((i) => {
+    const before = spot(scaled(states[i], state.decay));
+    return (
+      `<path class="av-faded" d="M${spot(states[i])}L${before}"/>` +
+      `<path class="av-write" d="M${before}L${spot(states[i + 1])}"/>` +
+      `<circle class="av-was" cx="${at(place(states[i])[0])}" cy="${at(place(states[i])[1])}" r="3"/>`
+    );
+  });
+  const last = states.at(-1);
+  const pulled = handlesOf(state, values).map(({ id, at: place_ }) =>
+    grip(id, place_.map(at), id === "decay" ? SQUARE : DIAMOND),
+  );
+  const mark = `<g transform="translate(${place(last).map(at).join(" ")})">${DIAMOND}</g>`;
+  const dots = NAMES.map((name, i) =>
+    grip(
+      name,
+      place(scaled(keys[i], wanted[i])).map(at),
+      `<circle class="av-knob av-pair-dot${i < state.written ? "" : " av-later"}" r="11"/>` +
+        `<text text-anchor="middle" y="4.5">${name}</text>`,
+    ),
+  );
+  return (
+    `<path class="av-rule" d="M0 ${FLOOR}H${WIDE}M${LEFT} 0V${HIGH}"/>${lines.join("")}` +
+    `${arrows.join("")}${way.join("")}${mark}${pulled.join("")}${dots.join("")}`
+  );
+};
+
+// The state is pulled along its last write, and what that started from towards zero.
+const handlesOf = (state, { states, shrunk, error }) => {
+  const found = [];
+  const before = states.at(-2) ?? [0, 0];
+  const size = dot(before, before);
+  if (size > 0.04)
+    found.push({
+      id: "decay",
+      name: "decay: the state before the last write",
+      keys: ["decay"],
+      at: place(shrunk),
+      read: (spot_) => ({ decay: dot(pointAt(spot_), before) / size }),
+    });
+  if (state.rule === "delta rule" && state.written && Math.abs(error) > 0.1) {
+    const key = keyOf(state[`angle${NAMES[state.written - 1]}`]);
+    found.push({
+      id: "beta",
+      name: "beta: the state after the last write",
+      keys: ["beta"],
+      at: place(states.at(-1)),
+      read: (spot_) => ({
+        beta: (dot(pointAt(spot_), key) - dot(shrunk, key)) / error,
+      }),
+    });
+  }
+  return found;
+};
+
+// --- in words -----------------------------------------------------------------------
+
+const listed = (words) =>
+  words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+const sentence = ({ written, rule }, { states, right }) => {
+  const [x, y] = states.at(-1);
+  if (!written) return `Nothing is written: the state is (${fixed(x)}, ${fixed(y)}).`;
+  const named = NAMES.filter((name, i) => right[i]);
+  const which = named.length ? `: ${listed(named)}` : "";
+  return (
+    `After ${count(written, "write")} by the ${rule === "delta rule" ? rule : "sum of linear attention"}, ` +
+    `the state is (${fixed(x)}, ${fixed(y)}), and ${named.length} of ${count(written, "pair")} ` +
+    `${named.length === 1 ? "is" : "are"} read right${which}.`
+  );
+};
+const verdictOf = (state, right, i) =>
+  i >= state.written ? "not written" : right[i] ? "right" : "wrong";
+
+const figure = {
+  name: "linear",
+  card: { part: ".av-plane", box: "60 30 270 170" },
+  controls: [
+    {
+      key: "written",
+      kind: "range",
+      label: "pairs written",
+      first: 3,
+      about: "How many of the pairs A, B and C are written, in this order",
+      min: 0,
+      max: NAMES.length,
+      step: 1,
+    },
+    {
+      key: "rule",
+      kind: "choice",
+      label: "rule of writing",
+      first: "delta rule",
+      about: "Whether a write adds its value or corrects what its key reads",
+      options: RULES,
+    },
+    {
+      key: "beta",
+      kind: "range",
+      label: "beta",
+      first: 1,
+      about: "Which part of the error a write of the delta rule corrects",
+      min: 0,
+      max: 2,
+      step: 0.05,
+      when: ({ rule }) => rule === "delta rule",
+    },
+    {
+      key: "decay",
+      kind: "range",
+      label: "decay",
+      first: 1,
+      about: "The factor by which the state shrinks before each write",
+      min: 0,
+      max: 1,
+      step: 0.05,
+    },
+    ...NAMES.flatMap((name, i) => [
+      {
+        key: `angle${name}`,
+        kind: "range",
+        label: `angle of key ${name}`,
+        first: [0, 90, 37][i],
+        about: `Direction of key ${name}, in degrees`,
+        min: 0,
+        max: 359,
+        step: 1,
+      },
+      {
+        key: `value${name}`,
+        kind: "range",
+        label: `value of ${name}`,
+        first: [2, 1, 0.5][i],
+        about: `The value that key ${name} should read`,
+        min: 0.25,
+        max: 3,
+        step: 0.05,
+      },
+    ]),
+  ],
+  compute,
+  view: (state, values) => {
+    const { reads, right, states } = values;
+    const [x, y] = states.at(-1);
+    const label =
+      `A plane with the state at (${fixed(x)}, ${fixed(y)}) and, for each of three pairs, the line ` +
+      `of states from which its key reads its value`;
+    const wanted = NAMES.map((name) => state[`value${name}`]);
+    const table = grid({
+      label: "What each key should read, and reads",
+      rows: NAMES.map((name, i) => `${name}: ${verdictOf(state, right, i)}`),
+      columns: ["value", "read"],
+      values: NAMES.map((name, i) => [wanted[i], reads[i]]),
+      part: (v) => v / 4,
+    });
+    return (
+      `<svg class="av-plane" role="img" aria-label="${label}" viewBox="0 0 ${WIDE} ${HIGH}">` +
+      `${drawn(state, values)}</svg>${table}${say(sentence(state, values))}`
+    );
+  },
+  handles: (state, values) => [
+    ...handlesOf(state, values),
+    ...NAMES.map((name, i) => ({
+      id: name,
+      name: `pair ${name}: direction and value`,
+      keys: [`angle${name}`, `value${name}`],
+      value: `${state[`angle${name}`]} degrees, value ${fixed(state[`value${name}`])}`,
+      at: place(scaled(values.keys[i], state[`value${name}`])),
+      read: (spot_) => {
+        const [x, y] = pointAt(spot_);
+        const turn = (Math.atan2(y, x) / RADIANS + 360) % 360;
+        return {
+          [`angle${name}`]: turn < 359.5 ? turn : 0,
+          [`value${name}`]: Math.hypot(x, y),
+        };
+      },
+    })),
+  ],
+  // Two keys at a right angle are read right, and the third write moves both.
+  opening: { from: [{ written: 0 }, { written: 2 }], ms: 4500 },
+};
+
+export default figureModule(figure);

@@ -1,0 +1,174 @@
+"""The figure of a memory of two numbers: writes, reads, lines, handles."""
+
+import re
+
+import numpy as np
+import pytest
+
+from helpers.figures import LinearMemory
+from helpers.linear import gated_delta_rule, linear_attention
+from tests.figures.reading import (
+    captions,
+    grid_shows,
+    path_of,
+    sentence,
+    tells,
+    verdict,
+)
+
+LINEAR = {"rule": "linear attention"}
+CASES = [
+    {"written": 0},
+    {"written": 1},
+    {"written": 2, "angleB": 180, "valueB": 2.5},
+    {"beta": 0},
+    {"beta": 0.5, "decay": 0.5},
+    {"beta": 2},
+    {"decay": 0},
+    {"angleC": 0, "angleB": 0},
+    LINEAR,
+    LINEAR | {"decay": 0.5, "angleB": 359},
+    LINEAR | {"valueA": 2.5, "valueB": 2.5, "angleB": 10, "angleC": 10},
+]
+LETTERS = "ABC"
+
+
+def memory(state, n):
+    """The state after n writes, by the helpers."""
+    turns = np.radians([float(state[f"angle{x}"]) for x in LETTERS])
+    keys = np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    values = np.array([[float(state[f"value{x}"])] for x in LETTERS])
+    K, V = keys[:n], values[:n]
+    with np.errstate(divide="ignore"):
+        logs = np.full(n, np.log(float(state["decay"])))
+    if state["rule"] == "linear attention":
+        _, S = linear_attention(K, K, V, logs, scale=1)
+    else:
+        beta = np.full(n, float(state["beta"]))
+        _, S = gated_delta_rule(K, K, V, beta, logs, scale=1)
+    return keys, values[:, 0], S[:, 0]
+
+
+def expected(state):
+    n = state["written"]
+    keys, values, S = memory(state, n)
+    states = [memory(state, i)[2] for i in range(n + 1)]
+    shrunk = states[n - 1] * state["decay"] if n else np.zeros(2)
+    error = 0.0
+    if n:
+        error = values[n - 1]
+        if state["rule"] == "delta rule":
+            error = error - keys[n - 1] @ shrunk
+    reads = keys @ S
+    near = np.abs(reads - values) <= 0.05 + 1e-9
+    return {
+        "keys": keys,
+        "states": states,
+        "reads": reads,
+        "right": (near & (np.arange(3) < n)).tolist(),
+        "shrunk": shrunk,
+        "error": error,
+    }
+
+
+def at(point):
+    """Where a point of the plane is drawn."""
+    return np.array([170.0, 165]) + np.array([60.0, -60]) * point
+
+
+def shows(state, expected, shown):
+    n, right = state["written"], expected["right"]
+    text, S = sentence(shown), expected["states"][-1]
+    pair = (S[0], 2), (S[1], 2)
+    tells(text, *((n, *pair, sum(right), n) if n else pair))
+    verdict(
+        text.partition("read right")[2], **dict(zip("ABC", right, strict=True))
+    )
+    delta = state["rule"] == "delta rule"
+    verdict(text, delta_rule=n and delta, linear_attention=n and not delta)
+    tells(captions(shown)[0], *pair)
+
+    table = shown.select_one("table.av-grid")
+    values = [state[f"value{x}"] for x in LETTERS]
+    cells = np.stack([values, expected["reads"]], axis=1)
+    numbers_show(table, cells)
+    heads = [th.text for th in table.select("tbody th")]
+    for i, head in enumerate(heads):
+        assert head[0] == LETTERS[i]
+        verdict(
+            head,
+            right=right[i],
+            wrong=i < n and not right[i],
+            not_written=i >= n,
+        )
+    plane_shows(state, expected, shown.select_one(".av-plane"))
+
+
+def numbers_show(table, cells):
+    grid_shows(table, cells, 2, np.clip(cells / 4, -1, 1))
+
+
+def plane_shows(state, expected, svg):
+    values = np.array([float(state[f"value{x}"]) for x in LETTERS])
+    feet = at(values[:, None] * expected["keys"])
+    for i, path in enumerate(svg.select(".av-reads")):
+        # Every point of the line gives the key its value.
+        for end in np.reshape(path_of(path), (2, 2)):
+            point = (end - [170, 165]) / [60, -60]
+            assert expected["keys"][i] @ point == pytest.approx(
+                values[i], abs=1e-3
+            )
+        assert ("av-right" in path["class"]) == expected["right"][i]
+        assert ("av-later" in path["class"]) == (i >= state["written"])
+    for path, foot in zip(svg.select(".av-arrow"), feet, strict=True):
+        np.testing.assert_allclose(
+            path_of(path), [170, 165, *foot], atol=0.0051
+        )
+    for letter, foot in zip(LETTERS, feet, strict=True):
+        grip = svg.select_one(f"[data-handle={letter}]")
+        np.testing.assert_allclose(moved(grip), foot, atol=0.0051)
+        assert grip.select_one("text").text == letter
+    states = np.array(expected["states"])
+    writes = [path_of(path) for path in svg.select(".av-write")]
+    faded = [path_of(path) for path in svg.select(".av-faded")]
+    for i, (fade, write) in enumerate(zip(faded, writes, strict=True)):
+        before = states[i] * state["decay"]
+        wanted = [*at(states[i]), *at(before)]
+        np.testing.assert_allclose(fade, wanted, atol=0.0051)
+        wanted = [*at(before), *at(states[i + 1])]
+        np.testing.assert_allclose(write, wanted, atol=0.0051)
+    assert len(writes) == state["written"]
+    diamond = svg.select_one(".av-state").parent
+    np.testing.assert_allclose(moved(diamond), at(states[-1]), atol=0.0051)
+    n, pulls = state["written"], svg.select_one("[data-handle=beta]")
+    delta = state["rule"] == "delta rule"
+    assert (pulls is not None) == (
+        delta and n > 0 and abs(expected["error"]) > 0.1
+    )
+    pulls = svg.select_one("[data-handle=decay]")
+    assert (pulls is not None) == (
+        n > 0 and states[n - 1] @ states[n - 1] > 0.04
+    )
+
+
+def moved(group):
+    return [float(x) for x in re.findall(r"-?[\d.]+", group["transform"])]
+
+
+@pytest.mark.parametrize(
+    ("settings", "state"),
+    [
+        # Written by hand: with keys at a right angle, each write sets its own
+        # coordinate; a second write under a key replaces the first.
+        ({"written": 2}, [2, 1]),
+        ({"written": 2, "beta": 0.5}, [1, 0.5]),
+        ({"written": 2, "angleB": 0}, [1, 0]),
+        ({"written": 2, "angleB": 0, **LINEAR}, [3, 0]),
+        ({"written": 2, "decay": 0.25, **LINEAR}, [0.5, 1]),
+        ({"written": 2, "decay": 0}, [0, 1]),
+        ({"written": 0}, [0, 0]),
+    ],
+)
+def test_states_by_hand(settings, state):
+    found = LinearMemory(**settings).values["states"][-1]
+    assert found == pytest.approx(state, abs=1e-12)
