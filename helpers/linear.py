@@ -77,7 +77,7 @@ def linear_attention(
     ``S_t = a_t S_(t-1) + k_t^T v_t`` and ``o_t = scale * q_t S_t`` with the
     factor ``a_t = exp(log_decay_t)``: Katharopoulos et al. 2020, equations
     18 to 20, without their feature map and normaliser; the decay as in Yang
-    et al. 2024a, section 2. As one masked product it is
+    et al. 2025, section 2. As one masked product it is
     ``scale * ((Q K^T) * D) V``, where ``D[t, s]`` is the product of the
     factors after s up to t, and zero where s > t.
 
@@ -128,7 +128,7 @@ def delta_rule(Q, K, V, beta, *, state=None, chunk=None, scale=None):
     Notes
     -----
     ``S_t = S_(t-1) + beta_t k_t^T (v_t - k_t S_(t-1))``: Schlag et al. 2021,
-    equation 24; in chunks as Yang et al. 2024b, section 3. The step is one
+    equation 24; in chunks as Yang et al. 2024, section 3. The step is one
     of gradient descent, with rate beta, on half the squared error of what
     the key reads.
 
@@ -184,7 +184,7 @@ def gated_delta_rule(
     Notes
     -----
     ``S_t = a_t (I - beta_t k_t^T k_t) S_(t-1) + beta_t k_t^T v_t``: Yang et
-    al. 2024a, equation 10, with rows for columns. In a chunk, what all
+    al. 2025, equation 10, with rows for columns. In a chunk, what all
     positions write solves one triangular system. float16 is computed in
     float32 and rounded once.
 

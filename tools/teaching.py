@@ -50,7 +50,8 @@ PLANS = {
         ("block", "parameters"),
         ("training", "evidence", "open-model"),
         ("longer", "compare-positions", "serve", "memory"),
-        ("machines", "balance", "demos", "literature"),
+        ("machines", "balance", "linear"),
+        ("demos", "literature"),
     ),
 }
 

@@ -199,7 +199,7 @@ const figure = {
         first: [2, 1, 0.5][i],
         about: `The value that key ${name} should read`,
         min: 0.25,
-        max: 3,
+        max: 2.5,
         step: 0.05,
       },
     ]),

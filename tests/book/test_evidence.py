@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from helpers.recall import KINDS, pairs_batch, recalled, train_memory
 from helpers.training import (
     INDUCTION,
     accuracy,
@@ -24,6 +25,7 @@ from helpers.transformer import (
     transformer,
 )
 from tools import train as command
+from tools import train_linear as memories
 
 
 def by_name(group):
@@ -125,3 +127,48 @@ def test_t5_reaches_further_anew():
     near, far = asked(trained_induction(), INDUCTION, 128)
     assert near < 0.9
     assert far < 0.3
+
+
+def of_memory(kind, n, again=False):
+    """What is stored of a memory that was trained on so many pairs."""
+    (found,) = [
+        result
+        for result in stored("linear")["results"]
+        if (result["kind"], result["pairs"], result["again"])
+        == (kind, n, again)
+    ]
+    return found
+
+
+def test_evidence_of_memories_is_of_the_texts_it_names():
+    linear = stored("linear")
+    assert linear["task"] == memories.TASK
+    assert len(linear["results"]) == len(memories.TEXTS) * len(KINDS)
+    for n, again in memories.TEXTS:
+        asked = n // 2 if again else n
+        for kind in KINDS:
+            result = of_memory(kind, n, again)
+            assert ("beta" in result) == (kind in ("delta", "gated"))
+            assert ("decay" in result) == (kind == "gated")
+            shares = np.array([result[p] for p in ("right", "oldest")])
+            assert shares.shape == (2, memories.TASK["seeds"])
+            counts = shares[0] * asked * memories.TASK["unseen"]
+            if asked <= 8:  # four digits tell how many were right
+                assert np.abs(counts - counts.round()).max() < 0.03 * asked
+
+
+def test_memories_trained_anew_are_as_the_evidence_says():
+    # Another seed, one run, fewer steps.
+    for kind, n, again in (
+        ("softmax", 8, False),
+        ("linear", 8, False),
+        ("delta", 8, False),
+        ("linear", 8, True),
+        ("delta", 8, True),
+    ):
+        rng = np.random.default_rng(21)
+        params = train_memory(rng, kind, n, again=again, steps=200, batch=16)
+        unseen = pairs_batch(rng, (400,), n, again=again)
+        anew = recalled(unseen, params, kind).mean()
+        old = np.median(of_memory(kind, n, again)["right"])
+        assert abs(anew - old) < 0.1, (kind, n, again)
