@@ -32,8 +32,9 @@ Builds that are fast and complete:
 * `parallel` reads and writes pages in several processes.
 * `shown` and `index` write again the pages and the search index that mention
   a page whose title has changed.
-* `parsed` parses each written page once; `kept` keeps results for the next
-  build.
+* `parsed` parses each written page once, with the tags that `tags` reads;
+  `kept` keeps results for the next build.
+* `menu` draws the menu from titles, and `code` keeps the classes of tokens.
 
 Fewer bytes:
 
