@@ -78,8 +78,16 @@ def _texts():
     return _data("realheads", {"names": names, "first": real_heads.opening()})
 
 
+def _word_model():
+    """The words and the parameters of the word model, in hundredths."""
+    kept = stored("words")
+    given = {"words": kept["vocabulary"], "hundredths": kept["hundredths"]}
+    return _data("flow", given)
+
+
 # Data that a module always has.
 GIVEN = {
+    "flow": _word_model,
     "induction": _untrained,
     "schemes": _compared,
     "evidence": _evidence,
@@ -859,6 +867,30 @@ class Induction(InteractiveFigure):
 
     _name = "induction"
     _label = "a trained transformer and its four heads"
+
+
+class Flow(InteractiveFigure):
+    """A sentence on its way through a small trained model to its next word.
+
+    The model is `helpers.sentences.WORD_MODEL` with its stored weights. Of
+    every word, ``embedded`` has the row that enters the first block,
+    ``attended`` and ``after`` those after the attention and after the network
+    of each block, and ``hidden`` those inside its network; ``queries``,
+    ``keys``, ``values``, ``weights`` and ``mixed`` are those of `head` in each
+    block. ``chances`` are the probabilities of what follows `word`, and
+    ``order`` has the words by them; ``said`` is the likeliest word after the
+    last. ``opened`` is how one number was made: its ``parts``, which are
+    products or exponentials, their ``total``, and its ``value``.
+
+    Examples
+    --------
+    >>> from helpers.sentences import WORDS
+    >>> WORDS[Flow(text="the king ate the").values["said"]]
+    'bread'
+    """
+
+    _name = "flow"
+    _label = "a sentence on its way to its next word"
 
 
 class Words(Moving, InteractiveFigure):

@@ -1,16 +1,18 @@
 """Train the models whose weights and measurements ship with the book.
 
     python tools/train.py induction   # a minute
+    python tools/train.py words       # a minute
     python tools/train.py longer      # six minutes
     python tools/train.py evidence    # half an hour
     python tools/train.py sinks       # a minute
     python tools/train.py first       # a minute; needs the model of SmolLM2
-    python tools/train.py check       # as long as both; writes nothing
+    python tools/train.py check       # as long as most of these; writes nothing
 
 The first writes `helpers/trained/induction.json` (the last weights, 16 bits
-each) and `induction-steps.json` (checkpoints, 8 bits each), the next two
-`longer.json` and `evidence.json`, and the last trains for these two again
-and fails where a result differs. A result depends on the machine in its last
+each) and `induction-steps.json` (checkpoints, 8 bits each), the second
+`words.json` (weights of two decimals), and the next three files of their own
+names. `check` trains for all but the first and `first` again, and fails where
+a result differs. A result depends on the machine in its last
 digits, and training magnifies them: what must hold of it is tested
 (tests/core/test_training.py), digits are not.
 """
@@ -31,6 +33,12 @@ from helpers.positions import (
     rotary_frequencies,
     yarn_attention_factor,
     yarn_frequencies,
+)
+from helpers.sentences import (
+    WORD_MODEL,
+    WORDS,
+    expected_loss,
+    sentence_batches,
 )
 from helpers.training import (
     COPYING,
@@ -96,6 +104,48 @@ def checkpoint(step, params, unseen):
         "accuracy": round(right, 4),
         "weights": pack(params, bits=8),
     }
+
+
+WORD_TASK = {
+    "seed": 0,
+    "batch": 64,
+    "steps": [800, 400],
+    "rates": [0.01, 0.002],
+}
+
+
+def trained_on_words(task=WORD_TASK):
+    """The parameters of the word model, with two decimals each."""
+    rng = np.random.default_rng(task["seed"])
+    params = init_transformer(rng, WORD_MODEL)
+    for steps, rate in zip(task["steps"], task["rates"], strict=True):
+        batches = sentence_batches(rng, task["batch"], steps=steps)
+        after = train(params, WORD_MODEL, batches, lr=rate)
+        ((loss, params),) = deque(after, maxlen=1)
+        print(f"after {steps} steps at {rate}: loss {loss:.3f}", flush=True)
+    return {name: np.round(x, 2) for name, x in params.items()}
+
+
+def words():
+    """Train the word model of the page that follows a sentence."""
+    params = trained_on_words()
+    loss, least = (round(x, 4) for x in expected_loss(params))
+    print(f"loss {loss} on all sentences, {least} at least")
+    made = "python tools/train.py words"
+    hundredths = {
+        name: " ".join(map(str, np.rint(100 * x).astype(int).ravel()))
+        for name, x in params.items()
+    }
+    write(
+        "words",
+        made,
+        **WORD_TASK,
+        corpus="sentences of helpers.sentences, drawn at random",
+        loss=loss,
+        least=least,
+        vocabulary=WORDS,
+        hundredths=hundredths,
+    )
 
 
 # Each group asks one question of the same task. What a variant does not name
@@ -408,12 +458,23 @@ def check():
         new = spending(OUTLETS[name])
         # How much each seed leaves to the first token differs widely.
         wrong += sum(moved(old[key], new[key]) for key in CHECKED)
+    wrong += fares_otherwise(trained_on_words())
     sys.exit(wrong > 0)
+
+
+def fares_otherwise(params):
+    """Whether a word model's loss is not the stored one; says so if it is."""
+    loss, _ = expected_loss(params)
+    was = stored("words")["loss"]
+    if abs(loss - was) > 0.02:
+        print(f"words: loss {loss:.4f}, was {was}")
+    return abs(loss - was) > 0.02
 
 
 if __name__ == "__main__":
     commands = {
         "induction": induction,
+        "words": words,
         "longer": longer,
         "evidence": evidence,
         "sinks": sinks,

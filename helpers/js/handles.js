@@ -25,6 +25,8 @@ const FINGER = 22;
  * @property {boolean} [on] - whether it is pressed, where that can be said
  * @property {string} [group] - handles of a group are one stop of the tab key, the arrow
  *   keys go from one to the next, and a drag over those that are as the first presses them
+ * @property {boolean} [heir] - it takes the focus of a handle that is gone
+ * @property {boolean} [once] - a drag presses no others of its group
  */
 
 // A handle in an SVG, at a place: what is drawn there has that place as its origin.
@@ -123,7 +125,9 @@ export const handsOf = (figure, { result, read, steer, note, first }) => {
       part.style.touchAction = handle.press ? "pan-y" : "none";
     }
     widen();
-    if (focused) partOf(focused)?.focus({ preventScroll: true });
+    if (!focused) return;
+    const heir = parts().find((part) => handleOf(part).heir);
+    (partOf(focused) ?? heir)?.focus({ preventScroll: true });
   };
   // Room for a finger around a small handle, at any size of the drawing.
   const widen = () => {
@@ -192,7 +196,7 @@ export const handsOf = (figure, { result, read, steer, note, first }) => {
       held.wished = known[held.id].read([u + held.off[0], v + held.off[1]]);
       ask(held.wished);
     }
-    if (!brush?.handle.group) return;
+    if (!brush?.handle.group || brush.handle.once) return;
     const under = result.getRootNode().elementFromPoint(event.clientX, event.clientY);
     const over = handleOf(under?.closest("[data-handle]"));
     const { handle, done } = brush;

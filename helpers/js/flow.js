@@ -1,0 +1,787 @@
+// A sentence on its way to its next word, through a small trained model. Every
+// number can be opened, and each leads on to the numbers that it is made of.
+
+import { fixed, range } from "./numbers.js";
+import { byLevel, colorOf, escape, inkOn } from "./svg.js";
+import { figureModule, say } from "./common.js";
+import {
+  KNOWN,
+  MODEL,
+  HEADS,
+  BLOCKS,
+  MOST,
+  INNER,
+  HEAD,
+  TABLE,
+  PLACED,
+  wordsOf,
+  netOf,
+  rankedBy,
+  STEPS,
+  inBlock,
+  OF_KEY,
+  OF_RANK,
+  NUMBERED,
+  widthOf,
+  wordAt,
+  placeOf,
+  summed,
+  openedIn,
+  compute,
+} from "./wordmodel.js";
+
+// --- parts of the picture ------------------------------------------------
+
+const REACH = 3; // colours go from minus this to this, everywhere
+const STATIONS = [
+  { name: "Words", step: "word" },
+  { name: "Embedding", step: "embedding" },
+  ...range(BLOCKS).flatMap((block) => [
+    { name: "Attention", step: "weight", block },
+    { name: "Network", step: "network", block },
+  ]),
+  { name: "Next word", step: "probability" },
+];
+const stationOf = (state) =>
+  STATIONS.findIndex(
+    ({ step, block }) =>
+      STEPS[step] === STEPS[state.step] && (block === undefined || block === state.block),
+  );
+const SHOWN = 5; // words that may come next
+const LISTED = 6; // those that are listed with what made them
+const CHIPS = 3;
+const LEAST = 0.01;
+
+const plain = (text) => text.replaceAll(" ", "-");
+// A number of the picture that can be opened: where it is drawn, and what it opens.
+const part = (state, x, step, more, name) => {
+  const { i, j, c } = placeOf(state);
+  const here = { key: j, number: c, rank: state.rank, word: i };
+  const on = state.step === step && Object.entries(more).every(([k, v]) => here[k] === v);
+  const id = [plain(step), ...Object.values(more)].join("-");
+  return { id, x, on, name: `${name}, ${fixed(x)}`, group: "numbers", to: { step, ...more } };
+};
+const numbersOf = (state, row, step, name, more = {}) =>
+  row.map((x, number) => part(state, x, step, { ...more, number }, `number ${number} of ${name}`));
+
+// All that the opened stage shows, in rows.
+const rowsOf = (state, net) => {
+  const { i, b, h } = placeOf(state);
+  const { words } = net;
+  const block = net.blocks[b];
+  const row = (label, step, numbers, kind = "") => ({
+    label,
+    kind,
+    parts: numbersOf(state, numbers, step, label),
+  });
+  const given = (label, numbers) => ({ label, kind: "", numbers });
+  const stage = STEPS[state.step];
+  if (stage === "words") return { chips: net.tokens };
+  if (stage === "embedding")
+    return {
+      before: [
+        given(`the row of “${words[i]}” in the table`, TABLE[net.tokens[i]]),
+        given(`the row of position ${i}`, PLACED[i]),
+        row(`their sum`, "embedding", net.embedded[i]),
+      ],
+    };
+  if (stage === "network")
+    return {
+      before: [
+        row("row after attention", "attention", block.attended[i]),
+        row("the same, normed", "network norm", block.reread[i]),
+        row("hidden row", "hidden", block.hidden[i]),
+        row("row after the network", "network", block.after[i]),
+      ],
+    };
+  if (stage === "next") {
+    const order = rankedBy(net.chances[i]);
+    const ranks = range(LISTED);
+    if (state.rank >= LISTED) ranks[LISTED - 1] = state.rank;
+    return {
+      before: [row("last row, normed", "last norm", net.final[i])],
+      next: ranks.map((rank) => {
+        const [id, more] = [order[rank], { rank }];
+        return {
+          label: KNOWN[id],
+          logit: part(state, net.logits[i][id], "logit", more, `logit of ${KNOWN[id]}`),
+          chance: part(
+            state,
+            net.chances[i][id],
+            "probability",
+            more,
+            `probability of ${KNOWN[id]}`,
+          ),
+        };
+      }),
+    };
+  }
+  const earlier = range(i + 1).map((key) => ({
+    label: words[key],
+    keys: numbersOf(state, block.K[h][key], "key", `the key of word ${key}`, { key }),
+    score: part(state, block.scores[h][i][key], "score", { key }, `score of word ${key}`),
+    weight: part(state, block.weights[h][i][key], "weight", { key }, `weight of word ${key}`),
+    values: numbersOf(state, block.V[h][key], "value", `the value of word ${key}`, { key }),
+  }));
+  return {
+    before: [row(`row of “${words[i]}”, normed`, "attention norm", block.read[i])],
+    query: row("query", "query", block.Q[h][i], "query"),
+    earlier,
+    mix: row("sum", "mix", block.mixed[h][i], "mix"),
+    after: [row("row after attention", "attention", block.attended[i])],
+  };
+};
+const partsOf = ({ before = [], query, earlier = [], mix, after = [], next = [] }) => [
+  ...[...before, query, mix, ...after].flatMap((row) => row?.parts ?? []),
+  ...earlier.flatMap(({ keys, score, weight, values }) => [...keys, score, weight, ...values]),
+  ...next.flatMap(({ logit, chance }) => [logit, chance]),
+];
+
+// The factors of the opened number that were computed lead to what made them.
+const factorsOf = (state, opened) => {
+  const lead = (id, x, to, name) =>
+    to ? [{ id, x, to, name: `${name}, ${fixed(x)}: how it was made`, group: "factors" }] : [];
+  return [
+    ...opened.terms
+      .slice(0, INNER)
+      .flatMap(({ a, b, from, by }, m) => [
+        ...lead(`from-${m}`, a, from, `factor ${m}`),
+        ...lead(`by-${m}`, b, by, `its partner ${m}`),
+      ]),
+    ...lead("from-x", opened.x, opened.from, "what is added or divided"),
+  ];
+};
+
+const FIRST = "the queen drank the tea because";
+const SENTENCES = [
+  FIRST,
+  "the old king ate the",
+  "the bird slept in the tree because it was",
+  "the cat drank the milk and",
+  "the fish swam in the",
+  "the horse ran to the castle because",
+  "the small dog slept by the fire because it was",
+];
+const shorter = ({ text }) => ({
+  text: wordsOf(text).slice(0, -1).join(" ") || wordsOf(text)[0],
+  word: MOST - 1,
+});
+const another = ({ text }) => ({
+  text: SENTENCES[(SENTENCES.indexOf(text) + 1) % SENTENCES.length],
+  word: MOST - 1,
+});
+const longer = (text, word) => ({ text: [...wordsOf(text), word].join(" "), word: MOST - 1 });
+// The likeliest words after the last one; none that is hardly possible.
+const chipsOf = (net) => {
+  const chances = net.chances.at(-1);
+  return rankedBy(chances)
+    .slice(0, CHIPS)
+    .filter((id, rank) => rank === 0 || chances[id] >= LEAST)
+    .map((id, rank) => ({ id: `add-${rank}`, word: KNOWN[id], chance: chances[id] }));
+};
+const handles = (state) => {
+  const net = netOf(state.text);
+  const { i } = placeOf(state);
+  const opened = openedIn(state, net);
+  const last = net.words.length - 1;
+  const press = ({ id, name, group, on, to }) => ({
+    id,
+    name,
+    group,
+    on,
+    heir: on,
+    press: () => to,
+  });
+  return [
+    ...chipsOf(net)
+      .filter(({ word }) => word !== ".")
+      .map(({ id, word }) => ({
+        id,
+        name: `add ${word}`,
+        press: ({ text }) => longer(text, word),
+      })),
+    { id: "less", name: "remove the last word", press: shorter },
+    { id: "other", name: "another sentence", press: another },
+    ...STATIONS.map(({ name, step, block = state.block }, k) => ({
+      id: `at-${k}`,
+      name: k > 1 && k < STATIONS.length - 1 ? `${name}, block ${block}` : name,
+      group: "stages",
+      on: k === stationOf(state),
+      press: () => ({ step, block }),
+    })),
+    ...net.words.map((word, k) => ({
+      id: `word-${k}`,
+      name: `follow ${word}, word ${k}`,
+      group: "words",
+      on: k === i,
+      press: () => ({ word: k === last ? MOST - 1 : k }),
+    })),
+    ...opened.order.slice(0, SHOWN).map((id, rank) => ({
+      id: `next-${rank}`,
+      name: `${KNOWN[id]}, how likely`,
+      group: "next",
+      on: STEPS[state.step] === "next" && state.rank === rank,
+      press: () => ({ step: "probability", rank }),
+    })),
+    ...(STEPS[state.step] === "attention"
+      ? range(HEADS).map((head) => ({
+          id: `head-${head}`,
+          name: `head ${head}`,
+          group: "heads",
+          on: state.head === head,
+          press: () => ({ head }),
+        }))
+      : []),
+    ...(state.step === "word"
+      ? KNOWN.filter((word) => word !== ".").map((word, k) => ({
+          id: `know-${k}`,
+          name: `add ${word}`,
+          group: "vocabulary",
+          once: true,
+          press: ({ text }) => longer(text, word),
+        }))
+      : []),
+    ...partsOf(rowsOf(state, net)).map(press),
+    ...factorsOf(state, opened).map(press),
+  ];
+};
+
+// --- drawing -------------------------------------------------------------
+
+const paint = (x) => `background:${colorOf(x / REACH)};color:${inkOn(x / REACH)}`;
+const cell = ({ id, x, on }) =>
+  `<span class="av-num${on ? " av-num-on" : ""}" data-handle="${id}" style="${paint(x)}">` +
+  `${fixed(x)}</span>`;
+// Logits and what is made of them lie far beyond the colours.
+const framed = ({ id, x, on }) =>
+  `<span class="av-num av-framed${on ? " av-num-on" : ""}" data-handle="${id}">${fixed(x)}</span>`;
+const bare = (x) => `<span class="av-num av-learned">${fixed(x)}</span>`;
+const quoted = (word) => `“${escape(word)}”`;
+
+// The rows of all words at one place of the flow, a cell for each number.
+const strip = (rows) => {
+  const cells = byLevel();
+  rows.forEach((row, i) =>
+    row.forEach((x, c) =>
+      cells.add(Math.min(Math.max(x / REACH, -1), 1), `M${c} ${i + 0.2}h1v0.6h-1z`),
+    ),
+  );
+  return (
+    `<svg class="av-strip" aria-hidden="true" viewBox="0 0 ${MODEL} ${rows.length}" ` +
+    `preserveAspectRatio="none" shape-rendering="crispEdges">` +
+    `${cells.paths((color, d) => `<path fill="${color}" d="${d}"/>`).join("")}</svg>`
+  );
+};
+// Ribbons from rows on the left to rows on the right, as wide as their shares.
+const ROW = 24;
+const THICKEST = 15;
+const HAIR = 0.02;
+const middleOf = (k) => ROW * (k + 0.5);
+const ribbon = (from, to, share, kind) =>
+  `<path class="av-ribbon ${kind}${share < HAIR ? " av-hair" : ""}" ` +
+  `stroke-width="${Math.max(share * THICKEST, 0.6).toFixed(2)}" ` +
+  `d="M0 ${middleOf(from)}C50 ${middleOf(from)} 50 ${middleOf(to)} 100 ${middleOf(to)}"/>`;
+const ribbons = (label, rows, all) =>
+  `<svg class="av-ribbons" role="img" aria-label="${escape(label)}" ` +
+  `viewBox="0 0 100 ${ROW * rows}" preserveAspectRatio="none">${all.join("")}</svg>`;
+const largestOf = (row) => row.indexOf(Math.max(...row));
+const attentionOf = (state, net, b) => {
+  const { i, j, h } = placeOf(state);
+  const here =
+    STEPS[state.step] === "attention" && state.block === b && OF_KEY.includes(state.step);
+  const weights = net.blocks[b].weights[h];
+  const most = largestOf(weights[i]);
+  const label =
+    `Block ${b}, head ${h}: ${net.words[i]} looks most at ${net.words[most]}, word ${most}, ` +
+    `with weight ${fixed(weights[i][most])}`;
+  const others = weights.flatMap((row, k) =>
+    k === i
+      ? []
+      : row.flatMap((w, from) => (w < 0.1 ? [] : [ribbon(from, k, w, "av-ribbon-other")])),
+  );
+  const own = weights[i].map((w, k) =>
+    ribbon(k, i, w, here && k === j ? "av-ribbon-own av-opened" : "av-ribbon-own"),
+  );
+  return ribbons(label, net.words.length, [...others, ...own]);
+};
+
+const journey = (state, net, { order, chances }) => {
+  const { i } = placeOf(state);
+  const T = net.words.length;
+  const open = stationOf(state);
+  const words = net.words.map(
+    (word, k) =>
+      `<span class="av-word${k === i ? " av-word-on" : ""}" data-handle="word-${k}">` +
+      `${escape(word)}</span>`,
+  );
+  const next = order.slice(0, SHOWN).map((id, rank) => {
+    const wide = (100 * chances[id]).toFixed(1);
+    return (
+      `<span class="av-option" data-handle="next-${rank}"><i style="width:${wide}%"></i>` +
+      `<b>${escape(KNOWN[id])}</b> ${percent(chances[id])}</span>`
+    );
+  });
+  const fan = order
+    .slice(0, SHOWN)
+    .map((id, rank) => ribbon(i, rank, chances[id], "av-ribbon-own"));
+  const rows = Math.max(T, SHOWN);
+  const bodies = [
+    words.join(""),
+    strip(net.embedded),
+    ...range(BLOCKS).flatMap((b) => [
+      attentionOf(state, net, b) + strip(net.blocks[b].attended),
+      `<span class="av-gate"></span>${strip(net.blocks[b].after)}`,
+    ]),
+    `<svg class="av-ribbons av-fan" aria-hidden="true" viewBox="0 0 100 ${ROW * rows}" ` +
+      `preserveAspectRatio="none">${fan.join("")}</svg><span>${next.join("")}</span>`,
+  ];
+  const columns = STATIONS.map(({ name, block }, k) => {
+    const of = name === "Attention" ? `<i>block ${block}</i>` : "<i></i>";
+    return (
+      `<div class="av-station av-station-${plain(name).toLowerCase()}` +
+      `${k === open ? " av-station-open" : ""}">` +
+      `<span class="av-station-name" data-handle="at-${k}">${of}${name}</span>` +
+      `<div class="av-station-body">${bodies[k]}</div></div>`
+    );
+  });
+  return (
+    `<div class="av-journey" style="--rows:${rows};--words:${T};--at:${i}">` +
+    `<span class="av-lane"></span>${columns.join("")}</div>`
+  );
+};
+
+const percent = (p) => (p >= 0.995 ? "&gt;99%" : p < 0.005 ? "&lt;1%" : `${(100 * p).toFixed(0)}%`);
+// What may be written next, by the model or by the reader.
+const heading = (state, net) => {
+  const chips = chipsOf(net).map(({ id, word, chance }) =>
+    word === "."
+      ? `<span class="av-chip av-chip-end">the sentence ends ${percent(chance)}</span>`
+      : `<span class="av-chip" data-handle="${id}">+ ${escape(word)} ` +
+        `<i>${percent(chance)}</i></span>`,
+  );
+  return (
+    `<div class="av-writing"><span>it goes on:</span> ${chips.join(" ")} ` +
+    `<span class="av-chip av-chip-plain" data-handle="less">remove the last word</span> ` +
+    `<span class="av-chip av-chip-plain" data-handle="other">another sentence</span></div>`
+  );
+};
+
+const line = ({ label, kind, parts, numbers }) =>
+  `<div class="av-sixteen"><span class="av-label${kind && ` av-of-${kind}`}">${escape(label)}` +
+  `</span>${parts ? parts.map(cell).join("") : numbers.map(bare).join("")}</div>`;
+const bar = (x) => `<i class="av-weight-bar" style="width:${(100 * x).toFixed(1)}%"></i>`;
+const share = (it) => `<span class="av-share">${framed(it)}${bar(it.x)}</span>`;
+
+const lookingAt = ({ query, earlier, mix }, state, net) => {
+  const { i, h } = placeOf(state);
+  const heads = range(HEADS).map(
+    (k) =>
+      `<span class="av-chip${k === h ? " av-chip-on" : ""}" data-handle="head-${k}">head ${k}` +
+      "</span>",
+  );
+  const label = (text, kind) => `<span class="av-label av-of-${kind}">${escape(text)}</span>`;
+  const left =
+    label("query", "query") +
+    query.parts.map(cell).join("") +
+    `<span class="av-over">score</span><span class="av-over">weight</span>` +
+    earlier
+      .map(
+        ({ label: word, keys, score, weight }) =>
+          label(word, "key") + keys.map(cell).join("") + cell(score) + share(weight),
+      )
+      .join("");
+  const right =
+    `<span class="av-label"></span><span class="av-over av-wide-over">values</span>` +
+    earlier
+      .map(({ label: word, values }) => label(word, "value") + values.map(cell).join(""))
+      .join("") +
+    label("sum", "weight") +
+    mix.parts.map(cell).join("");
+  return (
+    `<div class="av-asks">${heads.join(" ")} <span>The <b class="av-query">query</b> of ` +
+    `${quoted(net.words[i])} meets each <b class="av-key">key</b>, and the ` +
+    `<b class="av-value">values</b> are added by weight.</span></div>` +
+    `<div class="av-looking"><div class="av-left">${left}</div>` +
+    `<div class="av-right">${right}</div></div>`
+  );
+};
+const listing = (next) =>
+  `<div class="av-listing"><span class="av-over">word</span><span class="av-over">logit</span>` +
+  `<span class="av-over">probability</span>${next
+    .map(({ label, logit, chance }) => `<b>${escape(label)}</b>${framed(logit)}${share(chance)}`)
+    .join("")}</div>`;
+const vocabulary = (tokens) =>
+  `<div class="av-asks"><span>To the model a word is a number. These are all the words that it ` +
+  "knows: press one to add it.</span></div>" +
+  `<div class="av-vocabulary">${KNOWN.filter((word) => word !== ".")
+    .map(
+      (word, k) =>
+        `<span class="av-chip${tokens.includes(KNOWN.indexOf(word)) ? " av-chip-on" : ""}" ` +
+        `data-handle="know-${k}">${escape(word)} <i>${KNOWN.indexOf(word)}</i></span>`,
+    )
+    .join(" ")}</div>`;
+
+const panel = (state, net) => {
+  const rows = rowsOf(state, net);
+  return (
+    (rows.chips ? vocabulary(rows.chips) : "") +
+    (rows.before ?? []).map(line).join("") +
+    (rows.earlier ? lookingAt(rows, state, net) : "") +
+    (rows.after ?? []).map(line).join("") +
+    (rows.next ? listing(rows.next) : "") +
+    (rows.chips
+      ? ""
+      : `<div class="av-worked-note">Press a number to see how it was made. Dotted ones were ` +
+        "learned, and are stored with two decimals. Blue is above 0, orange below.</div>")
+  );
+};
+
+// --- one number ----------------------------------------------------------
+
+const exact = (x, digits) => Math.abs(x - Number(x.toFixed(digits))) < 1e-9;
+const equals = (x, digits = 3) => `${exact(x, digits) ? "=" : "≈"} <b>${fixed(x, digits)}</b>`;
+const factor = (id, x, to) => (to ? cell({ id, x }) : bare(x));
+const TERMS_OF_NEXT = 5;
+
+const cardsOf = (state, { terms, order }) => {
+  const card = (inner, out, kind = "") =>
+    `<span class="av-term${kind}">${inner}<b>${out}</b></span>`;
+  if (state.step === "probability") {
+    const shown = range(TERMS_OF_NEXT);
+    if (state.rank >= TERMS_OF_NEXT) shown.push(state.rank);
+    const rest = order.length - shown.length;
+    const left = summed(terms) - shown.reduce((sum, k) => sum + terms[k].out, 0);
+    return [
+      ...shown.map((k) =>
+        card(
+          `<i>${escape(terms[k].name)}</i>exp ${
+            k < INNER ? framed({ id: `from-${k}`, x: terms[k].a }) : bare(terms[k].a)
+          }`,
+          fixed(terms[k].out),
+          k === state.rank ? " av-term-on" : "",
+        ),
+      ),
+      card(`<i>${rest} others</i>`, fixed(left)),
+    ];
+  }
+  if (state.step === "embedding")
+    return terms.map(({ a, out }, m) =>
+      card(`<i>${["table", "position"][m]}</i>${bare(a)}`, fixed(out)),
+    );
+  return terms.map(({ a, b, from, by, name, out }, m) => {
+    if (name !== undefined)
+      return card(
+        `<i>${escape(name)}</i>exp ${factor(`from-${m}`, a, from)}`,
+        fixed(out),
+        m === placeOf(state).j ? " av-term-on" : "",
+      );
+    return card(
+      `${factor(`from-${m}`, a, from)}<i>×</i>${factor(`by-${m}`, b, by)}`,
+      fixed(out, 3),
+    );
+  });
+};
+const ends = (state, { terms, total, value, x, from, root, gain, id }, net) => {
+  const { j } = placeOf(state);
+  const sum = `sum ${equals(total)}`;
+  const then = {
+    score: () => `${sum}; ÷ √${HEAD} ${equals(value)}`,
+    weight: () => `sum ${equals(total)}; ${fixed(terms[j].out, 3)} ÷ sum ${equals(value)}`,
+    probability: () =>
+      `sum ${equals(total)}; ${fixed(Math.exp(net.logits[placeOf(state).i][id]), 3)} ÷ sum ` +
+      equals(value),
+    hidden: () =>
+      total > 0
+        ? `${sum}; above 0, therefore it stays ${equals(value)}`
+        : `${sum}; not above 0, therefore 0 ${equals(value)}`,
+    attention: () => `${sum}; added to ${factor("from-x", x, from)} ${equals(value)}`,
+    network: () => `${sum}; added to ${factor("from-x", x, from)} ${equals(value)}`,
+  };
+  if (root !== undefined)
+    return (
+      `${sum}; ÷ ${MODEL}, and the root ${equals(root)}; ${factor("from-x", x, from)} ÷ root × ` +
+      `gain ${bare(gain)} ${equals(value)}`
+    );
+  return (then[state.step] ?? (() => sum))();
+};
+// What the opened number is called, and how such a number is made.
+const nameOf = (state, net, { id }) => {
+  const { i, j, b, h, c } = placeOf(state);
+  const [word, other, next] = [net.words[i], net.words[j], KNOWN[id]].map((text) => `“${text}”`);
+  const inBlockB = `block ${b}`;
+  const inHead = `${inBlockB}, head ${h}`;
+  return {
+    word: `${word} is word ${net.tokens[i]}`,
+    embedding: `Number ${c} of the row of ${word}`,
+    "attention norm": `Number ${c} of the normed row of ${word}, ${inBlockB}, attention`,
+    query: `Number ${c} of the query of ${word}, ${inHead}`,
+    key: `Number ${c} of the key of ${other}, ${inHead}`,
+    value: `Number ${c} of the value of ${other}, ${inHead}`,
+    score: `Score of ${other} for ${word}, ${inHead}`,
+    weight: `Weight of ${other} for ${word}, ${inHead}`,
+    mix: `Number ${c} of the sum for ${word}, ${inHead}`,
+    attention: `Number ${c} of the row of ${word} after attention, ${inBlockB}`,
+    "network norm": `Number ${c} of the normed row of ${word}, ${inBlockB}, network`,
+    hidden: `Number ${c} of the hidden row of ${word}, ${inBlockB}`,
+    network: `Number ${c} of the row of ${word} after the network, ${inBlockB}`,
+    "last norm": `Number ${c} of the last row of ${word}, normed`,
+    logit: `Logit of ${next} after ${word}`,
+    probability: `Probability of ${next} after ${word}`,
+  }[state.step];
+};
+const NORM =
+  "A norm divides each number of a row by the row's root mean square and multiplies it by a stored gain";
+const projection = (name, W) =>
+  `A ${name} is a normed row times the matrix ${W}, one column for each of its numbers`;
+const EXPLAINED = {
+  word: "A word is only its number in the list of words",
+  embedding: "A word enters as its stored row, plus the stored row of its position",
+  "attention norm": NORM,
+  query: projection("query", "W_Q"),
+  key: projection("key", "W_K"),
+  value: projection("value", "W_V"),
+  score: "A score is a query times a key, number by number, added up and divided by the root of 8",
+  weight: "A weight is the exponential of a score, divided by the sum of these exponentials",
+  mix: "What a head finds is the sum of all values, each times its weight",
+  attention: "What both heads found is multiplied by the matrix W_O and added to the row",
+  "network norm": NORM,
+  hidden: "The network multiplies a normed row by the matrix W_1 and sets what is below 0 to 0",
+  network: "The hidden row is multiplied by the matrix W_2 and added to the row",
+  "last norm": NORM,
+  logit: "A logit is the last row times the stored row of a word, number by number, added up",
+  probability: "A probability is the exponential of a logit, divided by the sum over all words",
+};
+const calculation = (state, net, opened) =>
+  `<div class="av-worked"><div class="av-worked-name">${escape(nameOf(state, net, opened))}</div>${
+    state.step === "word"
+      ? ""
+      : `<div class="av-terms">${cardsOf(state, opened).join("")}</div>` +
+        `<div class="av-worked-end">${ends(state, opened, net)}</div>`
+  }</div>`;
+
+const sure = (p) => (p >= 0.995 ? "above 0.99" : fixed(p));
+const sentence = (state, net, { value }) => {
+  const chances = net.chances.at(-1);
+  const best = largestOf(chances);
+  const here = state.step === "word" ? `here ${value}` : `here ${fixed(value, 3)}`;
+  const next = KNOWN[best] === "." ? "the sentence ends" : `the next word is “${KNOWN[best]}”`;
+  return `${EXPLAINED[state.step]}: ${here}. To the model ${next}, with probability ${sure(chances[best])}.`;
+};
+
+const check = ({ text }) => {
+  const words = wordsOf(text);
+  const strange = words.find((word) => !KNOWN.includes(word));
+  if (strange !== undefined)
+    return `the model knows ${KNOWN.length - 1} words, and “${strange}” is not one of them`;
+  if (!words.length) return "your sentence must have a word";
+  return words.length > MOST ? `the model reads at most ${MOST} words; got ${words.length}` : "";
+};
+
+// --- what only a page has ------------------------------------------------
+
+// How many letters have to change to make one word of another.
+const apart = (a, b) => {
+  let last = range(b.length + 1);
+  for (let i = 1; i <= a.length; i++) {
+    const now = [i];
+    for (let j = 1; j <= b.length; j++)
+      now.push(Math.min(last[j] + 1, now[j - 1] + 1, last[j - 1] + (a[i - 1] !== b[j - 1])));
+    last = now;
+  }
+  return last[b.length];
+};
+const nearestTo = (word) =>
+  [...KNOWN]
+    .sort((a, b) => apart(word, a) - apart(word, b))
+    .filter((w) => w !== ".")
+    .slice(0, 4);
+
+const live = ({ el, form, model }) => {
+  const box = (inner) => {
+    const made = document.createElement("div");
+    made.className = "av-panel av-keys";
+    made.innerHTML = inner;
+    return made;
+  };
+  const result = el.querySelector(".av-result");
+  const top = box("");
+  const below = box(`<button type="button" data-back disabled>← Back</button>`);
+  // A reader writes first, and then looks.
+  result.before(form, el.querySelector(".av-error"), top);
+  result.after(below);
+  const back = below.querySelector("button");
+  const field = form.elements.namedItem("text");
+  const write = (text) => {
+    field.value = text;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  // For a word that the model does not know, those that are spelt most like it.
+  const offer = () => {
+    const strange = wordsOf(field.value).find((word) => !KNOWN.includes(word));
+    top.innerHTML = strange
+      ? `in place of “${escape(strange)}”: ${nearestTo(strange)
+          .map((word) => `<button type="button" data-word="${word}">${word}</button>`)
+          .join(" ")}`
+      : "";
+  };
+  const replace = (by) => {
+    const words = wordsOf(field.value);
+    words[words.findIndex((word) => !KNOWN.includes(word))] = by;
+    write(words.join(" "));
+    field.focus();
+  };
+  // The way back: the states before this one.
+  const read = () => Object.fromEntries(figure.controls.map(({ key }) => [key, model.get(key)]));
+  const trail = [];
+  let now = read();
+  let asked = false;
+  const note = () => {
+    asked = false;
+    trail.push(now);
+    now = read();
+    back.disabled = false;
+  };
+  const changed = () => {
+    if (!asked) queueMicrotask(note);
+    asked = true;
+  };
+  for (const { key } of figure.controls) model.on(`change:${key}`, changed);
+  const goBack = () => {
+    const state = trail.pop();
+    for (const [key, value] of Object.entries(state)) model.set(key, value);
+    model.save_changes();
+    queueMicrotask(() => {
+      trail.pop(); // the state that was left
+      back.disabled = !trail.length;
+    });
+  };
+  back.addEventListener("click", goBack);
+  top.addEventListener("click", ({ target }) => {
+    const { word } = target.closest("button")?.dataset ?? {};
+    if (word) replace(word);
+  });
+  form.addEventListener("input", offer);
+  const reset = () => {
+    trail.length = 0;
+    back.disabled = true;
+    top.innerHTML = "";
+  };
+  const close = () => {
+    for (const { key } of figure.controls) model.off(`change:${key}`, changed);
+  };
+  return { reset, close };
+};
+
+const figure = {
+  name: "flow",
+  card: { part: ".av-ribbons", which: 1, box: "0 0 100 144" },
+  controls: [
+    {
+      key: "text",
+      kind: "words",
+      label: "your sentence",
+      first: FIRST,
+      about: "What the model reads, of words that it knows",
+      letters: 12,
+      min: 1,
+      max: MOST,
+    },
+    {
+      key: "step",
+      kind: "choice",
+      label: "opened",
+      first: "probability",
+      about: "The kind of number that is opened",
+      options: Object.keys(STEPS),
+    },
+    {
+      key: "word",
+      kind: "range",
+      label: "word followed",
+      first: MOST - 1,
+      about: "The word that is followed, or the last one",
+      min: 0,
+      max: MOST - 1,
+      step: 1,
+      upTo: ({ text }) => wordsOf(text).length - 1,
+    },
+    {
+      key: "block",
+      kind: "range",
+      label: "block",
+      first: 1,
+      about: "The block whose number is opened",
+      min: 0,
+      max: BLOCKS - 1,
+      step: 1,
+      when: inBlock,
+    },
+    {
+      key: "head",
+      kind: "range",
+      label: "head",
+      first: 1,
+      about: "The head whose weights are drawn",
+      min: 0,
+      max: HEADS - 1,
+      step: 1,
+    },
+    {
+      key: "key",
+      kind: "range",
+      label: "word it looks at",
+      first: 1,
+      about: "The word whose key or value is opened",
+      min: 0,
+      max: MOST - 1,
+      step: 1,
+      upTo: wordAt,
+      when: ({ step }) => OF_KEY.includes(step),
+    },
+    {
+      key: "number",
+      kind: "range",
+      label: "number of the row",
+      first: 0,
+      about: "The place of the opened number in its row",
+      min: 0,
+      max: INNER - 1,
+      step: 1,
+      upTo: (state) => widthOf(state) - 1,
+      when: ({ step }) => NUMBERED.includes(step),
+    },
+    {
+      key: "rank",
+      kind: "range",
+      label: "place among the next words",
+      first: 0,
+      about: "The place of the next word, by probability",
+      min: 0,
+      max: KNOWN.length - 1,
+      step: 1,
+      when: ({ step }) => OF_RANK.includes(step),
+    },
+  ],
+  check,
+  compute,
+  opening: {
+    from: STATIONS.slice(0, -1).map(({ step, block = 0 }) => ({ step, block })),
+    ms: 4800,
+  },
+  view: (state) => {
+    const net = netOf(state.text);
+    const opened = openedIn(state, net);
+    const values = { order: opened.order, chances: net.chances[placeOf(state).i] };
+    return (
+      heading(state, net) +
+      journey(state, net, values) +
+      `<div class="av-open"><div class="av-within">${panel(state, net)}</div>` +
+      `${calculation(state, net, opened)}</div>` +
+      say(sentence(state, net, opened))
+    );
+  },
+  handles,
+  live,
+};
+
+export default figureModule(figure);

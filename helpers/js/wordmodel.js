@@ -1,0 +1,283 @@
+// The word model: what it computes on its way from words to the next word, and of
+// each number how it was made.
+
+import { dot, matmul, range, softmax, transpose } from "./numbers.js";
+import { known } from "./common.js";
+
+// --- the model -----------------------------------------------------------
+
+const GIVEN = known("flow");
+export const KNOWN = GIVEN.words;
+export const MODEL = 16; // width of a row
+export const HEADS = 2;
+export const BLOCKS = 2;
+export const MOST = 11; // words that the model reads
+export const INNER = 32; // width of the network's hidden row
+export const HEAD = MODEL / HEADS;
+const EPS = 1e-5;
+
+// The stored parameters have two decimals: what is shown of them is all of them.
+const stored = (name, columns) => {
+  const flat = GIVEN.hundredths[name].split(" ").map((n) => n / 100);
+  return range(flat.length / columns).map((i) => flat.slice(i * columns, (i + 1) * columns));
+};
+const square = (name) => stored(name, MODEL);
+export const TABLE = square("embedding");
+export const PLACED = square("positions");
+const [LAST_GAIN] = square("norm.gain");
+const PARAMETERS = range(BLOCKS).map((b) => ({
+  gain_1: square(`${b}.norm_1.gain`)[0],
+  ...Object.fromEntries(["W_Q", "W_K", "W_V", "W_O"].map((W) => [W, square(`${b}.${W}`)])),
+  gain_2: square(`${b}.norm_2.gain`)[0],
+  W_1: stored(`${b}.W_1`, INNER),
+  W_2: square(`${b}.W_2`),
+}));
+
+const rootOf = (row) => Math.sqrt(dot(row, row) / row.length + EPS);
+const normed = (X, gain) =>
+  X.map((row) => {
+    const r = rootOf(row);
+    return row.map((x, c) => (x / r) * gain[c]);
+  });
+const added = (A, B) => A.map((row, i) => row.map((x, c) => x + B[i][c]));
+const headOf = (row, h) => row.slice(h * HEAD, (h + 1) * HEAD);
+
+// A block: its attention and its network, each added to the rows that it reads.
+const through = (X, p) => {
+  const read = normed(X, p.gain_1);
+  const [Q, K, V] = ["W_Q", "W_K", "W_V"].map((W) =>
+    range(HEADS).map((h) => matmul(read, p[W]).map((row) => headOf(row, h))),
+  );
+  // A query looks at the words up to its own.
+  const scores = Q.map((rows, h) =>
+    rows.map((q, i) => K[h].slice(0, i + 1).map((k) => dot(q, k) / Math.sqrt(HEAD))),
+  );
+  const weights = scores.map((rows) => rows.map((row) => softmax(row)));
+  const mixed = weights.map((rows, h) => rows.map((w, i) => matmul([w], V[h].slice(0, i + 1))[0]));
+  const heads = X.map((_, i) => mixed.flatMap((rows) => rows[i]));
+  const attended = added(X, matmul(heads, p.W_O));
+  const reread = normed(attended, p.gain_2);
+  const hidden = matmul(reread, p.W_1).map((row) => row.map((x) => Math.max(x, 0)));
+  const after = added(attended, matmul(hidden, p.W_2));
+  return { X, read, Q, K, V, scores, weights, mixed, heads, attended, reread, hidden, after };
+};
+
+export const wordsOf = (text) =>
+  text
+    .toLowerCase()
+    .replace(/[.,;:!?"“”]/g, " ")
+    .split(" ")
+    .filter(Boolean);
+const run = (text) => {
+  const words = wordsOf(text);
+  const tokens = words.map((word) => KNOWN.indexOf(word));
+  const embedded = tokens.map((id, i) => TABLE[id].map((x, c) => x + PLACED[i][c]));
+  const blocks = [];
+  for (const p of PARAMETERS) blocks.push(through(blocks.at(-1)?.after ?? embedded, p));
+  const final = normed(blocks.at(-1).after, LAST_GAIN);
+  const logits = matmul(final, transpose(TABLE));
+  const chances = logits.map((row) => softmax(row));
+  return { words, tokens, embedded, blocks, final, logits, chances };
+};
+// Another number of the same sentence asks nothing new of the model.
+let latest = {};
+export const netOf = (text) => {
+  if (latest.text !== text) latest = { text, net: run(text) };
+  return latest.net;
+};
+// The words of the model, the likeliest first.
+export const rankedBy = (chances) => range(KNOWN.length).sort((a, b) => chances[b] - chances[a]);
+
+// --- what can be opened --------------------------------------------------
+
+const SCORES = ["score", "weight"];
+export const STEPS = {
+  word: "words",
+  embedding: "embedding",
+  "attention norm": "attention",
+  query: "attention",
+  key: "attention",
+  score: "attention",
+  weight: "attention",
+  value: "attention",
+  mix: "attention",
+  attention: "attention",
+  "network norm": "network",
+  hidden: "network",
+  network: "network",
+  "last norm": "next",
+  logit: "next",
+  probability: "next",
+};
+const IN_BLOCK = ["attention", "network"];
+export const inBlock = ({ step }) => IN_BLOCK.includes(STEPS[step]);
+export const OF_KEY = ["key", "value", ...SCORES];
+export const OF_RANK = ["logit", "probability"];
+const WIDTHS = { query: HEAD, key: HEAD, value: HEAD, mix: HEAD, hidden: INNER };
+export const NUMBERED = Object.keys(STEPS).filter(
+  (step) => !["word", ...SCORES, ...OF_RANK].includes(step),
+);
+export const widthOf = ({ step }) => WIDTHS[step] ?? MODEL;
+
+export const wordAt = ({ word, text }) => Math.min(word, wordsOf(text).length - 1);
+// Where a state is: word i, key j, block b, head h, number c.
+export const placeOf = (state) => {
+  const i = wordAt(state);
+  return {
+    i,
+    j: Math.min(state.key, i),
+    b: state.block,
+    h: state.head,
+    c: Math.min(state.number, widthOf(state) - 1),
+  };
+};
+
+// The settings that open number c of the rows that enter a block, or leave the last.
+const entering = (b, i, c) =>
+  b === 0
+    ? { step: "embedding", word: i, number: c }
+    : { step: "network", block: b - 1, word: i, number: c };
+
+// How the number that is opened was made: terms, their sum, and what follows.
+// A term has two factors, each with the settings that open it, if it is computed.
+const product = (a, b, from, by) => ({ a, b, from, by, out: a * b });
+const exponential = (a, from, name) => ({ a, from, name, out: Math.exp(a) });
+export const summed = (terms) => terms.reduce((sum, { out }) => sum + out, 0);
+const columnOf = (W, c) => W.map((row) => row[c]);
+const products = (row, column, from, by) =>
+  row.map((a, m) => product(a, column[m], from(m), by?.(m)));
+const madeNorm = (row, gain, c, from) => {
+  const terms = row.map((a, m) => product(a, a, from(m)));
+  const total = summed(terms);
+  const root = rootOf(row);
+  return {
+    terms,
+    total,
+    root,
+    x: row[c],
+    from: from(c),
+    gain: gain[c],
+    value: (row[c] / root) * gain[c],
+  };
+};
+const MAKERS = {
+  word: (net, { i }) => ({ terms: [], total: net.tokens[i], value: net.tokens[i] }),
+  embedding: ({ tokens }, { i, c }) => {
+    const terms = [TABLE[tokens[i]][c], PLACED[i][c]].map((a) => ({ a, out: a }));
+    return { terms, total: summed(terms), value: summed(terms) };
+  },
+  "attention norm": ({ blocks }, { i, b, c }) =>
+    madeNorm(blocks[b].X[i], PARAMETERS[b].gain_1, c, (m) => entering(b, i, m)),
+  "network norm": ({ blocks }, { i, b, c }) =>
+    madeNorm(blocks[b].attended[i], PARAMETERS[b].gain_2, c, (m) => ({
+      step: "attention",
+      number: m,
+    })),
+  "last norm": ({ blocks }, { i, c }) =>
+    madeNorm(blocks.at(-1).after[i], LAST_GAIN, c, (m) => entering(BLOCKS, i, m)),
+  ...Object.fromEntries(
+    ["query", "key", "value"].map((step) => [
+      step,
+      ({ blocks }, { i, j, b, h, c }) => {
+        const W = PARAMETERS[b][`W_${step[0].toUpperCase()}`];
+        const word = step === "query" ? i : j;
+        const terms = products(blocks[b].read[word], columnOf(W, h * HEAD + c), (m) => ({
+          step: "attention norm",
+          word,
+          number: m,
+        }));
+        return { terms, total: summed(terms), value: summed(terms) };
+      },
+    ]),
+  ),
+  score: ({ blocks }, { i, j, b, h }) => {
+    const terms = products(
+      blocks[b].Q[h][i],
+      blocks[b].K[h][j],
+      (m) => ({ step: "query", number: m }),
+      (m) => ({ step: "key", number: m }),
+    );
+    return { terms, total: summed(terms), value: summed(terms) / Math.sqrt(HEAD) };
+  },
+  weight: ({ blocks, words }, { i, j, b, h }) => {
+    const terms = blocks[b].scores[h][i].map((a, k) =>
+      exponential(a, { step: "score", key: k }, words[k]),
+    );
+    return { terms, total: summed(terms), value: terms[j].out / summed(terms) };
+  },
+  mix: ({ blocks }, { i, b, h, c }) => {
+    const terms = products(
+      blocks[b].weights[h][i],
+      columnOf(blocks[b].V[h].slice(0, i + 1), c),
+      (k) => ({ step: "weight", key: k }),
+      (k) => ({ step: "value", key: k, number: c }),
+    );
+    return { terms, total: summed(terms), value: summed(terms) };
+  },
+  attention: ({ blocks }, { i, b, c }) => {
+    const terms = products(blocks[b].heads[i], columnOf(PARAMETERS[b].W_O, c), (m) => ({
+      step: "mix",
+      head: Math.floor(m / HEAD),
+      number: m % HEAD,
+    }));
+    const x = blocks[b].X[i][c];
+    return { terms, total: summed(terms), x, from: entering(b, i, c), value: summed(terms) + x };
+  },
+  hidden: ({ blocks }, { i, b, c }) => {
+    const terms = products(blocks[b].reread[i], columnOf(PARAMETERS[b].W_1, c), (m) => ({
+      step: "network norm",
+      number: m,
+    }));
+    return { terms, total: summed(terms), value: Math.max(summed(terms), 0) };
+  },
+  network: ({ blocks }, { i, b, c }) => {
+    const terms = products(blocks[b].hidden[i], columnOf(PARAMETERS[b].W_2, c), (m) => ({
+      step: "hidden",
+      number: m,
+    }));
+    const x = blocks[b].attended[i][c];
+    const from = { step: "attention", number: c };
+    return { terms, total: summed(terms), x, from, value: summed(terms) + x };
+  },
+  logit: ({ final }, { i }, id) => {
+    const terms = products(final[i], TABLE[id], (m) => ({ step: "last norm", number: m }));
+    return { terms, total: summed(terms), value: summed(terms) };
+  },
+  probability: ({ logits }, { i }, id, order) => {
+    const terms = order.map((k, rank) =>
+      exponential(logits[i][k], { step: "logit", rank }, KNOWN[k]),
+    );
+    return { terms, total: summed(terms), value: Math.exp(logits[i][id]) / summed(terms) };
+  },
+};
+export const openedIn = (state, net) => {
+  const place = placeOf(state);
+  const order = rankedBy(net.chances[place.i]);
+  const id = order[state.rank];
+  return { ...MAKERS[state.step](net, place, id, order), order, id };
+};
+
+export const compute = (state) => {
+  const net = netOf(state.text);
+  const { terms, total, value, order, id } = openedIn(state, net);
+  const { i, h } = placeOf(state);
+  return {
+    tokens: net.tokens,
+    embedded: net.embedded,
+    attended: net.blocks.map(({ attended }) => attended),
+    hidden: net.blocks.map(({ hidden }) => hidden),
+    after: net.blocks.map(({ after }) => after),
+    queries: net.blocks.map(({ Q }) => Q[h]),
+    keys: net.blocks.map(({ K }) => K[h]),
+    values: net.blocks.map(({ V }) => V[h]),
+    weights: net.blocks.map(({ weights }) =>
+      weights[h].map((row) => range(net.words.length).map((k) => row[k] ?? 0)),
+    ),
+    mixed: net.blocks.map(({ mixed }) => mixed[h]),
+    logits: net.logits,
+    chances: net.chances[i],
+    said: rankedBy(net.chances.at(-1))[0],
+    order,
+    opened: { id, parts: terms.map(({ out }) => out), total, value },
+  };
+};

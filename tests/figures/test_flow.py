@@ -1,0 +1,641 @@
+"""A sentence through the word model: every number, and what made it."""
+
+import json
+import random
+import re
+
+import numpy as np
+import pytest
+from traitlets import TraitError
+
+from helpers.figures import Flow, controls
+from helpers.sentences import (
+    WORD_MODEL,
+    WORDS,
+    token_ids_of,
+    trained_words,
+)
+from helpers.softmax import softmax
+from helpers.transformer import forward, rms_norm
+from tests.empty_page import DESK, PHONE
+from tests.figures.reading import (
+    call,
+    depth,
+    ground,
+    read,
+    says,
+    sentence,
+    tells,
+)
+
+LONG = "the small dog slept by the fire because it was tired"
+ATTENTION = ["query", "key", "value", "score", "weight", "mix", "attention"]
+CASES = [
+    {"text": "the", "step": "weight", "key": 0},
+    {"text": "the", "step": "probability", "rank": 49},
+    {"text": "The cat, SAT on the mat.", "step": "word"},
+    {"text": LONG, "step": "score", "block": 1, "head": 1, "key": 3},
+    {"text": LONG, "step": "weight", "block": 1, "key": 10, "word": 4},
+    {"text": "milk the sea sat she", "step": "hidden", "number": 31},
+    {"text": "milk the sea sat she", "step": "network", "block": 1},
+    {"text": "the old king", "step": "logit", "rank": 7, "word": 1},
+    *({"step": step, "block": 1, "head": 1, "number": 5}
+      for step in ATTENTION),
+    *({"step": f"{name} norm", "number": 15}
+      for name in ("attention", "network", "last")),
+    {"step": "embedding", "number": 3, "word": 1},
+    {"text": "the king ate the bread", "step": "hidden", "block": 1},
+]  # fmt: skip
+PARAMS = trained_words()
+ROOT8 = np.sqrt(8)
+WIDTHS = {"query": 8, "key": 8, "value": 8, "mix": 8, "hidden": 32}
+
+
+def words_of(state):
+    return re.sub("[.,]", " ", state["text"].lower()).split()
+
+
+def fitted(state):
+    """A random state with a random sentence."""
+    rng = random.Random(json.dumps(state))
+    words = [word for word in WORDS if word != "."]
+    return state | {"text": " ".join(rng.choices(words, k=rng.randint(1, 11)))}
+
+
+def place_of(state):
+    T = len(words_of(state))
+    i = min(state["word"], T - 1)
+    c = min(state["number"], WIDTHS.get(state["step"], 16) - 1)
+    return i, min(state["key"], i), state["block"], state["head"], c
+
+
+def run(state):
+    """All that the model computes on the way, by the helpers."""
+    tokens = token_ids_of(words_of(state))
+    kept = forward(tokens, PARAMS, WORD_MODEL)
+    attention, network = kept.layers[::2], kept.layers[1::2]
+    return {
+        "tokens": tokens,
+        "kept": kept,
+        "X": [layer.normed for layer in attention],
+        "attended": [layer.normed for layer in network],
+        "after": [attention[1].normed, kept.stream],
+        "reread": [layer.read for layer in network],
+        "heads": [layer.attended for layer in attention],
+        "hidden": [
+            np.maximum(layer.read @ PARAMS[f"{b}.W_1"], 0)
+            for b, layer in enumerate(network)
+        ],
+        "final": rms_norm(kept.stream, PARAMS["norm.gain"]),
+    }
+
+
+def opened(state, net):
+    """The parts of the opened number, their sum, and the number."""
+    i, j, b, h, c = place_of(state)
+    heads = net["heads"][b]
+    Q, K, V = (x[h] for x in (heads.Q, heads.K, heads.V))
+    scores = Q[i] @ K[: i + 1].T / ROOT8
+    logits = net["kept"].logits[i]
+    order = np.argsort(-logits, kind="stable")
+    id_ = int(order[state["rank"]])
+    merged = np.concatenate(heads.heads[:, i])
+    column = h * 8 + c
+
+    def normed(x, gain):
+        return x * x, rms_norm(x, PARAMS[gain])[c]
+
+    def projected(row, W, column, value):
+        return row * PARAMS[W][:, column], value
+
+    table, positions = PARAMS["embedding"], PARAMS["positions"]
+    id_of = net["tokens"][i]
+    hidden, reread = net["hidden"][b][i], net["reread"][b][i]
+    attended = net["attended"][b][i]
+    parts, value = {
+        "word": lambda: ([], id_of),
+        "embedding": lambda: (
+            [table[id_of][c], positions[i][c]], net["X"][0][i][c]
+        ),
+        "attention norm": lambda: normed(
+            net["X"][b][i], f"{b}.norm_1.gain"
+        ),
+        "network norm": lambda: normed(attended, f"{b}.norm_2.gain"),
+        "last norm": lambda: normed(net["kept"].stream[i], "norm.gain"),
+        "query": lambda: projected(heads.X[i], f"{b}.W_Q", column, Q[i][c]),
+        "key": lambda: projected(heads.X[j], f"{b}.W_K", column, K[j][c]),
+        "value": lambda: projected(heads.X[j], f"{b}.W_V", column, V[j][c]),
+        "score": lambda: (Q[i] * K[j], scores[j]),
+        "weight": lambda: (np.exp(scores), heads.weights[h][i][j]),
+        "mix": lambda: (
+            heads.weights[h][i][: i + 1] * V[: i + 1, c],
+            heads.heads[h][i][c],
+        ),
+        "attention": lambda: projected(merged, f"{b}.W_O", c, attended[c]),
+        "hidden": lambda: projected(
+            reread, f"{b}.W_1", c, hidden[c]
+        ),
+        "network": lambda: projected(
+            hidden, f"{b}.W_2", c, net["after"][b][i][c]
+        ),
+        "logit": lambda: (net["final"][i] * table[id_], logits[id_]),
+        "probability": lambda: (np.exp(logits[order]), softmax(logits)[id_]),
+    }[state["step"]]()  # fmt: skip
+    parts = np.array(parts, float)
+    total = parts.sum() if len(parts) else value
+    return {"id": id_, "parts": parts, "total": total, "value": value}
+
+
+def expected(state):
+    net = run(state)
+    i, _, _, h, _ = place_of(state)
+    logits = net["kept"].logits
+    return {
+        "tokens": net["tokens"],
+        "embedded": net["X"][0],
+        "attended": net["attended"],
+        "hidden": net["hidden"],
+        "after": net["after"],
+        "queries": [heads.Q[h] for heads in net["heads"]],
+        "keys": [heads.K[h] for heads in net["heads"]],
+        "values": [heads.V[h] for heads in net["heads"]],
+        "weights": [heads.weights[h] for heads in net["heads"]],
+        "mixed": [heads.heads[h] for heads in net["heads"]],
+        "logits": logits,
+        "chances": softmax(logits[i]),
+        "said": int(np.argmax(logits[-1])),
+        "order": np.argsort(-logits[i], kind="stable"),
+        "opened": opened(state, net),
+    }
+
+
+# --- the picture -------------------------------------------------------------
+
+
+def drawn_numbers(state, expected, net):
+    """The number that each part of the open stage shows, by its handle."""
+    i, _, b, h, _ = place_of(state)
+    heads = net["heads"][b]
+    order = expected["order"]
+    Q, V, weights = heads.Q[h], heads.V[h], heads.weights[h]
+    rows = {
+        "embedding": net["X"][0][i],
+        "attention-norm": heads.X[i],
+        "query": Q[i],
+        "mix": heads.heads[h][i],
+        "attention": net["attended"][b][i],
+        "network-norm": net["reread"][b][i],
+        "hidden": net["hidden"][b][i],
+        "network": net["after"][b][i],
+        "last-norm": net["final"][i],
+        "logit": net["kept"].logits[i][order],
+        "probability": expected["chances"][order],
+        "key": heads.K[h],
+        "value": V,
+        "score": Q[i] @ heads.K[h].T / ROOT8,
+        "weight": weights[i],
+    }
+
+    def number(handle):
+        name, *places = re.fullmatch(
+            r"(\D+)-(\d+)(?:-(\d+))?", handle
+        ).groups()
+        x = rows[name]
+        for place in places:
+            x = x if place is None else x[int(place)]
+        return x
+
+    return number
+
+
+STAGES = {
+    "embedding": {"embedding"},
+    "attention": {"attention-norm", *ATTENTION},
+    "network": {"attention", "network-norm", "hidden", "network"},
+    "next": {"last-norm", "logit", "probability"},
+    "word": set(),
+}
+
+
+def stage_of(step):
+    if step == "attention norm" or step in ATTENTION:
+        return "attention"
+    others = {"hidden": "network", "network norm": "network"}
+    others |= dict.fromkeys(["logit", "probability", "last norm"], "next")
+    return others.get(step, step)
+
+
+def shows(state, expected, shown):
+    net = run(state)
+    i, j, _, _, c = place_of(state)
+    journey_shows(state, expected, shown, net)
+    number = drawn_numbers(state, expected, net)
+    cells = shown.select(".av-within .av-num[data-handle]")
+    seen = set()
+    for cell in cells:
+        handle = cell["data-handle"]
+        x = number(handle)
+        seen.add(re.match(r"[a-z-]*[a-z]", handle)[0])
+        says(cell.text, x, 2)
+        if cell.has_attr("style"):
+            assert abs(depth(ground(cell)) - np.clip(x / 3, -1, 1)) < 0.01
+    assert seen == STAGES[stage_of(state["step"])]
+    if stage_of(state["step"]) == "attention":  # words up to this one
+        names = {cell["data-handle"] for cell in cells}
+        assert {n for n in names if n.startswith("score")} == {
+            f"score-{k}" for k in range(i + 1)
+        }
+        bars_show(
+            shown, {f"weight-{k}": number(f"weight-{k}") for k in range(i + 1)}
+        )
+    if stage_of(state["step"]) == "next":
+        listed = shown.select(".av-listing > b")
+        ranks = [
+            n
+            for n in (c["data-handle"] for c in cells)
+            if n.startswith("logit")
+        ]
+        ranks = [int(n.partition("-")[2]) for n in ranks]
+        assert ranks[:5] == list(range(5))
+        assert state["rank"] in ranks or state["step"] == "last norm"
+        assert [b.text for b in listed] == [
+            WORDS[expected["order"][r]] for r in ranks
+        ]
+        bars_show(
+            shown,
+            {f"probability-{r}": number(f"probability-{r}") for r in ranks},
+        )
+    marked = [cell["data-handle"] for cell in shown.select(".av-num-on")]
+    name = state["step"].replace(" ", "-")
+    place = {"key": f"{j}-{c}", "value": f"{j}-{c}", "score": j, "weight": j}
+    place |= {"logit": state["rank"], "probability": state["rank"]}
+    assert marked == where_marked(
+        state, f"{name}-{place.get(state['step'], c)}"
+    )
+    made_shows(state, expected, shown)
+    chances = softmax(net["kept"].logits[-1])
+    best = chances[expected["said"]]
+    value = expected["opened"]["value"]
+    digits = (value, 0) if state["step"] == "word" else (value, 3)
+    numbers = FIXED.get(state["step"], [])
+    tells(
+        sentence(shown), *numbers, digits, (0.99 if best >= 0.995 else best, 2)
+    )
+    said = WORDS[expected["said"]]
+    assert (f"“{said}”" in sentence(shown)) == (said != ".")
+
+
+def where_marked(state, handle):
+    return [] if state["step"] == "word" else [handle]
+
+
+# Numerals of the explanations, which are the names of matrices, 0 and 8.
+FIXED = {"score": [8], "hidden": [1, 0, 0], "network": [2]}
+
+
+def bars_show(shown, shares):
+    for handle, x in shares.items():
+        cell = shown.select_one(f'[data-handle="{handle}"]')
+        width = re.fullmatch(r"width:(\S+)%", cell.find_next("i")["style"])[1]
+        says(width, 100 * x, 1)
+
+
+def journey_shows(state, expected, shown, net):
+    """The flow: words, rows of all words, weights, and what comes next."""
+    i, j, b, h, _ = place_of(state)
+    T = len(net["tokens"])
+    words = shown.select(".av-word")
+    assert [w.text for w in words] == words_of(state)
+    assert [k for k, w in enumerate(words) if "av-word-on" in w["class"]] == [
+        i
+    ]
+    strips = shown.select(".av-strip")
+    rows = [
+        net["X"][0],
+        *np.stack([net["attended"], net["after"]], 1).reshape(4, T, 16),
+    ]
+    assert len(strips) == 5
+    for svg, row in zip(strips, rows, strict=True):
+        strip_shows(svg, row)
+    attention = shown.select(".av-ribbons[role=img]")
+    assert len(attention) == 2
+    for block, (svg, heads) in enumerate(
+        zip(attention, net["heads"], strict=True)
+    ):
+        weights = heads.weights[h]
+        own = {
+            from_: (width, to)
+            for from_, to, width in ribbons(svg, ".av-ribbon-own")
+        }
+        assert sorted(own) == list(range(i + 1))
+        for k, (width, to) in own.items():
+            assert to == i
+            says(width, max(15 * weights[i][k], 0.6), 2)
+        others = {(f, to): w for f, to, w in ribbons(svg, ".av-ribbon-other")}
+        near = np.argwhere(weights >= 0.1)
+        assert sorted(others) == sorted((k, q) for q, k in near if q != i)
+        for (k, q), width in others.items():
+            says(width, 15 * weights[q][k], 2)
+        most = int(weights[i].argmax())
+        tells(svg["aria-label"], block, h, most, (weights[i][most], 2))
+        words = words_of(state)
+        assert (
+            f": {words[i]} looks most at {words[most]}," in svg["aria-label"]
+        )
+        here = svg.select(".av-opened")
+        keyed = state["step"] in ("key", "value", "score", "weight")
+        assert len(here) == (keyed and b == block)
+        for path in here:
+            assert ribbons_of(path)[:2] == (j, i)
+    chances, order = expected["chances"], expected["order"]
+    fan = ribbons(shown.select_one(".av-fan"), "path")
+    options = shown.select(".av-option")
+    assert len(options) == len(fan) == 5
+    for rank, (option, (from_, to, width)) in enumerate(
+        zip(options, fan, strict=True)
+    ):
+        p = chances[order[rank]]
+        assert (from_, to) == (i, rank)
+        says(width, max(15 * p, 0.6), 2)
+        assert option.b.text == WORDS[order[rank]]
+        says(re.fullmatch(r"width:(\S+)%", option.i["style"])[1], 100 * p, 1)
+        percent_shows(option.text, p)
+    last = softmax(net["kept"].logits[-1])
+    best = np.argsort(-last, kind="stable")[:3]
+    best = [k for n, k in enumerate(best) if n == 0 or last[k] >= 0.01]
+    chips = shown.select(".av-writing .av-chip:not(.av-chip-plain)")
+    for chip, id_ in zip(chips, best, strict=True):
+        percent_shows(chip.text, last[id_])
+        if WORDS[id_] == ".":
+            assert not chip.has_attr("data-handle")
+        else:
+            assert chip.text.startswith(f"+ {WORDS[id_]} ")
+
+
+def percent_shows(text, p):
+    sign, shown = re.search(r"([<>]?)(\d+)%", text).groups()
+    if sign:
+        assert int(shown) == {"<": 1, ">": 99}[sign]
+        assert p < 0.005 if sign == "<" else p >= 0.995
+    else:
+        assert abs(int(shown) - 100 * p) <= 0.5000001
+
+
+def ribbons_of(path):
+    """From which row a ribbon leads to which, and how wide it is."""
+    y, y2 = re.fullmatch(r"M0 (\S+)C50 \1 50 (\S+) 100 \2", path["d"]).groups()
+    rows = [(float(v) - 12) / 24 for v in (y, y2)]
+    assert all(row == int(row) for row in rows)
+    thin = "av-hair" in path["class"]
+    assert thin == (float(path["stroke-width"]) == 0.6 and thin)
+    return (*map(int, rows), path["stroke-width"])
+
+
+def ribbons(svg, kind):
+    return [ribbons_of(path) for path in svg.select(kind)]
+
+
+def strip_shows(svg, rows):
+    seen = np.full(rows.shape, np.nan)
+    for path in svg.select("path"):
+        for c, y in re.findall(r"M(\d+) ([\d.]+)h1v0.6h-1z", path["d"]):
+            seen[int(float(y)), int(c)] = depth(path["fill"])
+    assert abs(seen - np.clip(rows / 3, -1, 1)).max() < 0.5 / 24 + 0.01
+
+
+def made_shows(state, expected, shown):
+    """The terms of the opened number, their sum, and what becomes of it."""
+    opened_, step = expected["opened"], state["step"]
+    cards = [card.find_all("b")[-1].text for card in shown.select(".av-term")]
+    parts = opened_["parts"]
+    if step == "probability":
+        ranks = [*range(5), *([state["rank"]] if state["rank"] > 4 else [])]
+        parts = [*parts[ranks], parts.sum() - parts[ranks].sum()]
+    digits = 2 if step in ("embedding", "weight", "probability") else 3
+    for text, x in zip(cards, parts, strict=True):
+        says(text, x, digits)
+    if step == "word":
+        assert not shown.select(".av-worked-end")
+        return
+    numbers = [b.text for b in shown.select(".av-worked-end > b")]
+    says(numbers[0], opened_["total"], 3)
+    says(numbers[-1], opened_["value"], 3)
+    text = shown.select_one(".av-worked-end").text
+    for sign, number in re.findall(r"([=≈]) (−?[\d,]+\.\d+)", text):
+        near = [
+            x
+            for x in (opened_["total"], opened_["value"])
+            if abs(x - read(number)) < 6e-4
+        ]
+        exact = any(abs(x - read(number)) < 1e-9 for x in near)
+        assert not near or (sign == "=") == exact, text
+
+
+# --- each number leads to what made it ---------------------------------------
+
+
+def presses(state):
+    """The settings that a press on each part of the picture gives."""
+    found = Flow(**state)._call("handles")
+    return {handle["id"]: handle.get("presses") for handle in found}
+
+
+def value_after(state, settings):
+    return Flow(**(state | settings)).values["opened"]["value"]
+
+
+STEPS = next(c["options"] for c in controls("flow") if c["key"] == "step")
+
+
+@pytest.mark.parametrize("block", [0, 1])
+@pytest.mark.parametrize("step", STEPS[1:])
+def test_flow_factors_lead_to_the_numbers_that_they_are(look, step, block):
+    """Each computed factor opens, and what it opens has its value."""
+    state = {"text": LONG, "step": step, "block": block, "head": 1}
+    state |= {"key": 2, "number": 5, "word": 8, "rank": 3}
+    _, wanted, shown = look("flow", state)
+    parts = wanted["opened"]["parts"]
+    led = presses(state)
+    factors = {cell["data-handle"]: read(cell.text) for cell in
+               shown.select(".av-worked .av-num[data-handle]")}  # fmt: skip
+    assert all(handle in led for handle in factors)
+    values = {handle: value_after(state, led[handle]) for handle in factors}
+    for handle, x in values.items():
+        says(f"{factors[handle]:.2f}", x, 2)
+    for m, card in enumerate(shown.select(".av-term")[: len(parts)]):
+        numbers = card.select(".av-num")
+        # What is learned leads no further: it is stored with two decimals.
+        a, *b = (
+            values[n["data-handle"]]
+            if n.has_attr("data-handle")
+            else read(n.text)
+            for n in numbers
+        )
+        if step in ("weight", "probability"):
+            part = np.exp(a)
+            if m == 5:
+                break
+        elif step.endswith("norm"):
+            part = a * a
+        else:
+            part = a * b[0] if b else a
+        assert abs(part - parts[m]) < 1e-9 * max(1, abs(part))
+    if step in ("attention", "network"):
+        total = wanted["opened"]["total"] + values["from-x"]
+        assert abs(total - wanted["opened"]["value"]) < 1e-9
+
+
+def test_flow_of_every_number_ends_in_stored_ones():
+    """From a probability back, by the first factors, to the table."""
+    state = Flow(text=LONG).values and {"text": LONG, "step": "probability"}
+    steps = []
+    while True:
+        steps.append(state["step"])
+        led = presses(state)
+        if "from-0" not in led:
+            break
+        state |= led["from-0"]
+    assert steps[0] == "probability"
+    assert steps[-1] == "embedding"
+    assert {"logit", "last norm", "network", "hidden", "network norm"} <= set(
+        steps
+    )
+    assert {"attention", "mix", "weight", "score", "query"} <= set(steps)
+
+
+def test_flow_parts_of_the_stage_open_what_they_show(look):
+    for step in ("embedding", "score", "hidden", "logit"):
+        state = {"text": LONG, "step": step, "block": 1, "word": 7}
+        _, _, shown = look("flow", state)
+        led = presses(state)
+        for cell in shown.select(".av-within .av-num[data-handle]")[::7]:
+            says(cell.text, value_after(state, led[cell["data-handle"]]), 2)
+
+
+def test_flow_grows_by_a_press_and_shrinks():
+    state = {"text": "the queen drank the", "step": "score", "word": 1}
+    led = presses(state)
+    best = WORDS[Flow(**state).values["said"]]
+    assert led["add-0"]["text"] == f"the queen drank the {best}"
+    assert Flow(**(state | led["add-0"])).word == 10, (
+        "the new word is followed"
+    )
+    assert led["less"]["text"] == "the queen drank"
+    assert presses({"text": "the"})["less"]["text"] == "the", "one word stays"
+    assert (
+        presses({"text": "the", "step": "word"})["know-4"]["text"] == "the cat"
+    )
+    texts = ["the"]
+    while texts[-1] not in texts[:-1]:
+        texts.append(presses({"text": texts[-1]})["other"]["text"])
+    assert len(texts) > 5
+    ends = presses({"text": "the king ate the bread because he was hungry"})
+    assert "add-0" not in ends, "the sentence is complete"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("the zebra sat", "the model knows 49 words, and “zebra” is not one"),
+        (". , .", "your sentence must have a word"),
+        ("the, " * 11 + "cat!", "your sentence must be 1 to 11 of"),
+        ("the,cat " * 6, "the model reads at most 11 words; got 12"),
+    ],
+)
+def test_flow_refuses_in_words(text, message):
+    with pytest.raises(TraitError, match=re.escape(message)):
+        Flow(text=text.strip())
+
+
+def test_flow_offers_words_that_are_spelt_alike():
+    for a, b, n in (("cat", "cat", 0), ("bat", "cat", 1), ("", "cat", 3),
+                    ("drink", "drank", 1), ("sleep", "slept", 2)):  # fmt: skip
+        assert call("apart", a, b, of="flow") == n
+    assert call("nearestTo", "hourse", of="flow")[0] == "horse"
+    assert "." not in call("nearestTo", "..", of="flow")
+
+
+# --- on a page ---------------------------------------------------------------
+
+
+def test_flow_replaces_a_word_that_it_does_not_know(page):
+    page.open("flow")
+    said, shown, offered, text, after, words = page.do("""
+      give("text", "the qeen drank");
+      const before = [error(), m.state.text];
+      const [first, ...others] = el.querySelectorAll("[data-word]");
+      const offered = [first, ...others].map((it) => it.textContent);
+      first.click();
+      await frame();
+      return [...before, offered, m.state.text, error(),
+        [...el.querySelectorAll(".av-word")].map((it) => it.textContent)];
+    """)
+    assert "“qeen” is not one of them" in said
+    assert shown == Flow().text, "the last sentence that fits stays"
+    assert offered[0] == "queen"
+    assert len(offered) == 4
+    assert (text, after, words) == ("the queen drank", "", text.split())
+
+
+def test_flow_is_pressed_by_keys_and_goes_back(page):
+    page.open("flow", text="the queen drank the", step="weight", key=1)
+    texts, steps, focused, ended = page.do("""
+      const part = (id) => el.querySelector(`[data-handle="${id}"]`);
+      const back = el.querySelector("[data-back]");
+      const [texts, steps] = [[], []];
+      const note = async () => {
+        await frame();
+        texts.push(m.state.text);
+        steps.push([m.state.step, m.state.key, back.disabled]);
+      };
+      await note();
+      press(part("add-0"), "Enter");
+      await note();
+      part("from-1").focus();
+      press(part("from-1"), " ");
+      await note();
+      part("by-0").focus();
+      press(part("by-0"), "Enter");
+      await note();
+      const focused = document.activeElement.dataset.handle;
+      for (let k = 0; k < 3; k += 1) {
+        back.click();
+        await note();
+      }
+      press(part("less"), "Enter");
+      await frame();
+      return [texts, steps, focused, m.state.text];
+    """)
+    best = WORDS[Flow(text="the queen drank the").values["said"]]
+    grown = f"the queen drank the {best}"
+    start = "the queen drank the"
+    assert texts == [start, grown, grown, grown, grown, grown, start]
+    assert [step for step, _, _ in steps] == [
+        "weight", "weight", "score", "key", "score", "weight", "weight",
+    ]  # fmt: skip
+    assert [off for _, _, off in steps] == [True, *[False] * 5, True]
+    assert focused == "key-1-0", "of a factor that is gone, to its number"
+    assert ended == "the queen drank"
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE])
+def test_flow_stays_in_sight_of_the_number_that_is_open(page, size):
+    page.tab.set_viewport_size(size)
+    page.open("flow", text=LONG, step="network", static=True)
+    flow, made, wide = page.do("""
+      document.body.style.padding = "900px 0";
+      const seen = (what) => {
+        const { top, bottom } = el.querySelector(what).getBoundingClientRect();
+        return [top, bottom, innerHeight];
+      };
+      const rows = el.querySelectorAll(".av-within .av-sixteen");
+      const last = [...rows].at(-1);
+      last.scrollIntoView({ block: "center", behavior: "instant" });
+      await layout();
+      return [seen(".av-journey"), seen(".av-worked-name"),
+        document.documentElement.scrollWidth];
+    """)
+    for top, bottom, height in (flow, made):
+        assert 0 <= top < bottom <= height
+    assert flow[1] <= made[0], "neither covers the other"
+    assert wide <= size["width"]
