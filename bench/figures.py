@@ -63,6 +63,13 @@ HEAVIEST = [
     ("step", figures.Pages(page=1)),
     ("batch", figures.Batch()),
     ("length", figures.Schemes(yarn=True)),
+    (
+        "key",
+        figures.Flow(
+            text="the small dog slept by the fire because it was tired",
+            step="score",
+        ),
+    ),
 ]
 
 MOVE = """async ([key, moves]) => {

@@ -26,6 +26,7 @@ import {
   wordAt,
   placeOf,
   summed,
+  once,
   openedIn,
   compute,
 } from "./wordmodel.js";
@@ -65,7 +66,8 @@ const numbersOf = (state, row, step, name, more = {}) =>
   row.map((x, number) => part(state, x, step, { ...more, number }, `number ${number} of ${name}`));
 
 // All that the opened stage shows, in rows.
-const rowsOf = (state, net) => {
+const rowsOf = once((state) => {
+  const net = netOf(state.text);
   const { i, b, h } = placeOf(state);
   const { words } = net;
   const block = net.blocks[b];
@@ -130,7 +132,7 @@ const rowsOf = (state, net) => {
     mix: row("sum", "mix", block.mixed[h][i], "mix"),
     after: [row("row after attention", "attention", block.attended[i])],
   };
-};
+});
 const partsOf = ({ before = [], query, earlier = [], mix, after = [], next = [] }) => [
   ...[...before, query, mix, ...after].flatMap((row) => row?.parts ?? []),
   ...earlier.flatMap(({ keys, score, weight, values }) => [...keys, score, weight, ...values]),
@@ -182,7 +184,7 @@ const chipsOf = (net) => {
 const handles = (state) => {
   const net = netOf(state.text);
   const { i } = placeOf(state);
-  const opened = openedIn(state, net);
+  const opened = openedIn(state);
   const last = net.words.length - 1;
   const press = ({ id, name, group, on, to }) => ({
     id,
@@ -241,14 +243,21 @@ const handles = (state) => {
           press: ({ text }) => longer(text, word),
         }))
       : []),
-    ...partsOf(rowsOf(state, net)).map(press),
+    ...partsOf(rowsOf(state)).map(press),
     ...factorsOf(state, opened).map(press),
   ];
 };
 
 // --- drawing -------------------------------------------------------------
 
-const paint = (x) => `background:${colorOf(x / REACH)};color:${inkOn(x / REACH)}`;
+// Colours are told apart in steps, and each is made once.
+const FINE = 48;
+const painted = {};
+const paint = (x) => {
+  const level = Math.round(Math.min(Math.max(x / REACH, -1), 1) * FINE);
+  const share = level / FINE;
+  return (painted[level] ??= `background:${colorOf(share)};color:${inkOn(share)}`);
+};
 const cell = ({ id, x, on }) =>
   `<span class="av-num${on ? " av-num-on" : ""}" data-handle="${id}" style="${paint(x)}">` +
   `${fixed(x)}</span>`;
@@ -422,7 +431,7 @@ const vocabulary = (tokens) =>
     .join(" ")}</div>`;
 
 const panel = (state, net) => {
-  const rows = rowsOf(state, net);
+  const rows = rowsOf(state);
   return (
     (rows.chips ? vocabulary(rows.chips) : "") +
     (rows.before ?? []).map(line).join("") +
@@ -682,9 +691,9 @@ const figure = {
       label: "your sentence",
       first: FIRST,
       about: "What the model reads, of words that it knows",
-      letters: 12,
+      letters: 24,
       min: 1,
-      max: MOST,
+      max: 24, // what is too long for the model, check says
     },
     {
       key: "step",
@@ -770,7 +779,7 @@ const figure = {
   },
   view: (state) => {
     const net = netOf(state.text);
-    const opened = openedIn(state, net);
+    const opened = openedIn(state);
     const values = { order: opened.order, chances: net.chances[placeOf(state).i] };
     return (
       heading(state, net) +

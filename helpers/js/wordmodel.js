@@ -250,16 +250,25 @@ const MAKERS = {
     return { terms, total: summed(terms), value: Math.exp(logits[i][id]) / summed(terms) };
   },
 };
-export const openedIn = (state, net) => {
+// A drawing asks several times about one state.
+export const once = (work) => {
+  const kept = new WeakMap();
+  return (state) => {
+    if (!kept.has(state)) kept.set(state, work(state));
+    return kept.get(state);
+  };
+};
+export const openedIn = once((state) => {
+  const net = netOf(state.text);
   const place = placeOf(state);
   const order = rankedBy(net.chances[place.i]);
   const id = order[state.rank];
   return { ...MAKERS[state.step](net, place, id, order), order, id };
-};
+});
 
 export const compute = (state) => {
   const net = netOf(state.text);
-  const { terms, total, value, order, id } = openedIn(state, net);
+  const { terms, total, value, order, id } = openedIn(state);
   const { i, h } = placeOf(state);
   return {
     tokens: net.tokens,

@@ -238,7 +238,10 @@ def shows(state, expected, shown):
         seen.add(re.match(r"[a-z-]*[a-z]", handle)[0])
         says(cell.text, x, 2)
         if cell.has_attr("style"):
-            assert abs(depth(ground(cell)) - np.clip(x / 3, -1, 1)) < 0.01
+            assert (
+                abs(depth(ground(cell)) - np.clip(x / 3, -1, 1))
+                < 0.5 / 48 + 0.01
+            )
     assert seen == STAGES[stage_of(state["step"])]
     if stage_of(state["step"]) == "attention":  # words up to this one
         names = {cell["data-handle"] for cell in cells}
@@ -464,6 +467,8 @@ def test_flow_factors_lead_to_the_numbers_that_they_are(look, step, block):
         says(f"{factors[handle]:.2f}", x, 2)
     for m, card in enumerate(shown.select(".av-term")[: len(parts)]):
         numbers = card.select(".av-num")
+        if not numbers:  # the words that are not listed
+            break
         # What is learned leads no further: it is stored with two decimals.
         a, *b = (
             values[n["data-handle"]]
@@ -473,8 +478,6 @@ def test_flow_factors_lead_to_the_numbers_that_they_are(look, step, block):
         )
         if step in ("weight", "probability"):
             part = np.exp(a)
-            if m == 5:
-                break
         elif step.endswith("norm"):
             part = a * a
         else:
@@ -538,7 +541,8 @@ def test_flow_grows_by_a_press_and_shrinks():
     [
         ("the zebra sat", "the model knows 49 words, and “zebra” is not one"),
         (". , .", "your sentence must have a word"),
-        ("the, " * 11 + "cat!", "your sentence must be 1 to 11 of"),
+        ("the, " * 11 + "cat!", "the model reads at most 11 words; got 12"),
+        ("the " * 25, "your sentence (text) must be 1 to 24 of"),
         ("the,cat " * 6, "the model reads at most 11 words; got 12"),
     ],
 )
