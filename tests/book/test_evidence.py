@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from helpers.recall import KINDS, pairs_batch, recalled, train_memory
+from helpers.sentences import expected_loss, trained_words
 from helpers.training import (
     INDUCTION,
     accuracy,
@@ -172,3 +173,21 @@ def test_memories_trained_anew_are_as_the_evidence_says():
         anew = recalled(unseen, params, kind).mean()
         old = np.median(of_memory(kind, n, again)["right"])
         assert abs(anew - old) < 0.1, (kind, n, again)
+
+
+def test_the_first_steps_on_words_fare_as_stored():
+    """The training behind the page on a sentence, as far as it is cheap."""
+    kept = stored("words")
+    for key in ("seed", "batch", "steps", "rates"):
+        assert kept[key] == command.WORD_TASK[key]
+    early, _ = expected_loss(command.trained_on_words(command.WORD_START))
+    assert abs(early - kept["early"]) < 0.02
+    assert kept["early"] > kept["loss"] + 0.1
+
+
+def test_the_check_notices_a_word_model_that_fares_otherwise():
+    params = trained_words()
+    assert not command.fares_otherwise(params)
+    table = params["embedding"]
+    worse = params | {"embedding": np.roll(table, 1, axis=0)}
+    assert command.fares_otherwise(worse)
