@@ -773,10 +773,8 @@ const figure = {
   ],
   check,
   compute,
-  opening: {
-    from: STATIONS.slice(0, -1).map(({ step, block = 0 }) => ({ step, block })),
-    ms: 4800,
-  },
+  // The sentence is read word by word, and each time something else may follow.
+  opening: { from: [{ word: 0 }, { word: 2 }, { word: 4 }, { word: 5 }], ms: 4800 },
   view: (state) => {
     const net = netOf(state.text);
     const opened = openedIn(state);
