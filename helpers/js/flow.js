@@ -262,8 +262,10 @@ const cell = ({ id, x, on }) =>
   `<span class="av-num${on ? " av-num-on" : ""}" data-handle="${id}" style="${paint(x)}">` +
   `${fixed(x)}</span>`;
 // Logits and what is made of them lie far beyond the colours.
-const framed = ({ id, x, on }) =>
-  `<span class="av-num av-framed${on ? " av-num-on" : ""}" data-handle="${id}">${fixed(x)}</span>`;
+const framed = ({ id, x, on }, write = fixed) =>
+  `<span class="av-num av-framed${on ? " av-num-on" : ""}" data-handle="${id}">${write(x)}</span>`;
+// A probability is neither 0 nor 1.
+const likely = (p) => (p >= 0.995 ? "&gt; 0.99" : p < 0.005 ? "&lt; 0.01" : fixed(p));
 const bare = (x) => `<span class="av-num av-learned">${fixed(x)}</span>`;
 const quoted = (word) => `“${escape(word)}”`;
 
@@ -379,7 +381,7 @@ const line = ({ label, kind, parts, numbers }) =>
   `<div class="av-sixteen"><span class="av-label${kind && ` av-of-${kind}`}">${escape(label)}` +
   `</span>${parts ? parts.map(cell).join("") : numbers.map(bare).join("")}</div>`;
 const bar = (x) => `<i class="av-weight-bar" style="width:${(100 * x).toFixed(1)}%"></i>`;
-const share = (it) => `<span class="av-share">${framed(it)}${bar(it.x)}</span>`;
+const share = (it, write) => `<span class="av-share">${framed(it, write)}${bar(it.x)}</span>`;
 
 const lookingAt = ({ query, earlier, mix }, state, net) => {
   const { i, h } = placeOf(state);
@@ -417,7 +419,10 @@ const lookingAt = ({ query, earlier, mix }, state, net) => {
 const listing = (next) =>
   `<div class="av-listing"><span class="av-over">word</span><span class="av-over">logit</span>` +
   `<span class="av-over">probability</span>${next
-    .map(({ label, logit, chance }) => `<b>${escape(label)}</b>${framed(logit)}${share(chance)}`)
+    .map(
+      ({ label, logit, chance }) =>
+        `<b>${escape(label)}</b>${framed(logit)}${share(chance, likely)}`,
+    )
     .join("")}</div>`;
 const vocabulary = (tokens) =>
   `<div class="av-asks"><span>To the model a word is a number. These are all the words that it ` +
@@ -447,8 +452,11 @@ const panel = (state, net) => {
 
 // --- one number ----------------------------------------------------------
 
+// Of what is large nobody reads the decimals.
+const LARGE = 1000;
+const short = (x, digits) => fixed(x, Math.abs(x) < LARGE ? digits : 0);
 const exact = (x, digits) => Math.abs(x - Number(x.toFixed(digits))) < 1e-9;
-const equals = (x, digits = 3) => `${exact(x, digits) ? "=" : "≈"} <b>${fixed(x, digits)}</b>`;
+const equals = (x, digits = 3) => `${exact(x, digits) ? "=" : "≈"} <b>${short(x, digits)}</b>`;
 const factor = (id, x, to) => (to ? cell({ id, x }) : bare(x));
 const TERMS_OF_NEXT = 5;
 
@@ -466,11 +474,11 @@ const cardsOf = (state, { terms, order }) => {
           `<i>${escape(terms[k].name)}</i>exp ${
             k < INNER ? framed({ id: `from-${k}`, x: terms[k].a }) : bare(terms[k].a)
           }`,
-          fixed(terms[k].out),
+          short(terms[k].out, 2),
           k === state.rank ? " av-term-on" : "",
         ),
       ),
-      card(`<i>${rest} others</i>`, fixed(left)),
+      card(`<i>${rest} others</i>`, short(left, 2)),
     ];
   }
   if (state.step === "embedding")
@@ -481,7 +489,7 @@ const cardsOf = (state, { terms, order }) => {
     if (name !== undefined)
       return card(
         `<i>${escape(name)}</i>exp ${factor(`from-${m}`, a, from)}`,
-        fixed(out),
+        short(out, 2),
         m === placeOf(state).j ? " av-term-on" : "",
       );
     return card(
@@ -495,9 +503,9 @@ const ends = (state, { terms, total, value, x, from, root, gain, id }, net) => {
   const sum = `sum ${equals(total)}`;
   const then = {
     score: () => `${sum}; ÷ √${HEAD} ${equals(value)}`,
-    weight: () => `sum ${equals(total)}; ${fixed(terms[j].out, 3)} ÷ sum ${equals(value)}`,
+    weight: () => `sum ${equals(total)}; ${short(terms[j].out, 3)} ÷ sum ${equals(value)}`,
     probability: () =>
-      `sum ${equals(total)}; ${fixed(Math.exp(net.logits[placeOf(state).i][id]), 3)} ÷ sum ` +
+      `sum ${equals(total)}; ${short(Math.exp(net.logits[placeOf(state).i][id]), 3)} ÷ sum ` +
       equals(value),
     hidden: () =>
       total > 0
