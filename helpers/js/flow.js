@@ -381,7 +381,7 @@ const line = ({ label, kind, parts, numbers }) =>
   `<div class="av-sixteen"><span class="av-label${kind && ` av-of-${kind}`}">${escape(label)}` +
   `</span>${parts ? parts.map(cell).join("") : numbers.map(bare).join("")}</div>`;
 const bar = (x) => `<i class="av-weight-bar" style="width:${(100 * x).toFixed(1)}%"></i>`;
-const share = (it, write) => `<span class="av-share">${framed(it, write)}${bar(it.x)}</span>`;
+const share = (it, write) => `<span class="av-portion">${framed(it, write)}${bar(it.x)}</span>`;
 
 const lookingAt = ({ query, earlier, mix }, state, net) => {
   const { i, h } = placeOf(state);
