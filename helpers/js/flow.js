@@ -3,6 +3,7 @@
 
 import { fixed, range } from "./numbers.js";
 import { byLevel, colorOf, escape, inkOn } from "./svg.js";
+import { shorten } from "./controls.js";
 import { figureModule, say } from "./common.js";
 import {
   KNOWN,
@@ -585,13 +586,17 @@ const sentence = (state, net, { value }) => {
   return `${EXPLAINED[state.step]}: ${here}. To the model ${next}, with probability ${sure(chances[best])}.`;
 };
 
+const NAMED = "your sentence (text)";
 const check = ({ text }) => {
   const words = wordsOf(text);
   const strange = words.find((word) => !KNOWN.includes(word));
   if (strange !== undefined)
-    return `the model knows ${KNOWN.length - 1} words, and “${strange}” is not one of them`;
-  if (!words.length) return "your sentence must have a word";
-  return words.length > MOST ? `the model reads at most ${MOST} words; got ${words.length}` : "";
+    return (
+      `${NAMED} must be of the ${KNOWN.length - 1} words that the model knows; ` +
+      `got “${shorten(strange)}”`
+    );
+  const fits = words.length > 0 && words.length <= MOST;
+  return fits ? "" : `${NAMED} must have 1 to ${MOST} words; got ${words.length}`;
 };
 
 // --- what only a page has ------------------------------------------------
@@ -706,7 +711,7 @@ const figure = {
     {
       key: "step",
       kind: "choice",
-      label: "opened",
+      label: "step",
       first: "probability",
       about: "The kind of number that is opened",
       options: Object.keys(STEPS),
