@@ -6,7 +6,7 @@
     python tools/train.py evidence    # half an hour
     python tools/train.py sinks       # a minute
     python tools/train.py first       # a minute; needs the model of SmolLM2
-    python tools/train.py check       # as long as most of these; writes nothing
+    python tools/train.py check       # all but two of these; writes nothing
 
 The first writes `helpers/trained/induction.json` (the last weights, 16 bits
 each) and `induction-steps.json` (checkpoints, 8 bits each), the second
