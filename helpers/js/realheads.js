@@ -222,8 +222,7 @@ const map = (data, values) => {
 };
 
 const hintOf = ({ layers, heads }) =>
-  `${layers} layers from left to right, ${heads} heads each, from the bottom up. ` +
-  "Press a head or a word, or drag A and B.";
+  `${layers} layers from left to right, ${heads} heads each from below. Press a head or a word.`;
 const LEGEND = ["no role", "first token", "previous token", "induction"];
 const legend = ({ layers, heads }, { counts }) => {
   const one = (kind) =>
@@ -349,7 +348,7 @@ const nextTokens = (data) => {
   const bars = data.next.map(([, p], k) =>
     bar("", shown[k], p, p < 0.005 ? "&lt;0.01" : p >= 0.995 ? "&gt;0.99" : fixed(p)),
   );
-  return `<p>The next token, with its probability</p><dl>${bars.join("")}</dl>`;
+  return `<p>Next token and probability</p><dl>${bars.join("")}</dl>`;
 };
 
 const rule = ({ asked }) =>
