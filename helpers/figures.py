@@ -1001,6 +1001,24 @@ class Temperature(InteractiveFigure):
     _label = "a soft lookup on a shelf of jars, at a temperature"
 
 
+class Sinks(InteractiveFigure):
+    """How one query spends its weight, in five ways.
+
+    The keys have values 10, 40, 20, 30 and 50, and each score is `length`
+    times a fit. The ways are, in this order: none, a sink, a gate on the
+    answer, a soft cap, and a norm that gives the query length 4. ``taken`` is
+    the weight of the sink.
+
+    Examples
+    --------
+    >>> [round(s, 2) for s in Sinks(gate=0.25).values["spent"]]
+    [1.0, 0.21, 0.25, 1.0, 1.0]
+    """
+
+    _name = "sinks"
+    _label = "one query that spends its weight in five ways"
+
+
 class Backward(InteractiveFigure):
     """A gradient of the output, and every gradient that follows from it.
 

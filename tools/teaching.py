@@ -50,8 +50,8 @@ PLANS = {
         ("block", "parameters"),
         ("training", "evidence", "open-model"),
         ("longer", "compare-positions", "serve", "memory"),
-        ("machines", "balance", "linear"),
-        ("demos", "literature"),
+        ("machines", "balance", "sinks"),
+        ("linear", "demos", "literature"),
     ),
 }
 

@@ -191,3 +191,31 @@ def test_the_check_notices_a_word_model_that_fares_otherwise():
     table = params["embedding"]
     worse = params | {"embedding": np.roll(table, 1, axis=0)}
     assert command.fares_otherwise(worse)
+
+
+def test_evidence_of_the_weight_is_of_the_forms_it_names():
+    kept = stored("sinks")
+    assert kept["task"] == command.SPENDING
+    assert set(kept["results"]) == set(command.OUTLETS)
+    for name, runs in kept["results"].items():
+        assert {len(x) for x in runs.values()} == {kept["task"]["seeds"]}
+        assert min(runs["excess"]) > 0
+        whole = name != "sink"
+        assert (runs["spent, plain"] == [1.0] * 5) == whole
+        assert ("gate, plain" in runs) == (name == "gate")
+    on_first = np.array(stored("first")["weights"])
+    assert on_first.shape == (30, 9)
+    assert ((on_first >= 0) & (on_first <= 1)).all()
+
+
+def test_a_sink_and_a_gate_take_the_weight_anew():
+    # A part of the evidence, with one seed and fewer steps.
+    task = command.SPENDING | {"seeds": 1, "steps": 150}
+    sink, gate = (
+        {n: x[0] for n, x in command.spending({form: True}, task).items()}
+        for form in ("sinks", "output_gate")
+    )
+    assert sink["first, plain"] < 0.3
+    assert sink["spent, plain"] < 0.9 < sink["spent, trigger"]
+    assert gate["gate, plain"] < 0.3 < 0.6 < gate["gate, trigger"]
+    assert max(sink["excess"], gate["excess"]) < 0.15
