@@ -85,9 +85,9 @@ def theirs(path, lengths, text):
             ids = torch.tensor(text[None, :n])
             cache = model(ids[:, :-1], use_cache=True).past_key_values
 
-            def step(ids=ids, cache=cache, n=n):
-                cache.crop(n - 1)
-                model(ids[:, -1:], past_key_values=cache, logits_to_keep=1)
+            def step(ids=ids, cache=cache):
+                model(ids[:, -1:], past_key_values=cache)
+                cache.crop(-1)  # gives up the last token
 
             def full(ids=ids):
                 model(ids, use_cache=False)
