@@ -413,8 +413,8 @@ const lookingAt = ({ query, earlier, mix }, state, net) => {
     `<div class="av-asks">${heads.join(" ")} <span>The <b class="av-query">query</b> of ` +
     `${quoted(net.words[i])} meets each <b class="av-key">key</b>, and the ` +
     `<b class="av-value">values</b> are added by weight.</span></div>` +
-    `<div class="av-looking"><div class="av-left">${left}</div>` +
-    `<div class="av-right">${right}</div></div>`
+    `<div class="av-looking"><div class="av-key-side">${left}</div>` +
+    `<div class="av-value-side">${right}</div></div>`
   );
 };
 const listing = (next) =>
