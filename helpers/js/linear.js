@@ -53,24 +53,24 @@ const lineOf = (key, value) => {
   return `M${spot(plus(foot, scaled(along, -FAR)))}L${spot(plus(foot, scaled(along, FAR)))}`;
 };
 const SQUARE = '<rect class="av-knob av-decay" x="-6" y="-6" width="12" height="12"/>';
-const DIAMOND = '<path class="av-knob av-state" d="M0 -13L13 0L0 13L-13 0z"/>';
+const DIAMOND = '<path class="av-knob av-state-now" d="M0 -13L13 0L0 13L-13 0z"/>';
 const drawn = (state, values) => {
   const { keys, states, right } = values;
   const wanted = NAMES.map((name) => state[`value${name}`]);
   const lines = NAMES.map((name, i) => {
-    const kind = right[i] ? " av-right" : i < state.written ? "" : " av-later";
-    return `<path class="av-reads${kind}" d="${lineOf(keys[i], wanted[i])}"/>`;
+    const kind = right[i] ? " av-holds" : i < state.written ? "" : " av-unwritten";
+    return `<path class="av-value-line${kind}" d="${lineOf(keys[i], wanted[i])}"/>`;
   });
   const arrows = NAMES.map(
     (name, i) =>
-      `<path class="av-arrow" d="M${spot([0, 0])}L${spot(scaled(keys[i], wanted[i]))}"/>`,
+      `<path class="av-key-arrow" d="M${spot([0, 0])}L${spot(scaled(keys[i], wanted[i]))}"/>`,
   );
   const way = range(state.written).map((i) => {
     const before = spot(scaled(states[i], state.decay));
     return (
-      `<path class="av-faded" d="M${spot(states[i])}L${before}"/>` +
-      `<path class="av-write" d="M${before}L${spot(states[i + 1])}"/>` +
-      `<circle class="av-was" cx="${at(place(states[i])[0])}" cy="${at(place(states[i])[1])}" r="3"/>`
+      `<path class="av-decay-way" d="M${spot(states[i])}L${before}"/>` +
+      `<path class="av-write-way" d="M${before}L${spot(states[i + 1])}"/>` +
+      `<circle class="av-state-was" cx="${at(place(states[i])[0])}" cy="${at(place(states[i])[1])}" r="3"/>`
     );
   });
   const last = states.at(-1);
@@ -82,7 +82,7 @@ const drawn = (state, values) => {
     grip(
       name,
       place(scaled(keys[i], wanted[i])).map(at),
-      `<circle class="av-knob av-pair-dot${i < state.written ? "" : " av-later"}" r="11"/>` +
+      `<circle class="av-knob av-pair-dot${i < state.written ? "" : " av-unwritten"}" r="11"/>` +
         `<text text-anchor="middle" y="4.5">${name}</text>`,
     ),
   );
@@ -140,7 +140,7 @@ const verdictOf = (state, right, i) =>
 
 const figure = {
   name: "linear",
-  card: { part: ".av-plane", box: "60 30 270 170" },
+  card: { part: ".av-memory", box: "60 30 270 170" },
   controls: [
     {
       key: "written",
@@ -220,7 +220,7 @@ const figure = {
       part: (v) => v / 4,
     });
     return (
-      `<svg class="av-plane" role="img" aria-label="${label}" viewBox="0 0 ${WIDE} ${HIGH}">` +
+      `<svg class="av-memory" role="img" aria-label="${label}" viewBox="0 0 ${WIDE} ${HIGH}">` +
       `${drawn(state, values)}</svg>${table}${say(sentence(state, values))}`
     );
   },

@@ -101,7 +101,7 @@ def shows(state, expected, shown):
             wrong=i < n and not right[i],
             not_written=i >= n,
         )
-    plane_shows(state, expected, shown.select_one(".av-plane"))
+    plane_shows(state, expected, shown.select_one(".av-memory"))
 
 
 def numbers_show(table, cells):
@@ -111,16 +111,16 @@ def numbers_show(table, cells):
 def plane_shows(state, expected, svg):
     values = np.array([float(state[f"value{x}"]) for x in LETTERS])
     feet = at(values[:, None] * expected["keys"])
-    for i, path in enumerate(svg.select(".av-reads")):
+    for i, path in enumerate(svg.select(".av-value-line")):
         # Every point of the line gives the key its value.
         for end in np.reshape(path_of(path), (2, 2)):
             point = (end - [170, 165]) / [60, -60]
             assert expected["keys"][i] @ point == pytest.approx(
                 values[i], abs=1e-3
             )
-        assert ("av-right" in path["class"]) == expected["right"][i]
-        assert ("av-later" in path["class"]) == (i >= state["written"])
-    for path, foot in zip(svg.select(".av-arrow"), feet, strict=True):
+        assert ("av-holds" in path["class"]) == expected["right"][i]
+        assert ("av-unwritten" in path["class"]) == (i >= state["written"])
+    for path, foot in zip(svg.select(".av-key-arrow"), feet, strict=True):
         np.testing.assert_allclose(
             path_of(path), [170, 165, *foot], atol=0.0051
         )
@@ -129,8 +129,8 @@ def plane_shows(state, expected, svg):
         np.testing.assert_allclose(moved(grip), foot, atol=0.0051)
         assert grip.select_one("text").text == letter
     states = np.array(expected["states"])
-    writes = [path_of(path) for path in svg.select(".av-write")]
-    faded = [path_of(path) for path in svg.select(".av-faded")]
+    writes = [path_of(path) for path in svg.select(".av-write-way")]
+    faded = [path_of(path) for path in svg.select(".av-decay-way")]
     for i, (fade, write) in enumerate(zip(faded, writes, strict=True)):
         before = states[i] * state["decay"]
         wanted = [*at(states[i]), *at(before)]
@@ -138,7 +138,7 @@ def plane_shows(state, expected, svg):
         wanted = [*at(before), *at(states[i + 1])]
         np.testing.assert_allclose(write, wanted, atol=0.0051)
     assert len(writes) == state["written"]
-    diamond = svg.select_one(".av-state").parent
+    diamond = svg.select_one(".av-state-now").parent
     np.testing.assert_allclose(moved(diamond), at(states[-1]), atol=0.0051)
     n, pulls = state["written"], svg.select_one("[data-handle=beta]")
     delta = state["rule"] == "delta rule"
