@@ -17,7 +17,12 @@ from pathlib import Path
 import numpy as np
 
 from helpers.checkpoint import load, smollm2_path
-from helpers.training import induction_score, previous_token_score, stored
+from helpers.training import (
+    first_token_score,
+    induction_score,
+    previous_token_score,
+    stored,
+)
 from helpers.transformer import forward, token_losses
 
 FOLDER = Path(__file__).resolve().parents[1] / "helpers" / "trained"
@@ -94,7 +99,7 @@ def scores_of(weights, tokens):
         [
             [previous_token_score(w) for w in weights],
             [induction_score(w, row) for w, row in pairs],
-            weights[:, :, 1:, 0].mean(-1),  # on the first token
+            [first_token_score(w) for w in weights],
         ]
     )
 
