@@ -48,10 +48,10 @@ PLANS = {
         ("roof", "kv-cache"),
         ("cache-memory", "tiles", "tile-traffic"),
         ("block", "parameters"),
-        ("training", "evidence", "open-model"),
+        ("training", "evidence", "open-model", "real-heads"),
         ("longer", "compare-positions", "serve", "memory"),
         ("machines", "balance", "sinks"),
-        ("linear", "demos", "literature"),
+        ("linear", "reality-check", "demos", "literature"),
     ),
 }
 
