@@ -417,7 +417,11 @@ def _result(K, future):
     """The value of a future; CancelledError when it cannot come."""
     while True:
         try:
-            return future.result(timeout=1)
+            # To wait first, and for the state alone: a value that is fetched
+            # when its time is over takes Dask's later fetches with it, which
+            # then end in an error of its own.
+            future.exception(timeout=1)
+            return future.result(timeout=60)
         except TimeoutError:
             # A task that waits for a worker which is gone waits for ever.
             if not set(K.workers) <= set(_workers(K.client)):
