@@ -1,6 +1,7 @@
 """The cost of attention in FLOPs and bytes, as exact integers."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -230,6 +231,182 @@ def kv_cache_bytes(S, n_layers, n_kv_heads, d_k, d_v, itemsize, *, batch=1):
         (batch, "batch", 1),
     )
     return positions * (_count((d_k, "d_k", 1)) + _count((d_v, "d_v", 1)))
+
+
+class Layer(NamedTuple):
+    """What the attention of one layer is made of, keeps and computes.
+
+    Parameters
+    ----------
+    kind : str
+        "global" or "latent", which keep every position; "window", which keeps
+        the last `reach` of them; "state", which keeps a matrix instead; or
+        "shared", which keeps nothing and reads what another layer keeps.
+    parameters : int
+        Entries of its matrices.
+    width : int
+        Numbers that it reads for each position.
+    reach : int or None
+        Positions that it reads at most; None: all.
+    state : int
+        Numbers that it keeps whatever the length, in 32 bits.
+    pair : int
+        FLOPs of one query with one position: its score and its value.
+    """
+
+    kind: str
+    parameters: int
+    width: int
+    reach: int | None
+    state: int
+    pair: int
+
+
+STATE_BYTES = 4  # a state is kept in 32 bits
+# Decay a state, read what it holds for the key, add the new product, and read
+# the answer: 1, 2, 2 and 2 for each of its numbers.
+STATE_FLOPS = 7
+
+
+def _positions(layer, S):
+    """How many of S positions a layer reads."""
+    return S if layer.reach is None else min(S, layer.reach)
+
+
+def cache_bytes(layers, S, itemsize, *, batch=1):
+    """Count the bytes that each layer of a model keeps of S positions.
+
+    Parameters
+    ----------
+    layers : sequence of Layer
+        The layers, in order; `helpers.cards.layers_of` makes them.
+    S : int
+        Number of positions.
+    itemsize : int
+        Bytes of one number: 4 for float32, 2 for float16 and bfloat16.
+        Numbers of a state have 4 whatever this is.
+    batch : int, default 1
+        B, the number of sequences.
+
+    Returns
+    -------
+    list of int
+        Bytes by layer; their sum is the cache.
+
+    Raises
+    ------
+    TypeError
+        If a size is not an integer.
+    ValueError
+        If `S` is negative, or another size is below one.
+
+    Examples
+    --------
+    >>> window = Layer("window", 0, 1024, 128, 0, 0)
+    >>> cache_bytes([window, window._replace(reach=None)], 1000, 2)
+    [262144, 2048000]
+    """
+    S, batch = integer(S, "S"), integer(batch, "batch", least=1)
+    itemsize = integer(itemsize, "itemsize", least=1)
+    return [
+        0
+        if layer.kind == "shared"
+        else batch
+        * (
+            itemsize * layer.width * _positions(layer, S)
+            + STATE_BYTES * layer.state
+        )
+        for layer in layers
+    ]
+
+
+def step_flops(layers, S, *, batch=1):
+    """Count the FLOPs of attention in one step of decoding, layer by layer.
+
+    Parameters
+    ----------
+    layers : sequence of Layer
+        The layers, in order.
+    S : int
+        Number of positions so far, with the new one.
+    batch : int, default 1
+        B, the number of sequences, each with one new token.
+
+    Returns
+    -------
+    list of int
+        FLOPs by layer: its matrices, and the products with what it keeps.
+
+    Raises
+    ------
+    TypeError
+        If a size is not an integer.
+    ValueError
+        If `S` or `batch` is below one.
+
+    Notes
+    -----
+    A multiply-add is 2 FLOPs, so a matrix costs 2 for each entry. The softmax
+    is left out, as is everything that is not attention. A latent layer is
+    counted in its absorbed form.
+
+    Examples
+    --------
+    >>> step_flops([Layer("global", 10, 4, None, 0, 8)], S=100)
+    [820]
+    """
+    S, batch = integer(S, "S", least=1), integer(batch, "batch", least=1)
+    return [
+        batch
+        * (
+            2 * layer.parameters
+            + layer.pair * _positions(layer, S)
+            + STATE_FLOPS * layer.state
+        )
+        for layer in layers
+    ]
+
+
+def step_bytes(layers, S, itemsize, *, batch=1):
+    """Count the bytes that attention moves in one step of decoding.
+
+    Parameters
+    ----------
+    layers : sequence of Layer
+        The layers, in order.
+    S : int
+        Number of positions so far, with the new one.
+    itemsize : int
+        Bytes of one number, of matrices and of what is kept.
+    batch : int, default 1
+        B, the number of sequences, which share the matrices.
+
+    Returns
+    -------
+    list of int
+        Bytes by layer: its matrices once, and what each sequence keeps once;
+        a state is also written back.
+
+    Raises
+    ------
+    TypeError
+        If a size is not an integer.
+    ValueError
+        If a size is below one.
+
+    Examples
+    --------
+    >>> step_bytes([Layer("global", 10, 4, None, 0, 8)], 100, 2, batch=3)
+    [2420]
+    """
+    S, batch = integer(S, "S", least=1), integer(batch, "batch", least=1)
+    itemsize = integer(itemsize, "itemsize", least=1)
+    return [
+        itemsize
+        * (layer.parameters + batch * layer.width * _positions(layer, S))
+        + batch * 2 * STATE_BYTES * layer.state
+        for layer in layers
+    ]
 
 
 def arithmetic_intensity(flops, n_bytes):

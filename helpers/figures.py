@@ -18,7 +18,7 @@ from functools import lru_cache, partial
 from html import escape
 from pathlib import Path
 
-from . import real_heads
+from . import cards, real_heads
 from ._extras import extra
 from ._modules import joined
 from .training import stored
@@ -85,6 +85,19 @@ def _word_model():
     return _data("flow", given)
 
 
+def _cards():
+    """Configurations, and which of their keys are read or refused."""
+    names = (
+        *("all_sliding", "delta", "gated", "idle", "kimi", "longest"),
+        *("read", "refused", "state_keys", "widest"),
+    )
+    rules = {name: getattr(cards, name.upper()) for name in names}
+    types = (cards.FULL, cards.SLIDING, cards.CHUNKED, cards.LINEAR)
+    return _data(
+        "card", {"models": cards.MODELS, "rules": {**rules, "types": types}}
+    )
+
+
 # Data that a module always has.
 GIVEN = {
     "flow": _word_model,
@@ -92,6 +105,7 @@ GIVEN = {
     "schemes": _compared,
     "evidence": _evidence,
     "realheads": _texts,
+    "card": _cards,
 }
 
 
@@ -302,7 +316,9 @@ class Setting:
         given = plain(value)
         try:
             # To Python True is 1, and to a trait 1 is True: a slip, here.
-            if isinstance(given, bool) != isinstance(self, Bool):
+            # And a text takes bytes.
+            flag = isinstance(given, bool) != isinstance(self, Bool)
+            if flag or isinstance(given, bytes):
                 self.error(obj, given)
             return super().validate(obj, given)
         except (TraitError, OverflowError):
@@ -350,6 +366,7 @@ TRAITS = {
     "choice": Text,
     "symbols": Text,
     "words": Text,
+    "text": Text,
     "flag": Flag,
     "matrix": Matrix,
 }
@@ -386,6 +403,8 @@ def _limits(control):
             f"from {low} to {high}, each of at most {control['letters']} "
             "letters, with a blank between them"
         )
+    if kind == "text":
+        return f"at most {high} characters"
     if kind == "matrix":
         rows, columns = (
             f"{least} to {most}" if least < most else f"{most}"
@@ -400,6 +419,8 @@ def _parameter(control, trait):
     """A setting as numpydoc writes a parameter."""
     if isinstance(trait, Matrix):
         first = f"{control['shape']} array"
+    elif control["kind"] == "text":
+        first = "str"  # what it starts with may be long
     else:
         name = type(trait.default_value).__name__
         quote = '"' if name == "str" else ""
@@ -1302,3 +1323,22 @@ def classes():
         for cls in InteractiveFigure.__subclasses__()
         if cls.__module__ == __name__
     }
+
+
+class ModelCard(InteractiveFigure):
+    """What attention keeps and moves, from a model's configuration.
+
+    The configuration is one of `helpers.cards.MODELS`, or what is pasted:
+    a key that is needed and missing is named, and so are keys that were not
+    read. ``kept`` has the bytes of each layer, ``cache`` their sum; ``flops``
+    and ``moved`` are of one step of decoding, attention alone, and ``room``
+    counts the sequences that fit beside the weights. A state has 32 bits.
+
+    Examples
+    --------
+    >>> ModelCard(model="gpt-oss-120b", S=131072).values["cache"] / 2**30
+    4.50439453125
+    """
+
+    _name = "card"
+    _label = "a model card: what attention keeps, moves and computes"

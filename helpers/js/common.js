@@ -29,7 +29,7 @@ import { toolRow } from "./tools.js";
  *
  * @typedef {object} Control
  * @property {string} key - the setting's name, in Python and in addresses
- * @property {"range"|"number"|"power"|"stops"|"flag"|"choice"|"matrix"|"symbols"|"words"} kind
+ * @property {"range"|"number"|"power"|"stops"|"flag"|"choice"|"matrix"|"symbols"|"words"|"text"} kind
  * @property {string} label - what the page calls it; each is there once
  * @property {number|boolean|string|number[][]} first - the value to start with
  * @property {string} about - what it sets, as the docs say it, without limits

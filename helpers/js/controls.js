@@ -31,7 +31,8 @@ const parse = (control, text) => {
     return String(text) === "true" || (String(text) === "false" ? false : text);
   if (control.kind === "matrix") return matrix(String(text));
   if (control.kind === "symbols") return String(text).replace(/[\s,]/g, "").toUpperCase();
-  if (control.kind === "words") return String(text).trim().replace(/\s+/g, " ");
+  if (control.kind === "words" || control.kind === "text")
+    return String(text).trim().replace(/\s+/g, " ");
   const plain = String(text).trim().replace("−", "-");
   return plain === "" ? NaN : Number(plain);
 };
@@ -54,6 +55,11 @@ export const ruleOf = (control) => {
 export const shorten = (text) =>
   String(text).length > 40 ? `${String(text).slice(0, 40)}…` : String(text);
 const span = ([least, most]) => (least === most ? least : `${least} to ${most}`);
+// A list that is too long for a message ends early.
+const optionsIn = (options) =>
+  options.length > 12
+    ? `${options.slice(0, 6).join(", ")} and ${options.length - 6} more`
+    : options.join(", ");
 // A control as the page calls it, and its key where that is another word.
 const called = ({ key, label }) => (label.split(" ").includes(key) ? label : `${label} (${key})`);
 
@@ -64,7 +70,7 @@ export const complaint = (control, value) => {
   if (kind === "choice")
     return control.options.includes(value)
       ? ""
-      : `${name} must be one of ${control.options.join(", ")}; got ${shorten(value)}`;
+      : `${name} must be one of ${optionsIn(control.options)}; got ${shorten(value)}`;
   if (kind === "flag")
     return typeof value === "boolean" ? "" : `${name} must be true or false; got ${shorten(value)}`;
   if (kind === "matrix") {
@@ -103,6 +109,12 @@ export const complaint = (control, value) => {
     return found.length >= min && found.length <= max
       ? ""
       : `${rule}; got ${typeof value === "string" ? count(found.length, "word") : shorten(value)}`;
+  }
+  if (kind === "text") {
+    const long = typeof value === "string" ? count(value.length, "character") : shorten(value);
+    return typeof value === "string" && value.length <= control.max
+      ? ""
+      : `${name} must be a text of at most ${count(control.max, "character")}; got ${long}`;
   }
   if (kind === "stops")
     return control.stops.includes(value)
@@ -162,6 +174,10 @@ const input = (figure, control, value) => {
       `<textarea ${name} rows="${value.length}" ` +
         `cols="${show(control, value).indexOf("\n") + 4}" spellcheck="false">` +
         `${escape(show(control, value))}</textarea>`,
+    );
+  if (control.kind === "text")
+    return row(
+      `<textarea ${name} rows="7" cols="42" spellcheck="false">${escape(value)}</textarea>`,
     );
   if (control.kind === "symbols")
     return row(
@@ -275,7 +291,9 @@ export const addressOf = (figure, state) => {
   for (const key of [...url.searchParams.keys()].filter(isOf(figure))) url.searchParams.delete(key);
   for (const c of state ? figure.controls : []) {
     const name = `${figure.name}.${c.key}`;
-    if (matters(c, state)) url.searchParams.set(name, show(c, state[c.key]).replaceAll("\n", ";"));
+    const between = c.kind === "text" ? " " : ";";
+    if (matters(c, state))
+      url.searchParams.set(name, show(c, state[c.key]).replaceAll("\n", between));
   }
   return url;
 };

@@ -84,3 +84,25 @@ def cache(S, n_layers, n_kv_heads, d_k, d_v, batch):
 def seconds(flops, n_bytes, peak_flops, bandwidth):
     """The least time: arithmetic and memory each wait for the slower one."""
     return max(flops / peak_flops, n_bytes / bandwidth)
+
+
+def decode_step(layer, S, itemsize, batch):
+    """Bytes kept, FLOPs and bytes moved of one token per sequence."""
+    kept = flops = 0
+    moved = layer.parameters * itemsize
+    for _ in range(batch):
+        for _ in range(layer.parameters):
+            flops += 2  # multiply and add
+        for position in range(S):
+            if layer.reach is not None and position < S - layer.reach:
+                continue
+            flops += layer.pair
+            for _ in range(layer.width):
+                moved += itemsize
+                if layer.kind != "shared":
+                    kept += itemsize
+        for _ in range(layer.state):
+            kept += 4
+            moved += 4 + 4  # read, and written back
+            flops += 1 + 2 + 2 + 2
+    return kept, flops, moved

@@ -71,6 +71,8 @@ def random_state(name, rng):
             value = "".join(((few + row) * length)[:length])
         elif kind == "words":
             value = ""  # as many as there are rows: below
+        elif kind == "text":
+            value = rng.choice(OF[name].TEXTS)
         elif kind == "stops":
             value = rng.choice(control["stops"])
         elif kind == "matrix":

@@ -125,6 +125,8 @@ def value_in(control, field):
         return [[float(x) for x in line.split(" ")] for line in lines]
     if kind in ("symbols", "words"):
         return field["value"]
+    if kind == "text":
+        return field.text
     if kind == "number":
         return float(field["value"])
     shown = read(field.find_parent("div").output.text)

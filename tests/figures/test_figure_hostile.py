@@ -116,6 +116,7 @@ STRANGE = """[undefined, null, true, false, 0, -1, 0.5, 2, 1e308, NaN,
 SENT = """{ choice: ["", "x", "<b>", "constructor"], flag: [true, false],
   matrix: [[], [[]], [[1, 2], [3]], [[1], [2]], [[NaN]], [[1e308]], [[101]]],
   number: NUMBERS, range: NUMBERS, power: NUMBERS, stops: NUMBERS,
+  text: ["", "x", "{}", "[]", "null", "<b>", '{"a": 1}', "x".repeat(6001)],
   words: ["", "a", "a b c", "<b> <i> <p>", "a  b c", "abcdefgh b c"],
   symbols: ["", "M", "a", "<b>", "A B", "AB", "\u00c4", "A".repeat(33)] }"""
 SENT = SENT.replace("NUMBERS", "[0, -1, 0.5, 2, 3, 1e9, 1e308, NaN, Infinity]")

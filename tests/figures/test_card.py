@@ -1,0 +1,461 @@
+"""The model card: a configuration's layers, and what they keep and move."""
+
+import json
+import math
+import re
+
+import pytest
+from traitlets import TraitError
+
+from helpers import cards, figures
+from helpers.cost import (
+    arithmetic_intensity,
+    cache_bytes,
+    step_bytes,
+    step_flops,
+)
+from tests.figures.reading import (
+    captions,
+    read,
+    rows,
+    says,
+    sentence,
+    significant,
+    tells,
+    verdict,
+)
+
+GIB, MIB, GB = 2**30, 2**20, 10**9
+PASTED = "pasted configuration"
+# As the chapter of the roof cites them, with their memories.
+MACHINES = {
+    "A100": (312e12, 2e12, 80),
+    "TPU v5e": (197e12, 820e9, 16),
+    "H100": (989e12, 3.35e12, 80),
+}
+
+
+def dense(layers, heads, kv_heads, wide=128, d=None, **more):
+    """A configuration of plain layers, as few keys as will do."""
+    return {
+        "hidden_size": d or heads * wide,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "num_key_value_heads": kv_heads,
+        "head_dim": wide,
+        **more,
+    }
+
+
+def latent(layers, heads=128, d=4096, **more):
+    """A configuration of latent layers of 512 and 64 numbers."""
+    return {
+        **dense(layers, heads, heads, 128, d),
+        "kv_lora_rank": 512,
+        "qk_rope_head_dim": 64,
+        "qk_nope_head_dim": 128,
+        "v_head_dim": 128,
+        **more,
+    }
+
+
+SHARED = dense(35, 8, 1, 256, num_kv_shared_layers=20)
+GLOBAL_WIDER = {  # Gemma 4 31B: ten layers of 60 see all, with wider heads
+    **dense(60, 32, 16, 256, 5376),
+    "sliding_window": 1024,
+    "sliding_window_pattern": 6,
+    "global_head_dim": 512,
+    "num_global_key_value_heads": 4,
+    "attention_k_eq_v": True,
+}
+KDA = {
+    **latent(27, 32, 2304),
+    "model_type": "kimi_linear",
+    "linear_attn_config": {
+        "kda_layers": [i for i in range(1, 27) if i % 4],
+        "head_dim": 128,
+        "num_heads": 32,
+    },
+}
+NEXT = {
+    **dense(8, 16, 2, 256, 2048),
+    "model_type": "qwen3_next",
+    "full_attention_interval": 4,
+    **dict(zip(cards.STATE_KEYS, (16, 32, 128, 128), strict=True)),
+}
+ODD = {
+    **{"text_config": dense(3, 4, 2, 8, attention_moons=1, vocab_size=7)},
+    **{"vision_config": {"hidden_size": 9}},
+}
+TEXTS = [
+    json.dumps(config)
+    for config in (dense(2, 4, 1), latent(3), SHARED, GLOBAL_WIDER, KDA, NEXT,
+                   ODD, cards.MODELS["Llama 4 Scout"])
+]  # fmt: skip
+CASES = [
+    *({"model": name, "S": 4096} for name in cards.MODELS),
+    *({"model": PASTED, "config": text, "S": 2000} for text in TEXTS),
+    {"S": 1, "batch": 1024, "weights": 79.5, "bits": 8},
+    {"model": "DeepSeek-V3", "batch": 256, "weights": 900},
+    {"model": "Kimi Linear 48B-A3B", "S": 1, "bits": 32, "machine": "A100"},
+    {"model": "Llama 3.1 405B", "S": 10**7, "machine": "TPU v5e"},
+    {"model": "gpt-oss-20b", "S": 128},
+]
+
+
+def layers_in(state):
+    """The layers of the model, or of the configuration that was pasted."""
+    if state["model"] == PASTED:
+        return cards.layers_of(json.loads(state["config"]))
+    return cards.layers_of(cards.MODELS[state["model"]])
+
+
+def expected(state):
+    """What the card counts, by the helpers."""
+    layers, S, B = layers_in(state), state["S"], state["batch"]
+    peak, bandwidth, memory = MACHINES[state["machine"]]
+    kept = cache_bytes(layers, S, state["bits"] // 8, batch=B)
+    flops = sum(step_flops(layers, S, batch=B))
+    moved = sum(step_bytes(layers, S, state["bits"] // 8, batch=B))
+    free = max(memory * GB - state["weights"] * GB, 0)
+    return {
+        "kept": kept,
+        "cache": sum(kept),
+        "parameters": sum(layer.parameters for layer in layers),
+        "flops": flops,
+        "moved": moved,
+        "intensity": arithmetic_intensity(flops, moved),
+        "balance": peak / bandwidth,
+        "seconds": max(flops / peak, moved / bandwidth),
+        "room": math.floor(free * B / sum(kept)),
+    }
+
+
+UNITS = {"KiB": 2**10, "MiB": MIB, "GiB": GIB}
+
+
+def size_shows(text, n):
+    """A size has four digits and a binary unit."""
+    number, unit = text.split(" ")
+    assert read(number) == pytest.approx(n / UNITS[unit], rel=5.001e-4)
+
+
+def worked(formula):
+    """What a formula of the card gives, with the numbers it shows."""
+    plain = re.sub(r"(?<=\d),(?=\d{3})", "", formula).replace("×", "*")
+    plain = re.sub(r"\b(?!min\b)[a-z]+\b", "", plain)
+    assert re.fullmatch(r"[\d+*(), min]+", plain), formula
+    return eval(plain, {"__builtins__": {}, "min": min})
+
+
+def shows(state, expected, shown):
+    layers = layers_in(state)
+    bars, most = shown.select(".av-card-bars rect"), max(expected["kept"])
+    kinds = list(dict.fromkeys(
+        k for k in ("global", "window", "latent", "state", "shared")
+        if any(layer.kind == k for layer in layers)
+    ))  # fmt: skip
+    names = [
+        t.text for t in shown.select('.av-card-bars text[text-anchor="end"]')
+    ]
+    assert names == kinds
+    marks = shown.select(".av-card-bars .av-kind-mark")
+    for bar, mark, layer, kept in zip(
+        bars, marks, layers, expected["kept"], strict=True
+    ):
+        assert bar["class"] == [f"av-kind-{layer.kind}"]
+        assert float(bar["height"]) == pytest.approx(130 * kept / most, abs=1)
+        assert float(bar["y"]) + float(bar["height"]) == pytest.approx(150)
+        x, y = re.match(r"M(\S+) ([^h]+)h", mark["d"]).groups()
+        assert x == bar["x"]
+        assert float(y) == 160 + 17 * kinds.index(layer.kind)
+    size_shows(re.search(r"most (.*)", shown.select_one("text").text)[1], most)
+    # Every formula, worked out, gives its result; and the results add up.
+    for name in ("kept", "work", "moved"):
+        *parts, (_, total) = rows(shown.select_one(f".av-card-{name}"))
+        for formula, result in parts:
+            says(result, worked(formula))
+        assert sum(read(result) for _, result in parts) == pytest.approx(
+            read(total)
+        )
+        key = {"kept": "cache", "work": "flops"}.get(name, name)
+        assert read(total) == pytest.approx(expected[key], rel=1e-12)
+    room_shows(state, expected, shown.select_one(".av-card-room"))
+    told(state, expected, sentence(shown))
+    assert str(len(layers)) in captions(shown)[0]
+
+
+def room_shows(state, expected, svg):
+    """Weights, then the cache, and the edge of the memory: one scale."""
+    memory, weights = MACHINES[state["machine"]][2], state["weights"]
+    scale = 388 / max(memory, weights + expected["cache"] / GB)
+    first, second = svg.select("rect")
+    assert float(first["width"]) == pytest.approx(weights * scale, abs=0.01)
+    assert float(second["x"]) == pytest.approx(6 + weights * scale, abs=0.01)
+    wide = expected["cache"] / GB * scale
+    assert float(second["width"]) == pytest.approx(wide, abs=0.01)
+    edge = re.match(r"M(\S+) ", svg.select_one(".av-card-limit")["d"])[1]
+    assert float(edge) == pytest.approx(6 + memory * scale, abs=0.01)
+    tells(
+        svg["aria-label"],
+        *((weights, 1), significant(expected["cache"] / GB, 3)),
+        *(memory, expected["room"]),
+    )
+
+
+def told(state, expected, text):
+    name, _, text = text.partition(": ")
+    text, _, rest = text.partition(" Keys that were not read")
+    assert name == (
+        "This configuration" if state["model"] == PASTED else state["model"]
+    )
+    machine = state["machine"]
+    assert machine in text
+    text = text.replace(machine, "machine")
+    kept = re.search(r"keeps? (\S+ \w+)\.", text)[1]
+    size_shows(kept, expected["cache"])
+    unit = {"µs": 1e6, "ms": 1e3, "s": 1}[re.search(r"(\w+)\.$", text)[1]]
+    tells(
+        text.replace(kept, ""),
+        *(state["batch"], state["S"], state["bits"], expected["room"]),
+        significant(expected["intensity"], 3),
+        significant(expected["balance"], 3),
+        significant(expected["seconds"] * unit, 3),
+    )
+    slow = expected["intensity"] < expected["balance"]
+    verdict(text, memory_limits=slow, arithmetic_limits=not slow)
+    odd = "attention_moons" in state["config"] and state["model"] == PASTED
+    assert ("attention_moons" in rest) == odd == bool(rest)
+
+
+# --- published figures ----------------------------------------------------
+
+
+def kept(config, S, bits=16):
+    """The bytes that the card shows, of a model or of a configuration."""
+    given = {"model": config} if isinstance(config, str) else {
+        "model": PASTED, "config": json.dumps(config)
+    }  # fmt: skip
+    return figures.ModelCard(S=S, bits=bits, **given).values["cache"]
+
+
+def per_token(config):
+    """What one more position adds, far beyond every window."""
+    return kept(config, 10**6 + 1) - kept(config, 10**6)
+
+
+LARGE = 2**17
+# Half a unit of the last printed digit is allowed, as in the ledger.
+PUBLISHED = [
+    # Hugging Face's table of Llama 3.1, in GiB; its 405B halved.
+    *(("Llama 3.1 8B", S, GIB, x)
+      for S, x in ((1024, "0.125"), (16000, "1.95"), (128000, "15.62"))),
+    *(("Llama 3.1 70B", S, GIB, x)
+      for S, x in ((1024, "0.313"), (16000, "4.88"), (128000, "39.06"))),
+    *(("Llama 3.1 405B", S, GIB, x)
+      for S, x in ((1024, "0.492"), (16000, "7.69"), (128000, "61.52"))),
+    ("gpt-oss-120b", LARGE, GIB, "4.504"),
+    ("gpt-oss-20b", LARGE, GIB, "3.003"),
+    # Jamba-1.5's table 1, at 256K, in GiB.
+    (dense(32, 32, 8), 2 * LARGE, GIB, "32"),
+    (dense(56, 48, 8), 2 * LARGE, GIB, "56"),
+    (dense(88, 96, 8), 2 * LARGE, GIB, "88"),
+    ("Llama 3.1 70B", 2 * LARGE, GIB, "80"),
+    # Kimi K3's paper: 93 latent layers, and 24 of them.
+    (latent(93), 2**20, GIB, "104.6"),
+    (latent(24), 2**20, GIB, "27.0"),
+    # A course on shared caches, in GB.
+    (dense(35, 8, 8, 256), LARGE, GB, "37.58"),
+    (dense(35, 8, 1, 256), LARGE, GB, "4.70"),
+    (dense(35, 8, 8, 256, num_kv_shared_layers=20), LARGE, GB, "16.11"),
+    (SHARED, LARGE, GB, "2.01"),
+    # llama.cpp's log of Gemma 3 27B without windows.
+    (dense(62, 32, 16, 128, 5376), 2**15, MIB, "15872"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("config", "S", "unit", "printed"), PUBLISHED)
+def test_the_card_gives_a_published_size(config, S, unit, printed):
+    near = 0.5 * 10.0 ** -len(printed.partition(".")[2])
+    assert abs(kept(config, S) / unit - float(printed)) <= near * 1.0001
+
+
+PER_TOKEN = [
+    ("DeepSeek-V2", 34560 * 2),  # its paper's 34.6K elements
+    (latent(27, 16), 15552 * 2),  # its small model's 15.6K
+    ("DeepSeek-V3", 70272),  # 70.272 KB, in the paper on its hardware
+    (dense(80, 64, 8), 327680),  # the same table: Qwen2.5 72B
+    ("Llama 3.1 405B", 516096),  # and Llama 3.1 405B
+    ("Qwen3-Next 80B-A3B", 24576),
+    # The paper on cross-layer attention: six designs of 20 layers.
+    (dense(20, 16, 16), 163840),
+    (dense(20, 16, 4), 40960),
+    (dense(20, 16, 1), 10240),
+    (dense(20, 32, 1, 46), 3680),
+    (dense(20, 32, 1, 90, num_kv_shared_layers=10), 3600),
+    (dense(20, 16, 1, num_kv_shared_layers=13), 3584),
+    # A census of 2026, in elements.
+    ("gpt-oss-120b", 18432 * 2),
+    ("Llama 4 Scout", 24576 * 2),
+    (GLOBAL_WIDER, 40960 * 2),
+]
+
+
+@pytest.mark.parametrize(("config", "n_bytes"), PER_TOKEN)
+def test_the_card_gives_what_a_token_adds(config, n_bytes):
+    assert per_token(config) == n_bytes
+
+
+def test_windows_and_states_keep_what_was_published():
+    assert kept(GLOBAL_WIDER, 1024) - 1024 * 81920 == 409600 * 2 * 1024
+    assert kept("Llama 4 Scout", 8192) - 8192 * 49152 == 73728 * 2 * 8192
+    state = kept("Qwen3-Next 80B-A3B", 1) - 24576
+    assert state == 75497472  # 75.5 MB
+    assert state / (98304 - 24576) == 1024  # tokens, until it pays
+    full = kept("Qwen3-Next 80B-A3B", 262144) - state
+    assert f"{full / GB:.2f}" == "6.44"
+    kimi = "Kimi Linear 48B-A3B"
+    assert per_token(kimi) / (27 * 1152) == pytest.approx(1 - 0.7407, abs=1e-4)
+    assert kept(kimi, 1) - 7 * 1152 == 20 * 32 * 128 * 128 * 4
+    assert per_token(KDA) == per_token(kimi)
+
+
+def test_the_card_gives_published_parameters_and_flops():
+    value = figures.ModelCard(model="gpt-oss-120b").values
+    assert f"{value['parameters'] / 1e9:.2f}" == "0.96"
+    value = figures.ModelCard(model="gpt-oss-20b").values
+    assert f"{value['parameters'] / 1e9:.2f}" == "0.64"
+    # A latent layer that reads 131,072 positions: 36.5 GFLOP.
+    flops = figures.ModelCard(model="DeepSeek-V3", S=LARGE).values["flops"]
+    parts = (
+        flops - 2 * figures.ModelCard(model="DeepSeek-V3").values["parameters"]
+    )
+    assert parts / 61 == 128 * (576 + 512) * 2 * LARGE
+
+
+# --- errors that other calculators make -----------------------------------
+
+V3, SLIM = "DeepSeek-V3", "Llama 3.1 8B"
+MISTAKES = {
+    "latent counted twice, its rotary key left out":
+        (V3, LARGE, 2 * 512 * 61 * 2 * LARGE),
+    "latent without its rotary key": (V3, LARGE, 512 * 61 * 2 * LARGE),
+    "latent heads counted as plain ones":
+        (V3, LARGE, 2 * 128 * 128 * 61 * 2 * LARGE),
+    "window ignored": ("gpt-oss-120b", LARGE, 9 * GIB),
+    "layers with a window keep nothing": ("gpt-oss-120b", LARGE, 4.5 * GIB),
+    "a window in every layer":
+        ("gpt-oss-120b", LARGE, 36 * 2 * 8 * 64 * 2 * 128),
+    "query heads for key heads": (SLIM, LARGE, 64 * GIB),
+    "keys without values": (SLIM, LARGE, 8 * GIB),
+    "32 bits for 16": (SLIM, LARGE, 32 * GIB),
+    "the table's 16 heads of 405B": ("Llama 3.1 405B", 128000, 123.05 * GIB),
+    "width over heads for the width of a head":
+        ("gpt-oss-20b", LARGE, (LARGE + 128) * 12 * 2 * 8 * 45 * 2),
+    "states counted as full layers":
+        ("Qwen3-Next 80B-A3B", 262144, 98304 * 262144),
+    "the state left out": ("Qwen3-Next 80B-A3B", 1024, 24576 * 1024),
+    "the state in 16 bits":
+        ("Qwen3-Next 80B-A3B", 1024, 24576 * 1024 + 75497472 // 2),
+    "shared caches counted again": (SHARED, LARGE, 4.698e9),
+    "one layer more": (SLIM, LARGE, 16.5 * GIB),
+    "Gemma 3's table: 18.7 GB": ("Gemma 3 27B", 2**15, 18.7 * GB),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_known_mistake_gives_another_number(name):
+    config, S, wrong = MISTAKES[name]
+    assert abs(kept(config, S) / wrong - 1) > 5e-4
+
+
+def test_a_size_in_gib_is_no_size_in_gb():
+    card = figures.ModelCard(model="gpt-oss-120b", S=LARGE)
+    text = re.sub("<[^>]*>", " ", card.html())
+    assert "4.504 GiB" in text
+    assert "4.837 GiB" not in text
+    assert "cache 4.84 GB" in text
+    assert "4.5 GB" not in text
+
+
+# --- what it refuses ------------------------------------------------------
+
+ONE = dense(2, 4, 2, 8)
+REFUSED = [
+    {},
+    {"num_hidden_layers": 2},
+    ONE | {"num_hidden_layers": 0},
+    ONE | {"num_hidden_layers": 257},
+    ONE | {"num_hidden_layers": 1.5},
+    ONE | {"num_hidden_layers": "2"},
+    ONE | {"num_attention_heads": True},
+    ONE | {"num_key_value_heads": 3},
+    ONE | {"hidden_size": 33, "head_dim": None},
+    ONE | {"hidden_size": 10**6},
+    ONE | {"sliding_window": 8},
+    ONE | {"sliding_window": 8, "model_type": "gemma3_text"},
+    ONE | {"sliding_window": 8, "sliding_window_pattern": 0},
+    ONE | {"attention_chunk_size": 8},
+    ONE | {"layer_types": "full_attention"},
+    ONE | {"layer_types": ["full_attention"]},
+    ONE | {"layer_types": ["full_attention", "heavily_compressed"]},
+    ONE | {"layer_types": ["full_attention", "sliding_attention"]},
+    ONE | {"layer_types": ["full_attention", "linear_attention"]},
+    ONE | {"layer_types": ["full_attention", 7]},
+    ONE | {"model_type": "qwen3_next", "full_attention_interval": 2},
+    ONE | {"model_type": "kimi_linear", "linear_attn_config": 3},
+    ONE | {"model_type": "kimi_linear",
+           "linear_attn_config": {"kda_layers": [1], "num_heads": 2}},
+    ONE | {"num_kv_shared_layers": 2},
+    ONE | {"index_topk": 2048},
+    ONE | {"attn_layer_period": 8},
+    ONE | {"mamba_d_state": 16},
+    latent(2) | {"v_head_dim": None},
+    latent(2) | {"q_lora_rank": -1},
+    latent(2) | {"num_kv_shared_layers": 1},
+    {"text_config": {"hidden_size": 8}},
+    ONE | {"head_dim": [8]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("config", REFUSED, ids=str)
+def test_what_is_not_said_is_not_guessed(config):
+    """In both languages, and in the same words."""
+    with pytest.raises(ValueError, match=r"config must .*; got") as in_python:
+        cards.layers_of(config)
+    with pytest.raises(TraitError) as on_page:
+        kept(config, 8)
+    assert str(on_page.value) == str(in_python.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "7", "null", '"x"', "{'a': 1}"]
+)
+def test_what_is_no_configuration_is_refused(text):
+    with pytest.raises(TraitError, match=r"config must be .*JSON"):
+        figures.ModelCard(model=PASTED, config=text)
+
+
+def test_a_configuration_that_is_not_chosen_is_not_read():
+    assert figures.ModelCard(config="{").values["cache"] > 0
+
+
+def test_keys_that_were_not_read_are_said():
+    card = figures.ModelCard(model=PASTED, config=json.dumps(ODD))
+    assert "Keys that were not read: attention_moons" in card.html()
+    plain = json.dumps(dense(2, 4, 1, vocab_size=9, rope_theta=1e4))
+    assert (
+        "not read" not in figures.ModelCard(model=PASTED, config=plain).html()
+    )
+
+
+def test_ways_to_say_the_same_layers_agree():
+    a = kept(
+        dense(12, 4, 2, 8, sliding_window=5, sliding_window_pattern=6), 99
+    )
+    types = (["sliding_attention"] * 5 + ["full_attention"]) * 2
+    assert a == kept(
+        dense(12, 4, 2, 8, sliding_window=5, layer_types=types), 99
+    )
+    unused = dense(12, 4, 2, 8, sliding_window=5, use_sliding_window=False)
+    assert kept(unused, 99) == kept(dense(12, 4, 2, 8), 99)
