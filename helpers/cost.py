@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._checks import floats, integer, real
+from ._checks import flag, floats, integer, real
 from ._shapes import default_projections
 
 
@@ -142,6 +142,68 @@ def projection_flops(
     return _with_total(
         {name[2:]: 2 * rows * m * n for name, (m, n) in shapes.items()}
     )
+
+
+def latent_flops(T, S, n_heads, d_c, d_r, d_k, d_v, *, absorbed, batch=1):
+    """Count the operations of latent attention over what is kept.
+
+    Parameters
+    ----------
+    T : int
+        Number of queries.
+    S : int
+        Number of keys, of which latent vectors are kept.
+    n_heads : int
+        H, the number of heads.
+    d_c : int
+        Width of a latent vector.
+    d_r : int
+        Width of a rotated key.
+    d_k : int
+        Width of what is not rotated of a key, in one head.
+    d_v : int
+        Width of a value in one head.
+    absorbed : bool
+        Whether the up projections are folded into queries and outputs.
+    batch : int, default 1
+        B, the number of sequences.
+
+    Returns
+    -------
+    dict of str to int
+        FLOPs of "projections" (up to the keys and values of all S positions,
+        or folded into T queries and outputs), of the stages of
+        `attention_flops`, and the "total".
+
+    Raises
+    ------
+    TypeError
+        If a size is not an integer, or `absorbed` not a bool.
+    ValueError
+        As `attention_flops`.
+
+    Notes
+    -----
+    The weights are those of `helpers.latent.latent_attention`. Rows are
+    projected up with T = S for a prompt, and again at each step where keys
+    and values are not kept.
+
+    Examples
+    --------
+    >>> sizes = 128, 512, 64, 128, 128
+    >>> plain = latent_flops(1, 4096, *sizes, absorbed=False)["total"]
+    >>> plain // latent_flops(1, 4096, *sizes, absorbed=True)["total"]
+    117
+    """
+    heads = _count((n_heads, "n_heads", 1), (batch, "batch", 1))
+    d_c, d_r = integer(d_c, "d_c", least=1), integer(d_r, "d_r", least=1)
+    both = integer(d_k, "d_k", least=1) + integer(d_v, "d_v", least=1)
+    T, S = integer(T, "T"), integer(S, "S")
+    rows = T if flag(absorbed, "absorbed") else S
+    widths = (d_c + d_r, d_c) if absorbed else (d_k + d_r, d_v)
+    stages = attention_flops(T, S, *widths, n_heads=n_heads, batch=batch)
+    del stages["total"]
+    return _with_total({"projections": 2 * heads * rows * d_c * both} | stages)
 
 
 def scores_bytes(T, S, n_heads, itemsize, *, batch=1):

@@ -17,6 +17,7 @@ from helpers import (
     cost,
     gradients,
     heads,
+    latent,
     layers,
     linear,
     masks,
@@ -31,6 +32,45 @@ def multi_head(X, context, mask, bias, W_Q, W_K, W_V, W_O):
     return heads.multi_head_attention(
         X, projections, context=context, mask=mask, bias=bias
     )
+
+
+LATENT = {
+    "W_DKV": (4, 3), "gain_KV": (3,), "W_KR": (4, 2), "W_UK": (3, 4),
+    "W_UV": (3, 6), "W_DQ": (4, 5), "gain_Q": (5,), "W_UQ": (5, 4),
+    "W_QR": (5, 4), "W_O": (6, 4),
+}  # fmt: skip
+
+
+def latent_heads(X, positions, mask, **weights):
+    """Both forms, from the same weights."""
+    p = latent.LatentProjections(**weights, n_heads=2)
+    more = {"positions": positions, "mask": mask}
+    plain = latent.latent_attention(X, p, **more)
+    folded = latent.latent_attention(X, p, **more, absorbed=True)
+    return *plain, *folded
+
+
+def some_weights():
+    shapes = LATENT.items()
+    weights = {name: np.ones(shape) for name, shape in shapes}
+    return latent.LatentProjections(**weights, n_heads=2)
+
+
+def latent_output(**given):
+    """The output alone, which has another shape than the weights."""
+    return latent.latent_attention(np.ones((2, 4)), some_weights(), **given)[0]
+
+
+def latent_turned(**given):
+    return latent.latent_queries(np.ones((2, 4)), some_weights(), **given)[1]
+
+
+def expand(**given):
+    return latent.expand(**given, projections=some_weights())
+
+
+def absorb(**given):
+    return latent.absorb(**given, projections=some_weights())
 
 
 def append(K, V):
@@ -157,6 +197,13 @@ CALLS = [
             "W_O": whole(4, 4),
         },
     ),
+    (
+        latent_heads,
+        {"X": whole(2, 3, 4), "positions": whole(2, 3), "mask": mask(3, 3)}
+        | {name: whole(*shape) for name, shape in LATENT.items()},
+    ),
+    (expand, {"latent": whole(2, 4, 3)}),
+    (absorb, {"Q": whole(2, 2, 4, 2)}),
     (layers.linear, {"x": whole(2, 4, 3), "W": whole(3, 2), "b": whole(2)}),
     (
         layers.linear_vjp,
@@ -376,6 +423,10 @@ AXES = {
     "repeat_kv-X": (3, "(..., H_kv, S, d)"),
     "multi_head-X": (2, "(..., positions, d_model)"),
     "multi_head-context": (2, "(..., positions, d_model)"),
+    "latent_heads-X": (2, "(..., T, d_model)"),
+    "latent_heads-positions": (1, "(..., T)"),
+    "expand-latent": (2, "(..., S, d_c)"),
+    "absorb-Q": (3, "(..., H, T, d_k)"),
     "linear-x": (1, "(..., d_in)"),
     "linear-W": (2, "(..., d_in, d_out)"),
     "linear_vjp-x": (1, "(..., d_in)"),
@@ -427,6 +478,12 @@ SIZES = {
         ["d_model", "n_heads", "n_kv_heads", "d_k", "d_v"],
         {"rng": np.random.default_rng(0), "d_model": 2, "n_heads": 2},
     ),
+    "init_latent": (
+        latent.init_latent,
+        ["d_model", "n_heads", "d_c", "d_r", "d_k", "d_v", "d_q"],
+        {"rng": np.random.default_rng(0), "d_model": 2, "n_heads": 2,
+         "d_c": 2, "d_r": 2, "d_k": 2},
+    ),
     "KVCache": (cache.KVCache, ["max_len", "n_kv_heads", "d_k", "d_v"],
                 {"max_len": 1, "n_kv_heads": 1, "d_k": 1}),
     "truncate": (truncate, ["length"], {}),
@@ -468,6 +525,8 @@ REALS = {
                         {name: np.ones((1, 1)) for name in "QKV"}),
     "linear_attention": (linear.linear_attention, "scale",
                          {name: np.ones((1, 1)) for name in "QKV"}),
+    "latent_queries": (latent_turned, "base", {}),
+    "latent_attention": (latent_output, "scale", {}),
     "sinusoidal_encoding": (positions.sinusoidal_encoding, "base",
                             {"T": 1, "d_model": 2}),
     "rotary_embedding": (positions.rotary_embedding, "base",
@@ -520,6 +579,14 @@ def test_a_number_is_a_number(key):
             "interleaved",
             lambda value: positions.rotary_embedding(
                 np.ones((1, 2)), interleaved=value
+            ),
+        ),
+        (
+            "absorbed",
+            lambda value: (
+                latent.latent_attention(
+                    np.ones((1, 4)), some_weights(), absorbed=value
+                ).output
             ),
         ),
         (

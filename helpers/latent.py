@@ -1,0 +1,545 @@
+"""Latent attention: keys and values are made of one short vector a token.
+
+A cache keeps that vector and one rotated key, which all heads share, and no
+head's keys or values. DeepSeek-AI 2024 (DeepSeek-V2), section 2.1.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ._checks import (
+    finite_floats,
+    flag,
+    generator,
+    mask_of_scores,
+    real,
+    rounded,
+    size,
+    undone_on_failure,
+    widened,
+)
+from .attention import Attention, attention
+from .heads import merge_heads, split_heads
+from .layers import linear, rms_norm
+from .positions import rotary_embedding
+
+
+class LatentProjections(NamedTuple):
+    """The weights of latent attention.
+
+    Head h owns the h-th block of columns of `W_UK`, `W_UV`, `W_UQ` and
+    `W_QR`, and the rows of `W_O` that its output meets. A model that does
+    not compress its queries has None for `W_DQ` and `gain_Q`; d_q is then
+    d_model.
+    """
+
+    W_DKV: np.ndarray  #: (d_model, d_c), down to the latent vector
+    gain_KV: np.ndarray  #: (d_c,), of its norm
+    W_KR: np.ndarray  #: (d_model, d_r), to the key that is rotated
+    W_UK: np.ndarray  #: (d_c, H * d_k), up to the keys
+    W_UV: np.ndarray  #: (d_c, H * d_v), up to the values
+    W_DQ: np.ndarray | None  #: (d_model, d_q), down, for queries
+    gain_Q: np.ndarray | None  #: (d_q,)
+    W_UQ: np.ndarray  #: (d_q, H * d_k), up to the queries
+    W_QR: np.ndarray  #: (d_q, H * d_r), to the queries that are rotated
+    W_O: np.ndarray  #: (H * d_v, d_model)
+    n_heads: int  #: H
+
+
+class Kept(NamedTuple):
+    """What is kept of each position: d_c + d_r numbers, for all heads."""
+
+    latent: np.ndarray  #: (..., T, d_c), after its norm
+    K_rotated: np.ndarray  #: (..., T, d_r)
+
+
+class LatentQueries(NamedTuple):
+    """The two parts of each head's queries."""
+
+    Q: np.ndarray  #: (..., H, T, d_k), for keys made of the latent vector
+    Q_rotated: np.ndarray  #: (..., H, T, d_r), for the rotated key
+
+
+def _shapes(d_model, H, d_c, d_r, d_k, d_v, d_q):
+    """The shape of each weight, by name; `d_q` may be None."""
+    shapes = {
+        "W_DKV": (d_model, d_c),
+        "gain_KV": (d_c,),
+        "W_KR": (d_model, d_r),
+        "W_UK": (d_c, H * d_k),
+        "W_UV": (d_c, H * d_v),
+    }
+    if d_q is not None:
+        shapes |= {"W_DQ": (d_model, d_q), "gain_Q": (d_q,)}
+    rows = d_model if d_q is None else d_q
+    return shapes | {
+        "W_UQ": (rows, H * d_k),
+        "W_QR": (rows, H * d_r),
+        "W_O": (H * d_v, d_model),
+    }
+
+
+def _even(d_r):
+    """`d_r`, if its columns can turn in pairs."""
+    if d_r % 2:
+        raise ValueError(f"d_r must be even, to turn in pairs; got {d_r}")
+    return d_r
+
+
+def init_latent(rng, d_model, n_heads, *, d_c, d_r, d_k, d_v=None, d_q=None):
+    """Random weights that keep the size of what they multiply.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Where the random numbers come from.
+    d_model : int
+        Width of a token's vector.
+    n_heads : int
+        H, the number of heads.
+    d_c : int
+        Width of the latent vector.
+    d_r : int
+        Width of the rotated key, and of each head's rotated query; even.
+    d_k : int
+        Width of what is not rotated of a key and of a query, in one head.
+    d_v : int, optional
+        Width of a value in one head; `d_k` by default.
+    d_q : int, optional
+        Width of the vector to which queries are compressed; they are not
+        by default.
+
+    Returns
+    -------
+    LatentProjections
+        Normal numbers with mean 0 and variance 1 over the number of rows;
+        gains of 1.
+
+    Raises
+    ------
+    TypeError
+        If a size is not an integer, or `rng` is not a Generator.
+    ValueError
+        If a size is below one, or `d_r` is odd.
+
+    Notes
+    -----
+    As `helpers.heads.init_projections`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> p = init_latent(rng, 8, 2, d_c=3, d_r=2, d_k=4)
+    >>> p.W_DKV.shape, p.W_UK.shape, p.W_DQ
+    ((8, 3), (3, 8), None)
+    """
+    generator(rng)
+    sizes = {"d_model": d_model, "n_heads": n_heads, "d_c": d_c, "d_r": d_r,
+             "d_k": d_k, "d_v": d_k if d_v is None else d_v}  # fmt: skip
+    sizes = [size(n, name, least=1) for name, n in sizes.items()]
+    _even(d_r)
+    d_q = None if d_q is None else size(d_q, "d_q", least=1)
+    weights = {
+        name: np.ones(shape)
+        if len(shape) == 1
+        else rng.normal(0, 1 / math.sqrt(shape[0]), shape)
+        for name, shape in _shapes(*sizes, d_q).items()
+    }
+    if d_q is None:
+        weights |= {"W_DQ": None, "gain_Q": None}
+    return LatentProjections(**weights, n_heads=sizes[1])
+
+
+def _head_width(W, name, H):
+    """The columns of `W` in one of its H heads."""
+    if W.ndim != 2 or W.shape[1] % H or W.size == 0:
+        raise ValueError(
+            f"{name} must have two axes, and n_heads divide its columns; "
+            f"got n_heads {H} and {name} {W.shape}"
+        )
+    return W.shape[1] // H
+
+
+def _checked(projections):
+    """The weights as finite floats that fit each other."""
+    if not isinstance(projections, LatentProjections):
+        kind = type(projections).__name__
+        raise TypeError(f"projections must be LatentProjections; got {kind}")
+    H = size(projections.n_heads, "n_heads", least=1)
+    given = projections._asdict() | {"n_heads": None}
+    if (given["W_DQ"] is None) != (given["gain_Q"] is None):
+        raise ValueError("W_DQ and gain_Q must be given together, or neither")
+    W = {n: finite_floats(x, n) for n, x in given.items() if x is not None}
+    d_c = _head_width(W["W_DKV"], "W_DKV", 1)
+    d_r = _even(_head_width(W["W_KR"], "W_KR", 1))
+    d_k, d_v = (_head_width(W[n], n, H) for n in ("W_UK", "W_UV"))
+    d_q = _head_width(W["W_DQ"], "W_DQ", 1) if "W_DQ" in W else None
+    wanted = _shapes(len(W["W_DKV"]), H, d_c, d_r, d_k, d_v, d_q)
+    for name, shape in wanted.items():
+        if W[name].shape != shape:
+            raise ValueError(
+                f"{name} must be {shape} to fit the other weights and "
+                f"n_heads {H}; got {name} {W[name].shape}"
+            )
+    return LatentProjections(**given | W | {"n_heads": H})
+
+
+def _rows(X, p):
+    """`X` as finite rows of width d_model."""
+    X = finite_floats(X, "X", ndim=2, axes="(..., T, d_model)")
+    if X.shape[-1] != len(p.W_DKV):
+        raise ValueError(
+            f"X must have the d_model = {len(p.W_DKV)} columns that the rows "
+            f"of the projections ask for; got X {X.shape}"
+        )
+    return X
+
+
+def _times(X, W, rows, matrix):
+    """Each row times a matrix; both have names for messages."""
+    return linear(X, W, names=(rows, matrix, ""))
+
+
+def _turned(X, positions, base, frequencies):
+    """Neighbouring columns turned as pairs."""
+    return rotary_embedding(
+        X, positions, base=base, frequencies=frequencies, interleaved=True
+    )
+
+
+def compress(
+    X,
+    projections,
+    positions=None,
+    *,
+    base=10000.0,
+    frequencies=None,
+    eps=1e-6,
+):
+    """Make what is kept of each position.
+
+    Parameters
+    ----------
+    X : (..., T, d_model) array
+        One row a token.
+    projections : LatentProjections
+        The weights.
+    positions : (..., T) array, optional
+        Where the rows stand; 0 to T - 1 by default.
+    base, frequencies
+        As `helpers.positions.rotary_embedding`.
+    eps : float, default 1e-6
+        As `helpers.layers.rms_norm`.
+
+    Returns
+    -------
+    Kept
+        ``latent`` (..., T, d_c) and ``K_rotated`` (..., T, d_r), of which
+        neighbouring columns turn together.
+
+    Raises
+    ------
+    TypeError
+        If an array does not hold real numbers, or `projections` is not a
+        `LatentProjections`.
+    ValueError
+        If shapes do not fit, an entry is not finite, or a product overflows.
+
+    Notes
+    -----
+    DeepSeek-AI 2024 (DeepSeek-V2), equations 9 and 15. The norm is not
+    among them; the code published with the model has it.
+
+    Examples
+    --------
+    >>> p = init_latent(np.random.default_rng(0), 8, 2, d_c=3, d_r=2, d_k=4)
+    >>> [x.shape for x in compress(np.eye(5, 8), p)]
+    [(5, 3), (5, 2)]
+    """
+    p = _checked(projections)
+    X = _rows(X, p)
+    latent = _times(X, p.W_DKV, "X", "W_DKV")
+    K = _times(X, p.W_KR, "X", "W_KR")
+    return Kept(
+        rms_norm(latent, p.gain_KV, eps=eps),
+        _turned(K, positions, base, frequencies),
+    )
+
+
+def latent_queries(
+    X,
+    projections,
+    positions=None,
+    *,
+    base=10000.0,
+    frequencies=None,
+    eps=1e-6,
+):
+    """Make both parts of the queries, which nothing keeps.
+
+    Parameters
+    ----------
+    X, projections, positions, base, frequencies, eps
+        As `compress`.
+
+    Returns
+    -------
+    LatentQueries
+        ``Q`` (..., H, T, d_k) and ``Q_rotated`` (..., H, T, d_r).
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `compress`.
+
+    Notes
+    -----
+    DeepSeek-AI 2024 (DeepSeek-V2), equations 12 to 14. DeepSeek-V2-Lite does
+    not compress its queries.
+
+    Examples
+    --------
+    >>> p = init_latent(np.random.default_rng(0), 8, 2, d_c=3, d_r=2, d_k=4)
+    >>> [x.shape for x in latent_queries(np.eye(5, 8), p)]
+    [(2, 5, 4), (2, 5, 2)]
+    """
+    p = _checked(projections)
+    rows = _rows(X, p)
+    if p.W_DQ is not None:
+        rows = _times(rows, p.W_DQ, "X", "W_DQ")
+        rows = rms_norm(rows, p.gain_Q, eps=eps)
+    Q = _times(rows, p.W_UQ, "the rows of queries", "W_UQ")
+    R = _times(rows, p.W_QR, "the rows of queries", "W_QR")
+    if positions is not None:  # each head stands where its token does
+        positions = finite_floats(positions, "positions", ndim=1,
+                                  axes="(..., T)")[..., None, :]  # fmt: skip
+    R = _turned(split_heads(R, p.n_heads), positions, base, frequencies)
+    return LatentQueries(split_heads(Q, p.n_heads), R)
+
+
+def expand(latent, projections):
+    """Make each head's keys and values of the latent vectors.
+
+    Parameters
+    ----------
+    latent : (..., S, d_c) array
+        As `compress` returns it.
+    projections : LatentProjections
+        The weights.
+
+    Returns
+    -------
+    K : (..., H, S, d_k) array
+        Keys, without the part that is rotated.
+    V : (..., H, S, d_v) array
+        Values.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `compress`.
+
+    Notes
+    -----
+    DeepSeek-AI 2024 (DeepSeek-V2), equations 10 and 11.
+
+    Examples
+    --------
+    >>> p = init_latent(np.random.default_rng(0), 8, 2, d_c=3, d_r=2, d_k=4)
+    >>> K, V = expand(np.eye(3), p)
+    >>> bool((K[1] == p.W_UK[:, 4:]).all()), V.shape
+    (True, (2, 3, 4))
+    """
+    p = _checked(projections)
+    latent = finite_floats(latent, "latent", ndim=2, axes="(..., S, d_c)")
+    K = _times(latent, p.W_UK, "latent", "W_UK")
+    V = _times(latent, p.W_UV, "latent", "W_UV")
+    return split_heads(K, p.n_heads), split_heads(V, p.n_heads)
+
+
+def _per_head(X, W, **names):
+    """Each head's rows, (..., H, T, m), times its matrix, (H, m, n)."""
+    dtype, *wide = widened(X, W)
+    with np.errstate(over="ignore", invalid="ignore"):
+        product = wide[0] @ wide[1]
+    overflow = "a head's products overflow {dtype}; pass a wider type"
+    return rounded(product, dtype, overflow, **names)
+
+
+def absorb(Q, projections):
+    """Fold the up projection of the keys into the queries.
+
+    Parameters
+    ----------
+    Q : (..., H, T, d_k) array
+        As `latent_queries` returns it.
+    projections : LatentProjections
+        The weights.
+
+    Returns
+    -------
+    (..., H, T, d_c) array
+        Queries whose dot product with a latent vector is that of `Q` with
+        the key that `expand` makes of it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `compress`.
+
+    Notes
+    -----
+    ``q (c W_UK)^T = (q W_UK^T) c^T``: DeepSeek-AI 2024 (DeepSeek-V2),
+    section 2.1.2. It cannot be done where a key is rotated, as the rotation
+    depends on the position of the query: section 2.1.3.
+
+    Examples
+    --------
+    >>> p = init_latent(np.random.default_rng(0), 8, 2, d_c=3, d_r=2, d_k=4)
+    >>> absorb(np.ones((2, 1, 4)), p).shape
+    (2, 1, 3)
+    """
+    p = _checked(projections)
+    Q = finite_floats(Q, "Q", ndim=3, axes="(..., H, T, d_k)")
+    W = split_heads(p.W_UK, p.n_heads).swapaxes(-1, -2)  # (H, d_k, d_c)
+    if (Q.shape[-3], Q.shape[-1]) != W.shape[:2]:
+        raise ValueError(
+            f"Q must be (..., {p.n_heads}, T, {W.shape[1]}) to fit W_UK and "
+            f"n_heads; got Q {Q.shape} and W_UK {p.W_UK.shape}"
+        )
+    return _per_head(Q, W, Q=Q, W_UK=p.W_UK)
+
+
+def _plain(queries, kept, p, mask, scale):
+    """Each head reads the keys and values made for it."""
+    K, V = expand(kept.latent, p)
+    shape = (*K.shape[:-1], kept.K_rotated.shape[-1])
+    shared = np.broadcast_to(kept.K_rotated[..., None, :, :], shape)
+    return attention(
+        np.concatenate(queries, axis=-1),  # (..., H, T, d_k + d_r)
+        np.concatenate([K, shared], axis=-1),  # (..., H, S, d_k + d_r)
+        V,
+        mask=mask,
+        scale=scale,
+    )
+
+
+def _absorbed(queries, kept, p, mask, scale):
+    """All heads read the latent vectors: keys and values in one."""
+    Q = absorb(queries.Q, p)
+    latent = kept.latent[..., None, :, :]  # (..., 1, S, d_c)
+    mixed, weights = attention(
+        np.concatenate([Q, queries.Q_rotated], axis=-1),
+        np.concatenate(kept, axis=-1)[..., None, :, :],
+        latent,
+        mask=mask,
+        scale=scale,
+    )
+    W = split_heads(p.W_UV, p.n_heads)  # (H, d_c, d_v)
+    return Attention(_per_head(mixed, W, W_UV=p.W_UV), weights)
+
+
+def _appended(cache, kept):
+    """All that is kept so far; the cache has one head of each."""
+    if isinstance(cache, list) or not hasattr(cache, "append"):
+        raise TypeError(
+            "cache must be a KVCache, or append keys and values as one does; "
+            f"got {type(cache).__name__}"
+        )
+    stored = cache.append(*(x[..., None, :, :] for x in kept))
+    return Kept(*(x[..., 0, :, :] for x in stored))
+
+
+def latent_attention(
+    X,
+    projections,
+    *,
+    absorbed=False,
+    mask=None,
+    cache=None,
+    positions=None,
+    scale=None,
+    base=10000.0,
+    frequencies=None,
+    eps=1e-6,
+):
+    """Attention that keeps one short vector and one key of each position.
+
+    Parameters
+    ----------
+    X : (..., T, d_model) array
+        One row a token.
+    projections : LatentProjections
+        The weights.
+    absorbed : bool, default False
+        Whether the up projections are folded into queries and outputs, so
+        that no head's keys and values are made. The result is the same but
+        for rounding.
+    mask : (..., H, T, S) boolean array, optional
+        True = may attend. Broadcasts as in
+        `helpers.heads.multi_head_attention`.
+    cache : KVCache, optional
+        ``KVCache(max_len, 1, d_c, d_r)``: latent vectors and rotated keys of
+        earlier positions. Those of `X` are appended, and S counts all.
+    positions : (..., T) array, optional
+        Where the rows of `X` stand; behind those in the cache by default.
+    scale : float, optional
+        Factor on the dot products; 1/sqrt(d_k + d_r) by default.
+    base, frequencies, eps
+        As `compress`.
+
+    Returns
+    -------
+    Attention
+        ``output`` (..., T, d_model) and ``weights`` (..., H, T, S).
+
+    Raises
+    ------
+    TypeError
+        If an array does not hold real numbers, `mask` is not boolean,
+        `absorbed` is not a bool, or `projections` is not a
+        `LatentProjections`.
+    ValueError
+        If shapes do not fit, an entry is not finite, or a product overflows.
+        A `KVCache` then is what it was.
+
+    Notes
+    -----
+    DeepSeek-AI 2024 (DeepSeek-V2), section 2.1 and appendix C. The bytes
+    that are kept are ``kv_cache_bytes(S, n_layers, 1, d_c, d_r, itemsize)``.
+
+    Examples
+    --------
+    >>> p = init_latent(np.random.default_rng(0), 8, 2, d_c=3, d_r=2, d_k=4)
+    >>> plain = latent_attention(np.eye(5, 8), p)
+    >>> folded = latent_attention(np.eye(5, 8), p, absorbed=True)
+    >>> np.allclose(plain.output, folded.output), plain.weights.shape
+    (True, (2, 5, 5))
+    """
+    p = _checked(projections)
+    attend = _absorbed if flag(absorbed, "absorbed") else _plain
+    X = _rows(X, p)
+    X = X.astype(np.result_type(X, *(W for W in p[:-1] if W is not None)))
+    scale = _scale(p) if scale is None else real(scale, "scale")
+    T, start = X.shape[-2], 0 if cache is None else len(cache)
+    if positions is None:
+        positions = start + np.arange(T)
+    if mask is not None:
+        shape = (*X.shape[:-2], p.n_heads, T, start + T)
+        mask = mask_of_scores(mask, shape)
+    turning = {"base": base, "frequencies": frequencies, "eps": eps}
+    with undone_on_failure(cache):
+        kept = compress(X, p, positions, **turning)
+        kept = kept if cache is None else _appended(cache, kept)
+        queries = latent_queries(X, p, positions, **turning)
+        mixed, weights = attend(queries, kept, p, mask, scale)
+        rows = merge_heads(mixed)
+        output = _times(rows, p.W_O, "the heads' outputs", "W_O")
+    return Attention(output, weights)
+
+
+def _scale(p):
+    """One over the root of the width of a whole query."""
+    return 1 / math.sqrt(p.W_UK.shape[1] // p.n_heads + p.W_KR.shape[1])

@@ -1,0 +1,306 @@
+"""Latent attention: against loops, in two forms, whole and step by step."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers import cost
+from helpers.cache import KVCache
+from helpers.latent import (
+    Kept,
+    LatentProjections,
+    absorb,
+    compress,
+    expand,
+    init_latent,
+    latent_attention,
+    latent_queries,
+)
+from helpers.masks import causal_mask, padding_mask
+from tests.core import reference_latent
+from tests.core.closeness import assert_close
+
+FORMS = pytest.mark.parametrize("absorbed", [False, True])
+SIZES = {"d_c": 5, "d_r": 4, "d_k": 3, "d_v": 2}
+COMPRESSED = pytest.mark.parametrize("d_q", [None, 6])
+
+
+def problem(seed, T, H=3, d_q=None, d_model=7, lead=(), dtype=float):
+    """Rows and weights; gains that are not 1."""
+    rng = np.random.default_rng(seed)
+    p = init_latent(rng, d_model, H, **SIZES, d_q=d_q)
+    gains = {"gain_KV": rng.normal(1, 0.2, p.gain_KV.shape)}
+    if d_q is not None:
+        gains["gain_Q"] = rng.normal(1, 0.2, d_q)
+    p = p._replace(**gains)
+    return rng.normal(size=(*lead, T, d_model)).astype(dtype), cast(p, dtype)
+
+
+def cast(p, dtype):
+    return LatentProjections(
+        *(None if W is None else W.astype(dtype) for W in p[:-1]), p.n_heads
+    )
+
+
+def lists(p):
+    return {
+        name: W.tolist()
+        for name, W in p._asdict().items()
+        if isinstance(W, np.ndarray)
+    }
+
+
+@FORMS
+@COMPRESSED
+@pytest.mark.parametrize("T", [1, 4])
+@pytest.mark.parametrize("causal", [True, False])
+def test_it_equals_the_loop(absorbed, d_q, T, causal):
+    X, p = problem(0, T, d_q=d_q)
+    mask = causal_mask(T) if causal else None
+    wanted = reference_latent.latent_attention(
+        X.tolist(), lists(p), 3, lambda t, s: s <= t or not causal
+    )
+    found = latent_attention(X, p, mask=mask, absorbed=absorbed)
+    for got, want in zip(found, wanted, strict=True):
+        assert_close(got, np.array(want), eps=64)
+
+
+@COMPRESSED
+def test_each_step_equals_the_loop(d_q):
+    X, p = problem(1, 4, d_q=d_q)
+    places = [3, 0, 7, 12]
+    kept = compress(X, p, places)
+    wanted = reference_latent.compress(X.tolist(), lists(p), places)
+    for got, want in zip(kept, wanted, strict=True):
+        assert_close(got, np.array(want), eps=64)
+    queries, made = latent_queries(X, p, places), expand(kept.latent, p)
+    for h in range(3):
+        sizes = (h, SIZES["d_k"])
+        for found, want in (
+            (queries, reference_latent.latent_queries(
+                X.tolist(), lists(p), *sizes, SIZES["d_r"], places)),
+            (made, reference_latent.expand(
+                kept.latent.tolist(), lists(p), *sizes, SIZES["d_v"])),
+        ):  # fmt: skip
+            for got, rows in zip(found, want, strict=True):
+                assert_close(got[h], np.array(rows), eps=64)
+
+
+def test_a_folded_query_meets_a_latent_vector_as_the_query_meets_its_key():
+    X, p = problem(2, 4)
+    latent, _ = compress(X, p)
+    Q, _ = latent_queries(X, p)
+    K, _ = expand(latent, p)
+    assert_close(absorb(Q, p) @ latent.T, Q @ K.swapaxes(-1, -2), eps=64)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 6), st.booleans())
+def test_both_forms_are_equal(seed, T, many):
+    X, p = problem(seed, T, lead=(2,) if many else ())
+    plain, folded = (
+        latent_attention(X, p, mask=causal_mask(T), absorbed=form)
+        for form in (False, True)
+    )
+    for got, want in zip(folded, plain, strict=True):
+        assert_close(got, want, eps=512)
+
+
+@FORMS
+@pytest.mark.parametrize("steps", [[1] * 6, [4, 1, 1], [0, 2, 0, 4]])
+@pytest.mark.parametrize("lead", [(), (2,)])
+def test_step_by_step_equals_the_whole(absorbed, steps, lead):
+    X, p = problem(3, 6, d_q=6, lead=lead)
+    whole = latent_attention(X, p, mask=causal_mask(6), absorbed=absorbed)
+    cache = KVCache(6, 1, SIZES["d_c"], SIZES["d_r"], batch=lead)
+    start = 0
+    for n in steps:
+        stop = start + n
+        output, weights = latent_attention(
+            X[..., start:stop, :],
+            p,
+            mask=causal_mask(n, stop),
+            cache=cache,
+            absorbed=absorbed,
+        )
+        assert_close(output, whole.output[..., start:stop, :], eps=64)
+        assert_close(weights, whole.weights[..., start:stop, :stop], eps=64)
+        start = stop
+    assert cache.nbytes == sum(x.nbytes for x in compress(X, p))
+    assert cache.nbytes == cost.kv_cache_bytes(
+        6, 1, 1, SIZES["d_c"], SIZES["d_r"], 8, batch=2 if lead else 1
+    )
+
+
+@FORMS
+@pytest.mark.parametrize(("dtype", "eps"), [(np.float32, 64),
+                                            (np.float16, 8)])  # fmt: skip
+def test_a_narrow_type_is_kept(absorbed, dtype, eps):
+    X, p = problem(4, 5, dtype=dtype)
+    wide = latent_attention(X.astype(float), cast(p, float))
+    found = latent_attention(X, p, absorbed=absorbed)
+    for got, want in zip(found, wide, strict=True):
+        assert_close(got, want.astype(dtype), eps=eps)
+
+
+@FORMS
+def test_one_wide_argument_widens_all(absorbed):
+    X, p = problem(5, 3, dtype=np.float32)
+    wide = p._replace(W_O=p.W_O.astype(float))
+    found = latent_attention(X, wide, absorbed=absorbed)
+    want = latent_attention(X.astype(float), cast(p, float))
+    assert_close(found.output, want.output, eps=64)
+
+
+@FORMS
+def test_nothing_to_ask_and_nothing_to_read(absorbed):
+    X, p = problem(6, 0)
+    output, weights = latent_attention(X, p, absorbed=absorbed)
+    assert output.shape == (0, 7)
+    assert weights.shape == (3, 0, 0)
+    X, p = problem(6, 2, lead=(2,))
+    output, weights = latent_attention(
+        X, p, mask=padding_mask([2, 0], 2), absorbed=absorbed
+    )
+    assert np.all(output[1] == 0)
+    assert np.all(weights[1] == 0)
+    assert np.all(weights[0] > 0)
+
+
+@FORMS
+def test_only_distances_matter(absorbed):
+    X, p = problem(7, 5)
+    here = latent_attention(X, p, absorbed=absorbed)
+    there = latent_attention(
+        X, p, positions=np.arange(5) + 9, absorbed=absorbed
+    )
+    assert_close(there.output, here.output, eps=256)
+    spread = latent_attention(
+        X, p, positions=2 * np.arange(5), absorbed=absorbed
+    )
+    assert np.abs(spread.output - here.output).max() > 1e-3
+
+
+@FORMS
+def test_positions_of_each_sequence(absorbed):
+    X, p = problem(8, 4, lead=(2,))
+    places = np.array([[0, 1, 2, 3], [5, 7, 8, 11]])
+    both = latent_attention(X, p, positions=places, absorbed=absorbed)
+    for i in range(2):
+        one = latent_attention(X[i], p, positions=places[i], absorbed=absorbed)
+        assert_close(both.output[i], one.output, eps=64)
+
+
+@given(st.tuples(*[st.integers(1, 5)] * 6), st.integers(0, 4), st.booleans())
+def test_operations_are_counted_as_by_the_loop(sizes, T, absorbed):
+    S, *widths = sizes
+    found = cost.latent_flops(T, S, *widths, absorbed=absorbed)
+    wanted = reference_latent.latent_flops(T, S, *widths, absorbed)
+    for stage, n in wanted.items():
+        assert found[stage] == n
+    assert found["total"] == sum(
+        n for stage, n in found.items() if stage != "total"
+    )
+
+
+def test_the_folded_form_is_for_decoding():
+    # DeepSeek-V2: 128 heads, widths of 512, 64, 128 and 128.
+    sizes = (128, 512, 64, 128, 128)
+    for T, S in ((1, 4096), (4096, 4096)):
+        plain, folded = (
+            cost.latent_flops(T, S, *sizes, absorbed=form)["total"]
+            for form in (False, True)
+        )
+        assert (folded < plain) == (T == 1)
+
+
+def test_a_failure_leaves_the_cache():
+    X, p = problem(9, 2)
+    cache = KVCache(8, 1, SIZES["d_c"], SIZES["d_r"])
+    latent_attention(X, p, cache=cache)
+    huge = p._replace(W_O=np.full_like(p.W_O, 1e308))
+    with pytest.raises(ValueError, match=r"^the products of the heads"):
+        latent_attention(X, huge, cache=cache)
+    assert len(cache) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"n_heads": 2}, ValueError, "and n_heads divide its columns; got n"),
+        ({"n_heads": 0}, ValueError, "n_heads must be at least 1; got 0"),
+        ({"gain_KV": np.ones(4)}, ValueError, "gain_KV must be (5,) to fit"),
+        ({"W_KR": np.ones((7, 3))}, ValueError, "d_r must be even, to turn"),
+        ({"W_KR": np.ones((6, 4))}, ValueError, "W_KR must be (7, 4) to fit"),
+        ({"W_UK": np.ones((5, 0))}, ValueError, "W_UK must have two axes"),
+        ({"W_UV": np.ones(3)}, ValueError, "W_UV must have two axes"),
+        ({"W_QR": np.ones((7, 9))}, ValueError, "W_QR must be (7, 12) to fit"),
+        ({"W_O": np.ones((5, 7))}, ValueError, "W_O must be (6, 7) to fit"),
+        ({"W_DQ": np.ones((7, 6))}, ValueError, "W_DQ and gain_Q must be giv"),
+        ({"gain_Q": np.ones(6)}, ValueError, "W_DQ and gain_Q must be given"),
+        ({"W_O": np.full((6, 7), np.nan)}, ValueError, "W_O must be finite"),
+        ({"W_UK": "no"}, TypeError, "W_UK must hold real numbers"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(change, error, message):
+    X, p = problem(10, 2)
+    for call in (
+        lambda p: latent_attention(X, p),
+        lambda p: compress(X, p),
+        lambda p: latent_queries(X, p),
+        lambda p: expand(np.ones((2, 5)), p),
+        lambda p: absorb(np.ones((3, 2, 3)), p),
+    ):
+        with pytest.raises(error, match=re.escape(message)):
+            call(p._replace(**change))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda X, p: latent_attention(X[:, :6], p), ValueError,
+         "X must have the d_model = 7 columns"),
+        (lambda X, p: latent_attention(X, tuple(p)), TypeError,
+         "projections must be LatentProjections; got tuple"),
+        (lambda X, p: latent_attention(X, p, absorbed=1), TypeError,
+         "absorbed must be True or False; got 1"),
+        (lambda X, p: latent_attention(X, p, mask=np.ones((2, 3), bool)),
+         ValueError, "mask must broadcast to scores"),
+        (lambda X, p: latent_attention(X, p, mask=np.ones((2, 2))), TypeError,
+         "mask must be boolean"),
+        (lambda X, p: latent_attention(X, p, cache=[]), TypeError,
+         "cache must be a KVCache"),
+        (lambda X, p: latent_attention(X, p, cache=KVCache(1, 1, 5, 4)),
+         ValueError, "the cache has room for max_len = 1"),
+        (lambda X, p: latent_attention(X, p, cache=KVCache(2, 1, 5, 5)),
+         ValueError, "V must be (1, n, 5) to fit the cache"),
+        (lambda X, p: latent_attention(X, p, positions=[0]), ValueError,
+         "positions must hold one position for each"),
+        (lambda X, p: latent_attention(X, p, eps=-1.0), ValueError, "eps"),
+        (lambda X, p: expand(np.ones((2, 4)), p), ValueError,
+         "the rows of latent must be as long as W_UK has rows"),
+        (lambda X, p: absorb(np.ones((2, 2, 3)), p), ValueError,
+         "Q must be (..., 3, T, 3) to fit W_UK and n_heads"),
+        (lambda X, p: init_latent(None, 7, 3, **SIZES), TypeError,
+         "rng must be a numpy.random.Generator"),
+        (lambda X, p: init_latent(
+            np.random.default_rng(0), 7, 3, **SIZES | {"d_r": 3}),
+         ValueError, "d_r must be even"),
+        (lambda X, p: cost.latent_flops(1, 1, 1, 1, 1, 1, 1, absorbed=0),
+         TypeError, "absorbed must be True or False"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused(call, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        call(*problem(11, 2))
+
+
+def test_random_weights_keep_the_size():
+    rng = np.random.default_rng(12)
+    p = init_latent(rng, 256, 4, d_c=128, d_r=16, d_k=32, d_v=64, d_q=96)
+    X = rng.normal(size=(64, 256))
+    for rows in (*compress(X, p), *latent_queries(X, p)):
+        assert 0.8 < rows.std() < 1.2
+    assert isinstance(compress(X, p), Kept)
