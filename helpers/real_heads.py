@@ -99,6 +99,16 @@ def record(checkpoint, text):
     Notes
     -----
     The stored weight is the nearest of 256, so it differs by at most 1/510.
+
+    Examples
+    --------
+    A stored text again, with the model that `make model` installs:
+
+    >>> from helpers.checkpoint import load, smollm2_path
+    >>> text = recorded("a bracket")["text"]
+    >>> found = record(load(smollm2_path()), text)
+    >>> found["pieces"] == recorded("a bracket")["pieces"]
+    True
     """
     config, params, tokenizer = checkpoint
     if tokenizer is None:
@@ -200,6 +210,11 @@ def shown(name):
     Returns
     -------
     dict
+
+    Examples
+    --------
+    >>> shown("a repeat")["ids"] == recorded("a repeat")["ids"]
+    True
     """
     found = recorded(name)
     keys = ("ids", "pieces", "layers", "heads", "next", "weights")
@@ -216,6 +231,12 @@ def opening():
         queries on the first key, on the one before, and on what followed,
         added up for each head; and ``picked``, the layer, the head and the
         weights of those in `OPENING`.
+
+    Examples
+    --------
+    >>> found = opening()
+    >>> len(found["sums"]["first"]), [head[:2] for head in found["picked"]]
+    (270, [[17, 5], [16, 0]])
     """
     found = shown(NAMES[0])
     weights = unpacked(found)

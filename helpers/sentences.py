@@ -165,7 +165,7 @@ def as_batch(sentences):
 
     Returns
     -------
-    Batch
+    helpers.training.Batch
         Of one row for each, ``LONGEST - 1`` tokens long. What stands after the
         end does not count.
 
@@ -234,7 +234,7 @@ def sentence_batches(rng, n, *, steps):
 
     Yields
     ------
-    Batch
+    helpers.training.Batch
         Of `n` rows.
 
     Raises
