@@ -507,7 +507,7 @@ def latent_attention(
 
     Notes
     -----
-    DeepSeek-AI 2024 (DeepSeek-V2), section 2.1 and appendix C. The bytes
+    DeepSeek-AI 2024 (DeepSeek-V2), section 2.1. The bytes
     that are kept are ``kv_cache_bytes(S, n_layers, 1, d_c, d_r, itemsize)``.
 
     Examples

@@ -42,6 +42,59 @@ def causal_mask(T, S=None):
     return _distance(T, S) >= 0
 
 
+def window_mask(T, S=None, *, left, right):
+    """Let each query see the keys within a reach on either side of it.
+
+    Parameters
+    ----------
+    T : int
+        Number of queries; they are the last T of the S positions.
+    S : int, optional
+        Number of keys; T by default.
+    left, right : int or None
+        How many keys before and behind the query's own it may attend to;
+        all of them where it is None.
+
+    Returns
+    -------
+    (T, S) boolean array
+        True where the key is at most `left` positions before the query and
+        at most `right` behind it. Each query sees its own position.
+
+    Raises
+    ------
+    TypeError
+        If a size is not an integer.
+    ValueError
+        If a size is negative or T > S.
+
+    Notes
+    -----
+    Beltagy et al. 2020 (Longformer), section 3.1, look to both sides. With
+    ``right=0`` it is `sliding_window_mask` with a window of ``left + 1``
+    keys, and with ``left=None`` too, `causal_mask`.
+
+    Examples
+    --------
+    >>> window_mask(3, left=1, right=0).astype(int)
+    array([[1, 0, 0],
+           [1, 1, 0],
+           [0, 1, 1]])
+    >>> window_mask(2, 3, left=0, right=None).astype(int)
+    array([[0, 1, 1],
+           [0, 0, 1]])
+    """
+    left = left if left is None else integer(left, "left")
+    right = right if right is None else integer(right, "right")
+    distance = _distance(T, S)  # how far a key lies before the query
+    mask = np.ones(distance.shape, bool)
+    if left is not None:
+        mask &= distance <= left
+    if right is not None:
+        mask &= distance >= -right
+    return mask
+
+
 def sliding_window_mask(T, S=None, *, window):
     """Let each query see itself and the ``window - 1`` keys before it.
 
@@ -81,8 +134,7 @@ def sliding_window_mask(T, S=None, *, window):
            [0, 1, 1]])
     """
     window = integer(window, "window", least=1)
-    distance = _distance(T, S)
-    return (distance >= 0) & (distance < window)
+    return window_mask(T, S, left=window - 1, right=0)
 
 
 def padding_mask(lengths, S):

@@ -78,3 +78,11 @@ def may_attend(query, key, T, S, window=None):
     if key > position:
         return False
     return window is None or position - key < window
+
+
+def in_reach(query, key, T, S, left=None, right=None):
+    """Whether query t of the last T has key s within reach on its side."""
+    position = (S - T) + query
+    if key < position:
+        return left is None or position - key <= left
+    return right is None or key - position <= right

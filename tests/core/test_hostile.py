@@ -470,6 +470,7 @@ SIZES = {
     "causal_mask": (masks.causal_mask, ["T", "S"], {}),
     "sliding_window_mask": (masks.sliding_window_mask, ["T", "S"],
                             {"window": 2}),
+    "window_mask": (masks.window_mask, ["T", "S"], {"left": 1, "right": 1}),
     "padding_mask": (masks.padding_mask, ["S"], {"lengths": [1]}),
     "split_heads": (heads.split_heads, ["n_heads"], {"X": np.ones((2, 2))}),
     "repeat_kv": (heads.repeat_kv, ["n_rep"], {"X": np.ones((2, 2, 2))}),

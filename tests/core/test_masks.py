@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.masks import causal_mask, padding_mask, sliding_window_mask
+from helpers.masks import (
+    causal_mask,
+    padding_mask,
+    sliding_window_mask,
+    window_mask,
+)
 from tests.core import reference
 
 
@@ -36,6 +41,34 @@ def test_masks_equal_the_loop(sizes, window):
         np.testing.assert_array_equal(
             mask, np.array(expected, bool).reshape(shape)
         )
+
+
+REACH = st.none() | st.integers(0, 9)
+
+
+@given(lengths(), REACH, REACH)
+def test_a_window_equals_the_loop(sizes, left, right):
+    T, S = sizes
+    wanted = [
+        [reference.in_reach(t, s, T, S, left, right) for s in range(S)]
+        for t in range(T)
+    ]
+    mask = window_mask(T, S, left=left, right=right)
+    assert mask.dtype == bool
+    np.testing.assert_array_equal(mask, np.array(wanted, bool).reshape(T, S))
+
+
+def test_a_window_has_the_other_masks_as_cases():
+    for T, S in ((4, 4), (2, 5), (0, 3), (0, 0)):
+        np.testing.assert_array_equal(
+            window_mask(T, S, left=None, right=0), causal_mask(T, S)
+        )
+        for window in (1, 3, 10**30):
+            np.testing.assert_array_equal(
+                window_mask(T, S, left=window - 1, right=0),
+                sliding_window_mask(T, S, window=window),
+            )
+        assert window_mask(T, S, left=None, right=None).all()
 
 
 def test_square_by_default():
@@ -90,6 +123,21 @@ def test_masks_combine():
             "window must be an integer; got 1.5",
         ),
         (lambda: sliding_window_mask(3, 2, window=1), ValueError, "T <= S"),
+        (
+            lambda: window_mask(3, 2, left=1, right=1),
+            ValueError,
+            "got T 3 and S 2",
+        ),
+        (
+            lambda: window_mask(3, left=-1, right=0),
+            ValueError,
+            "left must be at least 0; got -1",
+        ),
+        (
+            lambda: window_mask(3, left=0, right=1.0),
+            TypeError,
+            "right must be an integer; got 1.0",
+        ),
         (
             lambda: padding_mask([4], 3),
             ValueError,
