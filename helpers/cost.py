@@ -206,6 +206,63 @@ def latent_flops(T, S, n_heads, d_c, d_r, d_k, d_v, *, absorbed, batch=1):
     return _with_total({"projections": 2 * heads * rows * d_c * both} | stages)
 
 
+def index_flops(T, S, n_heads, d_k, *, batch=1):
+    """Count the operations of an indexer, which scores what to read.
+
+    Parameters
+    ----------
+    T : int
+        Number of queries.
+    S : int
+        Number of keys; each is scored, whatever is chosen.
+    n_heads : int
+        Number of the indexer's heads.
+    d_k : int
+        Width of its queries and keys.
+    batch : int, default 1
+        B, the number of sequences.
+
+    Returns
+    -------
+    dict of str to int
+        FLOPs of "products", "relu" and "weighting", and the "total". Picking
+        the highest scores is not counted.
+
+    Raises
+    ------
+    TypeError
+        If a size is not an integer.
+    ValueError
+        If `T` or `S` is negative, or another size is below one.
+
+    Notes
+    -----
+    For `helpers.sparse.index_scores`. A multiply-add is 2 FLOPs.
+
+    Examples
+    --------
+    One token of DeepSeek-V3.2, which reads 2,048 of 131,072 keys:
+
+    >>> index = index_flops(1, 131072, n_heads=64, d_k=128)["total"]
+    >>> whole, chosen = (
+    ...     attention_flops(1, S, 576, 512, n_heads=128)["total"]
+    ...     for S in (131072, 2048)
+    ... )
+    >>> whole // chosen, round(whole / (chosen + index), 1)
+    (64, 13.3)
+    """
+    pairs = _count(
+        (T, "T", 0), (S, "S", 0), (n_heads, "n_heads", 1), (batch, "batch", 1)
+    )
+    return _with_total(
+        {
+            "products": 2 * pairs * _count((d_k, "d_k", 1)),
+            "relu": pairs,
+            "weighting": 2 * pairs,
+        }
+    )
+
+
 def scores_bytes(T, S, n_heads, itemsize, *, batch=1):
     """Count the bytes of the scores, or of the weights, of one layer.
 

@@ -23,6 +23,7 @@ from helpers import (
     masks,
     positions,
     softmax,
+    sparse,
     tiled,
 )
 
@@ -202,6 +203,12 @@ CALLS = [
         {"X": whole(2, 3, 4), "positions": whole(2, 3), "mask": mask(3, 3)}
         | {name: whole(*shape) for name, shape in LATENT.items()},
     ),
+    (
+        sparse.index_scores,
+        {"Q": whole(2, 4, 3), "K": whole(5, 3), "weights": whole(4, 2)},
+    ),
+    (sparse.chosen_mask, {"scores": whole(2, 4, 5), "mask": mask(4, 5)}),
+    (sparse.chosen_attention, QKV | {"chosen": mask(4, 3)}),
     (expand, {"latent": whole(2, 4, 3)}),
     (absorb, {"Q": whole(2, 2, 4, 2)}),
     (layers.linear, {"x": whole(2, 4, 3), "W": whole(3, 2), "b": whole(2)}),
@@ -247,6 +254,7 @@ CALLS = [
     (losses, {"logits": whole(2, 3, 4)}),
 ]
 MORE = {
+    sparse.chosen_mask: {"k": 2},
     cost.roofline: {"peak_flops": 3.0, "bandwidth": 2.0},
     masks.padding_mask: {"S": 5},
     heads.split_heads: {"n_heads": 2},
@@ -423,6 +431,13 @@ AXES = {
     "repeat_kv-X": (3, "(..., H_kv, S, d)"),
     "multi_head-X": (2, "(..., positions, d_model)"),
     "multi_head-context": (2, "(..., positions, d_model)"),
+    "index_scores-Q": (3, "(..., H, T, d)"),
+    "index_scores-K": (2, "(..., S, d)"),
+    "index_scores-weights": (2, "(..., T, H)"),
+    "chosen_mask-scores": (2, "(..., T, S)"),
+    "chosen_attention-Q": (2, "(..., T, d_k)"),
+    "chosen_attention-K": (2, "(..., S, d_k)"),
+    "chosen_attention-V": (2, "(..., S, d_v)"),
     "latent_heads-X": (2, "(..., T, d_model)"),
     "latent_heads-positions": (1, "(..., T)"),
     "expand-latent": (2, "(..., S, d_c)"),
@@ -479,6 +494,7 @@ SIZES = {
         ["d_model", "n_heads", "n_kv_heads", "d_k", "d_v"],
         {"rng": np.random.default_rng(0), "d_model": 2, "n_heads": 2},
     ),
+    "chosen_mask": (sparse.chosen_mask, ["k"], {"scores": np.ones((2, 2))}),
     "init_latent": (
         latent.init_latent,
         ["d_model", "n_heads", "d_c", "d_r", "d_k", "d_v", "d_q"],
@@ -526,6 +542,11 @@ REALS = {
                         {name: np.ones((1, 1)) for name in "QKV"}),
     "linear_attention": (linear.linear_attention, "scale",
                          {name: np.ones((1, 1)) for name in "QKV"}),
+    "chosen_attention": (
+        sparse.chosen_attention, "scale",
+        {name: np.ones((1, 1)) for name in "QKV"}
+        | {"chosen": np.ones((1, 1), bool)},
+    ),
     "latent_queries": (latent_turned, "base", {}),
     "latent_attention": (latent_output, "scale", {}),
     "sinusoidal_encoding": (positions.sinusoidal_encoding, "base",

@@ -1,0 +1,261 @@
+"""Choose what to read: a cheap score for each key, and the best of them.
+
+Attention over the chosen keys is exact; the choice is not, as no score of
+the indexer has to agree with the score of any head. DeepSeek-AI 2025
+(DeepSeek-V3.2), section 2.1.1.
+"""
+
+import numpy as np
+
+from ._checks import (
+    booleans,
+    finite_floats,
+    floats,
+    integer,
+    mask_of_scores,
+    rounded,
+    size,
+    widened,
+)
+from ._shapes import tiled_lead
+from .attention import attention
+
+
+def index_scores(Q, K, weights):
+    """Score each key for each query, by a few small heads and one key.
+
+    Parameters
+    ----------
+    Q : (..., H, T, d) array
+        The indexer's queries, in H heads of its own.
+    K : (..., S, d) array
+        Its keys, which all its heads share.
+    weights : (..., T, H) array
+        How much each head counts, for each query; of either sign.
+
+    Returns
+    -------
+    (..., T, S) array
+        ``sum_h weights[t, h] * max(Q[h, t] . K[s], 0)``.
+
+    Raises
+    ------
+    TypeError
+        If an array does not hold real numbers.
+    ValueError
+        If shapes do not fit, an entry is not finite, or a score overflows.
+
+    Notes
+    -----
+    DeepSeek-AI 2025 (DeepSeek-V3.2), equation 1. The published code also
+    multiplies by positive constants, which leave the order of the keys.
+
+    Examples
+    --------
+    >>> Q = [[[1.0, 0.0]], [[0.0, 1.0]]]  # two heads, one query
+    >>> K = [[3.0, -1.0], [-1.0, 2.0], [1.0, 1.0]]
+    >>> index_scores(Q, K, [[1.0, 0.5]]).tolist()
+    [[3.0, 1.0, 1.5]]
+    """
+    Q = finite_floats(Q, "Q", ndim=3, axes="(..., H, T, d)")
+    K = finite_floats(K, "K", ndim=2, axes="(..., S, d)")
+    weights = finite_floats(weights, "weights", ndim=2, axes="(..., T, H)")
+    _expect_index(Q, K, weights)
+    dtype, Q, K, weights = widened(Q, K, weights)
+    with np.errstate(over="ignore", invalid="ignore"):
+        dots = Q @ K[..., None, :, :].swapaxes(-1, -2)  # (..., H, T, S)
+        matches = np.moveaxis(np.maximum(dots, 0), -3, -2)  # (..., T, H, S)
+        scores = (weights[..., None, :] @ matches)[..., 0, :]  # (..., T, S)
+    overflow = "the index scores overflow {dtype}; pass a wider type"
+    return rounded(scores, dtype, overflow)
+
+
+def _expect_index(Q, K, weights):
+    """Refuse what an indexer cannot score."""
+    if Q.shape[-1] != K.shape[-1]:
+        raise ValueError(
+            f"Q and K must share d; got Q {Q.shape} and K {K.shape}"
+        )
+    if weights.shape[-2:] != Q.shape[-2:-4:-1]:
+        raise ValueError(
+            "weights must have a number for each query and head of Q; "
+            f"got weights {weights.shape} and Q {Q.shape}"
+        )
+    try:
+        np.broadcast_shapes(Q.shape[:-3], K.shape[:-2], weights.shape[:-2])
+    except ValueError:
+        raise ValueError(
+            "the leading axes of Q, K and weights must broadcast; "
+            f"got Q {Q.shape}, K {K.shape} and weights {weights.shape}"
+        ) from None
+
+
+def chosen_mask(scores, k, *, mask=None):
+    """Let each query see the `k` keys with the highest scores.
+
+    Parameters
+    ----------
+    scores : (..., T, S) array
+        As `index_scores` returns them.
+    k : int
+        How many keys each query may attend to, at most.
+    mask : (..., T, S) boolean array, optional
+        True = may be chosen. Broadcasts as in `helpers.attention.attention`.
+
+    Returns
+    -------
+    (..., T, S) boolean array
+        True at `k` keys of each row, or at all that `mask` allows where
+        these are fewer. Of equal scores the earlier key is chosen.
+
+    Raises
+    ------
+    TypeError
+        If `scores` does not hold real numbers, `k` is not an integer, or
+        `mask` is not boolean.
+    ValueError
+        If a score is not finite, `k` is below one, or `mask` does not fit.
+
+    Notes
+    -----
+    DeepSeek-AI 2025 (DeepSeek-V3.2), section 2.1.1, with 2,048 keys. One
+    choice serves all heads: give the heads an axis of length one.
+
+    Examples
+    --------
+    >>> scores = [[0.0, 0.0, 0.0], [2.0, 3.0, 9.0], [1.0, 3.0, 1.0]]
+    >>> chosen_mask(scores, 2, mask=np.tri(3, dtype=bool)).astype(int)
+    array([[1, 0, 0],
+           [1, 1, 0],
+           [1, 1, 0]])
+    """
+    scores = finite_floats(scores, "scores", ndim=2, axes="(..., T, S)")
+    k = size(k, "k", least=1)
+    allowed = np.True_
+    if mask is not None:
+        allowed = mask_of_scores(mask, scores.shape, spare=-3)
+    falling = np.where(allowed, -scores, np.inf)
+    best = np.argsort(falling, axis=-1, kind="stable")[..., :k]
+    chosen = np.zeros(scores.shape, bool)
+    np.put_along_axis(chosen, best, True, axis=-1)
+    return chosen & allowed
+
+
+def chosen_attention(Q, K, V, chosen, *, scale=None):
+    """Attend to the chosen keys alone, which are gathered for each query.
+
+    Parameters
+    ----------
+    Q : (..., T, d_k) array
+        Queries.
+    K : (..., S, d_k) array
+        Keys.
+    V : (..., S, d_v) array
+        Values.
+    chosen : (..., T, S) boolean array
+        As `chosen_mask` returns it. Broadcasts to the shape of the scores.
+    scale : float, optional
+        As `helpers.attention.attention`.
+
+    Returns
+    -------
+    (..., T, d_v) array
+        What `attention` gives with ``mask=chosen``, but for rounding. A
+        score is computed for as many keys of each query as the query with
+        the most has.
+
+    Raises
+    ------
+    TypeError
+        If an array does not hold real numbers, or `chosen` is not boolean.
+    ValueError
+        If shapes do not fit, an entry is not finite, or the scores or the
+        output overflow.
+
+    Notes
+    -----
+    DeepSeek-AI 2025 (DeepSeek-V3.2), equation 2.
+
+    Examples
+    --------
+    >>> V = [[1.0], [2.0], [6.0]]
+    >>> chosen = [[True, False, True]]
+    >>> chosen_attention([[0.0]], np.ones((3, 1)), V, chosen).tolist()
+    [[3.5]]
+    """
+    Q = floats(Q, "Q", ndim=2, axes="(..., T, d_k)")
+    K = finite_floats(K, "K", ndim=2, axes="(..., S, d_k)")
+    V = finite_floats(V, "V", ndim=2, axes="(..., S, d_v)")
+    lead = tiled_lead(Q, K, V, causal=False)
+    shape = (*lead, Q.shape[-2], K.shape[-2])
+    chosen = booleans(chosen, "chosen", shape, "scores")
+    most = chosen.sum(-1).max(initial=0)
+    where = np.argsort(~chosen, axis=-1, kind="stable")[..., :most]
+    gathered = (_gathered(X, where, lead) for X in (K, V))
+    read = np.take_along_axis(chosen, where, axis=-1)  # (..., T, most)
+    output, _ = attention(
+        Q[..., None, :],  # (..., T, 1, d_k)
+        *gathered,
+        mask=read[..., None, :],
+        scale=scale,
+    )
+    return output[..., 0, :]
+
+
+def _gathered(X, where, lead):
+    """The rows of `X` that each query reads, (..., T, most, d)."""
+    X = np.broadcast_to(X, (*lead, *X.shape[-2:]))[..., None, :, :]
+    return np.take_along_axis(X, where[..., None], axis=-2)
+
+
+def tokens_read(
+    S, *, length=32, stride=16, chosen_length=64, n_chosen=16, window=512
+):
+    """Count what one step of native sparse attention reads of S tokens.
+
+    Parameters
+    ----------
+    S : int
+        The paper's s, the number of tokens so far; at least `length`.
+    length, stride : int
+        l and d: of `length` tokens, from each `stride`-th on, one
+        compressed token is made.
+    chosen_length, n_chosen : int
+        l' and n: the length of a chosen block, and the number of them.
+    window : int
+        w, the number of neighbours.
+
+    Returns
+    -------
+    dict of str to int
+        Tokens that are "compressed", "chosen" and "near", and the "total".
+
+    Raises
+    ------
+    TypeError
+        If a size is not an integer.
+    ValueError
+        If `S` is below `length`, or another size is below one.
+
+    Notes
+    -----
+    ``floor((s - l) / d) + n l' + w``, the most that a step reads: Yuan et
+    al. 2025 (Native Sparse Attention), section 5.2; the sizes above are
+    theirs. Blocks that start at 0, d, 2d and so on are one more than their
+    first term counts. What chosen blocks share with the window is counted
+    twice.
+
+    Examples
+    --------
+    >>> tokens_read(8192)
+    {'compressed': 510, 'chosen': 1024, 'near': 512, 'total': 2046}
+    """
+    length = integer(length, "length", least=1)
+    stride = integer(stride, "stride", least=1)
+    chosen_length = integer(chosen_length, "chosen_length", least=1)
+    parts = {
+        "compressed": (integer(S, "S", least=length) - length) // stride,
+        "chosen": integer(n_chosen, "n_chosen", least=1) * chosen_length,
+        "near": integer(window, "window", least=1),
+    }
+    return parts | {"total": sum(parts.values())}

@@ -1,0 +1,88 @@
+"""Choosing what to read, in plain loops: one key at a time.
+
+This file imports `math` only and the helpers never import it. Arrays are
+nested lists.
+"""
+
+import math
+
+
+def index_scores(Q, K, weights):
+    """Q has its heads first; weights has a number a query and head."""
+    found = []
+    for t in range(len(Q[0])):
+        row = []
+        for key in K:
+            terms = []
+            for h, head in enumerate(Q):
+                dot = math.fsum(
+                    a * b for a, b in zip(head[t], key, strict=True)
+                )
+                if dot > 0:
+                    terms.append(weights[t][h] * dot)
+            row.append(math.fsum(terms))
+        found.append(row)
+    return found
+
+
+def chosen_mask(scores, k, allowed):
+    """The best key that is left, k times; the first of equal ones."""
+    found = []
+    for t, row in enumerate(scores):
+        left = [s for s in range(len(row)) if allowed[t][s]]
+        chosen = []
+        while left and len(chosen) < k:
+            best = left[0]
+            for s in left:
+                if row[s] > row[best]:
+                    best = s
+            chosen.append(best)
+            left.remove(best)
+        found.append([s in chosen for s in range(len(row))])
+    return found
+
+
+def chosen_attention(Q, K, V, chosen):
+    """Softmax over the chosen keys alone, which are taken out first."""
+    output = []
+    for t, query in enumerate(Q):
+        read = [s for s in range(len(K)) if chosen[t][s]]
+        exp = [
+            math.exp(
+                math.fsum(a * b for a, b in zip(query, K[s], strict=True))
+                / math.sqrt(len(query))
+            )
+            for s in read
+        ]
+        output.append(
+            [
+                math.fsum(e * V[s][c] for e, s in zip(exp, read, strict=True))
+                / (math.fsum(exp) or 1)
+                for c in range(len(V[0]))
+            ]
+        )
+    return output
+
+
+def tokens_read(S, length, stride, chosen_length, n_chosen, window):
+    """Blocks behind the first that end within S, then the other tokens."""
+    compressed = 0
+    start = stride
+    while start + length <= S:
+        compressed += 1
+        start += stride
+    chosen = 0
+    for _ in range(n_chosen):
+        chosen += chosen_length
+    return compressed, chosen, window
+
+
+def index_flops(T, S, n_heads, d):
+    """One by one: products, comparisons with 0, weighted sums."""
+    products = relu = weighting = 0
+    for _ in range(T * S * n_heads):
+        for _ in range(d):
+            products += 2
+        relu += 1
+        weighting += 2
+    return {"products": products, "relu": relu, "weighting": weighting}

@@ -1,0 +1,252 @@
+"""Choosing what to read: against loops, and what it costs."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers import cost
+from helpers.attention import attention
+from helpers.masks import causal_mask, padding_mask
+from helpers.sparse import (
+    chosen_attention,
+    chosen_mask,
+    index_scores,
+    tokens_read,
+)
+from tests.core import reference_sparse
+from tests.core.closeness import assert_close
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def problem(seed, T=4, S=6, H=3, d=5, lead=(), dtype=float):
+    rng = np.random.default_rng(seed)
+    shapes = (*lead, H, T, d), (*lead, S, d), (*lead, T, H)
+    return [rng.normal(size=shape).astype(dtype) for shape in shapes]
+
+
+@given(SEEDS, st.integers(1, 4), st.integers(1, 6), st.integers(1, 3))
+def test_scores_equal_the_loop(seed, T, S, H):
+    arrays = problem(seed, T, S, H)
+    wanted = reference_sparse.index_scores(*(x.tolist() for x in arrays))
+    assert_close(index_scores(*arrays), np.array(wanted), eps=64)
+
+
+def test_scores_of_a_batch_are_those_of_its_parts():
+    arrays = problem(0, lead=(2, 3))
+    found = index_scores(*arrays)
+    for i in np.ndindex(2, 3):
+        assert_close(found[i], index_scores(*(x[i] for x in arrays)))
+    Q, K, weights = arrays
+    shared = index_scores(Q, K[0, 0], weights)
+    assert_close(shared[1, 2], index_scores(Q[1, 2], K[0, 0], weights[1, 2]))
+
+
+@given(st.data(), st.integers(0, 4), st.integers(0, 6), st.integers(1, 8))
+def test_the_choice_equals_the_loop(data, T, S, k):
+    # Few numbers, so that many are equal.
+    row = st.lists(st.integers(-2, 2), min_size=S, max_size=S)
+    may = st.lists(st.booleans(), min_size=S, max_size=S)
+    scores = data.draw(st.lists(row, min_size=T, max_size=T))
+    allowed = data.draw(st.lists(may, min_size=T, max_size=T))
+    wanted = reference_sparse.chosen_mask(scores, k, allowed)
+    shape = (T, S)
+    found = chosen_mask(
+        np.array(scores, float).reshape(shape),
+        k,
+        mask=np.array(allowed, bool).reshape(shape),
+    )
+    assert found.dtype == bool
+    np.testing.assert_array_equal(found, np.array(wanted, bool).reshape(shape))
+
+
+@given(SEEDS, st.integers(1, 9))
+def test_a_causal_choice_reads_no_later_key(seed, k):
+    scores = np.random.default_rng(seed).normal(size=(2, 7, 7))
+    causal = causal_mask(7)
+    chosen = chosen_mask(scores, k, mask=causal)
+    assert not (chosen & ~causal).any()
+    np.testing.assert_array_equal(
+        chosen.sum(-1), np.minimum(k, np.arange(1, 8)) + np.zeros((2, 1), int)
+    )
+    # A later key's score changes no earlier choice.
+    scores[..., 6] += 99
+    again = chosen_mask(scores, k, mask=causal)
+    np.testing.assert_array_equal(again[:, :6], chosen[:, :6])
+    if k >= 7:
+        np.testing.assert_array_equal(chosen, np.stack([causal] * 2))
+
+
+def attended(seed, T, S, k, H=2, dtype=float):
+    """Queries, keys and values of some heads, and one choice for all."""
+    rng = np.random.default_rng(seed)
+    Q, K, V = (
+        rng.normal(size=(H, n, d)).astype(dtype)
+        for n, d in ((T, 4), (S, 4), (S, 3))
+    )
+    chosen = chosen_mask(rng.normal(size=(T, S)), k, mask=causal_mask(T, S))
+    return Q, K, V, chosen
+
+
+@given(SEEDS, st.integers(1, 5), st.integers(0, 4), st.integers(1, 7))
+def test_gathered_equals_masked_and_the_loop(seed, T, more, k):
+    Q, K, V, chosen = attended(seed, T, T + more, k)
+    output = chosen_attention(Q, K, V, chosen)
+    assert_close(output, attention(Q, K, V, mask=chosen).output, eps=64)
+    for h in range(2):
+        wanted = reference_sparse.chosen_attention(
+            *(x[h].tolist() for x in (Q, K, V)), chosen.tolist()
+        )
+        assert_close(output[h], np.array(wanted), eps=64)
+
+
+def test_what_is_not_chosen_is_not_read():
+    Q, K, V, chosen = attended(1, 3, 9, 2)
+    unread = ~chosen.any(0)
+    assert unread.any()
+    output = chosen_attention(Q, K, V, chosen)
+    # Their scores would overflow.
+    K[:, unread], V[:, unread] = 1.7e308, -1.7e308
+    np.testing.assert_array_equal(chosen_attention(Q, K, V, chosen), output)
+    with pytest.raises(ValueError, match="the scores overflow"):
+        attention(Q, K, V, mask=chosen)
+
+
+def test_a_row_that_chose_nothing_is_zero():
+    Q, K, V, chosen = attended(2, 3, 5, 2)
+    chosen[1] = False
+    assert np.all(chosen_attention(Q, K, V, chosen)[:, 1] == 0)
+    assert np.all(chosen_attention(Q, K, V, chosen & False) == 0)
+
+
+@pytest.mark.parametrize(("T", "S"), [(0, 0), (0, 3), (2, 0)])
+def test_nothing_to_ask_and_nothing_to_read(T, S):
+    scores = index_scores(*problem(3, T, S))
+    assert scores.shape == (T, S)
+    chosen = chosen_mask(scores, 2)
+    assert chosen.shape == (T, S)
+    output = chosen_attention(
+        np.ones((2, T, 4)), np.ones((2, S, 4)), np.ones((2, S, 3)), chosen
+    )
+    assert output.shape == (2, T, 3)
+    assert np.all(output == 0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_a_narrow_type_is_kept(dtype):
+    arrays = problem(4, dtype=dtype)
+    wide = index_scores(*(x.astype(float) for x in arrays))
+    assert_close(index_scores(*arrays), wide.astype(dtype), eps=32)
+    *QKV, chosen = attended(5, 3, 6, 2, dtype=dtype)
+    wide = chosen_attention(*(x.astype(float) for x in QKV), chosen)
+    assert_close(chosen_attention(*QKV, chosen), wide.astype(dtype), eps=16)
+
+
+def test_padding_is_not_chosen():
+    scores = np.zeros((2, 1, 3, 5))
+    chosen = chosen_mask(scores, 3, mask=padding_mask([2, 5], 5))
+    assert chosen.sum(-1).tolist() == [[[2, 2, 2]], [[3, 3, 3]]]
+
+
+SIZES = st.tuples(*[st.integers(1, 9)] * 5)
+
+
+@given(st.integers(0, 60), SIZES)
+def test_tokens_are_counted_as_by_the_loop(more, sizes):
+    S = sizes[0] + more
+    names = "length", "stride", "chosen_length", "n_chosen", "window"
+    found = tokens_read(S, **dict(zip(names, sizes, strict=True)))
+    wanted = reference_sparse.tokens_read(S, *sizes)
+    assert (*found.values(),) == (*wanted, sum(wanted))
+
+
+def test_the_papers_rule_gives_two_less_than_its_table():
+    # Yuan et al. 2025, table 4; its ratios are right to the digit printed.
+    table = {
+        8192: (2048, 4.0),
+        16384: (2560, 6.4),
+        32768: (3584, 9.1),
+        65536: (5632, 11.6),
+    }
+    for S, (printed, ratio) in table.items():
+        found = tokens_read(S)["total"]
+        assert found == printed - 2
+        assert round(S / found, 1) == round(S / printed, 1) == ratio
+
+
+@given(st.integers(0, 4), st.integers(0, 4), st.integers(1, 4),
+       st.integers(1, 4))  # fmt: skip
+def test_index_operations_are_counted_as_by_the_loop(T, S, H, d):
+    found = cost.index_flops(T, S, H, d)
+    wanted = reference_sparse.index_flops(T, S, H, d)
+    assert found == wanted | {"total": sum(wanted.values())}
+
+
+def test_the_indexer_takes_most_of_what_it_saves():
+    # DeepSeek-V3.2: 128 heads over latent vectors of 512 and rotated keys
+    # of 64; 64 index heads of 128; 2,048 tokens are chosen.
+    S = 131_072
+    whole, chosen = (
+        cost.attention_flops(1, n, 512 + 64, 512, n_heads=128)
+        for n in (S, 2048)
+    )
+    index = cost.index_flops(1, S, n_heads=64, d_k=128)
+    products = [x["scores"] + x["values"] for x in (whole, chosen)]
+    assert products == [36_507_222_016, 570_425_344]
+    assert index["products"] == 2_147_483_648
+    assert products[0] / products[1] == S / 2048 == 64
+    assert round(products[0] / (products[1] + index["products"]), 1) == 13.4
+    assert round(index["products"] / products[1], 1) == 3.8
+    # With softmax, scale and the indexer's sums it is a little less.
+    every = whole["total"] / (chosen["total"] + index["total"])
+    assert round(every, 1) == 13.3
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: index_scores(np.ones((2, 3, 4)), np.ones((5, 3)),
+                              np.ones((3, 2))), ValueError,
+         "Q and K must share d; got Q (2, 3, 4) and K (5, 3)"),
+        (lambda: index_scores(np.ones((2, 3, 4)), np.ones((5, 4)),
+                              np.ones((2, 3))), ValueError,
+         "weights must have a number for each query and head of Q; "
+         "got weights (2, 3) and Q (2, 3, 4)"),
+        (lambda: index_scores(np.ones((2, 3, 4)), np.ones((9, 5, 4)),
+                              np.ones((8, 3, 2))), ValueError,
+         "the leading axes of Q, K and weights must broadcast; "
+         "got Q (2, 3, 4), K (9, 5, 4) and weights (8, 3, 2)"),
+        (lambda: index_scores(np.full((1, 1, 1), 1e200), [[1e200]], [[1.0]]),
+         ValueError, "the index scores overflow float64"),
+        (lambda: chosen_mask(np.ones((2, 2)), 0), ValueError,
+         "k must be at least 1; got 0"),
+        (lambda: chosen_mask(np.ones((2, 2)), 1.0), TypeError,
+         "k must be an integer; got 1.0"),
+        (lambda: chosen_mask(np.ones((2, 2)), 1, mask=np.ones((3, 2), bool)),
+         ValueError, "mask must broadcast to scores"),
+        (lambda: chosen_mask([[np.nan]], 1), ValueError,
+         "scores must be finite"),
+        (lambda: chosen_attention(*np.ones((3, 2, 2)), np.ones((2, 2))),
+         TypeError, "chosen must be boolean, True = may attend; got float64"),
+        (lambda: chosen_attention(*np.ones((3, 2, 2)), np.ones((3, 2), bool)),
+         ValueError, "chosen must broadcast to scores"),
+        (lambda: chosen_attention(np.ones((2, 2)), np.ones((2, 3)),
+                                  np.ones((2, 2)), np.ones((2, 2), bool)),
+         ValueError,
+         "Q and K must share d_k; got Q (2, 2) and K (2, 3)"),
+        (lambda: chosen_attention(np.ones((2, 2)), np.ones((2, 2)),
+                                  np.ones((3, 2)), np.ones((2, 2), bool)),
+         ValueError, "K and V must share S; got K (2, 2) and V (3, 2)"),
+        (lambda: tokens_read(31), ValueError, "S must be at least 32; got 31"),
+        (lambda: tokens_read(32, stride=0), ValueError, "stride must be at"),
+        (lambda: tokens_read(32, window=1.0), TypeError, "window must be an"),
+        (lambda: cost.index_flops(-1, 1, 1, 1), ValueError, "T must be at"),
+        (lambda: cost.index_flops(1, 1, 0, 1), ValueError, "n_heads must be"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused(call, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        call()
