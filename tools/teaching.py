@@ -51,7 +51,8 @@ PLANS = {
         ("training", "evidence", "open-model", "real-heads"),
         ("longer", "compare-positions", "serve", "memory"),
         ("machines", "balance", "sinks"),
-        ("linear", "reality-check", "demos", "literature"),
+        ("linear", "model-card", "reality-check"),
+        ("demos", "literature"),
     ),
 }
 
