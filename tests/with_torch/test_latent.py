@@ -1,4 +1,6 @@
-"""Latent attention against the code of DeepSeek-V3, whole and by steps.
+"""Latent attention, and the choice of keys, against the code of DeepSeek.
+
+The layers of V2 and V3 whole and by steps, the layer of V3.2 whole.
 
 Runs where PyTorch and transformers are installed (`make test-torch`).
 """
@@ -7,13 +9,19 @@ import numpy as np
 import pytest
 
 from helpers.cache import KVCache
+from helpers.heads import split_heads
 from helpers.latent import LatentProjections, latent_attention
+from helpers.layers import layer_norm, rms_norm
 from helpers.masks import causal_mask
+from helpers.positions import (
+    rotary_embedding,
+    rotary_frequencies,
+    yarn_attention_factor,
+    yarn_frequencies,
+)
+from helpers.sparse import chosen_mask, index_scores
 
 torch = pytest.importorskip("torch", minversion="2.4")
-deepseek = pytest.importorskip(
-    "transformers.models.deepseek_v3.modeling_deepseek_v3"
-)
 transformers = pytest.importorskip("transformers")
 
 SIZES = {
@@ -21,7 +29,7 @@ SIZES = {
     "num_attention_heads": 3,
     "num_key_value_heads": 3,
     "kv_lora_rank": 10,
-    "qk_rope_head_dim": 4,
+    "qk_rope_head_dim": 8,
     "qk_nope_head_dim": 6,
     "v_head_dim": 5,
     "num_hidden_layers": 1,
@@ -29,20 +37,28 @@ SIZES = {
 }
 FORMS = pytest.mark.parametrize("absorbed", [False, True])
 QUERIES = pytest.mark.parametrize("q_lora_rank", [None, 8])
+MODELS = pytest.mark.parametrize("model", ["V2", "V3"])
 
 
-def published(q_lora_rank):
+def published(model, q_lora_rank, **more):
     """A layer of the published code with random weights, in float64."""
     torch.manual_seed(0)
-    config = deepseek.DeepseekV3Config(
-        **SIZES, q_lora_rank=q_lora_rank, attn_implementation="eager"
-    )
-    layer = deepseek.DeepseekV3Attention(config, 0).double().eval()
+    low = f"deepseek_{model.lower()}"
+    code = pytest.importorskip(f"transformers.models.{low}.modeling_{low}")
+    part = {
+        name: getattr(code, f"Deepseek{model}{name}")
+        for name in ("Config", "Attention", "RotaryEmbedding")
+    }
+    sizes = SIZES | {"q_lora_rank": q_lora_rank} | more
+    config = part["Config"](**sizes, attn_implementation="eager")
+    layer = part["Attention"](config, 0).double().eval()
     with torch.no_grad():
         for weight in layer.parameters():
-            spread = weight.shape[-1] ** -0.5 if weight.ndim == 2 else 0.3
-            weight.normal_(0 if weight.ndim == 2 else 1, spread)
-    return layer, deepseek.DeepseekV3RotaryEmbedding(config)
+            if weight.ndim == 2:
+                weight.normal_(0, weight.shape[-1] ** -0.5)
+            else:
+                weight.normal_(1, 0.3)
+    return layer, part["RotaryEmbedding"](config)
 
 
 def columns(W, first):
@@ -84,7 +100,12 @@ def run(layer, rotary, X, start=0, cache=None):
     bias = torch.zeros(hidden.shape, dtype=X.dtype)
     bias = bias.masked_fill(hidden, -torch.inf)[None, None]
     with torch.no_grad():
-        output, weights = layer(X, rotary(X, places), bias, cache)
+        output, weights = layer(
+            X,
+            position_embeddings=rotary(X, places),
+            attention_mask=bias,
+            cache=cache,
+        )
     return output.numpy(), weights.numpy()
 
 
@@ -94,9 +115,10 @@ CLOSE = {"rtol": 1e-5, "atol": 2e-6}
 
 @FORMS
 @QUERIES
+@MODELS
 @pytest.mark.parametrize("T", [1, 7])
-def test_it_equals_the_published_code(absorbed, q_lora_rank, T):
-    layer, rotary = published(q_lora_rank)
+def test_it_equals_the_published_code(absorbed, q_lora_rank, model, T):
+    layer, rotary = published(model, q_lora_rank)
     X = np.random.default_rng(1).normal(size=(2, T, SIZES["hidden_size"]))
     wanted = run(layer, rotary, X)
     found = latent_attention(
@@ -108,8 +130,9 @@ def test_it_equals_the_published_code(absorbed, q_lora_rank, T):
 
 @FORMS
 @QUERIES
-def test_steps_equal_the_steps_of_the_published_code(absorbed, q_lora_rank):
-    layer, rotary = published(q_lora_rank)
+@MODELS
+def test_steps_equal_the_published_steps(absorbed, q_lora_rank, model):
+    layer, rotary = published(model, q_lora_rank)
     X = np.random.default_rng(2).normal(size=(2, 8, SIZES["hidden_size"]))
     theirs = transformers.DynamicCache()
     mine = KVCache(8, 1, SIZES["kv_lora_rank"], SIZES["qk_rope_head_dim"],
@@ -136,7 +159,7 @@ def test_steps_equal_the_steps_of_the_published_code(absorbed, q_lora_rank):
     "name", [n for n in LatentProjections._fields if n != "n_heads"]
 )
 def test_a_changed_weight_would_be_noticed(name):
-    layer, rotary = published(8)
+    layer, rotary = published("V3", 8)
     X = np.random.default_rng(3).normal(size=(1, 6, SIZES["hidden_size"]))
     wanted, _ = run(layer, rotary, X)
     p = ours(layer)
@@ -145,3 +168,70 @@ def test_a_changed_weight_would_be_noticed(name):
     p = p._replace(**{name: W})
     found = latent_attention(X, p, mask=causal_mask(6)).output
     assert np.abs(found - wanted).max() > 1e-3
+
+
+@FORMS
+def test_longer_texts_turn_more_slowly_and_have_larger_scores(absorbed):
+    factor, trained, d_r = 40, 64, SIZES["qk_rope_head_dim"]
+    rope = {"rope_type": "yarn", "rope_theta": 10000.0, "factor": factor,
+            "original_max_position_embeddings": trained, "beta_fast": 32,
+            "beta_slow": 1, "mscale": 1.0, "mscale_all_dim": 1.0}  # fmt: skip
+    layer, rotary = published("V3", 8, rope_parameters=rope)
+    X = np.random.default_rng(4).normal(size=(1, 9, SIZES["hidden_size"]))
+    more = {
+        "frequencies": yarn_frequencies(d_r, factor, trained),
+        "scale": yarn_attention_factor(factor) ** 2
+        / np.sqrt(d_r + SIZES["qk_nope_head_dim"]),
+    }
+    wanted = run(layer, rotary, X)
+    shared = {"mask": causal_mask(9), "absorbed": absorbed}
+    found = latent_attention(X, ours(layer), **shared, **more)
+    for got, want in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(got, want, **CLOSE)
+    for name in more:
+        less = {n: value for n, value in more.items() if n != name}
+        other = latent_attention(X, ours(layer), **shared, **less).output
+        assert np.abs(other - wanted[0]).max() > 1e-3
+
+
+def index_of(layer, X):
+    """The scores of the layer's indexer, made with the helpers."""
+    W = {n: w.detach().numpy().T for n, w in layer.named_parameters()}
+    d_r = SIZES["qk_rope_head_dim"]
+
+    def turned(x):  # halves turn here, the first columns alone
+        return rotary_embedding(x, frequencies=rotary_frequencies(d_r))
+
+    rows = rms_norm(
+        X @ W["q_a_proj.weight"], W["q_a_layernorm.weight"], eps=1e-6
+    )
+    K = layer_norm(
+        X @ W["indexer.wk.weight"],
+        W["indexer.k_norm.weight"],
+        W["indexer.k_norm.bias"],
+        eps=1e-6,
+    )
+    Q = split_heads(rows @ W["indexer.wq_b.weight"], INDEX["index_n_heads"])
+    weights = X @ W["indexer.weights_proj.weight"]
+    return index_scores(turned(Q), turned(K), weights)
+
+
+INDEX = {"index_topk": 4, "index_head_dim": 12, "index_n_heads": 10}
+
+
+@FORMS
+@pytest.mark.parametrize("seed", range(3))
+def test_chosen_reading_equals_the_published_code(absorbed, seed):
+    layer, rotary = published("V32", 8, **INDEX)
+    X = np.random.default_rng(seed).normal(size=(2, 11, SIZES["hidden_size"]))
+    wanted = run(layer, rotary, X)
+    causal = causal_mask(11)
+    chosen = chosen_mask(index_of(layer, X), INDEX["index_topk"], mask=causal)
+    assert (chosen[:, 4:] != causal[4:]).any()
+    found = latent_attention(
+        X, ours(layer), mask=chosen[:, None], absorbed=absorbed
+    )
+    for got, want in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(got, want, **CLOSE)
+    every = latent_attention(X, ours(layer), mask=causal).output
+    assert np.abs(every - wanted[0]).max() > 1e-2
