@@ -184,9 +184,9 @@ def latent_flops(T, S, n_heads, d_c, d_r, d_k, d_v, *, absorbed, batch=1):
 
     Notes
     -----
-    The weights are those of `helpers.latent.latent_attention`. Rows are
-    projected up with T = S for a prompt, and again at each step where keys
-    and values are not kept.
+    For `helpers.latent.latent_attention`. The plain form makes the keys and
+    values of all S positions in each call, because they are not kept. Both
+    forms project alike where T = S.
 
     Examples
     --------

@@ -392,8 +392,8 @@ def absorb(Q, projections):
     Notes
     -----
     ``q (c W_UK)^T = (q W_UK^T) c^T``: DeepSeek-AI 2024 (DeepSeek-V2),
-    section 2.1.2. It cannot be done where a key is rotated, as the rotation
-    depends on the position of the query: section 2.1.3.
+    section 2.1.2. It cannot be done for a rotated key, because a rotation
+    that depends on the distance stands between the two: section 2.1.3.
 
     Examples
     --------

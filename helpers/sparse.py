@@ -1,8 +1,8 @@
 """Choose what to read: a cheap score for each key, and the best of them.
 
-Attention over the chosen keys is exact; the choice is not, as no score of
-the indexer has to agree with the score of any head. DeepSeek-AI 2025
-(DeepSeek-V3.2), section 2.1.1.
+Attention over the chosen keys is exact. It differs from attention over all
+keys, because the others get no weight. DeepSeek-AI 2025 (DeepSeek-V3.2),
+section 2.1.1.
 """
 
 import numpy as np

@@ -205,6 +205,15 @@ def test_operations_are_counted_as_by_the_loop(sizes, T, absorbed):
     )
 
 
+def test_what_the_models_of_the_paper_keep():
+    # DeepSeek-V2, appendix: 34.6K and 15.6K numbers a token, of 60 layers
+    # and of 27.
+    for n_layers, printed in ((60, 34.6), (27, 15.6)):
+        kept = cost.kv_cache_bytes(1, n_layers, 1, 512, 64, itemsize=1)
+        assert kept == n_layers * 576
+        assert round(kept / 1000, 1) == printed
+
+
 def test_the_folded_form_is_for_decoding():
     # DeepSeek-V2: 128 heads, widths of 512, 64, 128 and 128.
     sizes = (128, 512, 64, 128, 128)

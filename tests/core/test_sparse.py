@@ -185,7 +185,7 @@ def test_index_operations_are_counted_as_by_the_loop(T, S, H, d):
     assert found == wanted | {"total": sum(wanted.values())}
 
 
-def test_the_indexer_takes_most_of_what_it_saves():
+def test_the_indexer_costs_more_than_the_reading_that_it_serves():
     # DeepSeek-V3.2: 128 heads over latent vectors of 512 and rotated keys
     # of 64; 64 index heads of 128; 2,048 tokens are chosen.
     S = 131_072
