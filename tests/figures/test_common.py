@@ -110,6 +110,8 @@ NAN, LONG = float("nan"), "a" * 41
         (WHOLE | {"kind": "symbols", "letters": "ABC", "min": 1, "max": 3},
          ["A", "CCC"], {"": "no letter", "ABCA": "4 letters", "ABD": "D",
                         "a": "a", 3: "3"}),
+        (WHOLE | {"kind": "text", "max": 3}, ["", "abc", "{ }"],
+         {"abcd": "4 characters"}),
         (WHOLE | {"kind": "words", "letters": 3, "min": 2, "max": 3},
          ["a bc", "a b cde"], {"a": "1 word", "a b c d": "4 words",
                                "a bcde": "bcde", "": "no word", 5: "5"}),
@@ -240,6 +242,8 @@ def test_parse_reads_a_field():
                           ("m1", "M1")):  # fmt: skip
         assert call("parse", {"kind": "symbols"}, text) == symbols
     assert call("parse", {"kind": "words"}, "  a\n  −b ") == "a −b"
+    pasted = '{\n  "a": 1\n}\n'
+    assert call("parse", {"kind": "text"}, pasted) == '{ "a": 1 }'
     assert call("parse", {"kind": "stops"}, "150") == 150
 
 
