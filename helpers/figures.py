@@ -1032,7 +1032,7 @@ class Sinks(InteractiveFigure):
 
     Examples
     --------
-    >>> [round(s, 2) for s in Sinks(gate=0.25).values["spent"]]
+    >>> [round(float(s), 2) for s in Sinks(gate=0.25).values["spent"]]
     [1.0, 0.21, 0.25, 1.0, 1.0]
     """
 

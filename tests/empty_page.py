@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 from bs4 import BeautifulSoup
 
 from helpers import figures
-from tests.figures.expected_figures import CLASSES
 
 HOST = "http://page.test/"
 DESK, PHONE = {"width": 1000, "height": 800}, {"width": 390, "height": 844}
@@ -103,15 +102,22 @@ const layout = ((frame) => () => new Promise((done) =>
 """
 
 
+def figure_class(name):
+    """Return the class of a figure, whose tests may import this module."""
+    from tests.figures.expected_figures import CLASSES
+
+    return CLASSES[name]
+
+
 def state_of(name, **settings):
     """The state of a figure with some settings, the others at their first."""
-    figure = CLASSES[name](**settings)
+    figure = figure_class(name)(**settings)
     return {key: getattr(figure, key) for key in figure._settings()}
 
 
 def drawn(name, **settings):
     """The text of the result as Python stores it."""
-    html = CLASSES[name](**settings).html()
+    html = figure_class(name)(**settings).html()
     return BeautifulSoup(html, "html.parser").select_one(".av-result").text
 
 
@@ -156,7 +162,7 @@ class Page:
         css = figures.styles(name)
         script = LAYOUT + figures.script(name) + HANDS + first
         self.visit(f"<style>{css}</style><script>{script}</script>", query)
-        html = CLASSES[name](**settings).html() if static else ""
+        html = figure_class(name)(**settings).html() if static else ""
         state = state_of(name, **settings)
         self.do(f"open({', '.join(map(json.dumps, (name, state, html)))})")
 

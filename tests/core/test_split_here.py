@@ -29,6 +29,9 @@ class Held:
     def cancelled(self):
         return self.worker not in self.client.alive
 
+    def exception(self, timeout):
+        return CancelledError() if self.cancelled() else None
+
     def result(self, timeout):
         if self.cancelled():
             raise CancelledError
@@ -365,13 +368,14 @@ def test_a_result_is_waited_for_while_its_workers_live(client):
     K = place_keys(client, I2, I2).K
     late = iter([TimeoutError, TimeoutError])
 
-    def result(timeout):
+    def exception(timeout):
         assert timeout == 1
         for error in late:
             raise error
-        return "there"
 
-    future = SimpleNamespace(result=result)
+    future = SimpleNamespace(
+        exception=exception, result=lambda timeout: "there"
+    )
     assert distributed._result(K, future) == "there"
     late = iter([TimeoutError])
     client.alive.remove("b")

@@ -417,7 +417,8 @@ def test_all_files_say_how_they_were_made():
     for name in names:
         if name.endswith(".json"):
             made = stored(name.removesuffix(".json"))["made"]
-            assert made.startswith("python tools/train.py ")
+            command = r"python (tools/train\w*\.py|-m tools\.\w+)( |$)"
+            assert re.match(rf"{command}|by hand, on \d+ \w+ 20\d\d", made)
     assert {"induction.json", "induction-steps.json"} <= set(names)
 
 

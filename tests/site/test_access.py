@@ -28,7 +28,9 @@ const name = (it) => {
 };
 const shown = (it) => it.checkVisibility({ visibilityProperty: true });
 const all = (el, parts) => [...el.querySelectorAll(parts)].filter(shown);
-const FIELDS = "input, select, textarea, button, td[tabindex='0']";
+// A field that is disabled takes no focus.
+const FIELDS =
+  ":is(input, select, textarea, button):not(:disabled), td[tabindex='0']";
 const SHAPES = "path, circle, rect, line, ellipse, polygon, polyline, text";
 const brush = document.createElement("canvas").getContext("2d", {
   willReadFrequently: true });
@@ -179,11 +181,13 @@ CONTROLS = """(el) => {
 }"""
 
 # Another state than the first, and what the figure then says.
-MOVE = """async (el) => {
+MOVE = r"""async (el) => {
   const before = el.querySelector(".av-result").innerHTML;
-  const kinds = ["input[type=range]", "input[type=checkbox]", "select"];
+  const kinds = ["[type=range]", "[type=checkbox]", "select", "[type=text]"];
   const field = kinds.map((kind) => all(el, kind)[0]).find(Boolean);
   if (field.type === "checkbox") field.checked = !field.checked;
+  else if (field.type === "text") // the same text without its last word
+    field.value = field.value.trim().replace(/ \S+$/, "");
   else if (field.options) // the next of a menu, whose first sets nothing
     field.selectedIndex = (field.selectedIndex + 1) % field.options.length;
   else {

@@ -1,10 +1,9 @@
 """The books on paper: what is left out, where links lead, page numbers."""
 
 import pytest
-from playwright.sync_api import sync_playwright
 from pypdf import PdfReader
 
-from tools import pdf, website
+from tools import pdf
 
 PAGE = """<html><body><nav>menu</nav><article class="bd-article">
 <h1>{title}<a class="headerlink" href="#t">#</a></h1>
@@ -67,15 +66,11 @@ def test_solutions_stand_at_the_end_and_machinery_is_left_out(site):
     assert "Exercise Page b It is Page b." in last
 
 
-@pytest.mark.browser
-def test_the_contents_have_the_numbers_of_the_pages(site, tmp_path):
+def test_the_contents_have_the_numbers_of_the_pages(site, browser, tmp_path):
     target = tmp_path / "book.pdf"
-    with sync_playwright() as playwright:
-        browser = website.launch(playwright)
-        pdf.make(browser, "T", PARTS, target)
-        first = target.read_bytes()
-        pdf.make(browser, "T", PARTS, target)
-        browser.close()
+    pdf.make(browser, "T", PARTS, target)
+    first = target.read_bytes()
+    pdf.make(browser, "T", PARTS, target)
     assert first == target.read_bytes()
     pages = [page.extract_text() for page in PdfReader(target).pages]
     contents = pages[1].split()

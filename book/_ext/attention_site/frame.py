@@ -60,8 +60,10 @@ def add_header(app, config):
 def add_imprint(app, pagename, templatename, context, doctree):
     """Add the imprint, whose link to the errata depends on the page."""
     if ERRATA in app.env.found_docs:
+        # Sphinx names the page itself "#".
+        there = context["pathto"](ERRATA).removesuffix("#")
         context["theme_extra_footer"] = imprint(
-            app.srcdir, repository(app.srcdir), context["pathto"](ERRATA)
+            app.srcdir, repository(app.srcdir), there
         )
 
 
