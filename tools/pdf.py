@@ -21,6 +21,7 @@ from playwright.sync_api import sync_playwright
 from pypdf import PdfReader, PdfWriter
 
 from tools import website
+from tools.make_site import LAUNCH
 from tools.release import TITLE, git, project
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -259,10 +260,8 @@ def assemble(title, parts, numbers):
 
 def site_address():
     """Return where the site is published, or None."""
-    from attention_site import launch
-
-    address = launch.repository(ROOT)
-    return launch.pages_address(address) if address else None
+    address = LAUNCH["repository"](ROOT)
+    return LAUNCH["pages_address"](address) if address else None
 
 
 def printed(browser, html, target):

@@ -14,11 +14,12 @@ owner.yml.
 import argparse
 import hashlib
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
-import zipfile
 from pathlib import Path
 
 import yaml
@@ -36,6 +37,12 @@ KEYWORDS = [
     "NumPy",
     "executable book",
 ]
+# The chapters and what they need to run.
+NEEDED = (
+    *("index.ipynb", "book", ":!book/_ext", ":!book/_static", "helpers"),
+    *("requirements.txt", "requirements-model.txt", "pyproject.toml"),
+    *("runtime.txt", "postBuild", "README.md", "LICENSE"),
+)
 # Where a mark may stand, and the mark.
 MARKED = ("paper/paper.md", "CODE_OF_CONDUCT.md", "SECURITY.md", "SUPPORT.md")
 MARK = re.compile(r"\{owner: ([^}]+)\}")
@@ -115,7 +122,12 @@ def write_metadata():
 
 def git(*words):
     return subprocess.run(
-        ["git", *words], cwd=ROOT, check=True, capture_output=True, text=True
+        ["git", *words],
+        cwd=ROOT,
+        env={**os.environ, "TZ": "UTC"},  # an archive states local times
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout.strip()
 
 
@@ -145,51 +157,18 @@ def missing(tagged=False):
     return told
 
 
-def write_zip(target, files):
-    """Write files by their names; equal files give an equal archive."""
-    with zipfile.ZipFile(target, "w") as archive:
-        for name, data in sorted(files.items()):
-            entry = zipfile.ZipInfo(f"{target.stem}/{name}")
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.create_system = 3
-            entry.external_attr = 0o100644 << 16
-            archive.writestr(entry, data)
-
-
-def notebooks():
-    """Return the chapters and what they need to run, by name."""
-    kept = ("index.ipynb", "book/", "helpers/", "requirements", "LICENSE")
-    kept += ("README.md", "pyproject.toml", "runtime.txt", "postBuild")
-    names = git("ls-files").splitlines()
-    apart = ("book/_ext/", "book/_static/")
-    return {
-        name: (ROOT / name).read_bytes()
-        for name in names
-        if name.startswith(kept) and not name.startswith(apart)
-    }
-
-
-def site():
-    """Return the built site, by name."""
-    html = BUILD / "html"
-    return {
-        path.relative_to(html).as_posix(): path.read_bytes()
-        for path in html.rglob("*")
-        if path.is_file() and path.name != f"{NAME}.zip"
-    }
-
-
 def write_files():
     """Write the files of a release and their checksums; return their paths."""
     MADE.mkdir(parents=True, exist_ok=True)
     for path in MADE.iterdir():
         path.unlink()
     stem = f"{NAME}-{project()['version']}"
-    write_zip(MADE / f"{stem}-site.zip", site())
-    write_zip(MADE / f"{stem}-notebooks.zip", notebooks())
+    # Each build of the site writes this archive, the same bytes each time.
+    shutil.copy(BUILD / "html" / f"{NAME}.zip", MADE / f"{stem}-site.zip")
+    target = MADE / f"{stem}-notebooks.zip"
+    git("archive", f"--prefix={stem}/", f"--output={target}", "HEAD", *NEEDED)
     for paper in PAPERS:
-        data = (BUILD / "pdf" / paper).read_bytes()
-        (MADE / f"{stem}-{paper}").write_bytes(data)
+        shutil.copy(BUILD / "pdf" / paper, MADE / f"{stem}-{paper}")
     made = sorted(MADE.iterdir())
     sums = [
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n"

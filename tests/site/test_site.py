@@ -2,6 +2,7 @@
 
 import collections
 import gzip
+import io
 import json
 import re
 from urllib.parse import quote, urlsplit
@@ -10,10 +11,10 @@ import pytest
 from attention_site import svg
 from attention_site.lean import styles
 from playwright.sync_api import Error, expect
+from pypdf import PdfReader
 
 from helpers import published
 from tests.book import practice_pages
-from tests.site import paper
 from tools import website
 
 PAGES = website.PAGES
@@ -167,7 +168,8 @@ def test_paper_has_what_the_folds_hold_and_is_filled(address, browser):
     # As wide as the text of a sheet: A4 without its margins.
     tab = browser.new_page(viewport={"width": 680, "height": 900})
     tab.goto(f"{address}/{LESSONS[0]}.html")
-    sheets = paper.texts(tab.pdf(format="A4"))
+    book = PdfReader(io.BytesIO(tab.pdf(format="A4")))
+    sheets = ["".join(it.extract_text().split()) for it in book.pages]
     tab.emulate_media(media="print")
     seen = tab.evaluate(ON_PAPER)
     tab.close()

@@ -1,5 +1,6 @@
 """A release: what it needs and writes, and that it repeats to the byte."""
 
+import hashlib
 import json
 import re
 import zipfile
@@ -85,20 +86,26 @@ def test_a_dirty_folder_or_an_old_tag_stops_a_release(ready, word, told):
     assert told in "\n".join(release.missing())
 
 
-def test_files_of_a_release_repeat_to_the_byte(ready):
+def test_files_of_a_release_repeat_to_the_byte(ready, monkeypatch):
     root, _ = ready
-    (root / "index.ipynb").write_text("{}", "utf-8")
-    for name in ("html/index.html", *(f"pdf/{p}" for p in release.PAPERS)):
+    monkeypatch.undo()
+    monkeypatch.setattr(release, "project", lambda: {"version": "9.9.9"})
+    monkeypatch.setattr(release, "BUILD", root / "_build")
+    monkeypatch.setattr(release, "MADE", root / "_build" / "release")
+    made = [f"html/{release.NAME}.zip", *(f"pdf/{p}" for p in release.PAPERS)]
+    for name in made:
         (root / "_build" / name).parent.mkdir(parents=True, exist_ok=True)
         (root / "_build" / name).write_text(name, "utf-8")
     first = {path.name: path.read_bytes() for path in release.write_files()}
-    (root / "_build/html/index.html").touch()
     second = {path.name: path.read_bytes() for path in release.write_files()}
     assert first == second
     assert len(first) == 5
     sums = first.pop("SHA256SUMS").decode()
     assert sorted(re.findall(r"  (.+)", sums)) == sorted(first)
-    site = zipfile.ZipFile(
-        root / "_build/release/attention-verified-9.9.9-site.zip"
-    )
-    assert site.namelist() == ["attention-verified-9.9.9-site/index.html"]
+    for name, data in first.items():
+        assert f"{hashlib.sha256(data).hexdigest()}  {name}\n" in sums
+    path = root / "_build/release/attention-verified-9.9.9-notebooks.zip"
+    names = zipfile.ZipFile(path).namelist()
+    top = "attention-verified-9.9.9/"
+    assert {f"{top}index.ipynb", f"{top}helpers/softmax.py"} <= set(names)
+    assert not [name for name in names if "/_ext/" in name or "tests/" in name]
