@@ -30,6 +30,25 @@ def head_counts(n_heads, n_kv_heads):
     return H, H_kv
 
 
+def head_width(W, name, count, n):
+    """The columns of `W` in one of its `n` heads, which `count` names."""
+    if W.shape[1] % n:
+        raise ValueError(
+            f"{count} must divide the columns of {name}; "
+            f"got {count} {n} and {name} {W.shape}"
+        )
+    return W.shape[1] // n
+
+
+def expect_projections(projections, kind):
+    """Refuse what is no `kind` of projections."""
+    if not isinstance(projections, kind):
+        raise TypeError(
+            f"projections must be {kind.__name__}; "
+            f"got {type(projections).__name__}"
+        )
+
+
 def projection_shapes(d_model, H, H_kv, d_k, d_v):
     """The shape of each weight matrix, by name."""
     return {

@@ -20,7 +20,13 @@ from ._checks import (
     widened,
     with_axes,
 )
-from ._shapes import default_projections, head_counts, projection_shapes
+from ._shapes import (
+    default_projections,
+    expect_projections,
+    head_counts,
+    head_width,
+    projection_shapes,
+)
 from .attention import Attention, attention
 
 
@@ -218,27 +224,15 @@ def _matrix(W, name):
     return W
 
 
-def _head_width(W, name, count, n):
-    """The columns of `W` in one of its `n` heads, which `count` names."""
-    if W.shape[1] % n:
-        raise ValueError(
-            f"{count} must divide the columns of {name}; "
-            f"got {count} {n} and {name} {W.shape}"
-        )
-    return W.shape[1] // n
-
-
 def _checked(projections):
     """The four matrices, by name, that fit each other, and both counts."""
-    if not isinstance(projections, Projections):
-        kind = type(projections).__name__
-        raise TypeError(f"projections must be Projections; got {kind}")
+    expect_projections(projections, Projections)
     H, H_kv = head_counts(projections.n_heads, projections.n_kv_heads)
     names = Projections._fields[:4]
     W = {name: _matrix(getattr(projections, name), name) for name in names}
     W_Q, W_V = W["W_Q"], W["W_V"]
-    d_k = _head_width(W_Q, "W_Q", "n_heads", H)
-    d_v = _head_width(W_V, "W_V", "n_kv_heads", H_kv)
+    d_k = head_width(W_Q, "W_Q", "n_heads", H)
+    d_v = head_width(W_V, "W_V", "n_kv_heads", H_kv)
     for name, shape in projection_shapes(len(W_Q), H, H_kv, d_k, d_v).items():
         if W[name].shape != shape:
             raise ValueError(
@@ -317,7 +311,7 @@ def attention_layer(
     Parameters
     ----------
     X : (..., T, d_model) array
-        One row a token, finite.
+        One row per token, finite.
     p : dict of str to array
         ``W_Q``, ``W_K``, ``W_V`` and ``W_O`` as in `Projections`, and,
         where they exist, the vectors that are added: ``W_Q.bias`` and so
@@ -419,7 +413,7 @@ def multi_head_attention(
     Parameters
     ----------
     X : (..., T, d_model) array
-        One row a token; each asks one query in every head.
+        One row per token; each asks one query in every head.
     projections : Projections
         The weights, and the number of query and of key/value heads.
     context : (..., S, d_model) array, optional

@@ -20,6 +20,7 @@ from ._checks import (
     undone_on_failure,
     widened,
 )
+from ._shapes import expect_projections, head_width
 from .attention import Attention, attention
 from .heads import merge_heads, split_heads
 from .layers import linear, rms_norm
@@ -153,20 +154,18 @@ def init_latent(rng, d_model, n_heads, *, d_c, d_r, d_k, d_v=None, d_q=None):
 
 
 def _head_width(W, name, H):
-    """The columns of `W` in one of its H heads."""
-    if W.ndim != 2 or W.shape[1] % H or W.size == 0:
+    """The columns of `W`, which may be no matrix, in one of its H heads."""
+    if W.ndim != 2 or W.size == 0:
         raise ValueError(
-            f"{name} must have two axes, and n_heads divide its columns; "
-            f"got n_heads {H} and {name} {W.shape}"
+            f"{name} must have two axes, and none of length 0; "
+            f"got {name} {W.shape}"
         )
-    return W.shape[1] // H
+    return head_width(W, name, "n_heads", H)
 
 
 def _checked(projections):
     """The weights as finite floats that fit each other."""
-    if not isinstance(projections, LatentProjections):
-        kind = type(projections).__name__
-        raise TypeError(f"projections must be LatentProjections; got {kind}")
+    expect_projections(projections, LatentProjections)
     H = size(projections.n_heads, "n_heads", least=1)
     given = projections._asdict() | {"n_heads": None}
     if (given["W_DQ"] is None) != (given["gain_Q"] is None):
@@ -223,7 +222,7 @@ def compress(
     Parameters
     ----------
     X : (..., T, d_model) array
-        One row a token.
+        One row per token.
     projections : LatentProjections
         The weights.
     positions : (..., T) array, optional
@@ -470,7 +469,7 @@ def latent_attention(
     Parameters
     ----------
     X : (..., T, d_model) array
-        One row a token.
+        One row per token.
     projections : LatentProjections
         The weights.
     absorbed : bool, default False

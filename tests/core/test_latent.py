@@ -238,7 +238,11 @@ def test_a_failure_leaves_the_cache():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"n_heads": 2}, ValueError, "and n_heads divide its columns; got n"),
+        (
+            {"n_heads": 2},
+            ValueError,
+            "n_heads must divide the columns of W_UK; got n",
+        ),
         ({"n_heads": 0}, ValueError, "n_heads must be at least 1; got 0"),
         ({"gain_KV": np.ones(4)}, ValueError, "gain_KV must be (5,) to fit"),
         ({"W_KR": np.ones((7, 3))}, ValueError, "d_r must be even, to turn"),
