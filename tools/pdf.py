@@ -124,6 +124,7 @@ def solutions(found):
             if is_solution(fold) and title is not None:
                 body = fold.extract()
                 body.summary.decompose()
+                body.name = "div"  # a fold without a label is named "Details"
                 taken.append((title.get_text(" ", strip=True), body))
     return taken
 

@@ -60,6 +60,8 @@ def test_solutions_stand_at_the_end_and_machinery_is_left_out(site):
     for left_out in ("import", "Check", "scripts", "menu", "#"):
         assert left_out not in text
     assert text.count("Fine print.") == 2
+    folds = [fold.summary for fold in body.select("details")]
+    assert None not in folds
     first, last = text.rsplit("Solutions", 1)
     assert "It is" not in first
     assert "Exercise Page a It is Page a." in last
