@@ -3,6 +3,7 @@
 import { count, fixed, range, softmax } from "./numbers.js";
 import { chart, escape } from "./svg.js";
 import { figureModule, known, say } from "./common.js";
+import { bytesOf } from "./base64.js";
 import { transformer } from "./transformer.js";
 
 const LETTERS = "ABCDEFGHIJKL";
@@ -243,7 +244,7 @@ const secondsOfStep = () => {
 };
 
 const workerOf = () => {
-  const text = `(${transformer})().serve(self)`;
+  const text = `const bytesOf = ${bytesOf}; (${transformer})().serve(self)`;
   const address = URL.createObjectURL(new Blob([text]));
   const worker = new Worker(address);
   URL.revokeObjectURL(address);

@@ -1,6 +1,7 @@
 // What the heads of a published model attend to: all of them as a map, and two
 // of them over the words of a text.
 
+import { bytesOf } from "./base64.js";
 import { count, fixed, range } from "./numbers.js";
 import { colorOf, escape, inkOn } from "./svg.js";
 import { figureModule, known, say } from "./common.js";
@@ -13,17 +14,6 @@ const [MOST_LAYERS, MOST_HEADS, LONGEST] = [48, 16, 48]; // of a model, of a tex
 
 // --- computing -----------------------------------------------------------
 
-const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const bytesOf = (base64) => {
-  const found = new Uint8Array((base64.length * 6) / 8);
-  let [bits, kept, at] = [0, 0, 0];
-  for (const digit of base64) {
-    bits = ((bits << 6) | DIGITS.indexOf(digit)) & 0xffff;
-    kept += 6;
-    if (kept >= 8) found[at++] = bits >> (kept -= 8);
-  }
-  return found;
-};
 // In the triangle of a head the row of query i begins after 1 + 2 + ... + i weights.
 const begins = (i) => (i * (i + 1)) / 2;
 const rowsOf = (bytes, T) =>

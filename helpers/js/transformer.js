@@ -2,9 +2,12 @@
 //
 // Two layers of attention, each behind a root-mean-square norm and added to
 // what it read; queries and keys rotated by their positions; no feed-forward
-// network. All of it is one function, whose text can be sent to a worker.
+// network. All of it is one function, whose text can be sent to a worker with
+// that of `bytesOf`.
 //
 // A matrix is a flat Float64Array, row after row. `n` counts rows.
+
+import { bytesOf } from "./base64.js";
 
 export const transformer = () => {
   const [VOCAB, LENGTH, WIDTH, LAYERS, HEADS] = [12, 32, 32, 2, 2];
@@ -28,21 +31,9 @@ export const transformer = () => {
     return Object.fromEntries(Object.entries(SIZES).map(part));
   };
 
-  const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  // Padding gives bytes too, at the end, where nobody reads.
-  const bytes = (base64) => {
-    const found = new Uint8Array((base64.length * 6) / 8);
-    let [bits, kept, at] = [0, 0, 0];
-    for (const digit of base64) {
-      bits = ((bits << 6) | DIGITS.indexOf(digit)) & 0xffff;
-      kept += 6;
-      if (kept >= 8) found[at++] = bits >> (kept -= 8);
-    }
-    return found;
-  };
   // What helpers.training.pack stored: integers, and a scale for each part.
   const unpack = ({ bits, scales, data }) => {
-    const view = new DataView(bytes(data).buffer);
+    const view = new DataView(bytesOf(data).buffer);
     const numbers = new Float64Array(COUNT);
     let at = 0;
     for (const [name, part] of Object.entries(named(numbers)))
