@@ -598,7 +598,7 @@ def test_training_says_how_long_it_will_take(trainer):
 
 
 def test_training_runs_in_a_worker_that_ends(trainer):
-    text, gone, ended, listens = trainer.do(f"""{TRAIN}
+    steps, gone, ended, listens = trainer.do(f"""{TRAIN}
       const revoke = URL.revokeObjectURL;
       const gone = [];
       URL.revokeObjectURL = (address) => gone.push(address);
@@ -606,12 +606,15 @@ def test_training_runs_in_a_worker_that_ends(trainer):
       const [{{ address, ended }}] = workers;
       const text = await (await fetch(address)).text();
       revoke(address);
+      const posts = [];
+      const scope = {{ postMessage: (data) => posts.push(data.step) }};
+      Function("self", text)(scope);
+      scope.onmessage({{ data: {{ seed: 1, steps: 2, size: 1 }} }});
       close();
-      return [text, gone.length === 1 && gone[0] === address,
+      return [posts, gone.length === 1 && gone[0] === address,
         workers[0].ended - ended, m.listeners.length];
     """)
-    assert text.startswith("(() => {")
-    assert text.endswith(")().serve(self)")
+    assert steps == [1, 2], "the text alone, with no module beside it, trains"
     assert gone, "a browser keeps a text until it is told otherwise"
     assert (ended, listens) == (1, 0), "a figure that is closed trains no more"
 
