@@ -1022,6 +1022,25 @@ class Temperature(InteractiveFigure):
     _label = "a soft lookup on a shelf of jars, at a temperature"
 
 
+class QuadraticCost(InteractiveFigure):
+    """The FLOPs of one layer: what grows with the square of the length.
+
+    A layer is attention with its four projections and a feed-forward network
+    of `matrices` matrices. ``flops`` counts its parts, ``crossing`` is the
+    first length at which the two products of attention take as much as the
+    rest, and ``doubled`` the factor that twice as many tokens cost. Scale and
+    softmax are left out.
+
+    Examples
+    --------
+    >>> QuadraticCost(d=768).values["crossing"]
+    4608
+    """
+
+    _name = "quadratic"
+    _label = "the FLOPs of one layer as areas, by the length of the text"
+
+
 class Sinks(InteractiveFigure):
     """How one query spends its weight, in five ways.
 
