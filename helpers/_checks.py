@@ -239,15 +239,15 @@ def sinks_of_heads(sinks, lead, dtype):
     return narrow
 
 
-def cap_of_scores(softcap, dtype):
+def cap_of_scores(softcap, dtype, name="softcap"):
     """`softcap` as a positive float that numbers of `dtype` can have."""
-    softcap = real(softcap, "softcap")
+    softcap = real(softcap, name)
     if softcap <= 0:
-        raise ValueError(f"softcap must be above 0; got {softcap}")
+        raise ValueError(f"{name} must be above 0; got {softcap}")
     limits = np.finfo(dtype)
     if not float(limits.tiny) <= softcap <= float(limits.max):
         raise ValueError(
-            f"softcap must be in the range of {dtype}, in which the scores "
+            f"{name} must be in the range of {dtype}, in which the scores "
             f"are computed; got {softcap}"
         )
     return softcap

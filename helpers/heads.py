@@ -28,6 +28,7 @@ from ._shapes import (
     projection_shapes,
 )
 from .attention import Attention, attention
+from .layers import rms_norm
 
 
 class Projections(NamedTuple):
@@ -301,6 +302,7 @@ def attention_layer(
     scale=None,
     softcap=None,
     sinks=None,
+    eps=1e-5,
     keep=None,
 ):
     """The steps of multi-head attention, with all that they compute.
@@ -315,8 +317,10 @@ def attention_layer(
     p : dict of str to array
         ``W_Q``, ``W_K``, ``W_V`` and ``W_O`` as in `Projections`, and,
         where they exist, the vectors that are added: ``W_Q.bias`` and so
-        on; and `W_G`, where a sigmoid gates what the heads give. Leading
-        axes are runs, as in `helpers.layers.linear`.
+        on; `W_G`, where a sigmoid gates what the heads give; and
+        ``norm_Q.gain`` and ``norm_K.gain``, where queries and keys are
+        normalised: as wide as a head, or as all heads together. Leading axes
+        are runs, as in `helpers.layers.linear`.
     n_heads, n_kv_heads : int
         H, and H_kv, a divisor of it.
     source : (..., S, d_model) array, optional
@@ -328,6 +332,8 @@ def attention_layer(
         As `helpers.attention.attention`, for scores (..., H, T, S).
     cache : KVCache, optional
         Keys and values of earlier positions; those of `X` are appended.
+    eps : float, default 1e-5
+        Of the norms of queries and keys.
     keep : (H,) array, optional
         What each head's output is multiplied by: 0 switches it off.
 
@@ -355,8 +361,10 @@ def attention_layer(
     ((4, 4), (2, 4, 4))
     """
     source = X if source is None else source
-    Q = split_heads(_project(X, p, "W_Q", "queries"), n_heads)
-    K = split_heads(_project(source, p, "W_K", "keys"), n_kv_heads)
+    Q = _project(X, p, "W_Q", "queries")
+    K = _project(source, p, "W_K", "keys")
+    Q = _normed_heads(Q, p.get("norm_Q.gain"), n_heads, eps)
+    K = _normed_heads(K, p.get("norm_K.gain"), n_kv_heads, eps)
     V = split_heads(_project(source, p, "W_V", "values"), n_kv_heads)
     if rotate is not None:
         Q, K = rotate(Q), rotate(K)
@@ -384,6 +392,14 @@ def attention_layer(
         heads = heads * keep[:, None, None].astype(heads.dtype)
     output = _project(merge_heads(heads), p, "W_O", "outputs")
     return output, Attended(X, Q, K, V, weights, mixed, gate, heads)
+
+
+def _normed_heads(rows, gain, n_heads, eps):
+    """Queries or keys cut into heads, normalised where there is a gain."""
+    if gain is not None and gain.shape[-1] == rows.shape[-1]:
+        rows, gain = rms_norm(rows, gain, eps=eps), None  # all heads by one
+    heads = split_heads(rows, n_heads)
+    return heads if gain is None else rms_norm(heads, gain, eps=eps)
 
 
 def _project(X, p, name, what):

@@ -2,8 +2,9 @@
 
 Belongs here: whatever reads a file that others wrote. `gguf` reads the format
 GGUF byte by byte, because a lesson does so by hand; `quantised` turns its
-4-bit and 8-bit blocks into floats; `architectures` says what the files call
-the settings and the weights; `text` cuts a text into tokens.
+4-bit and 8-bit blocks into floats; `architectures` and `folders` say what the
+files call the settings and the weights, `rotations` how fast a model's
+rotations turn; `text` cuts a text into tokens.
 """
 
 import importlib.metadata
@@ -15,9 +16,9 @@ import numpy as np
 
 from .._extras import extra
 from ..model.configuration import TransformerConfig
-from . import architectures, errors, gguf, quantised, text
-from .architectures import Settings
+from . import architectures, errors, folders, gguf, quantised, text
 from .errors import CheckpointError
+from .settings import Settings
 
 with extra("checkpoint"):
     from safetensors import SafetensorError, safe_open
@@ -96,8 +97,11 @@ def load(path, *, tokenizer=True):
 
     Notes
     -----
-    Architectures: GPT-2, Llama, Mistral. Types of weights: float32, float16,
-    bfloat16, and GGUF's Q4_0, Q4_1 and Q8_0; all become float32, once.
+    Architectures in GGUF: GPT-2, Llama, Mistral. In folders also Qwen3,
+    SmolLM3, OLMo 2, Gemma 2, and Gemma 3 without pictures. Rotations may be
+    those of Llama 3.1, interpolated, or YaRN's. Types of weights: float32,
+    float16, bfloat16, and GGUF's Q4_0, Q4_1 and Q8_0; all become float32,
+    once.
 
     Examples
     --------
@@ -168,7 +172,7 @@ def _from_folder(path, tokenizer):
     stated = _json(path / "config.json")
     known = _known(
         stated.get("model_type"),
-        architectures.FOLDER,
+        folders.FOLDER,
         "model_type",
         "config.json",
     )
@@ -177,7 +181,7 @@ def _from_folder(path, tokenizer):
         raise CheckpointError(f"{path.name}: there must be a *.safetensors")
     where = _listed(files, known)
     settings = Settings(stated, "config.json")
-    tied = settings.take("tie_word_embeddings", bool, known is GPT_2)
+    tied = settings.take("tie_word_embeddings", bool, known.tied)
     if tied:  # some files hold the matrix twice
         where.pop(known.output, None)
     config = known.config(settings, tied)
@@ -196,9 +200,6 @@ def _from_folder(path, tokenizer):
         )
     cut = text.from_file(cut) if tokenizer else None
     return Checkpoint(config, params, _fitting(cut, config, path.name))
-
-
-GPT_2 = architectures.FOLDER["gpt2"]
 
 
 def _json(path):

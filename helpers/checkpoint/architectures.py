@@ -1,16 +1,18 @@
-"""What the files of each architecture call its settings and its weights.
+"""What a file calls the settings and the weights of an architecture.
 
 An architecture is data: how a file's settings make a `TransformerConfig`, and
 which of the file's tensors hold which parameters. There is one forward pass,
-that of `helpers.transformer`.
+that of `helpers.transformer`. The architectures of GGUF are here, and those
+of folders in `folders`.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ..model.configuration import TransformerConfig, parameter_shapes
-from .errors import CheckpointError, shown
+from ..model.configuration import parameter_shapes
+from .errors import CheckpointError
+from .settings import config_of
 
 
 class Stored(NamedTuple):
@@ -19,73 +21,13 @@ class Stored(NamedTuple):
     params: tuple  #: their names; several lie side by side, column by column
     transposed: bool = False  #: one row per output, as PyTorch keeps matrices
     interleaved: bool = False  #: columns 2i and 2i + 1 of a head rotate
+    plus: float = 0.0  #: what is added to the file's numbers
 
     def shape(self, shapes):
         """The shape that the file must state, from those of the parameters."""
         *rows, _ = shapes[self.params[0]]
         whole = (*rows, sum(shapes[name][-1] for name in self.params))
         return whole[::-1] if self.transposed else whole
-
-
-class Settings:
-    """The settings of a file, each asked for once and by its name.
-
-    Parameters
-    ----------
-    given : dict
-        What the file states.
-    name : str
-        What messages call the file.
-    start : str, default ""
-        What the keys of the architecture begin with.
-    """
-
-    def __init__(self, given, name, start=""):
-        self.name, self.start = name, start
-        own = {k: v for k, v in given.items() if k.startswith(start)}
-        self.left = {k.removeprefix(start): v for k, v in own.items()}
-
-    def refuse(self, key, rule, got):
-        raise CheckpointError(
-            f"{self.name}: {self.start}{key} must be {rule}; got {shown(got)}"
-        )
-
-    def take(self, key, kind, default=None):
-        """The setting `key`, a `kind` of number or text."""
-        value = self.left.pop(key, default)
-        if value is None:
-            raise CheckpointError(f"{self.name}: {self.start}{key} is missing")
-        # To Python True is 1; JSON writes 10000.0 as 10000.
-        kinds = (int, float) if kind is float else kind
-        if isinstance(value, bool) != (kind is bool) or not isinstance(
-            value, kinds
-        ):
-            self.refuse(key, f"of type {kind.__name__}", value)
-        return value
-
-    def expect(self, key, *values):
-        """Refuse a setting that is there and none of `values`."""
-        value = self.left.pop(key, None)
-        if value is not None and value not in values:
-            listed = " or ".join(map(repr, values))
-            self.refuse(key, f"{listed}, the one that is known here", value)
-
-    def close(self, ignored=()):
-        """Refuse what nothing asked for: it could change the results."""
-        odd = sorted(self.left.keys() - set(ignored))
-        if odd:
-            raise CheckpointError(
-                f"{self.name}: {self.start}{odd[0]} is a setting that is not "
-                f"known; got {shown(self.left[odd[0]])}"
-            )
-
-
-def config_of(settings, **fields):
-    """A `TransformerConfig`, whose refusals name the file."""
-    try:
-        return TransformerConfig(**fields)
-    except (TypeError, ValueError) as error:
-        raise CheckpointError(f"{settings.name}: {error}") from None
 
 
 LIKE_LLAMA = {
@@ -111,7 +53,7 @@ def llama_gguf(settings, tied):
         vocab=take("vocab_size", int),
         max_len=take("context_length", int),
         d_model=d_model,
-        n_layers=take("block_count", int),
+        n_layers=settings.layers("block_count"),
         n_heads=H,
         n_kv_heads=take("attention.head_count_kv", int, H),
         d_ff=take("feed_forward_length", int),
@@ -138,7 +80,7 @@ def gpt2_gguf(settings, tied):
         vocab=take("vocab_size", int),
         max_len=take("context_length", int),
         d_model=take("embedding_length", int),
-        n_layers=take("block_count", int),
+        n_layers=settings.layers("block_count"),
         n_heads=take("attention.head_count", int),
         d_ff=take("feed_forward_length", int),
         eps=take("attention.layer_norm_epsilon", float),
@@ -150,93 +92,6 @@ def gpt2_gguf(settings, tied):
     return config
 
 
-# What changes nothing in a forward pass of a trained model.
-IGNORED = (
-    "_name_or_path", "add_cross_attention", "architectures", "attn_pdrop",
-    "bos_token_id", "chunk_size_feed_forward", "dtype", "embd_pdrop",
-    "eos_token_id", "id2label", "initializer_range", "is_decoder",
-    "is_encoder_decoder", "is_llama_config", "label2id", "model_type",
-    "output_attentions", "output_hidden_states", "pad_token_id",
-    "pretraining_tp", "problem_type", "resid_pdrop", "return_dict",
-    "rope_interleaved", "summary_activation", "summary_first_dropout",
-    "summary_proj_to_labels", "summary_type", "summary_use_proj",
-    "task_specific_params", "torch_dtype", "transformers.js_config",
-    "transformers_version", "use_cache",
-)  # fmt: skip
-
-
-def llama_folder(settings, tied):
-    """The settings of Llama and Mistral in a `config.json`."""
-    take = settings.take
-    H = take("num_attention_heads", int)
-    window = settings.left.pop("sliding_window", None)
-    config = config_of(
-        settings,
-        vocab=take("vocab_size", int),
-        max_len=take("max_position_embeddings", int),
-        d_model=take("hidden_size", int),
-        n_layers=take("num_hidden_layers", int),
-        n_heads=H,
-        n_kv_heads=take("num_key_value_heads", int, H),
-        d_ff=take("intermediate_size", int),
-        eps=take("rms_norm_eps", float),
-        base=_base(settings),
-        window=window,
-        tied=tied,
-        **LIKE_LLAMA,
-    )
-    if settings.left.get("head_dim") is not None:
-        settings.expect("head_dim", config.d_k)
-    settings.expect("hidden_act", "silu")
-    for key in ("attention_bias", "mlp_bias"):
-        settings.expect(key, False)
-    settings.expect("attention_dropout", 0, 0.0)
-    settings.expect("rope_scaling")
-    settings.close((*IGNORED, "head_dim"))
-    return config
-
-
-def _base(settings):
-    """The base of the rotations, where old and new files state it."""
-    inner = settings.left.pop("rope_parameters", None)
-    if inner is None:
-        return settings.take("rope_theta", float, 10000.0)
-    if not isinstance(inner, dict):
-        settings.refuse("rope_parameters", "an object", inner)
-    inside = Settings(inner, f"{settings.name}: rope_parameters")
-    inside.expect("rope_type", "default")
-    base = inside.take("rope_theta", float)
-    inside.close()
-    settings.expect("rope_theta", base)
-    return base
-
-
-def gpt2_folder(settings, tied):
-    """The settings of GPT-2 in a `config.json`."""
-    take = settings.take
-    d_model = take("n_embd", int)
-    inner = settings.left.pop("n_inner", None)
-    config = config_of(
-        settings,
-        vocab=take("vocab_size", int),
-        max_len=take("n_positions", int),
-        d_model=d_model,
-        n_layers=take("n_layer", int),
-        n_heads=take("n_head", int),
-        d_ff=4 * d_model if inner is None else inner,
-        eps=take("layer_norm_epsilon", float),
-        tied=tied,
-        **LIKE_GPT_2,
-    )
-    settings.expect("n_ctx", config.max_len)
-    settings.expect("activation_function", "gelu_new")
-    settings.expect("scale_attn_weights", True)
-    for key in ("scale_attn_by_inverse_layer_idx", "reorder_and_upcast_attn"):
-        settings.expect(key, False)
-    settings.close(IGNORED)
-    return config
-
-
 def matrices(names, **layout):
     """Rules for matrices, from a file's name to a parameter's."""
     return {
@@ -245,10 +100,10 @@ def matrices(names, **layout):
     }
 
 
-def norms(names, parts):
+def norms(names, parts, plus=0.0):
     """Rules for the norms, whose gain a file calls its weight."""
     return {
-        f"{own}.{part}": Stored((f"{name}.{ours}",))
+        f"{own}.{part}": Stored((f"{name}.{ours}",), plus=plus)
         for own, name in names.items()
         for part, ours in parts.items()
     }
@@ -276,6 +131,7 @@ class Architecture(NamedTuple):
     inside: dict  #: `Stored` by the name inside of a block
     outside: dict  #: `Stored` by the name of the others
     output: str  #: the tensor of the output matrix, which may be tied
+    tied: bool = False  #: whether it is where a file says nothing
     skipped: tuple = ()  #: names that hold no parameter, as endings
 
 
@@ -322,55 +178,6 @@ GGUF = {
             "position_embd.weight": Stored(("positions",)),
         },
         "output.weight",
-    ),
-}
-_LLAMA_FOLDER = Architecture(
-    llama_folder,
-    "model.layers.{i}.",
-    norms(
-        {"input_layernorm": "norm_1", "post_attention_layernorm": "norm_2"},
-        GAIN,
-    )
-    | matrices(
-        {
-            "self_attn.q_proj": "W_Q",
-            "self_attn.k_proj": "W_K",
-            "self_attn.v_proj": "W_V",
-            "self_attn.o_proj": "W_O",
-            "mlp.gate_proj": "W_1",
-            "mlp.down_proj": "W_2",
-            "mlp.up_proj": "W_3",
-        },
-        transposed=True,
-    ),
-    norms({"model.norm": "norm"}, GAIN)
-    | {"model.embed_tokens.weight": Stored(("embedding",))},
-    "lm_head.weight",
-    ("rotary_emb.inv_freq",),
-)
-FOLDER = {
-    "llama": _LLAMA_FOLDER,
-    "mistral": _LLAMA_FOLDER,
-    "gpt2": Architecture(
-        gpt2_folder,
-        "h.{i}.",
-        norms({"ln_1": "norm_1", "ln_2": "norm_2"}, BOTH)
-        | biased(
-            {
-                "attn.c_attn": QKV,
-                "attn.c_proj": ("W_O",),
-                "mlp.c_fc": ("W_1",),
-                "mlp.c_proj": ("W_2",),
-            },
-            transposed=False,
-        ),
-        norms({"ln_f": "norm"}, BOTH)
-        | {
-            "wte.weight": Stored(("embedding",)),
-            "wpe.weight": Stored(("positions",)),
-        },
-        "lm_head.weight",
-        (".attn.bias", ".attn.masked_bias"),  # the causal mask
     ),
 }
 
@@ -457,6 +264,8 @@ def _unpacked(array, stored, shapes, config):
     """The parameters that a tensor holds, by name."""
     if stored.transposed:
         array = array.T
+    if stored.plus:
+        array = array + array.dtype.type(stored.plus)
     found, start = {}, 0
     for name in stored.params:
         end = start + shapes[name][-1]

@@ -8,6 +8,7 @@ from ..heads import merge_heads, split_heads
 from ..layers import (
     feed_forward_vjp,
     layer_norm_vjp,
+    linear,
     linear_vjp,
     one_hot,
     rms_norm_vjp,
@@ -17,9 +18,9 @@ from ..layers import (
 from .configuration import NORMS
 from .forward import forward
 from .parts import (
-    before,
     block,
     buckets,
+    final,
     output_matrix,
     rotate,
     sinks_of_scores,
@@ -73,6 +74,8 @@ def loss_and_gradients(
     n_runs = params["embedding"].ndim - 2
     shares = loss_shares(where, losses, n_runs)
     dlogits = token_losses_vjp(shares, kept.logits, targets)
+    if config.logits_softcap is not None:  # the slope of the tangent
+        dlogits = dlogits * (1 - (kept.logits / config.logits_softcap) ** 2)
     axes = tuple(range(n_runs, losses.ndim))
     loss = (losses * shares).sum(axes)
     gradients = _gradients(dlogits, tokens, kept, params, config)
@@ -84,18 +87,17 @@ def _gradients(dlogits, tokens, kept, params, config):
     """Go through a forward pass from its end to its start."""
     dx, grads = _output_gradients(dlogits, kept.stream, params, config)
     for layer in reversed(kept.layers):
-        p = block(params, layer.block)
-        dx, new = _layer_gradients(dx, layer, p, config)
+        p, own = block(params, layer.block), config.of_block(layer.block)
+        dx, new = _layer_gradients(dx, layer, p, own)
         grads |= {f"{layer.block}.{name}": d for name, d in new.items()}
     return _embedding_gradients(dx, tokens, params, config, grads)
 
 
 def _output_gradients(dlogits, x, params, config):
-    pre = config.norm == "pre"
-    final = before(x, params, "norm", config)
-    dx, dW, db = linear_vjp(dlogits, final, output_matrix(params, config))
+    rows = final(x, params, config)
+    dx, dW, db = linear_vjp(dlogits, rows, output_matrix(params, config))
     grads = {"output": dW, "output.bias": db}
-    if pre:
+    if config.norm != "post":
         dx, new = _norm_gradients(dx, x, params, "norm", config)
         grads |= new
     return dx, grads
@@ -107,18 +109,27 @@ def _layer_gradients(dx, layer, p, config):
     grads = {}
     if config.norm == "post":
         dx, grads = _norm_gradients(dx, layer.normed, p, name, config)
+    dchange = dx
+    if config.norm in ("output", "sandwich"):
+        dchange, grads = _norm_gradients(
+            dx, layer.change, p, f"{name}_out", config
+        )
     if layer.attended is None:
-        dread, new = _feed_forward_gradients(dx, layer.read, p, config)
+        dread, new = _feed_forward_gradients(dchange, layer.read, p, config)
     else:
-        dread, new = _attend_gradients(dx, layer.attended, p, config)
-    if config.norm == "pre":
-        dread, grads = _norm_gradients(dread, layer.normed, p, name, config)
-    return dx + dread, grads | new
+        dread, new = _attend_gradients(dchange, layer.attended, p, config)
+    grads |= new
+    if config.norm in ("pre", "sandwich"):
+        dread, new = _norm_gradients(dread, layer.normed, p, name, config)
+        grads |= new
+    return dx + dread, grads
 
 
 def _embedding_gradients(dx, tokens, params, config, grads):
     rows = one_hot(tokens, config.vocab)
     _, dtable, _ = linear_vjp(dx, rows, params["embedding"])
+    if config.embedding_scale is not None:
+        dtable = dtable * config.embedding_scale
     if config.tied:  # the table is used twice
         dtable = dtable + grads["output"].swapaxes(-1, -2)
     grads["embedding"] = dtable
@@ -173,11 +184,23 @@ def _attend_gradients(grad, kept, p, config):
         into["W_G"] = dheads * mixed * gate * (1 - gate)
     dX = 0
     for name, d in into.items():
-        d, grads[name], grads[f"{name}.bias"] = linear_vjp(
-            merge_heads(d), X, p[name]
-        )
+        d = merge_heads(d)
+        norm = f"norm_{name[-1]}.gain"
+        if norm in p:
+            rows = linear(X, p[name], p.get(f"{name}.bias"))
+            d, grads[norm] = _head_norm_vjp(d, rows, p[norm], config)
+        d, grads[name], grads[f"{name}.bias"] = linear_vjp(d, X, p[name])
         dX = dX + d
     return dX, grads
+
+
+def _head_norm_vjp(grad, rows, gain, config):
+    """Through the norm of queries or keys, to rows of all heads."""
+    d = gain.shape[-1]  # the width of a head, or of all
+    n = rows.shape[-1] // d
+    grad, rows = split_heads(grad, n), split_heads(rows, n)
+    drows, dgain = rms_norm_vjp(grad, rows, gain, eps=config.eps)
+    return merge_heads(drows), dgain
 
 
 def _sum_kv(grad, n_kv_heads):

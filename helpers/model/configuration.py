@@ -1,7 +1,7 @@
 """The shape of a transformer, and the parameters it starts from."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +11,14 @@ from ..layers import ACTIVATIONS
 from ..positions import relative_buckets
 
 NORMS = {"layer": ("gain", "bias"), "rms": ("gain",)}
-POSITIONS = ("learned", "sinusoidal", "rotary", "alibi", "t5", None)
+CHOICES = {
+    "norm": ("pre", "post", "output", "sandwich"),
+    "norm_kind": tuple(NORMS),
+    "positions": ("learned", "sinusoidal", "rotary", "alibi", "t5", None),
+    "activation": ACTIVATIONS,
+    "query_key_norm": (None, "head", "whole"),
+}
+OF_A_BLOCK = ("window", "positions", "base", "frequencies")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,13 +36,17 @@ class TransformerConfig:
     n_layers : int, default 2
         L, the number of blocks.
     n_heads : int, default 2
-        H, a divisor of `d_model`; d_k is the quotient.
+        H. Without `head_width`, a divisor of `d_model`.
     n_kv_heads : int, optional
         H_kv, a divisor of `n_heads`; `n_heads` by default.
+    head_width : int, optional
+        d_k, the width of a query, a key and a value in one head;
+        ``d_model / n_heads`` by default.
     d_ff : int, optional
         Width of the feed-forward network; without it, attention only.
-    norm : {"pre", "post"}
-        Normalise what a layer reads, or the sum that it leaves.
+    norm : {"pre", "post", "output", "sandwich"}
+        Normalise what a layer reads, the sum that it leaves, what it adds
+        to the sum, or both what it reads and what it adds.
     norm_kind : {"layer", "rms"}
         Layer normalisation, or by the root mean square alone.
     positions : {"learned", "sinusoidal", "rotary", "alibi", "t5", None}
@@ -63,6 +74,9 @@ class TransformerConfig:
     sinks : bool, default False
         Whether each head learns a sink, as `helpers.attention.attention`
         takes it.
+    query_key_norm : {None, "head", "whole"}
+        Whether queries and keys are divided by their root mean square before
+        they rotate: each head's by its own, or the row of all heads by one.
     output_gate : bool, default False
         Whether a matrix `W_G` gates what the heads give: each number of
         theirs is multiplied by a sigmoid of what the layer read.
@@ -73,6 +87,14 @@ class TransformerConfig:
         of a head's columns, and where there are fewer the rest do not turn.
     num_buckets, max_distance : int, default 32 and 128
         Of "t5", as `relative_buckets`.
+    embedding_scale : float, optional
+        What the rows of the embedding are multiplied by where they enter.
+    logits_softcap : float, optional
+        Bounds the logits, as `softcap` does the scores.
+    blocks : tuple of dict, optional
+        For each block, what it has in the place of the fields above:
+        ``window``, ``positions`` (of "rotary" and None), ``base`` and
+        ``frequencies``.
 
     Raises
     ------
@@ -86,6 +108,9 @@ class TransformerConfig:
     --------
     >>> TransformerConfig(n_heads=4).d_k
     8
+    >>> mixed = TransformerConfig(blocks=({"window": 3}, {}))
+    >>> mixed.of_block(0).window, mixed.of_block(1).window
+    (3, None)
     """
 
     vocab: int = 12
@@ -94,6 +119,7 @@ class TransformerConfig:
     n_layers: int = 2
     n_heads: int = 2
     n_kv_heads: int | None = None
+    head_width: int | None = None
     d_ff: int | None = None
     norm: str = "pre"
     norm_kind: str = "layer"
@@ -107,35 +133,38 @@ class TransformerConfig:
     scale: float | None = None
     softcap: float | None = None
     sinks: bool = False
+    query_key_norm: str | None = None
     output_gate: bool = False
     base: float = 10000.0
     frequencies: tuple | None = None
     num_buckets: int = 32
     max_distance: int = 128
+    embedding_scale: float | None = None
+    logits_softcap: float | None = None
+    blocks: tuple | None = None
 
     def __post_init__(self):
         for name in ("vocab", "max_len", "d_model", "n_layers", "n_heads"):
             size(getattr(self, name), name, least=1)
-        for name in ("n_kv_heads", "d_ff", "window"):
+        for name in ("n_kv_heads", "head_width", "d_ff", "window"):
             if getattr(self, name) is not None:
                 size(getattr(self, name), name, least=1)
-        _divides(self.n_heads, "n_heads", self.d_model, "d_model")
+        if self.head_width is None:
+            _divides(self.n_heads, "n_heads", self.d_model, "d_model")
         head_counts(self.n_heads, self.kv_heads)
-        one_of(self.norm, "norm", ("pre", "post"))
-        one_of(self.norm_kind, "norm_kind", tuple(NORMS))
-        one_of(self.positions, "positions", POSITIONS)
-        one_of(self.activation, "activation", ACTIVATIONS)
-        flag(self.gated, "gated")
-        flag(self.bias, "bias")
-        flag(self.tied, "tied")
-        flag(self.sinks, "sinks")
-        flag(self.output_gate, "output_gate")
+        for name, known in CHOICES.items():
+            one_of(getattr(self, name), name, known)
+        for name in ("gated", "bias", "tied", "sinks", "output_gate"):
+            flag(getattr(self, name), name)
         if real(self.base, "base") < 1:
             raise ValueError(f"base must be at least 1; got {self.base}")
         if real(self.eps, "eps") < 0:
             raise ValueError(f"eps must be at least 0; got {self.eps}")
-        if self.scale is not None:
-            real(self.scale, "scale")
+        for name in ("scale", "embedding_scale"):
+            if getattr(self, name) is not None:
+                real(getattr(self, name), name)
+        if self.logits_softcap is not None:
+            cap_of_scores(self.logits_softcap, float, "logits_softcap")
         if self.softcap is not None:
             cap_of_scores(self.softcap, float)
             if self.positions == "t5":
@@ -149,16 +178,48 @@ class TransformerConfig:
         )
         if self.positions == "sinusoidal":
             _divides(2, "2, for pairs of columns,", self.d_model, "d_model")
+        if self.blocks is not None:
+            _expect_blocks(self)
 
     @property
     def d_k(self):
         """Width of a query, a key and a value in one head."""
+        if self.head_width is not None:
+            return self.head_width
         return self.d_model // self.n_heads
 
     @property
     def kv_heads(self):
         """H_kv as a number, also where `n_kv_heads` is None."""
         return self.n_heads if self.n_kv_heads is None else self.n_kv_heads
+
+    def of_block(self, i):
+        """The choices of block `i`, as if all blocks were like it."""
+        if self.blocks is None:
+            return self
+        return replace(self, blocks=None, **self.blocks[i])
+
+
+def _expect_blocks(config):
+    """Refuse blocks that are not one dict for each, or cannot be."""
+    blocks = config.blocks
+    if not isinstance(blocks, tuple) or not all(
+        isinstance(block, dict) for block in blocks
+    ):
+        raise TypeError(f"blocks must be a tuple of dicts; got {blocks!r}")
+    if len(blocks) != config.n_layers:
+        raise ValueError(
+            "blocks must be one for each of n_layers; "
+            f"got {len(blocks)} and {config.n_layers}"
+        )
+    for i, block in enumerate(blocks):
+        for name in block:
+            one_of(name, f"a name in blocks[{i}]", OF_A_BLOCK)
+        if "positions" in block:
+            for place in (config.positions, block["positions"]):
+                name = "positions, where blocks have their own,"
+                one_of(place, name, ("rotary", None))
+        config.of_block(i)  # which checks the values
 
 
 def _divides(divisor, name, n, of):
@@ -190,7 +251,8 @@ def parameter_shapes(config):
     -------
     dict of str to tuple
         Those of block i start with ``"i."``; `norm_1` stands at the
-        attention, `norm_2` at the feed-forward network.
+        attention, `norm_2` at the feed-forward network, and `norm_1_out`
+        and `norm_2_out` where a norm is given what the layer adds.
 
     Raises
     ------
@@ -212,7 +274,7 @@ def parameter_shapes(config):
     for i in range(config.n_layers):
         block = _block_shapes(config)
         shapes |= {f"{i}.{name}": shape for name, shape in block.items()}
-    if config.norm == "pre":
+    if config.norm != "post":
         shapes |= _norm_shapes("norm", config)
     if not config.tied:
         shapes |= _matrix_shapes(
@@ -232,18 +294,39 @@ def _norm_shapes(name, config):
     return {f"{name}.{part}": (config.d_model,) for part in parts}
 
 
-def _block_shapes(config):
-    d, d_ff = config.d_model, config.d_ff
-    d_kv = config.kv_heads * config.d_k
-    shapes = _norm_shapes("norm_1", config)
-    for name, width in (("W_Q", d), ("W_K", d_kv), ("W_V", d_kv), ("W_O", d)):
+def _norms_of_layer(name, config):
+    """The norms around a layer, by the place that they have."""
+    shapes = {}
+    if config.norm != "output":
+        shapes |= _norm_shapes(name, config)
+    if config.norm in ("output", "sandwich"):
+        shapes |= _norm_shapes(f"{name}_out", config)
+    return shapes
+
+
+def _attention_shapes(config):
+    d, d_k = config.d_model, config.d_k
+    wide, narrow = config.n_heads * d_k, config.kv_heads * d_k
+    shapes = {}
+    for name, width in (("W_Q", wide), ("W_K", narrow), ("W_V", narrow)):
         shapes |= _matrix_shapes(name, (d, width), config)
+    shapes |= _matrix_shapes("W_O", (wide, d), config)
     if config.sinks:
         shapes["sinks"] = (config.n_heads,)
+    if config.query_key_norm is not None:
+        whole = config.query_key_norm == "whole"
+        shapes["norm_Q.gain"] = (wide if whole else d_k,)
+        shapes["norm_K.gain"] = (narrow if whole else d_k,)
     if config.output_gate:
-        shapes |= _matrix_shapes("W_G", (d, d), config)
+        shapes |= _matrix_shapes("W_G", (d, wide), config)
+    return shapes
+
+
+def _block_shapes(config):
+    d, d_ff = config.d_model, config.d_ff
+    shapes = _norms_of_layer("norm_1", config) | _attention_shapes(config)
     if d_ff is not None:
-        shapes |= _norm_shapes("norm_2", config)
+        shapes |= _norms_of_layer("norm_2", config)
         shapes |= _matrix_shapes("W_1", (d, d_ff), config)
         shapes |= _matrix_shapes("W_2", (d_ff, d), config)
         if config.gated:

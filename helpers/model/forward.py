@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import _core
 from .._checks import (
+    cap_of_scores,
     finite_floats,
     mask_of_scores,
     rounded,
@@ -19,9 +20,11 @@ from ..masks import causal_mask, sliding_window_mask
 from ..positions import alibi_bias, sinusoidal_encoding
 from .configuration import expect_config, expect_params
 from .parts import (
+    added,
     before,
     block,
     buckets,
+    final,
     normalised,
     output_matrix,
     rotate,
@@ -36,6 +39,7 @@ class Layer(NamedTuple):
     normed: np.ndarray  #: (..., T, d_model), what its norm was given
     read: np.ndarray  #: (..., T, d_model), what the layer itself was given
     attended: Attended | None  #: None in a feed-forward layer
+    change: np.ndarray  #: (..., T, d_model), what the layer gave
 
 
 class Forward(NamedTuple):
@@ -106,27 +110,37 @@ def _through(tokens, params, config, cache, heads, start, mask):
     x = _embed(tokens, params, config, start)
     layers = []
     for i in range(config.n_layers):
-        p, stored = block(params, i), None if cache is None else cache[i]
+        own, p = config.of_block(i), block(params, i)
+        stored = None if cache is None else cache[i]
         read = before(x, p, "norm_1", config)
         keep = None if heads is None else heads[i]
-        change, attended = _attend(read, p, config, keep, stored, start, mask)
+        change, attended = _attend(read, p, own, keep, stored, start, mask)
         x, normed = _after(x, change, p, "norm_1", config)
-        layers.append(Layer(i, normed, read, attended))
+        layers.append(Layer(i, normed, read, attended, change))
         if config.d_ff is not None:
             read = before(x, p, "norm_2", config)
             change = _feed_forward(read, p, config)
             x, normed = _after(x, change, p, "norm_2", config)
-            layers.append(Layer(i, normed, read, None))
-    final = before(x, params, "norm", config)
-    W, b = output_matrix(params, config), params.get("output.bias")
-    return Forward(linear(final, W, b), layers, x)
+            layers.append(Layer(i, normed, read, None, change))
+    return Forward(_logits(x, params, config), layers, x)
 
 
 def _after(x, change, p, norm, config):
     """The rows after a sublayer, and the input of its norm."""
-    if config.norm == "pre":
-        return x + change, x
-    return normalised(x + change, p, norm, config), x + change
+    total = x + added(change, p, norm, config)
+    if config.norm == "post":
+        return normalised(total, p, norm, config), total
+    return total, x
+
+
+def _logits(x, params, config):
+    """The scores of all tokens, from what the last block left."""
+    W, b = output_matrix(params, config), params.get("output.bias")
+    logits = linear(final(x, params, config), W, b)
+    if config.logits_softcap is not None:
+        bound = config.logits_softcap
+        _core.cap(logits, cap_of_scores(bound, logits.dtype, "logits_softcap"))
+    return logits
 
 
 def _attend(X, p, config, keep, cache, start, mask):
@@ -150,6 +164,7 @@ def _attend(X, p, config, keep, cache, start, mask):
         scale=config.scale,
         softcap=config.softcap,
         sinks=sinks_of_scores(shape, p),
+        eps=config.eps,
         keep=keep,
     )
 
@@ -194,6 +209,11 @@ def _embed(tokens, params, config, start):
     """The rows that enter the first block."""
     table = params["embedding"]
     x = rounded(_core.lookup(table, tokens), table.dtype, "", embedding=table)
+    if config.embedding_scale is not None:
+        overflow = "the scaled embedding overflows {dtype}; use a wider type"
+        with np.errstate(over="ignore"):
+            x = x * np.float64(config.embedding_scale)
+        x = rounded(x, table.dtype, overflow)
     T = tokens.shape[-1]
     if config.positions == "learned":
         rows = finite_floats(params["positions"], "positions")

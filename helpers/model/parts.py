@@ -19,7 +19,23 @@ def block(params, i):
 
 def before(x, p, norm, config):
     """The rows that a layer reads."""
-    return normalised(x, p, norm, config) if config.norm == "pre" else x
+    if config.norm in ("pre", "sandwich"):
+        return normalised(x, p, norm, config)
+    return x
+
+
+def added(change, p, norm, config):
+    """The rows that a layer adds to the sum."""
+    if config.norm in ("output", "sandwich"):
+        return normalised(change, p, f"{norm}_out", config)
+    return change
+
+
+def final(x, params, config):
+    """The rows of which logits are made."""
+    if config.norm == "post":
+        return x
+    return normalised(x, params, "norm", config)
 
 
 def normalised(x, p, name, config):

@@ -78,7 +78,7 @@ def sinusoid(position, column, d_model, base):
 
 def attended(rows, get, block, c):
     """What causal attention adds to each row, and its weights by head."""
-    d_k = c["d_model"] // c["n_heads"]
+    d_k = c["head_width"] or c["d_model"] // c["n_heads"]
     shared = c["n_heads"] // c["n_kv_heads"]
     scale = 1 / math.sqrt(d_k) if c["scale"] is None else c["scale"]
 
@@ -86,7 +86,12 @@ def attended(rows, get, block, c):
         whole = affine(
             rows[t], get(f"{block}.{name}"), get(f"{block}.{name}.bias")
         )
+        gain = None if name == "W_V" else get(f"{block}.norm_{name[-1]}.gain")
+        if c["query_key_norm"] == "whole" and gain:
+            whole = normed(whole, gain, None, c["eps"])
         piece = whole[head * d_k : (head + 1) * d_k]
+        if c["query_key_norm"] == "head" and gain:
+            piece = normed(piece, gain, None, c["eps"])
         if c["positions"] == "rotary" and name != "W_V":
             piece = turned(piece, t, c["base"], c["frequencies"])
         return piece
@@ -160,15 +165,18 @@ def logits(tokens, params, c):
         ]
 
     def around(rows, layer, name):
-        read = norm(rows, name) if c["norm"] == "pre" else rows
-        change = layer(read)
+        first = c["norm"] in ("pre", "sandwich")
+        change = layer(norm(rows, name) if first else rows)
+        if c["norm"] in ("output", "sandwich"):
+            change = norm(change, f"{name}_out")
         added = [
             [x + y for x, y in zip(a, b, strict=True)]
             for a, b in zip(rows, change, strict=True)
         ]
-        return added if c["norm"] == "pre" else norm(added, name)
+        return norm(added, name) if c["norm"] == "post" else added
 
-    rows = [list(get("embedding")[token]) for token in tokens]
+    factor = 1.0 if c["embedding_scale"] is None else c["embedding_scale"]
+    rows = [[factor * x for x in get("embedding")[token]] for token in tokens]
     for t, row in enumerate(rows):
         for i in range(c["d_model"]):
             if c["positions"] == "learned":
@@ -179,7 +187,8 @@ def logits(tokens, params, c):
     for block in range(c["n_layers"]):
 
         def attention(read, block=block):
-            change, weights = attended(read, get, block, c)
+            own = c | (c["blocks"][block] if c["blocks"] else {})
+            change, weights = attended(read, get, block, own)
             maps.append(weights)
             return change
 
@@ -189,14 +198,18 @@ def logits(tokens, params, c):
         rows = around(rows, attention, f"{block}.norm_1")
         if c["d_ff"] is not None:
             rows = around(rows, network, f"{block}.norm_2")
-    if c["norm"] == "pre":
+    if c["norm"] != "post":
         rows = norm(rows, "norm")
     if c["tied"]:
         table = get("embedding")
         output = [list(column) for column in zip(*table, strict=True)]
     else:
         output = get("output")
-    return [affine(row, output, get("output.bias")) for row in rows], maps
+    rows = [affine(row, output, get("output.bias")) for row in rows]
+    bound = c["logits_softcap"]
+    if bound is not None:
+        rows = [[bound * math.tanh(x / bound) for x in row] for row in rows]
+    return rows, maps
 
 
 def loss(row, target):

@@ -387,11 +387,11 @@ def test_load_reads_new_settings_of_rotations(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "drop", "says"),
     [
-        ({"model_type": "qwen3"}, (), "model_type must be one of llama, mist"),
+        ({"model_type": "qwen2"}, (), "model_type must be one of llama, mist"),
         ({"hidden_act": "gelu"}, (), "hidden_act must be 'silu', the one tha"),
         ({"attention_bias": True}, (), "attention_bias must be False, the on"),
-        ({"rope_scaling": {"type": "yarn"}}, (), "rope_scaling must be "),
-        ({"head_dim": 16}, (), "head_dim must be 8, the one that is known"),
+        ({"rope_scaling": {"type": "yarn"}}, (), "rope_scaling: factor is m"),
+        ({"head_dim": 16}, (), "must be (64, 32) to fit the settings; got"),
         ({"sparks": 3}, (), "sparks is a setting that is not known; got 3"),
         ({"vocab_size": "8"}, (), "vocab_size must be of type int; got '8'"),
         ({"vocab_size": True}, (), "vocab_size must be of type int; got True"),
@@ -405,7 +405,7 @@ def test_load_reads_new_settings_of_rotations(tmp_path):
         (
             {"rope_parameters": {"rope_type": "yarn", "rope_theta": 1.0}},
             (),
-            "rope_type must be 'default', the one that is known here",
+            "config.json: rope_parameters: factor is missing",
         ),
     ],
 )
@@ -495,6 +495,7 @@ def test_load_refuses_a_header_it_cannot_believe(write, data, says):
         ({"llama.block_count": 3}, "tensor 'blk.2.attn_k.weight' is missing"),
         ({"llama.block_count": 1}, "'blk.1.attn_k.weight' is not known"),
         ({"llama.vocab_size": 9}, "must be (9, 32) to fit the settings; got"),
+        ({"llama.block_count": 2**31}, "must be from 1 to 10000; got 2147483"),
         ({"llama.block_count": 2.0}, "must be of type int; got 2.0"),
         ({"llama.rope.freq_base": 0.5}, "base must be at least 1; got 0.5"),
         ({"general.alignment": 12}, "alignment must be a multiple of 8; got"),

@@ -62,6 +62,38 @@ FORMS = {
     "untied post": {"norm": "post", "tied": False, "positions": "rotary"},
     "sinks": {"sinks": True, "positions": "rotary", "n_heads": 4},
     "gate": {"output_gate": True, "norm_kind": "rms", "n_kv_heads": 1},
+    "as Qwen3": {
+        "head_width": 6,
+        "query_key_norm": "head",
+        "norm_kind": "rms",
+        "n_kv_heads": 1,
+        "positions": "rotary",
+        "bias": False,
+    },
+    "as OLMo 2": {
+        "norm": "output",
+        "query_key_norm": "whole",
+        "norm_kind": "rms",
+        "n_heads": 4,
+        "n_kv_heads": 2,
+        "positions": "rotary",
+    },
+    "as SmolLM3": {
+        "positions": "rotary",
+        "blocks": ({"positions": None, "window": 2}, {"base": 50.0}),
+    },
+    "as Gemma": {
+        "norm": "sandwich",
+        "norm_kind": "rms",
+        "head_width": 6,
+        "query_key_norm": "head",
+        "positions": "rotary",
+        "embedding_scale": 1.7,
+        "softcap": 2.0,
+        "logits_softcap": 1.5,
+        "blocks": ({"window": 3, "frequencies": (0.7, 0.2)}, {}),
+    },
+    "sandwich": {"norm": "sandwich", "output_gate": True, "head_width": 3},
     "all of them": {
         "sinks": True,
         "output_gate": True,
@@ -398,8 +430,9 @@ def test_the_count_of_llama_2_7b():
 
 @EACH
 def test_a_start_has_the_shapes_and_spreads_it_says(form, rng):
-    config = replace(SMALL, **FORMS[form], vocab=70, max_len=60)
+    config = replace(SMALL, **FORMS[form] | {"vocab": 70, "blocks": None})
     config = replace(config, d_model=64, n_heads=4, n_kv_heads=2, n_layers=8)
+    config = replace(config, max_len=60)
     config = replace(config, num_buckets=40, max_distance=60)
     params = init_transformer(rng, config)
     shapes = parameter_shapes(config)
@@ -613,7 +646,41 @@ CONFIGS = [
         {"n_heads": 4, "n_kv_heads": 3},
         "n_kv_heads must divide n_heads; got n_kv_heads 3 and n_heads 4",
     ),
-    ({"norm": "both"}, "norm must be one of 'pre', 'post'; got 'both'"),
+    (
+        {"norm": "both"},
+        "norm must be one of 'pre', 'post', 'output', 'sandwich'; got 'both'",
+    ),
+    ({"head_width": 0}, "head_width must be at least 1; got 0"),
+    (
+        {"query_key_norm": "heads"},
+        "query_key_norm must be one of None, 'head', 'whole'; got 'heads'",
+    ),
+    (
+        {"head_width": 3, "positions": "rotary"},
+        "2, for pairs of columns, must divide d_k; got 2 and 3",
+    ),
+    ({"embedding_scale": math.nan}, "embedding_scale must be finite; got nan"),
+    ({"logits_softcap": -1}, "logits_softcap must be above 0; got -1.0"),
+    (
+        {"blocks": ({},)},
+        "blocks must be one for each of n_layers; got 1 and 2",
+    ),
+    (
+        {"blocks": ({}, {"d_ff": 3})},
+        "a name in blocks[1] must be one of 'window', 'positions', 'base', "
+        "'frequencies'; got 'd_ff'",
+    ),
+    ({"blocks": ({}, {"window": 0})}, "window must be at least 1; got 0"),
+    (
+        {"blocks": ({}, {"positions": None})},
+        "positions, where blocks have their own, must be one of 'rotary', "
+        "None; got 'learned'",
+    ),
+    (
+        {"positions": None, "blocks": ({"positions": "alibi"}, {})},
+        "positions, where blocks have their own, must be one of 'rotary', "
+        "None; got 'alibi'",
+    ),
     (
         {"norm_kind": "batch"},
         "norm_kind must be one of 'layer', 'rms'; got 'batch'",
@@ -680,6 +747,8 @@ def test_a_model_that_cannot_be(change, says):
         ({"tied": None}, "tied must be True or False; got None"),
         ({"base": "1"}, "base must be a number; got '1'"),
         ({"scale": "1"}, "scale must be a number; got '1'"),
+        ({"blocks": ["a"]}, "blocks must be a tuple of dicts; got ['a']"),
+        ({"blocks": (1, 2)}, "blocks must be a tuple of dicts; got (1, 2)"),
         ({"frequencies": [1.0]}, "frequencies must be a tuple; got [1.0]"),
         (
             {"frequencies": ("1",)},

@@ -55,6 +55,32 @@ def mistral(**more):
     return transformers.MistralForCausalLM(config)
 
 
+def causal(name, **more):
+    """A model of the published code, of the sizes above."""
+    config = getattr(transformers, f"{name}Config")
+    model = getattr(transformers, name.removesuffix("Text") + "ForCausalLM")
+    none = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"))
+    return model(config(**LLAMA | none | more))
+
+
+def yarn(**more):
+    return {
+        "rope_type": "yarn",
+        "rope_theta": 100.0,
+        "factor": 4.0,
+        "original_max_position_embeddings": 8,
+    } | more
+
+
+FULL, SLIDING = "full_attention", "sliding_attention"
+LLAMA3 = {
+    "rope_type": "llama3",
+    "rope_theta": 100.0,
+    "factor": 8.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 24,
+}
 MODELS = {
     "GPT-2": lambda: gpt2(),
     "GPT-2, narrow": lambda: gpt2(n_inner=20, layer_norm_epsilon=0.1),
@@ -69,6 +95,98 @@ MODELS = {
     "Mistral": lambda: mistral(num_key_value_heads=2, sliding_window=4),
     "Mistral, no window": lambda: mistral(
         num_key_value_heads=3, sliding_window=None
+    ),
+    "Mistral, wide heads": lambda: mistral(head_dim=10, num_key_value_heads=2),
+    "Llama 3.1": lambda: llama(rope_parameters=LLAMA3, head_dim=8),
+    "Llama, interpolated": lambda: llama(
+        rope_parameters={
+            "rope_type": "linear",
+            "rope_theta": 50.0,
+            "factor": 3.0,
+        }
+    ),
+    "Qwen3": lambda: causal("Qwen3", head_dim=8, num_key_value_heads=2),
+    "Qwen3, windows, tied": lambda: causal(
+        "Qwen3",
+        head_dim=4,
+        num_key_value_heads=3,
+        use_sliding_window=True,
+        sliding_window=3,
+        max_window_layers=1,
+        tie_word_embeddings=True,
+        rms_norm_eps=0.1,
+    ),
+    "Qwen3, YaRN": lambda: causal(
+        "Qwen3", head_dim=8, num_key_value_heads=6, rope_parameters=yarn()
+    ),
+    "Qwen3, YaRN of two factors": lambda: causal(
+        "Qwen3",
+        head_dim=8,
+        num_key_value_heads=6,
+        rope_parameters=yarn(mscale=2.0, mscale_all_dim=0.5, beta_fast=4.0),
+    ),
+    "Qwen3, YaRN with its factor": lambda: causal(
+        "Qwen3",
+        head_dim=8,
+        num_key_value_heads=6,
+        rope_parameters=yarn(attention_factor=1.5),
+    ),
+    "SmolLM3": lambda: causal(
+        "SmolLM3", num_key_value_heads=2, no_rope_layer_interval=2
+    ),
+    "SmolLM3, windows": lambda: causal(
+        "SmolLM3",
+        num_key_value_heads=3,
+        no_rope_layers=[0, 1, 0],
+        use_sliding_window=True,
+        sliding_window=4,
+        tie_word_embeddings=False,
+    ),
+    "OLMo 2": lambda: causal("Olmo2"),
+    "OLMo 2, grouped": lambda: causal(
+        "Olmo2", num_key_value_heads=2, tie_word_embeddings=True
+    ),
+    "Gemma 2": lambda: causal(
+        "Gemma2",
+        head_dim=8,
+        num_key_value_heads=2,
+        sliding_window=3,
+        query_pre_attn_scalar=5,
+        attn_logit_softcapping=2.0,
+        final_logit_softcapping=3.0,
+    ),
+    "Gemma 2, no caps": lambda: causal(
+        "Gemma2",
+        head_dim=4,
+        num_key_value_heads=6,
+        layer_types=[FULL, SLIDING, FULL],
+        sliding_window=2,
+        attn_logit_softcapping=None,
+        final_logit_softcapping=None,
+        tie_word_embeddings=False,
+    ),
+    "Gemma 3": lambda: causal(
+        "Gemma3Text",
+        head_dim=8,
+        num_key_value_heads=2,
+        sliding_window=3,
+        sliding_window_pattern=2,
+        query_pre_attn_scalar=5,
+        rope_parameters={
+            SLIDING: {"rope_type": "default", "rope_theta": 10.0},
+            FULL: {
+                "rope_type": "linear",
+                "rope_theta": 1000.0,
+                "factor": 8.0,
+            },
+        },
+    ),
+    "Gemma 3, logits capped": lambda: causal(
+        "Gemma3Text",
+        head_dim=10,
+        num_key_value_heads=1,
+        sliding_window=5,
+        final_logit_softcapping=1.0,
     ),
 }
 
@@ -91,7 +209,10 @@ def test_logits_are_those_of_transformers(name, dtype, tmp_path):
     config, params, _ = load(tmp_path, tokenizer=False)
     tokens = np.random.default_rng(1).integers(0, VOCAB, (2, LENGTH))
     # Read again: rounded with the weights, the rotations would differ too.
-    theirs = type(theirs).from_pretrained(tmp_path, dtype=torch.float32)
+    # Of its ways to compute attention, one alone knows all that it states.
+    theirs = type(theirs).from_pretrained(
+        tmp_path, dtype=torch.float32, attn_implementation="eager"
+    )
     with torch.no_grad():
         wanted = theirs(torch.tensor(tokens)).logits.numpy()
     size = abs(wanted).max()
@@ -101,6 +222,39 @@ def test_logits_are_those_of_transformers(name, dtype, tmp_path):
     for t in range(LENGTH):
         one = transformer(tokens[:, t : t + 1], params, config, cache=cache)
         assert abs(one[:, 0] - wanted[:, t]).max() < 1e-5 * size
+
+
+# By model, what its network would be without something that it has.
+LESS = [
+    ("Llama 3.1", {"frequencies": None, "base": 100.0}),
+    ("Llama, interpolated", {"frequencies": None, "base": 50.0}),
+    ("Qwen3", {"eps": 0.1}),
+    ("Qwen3, windows, tied", {"blocks": None}),
+    ("Qwen3, YaRN", {"scale": None}),
+    ("Qwen3, YaRN", {"frequencies": None, "base": 100.0}),
+    ("SmolLM3", {"blocks": None}),
+    ("SmolLM3, windows", {"blocks": ({"positions": None}, {}, {})}),
+    ("Gemma 2", {"softcap": None}),
+    ("Gemma 2", {"logits_softcap": None}),
+    ("Gemma 2", {"embedding_scale": None}),
+    ("Gemma 2", {"scale": None}),
+    ("Gemma 2", {"activation": "gelu"}),
+    ("Gemma 2", {"blocks": ({"window": 3},) * 3}),
+    ("Gemma 3", {"blocks": ({"window": 3, "base": 1000.0},) * 3}),
+    ("Gemma 3, logits capped", {"logits_softcap": None}),
+]
+
+
+@pytest.mark.parametrize(("name", "less"), LESS)
+def test_what_an_architecture_has_would_be_missed(name, less, tmp_path):
+    torch.manual_seed(3)
+    shaken(MODELS[name]()).save_pretrained(tmp_path)
+    config, params, _ = load(tmp_path, tokenizer=False)
+    tokens = np.random.default_rng(1).integers(0, VOCAB, (2, LENGTH))
+    logits = transformer(tokens, params, config)
+    other = transformer(tokens, params, replace(config, **less))
+    # Ten times as far as the test above lets two programs be.
+    assert abs(other - logits).max() > 1e-4 * abs(logits).max()
 
 
 def test_weights_are_those_of_transformers(tmp_path):

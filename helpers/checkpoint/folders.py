@@ -1,0 +1,359 @@
+"""Architectures as Hugging Face saves them: `config.json` and tensors."""
+
+from .architectures import (
+    BOTH,
+    GAIN,
+    LIKE_GPT_2,
+    LIKE_LLAMA,
+    QKV,
+    Architecture,
+    Stored,
+    biased,
+    matrices,
+    norms,
+)
+from .rotations import Rotations, read, rotations_of
+from .settings import IGNORED, config_of
+
+# --- Settings ----------------------------------------------------------------
+
+
+def _sizes(settings):
+    """The fields that all architectures like Llama have."""
+    take = settings.take
+    H = take("num_attention_heads", int)
+    return LIKE_LLAMA | {
+        "vocab": take("vocab_size", int),
+        "max_len": take("max_position_embeddings", int),
+        "d_model": take("hidden_size", int),
+        "n_layers": settings.layers("num_hidden_layers"),
+        "n_heads": H,
+        "n_kv_heads": take("num_key_value_heads", int, H),
+        "d_ff": take("intermediate_size", int),
+        "eps": take("rms_norm_eps", float),
+    }
+
+
+def _width(settings, fields):
+    """d_k, which `fields` get where it is not d_model / H."""
+    d_k = settings.take("head_dim", int, 0)
+    if d_k == 0 or d_k * fields["n_heads"] == fields["d_model"]:
+        return config_of(settings, **fields).d_k
+    fields["head_width"] = d_k
+    return d_k
+
+
+def _close(settings, *, act="silu", key="hidden_act"):
+    """Refuse what is not known: biases, dropout, other activations."""
+    settings.expect(key, act)
+    for name in ("attention_bias", "mlp_bias"):
+        settings.expect(name, False)
+    settings.left.pop("attention_dropout", None)  # of a training
+    settings.close(IGNORED)
+
+
+def llama_folder(settings, tied):
+    """The settings of Llama and Mistral."""
+    fields = _sizes(settings) | {"tied": tied}
+    d_k = _width(settings, fields)
+    fields["window"] = settings.optional("sliding_window", int)
+    rotations = rotations_of(settings, d_k, base=10000.0)
+    config = config_of(settings, **fields, **rotations.fields(d_k))
+    _close(settings)
+    return config
+
+
+SLIDING, FULL = "sliding_attention", "full_attention"
+
+
+def _kinds(settings, default):
+    """Which kind of layer each block has: as stated, or by default."""
+    kinds = settings.left.pop("layer_types", None)
+    if kinds is None:
+        return default
+    if not isinstance(kinds, list) or len(kinds) != len(default):
+        settings.refuse("layer_types", f"a list of {len(default)}", kinds)
+    for kind in kinds:
+        if kind not in (SLIDING, FULL):
+            settings.refuse("layer_types", f"of {SLIDING}, {FULL}", kind)
+    return kinds
+
+
+def _by_block(blocks):
+    """The fields of blocks, of which all may be alike."""
+    if all(block == blocks[0] for block in blocks):
+        return blocks[0]
+    return {"blocks": tuple(blocks)}
+
+
+def _reach(settings, kinds, window):
+    """For each block, its window where it has one."""
+    if window is None and SLIDING in kinds:
+        settings.refuse("sliding_window", f"stated for {SLIDING}", window)
+    return [{"window": window} if kind == SLIDING else {} for kind in kinds]
+
+
+def _used_window(settings):
+    """The window, in files that say apart whether it is used."""
+    window = settings.optional("sliding_window", int)
+    used = settings.take("use_sliding_window", bool, False)
+    return window if used else None
+
+
+def qwen3_folder(settings, tied):
+    """The settings of Qwen3: heads of any width, queries and keys normed."""
+    fields = _sizes(settings) | {"tied": tied, "query_key_norm": "head"}
+    d_k = _width(settings, fields)
+    window, n = _used_window(settings), fields["n_layers"]
+    first = settings.take("max_window_layers", int, n)
+    default = [SLIDING if window and i >= first else FULL for i in range(n)]
+    blocks = _reach(settings, _kinds(settings, default), window)
+    rotations = rotations_of(settings, d_k, base=10000.0)
+    fields |= rotations.fields(d_k) | _by_block(blocks)
+    config = config_of(settings, **fields)
+    _close(settings)
+    return config
+
+
+def smollm3_folder(settings, tied):
+    """The settings of SmolLM3: some blocks have no positions."""
+    fields = _sizes(settings) | {"tied": tied}
+    d_k, n = _width(settings, fields), fields["n_layers"]
+    turns = _turns(settings, n)
+    window = _used_window(settings)
+    default = [FULL if turn or not window else SLIDING for turn in turns]
+    blocks = [
+        block | ({} if turn else {"positions": None})
+        for turn, block in zip(
+            turns,
+            _reach(settings, _kinds(settings, default), window),
+            strict=True,
+        )
+    ]
+    rotations = rotations_of(settings, d_k, base=2000000.0)
+    fields |= rotations.fields(d_k) | _by_block(blocks)
+    config = config_of(settings, **fields)
+    settings.left.pop("max_window_layers", None)  # which its code ignores
+    _close(settings)
+    return config
+
+
+def _turns(settings, n):
+    """For each block, whether queries and keys rotate: 1, or 0."""
+    every = settings.take("no_rope_layer_interval", int, 4)
+    turns = settings.left.pop("no_rope_layers", None)
+    if turns is None:
+        if every < 1:
+            settings.refuse("no_rope_layer_interval", "at least 1", every)
+        return [int((i + 1) % every != 0) for i in range(n)]
+    if not isinstance(turns, list) or len(turns) != n:
+        settings.refuse("no_rope_layers", f"a list of {n}", turns)
+    for turn in turns:
+        if turn not in (0, 1):
+            settings.refuse("no_rope_layers", "of 0 and 1", turn)
+    return turns
+
+
+def olmo2_folder(settings, tied):
+    """The settings of OLMo 2: norms of what a layer gives, and of heads."""
+    fields = _sizes(settings) | {
+        "tied": tied,
+        "norm": "output",
+        "query_key_norm": "whole",
+    }
+    d_k = _width(settings, fields)
+    rotations = rotations_of(settings, d_k, base=10000.0)
+    config = config_of(settings, **fields, **rotations.fields(d_k))
+    settings.expect("clip_qkv")
+    _close(settings)
+    return config
+
+
+def _gemma(settings, tied):
+    """The fields that Gemma 2 and 3 have alike."""
+    fields = _sizes(settings) | {
+        "tied": tied,
+        "norm": "sandwich",
+        "activation": "gelu_tanh",
+        "logits_softcap": settings.optional("final_logit_softcapping", float),
+    }
+    fields["embedding_scale"] = fields["d_model"] ** 0.5
+    scalar = settings.take("query_pre_attn_scalar", float)
+    if not scalar > 0:
+        settings.refuse("query_pre_attn_scalar", "above 0", scalar)
+    fields["scale"] = scalar**-0.5
+    return fields, _width(settings, fields)
+
+
+def _close_gemma(settings):
+    settings.expect("hidden_act", "gelu_pytorch_tanh")  # in old files
+    settings.expect("use_bidirectional_attention", False)
+    _close(settings, act="gelu_pytorch_tanh", key="hidden_activation")
+
+
+def gemma2_folder(settings, tied):
+    """The settings of Gemma 2: scores and logits are capped."""
+    fields, d_k = _gemma(settings, tied)
+    fields["softcap"] = settings.optional("attn_logit_softcapping", float)
+    default = [FULL if i % 2 else SLIDING for i in range(fields["n_layers"])]
+    window = settings.take("sliding_window", int)
+    blocks = _reach(settings, _kinds(settings, default), window)
+    rotations = _unscaled(settings, rotations_of(settings, d_k, base=10000.0))
+    fields |= rotations.fields(d_k) | _by_block(blocks)
+    config = config_of(settings, **fields)
+    _close_gemma(settings)
+    return config
+
+
+def _unscaled(settings, rotations):
+    """Refuse rotations that also scale, beside a scale that is stated."""
+    if rotations.factor != 1:
+        settings.refuse(
+            "query_pre_attn_scalar",
+            "the one factor of the scores",
+            f"rotations with {rotations.factor}",
+        )
+    return rotations
+
+
+def gemma3_folder(settings, tied):
+    """The settings of Gemma 3's text model: two kinds of rotations."""
+    fields, d_k = _gemma(settings, tied)
+    fields["query_key_norm"] = "head"
+    settings.expect("attn_logit_softcapping")  # stated, its code ignores it
+    every = settings.left.pop("_sliding_window_pattern", 6)
+    every = settings.take("sliding_window_pattern", int, every)
+    if every < 1:
+        settings.refuse("sliding_window_pattern", "at least 1", every)
+    default = [
+        SLIDING if (i + 1) % every else FULL for i in range(fields["n_layers"])
+    ]
+    kinds = _kinds(settings, default)
+    blocks = _reach(settings, kinds, settings.take("sliding_window", int))
+    turns = _two_rotations(settings, d_k)
+    blocks = [
+        block | _unscaled(settings, turns[kind]).fields(d_k)
+        for kind, block in zip(kinds, blocks, strict=True)
+    ]
+    config = config_of(settings, **fields | _by_block(blocks))
+    _close_gemma(settings)
+    return config
+
+
+def _two_rotations(settings, d_k):
+    """The rotations of both kinds of layers, by kind."""
+    inner = settings.left.pop("rope_parameters", None)
+    bases = {FULL: 1000000.0, SLIDING: 10000.0}
+    if inner is None:  # an old file
+        local = settings.take("rope_local_base_freq", float, bases[SLIDING])
+        whole = rotations_of(settings, d_k, base=bases[FULL])
+        return {FULL: whole, SLIDING: Rotations(local)}
+    if not isinstance(inner, dict) or inner.keys() - bases.keys():
+        settings.refuse("rope_parameters", f"of {FULL} and {SLIDING}", inner)
+    found = {}
+    for kind, base in bases.items():
+        own = inner.get(kind) or {"rope_type": "default"}
+        found[kind] = read(settings, f"rope_parameters.{kind}", own, d_k, base)
+    return found
+
+
+def gpt2_folder(settings, tied):
+    """The settings of GPT-2."""
+    take = settings.take
+    d_model = take("n_embd", int)
+    inner = settings.left.pop("n_inner", None)
+    config = config_of(
+        settings,
+        vocab=take("vocab_size", int),
+        max_len=take("n_positions", int),
+        d_model=d_model,
+        n_layers=settings.layers("n_layer"),
+        n_heads=take("n_head", int),
+        d_ff=4 * d_model if inner is None else inner,
+        eps=take("layer_norm_epsilon", float),
+        tied=tied,
+        **LIKE_GPT_2,
+    )
+    settings.expect("n_ctx", config.max_len)
+    settings.expect("activation_function", "gelu_new")
+    settings.expect("scale_attn_weights", True)
+    for key in ("scale_attn_by_inverse_layer_idx", "reorder_and_upcast_attn"):
+        settings.expect(key, False)
+    settings.close(IGNORED)
+    return config
+
+
+# --- Tensors -----------------------------------------------------------------
+
+MATRICES = matrices(
+    {
+        "self_attn.q_proj": "W_Q",
+        "self_attn.k_proj": "W_K",
+        "self_attn.v_proj": "W_V",
+        "self_attn.o_proj": "W_O",
+        "mlp.gate_proj": "W_1",
+        "mlp.down_proj": "W_2",
+        "mlp.up_proj": "W_3",
+    },
+    transposed=True,
+)
+BEFORE = {"input_layernorm": "norm_1", "post_attention_layernorm": "norm_2"}
+BEHIND = {
+    "post_attention_layernorm": "norm_1_out",
+    "post_feedforward_layernorm": "norm_2_out",
+}
+AROUND = BEHIND | {
+    "input_layernorm": "norm_1",
+    "pre_feedforward_layernorm": "norm_2",
+}
+OF_HEADS = {"self_attn.q_norm": "norm_Q", "self_attn.k_norm": "norm_K"}
+
+
+def _like_llama(config, names, *, plus=0.0, tied=False):
+    """An architecture that differs from Llama in its settings and norms."""
+    return Architecture(
+        config,
+        "model.layers.{i}.",
+        MATRICES | norms(names, GAIN, plus),
+        norms({"model.norm": "norm"}, GAIN, plus)
+        | {"model.embed_tokens.weight": Stored(("embedding",))},
+        "lm_head.weight",
+        tied,
+        ("rotary_emb.inv_freq",),
+    )
+
+
+FOLDER = {
+    "llama": _like_llama(llama_folder, BEFORE),
+    "mistral": _like_llama(llama_folder, BEFORE),
+    "gpt2": Architecture(
+        gpt2_folder,
+        "h.{i}.",
+        norms({"ln_1": "norm_1", "ln_2": "norm_2"}, BOTH)
+        | biased(
+            {
+                "attn.c_attn": QKV,
+                "attn.c_proj": ("W_O",),
+                "mlp.c_fc": ("W_1",),
+                "mlp.c_proj": ("W_2",),
+            },
+            transposed=False,
+        ),
+        norms({"ln_f": "norm"}, BOTH)
+        | {
+            "wte.weight": Stored(("embedding",)),
+            "wpe.weight": Stored(("positions",)),
+        },
+        "lm_head.weight",
+        True,
+        (".attn.bias", ".attn.masked_bias"),  # the causal mask
+    ),
+    "qwen3": _like_llama(qwen3_folder, BEFORE | OF_HEADS),
+    "smollm3": _like_llama(smollm3_folder, BEFORE, tied=True),
+    "olmo2": _like_llama(olmo2_folder, BEHIND | OF_HEADS),
+    # A gain of Gemma is stored as what it exceeds 1 by.
+    "gemma2": _like_llama(gemma2_folder, AROUND, plus=1, tied=True),
+    "gemma3_text": _like_llama(
+        gemma3_folder, AROUND | OF_HEADS, plus=1, tied=True
+    ),
+}

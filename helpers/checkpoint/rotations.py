@@ -1,0 +1,152 @@
+"""How fast a model's rotations turn, from the settings of a folder."""
+
+from typing import NamedTuple
+
+from .._checks import real
+from ..positions import (
+    interpolated_frequencies,
+    yarn_attention_factor,
+    yarn_frequencies,
+)
+from .errors import CheckpointError
+from .settings import Settings
+
+
+class Rotations(NamedTuple):
+    """What a `TransformerConfig` is told."""
+
+    base: float
+    frequencies: tuple | None = None  #: in the place of the base
+    factor: float = 1.0  #: that queries and keys are multiplied by
+
+    def fields(self, d_k):
+        """The fields of a model whose heads rotate as a whole."""
+        found = {"base": self.base, "frequencies": self.frequencies}
+        if self.factor != 1:  # of both, so the scores have its square
+            found["scale"] = self.factor**2 / d_k**0.5
+        return found
+
+
+def rotations_of(settings, d, *, base=None):
+    """The rotations that all blocks share, in files old and new.
+
+    Parameters
+    ----------
+    settings : Settings
+        Of the file. Old files have the base beside the others and the rest
+        in `rope_scaling`; new ones have all of it in `rope_parameters`.
+    d : int
+        Number of columns that rotate.
+    base : float, optional
+        Where the file states none.
+
+    Returns
+    -------
+    Rotations
+        What the file asks for.
+    """
+    inner = settings.left.pop("rope_parameters", None)
+    if inner is not None:
+        found = read(settings, "rope_parameters", inner, d, base)
+        settings.expect("rope_theta", found.base)
+        settings.expect("rope_scaling")
+        return found
+    base = settings.take("rope_theta", float, base)
+    inner = settings.left.pop("rope_scaling", None)
+    if inner is None:
+        return Rotations(base)
+    return read(settings, "rope_scaling", inner, d, base)
+
+
+def read(settings, key, inner, d, base=None):
+    """The rotations that an object of the file asks for."""
+    if not isinstance(inner, dict):
+        settings.refuse(key, "an object", inner)
+    inside = Settings(inner, f"{settings.name}: {key}")
+    old = inside.left.pop("type", None)  # what "rope_type" was called
+    kind = inside.take("rope_type", str, old)
+    if old is not None and old != kind:
+        inside.refuse("type", f"{kind!r}, as rope_type", old)
+    if kind not in KINDS:
+        inside.refuse("rope_type", f"one of {', '.join(KINDS)}", kind)
+    base = inside.take("rope_theta", float, base)
+    try:
+        found = KINDS[kind](inside, d, base)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, CheckpointError):
+            raise
+        raise CheckpointError(f"{inside.name}: {error}") from None
+    inside.close()
+    return found
+
+
+def _default(inside, d, base):
+    return Rotations(base)
+
+
+def _linear(inside, d, base):
+    """Position interpolation."""
+    factor = inside.take("factor", float)
+    return _at(base, interpolated_frequencies(d, factor, base=base))
+
+
+def _llama3(inside, d, base):
+    """The paper's YaRN, with borders of its own and scores as they are."""
+    take = inside.take
+    return _at(
+        base,
+        yarn_frequencies(
+            d,
+            take("factor", float),
+            take("original_max_position_embeddings", int),
+            base=base,
+            beta_slow=take("low_freq_factor", float),
+            beta_fast=take("high_freq_factor", float),
+            rule="paper",
+        ),
+    )
+
+
+def _yarn(inside, d, base):
+    """YaRN as in its authors' code."""
+    take, factor = inside.take, inside.take("factor", float)
+    frequencies = yarn_frequencies(
+        d,
+        factor,
+        take("original_max_position_embeddings", int),
+        base=base,
+        beta_slow=take("beta_slow", float, 1),
+        beta_fast=take("beta_fast", float, 32),
+    )
+    inside.expect("truncate", True)
+    return _at(base, frequencies, _yarn_factor(inside, factor))
+
+
+def _yarn_factor(inside, factor):
+    """That of the paper, unless the file has its own or a ratio of two."""
+    own, over, under = (
+        inside.left.pop(key, None)
+        for key in ("attention_factor", "mscale", "mscale_all_dim")
+    )
+    if own is not None:
+        return real(own, "attention_factor")
+    if over and under:
+        return _stretched(factor, over) / _stretched(factor, under)
+    return yarn_attention_factor(factor)
+
+
+def _stretched(factor, by):
+    """YaRN's factor with its logarithm multiplied."""
+    return 1 + real(by, "mscale") * (yarn_attention_factor(factor) - 1)
+
+
+def _at(base, frequencies, factor=1.0):
+    return Rotations(base, tuple(frequencies.tolist()), factor)
+
+
+KINDS = {
+    "default": _default,
+    "linear": _linear,
+    "llama3": _llama3,
+    "yarn": _yarn,
+}

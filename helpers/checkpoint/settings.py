@@ -1,0 +1,98 @@
+"""The settings of a file, asked for one by one and refused by name."""
+
+from ..model.configuration import TransformerConfig
+from .errors import CheckpointError, shown
+
+MOST_LAYERS = 10_000  # published models have some hundreds at most
+
+
+class Settings:
+    """The settings of a file, each asked for once and by its name.
+
+    Parameters
+    ----------
+    given : dict
+        What the file states.
+    name : str
+        What messages call the file.
+    start : str, default ""
+        What the keys of the architecture begin with.
+    """
+
+    def __init__(self, given, name, start=""):
+        self.name, self.start = name, start
+        own = {k: v for k, v in given.items() if k.startswith(start)}
+        self.left = {k.removeprefix(start): v for k, v in own.items()}
+
+    def refuse(self, key, rule, got):
+        raise CheckpointError(
+            f"{self.name}: {self.start}{key} must be {rule}; got {shown(got)}"
+        )
+
+    def take(self, key, kind, default=None):
+        """The setting `key`, a `kind` of number or text."""
+        value = self.left.pop(key, None)
+        if value is None:  # JSON's null is as good as no setting
+            value = default
+        if value is None:
+            raise CheckpointError(f"{self.name}: {self.start}{key} is missing")
+        # To Python True is 1; JSON writes 10000.0 as 10000.
+        kinds = (int, float) if kind is float else kind
+        if isinstance(value, bool) != (kind is bool) or not isinstance(
+            value, kinds
+        ):
+            self.refuse(key, f"of type {kind.__name__}", value)
+        return value
+
+    def optional(self, key, kind):
+        """The setting `key`, or None where the file has none, or null."""
+        if self.left.get(key) is None:
+            return self.left.pop(key, None)
+        return self.take(key, kind)
+
+    def layers(self, key):
+        """The number of blocks, before a list is made that long."""
+        n = self.take(key, int)
+        if not 1 <= n <= MOST_LAYERS:
+            self.refuse(key, f"from 1 to {MOST_LAYERS}", n)
+        return n
+
+    def expect(self, key, *values):
+        """Refuse a setting that is there and none of `values`."""
+        value = self.left.pop(key, None)
+        if value is not None and value not in values:
+            listed = " or ".join(map(repr, values))
+            self.refuse(key, f"{listed}, the one that is known here", value)
+
+    def close(self, ignored=()):
+        """Refuse what nothing asked for: it could change the results."""
+        odd = sorted(self.left.keys() - set(ignored))
+        if odd:
+            raise CheckpointError(
+                f"{self.name}: {self.start}{odd[0]} is a setting that is not "
+                f"known; got {shown(self.left[odd[0]])}"
+            )
+
+
+def config_of(settings, **fields):
+    """A `TransformerConfig`, whose refusals name the file."""
+    try:
+        return TransformerConfig(**fields)
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(f"{settings.name}: {error}") from None
+
+
+# What changes nothing in a forward pass of a trained model.
+IGNORED = (
+    "_name_or_path", "add_cross_attention", "architectures", "attn_pdrop",
+    "bos_token_id", "cache_implementation", "chunk_size_feed_forward",
+    "dtype", "embd_pdrop",
+    "eos_token_id", "id2label", "initializer_range", "is_decoder",
+    "is_encoder_decoder", "is_llama_config", "label2id", "model_type",
+    "output_attentions", "output_hidden_states", "pad_token_id",
+    "pretraining_tp", "problem_type", "resid_pdrop", "return_dict",
+    "rope_interleaved", "summary_activation", "summary_first_dropout",
+    "summary_proj_to_labels", "summary_type", "summary_use_proj",
+    "task_specific_params", "torch_dtype", "transformers.js_config",
+    "transformers_version", "use_cache",
+)  # fmt: skip

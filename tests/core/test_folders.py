@@ -1,0 +1,329 @@
+"""Folders of today's architectures: written here, read by the helpers.
+
+`tests/with_torch/test_checkpoint.py` compares with what others wrote.
+"""
+
+import contextlib
+import json
+import re
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from helpers.checkpoint import CheckpointError, load
+from helpers.positions import yarn_frequencies
+from helpers.transformer import (
+    TransformerConfig,
+    init_transformer,
+    parameter_shapes,
+    transformer,
+)
+
+SIZES = {
+    "vocab": 8,
+    "max_len": 16,
+    "d_model": 12,
+    "n_layers": 3,
+    "n_heads": 2,
+    "n_kv_heads": 1,
+    "d_ff": 10,
+    "norm_kind": "rms",
+    "positions": "rotary",
+    "activation": "silu",
+    "gated": True,
+    "eps": 0.25,
+    "bias": False,
+    "base": 100.0,
+}
+JSON = {
+    "vocab_size": 8,
+    "max_position_embeddings": 16,
+    "hidden_size": 12,
+    "intermediate_size": 10,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "rms_norm_eps": 0.25,
+    "rope_theta": 100.0,
+    "hidden_act": "silu",
+    "attention_bias": False,
+}
+GEMMA = JSON | {
+    "hidden_act": "gelu_pytorch_tanh",
+    "hidden_activation": "gelu_pytorch_tanh",
+    "head_dim": 4,
+    "query_pre_attn_scalar": 16,
+    "sliding_window": 3,
+}
+LIKE_GEMMA = SIZES | {
+    "norm": "sandwich",
+    "activation": "gelu_tanh",
+    "head_width": 4,
+    "embedding_scale": 12**0.5,
+    "scale": 0.25,
+}
+YARN = {
+    "rope_type": "yarn",
+    "rope_theta": 100.0,
+    "factor": 1.0,
+    "original_max_position_embeddings": 8,
+}
+# By architecture: what its file says, and the model that this makes.
+KNOWN = {
+    "qwen3": (
+        JSON
+        | {
+            "head_dim": 4,
+            "use_sliding_window": True,
+            "sliding_window": 3,
+            "max_window_layers": 2,
+            "rope_parameters": YARN,
+            "tie_word_embeddings": True,
+        },
+        SIZES
+        | {
+            "head_width": 4,
+            "query_key_norm": "head",
+            "frequencies": tuple(yarn_frequencies(4, 1, 8, base=100.0)),
+            "blocks": ({}, {}, {"window": 3}),
+        },
+    ),
+    "smollm3": (
+        JSON | {"no_rope_layers": [1, 0, 1], "use_sliding_window": False},
+        SIZES | {"blocks": ({}, {"positions": None}, {})},
+    ),
+    "olmo2": (
+        JSON,
+        SIZES | {"norm": "output", "query_key_norm": "whole", "tied": False},
+    ),
+    "gemma2": (
+        GEMMA
+        | {"attn_logit_softcapping": 5.0, "final_logit_softcapping": 3.0},
+        LIKE_GEMMA
+        | {
+            "softcap": 5.0,
+            "logits_softcap": 3.0,
+            "blocks": ({"window": 3}, {}, {"window": 3}),
+        },
+    ),
+    "gemma3_text": (
+        GEMMA | {"rope_local_base_freq": 10.0, "sliding_window_pattern": 2},
+        LIKE_GEMMA
+        | {
+            "base": 10000.0,
+            "query_key_norm": "head",
+            "blocks": (
+                {"window": 3, "base": 10.0, "frequencies": None},
+                {"base": 100.0, "frequencies": None},
+                {"window": 3, "base": 10.0, "frequencies": None},
+            ),
+        },
+    ),
+}
+EACH = pytest.mark.parametrize("kind", KNOWN)
+
+MATRICES = {
+    "W_Q": "self_attn.q_proj",
+    "W_K": "self_attn.k_proj",
+    "W_V": "self_attn.v_proj",
+    "W_O": "self_attn.o_proj",
+    "W_1": "mlp.gate_proj",
+    "W_3": "mlp.up_proj",
+    "W_2": "mlp.down_proj",
+    "norm_Q.gain": "self_attn.q_norm",
+    "norm_K.gain": "self_attn.k_norm",
+}
+GEMMAS = ("gemma2", "gemma3_text")
+
+
+def name_of(param, kind):
+    """The tensor of a parameter inside of a block."""
+    second = "pre_feedforward" if kind in GEMMAS else "post_attention"
+    names = MATRICES | {
+        "norm_1.gain": "input_layernorm",
+        "norm_2.gain": f"{second}_layernorm",
+        "norm_1_out.gain": "post_attention_layernorm",
+        "norm_2_out.gain": "post_feedforward_layernorm",
+    }
+    return names[param]
+
+
+def made(config):
+    """Parameters that float32 holds, none at its first value."""
+    rng = np.random.default_rng(0)
+    return {
+        # Eighths, which stay exact when Gemma's gains lose their 1.
+        name: rng.integers(-16, 17, x.shape).astype(np.float32) / 8
+        for name, x in init_transformer(rng, config).items()
+    }
+
+
+def tensors_of(params, kind):
+    tensors = {}
+    for name, x in params.items():
+        stored = x - 1 if kind in GEMMAS and name.endswith("gain") else x
+        block, _, inside = name.partition(".")
+        if block.isdigit():
+            theirs = f"model.layers.{block}.{name_of(inside, kind)}"
+        else:
+            theirs = {
+                "embedding": "model.embed_tokens",
+                "norm": "model.norm",
+                "output": "lm_head",
+            }[block]
+        tensors[f"{theirs}.weight"] = (
+            stored if block == "embedding" else stored.T
+        )
+    return {n: np.ascontiguousarray(x) for n, x in tensors.items()}
+
+
+def folder(path, kind, **changes):
+    """A folder of this architecture; a change to ... leaves a key out."""
+    stated, fields = KNOWN[kind]
+    stated = {"model_type": kind} | stated | changes
+    (path / "config.json").write_text(
+        json.dumps({k: v for k, v in stated.items() if v is not ...})
+    )
+    tensors = tensors_of(made(TransformerConfig(**fields)), kind)
+    save_file(tensors, path / "model.safetensors")
+    return path
+
+
+@EACH
+def test_load_gives_back_what_was_written(kind, tmp_path):
+    config = TransformerConfig(**KNOWN[kind][1])
+    found = load(folder(tmp_path, kind), tokenizer=False)
+    assert found.config == config
+    assert list(found.params) == list(parameter_shapes(config))
+    for name, x in made(config).items():
+        np.testing.assert_array_equal(found.params[name], x, err_msg=name)
+        assert found.params[name].dtype == np.float32
+
+
+ROPE = "rope_parameters"
+REFUSED = [
+    ("qwen3", {"attention_bias": True}, "attention_bias must be False"),
+    ("qwen3", {"num_experts": 8}, "num_experts is a setting that is not kno"),
+    (
+        "qwen3",
+        {"head_dim": 6},
+        "must be (12, 12) to fit the settings",
+    ),
+    ("qwen3", {"num_hidden_layers": 0}, "must be from 1 to 10000; got 0"),
+    ("qwen3", {"num_hidden_layers": 2**40}, "must be from 1 to 10000; got 10"),
+    ("qwen3", {"layer_types": ["a"]}, "layer_types must be a list of 3; got"),
+    (
+        "qwen3",
+        {"layer_types": ["full_attention", "chunked", 3]},
+        "must be of sliding_attention, full_attention; got 'chunked'",
+    ),
+    (
+        "qwen3",
+        {
+            "use_sliding_window": False,
+            "layer_types": ["sliding_attention"] * 3,
+        },
+        "sliding_window must be stated for sliding_attention; got None",
+    ),
+    ("qwen3", {ROPE: 3}, "rope_parameters must be an object; got 3"),
+    (
+        "qwen3",
+        {ROPE: {"rope_type": "longrope"}},
+        "rope_type must be one of default, linear, llama3, yarn; got 'long",
+    ),
+    ("qwen3", {ROPE: YARN | {"colour": 1}}, "colour is a setting that is no"),
+    ("qwen3", {ROPE: YARN | {"factor": 0.5}}, "factor must be at least 1; go"),
+    ("qwen3", {ROPE: YARN | {"factor": None}}, "factor is missing"),
+    ("qwen3", {ROPE: YARN | {"truncate": False}}, "truncate must be True, th"),
+    (
+        "qwen3",
+        {ROPE: YARN | {"type": "linear"}},
+        "type must be 'yarn', as rope_type; got 'linear'",
+    ),
+    ("qwen3", {"rope_theta": 50.0}, "rope_theta must be 100.0, the one that"),
+    ("smollm3", {"no_rope_layers": [1]}, "must be a list of 3; got [1]"),
+    ("smollm3", {"no_rope_layers": [1, 0, 2]}, "must be of 0 and 1; got 2"),
+    (
+        "smollm3",
+        {"no_rope_layers": None, "no_rope_layer_interval": 0},
+        "no_rope_layer_interval must be at least 1; got 0",
+    ),
+    ("smollm3", {"mlp_bias": True}, "mlp_bias must be False, the one that i"),
+    ("olmo2", {"clip_qkv": 8.0}, "clip_qkv must be "),
+    ("olmo2", {"rms_norm_eps": None}, "rms_norm_eps is missing"),
+    ("olmo2", {"rms_norm_eps": -1.0}, "eps must be at least 0; got -1.0"),
+    ("gemma2", {"hidden_activation": "silu"}, "must be 'gelu_pytorch_tanh'"),
+    ("gemma2", {"use_bidirectional_attention": True}, "must be False, the on"),
+    ("gemma2", {"query_pre_attn_scalar": 0}, "must be above 0; got 0"),
+    ("gemma2", {"attn_logit_softcapping": 0.0}, "softcap must be above 0; g"),
+    ("gemma2", {"sliding_window": None}, "sliding_window is missing"),
+    (
+        "gemma2",
+        {ROPE: YARN | {"factor": 4.0}, "rope_theta": 100.0},
+        "query_pre_attn_scalar must be the one factor of the scores; got",
+    ),
+    ("gemma3_text", {"attn_logit_softcapping": 2.0}, "attn_logit_softcapp"),
+    ("gemma3_text", {"sliding_window_pattern": 0}, "must be at least 1; go"),
+    (
+        "gemma3_text",
+        {ROPE: {"rope_type": "default"}, "rope_local_base_freq": ...},
+        "must be of full_attention and sliding_attention; got",
+    ),
+    (
+        "gemma3_text",
+        {ROPE: {"full_attention": 1}, "rope_local_base_freq": ...},
+        "rope_parameters.full_attention must be an object; got 1",
+    ),
+    ("gemma3_text", {"model_type": "gemma3"}, "model_type must be one of ll"),
+    ("qwen3", {"model_type": "qwen3_moe"}, "model_type must be one of llama"),
+]
+
+
+@pytest.mark.parametrize(("kind", "changes", "says"), REFUSED)
+def test_load_refuses_by_name(kind, changes, says, tmp_path):
+    path = folder(tmp_path, kind, **changes)
+    with pytest.raises(CheckpointError, match=re.escape(says)) as caught:
+        load(path, tokenizer=False)
+    assert str(caught.value).startswith(("config.json: ", path.name))
+
+
+ODD = (None, True, "x", "", -1, 0, 1, 7, 2**70, 0.5, -0.0, 1e308, [], {},
+       [1, "a"], {"a": 1}, float("nan"), float("inf"))  # fmt: skip
+
+
+def inner(stated):
+    """Each place of the settings: its key, and one key further in."""
+    for key, value in stated.items():
+        yield (key,)
+        if isinstance(value, dict):
+            yield from ((key, within) for within in value)
+
+
+@EACH
+def test_odd_settings_are_refused_or_make_a_model(kind, tmp_path):
+    folder(tmp_path, kind)
+    places = list(inner(KNOWN[kind][0])) + [
+        (key,) for key in ("layer_types", "rope_scaling", "no_rope_layers",
+                           "sliding_window", "tie_word_embeddings", ROPE)
+    ]  # fmt: skip
+    messages, tries = [], 0
+    for place in places:
+        for odd in ODD:
+            stated = json.loads(json.dumps(KNOWN[kind][0]))
+            within = stated if len(place) == 1 else stated[place[0]]
+            within[place[-1]] = odd
+            (tmp_path / "config.json").write_text(
+                json.dumps(stated | {"model_type": kind})
+            )
+            tries += 1
+            try:
+                found = load(tmp_path, tokenizer=False)
+            except CheckpointError as error:
+                messages.append(str(error))
+                continue
+            with contextlib.suppress(ValueError):  # numbers may overflow
+                logits = transformer([1, 2], found.params, found.config)
+                assert np.isfinite(logits).all()
+    assert 0.6 < len(messages) / tries < 0.97
+    assert max(map(len, messages)) < 400
