@@ -1,11 +1,14 @@
-"""Name the menu's buttons that open the pages below a chapter.
+"""Draw the menu once, mark in it the page that is read, and name its buttons.
 
-The theme draws only an arrow there, which a screen reader cannot read.
+The theme would draw the menu three times for each page. Pages differ in where
+their links lead from, and in the place that is marked, and in nothing else.
+It draws only an arrow on a button, which a screen reader cannot read.
 """
 
 from functools import cache
 
-from sphinx import addnodes
+from bs4 import BeautifulSoup
+from pydata_sphinx_theme.toctree import add_toctree_functions
 
 
 def name_toggles(menu):
@@ -16,55 +19,63 @@ def name_toggles(menu):
     return menu
 
 
-def drawn_once(make):
-    """Cache the menu of a page, because its templates draw it three times."""
-
-    @cache
-    def menu(*args, **options):
-        return str(name_toggles(make(*args, **options)))
-
-    return menu
-
-
-def titles_only(toc):
-    """Return a page's contents without what is below its title.
-
-    Sphinx does the same to a copy of all contents, for the menu of each page.
-    """
-    toc = toc.deepcopy()
-    for title in toc.children:
-        if len(title) > 1:
-            pages_below = list(title.findall(addnodes.toctree))
-            if pages_below:
-                title[1][:] = pages_below
-            else:
-                title.pop(1)
-    return toc
-
-
-def from_titles(app, builder):
-    """Let the builder make a menu of titles from titles alone."""
-    env, make = app.env, builder._get_local_toctree
-    titles = {page: titles_only(toc) for page, toc in env.tocs.items()}
-
-    def menu(page, **options):
-        whole = env.tocs
-        env.tocs = titles if options.get("titles_only") else whole
-        try:
-            return make(page, **options)
-        finally:
-            env.tocs = whole
-
-    builder._get_local_toctree = menu
+def seen_from(menu, page, builder):
+    """Return the menu of the first page as another page shows it."""
+    menu = BeautifulSoup(menu, "html.parser")
+    for link in menu.select("a.internal"):
+        target = link["href"].removesuffix(builder.link_suffix)
+        link["href"] = builder.get_relative_uri(page, target)
+        if target == page:
+            link["href"] = "#"
+            link["class"].insert(0, "current")
+            for parent in link.find_parents("ul"):
+                parent["class"] = ["current", *parent.get("class", [])]
+            for parent in link.find_parents("li"):
+                parent["class"][1:1] = ["current", "active"]
+                for fold in parent.find_all("details", recursive=False):
+                    fold["open"] = "open"
+    return str(menu)
 
 
 def wrap(app, pagename, templatename, context, doctree):
     make = context.get("generate_toctree_html")
-    if make is not None:
-        context["generate_toctree_html"] = drawn_once(make)
+    if make is None:
+        return
+    tree, root = app.builder._get_local_toctree, app.config.root_doc
+
+    def first(*options):
+        """The theme's menu of the first page, which no menu lists."""
+        of_page = context["toctree"]
+        context["toctree"] = lambda **asked: tree(root, **asked)
+        try:
+            return str(name_toggles(make(**dict(options))))
+        finally:
+            context["toctree"] = of_page
+
+    @cache
+    def menu(**options):
+        key = tuple(sorted(options.items()))
+        if key not in app.menus:
+            app.menus[key] = first(*key)
+        return seen_from(app.menus[key], pagename, app.builder)
+
+    context["generate_toctree_html"] = menu
+
+
+def come_first(app):
+    """Wrap the theme's function before the theme calls it.
+
+    It adds the function to the context, and then draws each part of a page to
+    see whether it is empty.
+    """
+    event = "html-page-context"
+    for listener in list(app.events.listeners[event]):
+        if listener.handler is add_toctree_functions:
+            app.disconnect(listener.id)
+    app.connect(event, add_toctree_functions, priority=400)
+    app.connect(event, wrap, priority=401)
 
 
 def setup(app):
-    app.connect("write-started", from_titles)
-    # After the theme has added its function to the context.
-    app.connect("html-page-context", wrap, priority=900)
+    app.menus = {}
+    app.connect("builder-inited", come_first)
