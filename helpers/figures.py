@@ -1329,6 +1329,28 @@ class LinearMemory(InteractiveFigure):
     _label = "a memory of two numbers, and what three keys read from it"
 
 
+class LatentVector(InteractiveFigure):
+    """What latent attention keeps of a token, and what its two forms multiply.
+
+    Keys and values have ``width`` columns in each head, and ``rotated`` more
+    columns of a key are shared by all. ``kept`` counts the numbers per token
+    of one layer: of multi-head attention, of at most eight groups, of one,
+    and of latent attention, which keeps as many as ``heads`` heads. ``plain``
+    and ``absorbed`` have the multiply-adds of both forms by stage, and from
+    ``from`` queries upward the plain form takes fewer (0: for no number).
+
+    Examples
+    --------
+    >>> LatentVector().values["kept"]
+    [32768, 2048, 256, 576]
+    >>> LatentVector().values["from"]
+    164
+    """
+
+    _name = "latent"
+    _label = "what is kept of a token, and the multiply-adds of two forms"
+
+
 def classes():
     """The figures that this module defines, by the names of their modules.
 

@@ -34,3 +34,9 @@ export const tick = (x) => grouped(+x.toPrecision(3)).replace("-", "−");
 export const setting = (x) => grouped(+x.toFixed(4)).replace("-", "−");
 export const whole = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 export const count = (n, thing) => `${whole(n)} ${thing}${n === 1 ? "" : "s"}`;
+// Three digits and a unit, rounded first: 999,700 is 1 M, and not 1000 K.
+const THOUSANDS = ["", " K", " M", " G", " T", " P"];
+export const inUnits = (n) => {
+  const k = THOUSANDS.filter((_, i) => i && +n.toPrecision(3) >= 1000 ** i).length;
+  return `${tick(n / 1000 ** k)}${THOUSANDS[k]}`;
+};

@@ -1,6 +1,6 @@
 // The roof of a machine, and where the work of one layer stands under it.
 
-import { count, fixed, range, tick, whole } from "./numbers.js";
+import { count, fixed, inUnits, range, tick, whole } from "./numbers.js";
 import { escape } from "./svg.js";
 import { figureModule, say } from "./common.js";
 
@@ -119,12 +119,6 @@ const points = (found) => {
 
 // --- in words ------------------------------------------------------------
 
-const UNITS = ["", " K", " M", " G", " T", " P"];
-// Three digits, rounded first: 999,700 is 1 M, and not 1000 K.
-const short = (n) => {
-  const k = UNITS.filter((_, i) => i && +n.toPrecision(3) >= 1000 ** i).length;
-  return `${tick(n / 1000 ** k)}${UNITS[k]}`;
-};
 const lasts = (s) =>
   s < 1e-3 ? `${tick(s * 1e6)} µs` : s < 1 ? `${tick(s * 1e3)} ms` : `${tick(s)} s`;
 const ratio = (x) => (x < 999.5 ? tick(x) : whole(Math.round(x)));
@@ -146,7 +140,7 @@ const sentence = (state, { balance, points: found, prompt, token }) => {
 const table = (found) => {
   const rows = Object.entries(NAMES).map(([key, name]) => {
     const { flops, bytes, intensity, speed } = found[key];
-    const cells = [short(flops), short(bytes), ratio(intensity), tick(speed / 1e12)];
+    const cells = [inUnits(flops), inUnits(bytes), ratio(intensity), tick(speed / 1e12)];
     return (
       `<tr><th scope="row">${name}</th>` +
       `${cells.map((text) => `<td>${text}</td>`).join("")}</tr>`

@@ -83,7 +83,8 @@ def random_state(name, rng):
                 for _ in range(rng.randint(*rows))
             ]
         elif kind == "power":
-            value = 2 ** rng.randint(0, high.bit_length() - 1)
+            ends = (max(end, 1).bit_length() - 1 for end in (low, high))
+            value = 2 ** rng.randint(*ends)
         else:
             value = number()
         state[control["key"]] = value

@@ -1,0 +1,233 @@
+"""The latent figure: what is kept of a token, and what two forms multiply."""
+
+import re
+
+import numpy as np
+import pytest
+
+from helpers.cost import kv_cache_bytes, latent_flops
+from helpers.figures import LatentVector
+from tests.figures.reading import captions, path_of, read, sentence, tells
+
+CASES = [
+    {"form": "absorbed"},
+    {"form": "absorbed", "queries": 256},
+    {"queries": 131072, "tokens": 131072},
+    {"latent": 64, "width": 256},
+    {"latent": 128, "width": 128},
+    {"latent": 64, "width": 32, "rotated": 16, "tokens": 256},
+    {"heads": 1, "tokens": 256, "queries": 512},
+    {"heads": 4, "latent": 1024, "form": "absorbed"},
+]
+UNITS = " KMGTP"
+
+
+def counted(state, form, T):
+    """Multiply-adds by stage: half of the FLOPs that the helper counts.
+
+    The division by the root and the softmax, which both forms do alike, are
+    no multiply-adds.
+    """
+    sizes = [state[k] for k in ("heads", "latent", "rotated", "width")]
+    flops = latent_flops(
+        T, state["tokens"], *sizes, state["width"], absorbed=form == "absorbed"
+    )
+    stages = {
+        stage: flops[stage] // 2
+        for stage in ("projections", "scores", "values")
+    }
+    return stages | {"total": sum(stages.values())}
+
+
+def fewer(state, T):
+    plain, absorbed = (
+        counted(state, form, T)["total"] for form in ("plain", "absorbed")
+    )
+    return plain < absorbed
+
+
+def first_fewer(state):
+    """The least number of queries with which the plain form takes fewer."""
+    low, high = 0, state["tokens"]
+    if not fewer(state, high):
+        return 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fewer(state, middle) else (middle, high)
+    return high
+
+
+def expected(state):
+    H, d = state["heads"], state["width"]
+    kept = [kv_cache_bytes(1, 1, n, d, d, 1) for n in (H, min(H, 8), 1)]
+    kept.append(kv_cache_bytes(1, 1, 1, state["latent"], state["rotated"], 1))
+    T = min(state["queries"], state["tokens"])
+    return {
+        "kept": kept,
+        "heads": kept[-1] * H / kept[0],
+        "plain": counted(state, "plain", T),
+        "absorbed": counted(state, "absorbed", T),
+        "from": first_fewer(state),
+    }
+
+
+def in_units(x):
+    """A judge of a numeral with three digits of `x`, whatever its unit."""
+
+    def judge(numeral, before):
+        ratio = read(numeral) / x
+        power = round(np.log10(ratio) / 3) * 3
+        assert ratio / 10.0**power == pytest.approx(1, rel=5.001e-3)
+
+    return judge
+
+
+def sized(text):
+    """The number that a text with a unit shows."""
+    number, _, unit = text.partition(" ")
+    return read(number) * 1000.0 ** UNITS.index(unit or " ")
+
+
+def sides(rect):
+    return [float(rect[k]) for k in ("x", "y", "width", "height")]
+
+
+def shows(state, expected, shown):
+    svg = shown.select_one(".av-latent")
+    vectors_show(state, svg)
+    bars_show(expected["kept"], svg)
+    plot_shows(state, expected, svg)
+    captions(shown)
+    words_show(state, expected, sentence(shown))
+
+
+def words_show(state, expected, text):
+    kept, T = expected["kept"], min(state["queries"], state["tokens"])
+    totals = [expected[form]["total"] for form in ("plain", "absorbed")]
+    last = [expected["from"]] if expected["from"] else []
+    tells(
+        text,
+        kept[3],
+        kept[0],
+        (expected["heads"], 2),
+        T,
+        state["tokens"],
+        *(in_units(n) for n in totals),
+        *last,
+    )
+    for n, total in zip(
+        re.findall(r"(\S+(?: [KMGTP])?) multiply-adds|form (\S+ [KMGTP]?)\.",
+                   text),
+        totals,
+        strict=True,
+    ):  # fmt: skip
+        assert sized("".join(n).strip()) == pytest.approx(total, rel=5.001e-3)
+    assert ("for no number" in text) == (expected["from"] == 0)
+
+
+def vectors_show(state, svg):
+    """Each vector is as high as it has numbers, each head has a column."""
+    [_, high], [_, turned] = [
+        sides(r)[2:] for r in svg.select("rect.av-kept")[:2]
+    ]
+    one = 0.11
+    assert [high, turned] == pytest.approx(
+        [state["latent"] * one, state["rotated"] * one], abs=0.006
+    )
+    plain = state["form"] == "plain"
+    wanted = {
+        "av-made-key": ["width", "rotated"] if plain else [],
+        "av-made-value": ["width"] if plain else [],
+        "av-made-query": [] if plain else ["latent", "rotated"],
+    }
+    for kind, keys in wanted.items():
+        paths = svg.select(f"path.{kind}")
+        for path, key in zip(paths, keys, strict=True):
+            columns = re.findall(r"M(\S+) (\S+?)h(\S+?)v-(\S+?)h", path["d"])
+            assert len(columns) == state["heads"]
+            found = np.array(columns, float)
+            assert found[:, 3] == pytest.approx(state[key] * one, abs=0.006)
+            assert (np.diff(found[:, 0]) > found[1:, 2]).all()
+    texts = [t.text for t in svg.select("text")]
+    heads = [t for t in texts if re.search(r"of \d+ head", t)]
+    assert len(heads) == (2 if plain else 1)
+    for text in heads:
+        tells(text, state["heads"])
+    made = [t for t in texts if t.startswith("made for each of")]
+    assert len(made) == plain
+    for text in made:
+        tells(text, state["tokens"])
+
+
+def bars_show(kept, svg):
+    bars = [sides(r) for r in svg.select("rect.av-other, rect.av-kept")]
+    wide = [bar[2] for bar in bars if bar[0] == 104]
+    np.testing.assert_allclose(
+        wide, 292 * np.array(kept) / max(kept), atol=0.006
+    )
+    texts = [t.text for t in svg.select(".av-count")]
+    assert [read(t) for t in texts] == kept
+    [grouped] = [t.text for t in svg.select("text") if "grouped," in t.text]
+    tells(grouped, kept[1] // kept[2])
+
+
+def plot_shows(state, expected, svg):
+    ticks = svg.select(".av-up")
+    rules = [path_of(p)[1] for p in svg.select(".av-rule")]
+    logs = np.log10([sized(t.text) for t in ticks])
+    assert len(set(np.round(np.diff(logs), 9))) == 1
+    unit = (rules[-1] - rules[0]) / (logs[-1] - logs[0])
+
+    def py(n):
+        return rules[0] + unit * (np.log10(n) - logs[0])
+
+    across = svg.select(".av-across")
+    steps = np.log2([read(t.text) for t in across])
+    places = [float(t["x"]) for t in across]
+    slope = (places[-1] - places[0]) / (steps[-1] - steps[0])
+
+    def px(T):
+        return places[0] + slope * np.log2(T)
+
+    counts = 2 ** np.arange(int(np.log2(state["tokens"])) + 1)
+    for form in ("plain", "absorbed"):
+        line = svg.select_one(f".av-form-{form}")
+        points = np.reshape(path_of(line), (-1, 2))
+        totals = [counted(state, form, int(T))["total"] for T in counts]
+        np.testing.assert_allclose(points[:, 0], px(counts), atol=0.05)
+        np.testing.assert_allclose(points[:, 1], py(totals), atol=0.1)
+        assert points[:, 1].min() >= 310 - 0.1
+        assert points[:, 1].max() <= 404 + 0.1
+        assert ("av-chosen" in line["class"]) == (form == state["form"])
+    cross = svg.select_one(".av-cross")
+    assert (cross is not None) == (expected["from"] > 0)
+    if cross:
+        total = counted(state, "plain", expected["from"])["total"]
+        found = float(cross["cx"]), float(cross["cy"])
+        assert found == pytest.approx(
+            (px(expected["from"]), py(total)), abs=0.1
+        )
+    T = min(state["queries"], state["tokens"])
+    grip = svg.select_one("[data-handle=queries]")
+    moved = [float(x) for x in re.findall(r"-?[\d.]+", grip["transform"])]
+    total = expected[state["form"]]["total"]
+    assert moved == pytest.approx((px(T), py(total)), abs=0.1)
+    assert read(grip.select_one("text").text) == T
+
+
+@pytest.mark.parametrize(
+    ("settings", "kept", "turning"),
+    [
+        # DeepSeek-V2, by hand: 128 * 256 against 512 + 64 numbers, and
+        # 131072 * 4096 / (131072 + 4096 * 768) = 163.84 queries.
+        ({}, [32768, 2048, 256, 576], 164),
+        # As wide as a head's key and value: the longer sums of the absorbed
+        # form cost as much as they save, for as many queries as tokens.
+        ({"latent": 128, "rotated": 64}, [32768, 2048, 256, 192], 0),
+        ({"latent": 64}, [32768, 2048, 256, 128], 0),
+    ],
+)
+def test_counts_by_hand(settings, kept, turning):
+    found = LatentVector(**settings).values
+    assert found["kept"] == kept
+    assert found["from"] == turning
