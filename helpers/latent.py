@@ -249,7 +249,7 @@ def compress(
     Notes
     -----
     DeepSeek-AI 2024 (DeepSeek-V2), equations 9 and 15. The norm is not
-    among them; the code published with the model has it.
+    among them; section 3.1.2 names it, and the published code has it.
 
     Examples
     --------

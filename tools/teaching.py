@@ -51,7 +51,7 @@ PLANS = {
         ("training", "evidence", "open-model", "real-heads"),
         ("longer", "compare-positions", "serve", "memory"),
         ("machines", "balance", "sinks"),
-        ("linear", "model-card", "reality-check"),
+        ("latent", "linear", "model-card", "reality-check"),
         ("demos", "literature"),
     ),
 }

@@ -112,7 +112,7 @@ const bars = ({ heads }, { kept }) => {
       words(name, BAR.left - 8, y + 12, "end", i === 3 ? "av-strong" : "") +
       `<rect class="${i === 3 ? "av-kept" : "av-other"}" x="${BAR.left}" y="${y}" ` +
       `width="${at(wide)}" height="${BAR.high}"/>` +
-      words(whole(kept[i]), WIDE - 6, y + 12, "end", "av-count")
+      words(whole(kept[i]), WIDE - 6, y + 12, "end", "av-kept-number")
     );
   };
   return (

@@ -165,7 +165,7 @@ def bars_show(kept, svg):
     np.testing.assert_allclose(
         wide, 292 * np.array(kept) / max(kept), atol=0.006
     )
-    texts = [t.text for t in svg.select(".av-count")]
+    texts = [t.text for t in svg.select(".av-kept-number")]
     assert [read(t) for t in texts] == kept
     [grouped] = [t.text for t in svg.select("text") if "grouped," in t.text]
     tells(grouped, kept[1] // kept[2])
