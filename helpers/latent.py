@@ -22,8 +22,9 @@ from ._checks import (
 )
 from ._shapes import expect_projections, head_width
 from .attention import Attention, attention
+from .gradients import attention_vjp
 from .heads import merge_heads, split_heads
-from .layers import linear, rms_norm
+from .layers import linear, linear_vjp, rms_norm, rms_norm_vjp
 from .positions import rotary_embedding
 
 
@@ -61,6 +62,13 @@ class LatentQueries(NamedTuple):
 
     Q: np.ndarray  #: (..., H, T, d_k), for keys made of the latent vector
     Q_rotated: np.ndarray  #: (..., H, T, d_r), for the rotated key
+
+
+class LatentGradients(NamedTuple):
+    """Gradients of a loss, shaped like what `latent_attention` was given."""
+
+    X: np.ndarray  #: (..., T, d_model)
+    projections: LatentProjections  #: None where a weight is None
 
 
 def _shapes(d_model, H, d_c, d_r, d_k, d_v, d_q):
@@ -411,14 +419,19 @@ def absorb(Q, projections):
     return _per_head(Q, W, Q=Q, W_UK=p.W_UK)
 
 
+def _widened_keys(K, K_rotated):
+    """Each head's keys with the rotated key, (..., H, S, d_k + d_r)."""
+    shape = (*K.shape[:-1], K_rotated.shape[-1])
+    shared = np.broadcast_to(K_rotated[..., None, :, :], shape)
+    return np.concatenate([K, shared], axis=-1)
+
+
 def _plain(queries, kept, p, mask, scale):
     """Each head reads the keys and values made for it."""
     K, V = expand(kept.latent, p)
-    shape = (*K.shape[:-1], kept.K_rotated.shape[-1])
-    shared = np.broadcast_to(kept.K_rotated[..., None, :, :], shape)
     return attention(
         np.concatenate(queries, axis=-1),  # (..., H, T, d_k + d_r)
-        np.concatenate([K, shared], axis=-1),  # (..., H, S, d_k + d_r)
+        _widened_keys(K, kept.K_rotated),
         V,
         mask=mask,
         scale=scale,
@@ -542,3 +555,137 @@ def latent_attention(
 def _scale(p):
     """One over the root of the width of a whole query."""
     return 1 / math.sqrt(p.W_UK.shape[1] // p.n_heads + p.W_KR.shape[1])
+
+
+def latent_attention_vjp(
+    grad_output,
+    X,
+    projections,
+    weights,
+    *,
+    positions=None,
+    scale=None,
+    base=10000.0,
+    frequencies=None,
+    eps=1e-6,
+):
+    """Carry a gradient from the output back to `X` and to every weight.
+
+    Parameters
+    ----------
+    grad_output : (..., T, d_model) array
+        Gradient of the loss with respect to the output.
+    X, projections
+        As `latent_attention` was given them, without a cache.
+    weights : (..., H, T, T) array
+        The weights that it returned. Masked entries are zero, so the mask is
+        not needed again.
+    positions, scale, base, frequencies, eps
+        As it was given them.
+
+    Returns
+    -------
+    LatentGradients
+        Both forms have the same, because they are the same function.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `latent_attention` and `helpers.gradients.attention_vjp`.
+
+    Notes
+    -----
+    The plain form, step by step from its end. The rotated key is shared, so
+    its gradient is the sum over heads, and a rotation is undone by the
+    rotation to the opposite positions.
+
+    Examples
+    --------
+    >>> p = init_latent(np.random.default_rng(0), 8, 2, d_c=3, d_r=2, d_k=4)
+    >>> X = np.eye(5, 8)
+    >>> _, weights = latent_attention(X, p)
+    >>> grads = latent_attention_vjp(np.ones((5, 8)), X, p, weights)
+    >>> grads.X.shape, grads.projections.W_UK.shape, grads.projections.W_DQ
+    ((5, 8), (3, 8), None)
+    """
+    p = _checked(projections)
+    X = _rows(X, p)
+    scale = _scale(p) if scale is None else real(scale, "scale")
+    if positions is None:
+        positions = np.arange(X.shape[-2])
+    turning = {"base": base, "frequencies": frequencies}
+    kept = compress(X, p, positions, eps=eps, **turning)
+    queries = latent_queries(X, p, positions, eps=eps, **turning)
+    K, V = expand(kept.latent, p)
+    A = finite_floats(weights, "weights", ndim=3, axes="(..., H, T, T)")
+    if A.shape[-3:] != (*K.shape[-3:-1], X.shape[-2]):
+        raise ValueError(
+            f"weights must be (..., {p.n_heads}, T, T) to fit X and n_heads; "
+            f"got weights {A.shape} and X {X.shape}"
+        )
+    rows = merge_heads(A @ V)
+    grad, W_O = _product_vjp(grad_output, rows, p.W_O)
+    back = attention_vjp(
+        split_heads(grad, p.n_heads),
+        np.concatenate(queries, axis=-1),
+        _widened_keys(K, kept.K_rotated),
+        V,
+        A,
+        scale=scale,
+    )
+    given = X, p, positions, turning, eps
+    d_k = K.shape[-1]
+    from_keys, of_keys = _kept_vjp(back.K, back.V, kept.latent, d_k, *given)
+    from_queries, of_queries = _queries_vjp(back.Q, d_k, *given)
+    return LatentGradients(
+        from_keys + from_queries,
+        p._replace(W_O=W_O, **of_keys, **of_queries),
+    )
+
+
+def _product_vjp(grad, X, W):
+    """Gradients of `X` and of `W`, of whose product this is the gradient."""
+    return linear_vjp(grad, X, W)[:2]
+
+
+def _unturned(grad, positions, turning):
+    """The gradient before a rotation, from that after it."""
+    back = -np.asarray(positions)
+    return rotary_embedding(grad, back, interleaved=True, **turning)
+
+
+def _kept_vjp(dK, dV, latent, d_k, X, p, positions, turning, eps):
+    """Gradients of `X`, and of the weights of keys and values by name."""
+    still, rotated = dK[..., :d_k], dK[..., d_k:].sum(axis=-3)
+    by_key, W_UK = _product_vjp(merge_heads(still), latent, p.W_UK)
+    by_value, W_UV = _product_vjp(merge_heads(dV), latent, p.W_UV)
+    down, gain_KV = rms_norm_vjp(
+        by_key + by_value, X @ p.W_DKV, p.gain_KV, eps=eps
+    )
+    by_latent, W_DKV = _product_vjp(down, X, p.W_DKV)
+    by_rotated, W_KR = _product_vjp(
+        _unturned(rotated, positions, turning), X, p.W_KR
+    )
+    return by_latent + by_rotated, {
+        "W_DKV": W_DKV,
+        "gain_KV": gain_KV,
+        "W_KR": W_KR,
+        "W_UK": W_UK,
+        "W_UV": W_UV,
+    }
+
+
+def _queries_vjp(dQ, d_k, X, p, positions, turning, eps):
+    """Gradients of `X`, and of the weights of queries by name."""
+    down = None if p.W_DQ is None else X @ p.W_DQ
+    rows = X if down is None else rms_norm(down, p.gain_Q, eps=eps)
+    each = np.asarray(positions)[..., None, :]  # the same in each head
+    rotated = _unturned(dQ[..., d_k:], each, turning)
+    by_still, W_UQ = _product_vjp(merge_heads(dQ[..., :d_k]), rows, p.W_UQ)
+    by_rotated, W_QR = _product_vjp(merge_heads(rotated), rows, p.W_QR)
+    grad, found = by_still + by_rotated, {"W_UQ": W_UQ, "W_QR": W_QR}
+    if down is None:
+        return grad, found
+    grad, gain_Q = rms_norm_vjp(grad, down, p.gain_Q, eps=eps)
+    grad, W_DQ = _product_vjp(grad, X, p.W_DQ)
+    return grad, found | {"W_DQ": W_DQ, "gain_Q": gain_Q}

@@ -17,6 +17,7 @@ from helpers.latent import (
     expand,
     init_latent,
     latent_attention,
+    latent_attention_vjp,
     latent_queries,
 )
 from helpers.masks import causal_mask, padding_mask
@@ -317,3 +318,83 @@ def test_random_weights_keep_the_size():
     for rows in (*compress(X, p), *latent_queries(X, p)):
         assert 0.8 < rows.std() < 1.2
     assert isinstance(compress(X, p), Kept)
+
+
+# --- gradients ---------------------------------------------------------------
+
+
+def nudged(p, name, by):
+    return p._replace(**{name: getattr(p, name) + by})
+
+
+@FORMS
+@COMPRESSED
+@pytest.mark.parametrize("lead", [(), (2,)])
+@pytest.mark.parametrize("places", [None, [4, 1, 7, 8, 2]])
+def test_gradients_equal_directional_differences(absorbed, d_q, lead, places):
+    T = 5
+    X, p = problem(20, T, d_q=d_q, lead=lead)
+    rng = np.random.default_rng(21)
+    upstream = rng.normal(size=X.shape)
+    options = {"positions": places, "scale": 0.4, "base": 50.0, "eps": 1e-3}
+    mask = causal_mask(T)
+
+    def loss(X, p):
+        found = latent_attention(X, p, mask=mask, absorbed=absorbed, **options)
+        return (upstream * found.output).sum()
+
+    weights = latent_attention(X, p, mask=mask, **options).weights
+    grads = latent_attention_vjp(upstream, X, p, weights, **options)
+    h = 1e-5
+    way = rng.normal(size=X.shape)
+    slope = (loss(X + h * way, p) - loss(X - h * way, p)) / (2 * h)
+    assert (grads.X * way).sum() == pytest.approx(slope, rel=1e-7, abs=1e-8)
+    for name, W in p._asdict().items():
+        grad = getattr(grads.projections, name)
+        if not isinstance(W, np.ndarray):
+            assert grad == W
+            continue
+        assert grad.shape == W.shape
+        way = rng.normal(size=W.shape)
+        ends = [loss(X, nudged(p, name, sign * h * way)) for sign in (1, -1)]
+        slope = (ends[0] - ends[1]) / (2 * h)
+        assert (grad * way).sum() == pytest.approx(slope, rel=1e-7, abs=1e-8)
+
+
+def test_the_default_scale_and_positions_are_those_of_the_forward_pass():
+    X, p = problem(22, 4, d_q=6)
+    weights = latent_attention(X, p).weights
+    upstream = np.random.default_rng(23).normal(size=X.shape)
+    wide = SIZES["d_k"] + SIZES["d_r"]
+    plain, stated = (
+        latent_attention_vjp(upstream, X, p, weights, **options)
+        for options in ({}, {"positions": range(4), "scale": wide**-0.5})
+    )
+    assert_close(plain.X, stated.X, eps=8)
+    for got, want in zip(
+        plain.projections[:-1], stated.projections[:-1], strict=True
+    ):
+        assert_close(got, want, eps=8)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"weights": np.ones((2, 4, 4)) / 4}, ValueError,
+         "weights must be (..., 3, T, T) to fit X and n_heads"),
+        ({"weights": np.ones((3, 4, 4))}, ValueError, "weights"),
+        ({"X": np.ones((4, 6))}, ValueError, "X must have the d_model = 7"),
+        ({"grad_output": np.ones((4, 6))}, ValueError, "grad must"),
+        ({"projections": 3}, TypeError, "projections must be LatentProj"),
+    ],
+)  # fmt: skip
+def test_bad_input_of_the_gradient_is_refused(change, error, message):
+    X, p = problem(24, 4)
+    given = {
+        "grad_output": X,
+        "X": X,
+        "projections": p,
+        "weights": latent_attention(X, p).weights,
+    }
+    with pytest.raises(error, match=re.escape(message)):
+        latent_attention_vjp(**given | change)
