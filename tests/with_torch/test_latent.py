@@ -10,7 +10,11 @@ import pytest
 
 from helpers.cache import KVCache
 from helpers.heads import split_heads
-from helpers.latent import LatentProjections, latent_attention
+from helpers.latent import (
+    LatentProjections,
+    latent_attention,
+    latent_attention_vjp,
+)
 from helpers.layers import layer_norm, rms_norm
 from helpers.masks import causal_mask
 from helpers.positions import (
@@ -67,9 +71,9 @@ def columns(W, first):
     return (x.reshape(len(W), -1) for x in np.split(cut, [first], axis=-1))
 
 
-def ours(layer):
-    """Its weights: rows are positions here, and both parts are apart."""
-    W = {n: w.detach().numpy().T for n, w in layer.named_parameters()}
+def ours(layer, part=torch.Tensor.detach):
+    """Its weights, or a part of each: rows are positions here."""
+    W = {n: part(w).numpy().T for n, w in layer.named_parameters()}
     down = W["kv_a_proj_with_mqa.weight"]
     W_DKV, W_KR = np.split(down, [SIZES["kv_lora_rank"]], axis=1)
     still = SIZES["qk_nope_head_dim"]
@@ -91,26 +95,31 @@ def ours(layer):
     )
 
 
-def run(layer, rotary, X, start=0, cache=None):
+def through(layer, rotary, X, start=0, cache=None):
     """Output and weights of the published layer, with a causal mask."""
-    X = torch.tensor(X)
     T = X.shape[1]
     places = torch.arange(start, start + T)[None]
     hidden = torch.tensor(~causal_mask(T, start + T))
     bias = torch.zeros(hidden.shape, dtype=X.dtype)
     bias = bias.masked_fill(hidden, -torch.inf)[None, None]
+    return layer(
+        X,
+        position_embeddings=rotary(X, places),
+        attention_mask=bias,
+        cache=cache,
+    )
+
+
+def run(layer, rotary, X, start=0, cache=None):
+    """The same of and as arrays."""
     with torch.no_grad():
-        output, weights = layer(
-            X,
-            position_embeddings=rotary(X, places),
-            attention_mask=bias,
-            cache=cache,
-        )
-    return output.numpy(), weights.numpy()
+        found = through(layer, rotary, torch.tensor(X), start, cache)
+    return tuple(x.numpy() for x in found)
 
 
 # Its softmax is in float32, and so are its norms and its angles.
 CLOSE = {"rtol": 1e-5, "atol": 2e-6}
+GRADIENTS = {"rtol": 1e-4, "atol": 2e-5}
 
 
 @FORMS
@@ -153,6 +162,28 @@ def test_steps_equal_the_published_steps(absorbed, q_lora_rank, model):
         start += n
     kept = theirs.layers[0]
     assert kept.keys.numel() + kept.values.numel() == mine.nbytes // 8
+
+
+@QUERIES
+@MODELS
+def test_gradients_equal_those_of_the_published_code(q_lora_rank, model):
+    layer, rotary = published(model, q_lora_rank)
+    shape = (2, 7, SIZES["hidden_size"])
+    X, upstream = np.random.default_rng(5).normal(size=(2, *shape))
+    rows = torch.tensor(X, requires_grad=True)
+    output, _ = through(layer, rotary, rows)
+    output.backward(torch.tensor(upstream))
+    p = ours(layer)
+    weights = latent_attention(X, p, mask=causal_mask(7)).weights
+    found = latent_attention_vjp(upstream, X, p, weights)
+    wanted = ours(layer, part=lambda w: w.grad)
+    np.testing.assert_allclose(found.X, rows.grad.numpy(), **GRADIENTS)
+    for name, want in wanted._asdict().items():
+        got = getattr(found.projections, name)
+        if isinstance(want, np.ndarray):
+            np.testing.assert_allclose(got, want, **GRADIENTS, err_msg=name)
+        else:
+            assert got == want
 
 
 @pytest.mark.parametrize(
