@@ -222,3 +222,161 @@ class KVCache:
                 f"cache holds; got {length}"
             )
         self._len = length
+
+
+class StateCache:
+    """The memory of one layer, whose size does not depend on the text.
+
+    Parameters
+    ----------
+    n_key_heads : int
+        Heads of queries and keys.
+    n_value_heads : int
+        H, the number of states.
+    d_k, d_v : int
+        Width of a key and of a value in one head.
+    width : int
+        How many rows the short convolution before the memory mixes.
+    batch : tuple of int, default ()
+        Sizes of the axes in front of the heads.
+    dtype : floating type, default float
+        What is stored, whatever arrives.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `KVCache`.
+
+    Notes
+    -----
+    As that of `helpers.linear.gated_delta_rule`, and of
+    `helpers.linear.short_convolution` for all queries, keys and values.
+
+    Examples
+    --------
+    >>> cache = StateCache(1, 2, d_k=3, d_v=4, width=4)
+    >>> cache.state.shape, cache.rows.shape, len(cache), cache.nbytes
+    ((2, 3, 4), (3, 14), 0, 528)
+    """
+
+    def __init__(
+        self,
+        n_key_heads,
+        n_value_heads,
+        d_k,
+        d_v,
+        width,
+        *,
+        batch=(),
+        dtype=float,
+    ):
+        sizes = {"n_key_heads": n_key_heads, "n_value_heads": n_value_heads,
+                 "d_k": d_k, "d_v": d_v, "width": width}  # fmt: skip
+        h, H, d_k, d_v, width = (
+            size(n, name, least=1) for name, n in sizes.items()
+        )
+        batch, dtype = _sizes(batch), _floating(dtype)
+        channels = 2 * h * d_k + H * d_v
+        self.state = _empty((*batch, H, d_k, d_v), dtype)
+        self.rows = _empty((*batch, width - 1, channels), dtype)
+        self._len, self._last = 0, None
+
+    def __len__(self):
+        return self._len
+
+    def __repr__(self):
+        return (
+            f"StateCache({len(self)} positions, state {self.state.shape}, "
+            f"rows {self.rows.shape}, {self.state.dtype})"
+        )
+
+    @property
+    def nbytes(self):
+        """Bytes taken by the states and the last rows."""
+        return self.state.nbytes + self.rows.nbytes
+
+    def update(self, state, rows, n):
+        """Put the memory after `n` more positions in the place of the old.
+
+        Parameters
+        ----------
+        state : (..., H, d_k, d_v) array
+            What `gated_delta_rule` returned.
+        rows : (..., width - 1, channels) array
+            What `short_convolution` returned.
+        n : int
+            How many positions they took.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `KVCache.append`; the cache then is what it was.
+
+        Examples
+        --------
+        >>> cache = StateCache(1, 1, d_k=1, d_v=1, width=1)
+        >>> cache.update(np.ones((1, 1, 1)), np.ones((0, 3)), 5)
+        >>> len(cache), cache.state.item()
+        (5, 1.0)
+        """
+        new = self._like("state", state), self._like("rows", rows)
+        length = len(self) + size(n, "n")
+        self._last = self.state, self.rows, len(self)
+        self.state, self.rows = new
+        self._len = length
+
+    def _like(self, name, x):
+        """`x` in the shape and type of what stands in its place."""
+        old = getattr(self, name)
+        x = finite_floats(x, name)
+        if x.shape != old.shape:
+            raise ValueError(
+                f"{name} must be {old.shape} to fit the cache; "
+                f"got {name} {x.shape}"
+            )
+        overflow = f"{name} overflows the cache's {old.dtype}"
+        return rounded(x, old.dtype, overflow)
+
+    def truncate(self, length):
+        """Go back to the memory before the last update, or to none.
+
+        Parameters
+        ----------
+        length : int
+            How many positions stay: all, as many as before the last
+            `update`, or 0.
+
+        Raises
+        ------
+        TypeError
+            If `length` is not an integer.
+        ValueError
+            If it is another number: what a state has taken in cannot be
+            taken out of it.
+
+        Examples
+        --------
+        >>> cache = StateCache(1, 1, d_k=1, d_v=1, width=1)
+        >>> cache.update(np.ones((1, 1, 1)), np.ones((0, 3)), 5)
+        >>> cache.truncate(0)
+        >>> len(cache), cache.state.item()
+        (0, 0.0)
+        """
+        length = size(length, "length")
+        if length == len(self):
+            return
+        if self._last is not None and length == self._last[-1]:
+            self.state, self.rows, self._len = self._last
+            self._last = None
+        elif length == 0:
+            self.state = np.zeros_like(self.state)
+            self.rows = np.zeros_like(self.rows)
+            self._len, self._last = 0, None
+        else:
+            known = {0, len(self)} | (
+                {self._last[-1]} if self._last else set()
+            )
+            raise ValueError(
+                f"length must be one of {sorted(known)}, because a memory "
+                f"of fixed size cannot be cut elsewhere; got {length}"
+            )

@@ -200,6 +200,75 @@ def gated_delta_rule(
     return _memory({**given, "state": state}, True, chunk, scale)
 
 
+def short_convolution(X, filters, *, before=None):
+    """Mix each row with the few before it, each column by itself.
+
+    Parameters
+    ----------
+    X : (..., T, d) array
+        One row per position.
+    filters : (width, d) array
+        What each column is multiplied by, from the oldest row to the newest.
+    before : (..., width - 1, d) array, optional
+        The rows before those of `X`; zeros by default.
+
+    Returns
+    -------
+    output : (..., T, d) array
+        ``sum_j filters[j] * X[t - width + 1 + j]``.
+    rows : (..., width - 1, d) array
+        The last rows, which the next call takes as `before`.
+
+    Raises
+    ------
+    TypeError
+        If an array does not hold real numbers.
+    ValueError
+        If shapes do not fit, an entry is not finite, or sums overflow.
+
+    Notes
+    -----
+    Layers with a delta rule have it before queries, keys and values: Yang et
+    al. 2024, section 3.3; it is the causal depthwise convolution of Mamba.
+
+    Examples
+    --------
+    >>> output, rows = short_convolution([[1.0], [2.0]], [[10.0], [1.0]])
+    >>> output.tolist(), rows.tolist()
+    ([[1.0], [12.0]], [[2.0]])
+    """
+    X = finite_floats(X, "X", ndim=2, axes="(..., T, d)")
+    filters = finite_floats(filters, "filters")
+    if (
+        filters.ndim != 2
+        or filters.shape[-1] != X.shape[-1]
+        or not filters.size
+    ):
+        raise ValueError(
+            "filters must be (width, d), a row or more; "
+            f"got filters {filters.shape} and X {X.shape}"
+        )
+    width, T = len(filters), X.shape[-2]
+    shape = (*X.shape[:-2], width - 1, X.shape[-1])
+    if before is None:
+        before = np.zeros(shape, X.dtype)
+    before = finite_floats(before, "before")
+    if before.shape != shape:
+        raise ValueError(
+            f"before must be {shape} to fit X and filters; got {before.shape}"
+        )
+    dtype, before, wide, filters = widened(before, X, filters)
+    rows = np.concatenate([before, wide], axis=-2)
+    with np.errstate(over="ignore", invalid="ignore"):
+        output = sum(
+            (filters[j] * rows[..., j : j + T, :] for j in range(width)),
+            np.zeros_like(wide),
+        )
+    overflow = "the sums overflow {dtype}; pass a wider type"
+    kept = rows[..., T:, :].astype(dtype, copy=False)
+    return rounded(output, dtype, overflow), kept
+
+
 # The forward pass -----------------------------------------------------------
 
 

@@ -24,19 +24,25 @@ from .layers import (
 from .model.adam import AdamState, adam_init, adam_step
 from .model.backward import loss_and_gradients
 from .model.configuration import (
+    LatentWidths,
+    MemoryWidths,
     TransformerConfig,
     init_transformer,
     parameter_count,
     parameter_shapes,
 )
 from .model.forward import Forward, Layer, forward, new_cache, transformer
+from .model.mixers import Remembered
 from .model.sampling import generate, next_token_probabilities
 
 __all__ = [
     "AdamState",
     "Attended",
     "Forward",
+    "LatentWidths",
     "Layer",
+    "MemoryWidths",
+    "Remembered",
     "TransformerConfig",
     "adam_init",
     "adam_step",

@@ -98,7 +98,8 @@ def load(path, *, tokenizer=True):
     Notes
     -----
     Architectures in GGUF: GPT-2, Llama, Mistral. In folders also Qwen3,
-    SmolLM3, OLMo 2, Gemma 2, and Gemma 3 without pictures. Rotations may be
+    SmolLM3, OLMo 2, Gemma 2, Gemma 3 without pictures, and, where no layer
+    is a mixture of experts, DeepSeek-V3 and Qwen3-Next. Rotations may be
     those of Llama 3.1, interpolated, or YaRN's. Types of weights: float32,
     float16, bfloat16, and GGUF's Q4_0, Q4_1 and Q8_0; all become float32,
     once.

@@ -22,6 +22,7 @@ class Stored(NamedTuple):
     transposed: bool = False  #: one row per output, as PyTorch keeps matrices
     interleaved: bool = False  #: columns 2i and 2i + 1 of a head rotate
     plus: float = 0.0  #: what is added to the file's numbers
+    groups: int = 1  #: how often they take turns: once in each group of heads
 
     def shape(self, shapes):
         """The shape that the file must state, from those of the parameters."""
@@ -128,7 +129,9 @@ class Architecture(NamedTuple):
 
     config: object  #: from `Settings`, and whether the output is tied
     block: str  #: what the names of block i begin with, with ``{i}``
-    inside: dict  #: `Stored` by the name inside of a block
+    #: `Stored` by the name inside of a block; or a function that gives it
+    #: for the choices of a block
+    inside: object
     outside: dict  #: `Stored` by the name of the others
     output: str  #: the tensor of the output matrix, which may be tied
     tied: bool = False  #: whether it is where a file says nothing
@@ -199,8 +202,10 @@ def rules_of(architecture, config):
     """
     rules = dict(architecture.outside)
     for i in range(config.n_layers):
-        start = architecture.block.format(i=i)
-        for name, stored in architecture.inside.items():
+        start, inside = architecture.block.format(i=i), architecture.inside
+        if callable(inside):
+            inside = inside(config.of_block(i))
+        for name, stored in inside.items():
             params = tuple(f"{i}.{param}" for param in stored.params)
             rules[f"{start}{name}"] = stored._replace(params=params)
     if not config.tied:
@@ -266,10 +271,12 @@ def _unpacked(array, stored, shapes, config):
         array = array.T
     if stored.plus:
         array = array + array.dtype.type(stored.plus)
+    # (..., columns) becomes (..., groups, columns of a group)
+    array = array.reshape(*array.shape[:-1], stored.groups, -1)
     found, start = {}, 0
     for name in stored.params:
-        end = start + shapes[name][-1]
-        part = array[..., start:end]
+        end = start + shapes[name][-1] // stored.groups
+        part = array[..., start:end].reshape(shapes[name])
         if stored.interleaved:
             part = _halves(part, config.d_k)
         found[name], start = part, end

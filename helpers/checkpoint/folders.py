@@ -1,5 +1,6 @@
 """Architectures as Hugging Face saves them: `config.json` and tensors."""
 
+from ..model.configuration import LatentWidths, MemoryWidths
 from .architectures import (
     BOTH,
     GAIN,
@@ -12,7 +13,7 @@ from .architectures import (
     matrices,
     norms,
 )
-from .rotations import Rotations, read, rotations_of
+from .rotations import Rotations, partial_rotations, read, rotations_of
 from .settings import IGNORED, config_of
 
 # --- Settings ----------------------------------------------------------------
@@ -64,9 +65,10 @@ def llama_folder(settings, tied):
 
 
 SLIDING, FULL = "sliding_attention", "full_attention"
+LINEAR = "linear_attention"
 
 
-def _kinds(settings, default):
+def _kinds(settings, default, known=(SLIDING, FULL)):
     """Which kind of layer each block has: as stated, or by default."""
     kinds = settings.left.pop("layer_types", None)
     if kinds is None:
@@ -74,8 +76,8 @@ def _kinds(settings, default):
     if not isinstance(kinds, list) or len(kinds) != len(default):
         settings.refuse("layer_types", f"a list of {len(default)}", kinds)
     for kind in kinds:
-        if kind not in (SLIDING, FULL):
-            settings.refuse("layer_types", f"of {SLIDING}, {FULL}", kind)
+        if kind not in known:
+            settings.refuse("layer_types", f"of {', '.join(known)}", kind)
     return kinds
 
 
@@ -257,6 +259,114 @@ def _two_rotations(settings, d_k):
     return found
 
 
+# What a file says of mixtures of experts, where no layer has one.
+EXPERTS = (
+    "aux_loss_alpha", "decoder_sparse_step", "ep_size", "mlp_only_layers",
+    "moe_intermediate_size", "moe_layer_freq", "n_group", "n_routed_experts",
+    "n_shared_experts", "norm_topk_prob", "num_experts",
+    "num_experts_per_tok", "output_router_logits", "routed_scaling_factor",
+    "router_aux_loss_coef", "scoring_func", "seq_aux",
+    "shared_expert_intermediate_size", "topk_group", "topk_method",
+)  # fmt: skip
+
+
+def _no_experts(settings, key, rule, dense):
+    """Refuse a mixture of experts; forget its sizes where there is none."""
+    if not dense:
+        rule = f"{rule}: mixtures of experts are not known here"
+        settings.refuse(key, rule, settings.left.get(key))
+    for name in EXPERTS:
+        settings.left.pop(name, None)
+
+
+def deepseek_folder(settings, tied):
+    """The settings of DeepSeek-V3, of which each layer is dense."""
+    take, optional = settings.take, settings.optional
+    fields = _sizes(settings) | {"tied": tied}
+    H, H_kv = fields["n_heads"], fields.pop("n_kv_heads")
+    if H_kv != H:
+        settings.refuse("num_key_value_heads", f"{H}, the heads", H_kv)
+    n, key = fields["n_layers"], "first_k_dense_replace"
+    dense = take(key, int)
+    settings.left[key] = dense  # which a message quotes
+    _no_experts(settings, key, f"at least {n}, all layers", dense >= n)
+    del settings.left[key]
+    latent = LatentWidths(
+        d_c=take("kv_lora_rank", int),
+        d_r=take("qk_rope_head_dim", int),
+        d_v=take("v_head_dim", int),
+        d_q=optional("q_lora_rank", int),
+    )
+    d_k = take("qk_nope_head_dim", int)
+    settings.expect("qk_head_dim", d_k + latent.d_r)
+    settings.expect("head_dim", latent.d_r)
+    settings.expect("rope_interleave", True)
+    rotations = rotations_of(settings, latent.d_r, base=10000.0)
+    if rotations.factor != 1:
+        rule = "without a factor of the rotated part alone"
+        settings.refuse("rope_scaling", rule, rotations.factor)
+    config = config_of(
+        settings,
+        **fields,
+        head_width=d_k,
+        latent=latent,
+        base=rotations.base,
+        frequencies=rotations.frequencies,
+        scale=rotations.of_scores / max(d_k + latent.d_r, 1) ** 0.5,
+    )
+    for name in ("num_nextn_predict_layers", "num_mtp_layers"):
+        settings.left.pop(name, None)  # further modules, not in the model
+    _close(settings)
+    return config
+
+
+def qwen3_next_folder(settings, tied):
+    """The settings of Qwen3-Next, of which each layer is dense."""
+    fields = _sizes(settings) | {
+        "tied": tied,
+        "query_key_norm": "head",
+        "output_gate": True,
+    }
+    d_k, n = _width(settings, fields), fields["n_layers"]
+    _dense_qwen(settings, n)
+    every = settings.take("full_attention_interval", int, 4)
+    if every < 1:
+        settings.refuse("full_attention_interval", "at least 1", every)
+    default = [FULL if (i + 1) % every == 0 else LINEAR for i in range(n)]
+    kinds = _kinds(settings, default, (LINEAR, FULL))
+    memory = _memory(settings)
+    blocks = [{"memory": memory} if k == LINEAR else {} for k in kinds]
+    fields["frequencies"] = partial_rotations(
+        settings, d_k, share=0.25, base=10000.0
+    )
+    fields |= _by_block(blocks)
+    config = config_of(settings, **fields)
+    _close(settings)
+    return config
+
+
+def _dense_qwen(settings, n):
+    """Refuse the files of Qwen3-Next that have experts in a layer."""
+    step = settings.take("decoder_sparse_step", int, 1)
+    count = settings.take("num_experts", int)
+    named = settings.left.get("mlp_only_layers") or []
+    if not isinstance(named, list):
+        settings.refuse("mlp_only_layers", "a list", named)
+    sparse = [
+        i for i in range(n) if i not in named and step and (i + 1) % step == 0
+    ]
+    dense = count == 0 or not sparse
+    rule = "a list of all layers, or num_experts 0"
+    _no_experts(settings, "mlp_only_layers", rule, dense)
+
+
+def _memory(settings):
+    """The sizes of the layers without a softmax."""
+    names = ("num_key_heads", "num_value_heads", "key_head_dim",
+             "value_head_dim", "conv_kernel_dim")  # fmt: skip
+    return MemoryWidths(*(settings.take(f"linear_{n}", int) for n in names))
+
+
 def gpt2_folder(settings, tied):
     """The settings of GPT-2."""
     take = settings.take
@@ -297,6 +407,7 @@ MATRICES = matrices(
     },
     transposed=True,
 )
+NETWORK = {k: v for k, v in MATRICES.items() if k.startswith("mlp")}
 BEFORE = {"input_layernorm": "norm_1", "post_attention_layernorm": "norm_2"}
 BEHIND = {
     "post_attention_layernorm": "norm_1_out",
@@ -309,12 +420,64 @@ AROUND = BEHIND | {
 OF_HEADS = {"self_attn.q_norm": "norm_Q", "self_attn.k_norm": "norm_K"}
 
 
-def _like_llama(config, names, *, plus=0.0, tied=False):
-    """An architecture that differs from Llama in its settings and norms."""
+def _turned(*params, groups=1):
+    """A matrix with one row per output, cut into several parameters."""
+    return Stored(params, transposed=True, groups=groups)
+
+
+def _deepseek(config):
+    """The tensors of a block of DeepSeek-V3."""
+    H, names = config.n_heads, BEFORE | {"self_attn.kv_a_layernorm": "norm_KV"}
+    if config.latent.d_q is None:
+        queries = {"q_proj": _turned("W_UQ", "W_QR", groups=H)}
+    else:
+        names = names | {"self_attn.q_a_layernorm": "norm_Q"}
+        queries = {
+            "q_a_proj": _turned("W_DQ"),
+            "q_b_proj": _turned("W_UQ", "W_QR", groups=H),
+        }
+    own = queries | {
+        "kv_a_proj_with_mqa": _turned("W_DKV", "W_KR"),
+        "kv_b_proj": _turned("W_UK", "W_UV", groups=H),
+        "o_proj": _turned("W_O"),
+    }
+    rules = {f"self_attn.{name}.weight": x for name, x in own.items()}
+    return NETWORK | norms(names, GAIN) | rules
+
+
+def _qwen3_next(config):
+    """The tensors of a block of Qwen3-Next, of either kind."""
+    if config.memory is None:
+        gated = _turned("W_Q", "W_G", groups=config.n_heads)
+        own = MATRICES | {"self_attn.q_proj.weight": gated}
+        return own | norms(BEFORE | OF_HEADS, GAIN, plus=1)
+    groups = config.memory.n_key_heads
+    own = {
+        "in_proj_qkvz.weight": _turned(
+            "W_Q", "W_K", "W_V", "W_G", groups=groups
+        ),
+        "in_proj_ba.weight": _turned("W_B", "W_A", groups=groups),
+        "conv1d.weight": _turned("filters"),
+        "dt_bias": Stored(("decay_bias",)),
+        "A_log": Stored(("log_rate",)),
+        "norm.weight": Stored(("norm_O.gain",)),  # of its own kind: 1 is 1
+        "out_proj.weight": _turned("W_O"),
+    }
+    rules = {f"linear_attn.{name}": x for name, x in own.items()}
+    return NETWORK | norms(BEFORE, GAIN, plus=1) | rules
+
+
+def _like_llama(config, inside, *, plus=0.0, tied=False):
+    """An architecture with the names of Llama outside of its blocks.
+
+    Inside of them it has the same, with these norms, or what a function says.
+    """
+    if not callable(inside):
+        inside = MATRICES | norms(inside, GAIN, plus)
     return Architecture(
         config,
         "model.layers.{i}.",
-        MATRICES | norms(names, GAIN, plus),
+        inside,
         norms({"model.norm": "norm"}, GAIN, plus)
         | {"model.embed_tokens.weight": Stored(("embedding",))},
         "lm_head.weight",
@@ -356,4 +519,6 @@ FOLDER = {
     "gemma3_text": _like_llama(
         gemma3_folder, AROUND | OF_HEADS, plus=1, tied=True
     ),
+    "deepseek_v3": _like_llama(deepseek_folder, _deepseek),
+    "qwen3_next": _like_llama(qwen3_next_folder, _qwen3_next, plus=1),
 }

@@ -2,14 +2,13 @@
 
 from typing import NamedTuple
 
-from .._checks import real
 from ..positions import (
     interpolated_frequencies,
+    rotary_frequencies,
     yarn_attention_factor,
     yarn_frequencies,
 )
-from .errors import CheckpointError
-from .settings import Settings
+from .settings import Settings, named
 
 
 class Rotations(NamedTuple):
@@ -18,6 +17,8 @@ class Rotations(NamedTuple):
     base: float
     frequencies: tuple | None = None  #: in the place of the base
     factor: float = 1.0  #: that queries and keys are multiplied by
+    #: that DeepSeek multiplies its scores by, those that do not rotate too
+    of_scores: float = 1.0
 
     def fields(self, d_k):
         """The fields of a model whose heads rotate as a whole."""
@@ -58,6 +59,42 @@ def rotations_of(settings, d, *, base=None):
     return read(settings, "rope_scaling", inner, d, base)
 
 
+def partial_rotations(settings, d_k, *, share, base):
+    """The frequencies of heads of which the first columns alone rotate.
+
+    Parameters
+    ----------
+    settings : Settings
+        Of the file, which states the share in one of two places.
+    d_k : int
+        Columns of a head.
+    share : float
+        The share of them that rotates, where the file states none.
+    base : float
+        Where the file states none.
+
+    Returns
+    -------
+    tuple of float
+        One for each pair of columns that rotates.
+    """
+    key, inner = "partial_rotary_factor", settings.left.get("rope_parameters")
+    if isinstance(inner, dict) and inner.get(key) is not None:
+        rest = {k: v for k, v in inner.items() if k != key}
+        settings.left |= {"rope_parameters": rest, key: inner[key]}
+    share = settings.take(key, float, share)
+    if not 0 < share <= 1:
+        settings.refuse(key, "above 0 and at most 1", share)
+    d = int(d_k * share)
+    found = rotations_of(settings, d, base=base)
+    if found.factor != 1:
+        settings.refuse(key, "1 where rotations also scale", share)
+    if found.frequencies is not None:
+        return found.frequencies
+    slow = named(settings, rotary_frequencies, d, base=found.base)
+    return tuple(slow.tolist())
+
+
 def read(settings, key, inner, d, base=None):
     """The rotations that an object of the file asks for."""
     if not isinstance(inner, dict):
@@ -70,12 +107,7 @@ def read(settings, key, inner, d, base=None):
     if kind not in KINDS:
         inside.refuse("rope_type", f"one of {', '.join(KINDS)}", kind)
     base = inside.take("rope_theta", float, base)
-    try:
-        found = KINDS[kind](inside, d, base)
-    except (TypeError, ValueError) as error:
-        if isinstance(error, CheckpointError):
-            raise
-        raise CheckpointError(f"{inside.name}: {error}") from None
+    found = named(inside, KINDS[kind], inside, d, base)
     inside.close()
     return found
 
@@ -119,29 +151,25 @@ def _yarn(inside, d, base):
         beta_fast=take("beta_fast", float, 32),
     )
     inside.expect("truncate", True)
-    return _at(base, frequencies, _yarn_factor(inside, factor))
+    return _at(base, frequencies)._replace(
+        **_yarn_factors(inside, yarn_attention_factor(factor))
+    )
 
 
-def _yarn_factor(inside, factor):
-    """That of the paper, unless the file has its own or a ratio of two."""
+def _yarn_factors(inside, paper):
+    """The paper's factor, unless the file has its own or a ratio of two."""
     own, over, under = (
-        inside.left.pop(key, None)
+        inside.optional(key, float)
         for key in ("attention_factor", "mscale", "mscale_all_dim")
     )
-    if own is not None:
-        return real(own, "attention_factor")
-    if over and under:
-        return _stretched(factor, over) / _stretched(factor, under)
-    return yarn_attention_factor(factor)
+    # Each multiplies the logarithm in the paper's factor.
+    above, below = (1 + by * (paper - 1) if by else 1 for by in (over, under))
+    ratio = above / below if over and under else paper
+    return {"factor": ratio if own is None else own, "of_scores": below**2}
 
 
-def _stretched(factor, by):
-    """YaRN's factor with its logarithm multiplied."""
-    return 1 + real(by, "mscale") * (yarn_attention_factor(factor) - 1)
-
-
-def _at(base, frequencies, factor=1.0):
-    return Rotations(base, tuple(frequencies.tolist()), factor)
+def _at(base, frequencies):
+    return Rotations(base, tuple(frequencies.tolist()))
 
 
 KINDS = {

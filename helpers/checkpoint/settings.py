@@ -74,12 +74,19 @@ class Settings:
             )
 
 
-def config_of(settings, **fields):
-    """A `TransformerConfig`, whose refusals name the file."""
+def named(settings, function, *args, **more):
+    """The result of a function, whose refusals name the file."""
     try:
-        return TransformerConfig(**fields)
+        return function(*args, **more)
+    except CheckpointError:
+        raise
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"{settings.name}: {error}") from None
+
+
+def config_of(settings, **fields):
+    """A `TransformerConfig`, whose refusals name the file."""
+    return named(settings, TransformerConfig, **fields)
 
 
 # What changes nothing in a forward pass of a trained model.

@@ -15,7 +15,7 @@ from ..layers import (
     token_losses,
     token_losses_vjp,
 )
-from .configuration import NORMS
+from .configuration import NORMS, expect_config
 from .forward import forward
 from .parts import (
     block,
@@ -58,7 +58,8 @@ def loss_and_gradients(
     Raises
     ------
     TypeError, ValueError
-        As `transformer` and `cross_entropy`.
+        As `transformer` and `cross_entropy`; and ValueError if a block has
+        latent attention or a memory of fixed size.
 
     Examples
     --------
@@ -69,6 +70,7 @@ def loss_and_gradients(
     >>> round(loss, 1), gradients["0.W_Q"].shape
     (2.5, (32, 32))
     """
+    _expect_gradients(config)
     kept = forward(tokens, params, config, mask=mask)
     losses = token_losses(kept.logits, targets)
     n_runs = params["embedding"].ndim - 2
@@ -81,6 +83,18 @@ def loss_and_gradients(
     gradients = _gradients(dlogits, tokens, kept, params, config)
     gradients = {n: gradients[n].astype(x.dtype) for n, x in params.items()}
     return loss if n_runs else float(loss), gradients
+
+
+def _expect_gradients(config):
+    """Refuse layers through which no gradient is derived here."""
+    expect_config(config)
+    for own in map(config.of_block, range(config.n_layers)):
+        for name in ("latent", "memory"):
+            if getattr(own, name) is not None:
+                raise ValueError(
+                    f"{name} must be None in a model that is trained here; "
+                    f"got {getattr(own, name)}"
+                )
 
 
 def _gradients(dlogits, tokens, kept, params, config):

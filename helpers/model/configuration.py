@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,33 @@ CHOICES = {
     "activation": ACTIVATIONS,
     "query_key_norm": (None, "head", "whole"),
 }
-OF_A_BLOCK = ("window", "positions", "base", "frequencies")
+OF_A_BLOCK = ("window", "positions", "base", "frequencies", "memory")
+
+
+class LatentWidths(NamedTuple):
+    """The widths of latent attention, beside `TransformerConfig.d_k`."""
+
+    d_c: int  #: of the latent vector
+    d_r: int  #: of the key that rotates; even
+    d_v: int  #: of a value in one head
+    d_q: int | None = None  #: to which queries are compressed, if they are
+    eps: float = 1e-6  #: of the norms of what is compressed
+
+
+class MemoryWidths(NamedTuple):
+    """The sizes of a memory by the gated delta rule."""
+
+    n_key_heads: int  #: heads of queries and keys
+    n_value_heads: int  #: H, a multiple of them; each has a state
+    d_k: int  #: of a query and a key in one head
+    d_v: int  #: of a value in one head
+    width: int  #: how many rows the short convolution mixes
+
+    @property
+    def channels(self):
+        """Columns of all queries, keys and values."""
+        wide = 2 * self.n_key_heads * self.d_k
+        return wide + self.n_value_heads * self.d_v
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,8 +120,13 @@ class TransformerConfig:
         Bounds the logits, as `softcap` does the scores.
     blocks : tuple of dict, optional
         For each block, what it has in the place of the fields above:
-        ``window``, ``positions`` (of "rotary" and None), ``base`` and
-        ``frequencies``.
+        ``window``, ``positions`` (of "rotary" and None), ``base``,
+        ``frequencies`` and ``memory``.
+    latent : LatentWidths, optional
+        Latent attention in the place of attention: `helpers.latent`.
+    memory : MemoryWidths, optional
+        A memory of fixed size in the place of attention, which has no
+        positions but a short convolution: `helpers.linear`.
 
     Raises
     ------
@@ -142,6 +174,8 @@ class TransformerConfig:
     embedding_scale: float | None = None
     logits_softcap: float | None = None
     blocks: tuple | None = None
+    latent: LatentWidths | None = None
+    memory: MemoryWidths | None = None
 
     def __post_init__(self):
         for name in ("vocab", "max_len", "d_model", "n_layers", "n_heads"):
@@ -156,13 +190,15 @@ class TransformerConfig:
             one_of(getattr(self, name), name, known)
         for name in ("gated", "bias", "tied", "sinks", "output_gate"):
             flag(getattr(self, name), name)
-        if real(self.base, "base") < 1:
-            raise ValueError(f"base must be at least 1; got {self.base}")
-        if real(self.eps, "eps") < 0:
-            raise ValueError(f"eps must be at least 0; got {self.eps}")
+        _at_least(1, self.base, "base")
+        _at_least(0, self.eps, "eps")
         for name in ("scale", "embedding_scale"):
             if getattr(self, name) is not None:
                 real(getattr(self, name), name)
+        if self.latent is not None:
+            _expect_latent(self)
+        if self.memory is not None:
+            _expect_memory(self.memory)
         if self.logits_softcap is not None:
             cap_of_scores(self.logits_softcap, float, "logits_softcap")
         if self.softcap is not None:
@@ -170,9 +206,9 @@ class TransformerConfig:
             if self.positions == "t5":
                 raise ValueError('softcap must be None with positions "t5"')
         if self.positions == "rotary" and self.frequencies is None:
-            _divides(2, "2, for pairs of columns,", self.d_k, "d_k")
+            _divides(2, "2, for pairs of columns,", *self.turning)
         if self.frequencies is not None:
-            _fitting(self.frequencies, self.d_k)
+            _fitting(self.frequencies, *self.turning)
         relative_buckets(
             1, num_buckets=self.num_buckets, max_distance=self.max_distance
         )
@@ -192,6 +228,13 @@ class TransformerConfig:
     def kv_heads(self):
         """H_kv as a number, also where `n_kv_heads` is None."""
         return self.n_heads if self.n_kv_heads is None else self.n_kv_heads
+
+    @property
+    def turning(self):
+        """The width of what may rotate of a key, and its name."""
+        if self.latent is not None:
+            return self.latent.d_r, "d_r"
+        return self.d_k, "d_k"
 
     def of_block(self, i):
         """The choices of block `i`, as if all blocks were like it."""
@@ -222,20 +265,68 @@ def _expect_blocks(config):
         config.of_block(i)  # which checks the values
 
 
+def _at_least(least, x, name):
+    if real(x, name) < least:
+        raise ValueError(f"{name} must be at least {least}; got {x}")
+
+
+# What latent attention has nothing of.
+NOT_LATENT = {
+    "positions": "rotary",
+    "n_kv_heads": None,
+    "bias": False,
+    "sinks": False,
+    "softcap": None,
+    "query_key_norm": None,
+    "output_gate": False,
+}
+
+
+def _expect_latent(config):
+    """Refuse widths that cannot be, and what is not known beside them."""
+    latent = config.latent
+    if not isinstance(latent, LatentWidths):
+        raise TypeError(f"latent must be LatentWidths; got {latent!r}")
+    for name, n in latent._asdict().items():
+        if name != "eps" and (name != "d_q" or n is not None):
+            size(n, f"latent.{name}", least=1)
+    _at_least(0, latent.eps, "latent.eps")
+    for name, known in NOT_LATENT.items():
+        if getattr(config, name) != known:
+            raise ValueError(
+                f"{name} must be {known!r} with latent attention; "
+                f"got {getattr(config, name)!r}"
+            )
+
+
+def _expect_memory(memory):
+    """Refuse sizes that cannot be."""
+    if not isinstance(memory, MemoryWidths):
+        raise TypeError(f"memory must be MemoryWidths; got {memory!r}")
+    for name, n in memory._asdict().items():
+        size(n, f"memory.{name}", least=1)
+    _divides(
+        memory.n_key_heads,
+        "memory.n_key_heads",
+        memory.n_value_heads,
+        "memory.n_value_heads",
+    )
+
+
 def _divides(divisor, name, n, of):
     if n % divisor:
         raise ValueError(f"{name} must divide {of}; got {divisor} and {n}")
 
 
-def _fitting(frequencies, d_k):
+def _fitting(frequencies, width, name):
     if not isinstance(frequencies, tuple):
         raise TypeError(f"frequencies must be a tuple; got {frequencies!r}")
     for i, x in enumerate(frequencies):
         real(x, f"frequencies[{i}]")
-    if 2 * len(frequencies) > d_k:
+    if 2 * len(frequencies) > width:
         raise ValueError(
             "frequencies must be at most one for two columns of a head; "
-            f"got {len(frequencies)} and d_k {d_k}"
+            f"got {len(frequencies)} and {name} {width}"
         )
 
 
@@ -272,7 +363,7 @@ def parameter_shapes(config):
     if config.positions == "t5":  # one table, which all blocks share
         shapes["positions"] = (config.num_buckets, config.n_heads)
     for i in range(config.n_layers):
-        block = _block_shapes(config)
+        block = _block_shapes(config.of_block(i))
         shapes |= {f"{i}.{name}": shape for name, shape in block.items()}
     if config.norm != "post":
         shapes |= _norm_shapes("norm", config)
@@ -304,7 +395,44 @@ def _norms_of_layer(name, config):
     return shapes
 
 
+def _latent_shapes(config):
+    """Those of `helpers.latent.LatentProjections`."""
+    d, H, d_k = config.d_model, config.n_heads, config.d_k
+    d_c, d_r, d_v, d_q, _ = config.latent
+    shapes = {
+        "W_DKV": (d, d_c),
+        "norm_KV.gain": (d_c,),
+        "W_KR": (d, d_r),
+        "W_UK": (d_c, H * d_k),
+        "W_UV": (d_c, H * d_v),
+    }
+    if d_q is not None:
+        shapes |= {"W_DQ": (d, d_q), "norm_Q.gain": (d_q,)}
+    rows = d if d_q is None else d_q
+    shapes |= {"W_UQ": (rows, H * d_k), "W_QR": (rows, H * d_r)}
+    return shapes | {"W_O": (H * d_v, d)}
+
+
+def _memory_shapes(config):
+    """A gate, and for each head how far it writes and how fast it forgets."""
+    d, memory = config.d_model, config.memory
+    H, d_v = memory.n_value_heads, memory.d_v
+    keys = memory.n_key_heads * memory.d_k
+    widths = {"Q": keys, "K": keys, "V": H * d_v, "G": H * d_v, "B": H, "A": H}
+    return {f"W_{name}": (d, n) for name, n in widths.items()} | {
+        "filters": (memory.width, 1, memory.channels),
+        "decay_bias": (H,),
+        "log_rate": (H,),
+        "norm_O.gain": (d_v,),
+        "W_O": (H * d_v, d),
+    }
+
+
 def _attention_shapes(config):
+    if config.memory is not None:
+        return _memory_shapes(config)
+    if config.latent is not None:
+        return _latent_shapes(config)
     d, d_k = config.d_model, config.d_k
     wide, narrow = config.n_heads * d_k, config.kv_heads * d_k
     shapes = {}
@@ -380,7 +508,7 @@ def init_transformer(rng, config, *, runs=(), std=0.02):
     Returns
     -------
     dict of str to array
-        Gains of 1, biases and sinks of 0, and normal numbers. `W_O` and
+        Gains of 1, biases, sinks and rates of 0, and normal numbers. `W_O` and
         `W_2`, whose results are added up over the blocks, are divided by
         ``sqrt(2 * n_layers)``.
 
@@ -418,7 +546,7 @@ def _initial(rng, name, runs, shape, config, std):
     last = name.rpartition(".")[2]
     if last == "gain":
         return np.ones((*runs, *shape))
-    if last in ("bias", "sinks"):
+    if last in ("bias", "sinks", "decay_bias", "log_rate"):
         return np.zeros((*runs, *shape))
     if std is None:
         std = 1 / math.sqrt(shape[0]) if last.startswith("W_") else 0.02

@@ -1,6 +1,5 @@
 """The forward pass of a transformer, with or without a cache."""
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -9,26 +8,23 @@ from .. import _core
 from .._checks import (
     cap_of_scores,
     finite_floats,
-    mask_of_scores,
     rounded,
     undone_on_failure,
 )
-from ..cache import KVCache
-from ..heads import Attended, attention_layer
+from ..attention import Attention
+from ..cache import KVCache, StateCache
+from ..heads import Attended
 from ..layers import feed_forward, linear, token_ids
-from ..masks import causal_mask, sliding_window_mask
-from ..positions import alibi_bias, sinusoidal_encoding
+from ..positions import sinusoidal_encoding
 from .configuration import expect_config, expect_params
+from .mixers import Remembered, mix
 from .parts import (
     added,
     before,
     block,
-    buckets,
     final,
     normalised,
     output_matrix,
-    rotate,
-    sinks_of_scores,
 )
 
 
@@ -38,7 +34,8 @@ class Layer(NamedTuple):
     block: int  #: the number of its block
     normed: np.ndarray  #: (..., T, d_model), what its norm was given
     read: np.ndarray  #: (..., T, d_model), what the layer itself was given
-    attended: Attended | None  #: None in a feed-forward layer
+    #: None in a feed-forward layer
+    attended: Attended | Attention | Remembered | None
     change: np.ndarray  #: (..., T, d_model), what the layer gave
 
 
@@ -61,9 +58,9 @@ def forward(tokens, params, config, *, cache=None, heads=None, mask=None):
         As `init_transformer` makes them.
     config : TransformerConfig
         The model.
-    cache : list of KVCache, optional
+    cache : list of KVCache and StateCache, optional
         One for each block, from `new_cache`: the keys and values of what
-        came before `tokens`. Those of `tokens` are appended.
+        came before `tokens`, or the memory of it. `tokens` are added.
     heads : (n_layers, n_heads) array, optional
         What each head's output is multiplied by: 0 switches it off.
     mask : (..., H, T, S) boolean array, optional
@@ -86,6 +83,8 @@ def forward(tokens, params, config, *, cache=None, heads=None, mask=None):
         If a token is outside the vocabulary, the sequence is longer than
         the model's, shapes do not fit, a number is not finite or overflows,
         or the caches differ in length. The caches then are what they were.
+        If `heads` or runs are given to a model with latent attention, or
+        these or a mask to one with memories of fixed size.
 
     Examples
     --------
@@ -114,7 +113,7 @@ def _through(tokens, params, config, cache, heads, start, mask):
         stored = None if cache is None else cache[i]
         read = before(x, p, "norm_1", config)
         keep = None if heads is None else heads[i]
-        change, attended = _attend(read, p, own, keep, stored, start, mask)
+        change, attended = mix(read, p, own, keep, stored, start, mask)
         x, normed = _after(x, change, p, "norm_1", config)
         layers.append(Layer(i, normed, read, attended, change))
         if config.d_ff is not None:
@@ -141,55 +140,6 @@ def _logits(x, params, config):
         bound = config.logits_softcap
         _core.cap(logits, cap_of_scores(bound, logits.dtype, "logits_softcap"))
     return logits
-
-
-def _attend(X, p, config, keep, cache, start, mask):
-    """The rows that a block's attention adds, and the steps on the way."""
-    H, T = config.n_heads, X.shape[-2]
-    S = T if cache is None else T + len(cache)
-    shape = (*X.shape[:-2], H, T, S)  # of the scores
-    rotation = None
-    if config.positions == "rotary":
-        at = np.arange(start, start + T)
-        rotation = partial(rotate, at=at, config=config)
-    return attention_layer(
-        X,
-        p,
-        H,
-        config.kv_heads,
-        rotate=rotation,
-        mask=_mask(config, mask, shape),
-        bias=_score_bias(shape, p, config),
-        cache=cache,
-        scale=config.scale,
-        softcap=config.softcap,
-        sinks=sinks_of_scores(shape, p),
-        eps=config.eps,
-        keep=keep,
-    )
-
-
-def _mask(config, mask, shape):
-    """True where a key is not later, in the window, and not masked."""
-    T, S = shape[-2:]
-    if config.window is None:
-        own = causal_mask(T, S)
-    else:
-        own = sliding_window_mask(T, S, window=config.window)
-    return own if mask is None else own & mask_of_scores(mask, shape)
-
-
-def _score_bias(shape, p, config):
-    """The bias that the kind of positions adds to the scores, or None."""
-    H, T, S = shape[-3:]
-    if config.positions == "alibi":
-        return alibi_bias(H, T, S)
-    if config.positions != "t5":
-        return None
-    bias = np.moveaxis(p["positions"][..., buckets(T, S, config), :], -1, -3)
-    runs = bias.shape[:-3]
-    ones = (1,) * (len(shape) - bias.ndim)  # for the axes of the batch
-    return bias.reshape(*runs, *ones, H, T, S)
 
 
 def _feed_forward(x, p, config):
@@ -289,8 +239,9 @@ def new_cache(config, *, batch=(), dtype=float):
 
     Returns
     -------
-    list of KVCache
-        What `transformer` takes.
+    list of KVCache and StateCache
+        What `transformer` takes: a `StateCache` where a block has a memory
+        of fixed size.
 
     Raises
     ------
@@ -304,16 +255,18 @@ def new_cache(config, *, batch=(), dtype=float):
     32
     """
     expect_config(config)
-    return [
-        KVCache(
-            config.max_len,
-            config.kv_heads,
-            config.d_k,
-            batch=batch,
-            dtype=dtype,
-        )
-        for _ in range(config.n_layers)
-    ]
+    each = map(config.of_block, range(config.n_layers))
+    return [_empty_cache(own, batch, dtype) for own in each]
+
+
+def _empty_cache(config, batch, dtype):
+    """An empty cache for a block of this kind."""
+    if config.memory is not None:
+        return StateCache(**config.memory._asdict(), batch=batch, dtype=dtype)
+    sizes = config.kv_heads, config.d_k
+    if config.latent is not None:
+        sizes = 1, config.latent.d_c, config.latent.d_r
+    return KVCache(config.max_len, *sizes, batch=batch, dtype=dtype)
 
 
 def transformer(tokens, params, config, *, cache=None, mask=None):

@@ -41,6 +41,23 @@ def gated_delta_rule(
     return output, S
 
 
+def short_convolution(X, filters, before=None):
+    """Every entry is a sum over the last rows of its column."""
+    width = len(filters)
+    before = before or [[0.0] * len(X[0])] * (width - 1)
+    rows = [list(row) for row in before] + [list(row) for row in X]
+    output = []
+    for t in range(len(X)):
+        row = []
+        for c in range(len(X[0])):
+            total = 0.0
+            for j in range(width):
+                total += filters[j][c] * rows[t + j][c]
+            row.append(total)
+        output.append(row)
+    return output, rows[len(X) :]
+
+
 def delta_rule(Q, K, V, beta, state=None, scale=None):
     """The same without a decay."""
     return gated_delta_rule(Q, K, V, beta, [0.0] * len(K), state, scale)

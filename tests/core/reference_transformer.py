@@ -137,6 +137,117 @@ def attended(rows, get, block, c):
     return [affine(row, W_O, b_O) for row in heads], weights
 
 
+def latent_attended(rows, get, block, c):
+    """The same where keys and values are made of one short vector a row."""
+    d_c, d_r, d_v, d_q, eps = c["latent"]
+    d_k, H, n = c["head_width"], c["n_heads"], len(rows)
+    scale = 1 / math.sqrt(d_k + d_r) if c["scale"] is None else c["scale"]
+
+    def times(row, name, start, width):
+        return affine(row, get(f"{block}.{name}"), None)[start : start + width]
+
+    def gain(name):
+        return get(f"{block}.{name}.gain")
+
+    def rotated(row, t):  # neighbours turn together
+        new = list(row)
+        for i in range(d_r // 2):
+            angle = t / c["base"] ** (2 * i / d_r)
+            a, b = row[2 * i], row[2 * i + 1]
+            new[2 * i] = a * math.cos(angle) - b * math.sin(angle)
+            new[2 * i + 1] = a * math.sin(angle) + b * math.cos(angle)
+        return new
+
+    kept = [
+        normed(times(x, "W_DKV", 0, d_c), gain("norm_KV"), None, eps)
+        for x in rows
+    ]
+    shared = [rotated(times(x, "W_KR", 0, d_r), t) for t, x in enumerate(rows)]
+    asked = rows
+    if d_q is not None:
+        asked = [
+            normed(times(x, "W_DQ", 0, d_q), gain("norm_Q"), None, eps)
+            for x in rows
+        ]
+    heads, weights = [[] for _ in rows], []
+    for h in range(H):
+        weights.append([])
+        for t in range(n):
+            first = 0 if c["window"] is None else max(0, t + 1 - c["window"])
+            query = times(asked[t], "W_UQ", h * d_k, d_k)
+            query += rotated(times(asked[t], "W_QR", h * d_r, d_r), t)
+            exps, mixed = [0.0] * n, [0.0] * d_v
+            for s in range(first, t + 1):
+                key = times(kept[s], "W_UK", h * d_k, d_k) + shared[s]
+                exps[s] = math.exp(
+                    scale
+                    * math.fsum(q * k for q, k in zip(query, key, strict=True))
+                )
+            weights[h].append([e / math.fsum(exps) for e in exps])
+            for s in range(first, t + 1):
+                value = times(kept[s], "W_UV", h * d_v, d_v)
+                for a in range(d_v):
+                    mixed[a] += weights[h][t][s] * value[a]
+            heads[t] += mixed
+    return [affine(row, get(f"{block}.W_O"), None) for row in heads], weights
+
+
+def remembered(rows, get, block, c):
+    """The same where each head keeps a matrix in the place of all keys."""
+    h, H, d_k, d_v, width = c["memory"]
+
+    def times(row, name):
+        return affine(row, get(f"{block}.{name}"), None)
+
+    raw = [times(x, "W_Q") + times(x, "W_K") + times(x, "W_V") for x in rows]
+    filters, mixed = get(f"{block}.filters"), []
+    for t in range(len(rows)):
+        row = []
+        for i in range(len(raw[0])):
+            total = 0.0
+            for j in range(width):
+                if t + j >= width - 1:
+                    total += filters[j][0][i] * raw[t + j - width + 1][i]
+            row.append(bent(total, "silu"))
+        mixed.append(row)
+    heads = [[] for _ in rows]
+    for head in range(H):
+        state = [[0.0] * d_v for _ in range(d_k)]
+        start = head // (H // h) * d_k
+        for t, x in enumerate(rows):
+
+            def unit(at, row=mixed[t]):
+                part = row[at : at + d_k]
+                length = math.sqrt(math.fsum(a * a for a in part) + 1e-6)
+                return [a / length for a in part]
+
+            query, key = unit(start), unit(h * d_k + start)
+            at = 2 * h * d_k + head * d_v
+            value = mixed[t][at : at + d_v]
+            beta = 1 / (1 + math.exp(-times(x, "W_B")[head]))
+            rate = math.exp(get(f"{block}.log_rate")[head])
+            step = times(x, "W_A")[head] + get(f"{block}.decay_bias")[head]
+            decay = math.exp(-rate * math.log1p(math.exp(step)))
+            read = [0.0] * d_v
+            for b in range(d_v):
+                old = decay * math.fsum(
+                    key[a] * state[a][b] for a in range(d_k)
+                )
+                for a in range(d_k):
+                    state[a][b] = decay * state[a][b]
+                    state[a][b] += beta * key[a] * (value[b] - old)
+                    read[b] += query[a] / math.sqrt(d_k) * state[a][b]
+            gates = times(x, "W_G")[head * d_v : (head + 1) * d_v]
+            gain = get(f"{block}.norm_O.gain")
+            heads[t] += [
+                a * bent(g, "silu")
+                for a, g in zip(
+                    normed(read, gain, None, c["eps"]), gates, strict=True
+                )
+            ]
+    return [affine(row, get(f"{block}.W_O"), None) for row in heads], None
+
+
 def widened(rows, get, block, c):
     """What the feed-forward network adds to each row."""
     changes = []
@@ -188,7 +299,12 @@ def logits(tokens, params, c):
 
         def attention(read, block=block):
             own = c | (c["blocks"][block] if c["blocks"] else {})
-            change, weights = attended(read, get, block, own)
+            layer = attended
+            if own["latent"]:
+                layer = latent_attended
+            if own["memory"]:
+                layer = remembered
+            change, weights = layer(read, get, block, own)
             maps.append(weights)
             return change
 

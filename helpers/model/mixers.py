@@ -1,0 +1,206 @@
+"""The layers of a block in which positions meet, a function for each kind.
+
+Attention, latent attention, and a memory of fixed size. Each gives the rows
+that it adds, and what a map or a gradient needs of the steps on the way.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import _core
+from .._checks import mask_of_scores
+from ..heads import attention_layer, merge_heads, repeat_kv, split_heads
+from ..latent import LatentProjections, latent_attention
+from ..layers import linear, rms_norm, silu
+from ..linear import gated_delta_rule, short_convolution
+from ..masks import causal_mask, sliding_window_mask
+from ..positions import alibi_bias
+from .parts import buckets, rotate, sinks_of_scores
+
+CHUNK = 64  # positions of a memory that are computed together
+
+
+class Remembered(NamedTuple):
+    """What a memory of fixed size was given, and what it holds in the end."""
+
+    Q: np.ndarray  #: (..., H, T, d_k), of length one
+    K: np.ndarray  #: (..., H, T, d_k), of length one
+    V: np.ndarray  #: (..., H, T, d_v)
+    beta: np.ndarray  #: (..., H, T)
+    log_decay: np.ndarray  #: (..., H, T)
+    state: np.ndarray  #: (..., H, d_k, d_v)
+
+
+def mix(X, p, config, keep, cache, start, mask):
+    """The rows that a block's layer adds, and the steps on the way.
+
+    Parameters
+    ----------
+    X : (..., T, d_model) array
+        What the layer reads.
+    p : dict of str to array
+        The parameters of the block.
+    config : TransformerConfig
+        The choices of the block, as `TransformerConfig.of_block` gives them.
+    keep : (H,) array or None
+        What each head's output is multiplied by.
+    cache : KVCache, StateCache or None
+        What earlier positions left.
+    start : int
+        The position of the first row.
+    mask : (..., H, T, S) boolean array or None
+        True = may attend, where the model lets it.
+
+    Returns
+    -------
+    change : (..., T, d_model) array
+        What the layer adds to the rows.
+    attended : Attended, Attention or Remembered
+        The steps on the way.
+    """
+    if config.memory is not None:
+        return _remember(X, p, config, keep, cache, mask)
+    T = X.shape[-2]
+    shape = (*X.shape[:-2], config.n_heads, T, start + T)  # of the scores
+    if config.latent is not None:
+        return _attend_latent(X, p, config, keep, cache, mask, shape)
+    return _attend(X, p, config, keep, cache, mask, shape)
+
+
+def _attend(X, p, config, keep, cache, mask, shape):
+    """Attention, with all that the book builds on it."""
+    rotation = None
+    if config.positions == "rotary":
+        T, S = shape[-2:]
+        rotation = partial(rotate, at=np.arange(S - T, S), config=config)
+    return attention_layer(
+        X,
+        p,
+        config.n_heads,
+        config.kv_heads,
+        rotate=rotation,
+        mask=_mask(config, mask, shape),
+        bias=_score_bias(shape, p, config),
+        cache=cache,
+        scale=config.scale,
+        softcap=config.softcap,
+        sinks=sinks_of_scores(shape, p),
+        eps=config.eps,
+        keep=keep,
+    )
+
+
+def _mask(config, mask, shape):
+    """True where a key is not later, in the window, and not masked."""
+    T, S = shape[-2:]
+    if config.window is None:
+        own = causal_mask(T, S)
+    else:
+        own = sliding_window_mask(T, S, window=config.window)
+    return own if mask is None else own & mask_of_scores(mask, shape)
+
+
+def _score_bias(shape, p, config):
+    """The bias that the kind of positions adds to the scores, or None."""
+    H, T, S = shape[-3:]
+    if config.positions == "alibi":
+        return alibi_bias(H, T, S)
+    if config.positions != "t5":
+        return None
+    bias = np.moveaxis(p["positions"][..., buckets(T, S, config), :], -1, -3)
+    runs = bias.shape[:-3]
+    ones = (1,) * (len(shape) - bias.ndim)  # for the axes of the batch
+    return bias.reshape(*runs, *ones, H, T, S)
+
+
+def _expect_plain(p, what, **given):
+    """Refuse what only attention itself is asked for."""
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name} must be None where a block has {what}")
+    if p["W_O"].ndim > 2:
+        raise ValueError(
+            f"params must be of one model, without runs, to have {what}"
+        )
+
+
+def _attend_latent(X, p, config, keep, cache, mask, shape):
+    """Keys and values made of one short vector per position."""
+    _expect_plain(p, "latent attention", heads=keep)
+    names = {"gain_KV": "norm_KV.gain", "gain_Q": "norm_Q.gain"}
+    weights = {
+        field: p.get(names.get(field, field))
+        for field in LatentProjections._fields
+    }
+    found = latent_attention(
+        X,
+        LatentProjections(**weights | {"n_heads": config.n_heads}),
+        mask=_mask(config, mask, shape),
+        cache=cache,
+        scale=config.scale,
+        base=config.base,
+        frequencies=config.frequencies,
+        eps=config.latent.eps,
+    )
+    return found.output, found
+
+
+def _remember(X, p, config, keep, cache, mask):
+    """A memory of fixed size, by the gated delta rule."""
+    _expect_plain(p, "a memory", heads=keep, mask=mask)
+    Q, K, V, rows = _written(X, p, config.memory, cache)
+    beta = _core.logistic(_times(X, p, "W_B")).swapaxes(-1, -2)
+    log_decay = _log_decay(X, p).swapaxes(-1, -2)  # (..., H, T)
+    output, state = gated_delta_rule(
+        Q,
+        K,
+        V,
+        beta,
+        log_decay,
+        state=None if cache is None else cache.state,
+        chunk=CHUNK,
+    )
+    if cache is not None:
+        cache.update(state, rows, X.shape[-2])
+    gate = silu(split_heads(_times(X, p, "W_G"), V.shape[-3]))
+    heads = rms_norm(output, p["norm_O.gain"], eps=config.eps) * gate
+    change = _times(merge_heads(heads), p, "W_O")
+    return change, Remembered(Q, K, V, beta, log_decay, state)
+
+
+def _times(X, p, name, bias=None):
+    """The rows times a matrix of the block, which messages name."""
+    names = ("the rows of a block", name, bias)
+    return linear(X, p[name], p.get(bias), names=names)
+
+
+def _written(X, p, memory, cache):
+    """Queries, keys and values, and the last rows before they were mixed."""
+    rows = np.concatenate([_times(X, p, f"W_{n}") for n in "QKV"], axis=-1)
+    before = None if cache is None else cache.rows
+    mixed, kept = short_convolution(rows, p["filters"][:, 0], before=before)
+    wide = memory.n_key_heads * memory.d_k
+    Q, K, V = np.split(silu(mixed), [wide, 2 * wide], axis=-1)
+    n_rep = memory.n_value_heads // memory.n_key_heads
+    Q, K = (
+        repeat_kv(_of_length_one(split_heads(x, memory.n_key_heads)), n_rep)
+        for x in (Q, K)
+    )
+    return Q, K, split_heads(V, memory.n_value_heads), kept
+
+
+def _of_length_one(x):
+    """Rows divided by their length, as the published code does it."""
+    d = x.shape[-1]
+    gain = np.full(d, d**-0.5, x.dtype)
+    return rms_norm(x, gain, eps=1e-6 / d)
+
+
+def _log_decay(X, p):
+    """The logarithms of the factors by which each head's state shrinks."""
+    rows = _times(X, p, "W_A", "decay_bias")
+    softplus = np.logaddexp(rows.dtype.type(0), rows)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return -np.exp(p["log_rate"]) * softplus

@@ -1,0 +1,328 @@
+"""Blocks with latent attention, and with memories of fixed size."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers.cache import KVCache, StateCache
+from helpers.linear import short_convolution
+from helpers.masks import padding_mask
+from helpers.transformer import (
+    LatentWidths,
+    MemoryWidths,
+    TransformerConfig,
+    forward,
+    generate,
+    init_transformer,
+    loss_and_gradients,
+    new_cache,
+    transformer,
+)
+from tests.core import reference_linear
+from tests.core import reference_transformer as reference
+from tests.core.closeness import assert_close
+
+SMALL = TransformerConfig(
+    vocab=7,
+    max_len=6,
+    d_model=8,
+    n_heads=2,
+    d_ff=5,
+    norm_kind="rms",
+    positions="rotary",
+    bias=False,
+    base=50.0,
+)
+MEMORY = MemoryWidths(n_key_heads=2, n_value_heads=4, d_k=3, d_v=2, width=3)
+FORMS = {
+    "latent": {
+        "head_width": 3,
+        "latent": LatentWidths(d_c=4, d_r=2, d_v=5),
+    },
+    "latent, compressed queries": {
+        "head_width": 3,
+        "latent": LatentWidths(d_c=4, d_r=4, d_v=1, d_q=3, eps=0.1),
+        "scale": 0.6,
+        "window": 3,
+        "norm": "sandwich",
+        "tied": False,
+    },
+    "memory": {"memory": MEMORY, "positions": None, "eps": 0.1},
+    "hybrid": {
+        "blocks": ({"memory": MEMORY._replace(width=1)}, {"window": 2}),
+        "output_gate": True,
+        "query_key_norm": "head",
+        "frequencies": (0.7,),
+    },
+}
+EACH = pytest.mark.parametrize("form", FORMS)
+
+
+def made(form, rng):
+    """A model whose parameters are all of a size that matters."""
+    config = replace(SMALL, **FORMS[form])
+    params = init_transformer(rng, config, std=0.5)
+    return config, {
+        name: x + 0.3 * rng.normal(size=x.shape) for name, x in params.items()
+    }
+
+
+@EACH
+def test_every_form_equals_plain_loops(form, rng):
+    config, params = made(form, rng)
+    tokens = rng.integers(0, config.vocab, (3, 6))
+    kept = forward(tokens, params, config)
+    fields = vars(config) | {"n_kv_heads": config.kv_heads}
+    lists = {name: x.tolist() for name, x in params.items()}
+    for row, sequence in enumerate(tokens):
+        wanted, maps = reference.logits(sequence.tolist(), lists, fields)
+        assert_close(kept.logits[row], np.array(wanted), eps=2**13)
+        for layer, own in zip(kept.layers[::2], maps, strict=True):
+            if own is not None:
+                found = layer.attended.weights[row]
+                assert_close(found, np.array(own), eps=512)
+
+
+@EACH
+def test_a_cache_changes_nothing(form, rng):
+    config, params = made(form, rng)
+    tokens = rng.integers(0, config.vocab, (2, 6))
+    whole = transformer(tokens, params, config)
+    for cuts in ([1] * 6, [2, 3, 1], [6], [0, 5, 1]):
+        cache, at, parts = new_cache(config, batch=(2,)), 0, []
+        for n in cuts:
+            part = tokens[:, at : at + n]
+            parts.append(transformer(part, params, config, cache=cache))
+            at += n
+            assert {len(stored) for stored in cache} == {at}
+        assert_close(np.concatenate(parts, 1), whole, eps=2**13)
+
+
+@EACH
+def test_a_failing_call_leaves_the_caches(form, rng):
+    config, params = made(form, rng)
+    cache = new_cache(config)
+    first = transformer([1, 2], params, config, cache=cache)
+    broken = params | {"1.W_O": params["1.W_O"] * np.inf}
+    with pytest.raises(ValueError, match="W_O must be finite"):
+        transformer([3], broken, config, cache=cache)
+    assert [len(stored) for stored in cache] == [2, 2]
+    again = transformer([3], params, config, cache=cache)
+    whole = transformer([1, 2, 3], params, config)
+    assert_close(np.concatenate([first, again]), whole, eps=2**13)
+
+
+@EACH
+def test_single_precision_stays_single(form, rng):
+    config, params = made(form, rng)
+    params = {name: x.astype(np.float32) for name, x in params.items()}
+    logits = transformer([1, 2, 3], params, config)
+    assert logits.dtype == np.float32
+    cache = new_cache(config, dtype=np.float32)
+    transformer([1, 2], params, config, cache=cache)
+    assert cache[0].nbytes * 2 == new_cache(config)[0].nbytes
+    last = transformer([3], params, config, cache=cache)
+    np.testing.assert_allclose(last[0], logits[2], rtol=1e-3, atol=1e-4)
+    assert generate(rng, [1, 2], params, config, 3).shape == (5,)
+
+
+@EACH
+def test_what_comes_later_is_not_seen(form, rng):
+    config, params = made(form, rng)
+    tokens = rng.integers(0, config.vocab, 6)
+    before = transformer(tokens, params, config)
+    for t in range(1, 6):
+        changed = tokens.copy()
+        changed[t] = (changed[t] + 1) % config.vocab
+        after = transformer(changed, params, config)
+        assert_close(after[:t], before[:t], eps=2**13)
+        assert abs(after[t] - before[t]).max() > 1e-3
+
+
+def test_padding_is_hidden_from_latent_attention(rng):
+    config, params = made("latent", rng)
+    tokens = rng.integers(0, 7, (2, 5))
+    mask = padding_mask([3, 5], 5)
+    logits = transformer(tokens, params, config, mask=mask)
+    alone = transformer(tokens[0, :3], params, config)
+    assert_close(logits[0, :3], alone, eps=512)
+
+
+def test_caches_have_the_size_that_is_kept():
+    config = replace(SMALL, **FORMS["latent"])
+    cache = new_cache(config, batch=(3,), dtype=np.float32)[0]
+    assert isinstance(cache, KVCache)
+    assert cache.nbytes == 4 * 3 * 6 * (4 + 2)  # positions, d_c and d_r
+    config = replace(SMALL, memory=MEMORY)
+    cache = new_cache(config, batch=(3,), dtype=np.float32)[0]
+    # Four states of 3 by 2, and two rows of all queries, keys and values.
+    assert cache.nbytes == 4 * 3 * (4 * 3 * 2 + 2 * (6 + 6 + 8))
+
+
+# Refusals -------------------------------------------------------------------
+
+
+def test_what_is_not_derived_is_refused(rng):
+    for form, name in (("latent", "latent"), ("hybrid", "memory")):
+        config, params = made(form, rng)
+        says = f"{name} must be None in a model that is trained here; got "
+        with pytest.raises(ValueError, match=says):
+            loss_and_gradients([1], [2], params, config)
+        heads = np.ones((2, 2))
+        with pytest.raises(ValueError, match="heads must be None where a bl"):
+            forward([1, 2], params, config, heads=heads)
+        runs = init_transformer(rng, config, runs=(2,))
+        with pytest.raises(ValueError, match="must be of one model, without"):
+            transformer([[1], [2]], runs, config)
+    mask = np.ones((1, 1), bool)
+    with pytest.raises(ValueError, match="mask must be None where a block h"):
+        transformer([1], params, config, mask=mask)
+
+
+LATENT = LatentWidths(d_c=4, d_r=2, d_v=3)
+
+
+@pytest.mark.parametrize(
+    ("change", "says", "error"),
+    [
+        ({"latent": 3}, "latent must be LatentWidths; got 3", TypeError),
+        ({"memory": (1,)}, "memory must be MemoryWidths; got (1,)", TypeError),
+        (
+            {"latent": LATENT._replace(d_c=0)},
+            "latent.d_c must be at least 1; got 0",
+            ValueError,
+        ),
+        (
+            {"latent": LATENT._replace(d_q="a")},
+            "latent.d_q must be an integer; got 'a'",
+            TypeError,
+        ),
+        (
+            {"latent": LATENT._replace(eps=-1)},
+            "latent.eps must be at least 0; got -1",
+            ValueError,
+        ),
+        (
+            {"latent": LATENT._replace(d_r=3)},
+            "2, for pairs of columns, must divide d_r; got 2 and 3",
+            ValueError,
+        ),
+        (
+            {"latent": LATENT, "frequencies": (1.0, 0.1)},
+            "frequencies must be at most one for two columns of a head; "
+            "got 2 and d_r 2",
+            ValueError,
+        ),
+        (
+            {"latent": LATENT, "n_kv_heads": 1},
+            "n_kv_heads must be None with latent attention; got 1",
+            ValueError,
+        ),
+        (
+            {"latent": LATENT, "positions": None},
+            "positions must be 'rotary' with latent attention; got None",
+            ValueError,
+        ),
+        (
+            {"latent": LATENT, "sinks": True},
+            "sinks must be False with latent attention; got True",
+            ValueError,
+        ),
+        (
+            {"memory": MEMORY._replace(n_key_heads=3)},
+            "memory.n_key_heads must divide memory.n_value_heads; got 3 and 4",
+            ValueError,
+        ),
+        (
+            {"blocks": ({}, {"memory": MEMORY._replace(width=0)})},
+            "memory.width must be at least 1; got 0",
+            ValueError,
+        ),
+    ],
+)
+def test_a_model_that_cannot_be(change, says, error):
+    with pytest.raises(error, match=f"^{re.escape(says)}$"):
+        replace(SMALL, **change)
+
+
+# The short convolution, and the cache of a memory ---------------------------
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(0, 6),
+    st.integers(1, 5),
+    st.sampled_from([(), (2,), (2, 3)]),
+)
+def test_short_convolution_equals_loops(seed, T, width, lead):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(*lead, T, 3))
+    filters = rng.normal(size=(width, 3))
+    before = rng.normal(size=(*lead, width - 1, 3))
+    output, rows = short_convolution(X, filters, before=before)
+    bare, _ = short_convolution(X, filters)
+    assert output.shape == X.shape
+    assert rows.shape == before.shape
+    for i in np.ndindex(lead):
+        wanted, last = reference_linear.short_convolution(
+            [*X[i].tolist()] or [[0.0] * 3], filters, before[i].tolist()
+        )
+        if T:
+            assert_close(output[i], np.array(wanted), eps=64)
+            alone, _ = reference_linear.short_convolution(X[i], filters)
+            assert_close(bare[i], np.array(alone), eps=64)
+            np.testing.assert_array_equal(
+                rows[i], np.array(last).reshape(rows[i].shape)
+            )
+        else:
+            np.testing.assert_array_equal(rows, before)
+
+
+def test_short_convolution_refuses_by_name():
+    X = np.ones((4, 3))
+    for filters, before, says in (
+        (np.ones((2, 2)), None, "filters must be (width, d), a row or more;"),
+        (np.ones((0, 3)), None, "filters must be (width, d), a row or more;"),
+        (np.ones((2, 3)), np.ones((2, 3)), "before must be (1, 3) to fit X"),
+        (np.full((2, 3), 1e308), X[:1] * 10, "the sums overflow float64"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(says)):
+            short_convolution(X, filters, before=before)
+
+
+def test_a_state_cache_goes_back_by_one_update():
+    cache = StateCache(1, 1, 1, 1, 2)
+    rows = np.ones((1, 3))
+    for n, value in ((2, 5.0), (3, 7.0)):
+        cache.update(np.full((1, 1, 1), value), rows * value, n)
+    assert repr(cache).startswith("StateCache(5 positions, state (1, 1, 1),")
+    with pytest.raises(ValueError, match=re.escape("one of [0, 2, 5]")):
+        cache.truncate(4)
+    cache.truncate(5)
+    cache.truncate(2)
+    assert (len(cache), cache.state.item(), cache.rows[0, 0]) == (2, 5.0, 5.0)
+    with pytest.raises(ValueError, match=re.escape("one of [0, 2]")):
+        cache.truncate(1)
+    cache.truncate(0)
+    assert (len(cache), cache.state.item(), cache.rows[0, 0]) == (0, 0.0, 0.0)
+
+
+def test_a_state_cache_refuses_by_name():
+    cache = StateCache(1, 1, 1, 1, 2, dtype=np.float16)
+    good = np.ones((1, 1, 1)), np.ones((1, 3))
+    for state, rows, says in (
+        (np.ones((1, 1, 2)), good[1], "state must be (1, 1, 1) to fit the ca"),
+        (good[0], np.ones((1, 2)), "rows must be (1, 3) to fit the cache; go"),
+        (good[0] * 1e9, good[1], "state overflows the cache's float16"),
+        (good[0] * np.nan, good[1], "state must be finite"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(says)):
+            cache.update(state, rows, 1)
+        assert len(cache) == 0
+        assert not cache.state.any()
+    with pytest.raises(ValueError, match="width must be at least 1; got 0"):
+        StateCache(1, 1, 1, 1, 0)
