@@ -2,13 +2,15 @@
 
 Attention over the chosen keys is exact. It differs from attention over all
 keys, because the others get no weight. DeepSeek-AI 2025 (DeepSeek-V3.2),
-section 2.1.1.
+section 2.1.1. Whole blocks are chosen in Yuan et al. 2025 (Native Sparse
+Attention), which also reads the means of blocks and the nearest keys.
 """
 
 import numpy as np
 
 from ._checks import (
     booleans,
+    broadcast,
     finite_floats,
     floats,
     integer,
@@ -18,7 +20,8 @@ from ._checks import (
     widened,
 )
 from ._shapes import tiled_lead
-from .attention import attention
+from .attention import attention, attention_scores
+from .masks import sliding_window_mask
 
 
 def index_scores(Q, K, weights):
@@ -206,6 +209,177 @@ def _gathered(X, where, lead):
     """The rows of `X` that each query reads, (..., T, most, d)."""
     X = np.broadcast_to(X, (*lead, *X.shape[-2:]))[..., None, :, :]
     return np.take_along_axis(X, where[..., None], axis=-2)
+
+
+def pooled_blocks(X, length, *, stride=None):
+    """Give one row for each block of rows: their mean.
+
+    Parameters
+    ----------
+    X : (..., S, d) array
+        Keys or values.
+    length : int
+        How many rows a block has.
+    stride : int, optional
+        From each so many rows on there is a block. By default `length`, so
+        that no row is in two blocks.
+
+    Returns
+    -------
+    (..., n, d) array
+        The means of the n blocks that end within the S rows.
+
+    Raises
+    ------
+    TypeError
+        If `X` does not hold real numbers, or a size is not an integer.
+    ValueError
+        If an entry is not finite, or a size is below one.
+
+    Notes
+    -----
+    Yuan et al. 2025 (Native Sparse Attention), equation 7, where a trained
+    network stands in for the mean. The block of the last rows is left out
+    until it is complete.
+
+    Examples
+    --------
+    >>> pooled_blocks([[1.0], [3.0], [5.0], [7.0], [9.0]], 2).tolist()
+    [[2.0], [6.0]]
+    """
+    X = finite_floats(X, "X", ndim=2, axes="(..., S, d)")
+    length = size(length, "length", least=1)
+    stride = length if stride is None else size(stride, "stride", least=1)
+    dtype, X = widened(X)
+    starts = np.arange(0, X.shape[-2] - length + 1, stride)
+    rows = starts[:, None] + np.arange(length)  # (n, length)
+    parts = X[..., rows, :] / length  # whose sum overflows nowhere
+    return parts.sum(-2).astype(dtype)
+
+
+def chosen_blocks(scores, n, length, S, *, mask=None):
+    """Let each query see the `n` blocks of keys with the highest scores.
+
+    Parameters
+    ----------
+    scores : (..., T, n_blocks) array
+        A number for each query and block.
+    n : int
+        How many blocks each query may attend to, at most.
+    length : int
+        How many keys a block has; block i starts at key i * `length`.
+    S : int
+        Number of keys; those behind the last block are not chosen.
+    mask : (..., T, n_blocks) boolean array, optional
+        True = the block may be chosen.
+
+    Returns
+    -------
+    (..., T, S) boolean array
+        True at each key of a chosen block. Of equal scores the earlier block
+        is chosen.
+
+    Raises
+    ------
+    TypeError
+        As `chosen_mask`.
+    ValueError
+        As `chosen_mask`, or if the blocks do not fit into the S keys.
+
+    Examples
+    --------
+    >>> chosen_blocks([[1.0, 3.0, 2.0]], 1, 2, 7).astype(int)
+    array([[0, 0, 1, 1, 0, 0, 0]])
+    """
+    n, S = size(n, "n", least=1), size(S, "S")
+    length = size(length, "length", least=1)
+    blocks = chosen_mask(scores, n, mask=mask)
+    n_blocks = blocks.shape[-1]
+    if n_blocks * length > S:
+        raise ValueError(
+            "the blocks of scores must fit into the S keys; "
+            f"got {n_blocks} blocks of {length} and S = {S}"
+        )
+    chosen = np.zeros((*blocks.shape[:-1], S), bool)
+    chosen[..., : n_blocks * length] = np.repeat(blocks, length, axis=-1)
+    return chosen
+
+
+def three_branches(Q, K, V, gates, *, length, n, window, scale=None):
+    """Attend to the means of blocks, to chosen blocks and to the nearest keys.
+
+    Parameters
+    ----------
+    Q : (..., T, d_k) array
+        Queries, which are the last T of the S positions.
+    K : (..., S, d_k) array
+        Keys.
+    V : (..., S, d_v) array
+        Values.
+    gates : (..., T, 3) array
+        What the outputs of the three branches are multiplied by.
+    length : int
+        How many keys a block has. A query sees the blocks that are complete.
+    n : int
+        How many blocks are chosen, by their scores in the first branch.
+    window : int
+        How many keys the third branch reads, the query's own among them.
+    scale : float, optional
+        As `helpers.attention.attention`.
+
+    Returns
+    -------
+    (..., T, d_v) array
+        The sum of the three outputs, each times its gate. A branch with
+        nothing to read gives 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `chosen_blocks` and `helpers.attention.attention`, or if `gates`
+        does not broadcast to a number for each query and branch.
+
+    Notes
+    -----
+    Yuan et al. 2025 (Native Sparse Attention), equation 5, simplified: one
+    length for both kinds of blocks, means in place of a trained network, the
+    same keys and values in all branches, and a choice for each head alone.
+
+    Examples
+    --------
+    The second of two blocks is chosen for the last query.
+
+    >>> K = np.array([[0.0], [0.0], [1.0], [1.0], [0.0]])
+    >>> V = np.array([[1.0], [1.0], [5.0], [5.0], [9.0]])
+    >>> options = {"length": 2, "n": 1, "window": 1}
+    >>> for gates in np.eye(3):
+    ...     print(three_branches([[0.0]], K, V, gates, **options).tolist())
+    [[3.0]]
+    [[1.0]]
+    [[9.0]]
+    >>> three_branches([[1.0]], K, V, [0, 1, 0], **options).tolist()
+    [[5.0]]
+    """
+    Q = finite_floats(Q, "Q", ndim=2, axes="(..., T, d_k)")
+    K = finite_floats(K, "K", ndim=2, axes="(..., S, d_k)")
+    V = finite_floats(V, "V", ndim=2, axes="(..., S, d_v)")
+    tiled_lead(Q, K, V, causal=True)
+    gates = finite_floats(gates, "gates")
+    T, S = Q.shape[-2], K.shape[-2]
+    means = pooled_blocks(K, length), pooled_blocks(V, length)
+    ends = length * np.arange(1, means[0].shape[-2] + 1)
+    complete = ends <= np.arange(S - T + 1, S + 1)[:, None]  # (T, n_blocks)
+    scores = attention_scores(Q, means[0], scale=scale)
+    chosen = chosen_blocks(scores, n, length, S, mask=complete)
+    near = sliding_window_mask(T, S, window=window)
+    outputs = (
+        attention(Q, *means, mask=complete, scale=scale).output,
+        chosen_attention(Q, K, V, chosen, scale=scale),
+        attention(Q, K, V, mask=near, scale=scale).output,
+    )
+    lead = outputs[0].shape[:-1]
+    gates = broadcast(gates, "gates", (*lead, 3), "(..., T, 3)")
+    return sum(gates[..., i, None] * x for i, x in enumerate(outputs))
 
 
 def tokens_read(

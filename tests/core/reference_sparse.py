@@ -64,6 +64,62 @@ def chosen_attention(Q, K, V, chosen):
     return output
 
 
+def pooled_blocks(X, length, stride):
+    """The mean of each block of rows that ends within X."""
+    means, start = [], 0
+    while start + length <= len(X):
+        block = [X[start + i] for i in range(length)]
+        means.append(
+            [math.fsum(column) / length for column in zip(*block, strict=True)]
+        )
+        start += stride
+    return means
+
+
+def chosen_blocks(scores, n, length, S, allowed):
+    """The best blocks, and then every key of each."""
+    found = []
+    for row in chosen_mask(scores, n, allowed):
+        keys = [False] * S
+        for block, read in enumerate(row):
+            for i in range(length):
+                if read:
+                    keys[block * length + i] = True
+        found.append(keys)
+    return found
+
+
+def three_branches(Q, K, V, gates, length, n, window):
+    """One query at a time: means, chosen blocks, the nearest keys."""
+    output = []
+    for t, query in enumerate(Q):
+        seen = len(K) - len(Q) + t + 1  # tokens up to the query's own
+        means = [pooled_blocks(X[:seen], length, length) for X in (K, V)]
+        blocks = len(means[0])
+        scores = [
+            math.fsum(a * b for a, b in zip(query, mean, strict=True))
+            for mean in means[0]
+        ]
+        blocks_read = chosen_blocks(
+            [scores], n, length, len(K), [[True] * blocks]
+        )
+        near = [[seen - window <= s < seen for s in range(len(K))]]
+        branches = [
+            chosen_attention([query], *means, [[True] * blocks])[0]
+            if blocks
+            else [0.0] * len(V[0]),
+            chosen_attention([query], K, V, blocks_read)[0],
+            chosen_attention([query], K, V, near)[0],
+        ]
+        output.append(
+            [
+                math.fsum(g * x for g, x in zip(gates[t], column, strict=True))
+                for column in zip(*branches, strict=True)
+            ]
+        )
+    return output
+
+
 def tokens_read(S, length, stride, chosen_length, n_chosen, window):
     """Blocks behind the first that end within S, then the other tokens."""
     compressed = 0

@@ -74,6 +74,10 @@ def absorb(**given):
     return latent.absorb(**given, projections=some_weights())
 
 
+def branches_read(**given):
+    return sparse.three_branches(**given, length=2, n=1, window=2)
+
+
 def append(K, V):
     return cache.KVCache(9, 2, 2).append(K, V)
 
@@ -209,6 +213,9 @@ CALLS = [
     ),
     (sparse.chosen_mask, {"scores": whole(2, 4, 5), "mask": mask(4, 5)}),
     (sparse.chosen_attention, QKV | {"chosen": mask(4, 3)}),
+    (sparse.pooled_blocks, {"X": whole(2, 4, 3)}),
+    (sparse.chosen_blocks, {"scores": whole(2, 4, 2), "mask": mask(4, 2)}),
+    (branches_read, QKV | {"Q": whole(2, 3, 2), "gates": whole(3, 3)}),
     (expand, {"latent": whole(2, 4, 3)}),
     (absorb, {"Q": whole(2, 2, 4, 2)}),
     (layers.linear, {"x": whole(2, 4, 3), "W": whole(3, 2), "b": whole(2)}),
@@ -255,6 +262,8 @@ CALLS = [
 ]
 MORE = {
     sparse.chosen_mask: {"k": 2},
+    sparse.pooled_blocks: {"length": 2},
+    sparse.chosen_blocks: {"n": 1, "length": 2, "S": 5},
     cost.roofline: {"peak_flops": 3.0, "bandwidth": 2.0},
     masks.padding_mask: {"S": 5},
     heads.split_heads: {"n_heads": 2},
@@ -495,6 +504,11 @@ SIZES = {
         {"rng": np.random.default_rng(0), "d_model": 2, "n_heads": 2},
     ),
     "chosen_mask": (sparse.chosen_mask, ["k"], {"scores": np.ones((2, 2))}),
+    "pooled_blocks": (sparse.pooled_blocks, ["length", "stride"],
+                      {"X": np.ones((2, 2)), "length": 1}),
+    "chosen_blocks": (sparse.chosen_blocks, ["n", "length", "S"],
+                      {"scores": np.ones((2, 2)), "n": 1, "length": 1,
+                       "S": 2}),
     "init_latent": (
         latent.init_latent,
         ["d_model", "n_heads", "d_c", "d_r", "d_k", "d_v", "d_q"],
@@ -546,6 +560,10 @@ REALS = {
         sparse.chosen_attention, "scale",
         {name: np.ones((1, 1)) for name in "QKV"}
         | {"chosen": np.ones((1, 1), bool)},
+    ),
+    "three_branches": (
+        branches_read, "scale",
+        {name: np.ones((1, 1)) for name in "QKV"} | {"gates": np.ones(3)},
     ),
     "latent_queries": (latent_turned, "base", {}),
     "latent_attention": (latent_output, "scale", {}),

@@ -9,11 +9,15 @@ from hypothesis import strategies as st
 
 from helpers import cost
 from helpers.attention import attention
+from helpers.gradients import attention_vjp
 from helpers.masks import causal_mask, padding_mask
 from helpers.sparse import (
     chosen_attention,
+    chosen_blocks,
     chosen_mask,
     index_scores,
+    pooled_blocks,
+    three_branches,
     tokens_read,
 )
 from tests.core import reference_sparse
@@ -151,6 +155,140 @@ def test_padding_is_not_chosen():
     assert chosen.sum(-1).tolist() == [[[2, 2, 2]], [[3, 3, 3]]]
 
 
+@given(SEEDS, st.integers(0, 9), st.integers(1, 4), st.integers(1, 4))
+def test_means_of_blocks_equal_the_loop(seed, S, length, stride):
+    X = np.random.default_rng(seed).normal(size=(2, S, 3))
+    found = pooled_blocks(X, length, stride=stride)
+    for i in range(2):
+        wanted = reference_sparse.pooled_blocks(X[i].tolist(), length, stride)
+        assert_close(found[i], np.reshape(wanted, (-1, 3)))
+    whole = pooled_blocks(X, length)
+    np.testing.assert_array_equal(
+        whole, pooled_blocks(X, length, stride=length)
+    )
+    assert whole.shape == (2, S // length, 3)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_the_mean_of_the_largest_numbers_is_finite(dtype):
+    top = np.finfo(dtype).max
+    X = np.full((4, 1), top, dtype)
+    found = pooled_blocks(X, 4)
+    assert found.dtype == dtype
+    assert_close(found, np.full((1, 1), top))
+
+
+@given(st.data(), st.integers(0, 3), st.integers(0, 4), st.integers(1, 5),
+       st.integers(1, 3), st.integers(0, 3))  # fmt: skip
+def test_the_choice_of_blocks_equals_the_loop(
+    data, T, blocks, n, length, more
+):
+    row = st.lists(st.integers(-2, 2), min_size=blocks, max_size=blocks)
+    may = st.lists(st.booleans(), min_size=blocks, max_size=blocks)
+    scores = data.draw(st.lists(row, min_size=T, max_size=T))
+    allowed = data.draw(st.lists(may, min_size=T, max_size=T))
+    S = blocks * length + more
+    wanted = reference_sparse.chosen_blocks(scores, n, length, S, allowed)
+    found = chosen_blocks(
+        np.array(scores, float).reshape(T, blocks),
+        n,
+        length,
+        S,
+        mask=np.array(allowed, bool).reshape(T, blocks),
+    )
+    np.testing.assert_array_equal(found, np.array(wanted, bool).reshape(T, S))
+
+
+def branches(seed, T, S, lead=()):
+    rng = np.random.default_rng(seed)
+    shapes = (T, 3), (S, 3), (S, 2), (T, 3)
+    return [rng.normal(size=(*lead, *shape)) for shape in shapes]
+
+
+@given(SEEDS, st.integers(1, 4), st.integers(0, 8), st.integers(1, 4),
+       st.integers(1, 4), st.integers(1, 6))  # fmt: skip
+def test_three_branches_equal_the_loop(seed, T, more, length, n, window):
+    arrays = branches(seed, T, T + more)
+    found = three_branches(*arrays, length=length, n=n, window=window)
+    wanted = reference_sparse.three_branches(
+        *(x.tolist() for x in arrays), length, n, window
+    )
+    assert_close(found, np.array(wanted), eps=128)
+
+
+def test_three_branches_of_a_batch_are_those_of_its_parts():
+    arrays = branches(6, 3, 9, (2, 2))
+    options = {"length": 2, "n": 2, "window": 3}
+    found = three_branches(*arrays, **options)
+    for i in np.ndindex(2, 2):
+        part = three_branches(*(x[i] for x in arrays), **options)
+        assert_close(found[i], part, eps=64)
+    shared = three_branches(*arrays[:3], [0.5, 0.25, 1], **options)
+    gates = np.broadcast_to([0.5, 0.25, 1], arrays[3].shape)
+    assert_close(shared, three_branches(*arrays[:3], gates, **options))
+
+
+def test_no_branch_reads_a_later_key():
+    Q, K, V, gates = branches(7, 6, 6)
+    options = {"length": 2, "n": 1, "window": 2}
+    found = three_branches(Q, K, V, gates, **options)
+    for t in range(5):
+        K_, V_ = K.copy(), V.copy()
+        K_[t + 1 :], V_[t + 1 :] = 7, -9
+        again = three_branches(Q, K_, V_, gates, **options)
+        assert_close(again[: t + 1], found[: t + 1])
+
+
+def test_with_enough_blocks_and_window_two_branches_read_all():
+    Q, K, V, _ = branches(8, 1, 8)
+    found = three_branches(Q, K, V, [0, 1, 0], length=2, n=4, window=1)
+    whole = attention(Q, K, V).output
+    assert_close(found, whole, eps=32)
+    found = three_branches(Q, K, V, [0, 0, 1], length=2, n=1, window=8)
+    assert_close(found, whole, eps=32)
+
+
+@given(SEEDS, st.integers(1, 4), st.integers(0, 4), st.integers(1, 6))
+def test_the_error_is_the_missed_weight_times_a_distance(seed, T, more, k):
+    # all = (1 - missed) * chosen + missed * others, for each query
+    Q, K, V, chosen = attended(seed, T, T + more, k)
+    causal = causal_mask(T, T + more)
+    others = causal & ~chosen
+    whole = attention(Q, K, V, mask=causal)
+    missed = (whole.weights * others).sum(-1, keepdims=True)
+    read = chosen_attention(Q, K, V, chosen)
+    left = chosen_attention(Q, K, V, others)
+    assert_close(read - whole.output, missed * (read - left), eps=256)
+
+
+@given(SEEDS, st.integers(1, 4), st.integers(0, 4), st.integers(1, 7))
+def test_gradients_through_the_choice_equal_differences(seed, T, more, k):
+    Q, K, V, chosen = attended(seed, T, T + more, k)
+    rng = np.random.default_rng(seed)
+    upstream = rng.normal(size=(2, T, 3))
+    weights = attention(Q, K, V, mask=chosen).weights
+    grads = attention_vjp(upstream, Q, K, V, weights)
+    unread = ~chosen.any(0)
+    assert not grads.K[:, unread].any()
+    assert not grads.V[:, unread].any()
+    step = 1e-6
+    for name, X in zip("QKV", (Q, K, V), strict=True):
+        way = rng.normal(size=X.shape)
+        ends = [
+            (
+                chosen_attention(
+                    **{"Q": Q, "K": K, "V": V} | {name: X + sign * step * way},
+                    chosen=chosen,
+                )
+                * upstream
+            ).sum()
+            for sign in (1, -1)
+        ]
+        slope = (ends[0] - ends[1]) / (2 * step)
+        found = (getattr(grads, name) * way).sum()
+        assert abs(found - slope) < 1e-6 * (1 + abs(slope))
+
+
 SIZES = st.tuples(*[st.integers(1, 9)] * 5)
 
 
@@ -240,6 +378,29 @@ def test_the_indexer_costs_more_than_the_reading_that_it_serves():
         (lambda: chosen_attention(np.ones((2, 2)), np.ones((2, 2)),
                                   np.ones((3, 2)), np.ones((2, 2), bool)),
          ValueError, "K and V must share S; got K (2, 2) and V (3, 2)"),
+        (lambda: pooled_blocks([[1.0]], 0), ValueError,
+         "length must be at least 1; got 0"),
+        (lambda: pooled_blocks([[1.0]], 1, stride=0), ValueError,
+         "stride must be at least 1; got 0"),
+        (lambda: pooled_blocks([1.0], 1), ValueError,
+         "X must have axes (..., S, d); got X (1,)"),
+        (lambda: pooled_blocks([[np.inf]], 1), ValueError,
+         "X must be finite"),
+        (lambda: chosen_blocks(np.ones((1, 3)), 1, 2, 5), ValueError,
+         "the blocks of scores must fit into the S keys; "
+         "got 3 blocks of 2 and S = 5"),
+        (lambda: chosen_blocks(np.ones((1, 3)), 1, 0, 5), ValueError,
+         "length must be at least 1; got 0"),
+        (lambda: three_branches(*np.ones((3, 2, 2)), np.ones((2, 2)),
+                                length=1, n=1, window=1), ValueError,
+         "gates must broadcast to (..., T, 3); "
+         "got gates (2, 2) and (..., T, 3) (2, 3)"),
+        (lambda: three_branches(np.ones((3, 2)), *np.ones((2, 2, 2)),
+                                np.ones(3), length=1, n=1, window=1),
+         ValueError, "the T queries are the last of the S positions"),
+        (lambda: three_branches(*np.ones((3, 2, 2)), np.ones(3), length=1,
+                                n=1, window=0), ValueError,
+         "window must be at least 1; got 0"),
         (lambda: tokens_read(31), ValueError, "S must be at least 32; got 31"),
         (lambda: tokens_read(32, stride=0), ValueError, "stride must be at"),
         (lambda: tokens_read(32, window=1.0), TypeError, "window must be an"),
