@@ -2,7 +2,8 @@
 
 A text shows pairs of a key and a value, and then asks for its keys. Four
 memories of equal size are compared: softmax attention, linear attention, the
-delta rule and the gated delta rule.
+delta rule and the gated delta rule. Softmax attention may read a part of the
+pairs, and an indexer learns to foresee which.
 """
 
 from typing import NamedTuple
@@ -10,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._checks import flag, generator, one_of, size
-from .attention import attention
+from .attention import attention, attention_scores
 from .gradients import attention_vjp
 from .layers import cross_entropy, cross_entropy_vjp
 from .linear import (
@@ -22,6 +23,8 @@ from .linear import (
     linear_attention_vjp,
 )
 from .model.adam import adam_init, adam_step
+from .softmax import logsumexp
+from .sparse import index_scores
 
 KINDS = ("softmax", "linear", "delta", "gated")
 
@@ -156,7 +159,7 @@ def init_memory(rng, kind, *, runs=(), n_keys=32, n_values=16, d=8):
     return params
 
 
-def recall_logits(batch, params, kind):
+def recall_logits(batch, params, kind, *, choose=None):
     """What a memory answers for each key of a text, after all pairs.
 
     Parameters
@@ -167,6 +170,10 @@ def recall_logits(batch, params, kind):
         From `init_memory`.
     kind : {"softmax", "linear", "delta", "gated"}
         Which memory.
+    choose : callable, optional
+        With "softmax": takes the scores (..., M, N) and returns the mask of
+        the pairs that are read, such as `helpers.sparse.chosen_mask` does.
+        All are read without it.
 
     Returns
     -------
@@ -176,7 +183,7 @@ def recall_logits(batch, params, kind):
     Raises
     ------
     ValueError
-        If `kind` is none of the four.
+        If `kind` is none of the four, or has no scores to `choose` by.
 
     Notes
     -----
@@ -192,17 +199,18 @@ def recall_logits(batch, params, kind):
     (2, 3, 16)
     """
     one_of(kind, "kind", KINDS)
-    read = _read(_inputs(batch, params, kind), kind)
+    x = _inputs(batch, params, kind)
+    read = _read(x, kind, _chosen(x, kind, choose))
     return read @ _over(params["answers"], 2, batch)
 
 
-def recall_loss_and_gradients(batch, params, kind):
+def recall_loss_and_gradients(batch, params, kind, *, choose=None):
     """The loss of a memory on a batch, and its gradients.
 
     Parameters
     ----------
-    batch, params, kind
-        As in `recall_logits`.
+    batch, params, kind, choose
+        As in `recall_logits`. No gradient flows through the choice.
 
     Returns
     -------
@@ -226,7 +234,8 @@ def recall_loss_and_gradients(batch, params, kind):
     """
     one_of(kind, "kind", KINDS)
     x = _inputs(batch, params, kind)
-    read = _read(x, kind)  # (..., M, d)
+    chosen = _chosen(x, kind, choose)
+    read = _read(x, kind, chosen)  # (..., M, d)
     answers = _over(params["answers"], 2, batch)
     logits, runs = read @ answers, params["answers"].shape[:-2]
     n_runs = int(np.prod(runs, dtype=int))
@@ -234,7 +243,7 @@ def recall_loss_and_gradients(batch, params, kind):
     loss = cross_entropy(logits, batch.targets) * n_runs
     dlogits = cross_entropy_vjp(logits, batch.targets) * n_runs
     dread = dlogits @ answers.swapaxes(-1, -2)
-    grads = _read_vjp(dread, x, kind)
+    grads = _read_vjp(dread, x, kind, chosen)
     axes = tuple(range(len(runs), read.ndim - 2))
     found = {"answers": (read.swapaxes(-1, -2) @ dlogits).sum(axes)}
     for table, index, grad in (
@@ -254,7 +263,16 @@ def recall_loss_and_gradients(batch, params, kind):
 
 
 def train_memory(
-    rng, kind, n_pairs, *, steps, again=False, runs=(), batch=32, lr=0.03
+    rng,
+    kind,
+    n_pairs,
+    *,
+    steps,
+    again=False,
+    choose=None,
+    runs=(),
+    batch=32,
+    lr=0.03,
 ):
     """Train a memory on texts of so many pairs.
 
@@ -270,6 +288,8 @@ def train_memory(
         Steps of Adam. Over them the learning rate falls to 0 evenly.
     again : bool, default False
         As in `pairs_batch`.
+    choose : callable, optional
+        As in `recall_logits`.
     runs : tuple of int
         Leading axes: memories that are trained side by side, each on texts
         of its own.
@@ -301,18 +321,20 @@ def train_memory(
     for step in range(size(steps, "steps", least=1)):
         shape = (*runs, size(batch, "batch"))
         texts = pairs_batch(rng, shape, n_pairs, again=again)
-        _, grads = recall_loss_and_gradients(texts, params, kind)
+        _, grads = recall_loss_and_gradients(
+            texts, params, kind, choose=choose
+        )
         rate = lr * (1 - step / steps)
         params, state = adam_step(params, grads, state, lr=rate)
     return params
 
 
-def recalled(batch, params, kind):
+def recalled(batch, params, kind, *, choose=None):
     """Which answers of a memory are right.
 
     Parameters
     ----------
-    batch, params, kind
+    batch, params, kind, choose
         As in `recall_logits`.
 
     Returns
@@ -327,8 +349,141 @@ def recalled(batch, params, kind):
     >>> recalled(batch, params, "linear").shape
     (2, 3)
     """
-    logits = recall_logits(batch, params, kind)
+    logits = recall_logits(batch, params, kind, choose=choose)
     return logits.argmax(-1) == batch.targets
+
+
+def indexed(batch, tables):
+    """Score each pair of a text for each key that is asked for.
+
+    Parameters
+    ----------
+    batch : Pairs
+        The texts; runs are their first axes, as in `tables`.
+    tables : dict of str to array
+        ``queries`` (n_keys, H d) and ``keys`` (n_keys, d), for H heads.
+
+    Returns
+    -------
+    (..., M, N) array
+        `helpers.sparse.index_scores`, each head with weight 1.
+
+    Examples
+    --------
+    >>> batch = pairs_batch(np.random.default_rng(0), (), 2, n_keys=2)
+    >>> keys = np.eye(2)
+    >>> indexed(batch, {"queries": keys, "keys": keys}).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    Q, K = _index_inputs(batch, tables)
+    return index_scores(Q, K, np.ones((*batch.asked.shape, Q.shape[-3])))
+
+
+def index_loss_and_gradients(batch, tables, weights):
+    """How far an indexer is from the weights that it should foresee.
+
+    Parameters
+    ----------
+    batch, tables
+        As in `indexed`.
+    weights : (..., M, N) array
+        Those of attention over all pairs.
+
+    Returns
+    -------
+    loss : float
+        Mean divergence (Kullback-Leibler) of the softmax of the index scores
+        from `weights`, in nats, summed over the runs.
+    gradients : dict of str to array
+        For each table.
+
+    Notes
+    -----
+    DeepSeek-AI 2025 (DeepSeek-V3.2), equation 3.
+
+    Examples
+    --------
+    >>> batch = pairs_batch(np.random.default_rng(0), (), 2, n_keys=2)
+    >>> tables = {"queries": np.eye(2), "keys": np.eye(2)}
+    >>> from helpers.softmax import softmax
+    >>> alike = softmax(indexed(batch, tables))
+    >>> abs(index_loss_and_gradients(batch, tables, alike)[0]) < 1e-12
+    True
+    """
+    Q, K = _index_inputs(batch, tables)
+    scores = indexed(batch, tables)
+    runs = tables["keys"].shape[:-2]
+    rows = np.prod(batch.asked.shape[len(runs) :], dtype=int)
+    logs = scores - logsumexp(scores, keepdims=True)
+    # A weight of 0 adds nothing, whatever its logarithm.
+    known = np.log(np.where(weights > 0, weights, 1))
+    loss = (weights * (known - logs)).sum() / rows
+    grad = (np.exp(logs) - weights)[..., None, :, :] / rows
+    positive = Q @ K[..., None, :, :].swapaxes(-1, -2) > 0  # (..., H, M, N)
+    grad = grad * positive
+    dQ = np.moveaxis(grad @ K[..., None, :, :], -3, -2)  # (..., M, H, d)
+    dQ = dQ.reshape(*batch.asked.shape, -1)
+    dK = (grad.swapaxes(-1, -2) @ Q).sum(-3)
+    return loss, {
+        "queries": _scattered(dQ, batch.asked, tables["queries"].shape),
+        "keys": _scattered(dK, batch.keys, tables["keys"].shape),
+    }
+
+
+def train_indexer(
+    rng, params, n_pairs, *, steps, n_heads=1, d=4, batch=32, lr=0.03
+):
+    """Train an indexer for a memory that stays as it is.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Where tables and texts come from.
+    params : dict of str to array
+        A memory of kind "softmax", with its runs as leading axes.
+    n_pairs : int
+        Pairs in a text.
+    steps : int
+        Steps of Adam. Over them the learning rate falls to 0 evenly.
+    n_heads, d : int
+        Heads of the indexer, and the width of its queries and keys.
+    batch : int, default 32
+        Texts in a step.
+    lr : float, default 0.03
+        The learning rate at the start.
+
+    Returns
+    -------
+    dict of str to array
+        Tables for `indexed`.
+
+    Notes
+    -----
+    The first stage of training in DeepSeek-AI 2025 (DeepSeek-V3.2), section
+    2.1.1.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> params = init_memory(rng, "softmax")
+    >>> tables = train_indexer(rng, params, 4, steps=1, n_heads=2)
+    >>> {name: x.shape for name, x in tables.items()}
+    {'queries': (32, 8), 'keys': (32, 4)}
+    """
+    *runs, n_keys, _ = params["queries"].shape
+    widths = {"queries": size(n_heads, "n_heads", least=1) * d, "keys": d}
+    tables = {
+        n: rng.normal(size=(*runs, n_keys, w)) for n, w in widths.items()
+    }
+    state = adam_init(tables)
+    for step in range(size(steps, "steps", least=1)):
+        texts = pairs_batch(rng, (*runs, batch), n_pairs, n_keys=n_keys)
+        x = _inputs(texts, params, "softmax")
+        weights = attention(x["Q"], x["K"], x["V"]).weights
+        _, grads = index_loss_and_gradients(texts, tables, weights)
+        rate = lr * (1 - step / steps)
+        tables, state = adam_step(tables, grads, state, lr=rate)
+    return tables
 
 
 # The parts ------------------------------------------------------------------
@@ -359,6 +514,14 @@ def _scattered(grad, index, shape):
 
 def _sigmoid(x):
     return 1 / (1 + np.exp(-x))
+
+
+def _index_inputs(batch, tables):
+    """An indexer's queries (..., H, M, d) and its keys (..., N, d)."""
+    K = _rows(tables["keys"], batch.keys)
+    Q = _rows(tables["queries"], batch.asked)
+    Q = Q.reshape(*batch.asked.shape, -1, K.shape[-1])
+    return np.moveaxis(Q, -2, -3), K
 
 
 def _inputs(batch, params, kind):
@@ -401,18 +564,27 @@ def _given(x):
     return {"Q": x["K"], "K": x["K"], "V": x["V"], **gates}
 
 
-def _read(x, kind):
+def _chosen(x, kind, choose):
+    """The mask of the pairs that softmax attention reads."""
+    if choose is None:
+        return None
+    if kind != "softmax":
+        raise ValueError(f"choose needs kind 'softmax'; got {kind!r}")
+    return choose(attention_scores(x["Q"], x["K"]))
+
+
+def _read(x, kind, chosen):
     """What each key of a text reads, after all pairs."""
     if kind == "softmax":
-        return attention(x["Q"], x["K"], x["V"]).output
+        return attention(x["Q"], x["K"], x["V"], mask=chosen).output
     _, S = FORWARD[kind](**_given(x), chunk=x["K"].shape[-2])
     return x["Q"] @ S
 
 
-def _read_vjp(dread, x, kind):
+def _read_vjp(dread, x, kind, chosen):
     """The gradients of what `_inputs` gave."""
     if kind == "softmax":
-        weights = attention(x["Q"], x["K"], x["V"]).weights
+        weights = attention(x["Q"], x["K"], x["V"], mask=chosen).weights
         grads = attention_vjp(dread, x["Q"], x["K"], x["V"], weights)
         return {"Q": grads.Q, "K": grads.K, "V": grads.V}
     _, S = FORWARD[kind](**_given(x), chunk=x["K"].shape[-2])

@@ -27,6 +27,7 @@ from helpers.transformer import (
 )
 from tools import train as command
 from tools import train_linear as memories
+from tools import train_sparse as choices
 
 
 def by_name(group):
@@ -173,6 +174,64 @@ def test_memories_trained_anew_are_as_the_evidence_says():
         anew = recalled(unseen, params, kind).mean()
         old = np.median(of_memory(kind, n, again)["right"])
         assert abs(anew - old) < 0.1, (kind, n, again)
+
+
+def of_choice(way, k, part="right"):
+    """What is stored of models that chose so, seed by seed."""
+    (found,) = [
+        result[part]
+        for result in stored("sparse")["results"]
+        if (result["way"], result["k"]) == (way, k)
+    ]
+    return np.array(found)
+
+
+def test_evidence_of_choices_is_of_the_budgets_it_names():
+    kept, task = stored("sparse"), choices.TASK
+    assert kept["task"] == task
+    named = [(r["way"], r["k"]) for r in kept["results"]]
+    ways = [(w, k) for w in choices.WAYS for k in choices.BUDGETS]
+    assert named == [("all", task["pairs"]), *ways]
+    sizes = [(r["heads"], r["width"]) for r in kept["indexers"]]
+    assert sizes == list(choices.INDEXERS)
+    budgets = [str(k) for k in choices.BUDGETS]
+    for result in (kept["after"], *(r["right"] for r in kept["indexers"])):
+        assert list(result) == budgets
+    parts = kept["results"], kept["indexers"], kept["after"]
+    for shares in (x for part in parts for x in choices.lists(part)):
+        assert len(shares) == task["seeds"]
+        assert 0 <= min(shares) <= max(shares) <= 1
+    # A choice that knows nothing of the question reads the right pair in k
+    # of 16 questions, and of the others at most one in eight is guessed.
+    for way in ("newest", "random"):
+        for k in choices.BUDGETS:
+            shares = of_choice(way, k)
+            assert (shares > k / 16 - 0.01).all()
+            assert (shares < k / 16 + (1 - k / 16) / 8).all()
+
+
+def test_choices_trained_anew_are_as_the_evidence_says():
+    # Another seed, one run.
+    task = choices.TASK | {"seeds": 1, "unseen": 400}
+    for way, k in (("own", 1), ("own", 8), ("warm", 1), ("random", 4)):
+        anew = choices.measure(way, k, task, seed=21)
+        for part in ("right", "reads all"):
+            old = np.median(of_choice(way, k, part))
+            assert abs(anew[part][0] - old) < 0.15, (way, k, part)
+
+
+def test_an_indexer_trained_anew_is_as_the_evidence_says():
+    task = choices.TASK | {"seeds": 1, "unseen": 400}
+    params = choices.trained(task, 21)
+    found = choices.measure_indexer(4, 2, params, task, seed=21)
+    (kept,) = [
+        r
+        for r in stored("sparse")["indexers"]
+        if (r["heads"], r["width"]) == (4, 2)
+    ]
+    for k in ("1", "2", "4"):
+        old = np.median(kept["right"][k])
+        assert abs(found["right"][k][0] - old) < 0.15, k
 
 
 def test_the_first_steps_on_words_fare_as_stored():

@@ -7,14 +7,19 @@ import pytest
 
 from helpers.recall import (
     KINDS,
+    index_loss_and_gradients,
+    indexed,
     init_memory,
     pairs_batch,
     recall_logits,
     recall_loss_and_gradients,
     recalled,
+    train_indexer,
     train_memory,
 )
-from tests.core import reference, reference_linear
+from helpers.softmax import softmax
+from helpers.sparse import chosen_mask
+from tests.core import reference, reference_linear, reference_sparse
 from tests.core.closeness import assert_close, assert_gradient
 
 EACH = pytest.mark.parametrize("kind", KINDS)
@@ -100,6 +105,98 @@ def test_recall_loss_and_gradients(kind, runs, again, rng):
             assert gradient == pytest.approx((up - down) / 2 / h, rel=1e-6)
 
 
+def two_best(scores):
+    return chosen_mask(scores, 2)
+
+
+def test_a_choice_reads_what_the_loop_reads(rng):
+    params = memory(rng, "softmax")
+    batch = pairs_batch(rng, (), 4, n_keys=6, n_values=3)
+    Q = params["queries"][batch.asked]
+    K, V = params["keys"][batch.keys], params["values"][batch.values]
+    chosen = reference_sparse.chosen_mask(
+        (Q @ K.T).tolist(), 2, [[True] * 4] * 4
+    )
+    read = reference_sparse.chosen_attention(
+        Q.tolist(), K.tolist(), V.tolist(), chosen
+    )
+    logits = recall_logits(batch, params, "softmax", choose=two_best)
+    assert_close(logits, np.array(read) @ params["answers"], eps=256)
+    np.testing.assert_array_equal(
+        recalled(batch, params, "softmax", choose=two_best),
+        logits.argmax(-1) == batch.targets,
+    )
+
+
+@pytest.mark.parametrize("runs", [(), (2,)])
+def test_gradients_with_a_choice(runs, rng):
+    params = memory(rng, "softmax", runs)
+    batch = pairs_batch(rng, (*runs, 3), 4, n_keys=6, n_values=3)
+    fixed = rng.random((*runs, 3, 4, 4)) < 0.6
+
+    def loss_and_gradients(params):
+        return recall_loss_and_gradients(
+            batch, params, "softmax", choose=lambda scores: fixed
+        )
+
+    _, gradients = loss_and_gradients(params)
+    for name, x in params.items():
+        assert_gradient(
+            lambda x, name=name: loss_and_gradients(params | {name: x})[0],
+            x,
+            gradients[name],
+            rng,
+        )
+
+
+def tables_of(rng, runs, n_heads):
+    widths = {"queries": n_heads * 3, "keys": 3}
+    return {n: rng.normal(size=(*runs, 6, w)) for n, w in widths.items()}
+
+
+@pytest.mark.parametrize("runs", [(), (2,)])
+@pytest.mark.parametrize("n_heads", [1, 2])
+def test_the_indexers_loss_and_gradients(runs, n_heads, rng):
+    tables = tables_of(rng, runs, n_heads)
+    batch = pairs_batch(rng, (*runs, 3), 4, n_keys=6)
+    weights = softmax(rng.normal(size=(*runs, 3, 4, 4)))
+    loss, gradients = index_loss_and_gradients(batch, tables, weights)
+    guess = softmax(indexed(batch, tables))
+    wanted = (weights * np.log(weights / guess)).sum((-1, -2)) / 4
+    assert loss == pytest.approx(wanted.mean(-1).sum(), rel=1e-12)
+    for name, x in tables.items():
+        assert_gradient(
+            lambda x, name=name: index_loss_and_gradients(
+                batch, tables | {name: x}, weights
+            )[0],
+            x,
+            gradients[name],
+            rng,
+        )
+
+
+def test_index_scores_are_those_of_the_loop(rng):
+    tables = tables_of(rng, (), 2)
+    batch = pairs_batch(rng, (), 4, n_keys=6)
+    rows = tables["queries"][batch.asked].reshape(4, 2, 3)
+    wanted = reference_sparse.index_scores(
+        rows.transpose(1, 0, 2).tolist(),
+        tables["keys"][batch.keys].tolist(),
+        [[1.0, 1.0]] * 4,
+    )
+    assert_close(indexed(batch, tables), np.array(wanted), eps=64)
+
+
+def test_an_indexer_learns_what_a_trained_memory_reads():
+    rng = np.random.default_rng(5)
+    params = train_memory(rng, "softmax", 4, steps=100, lr=0.1, runs=(2,))
+    tables = train_indexer(rng, params, 4, steps=100, n_heads=4, lr=0.1)
+    unseen = pairs_batch(rng, (2, 200), 4)
+    best = chosen_mask(indexed(unseen, tables), 1)
+    right = best[..., np.eye(4, dtype=bool)].mean((1, 2))
+    assert (right > 0.8).all()
+
+
 @EACH
 def test_train_memory_learns_and_runs_do_not_mix(kind):
     rng = np.random.default_rng(3)
@@ -128,6 +225,21 @@ REFUSED = [
         "kind must be one of 'softmax', 'linear', 'delta', 'gated'; got",
     ),
     (lambda rng: init_memory(rng, "linear", d=0), "d must be at least 1"),
+    (
+        lambda rng: recall_logits(
+            pairs_batch(rng, (), 2),
+            init_memory(rng, "delta"),
+            "delta",
+            choose=two_best,
+        ),
+        "choose needs kind 'softmax'; got 'delta'",
+    ),
+    (
+        lambda rng: train_indexer(
+            rng, init_memory(rng, "softmax"), 2, steps=1, n_heads=0
+        ),
+        "n_heads must be at least 1; got 0",
+    ),
     (
         lambda rng: train_memory(rng, "linear", 2, steps=0),
         "steps must be at least 1; got 0",
