@@ -1366,6 +1366,30 @@ def classes():
     }
 
 
+class ChooseTokens(InteractiveFigure):
+    """One query and sixteen tokens, of which it reads a part.
+
+    ``picks`` are the numbers by which the ``chosen`` tokens were chosen:
+    index scores, mean scores of blocks, positions or the scores themselves.
+    ``missed`` is the weight of the others. ``answer`` is what attention over
+    the chosen tokens gives, and ``whole`` what it gives over all. ``covered``
+    and ``best`` are the weight that each budget reads, chosen so and at best.
+    ``choosing``, ``reading`` and ``all`` count the FLOPs of products, in the
+    sizes of DeepSeek-V3.2.
+
+    Examples
+    --------
+    >>> found = ChooseTokens(k=4, error=0).values
+    >>> [j for j, read in enumerate(found["chosen"]) if read]
+    [3, 4, 14, 15]
+    >>> found["choosing"] / found["all"] == 1 / 17
+    True
+    """
+
+    _name = "sparse"
+    _label = "one query, and the tokens that it reads with a budget"
+
+
 class ModelCard(InteractiveFigure):
     """What attention keeps and moves, from a model's configuration.
 

@@ -1,0 +1,307 @@
+// Sparse: one query and sixteen tokens, of which it reads a part.
+
+import { count, dot, fixed, range, softmax } from "./numbers.js";
+import { grip } from "./handles.js";
+import { figureModule, say } from "./common.js";
+
+const VALUES = [3, 5, 2, 9, 4, 6, 1, 7, 2, 8, 5, 3, 6, 4, 7, 2];
+const S = VALUES.length;
+const TOKENS = range(S);
+// The scores of attention, for three queries.
+const QUERIES = {
+  "a name far back": [
+    0.21, -0.52, 0.63, 4.5, 0.94, -0.33, 0.12, -0.81, 0.45, 0.72, -0.24, 0.36, -0.67, 0.54, 1.07,
+    1.42,
+  ],
+  "the last few words": [
+    -0.51, 0.13, -0.22, 0.44, -0.65, 0.02, 0.31, -0.14, 0.25, 0.63, 1.06, 0.82, 1.64, 2.21, 2.73,
+    3.25,
+  ],
+  "the whole text": [
+    0.31, -0.22, 0.16, 0.24, -0.37, 0.42, 0.03, -0.14, 0.22, -0.26, 0.37, 0.11, -0.33, 0.18, -0.02,
+    0.09,
+  ],
+};
+// A second column of the indexer's keys, which attention has no use for.
+const DISTURBANCE = [
+  1.131, 0.463, -0.717, -1.279, 1.623, 0.247, -0.436, 1.349, 0.938, -0.557, 0.691, -1.066, 1.472,
+  0.385, -0.829, 0.573,
+];
+const WAYS = ["indexer", "blocks", "window", "exact scores"];
+// FLOPs per token, in the sizes of DeepSeek-V3.2: a score and a value of 128
+// heads with widths of 576 and 512, and an index score of 64 heads of 128.
+const SCORE = 2 * 128 * 576;
+const VALUE = 2 * 128 * 512;
+const INDEX = 2 * 64 * 128;
+
+// --- what is read ---------------------------------------------------------------
+
+// The keys by falling number; of equal numbers the earlier comes first.
+const ordered = (numbers) => range(numbers.length).sort((a, b) => numbers[b] - numbers[a] || a - b);
+const meansOf = (scores, length) =>
+  range(S / length).map((i) => {
+    const block = scores.slice(i * length, (i + 1) * length);
+    return block.reduce((a, b) => a + b, 0) / length;
+  });
+// The number by which each token is chosen.
+const picksOf = (state, scores) =>
+  ({
+    indexer: () => scores.map((s, j) => Math.max(s + state.error * DISTURBANCE[j], 0)),
+    blocks: () => {
+      const means = meansOf(scores, state.length);
+      return TOKENS.map((j) => means[Math.floor(j / state.length)]);
+    },
+    window: () => TOKENS.map((j) => j + 1),
+    "exact scores": () => scores,
+  })[state.way]();
+// The tokens that are read with a budget of k: of blocks as many as fit, but one.
+const readWith = (k, state, order) => {
+  const whole = state.way === "blocks" ? state.length : 1;
+  return order.slice(0, Math.max(1, Math.floor(k / whole)) * whole);
+};
+const choosingOf = ({ way, length }) =>
+  ({ indexer: S * INDEX, blocks: (S / length) * SCORE, window: 0, "exact scores": S * SCORE })[way];
+
+const compute = (state) => {
+  const scores = QUERIES[state.query];
+  const weights = softmax(scores);
+  const picks = picksOf(state, scores);
+  const order = ordered(picks);
+  const weightOf = (tokens) => tokens.reduce((sum, j) => sum + weights[j], 0);
+  const sets = TOKENS.map((i) => readWith(i + 1, state, order));
+  const read = sets[state.k - 1];
+  const chosen = TOKENS.map((j) => read.includes(j));
+  const best = ordered(scores);
+  const answer = dot(softmax(scores, chosen), VALUES);
+  const whole = dot(weights, VALUES);
+  const scored = state.way === "exact scores";
+  return {
+    weights,
+    picks,
+    chosen,
+    answer,
+    whole,
+    missed: weightOf(TOKENS.filter((j) => !chosen[j])),
+    covered: sets.map(weightOf),
+    best: TOKENS.map((i) => weightOf(best.slice(0, i + 1))),
+    choosing: choosingOf(state),
+    reading: read.length * (scored ? VALUE : SCORE + VALUE),
+    all: S * (SCORE + VALUE),
+  };
+};
+
+// --- drawing ------------------------------------------------------------------------
+
+const [WIDE, LEFT, RIGHT] = [480, 62, 462];
+const UNIT = (RIGHT - LEFT) / S;
+const WEIGHT = { top: 26, foot: 106 };
+const PICK = { top: 158, foot: 214 };
+const COVER = { top: 254, foot: 344 };
+const COST = { top: 404, step: 28, high: 18 };
+// What choosing blocks of two, and reading all of them, costs beside reading all.
+const MOST = S * (SCORE + VALUE) + (S / 2) * SCORE;
+const at = (x) => +x.toFixed(1);
+const middle = (j) => LEFT + (j + 0.5) * UNIT;
+const kAt = (k) => LEFT + k * UNIT;
+const coverAt = (share) => COVER.foot - share * (COVER.foot - COVER.top);
+const costAt = (flops) => LEFT + (flops / MOST) * (RIGHT - LEFT);
+
+const words = (text, x, y, anchor = "middle", kind = "") =>
+  `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">` +
+  `${text}</text>`;
+const bar = (kind, j, from, to) =>
+  `<rect class="${kind}" x="${at(middle(j) - 9)}" y="${at(Math.min(from, to))}" width="18" ` +
+  `height="${at(Math.abs(from - to))}"/>`;
+const weightBars = ({ weights, chosen }) => {
+  const most = Math.max(...weights);
+  return weights.map((w, j) => {
+    const top = WEIGHT.foot - (w / most) * (WEIGHT.foot - WEIGHT.top);
+    return bar(`av-share${chosen[j] ? "" : " av-skipped"}`, j, WEIGHT.foot, top);
+  });
+};
+const pickBars = ({ picks, chosen }) => {
+  const [low, high] = [Math.min(...picks, 0), Math.max(...picks, 0.01)];
+  const y = (p) => PICK.foot - ((p - low) / (high - low)) * (PICK.foot - PICK.top);
+  const rule = `<path class="av-rule" d="M${LEFT} ${at(y(0))}H${RIGHT}"/>`;
+  const bars = picks.map((p, j) => bar(`av-pick${chosen[j] ? "" : " av-skipped"}`, j, y(0), y(p)));
+  return rule + bars.join("");
+};
+const columns = ({ chosen }) =>
+  TOKENS.filter((j) => chosen[j]).map(
+    (j) =>
+      `<rect class="av-token-read" x="${at(kAt(j) + 1)}" y="${WEIGHT.top - 6}" ` +
+      `width="${at(UNIT - 2)}" height="${PICK.foot - WEIGHT.top + 12}" rx="4"/>`,
+  );
+const curveOf = (kind, shares) =>
+  `<path class="${kind}" d="${[0, ...shares]
+    .map((share, k) => `${k ? "L" : "M"}${at(kAt(k))} ${at(coverAt(share))}`)
+    .join("")}"/>`;
+const NAMES = {
+  indexer: "index score",
+  blocks: "mean score of the block",
+  window: "position",
+  "exact scores": "score of attention",
+};
+const knob = '<circle class="av-knob" r="8"/>';
+const drawing = (state, values) => {
+  const { weights, chosen, covered, best, missed, choosing, reading, all } = values;
+  const [x, y] = [kAt(state.k), coverAt(covered[state.k - 1])];
+  const percent = (flops) => `${fixed((100 * flops) / all, 0)}%`;
+  const rows = [
+    ["all", 0, all],
+    ["a part", choosing, reading],
+  ];
+  return (
+    columns(values).join("") +
+    words("weight", LEFT - 8, WEIGHT.foot, "end", "av-sparse-label") +
+    words(fixed(Math.max(...weights)), LEFT - 8, WEIGHT.top + 8, "end", "av-sparse-most") +
+    weightBars(values).join("") +
+    words("value", LEFT - 8, WEIGHT.foot + 20, "end", "av-sparse-label") +
+    VALUES.map((v, j) =>
+      words(
+        v,
+        middle(j),
+        WEIGHT.foot + 20,
+        "middle",
+        `av-sparse-value${chosen[j] ? "" : " av-skipped"}`,
+      ),
+    ).join("") +
+    words(`chosen by: ${NAMES[state.way]}`, LEFT, PICK.top - 10, "start", "av-sparse-label") +
+    pickBars(values) +
+    words(
+      "weight that is read, with a budget of",
+      LEFT,
+      COVER.top - 12,
+      "start",
+      "av-sparse-label",
+    ) +
+    [0, 1]
+      .map(
+        (share) =>
+          words(share, LEFT - 8, coverAt(share) + 4, "end", "av-sparse-label") +
+          `<path class="av-rule" d="M${LEFT} ${at(coverAt(share))}H${RIGHT}"/>`,
+      )
+      .join("") +
+    [1, 4, 8, 12, 16]
+      .map((k) => words(k, kAt(k), COVER.foot + 18, "middle", "av-budget"))
+      .join("") +
+    curveOf("av-cover av-cover-best", best) +
+    curveOf("av-cover", covered) +
+    `<path class="av-missing" d="M${at(x)} ${at(y)}V${COVER.top}"/>` +
+    words(
+      `missed ${fixed(missed)}`,
+      ...(state.k > 9 ? [x - 12, COVER.foot - 10, "end"] : [x + 12, COVER.foot - 10, "start"]),
+      "av-loss",
+    ) +
+    grip("k", [at(x), at(y)], knob) +
+    words("FLOPs to read", LEFT, COST.top - 12, "start", "av-sparse-label") +
+    rows
+      .map(([name, choose, read], i) => {
+        const top = COST.top + i * COST.step;
+        const [a, b, c] = [costAt(0), costAt(choose), costAt(choose + read)];
+        const piece = (kind, from, to) =>
+          `<rect class="${kind}" x="${at(from)}" y="${top}" width="${at(to - from)}" ` +
+          `height="${COST.high}"/>`;
+        return (
+          words(name, LEFT - 8, top + 14, "end", "av-sparse-label") +
+          (choose ? piece("av-choosing", a, b) : "") +
+          piece("av-reading", b, c) +
+          words(percent(choose + read), c + 6, top + 14, "start", "av-percent")
+        );
+      })
+      .join("")
+  );
+};
+
+const million = (flops) => fixed(flops / 1e6);
+const sentence = (state, { chosen, missed, answer, whole, choosing, reading, all }) => {
+  const who = {
+    indexer: "The indexer",
+    blocks: `The choice of blocks of ${state.length}`,
+    window: "The window",
+    "exact scores": "The choice by exact scores",
+  }[state.way];
+  return (
+    `${who} reads ${chosen.filter(Boolean).length} of ${count(S, "token")} and misses ` +
+    `${fixed(missed)} of the weight. The answer is ${fixed(answer)} instead of ${fixed(whole)}, ` +
+    `an error of ${fixed(Math.abs(answer - whole))}. It takes ${million(choosing + reading)} of ` +
+    `${million(all)} million FLOPs, and ${million(choosing)} of them are for choosing.`
+  );
+};
+
+const figure = {
+  name: "sparse",
+  card: { part: ".av-sparse", box: "54 14 420 210" },
+  controls: [
+    {
+      key: "k",
+      kind: "range",
+      label: "budget k",
+      first: 4,
+      about: "How many tokens the query may read",
+      min: 1,
+      max: S,
+      step: 1,
+    },
+    {
+      key: "way",
+      kind: "choice",
+      label: "chosen by",
+      first: "indexer",
+      about: "What decides which tokens are read",
+      options: WAYS,
+    },
+    {
+      key: "query",
+      kind: "choice",
+      label: "the query needs",
+      first: "a name far back",
+      about: "Which tokens the weights of full attention are on",
+      options: Object.keys(QUERIES),
+    },
+    {
+      key: "error",
+      kind: "range",
+      label: "error of the indexer",
+      first: 1,
+      about: "How strongly a second column disturbs the index scores",
+      min: 0,
+      max: 3,
+      step: 0.1,
+      when: ({ way }) => way === "indexer",
+    },
+    {
+      key: "length",
+      kind: "stops",
+      label: "length of a block",
+      first: 4,
+      about: "How many tokens a block has",
+      stops: [2, 4, 8],
+      when: ({ way }) => way === "blocks",
+    },
+  ],
+  compute,
+  view: (state, values) => {
+    const label =
+      "The weights of sixteen tokens, the numbers by which some are chosen, the weight that is " +
+      "read with each budget, and the FLOPs beside those of reading all";
+    return (
+      `<svg class="av-sparse" role="img" aria-label="${label}" viewBox="0 0 ${WIDE} ` +
+      `${COST.top + 2 * COST.step}">${drawing(state, values)}</svg>${say(sentence(state, values))}`
+    );
+  },
+  handles: (state, { covered }) => [
+    {
+      id: "k",
+      name: "budget k",
+      keys: ["k"],
+      value: `${count(state.k, "token")}, weight ${fixed(covered[state.k - 1])}`,
+      at: [kAt(state.k), coverAt(covered[state.k - 1])],
+      read: ([u]) => ({ k: (u - LEFT) / UNIT }),
+    },
+  ],
+  // All tokens first, and then fewer: the weight stays for long.
+  opening: { from: [{ k: 16 }, { k: 9 }], ms: 4500 },
+};
+
+export default figureModule(figure);

@@ -1,0 +1,231 @@
+"""The figure of a choice: what is read, what is missed, and what it costs."""
+
+import re
+
+import numpy as np
+import pytest
+
+from helpers import cost
+from helpers.attention import attention
+from helpers.figures import ChooseTokens
+from helpers.sparse import (
+    chosen_attention,
+    chosen_blocks,
+    chosen_mask,
+    index_scores,
+    pooled_blocks,
+)
+from tests.figures.reading import (
+    all_say,
+    call,
+    path_of,
+    says,
+    sentence,
+    tells,
+    verdict,
+)
+
+BLOCKS = {"way": "blocks"}
+EXACT = {"way": "exact scores"}
+WINDOW = {"way": "window"}
+CASES = [
+    {"k": 1},
+    {"k": 16, "error": 3},
+    {"error": 0},
+    {"error": 2},
+    *(BLOCKS | {"k": k, "length": n} for k in (1, 8, 15) for n in (2, 4, 8)),
+    *(kind | {"k": k} for kind in (EXACT, WINDOW) for k in (1, 4, 16)),
+    *(
+        kind | {"query": query}
+        for kind in ({}, BLOCKS, EXACT, WINDOW)
+        for query in ("the last few words", "the whole text")
+    ),
+]
+SCORES = call("() => QUERIES", of="sparse")
+DISTURBANCE = call("() => DISTURBANCE", of="sparse")
+VALUES = call("() => VALUES", of="sparse")
+# DeepSeek-V3.2: 128 heads, whose keys have 512 + 64 columns and whose values
+# have 512; 64 index heads of 128.
+SIZES = {"d_k": 576, "d_v": 512, "n_heads": 128}
+
+
+def read_with(state, k):
+    """Where a budget of k leads, by the helpers; and the numbers it is by."""
+    scores = np.array([SCORES[state["query"]]])
+    way = state["way"]
+    if way == "indexer":
+        keys = np.stack([scores[0], DISTURBANCE], axis=1)
+        picks = index_scores([[[1, state["error"]]]], keys, [[1.0]])
+    elif way == "blocks":
+        n = state["length"]
+        means = pooled_blocks(scores.T, n).T
+        picks = np.repeat(means, n, axis=-1)
+        return chosen_blocks(means, max(1, k // n), n, 16), picks
+    else:
+        picks = scores if way == "exact scores" else 1 + np.arange(16.0)[None]
+    return chosen_mask(picks, k), picks
+
+
+def costs(state, n_read):
+    """FLOPs of products alone: choosing, reading, and reading all."""
+    all_, read = (cost.attention_flops(1, n, **SIZES) for n in (16, n_read))
+    blocks = cost.attention_flops(1, 16 // state["length"], **SIZES)
+    index = cost.index_flops(1, 16, n_heads=64, d_k=128)
+    choosing = {
+        "indexer": index["products"],
+        "blocks": blocks["scores"],
+        "window": 0,
+        "exact scores": all_["scores"],
+    }[state["way"]]
+    exact = state["way"] == "exact scores"
+    reading = read["values"] + (0 if exact else read["scores"])
+    return choosing, reading, all_["scores"] + all_["values"]
+
+
+def expected(state):
+    keys = np.array(SCORES[state["query"]], float)[:, None]
+    values = np.array(VALUES, float)[:, None]
+    whole = attention([[1.0]], keys, values)
+    weights = whole.weights[0]
+    sets = [read_with(state, k)[0][0] for k in range(1, 17)]
+    chosen, picks = read_with(state, state["k"])
+    choosing, reading, all_ = costs(state, int(chosen.sum()))
+    return {
+        "weights": weights,
+        "picks": picks[0],
+        "chosen": chosen[0].tolist(),
+        "answer": chosen_attention([[1.0]], keys, values, chosen)[0, 0],
+        "whole": whole.output[0, 0],
+        "missed": weights[~chosen[0]].sum(),
+        "covered": [weights[read].sum() for read in sets],
+        "best": np.cumsum(np.sort(weights)[::-1]),
+        "choosing": choosing,
+        "reading": reading,
+        "all": all_,
+    }
+
+
+def boxes(svg, kind):
+    return np.array(
+        [
+            [float(r[k]) for k in ("x", "y", "width", "height")]
+            for r in svg.select(f"rect.{kind}")
+        ]
+    ).reshape(-1, 4)
+
+
+def shows(state, expected, shown):
+    svg, chosen = shown.select_one(".av-sparse"), np.array(expected["chosen"])
+    for kind, numbers in (("av-share", "weights"), ("av-pick", "picks")):
+        found = boxes(svg, kind)
+        heights, numbers = found[:, 3], np.array(expected[numbers])
+        scale = heights.max() / max(abs(numbers).max(), 0.01)
+        np.testing.assert_allclose(heights, abs(numbers) * scale, atol=0.12)
+        skipped = ["av-skipped" in r["class"] for r in svg.select(f".{kind}")]
+        assert skipped == (~chosen).tolist()
+    # Columns behind the tokens that are read.
+    left = boxes(svg, "av-token-read")[:, 0]
+    np.testing.assert_allclose(
+        left, 62 + 25 * np.flatnonzero(chosen) + 1, atol=0.06
+    )
+    worth = svg.select(".av-sparse-value")
+    all_say([t.text for t in worth], VALUES)
+    assert ["av-skipped" in t["class"] for t in worth] == (~chosen).tolist()
+    says(svg.select_one(".av-sparse-most").text, max(expected["weights"]), 2)
+    says(svg.select_one(".av-loss").text.split()[1], expected["missed"], 2)
+    labels = [t.text for t in svg.select(".av-sparse-label")]
+    named = " ".join(labels)
+    verdict(
+        named,
+        index_score=state["way"] == "indexer",
+        mean_score=state["way"] == "blocks",
+        position=state["way"] == "window",
+        score_of_attention=state["way"] == "exact scores",
+    )
+    lines_show(state, expected, svg)
+    bars_show(expected, svg)
+    total = expected["choosing"] + expected["reading"]
+    tells(
+        sentence(shown),
+        *([state["length"]] if state["way"] == "blocks" else []),
+        int(chosen.sum()),
+        16,
+        (expected["missed"], 2),
+        (expected["answer"], 2),
+        (expected["whole"], 2),
+        (abs(expected["answer"] - expected["whole"]), 2),
+        (total / 1e6, 2),
+        (expected["all"] / 1e6, 2),
+        (expected["choosing"] / 1e6, 2),
+    )
+
+
+def lines_show(state, expected, svg):
+    numbers = [t for t in svg.select(".av-sparse-label") if t.text in "01"]
+    foot, roof = (float(t["y"]) - 4 for t in numbers)
+    ticks = {int(t.text): float(t["x"]) for t in svg.select(".av-budget")}
+    unit = (ticks[16] - ticks[1]) / 15
+    best, covered = svg.select(".av-cover")
+    assert "av-cover-best" in best["class"]
+    assert "av-cover-best" not in covered["class"]
+    for path, shares in ((best, "best"), (covered, "covered")):
+        points = np.reshape(path_of(path), (17, 2))
+        wanted = np.array([0, *expected[shares]])
+        np.testing.assert_allclose(
+            points[:, 0], ticks[1] + unit * np.arange(-1, 16), atol=0.06
+        )
+        np.testing.assert_allclose(
+            points[:, 1], foot - (foot - roof) * wanted, atol=0.06
+        )
+    knob = svg.select_one("[data-handle=k]")["transform"]
+    x, y = map(float, re.findall(r"[\d.]+", knob))
+    at = foot - (foot - roof) * expected["covered"][state["k"] - 1]
+    assert [x, y] == pytest.approx([ticks[1] + unit * (state["k"] - 1), at],
+                                   abs=0.06)  # fmt: skip
+    missing = path_of(svg.select_one(".av-missing"))
+    np.testing.assert_allclose(missing, [x, y, roof], atol=0.06)
+
+
+def bars_show(expected, svg):
+    choosing, reading = boxes(svg, "av-choosing"), boxes(svg, "av-reading")
+    whole, part = reading
+    unit = whole[2] / expected["all"]
+    assert part[2] == pytest.approx(unit * expected["reading"], abs=0.12)
+    start = whole[0]
+    if expected["choosing"]:
+        ((x, y, wide, _),) = choosing
+        assert [x, y] == [start, part[1]]
+        assert wide == pytest.approx(unit * expected["choosing"], abs=0.12)
+        start += wide
+    else:
+        assert not len(choosing)
+    assert part[0] == pytest.approx(start, abs=0.12)
+    shares = 1, (expected["choosing"] + expected["reading"]) / expected["all"]
+    for text, share in zip(svg.select(".av-percent"), shares, strict=True):
+        assert text.text.endswith("%")
+        says(text.text[:-1], 100 * share)
+
+
+@pytest.mark.parametrize(
+    ("settings", "read"),
+    [
+        # Read off the scores: the highest is that of token 3.
+        (EXACT | {"k": 1}, [3]),
+        (WINDOW | {"k": 3}, [13, 14, 15]),
+        (BLOCKS | {"k": 4, "length": 2}, [2, 3, 14, 15]),
+        (BLOCKS | {"k": 3, "length": 4}, [0, 1, 2, 3]),
+        # Disturbed strongly enough, the indexer leaves token 3 out.
+        ({"k": 4, "error": 2}, [0, 4, 8, 15]),
+    ],
+)
+def test_choices_by_hand(settings, read):
+    found = ChooseTokens(**settings).values["chosen"]
+    assert np.flatnonzero(found).tolist() == read
+
+
+def test_the_budget_of_all_costs_more_than_reading_all_with_an_indexer():
+    found = ChooseTokens(k=16).values
+    assert found["missed"] == 0
+    assert found["answer"] == pytest.approx(found["whole"], abs=1e-12)
+    # A token costs 17 times as much to read as to index.
+    assert found["reading"] == found["all"] == 17 * found["choosing"]
