@@ -51,8 +51,8 @@ PLANS = {
         ("training", "evidence", "open-model", "real-heads"),
         ("longer", "compare-positions", "serve", "memory"),
         ("machines", "balance", "sinks"),
-        ("latent", "linear", "model-card", "reality-check"),
-        ("demos", "literature"),
+        ("latent", "sparse", "linear"),
+        ("model-card", "reality-check", "demos", "literature"),
     ),
 }
 
