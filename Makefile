@@ -134,7 +134,7 @@ lock:  ## resolve requirements*.in into pinned requirements*.txt (needs uv)
 	  echo "-r requirements.txt"; grep -vxFf .lock .lock-test; } > requirements-test.txt
 	rm .lock .lock-test
 
-test-torch: .venv/checks  ## check what needs PyTorch and transformers, where they are installed
+test-torch: .venv/checks  ## check what needs PyTorch, transformers and onnx, where they are installed
 	$(BIN)/python -m pytest -o addopts= tests/with_torch
 
 clean:  ## delete what the other targets made
