@@ -18,12 +18,16 @@ from . import training
 # In an order in which each finds what it imports.
 MODULES = (
     "_checks", "_blas", "_core", "_shapes", "softmax", "attention", "masks",
-    "cache", "heads", "positions", "tiled", "gradients", "layers",
-    "model.configuration", "model.parts", "model.forward", "model.backward",
-    "model.adam", "model.sampling", "transformer",
+    "cache", "layers", "heads", "positions", "tiled", "gradients", "latent",
+    "linear", "model.configuration", "model.parts", "model.mixers",
+    "model.forward", "model.backward", "model.adam", "model.sampling",
+    "transformer",
 )  # fmt: skip
 # The private modules that a module is made of: their lines count as its own.
-PARTS = {"softmax": ["_core"], "transformer": ["model.forward"]}
+PARTS = {
+    "softmax": ["_core"],
+    "transformer": ["model.forward", "model.mixers"],
+}
 
 
 class Bug(NamedTuple):

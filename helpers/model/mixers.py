@@ -63,18 +63,19 @@ def mix(X, p, config, keep, cache, start, mask):
     if config.memory is not None:
         return _remember(X, p, config, keep, cache, mask)
     T = X.shape[-2]
-    shape = (*X.shape[:-2], config.n_heads, T, start + T)  # of the scores
+    S = T if cache is None else T + len(cache)
+    shape = (*X.shape[:-2], config.n_heads, T, S)  # of the scores
+    at = np.arange(start, start + T)
     if config.latent is not None:
-        return _attend_latent(X, p, config, keep, cache, mask, shape)
-    return _attend(X, p, config, keep, cache, mask, shape)
+        return _attend_latent(X, p, config, keep, cache, mask, shape, at)
+    return _attend(X, p, config, keep, cache, mask, shape, at)
 
 
-def _attend(X, p, config, keep, cache, mask, shape):
+def _attend(X, p, config, keep, cache, mask, shape, at):
     """Attention, with all that the book builds on it."""
     rotation = None
     if config.positions == "rotary":
-        T, S = shape[-2:]
-        rotation = partial(rotate, at=np.arange(S - T, S), config=config)
+        rotation = partial(rotate, at=at, config=config)
     return attention_layer(
         X,
         p,
@@ -126,7 +127,7 @@ def _expect_plain(p, what, **given):
         )
 
 
-def _attend_latent(X, p, config, keep, cache, mask, shape):
+def _attend_latent(X, p, config, keep, cache, mask, shape, at):
     """Keys and values made of one short vector per position."""
     _expect_plain(p, "latent attention", heads=keep)
     names = {"gain_KV": "norm_KV.gain", "gain_Q": "norm_Q.gain"}
@@ -139,6 +140,7 @@ def _attend_latent(X, p, config, keep, cache, mask, shape):
         LatentProjections(**weights | {"n_heads": config.n_heads}),
         mask=_mask(config, mask, shape),
         cache=cache,
+        positions=at,
         scale=config.scale,
         base=config.base,
         frequencies=config.frequencies,

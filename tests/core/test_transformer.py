@@ -668,7 +668,7 @@ CONFIGS = [
     (
         {"blocks": ({}, {"d_ff": 3})},
         "a name in blocks[1] must be one of 'window', 'positions', 'base', "
-        "'frequencies'; got 'd_ff'",
+        "'frequencies', 'memory'; got 'd_ff'",
     ),
     ({"blocks": ({}, {"window": 0})}, "window must be at least 1; got 0"),
     (
