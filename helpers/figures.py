@@ -1041,6 +1041,26 @@ class QuadraticCost(InteractiveFigure):
     _label = "the FLOPs of one layer as areas, by the length of the text"
 
 
+class TileTraffic(InteractiveFigure):
+    """What plain attention and attention in tiles move between memories.
+
+    One head of width `d` over `N` positions, and `M` numbers of on-chip
+    memory, which hold four blocks of ``rows`` rows. ``moved`` counts the
+    numbers of three programs: the standard one, tiles with the keys in the
+    outer loop, and with the queries; ``parts`` divides them into inputs and
+    output, scores and weights, and running states. From ``turn`` upward the
+    second moves fewer than the first.
+
+    Examples
+    --------
+    >>> TileTraffic(N=4096, d=64).values["turn"]
+    12289
+    """
+
+    _name = "traffic"
+    _label = "what plain attention and tiles move, by the memory on the chip"
+
+
 class Sinks(InteractiveFigure):
     """How one query spends its weight, in five ways.
 
