@@ -1,0 +1,231 @@
+"""The influence test: programs that mask, run with NumPy and the helpers."""
+
+import re
+
+import numpy as np
+import pytest
+
+from helpers.attention import attention, attention_scores
+from helpers.masks import causal_mask
+from helpers.softmax import softmax
+from tests.figures.reading import (
+    captions,
+    ground,
+    path_of,
+    says,
+    sentence,
+    tells,
+    verdict,
+)
+
+NAMES = ["the", "cat", "sat", "down"]
+Q = np.array([[1, 0, 2, 1], [0, 1, 1, 2], [0, 2, 1, 3], [1, 0, 2, 1]]) * 1.0
+K = 2 * np.eye(4)
+V = np.array([[1.0, 0], [0, 1], [1, 1], [2, 0]])
+STEP = np.array([1, -1, 0.5, 1.5])
+NONE, INF = "not a number", np.inf
+CASES = [
+    *(
+        {"program": program, "padding": padding, "token": token}
+        for program, token in zip(
+            ["right", "transposed", "off by one", "opposite",
+             "or for and", "scores × mask", "fill −1e9",
+             "0 × −inf", "weights × mask ÷ sum"],
+            3 * ["the", "cat", "down"], strict=True,
+        )
+        for padding in (False, True)
+    ),
+    {"program": "wrong axis", "queries": False},
+    {"program": "wrong axis", "queries": True},
+    {"program": "right", "queries": True, "padding": True, "token": "the"},
+]  # fmt: skip
+
+
+def plain(x):
+    """A softmax that knows no mask."""
+    exps = np.exp(x - x.max(axis=-1, keepdims=True))
+    return exps / exps.sum(axis=-1, keepdims=True)
+
+
+def again(x, mask):
+    kept = plain(x) * mask
+    return kept / kept.sum(axis=-1, keepdims=True)
+
+
+def run(program, mask, real, q, k):
+    """The weights of a program: the helper's, or those of a slip."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        x = attention_scores(q, k)
+        allowed = {
+            "right": mask,
+            "transposed": mask.T,
+            "off by one": np.tri(4, 4, 1, dtype=bool) & real,
+            "opposite": ~mask,
+            "or for and": causal_mask(4) | real,
+        }
+        if program in allowed:
+            return attention(q, k, V, mask=allowed[program]).weights
+        return {
+            "scores × mask": lambda: plain(x * mask),
+            "weights × mask": lambda: plain(x) * mask,
+            "weights × mask ÷ sum": lambda: again(x, mask),
+            "fill −1e9": lambda: plain(np.where(mask, x, -1e9)),
+            "0 × −inf": lambda: plain(x + (1 - mask) * -INF),
+            "wrong axis": lambda: softmax(x, axis=-2, where=mask),
+        }[program]()
+
+
+def expected(state):
+    real = np.arange(4) >= state["padding"]
+    mask = causal_mask(4) & real
+    weights = run(state["program"], mask, real, Q, K)
+    output = weights @ V
+    after, moved = [], []
+    for j in range(4):
+        here = (np.arange(4) == j)[:, None]
+        q = Q + here * STEP * state["queries"]
+        changed = run(state["program"], mask, real, q, K + here * STEP) @ (
+            V + here
+        )
+        after.append(changed)
+        # What is not a number is no smaller than any tolerance.
+        moved.append(~(abs(changed - output) <= 1e-9).all(axis=-1))
+    moved = np.stack(moved, axis=-1)
+    return {
+        "mask": mask,
+        "weights": weights,
+        "output": output,
+        "after": after[NAMES.index(state["token"])],
+        "influence": moved,
+        "leaks": (moved & ~mask).sum(),
+        "misses": (~moved & mask).sum(),
+    }
+
+
+def kind(expected, i, j):
+    moves, may = expected["influence"][i][j], expected["mask"][i][j]
+    return {
+        (True, True): "moves",
+        (True, False): "leak",
+        (False, True): "miss",
+        (False, False): "still",
+    }[bool(moves), bool(may)]
+
+
+def pair_shown(text, numbers):
+    if np.isnan(numbers).any():
+        assert text == NONE
+        return
+    for shown, x in zip(text.split(), numbers, strict=True):
+        says(shown, x, 2)
+
+
+def shows(state, expected, shown):
+    svg = shown.select_one(".av-test")
+    j = NAMES.index(state["token"])
+    pressed = ["av-changed" in g.rect["class"] for g in svg.select(".av-grip")]
+    assert pressed == [k == j for k in range(4)]
+    assert [g.text for g in svg.select(".av-grip")] == NAMES
+    kinds = [kind(expected, i, j) for i in range(4)]
+    outs = svg.select(".av-out")
+    middles = [float(out["x"]) + float(out["width"]) / 2 for out in outs]
+    lines = iter(svg.select(".av-touch"))
+    befores, afters = (svg.select(f".av-{k}") for k in ("before", "after"))
+    later = iter(afters)
+    for i, (out, what) in enumerate(zip(outs, kinds, strict=True)):
+        assert out["class"] == ["av-out", f"av-out-{what}"]
+        name = out.find_next("text").text
+        assert name.startswith(NAMES[i])
+        verdict(name, leak=what == "leak", miss=what == "miss")
+        pair_shown(befores[i].text, expected["output"][i])
+        if what != "still":
+            line = next(lines)
+            assert line["class"] == ["av-touch", f"av-touch-{what}"]
+            x, _, u, _ = path_of(line)
+            assert (x, u) == (middles[j], middles[i])
+        if what in ("moves", "leak"):
+            pair_shown(next(later).text, expected["after"][i])
+    assert not list(lines)
+    assert not list(later)
+    tables = shown.select("table")
+    words = {"moves": "x", "still": "·", "leak": "leak", "miss": "miss"}
+    for i, row in enumerate(tables[0].select("tbody tr")):
+        cells = row.select("td")
+        for k, cell in enumerate(cells):
+            assert cell.text == words[kind(expected, i, k)]
+            assert cell["class"][1] == f"av-infl-{kind(expected, i, k)}"
+    asked = [
+        "av-asked" in th.get("class", [])
+        for th in tables[0].select("thead th")
+    ]
+    assert asked == pressed
+    for i, row in enumerate(tables[1].select("tbody tr")):
+        for k, cell in enumerate(row.select("td")):
+            w = expected["weights"][i][k]
+            if np.isnan(w):
+                assert cell.text == "·"
+            else:
+                says(cell.text, w, 2)
+                assert ground(cell)
+    text = sentence(shown)
+    told, _, rest = text.partition(". With all")
+    leaks = [n for n, what in zip(NAMES, kinds, strict=True) if what == "leak"]
+    touched = [
+        n for n, what in zip(NAMES, kinds, strict=True)
+        if what in ("leak", "moves")
+    ]  # fmt: skip
+    first, _, second = told.partition("; ")
+    assert first.startswith(f"Changing “{state['token']}” moves ")
+    assert ("no output" in first) == (not touched)
+    for part, names in ((first, touched), (second, leaks)):
+        found = part.partition(" of ")[2]
+        assert re.findall(r"\b(?:the|cat|sat|down)\b", found) == names
+    verdict(second, must_not_move=leaks)
+    tells(rest, expected["leaks"], expected["misses"])
+    right = expected["leaks"] == expected["misses"] == 0
+    verdict(rest, passes=right, fails=not right)
+    assert state["token"] in captions(shown)[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "leaks", "misses"),
+    [
+        ({"program": "right"}, 0, 0),
+        ({"program": "transposed"}, 3, 3),
+        ({"program": "off by one"}, 3, 0),
+        ({"program": "opposite"}, 10, 6),
+        ({"program": "or for and"}, 10, 0),
+        ({"program": "scores × mask"}, 10, 0),
+        ({"program": "weights × mask"}, 6, 0),
+        ({"program": "fill −1e9"}, 4, 0),
+        ({"program": "0 × −inf"}, 10, 0),
+    ],
+)
+def test_influence_finds_what_the_lesson_prints(look, settings, leaks, misses):
+    """The counts that chapter 8 stores, from a step of its own."""
+    _, found, _ = look("influence", settings | {"padding": True})
+    assert (found["leaks"], found["misses"]) == (leaks, misses)
+
+
+def test_influence_of_a_token_is_pressed(page):
+    page.open("influence", program="right")
+    found = page.do("""
+      const token = (k) => el.querySelector(`[data-handle=token-${k}]`);
+      const before = token(3).getAttribute("aria-pressed");
+      press(token(3), "ArrowLeft");
+      press(document.activeElement, "Enter");
+      await frame();
+      const cat = { ...m.state };
+      pointer(token(0), "click", { detail: 0 });
+      await frame();
+      return [before, cat.token, m.state.token,
+              token(0).getAttribute("aria-label"), said()];
+    """)
+    before, pressed, clicked, name, text = found
+    assert before == "true"
+    assert pressed == "sat"
+    assert clicked == "the"
+    assert name == "change the"
+    assert text.startswith(
+        "Changing “the” moves the outputs of the, cat, sat and down."
+    )
