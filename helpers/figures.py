@@ -1082,6 +1082,28 @@ class InfluenceTest(InteractiveFigure):
     _label = "a token that is changed, and the outputs that change with it"
 
 
+class FloatSoftmax(InteractiveFigure):
+    """A softmax of four scores, computed in a floating-point type.
+
+    The shift is added to all scores before they are stored. Each exponential
+    and each weight is the number of the type that is nearest to the exact
+    result; the sum is added up in float32 and rounded once. None stands for
+    infinity in ``exps`` and ``total``, and in ``weights`` for what is not a
+    number. ``spacing`` is the distance of neighbouring numbers at the largest
+    score, and ``error`` the largest of a weight.
+
+    Examples
+    --------
+    >>> FloatSoftmax(shift=12).values["weights"]
+    [None, None, None, None]
+    >>> FloatSoftmax(shift=12, subtract=True).values["weights"][1]
+    0.404296875
+    """
+
+    _name = "floats"
+    _label = "a softmax in a floating-point type, and its limits"
+
+
 class Sinks(InteractiveFigure):
     """How one query spends its weight, in five ways.
 
