@@ -1,4 +1,4 @@
-"""Latent attention: keys and values are made of one short vector a token.
+"""Latent attention: keys and values made of one short vector per token.
 
 A cache keeps that vector and one rotated key, which all heads share, and no
 head's keys or values. DeepSeek-AI 2024 (DeepSeek-V2), section 2.1.
