@@ -1,7 +1,7 @@
 """Stored measurements of a real model: how they are made, and a part anew.
 
-The weekly workflow makes all of them again (`python -m tools.head_effects
-check` and `python -m tools.reality check`).
+The weekly workflow makes all of them again (`check` of `tools.head_effects`,
+`tools.latent_ranks` and `tools.reality`).
 """
 
 from dataclasses import replace
@@ -18,7 +18,7 @@ from helpers.transformer import (
     init_transformer,
     transformer,
 )
-from tools import head_effects, reality
+from tools import head_effects, latent_ranks, reality
 
 TINY = TransformerConfig(
     vocab=40,
@@ -200,3 +200,47 @@ def test_a_changed_configuration_runs_longer_rotations(tiny):
     )
     assert theta[1][0] == theta[2][0] == 1  # the fastest pair is kept
     assert slow["YaRN"].scale > 1 / 8**0.5
+
+
+# --- directions of keys and values -------------------------------------------
+
+
+def test_directions_are_counted_by_variance(rng):
+    turn, _ = np.linalg.qr(rng.normal(size=(5, 5)))
+    rows = rng.normal(size=(4000, 5)) * [10, 10, 1, 0.1, 0]
+    rows = rows @ turn + 7  # neither a turn nor a shift changes variances
+    # In expectation 100, 100, 1, 0.01 and 0 of 201.01.
+    for share, wanted in ((0.4, 1), (0.99, 2), (0.998, 3), (0.99999, 4)):
+        assert latent_ranks.directions(rows, share) == wanted
+
+
+def test_keys_are_taken_still_and_rotated(tiny, tokens):
+    whole = forward(tokens[0], tiny.params, TINY)
+    layer = [x for x in whole.layers if x.attended is not None][1]
+    still, turned = latent_ranks.kept(layer, tiny.params, group=2)
+    K = layer.read @ tiny.params["1.W_K"]
+    np.testing.assert_allclose(still[:, :16], K)
+    np.testing.assert_allclose(
+        still[:, 16:], layer.read @ tiny.params["1.W_V"]
+    )
+    heads = K.reshape(12, 2, 8).swapaxes(0, 1)
+    wanted = rotary_embedding(heads).swapaxes(0, 1).reshape(12, 16)
+    np.testing.assert_allclose(turned[:, :16], wanted, atol=1e-12)
+    np.testing.assert_allclose(turned[:, 16:], still[:, 16:])
+
+
+def test_the_first_layers_are_those_of_the_whole(tiny, tokens):
+    params, config = latent_ranks.first_layers(tiny, 2)
+    part = forward(tokens, params, config)
+    whole = forward(tokens, tiny.params, TINY)
+    for got, want in zip(part.layers, whole.layers, strict=False):
+        np.testing.assert_array_equal(got.read, want.read)
+    assert len(part.layers) == 4
+
+
+def test_some_directions_anew(smollm2):
+    found = stored("latent-ranks")
+    again = np.array(latent_ranks.measured(smollm2, 3))
+    assert np.abs(again - found["directions"][:3]).max() <= 1
+    assert np.shape(found["directions"]) == (30, 2)
+    assert found["columns"] == 384
