@@ -231,7 +231,7 @@ const sentence = (state, { chosen, missed, answer, whole, choosing, reading, all
 
 const figure = {
   name: "sparse",
-  card: { part: ".av-sparse", box: "54 14 420 210" },
+  card: { part: ".av-sparse", box: "50 14 424 340" },
   controls: [
     {
       key: "k",
