@@ -205,8 +205,8 @@ const plot = (state, values) => {
 const sentence = (state, { kept, heads, plain, absorbed, from }) => {
   const T = asked(state);
   const few = from
-    ? `From ${count(from, "query").replace("querys", "queries")} upward, the plain form takes fewer.`
-    : "The plain form takes fewer for no number of queries.";
+    ? `From ${whole(from)} queries upward, the plain form takes fewer.`
+    : "No number of queries makes the plain form cheaper.";
   return (
     `Latent attention keeps ${whole(kept[3])} numbers per token instead of ${whole(kept[0])}, ` +
     `as many as ${fixed(heads)} heads with keys and values of their own. For ` +

@@ -122,7 +122,7 @@ def words_show(state, expected, text):
         strict=True,
     ):  # fmt: skip
         assert sized("".join(n).strip()) == pytest.approx(total, rel=5.001e-3)
-    assert ("for no number" in text) == (expected["from"] == 0)
+    assert ("No number" in text) == (expected["from"] == 0)
 
 
 def vectors_show(state, svg):
