@@ -313,7 +313,7 @@ def test_bad_input_is_refused(call, error, message):
 
 def test_random_weights_keep_the_size():
     rng = np.random.default_rng(12)
-    p = init_latent(rng, 256, 4, d_c=128, d_r=16, d_k=32, d_v=64, d_q=96)
+    p = init_latent(rng, 256, 4, d_c=128, d_r=18, d_k=32, d_v=64, d_q=96)
     X = rng.normal(size=(64, 256))
     for rows in (*compress(X, p), *latent_queries(X, p)):
         assert 0.8 < rows.std() < 1.2
