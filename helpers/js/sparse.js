@@ -142,6 +142,12 @@ const NAMES = {
   window: "position",
   "exact scores": "score of attention",
 };
+// The name of the line above the knob: where neither the curve nor the knob is.
+const besideLine = (k, y) => {
+  const low = y > coverAt(0.4);
+  const left = k > (low ? 3 : 9);
+  return [kAt(k) + (left ? -12 : 12), low ? coverAt(0.6) : COVER.foot - 10, left ? "end" : "start"];
+};
 const knob = '<circle class="av-knob" r="8"/>';
 const drawing = (state, values) => {
   const { weights, chosen, covered, best, missed, choosing, reading, all } = values;
@@ -188,11 +194,7 @@ const drawing = (state, values) => {
     curveOf("av-cover av-cover-best", best) +
     curveOf("av-cover", covered) +
     `<path class="av-missing" d="M${at(x)} ${at(y)}V${COVER.top}"/>` +
-    words(
-      `missed ${fixed(missed)}`,
-      ...(state.k > 9 ? [x - 12, COVER.foot - 10, "end"] : [x + 12, COVER.foot - 10, "start"]),
-      "av-loss",
-    ) +
+    words(`missed ${fixed(missed)}`, ...besideLine(state.k, y), "av-loss") +
     grip("k", [at(x), at(y)], knob) +
     words("FLOPs to read", LEFT, COST.top - 12, "start", "av-sparse-label") +
     rows
