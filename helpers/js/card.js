@@ -2,6 +2,7 @@
 
 import { count, fixed, grouped, tick, whole } from "./numbers.js";
 import { figureModule, known, say } from "./common.js";
+import { grip } from "./handles.js";
 
 // From helpers.cards: configurations, and which keys are read or refused.
 const { models: MODELS, rules: RULES } = known("card");
@@ -275,6 +276,54 @@ const memory = (state, { cache, room }) => {
   );
 };
 
+// What the cache takes for every length: both axes are logarithmic and stay.
+const PLOT = { width: 400, left: 56, right: 392, top: 22, foot: 150 };
+const LENGTHS = [1, 1e7];
+const SIZES = [1e3, 1e15];
+const part = (v, [low, high]) => Math.log(v / low) / Math.log(high / low);
+const plotX = (S) => PLOT.left + part(S, LENGTHS) * (PLOT.right - PLOT.left);
+const plotY = (n) => PLOT.foot - Math.min(Math.max(part(n, SIZES), 0), 1) * (PLOT.foot - PLOT.top);
+const lengthAt = (x) =>
+  LENGTHS[0] * (LENGTHS[1] / LENGTHS[0]) ** ((x - PLOT.left) / (PLOT.right - PLOT.left));
+const cacheOf = (layers, state) => sum(layers.map((layer) => keptBy(layer, state)));
+const NAMED = [
+  [1e3, "1 kB"],
+  [1e6, "1 MB"],
+  [1e9, "1 GB"],
+  [1e12, "1 TB"],
+  [1e15, "1 PB"],
+];
+const plot = (layers, state, { cache }) => {
+  const { width, left, right, foot } = PLOT;
+  const [, , has] = MACHINES[state.machine];
+  const free = has - state.weights * 1e9;
+  const places = Array.from({ length: 57 }, (_, k) => Math.round(10 ** (k / 8)));
+  const line = places.map((S) => `${at(plotX(S))} ${at(plotY(cacheOf(layers, { ...state, S })))}`);
+  const [x, y] = [at(plotX(state.S)), at(plotY(cache))];
+  const rule = (n, name) =>
+    `<path class="av-rule" d="M${left} ${at(plotY(n))}H${right}"/>` +
+    `<text x="${left - 6}" y="${at(plotY(n) + 4)}" text-anchor="end">${name}</text>`;
+  const label = `Bytes of the cache over the positions; at ${whole(state.S)} they are ${size(cache)}`;
+  return (
+    `<svg class="av-card-plot" role="img" aria-label="${label}" viewBox="0 0 ${width} ${foot + 36}">` +
+    `<text x="${left}" y="13">cache, by the positions of a sequence</text>` +
+    NAMED.map(([n, name]) => rule(n, name)).join("") +
+    [1, 100, 1e4, 1e6]
+      .map(
+        (S) => `<text x="${at(plotX(S))}" y="${foot + 18}" text-anchor="middle">${whole(S)}</text>`,
+      )
+      .join("") +
+    (free > 0
+      ? `<path class="av-card-free" d="M${left} ${at(plotY(free))}H${right}"/>` +
+        `<text x="${left + 6}" y="${at(plotY(free) - 5)}">left of the memory</text>`
+      : "") +
+    `<path class="av-card-line" d="M${line.join("L")}"/>` +
+    `<path class="av-card-here" d="M${x} ${y}V${foot}"/>` +
+    grip("positions", [x, y], '<circle class="av-card-knob" r="7"/>') +
+    "</svg>"
+  );
+};
+
 // --- in words ------------------------------------------------------------
 
 const table = (name, about, heads, rows) =>
@@ -472,10 +521,21 @@ const figure = {
     return (
       bars(layers, values.kept) +
       memory(state, values) +
+      plot(layers, state, values) +
       formulas(state, { ...values, groups }) +
       say(sentence(state, values, unreadOf(config)))
     );
   },
+  handles: (state, { cache }) => [
+    {
+      id: "positions",
+      name: "positions of a sequence",
+      keys: ["S"],
+      value: `${count(state.S, "position")}, ${size(cache)}`,
+      at: [plotX(state.S), plotY(cache)],
+      read: ([x]) => ({ S: lengthAt(x) }),
+    },
+  ],
 };
 
 export default figureModule(figure);

@@ -4,6 +4,7 @@ import { count, grouped, whole } from "./numbers.js";
 import { escape } from "./svg.js";
 import { OWN, preset } from "./controls.js";
 import { figureModule, say } from "./common.js";
+import { grip } from "./handles.js";
 import { player } from "./player.js";
 
 const ITEMSIZE = { float32: 4, "float16 or bfloat16": 2, "8 bits": 1 };
@@ -47,12 +48,18 @@ const size = (n) => {
 };
 
 // One sequence on a scale of its own, and all of them on that of the memory.
-const STORE = { width: 340, left: 2, across: 336, high: 22 };
-const store = ({ S, batch, memory }, { now, total, filled }) => {
-  const { width, left, across, high } = STORE;
+// The scale stays while a cache grows: it ends a quarter beyond the memory, and
+// what would be longer is cut there.
+const STORE = { width: 340, left: 2, across: 336, high: 22, top: 100 };
+const BEYOND = 1.25;
+const EDGE_AT = STORE.left + STORE.across / BEYOND;
+const alongMemory = (n, { memory }) => STORE.across * Math.min(n / (BEYOND * memory * GB), 1);
+const store = (state, { now, total, filled }) => {
+  const { S, batch, memory } = state;
+  const { width, left, across, high, top } = STORE;
   const place = (x) => +x.toFixed(2);
-  const full = Math.max(total, memory * GB);
-  const edge = place(left + (across * memory * GB) / full);
+  const edge = place(EDGE_AT);
+  const over = now[0] + now[1] - memory * GB;
   const box = (kind, x, y, w, name) =>
     `<rect class="av-${kind}" x="${place(x)}" y="${y}" width="${place(w)}" height="${high}"/>` +
     (w > 16
@@ -61,31 +68,43 @@ const store = ({ S, batch, memory }, { now, total, filled }) => {
       : "");
   const title = (text, y) => `<text x="${left}" y="${y}">${text}</text>`;
   const long = (across * filled) / S;
-  const [keys, values] = now.map((n) => (across * n) / full);
+  const keys = alongMemory(now[0], state);
+  const values = alongMemory(now[0] + now[1], state) - keys;
   const frame = (y, h, w) =>
     `<path class="av-frame" d="M${left} ${y}h${place(w)}v${h}h-${place(w)}z"/>`;
   const gb = (n) => `${short(n / GB)} GB`;
   const label =
     `${whole(filled)} of ${count(S, "position")}; ${gb(now[0] + now[1])} in a memory of ` +
     `${whole(memory)} GB`;
-  const side = edge > width - 60 ? "end" : "start";
+  // What does not fit tears the memory open.
+  const burst =
+    over > 0
+      ? `<path class="av-burst" d="M${edge} ${top - 5}l6 6l-10 6l12 7l-14 7l12 7l-8 6"/>`
+      : "";
+  const knob = '<path class="av-store-knob" d="M-4 -14h8v28h-8z"/>';
   return (
     `<svg class="av-store" role="img" aria-label="${label}" viewBox="0 0 ${width} 152">` +
     title(`one sequence: ${whole(filled)} of ${count(S, "position")}`, 14) +
     `${box("key", left, 22, long, "keys")}${box("value", left, 22 + high, long, "values")}` +
     frame(22, 2 * high, across) +
-    title(`${count(batch, "sequence")}: ${gb(now[0] + now[1])}`, 92) +
-    box("key", left, 100, keys, "K") +
-    box("value", left + keys, 100, values, "V") +
-    frame(100, high, edge - left) +
-    `<path class="av-edge" d="M${edge} 94V130"/>` +
-    `<text x="${edge}" y="146" text-anchor="${side}">memory: ${whole(memory)} GB</text></svg>`
+    title(
+      `${count(batch, "sequence")}: ${gb(now[0] + now[1])}` +
+        `${over > 0 ? `, which is ${gb(over)} too many` : ""}`,
+      90,
+    ) +
+    box("key", left, top, keys, "K") +
+    box("value", left + keys, top, values, "V") +
+    frame(top, high, edge - left) +
+    `<path class="av-edge" d="M${edge} 94V130"/>${burst}` +
+    `<text x="${edge}" y="146" text-anchor="middle">memory: ${whole(memory)} GB</text>` +
+    grip("cache", [place(left + alongMemory(total, state)), top + high / 2], knob) +
+    "</svg>"
   );
 };
 
 const figure = {
   name: "kvcache",
-  card: { part: ".av-store", box: "0 12 340 126" },
+  card: { part: ".av-store", box: "0 12 340 126", state: { S: 131072, batch: 4 } },
   presetLabel: "model",
   presets: MODELS,
   controls: [
@@ -180,6 +199,8 @@ const figure = {
       options: Object.keys(ITEMSIZE),
     },
   ],
+  // One text that grows until the memory bursts, and the text of the page.
+  opening: { from: [{ S: 16384 }, { S: 190000 }], ms: 4800 },
   at: (state, ms) => at({ ...state, filled: Math.min(state.filled, state.S) }, ms),
   check: (state) =>
     bytes(state) > MOST
@@ -269,6 +290,20 @@ const figure = {
     );
   },
 };
+figure.handles = (state, { total, per_token }) => [
+  {
+    id: "cache",
+    name: "end of the cache, by its positions",
+    keys: ["S"],
+    at: [STORE.left + alongMemory(total, state), STORE.top + STORE.high / 2],
+    read: ([x]) => {
+      const bytesHere = ((x - STORE.left) / STORE.across) * BEYOND * state.memory * GB;
+      const wished = bytesHere / (per_token * state.batch);
+      // At the end of the scale a cache that is longer stays as long as it is.
+      return { S: x < STORE.left + STORE.across ? wished : Math.max(wished, state.S) };
+    },
+  },
+];
 // Where less motion is asked for, eight pictures stand for the film.
 figure.live = player(figure, "filled", {
   still: ({ S }, here) => Math.floor((Math.floor((8 * here) / S) * S) / 8),

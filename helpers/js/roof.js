@@ -3,6 +3,7 @@
 import { count, fixed, inUnits, range, tick, whole } from "./numbers.js";
 import { escape } from "./svg.js";
 import { figureModule, say } from "./common.js";
+import { grip } from "./handles.js";
 
 // The most FLOPs and the most bytes a second, in 16 bits, as published.
 const DEVICES = { A100: [312e12, 2e12], "TPU v5e": [197e12, 820e9], H100: [989e12, 3.35e12] };
@@ -49,6 +50,21 @@ const bounded = ({ flops, bytes }, [peak, bandwidth]) => {
   return { flops, bytes, intensity, speed: Math.min(peak, intensity * bandwidth) };
 };
 
+// All work of a layer, under the roof of its machine.
+const worksOf = (state) => {
+  const { T, batch } = state;
+  const work = {
+    prefill: attended(state, T, T),
+    stored: attended(state, T, T, true),
+    read: projected(state, batch * T),
+    decode: attended(state, 1, T),
+    write: projected(state, batch),
+  };
+  return Object.fromEntries(
+    Object.entries(work).map(([key, counts]) => [key, bounded(counts, DEVICES[state.device])]),
+  );
+};
+
 // --- drawing -------------------------------------------------------------
 
 const BOX = { width: 360, height: 262, left: 44, right: 8, top: 16, bottom: 42 };
@@ -59,7 +75,7 @@ const along = (v, [low, high]) => Math.log(v / low) / Math.log(high / low);
 const px = (x) => BOX.left + along(x, X) * (BOX.width - BOX.left - BOX.right);
 const py = (y) => FLOOR - along(y, Y) * (FLOOR - BOX.top);
 const at = (x) => +x.toFixed(1);
-const LETTER = 5.1; // how wide one is, about
+const LETTER = 5.8; // how wide one is, about
 const ROW = 15;
 
 const words = (text, x, y, anchor, kind = "") =>
@@ -116,6 +132,37 @@ const points = (found) => {
     })
     .join("");
 };
+
+// Two of the points are dragged: along the roof a longer text moves one, and a
+// larger batch the other. A trail shows where each of their values is.
+const DRAGGED = {
+  prefill: { key: "T", name: "tokens of the prompt", values: range(16).map((k) => 2 ** k) },
+  write: { key: "batch", name: "sequences in the batch", values: range(9).map((k) => 2 ** k) },
+};
+const placeOf = (state, work) => {
+  const { intensity, speed } = worksOf(state)[work];
+  return [px(intensity), py(speed)];
+};
+const placesOf = (state, work) =>
+  DRAGGED[work].values.map((value) => ({
+    value,
+    at: placeOf({ ...state, [DRAGGED[work].key]: value }, work),
+  }));
+const trails = (state) =>
+  Object.keys(DRAGGED)
+    .map((work) => {
+      const places = placesOf(state, work).map(({ at: [x, y] }) => `${at(x)} ${at(y)}`);
+      const dots = places.map((place) => `M${place}h0`);
+      return `<path class="av-trail" d="M${places.join("L")}"/><path class="av-every av-every-${work}" d="${dots.join("")}"/>`;
+    })
+    .join("");
+const grips = (state) =>
+  Object.keys(DRAGGED)
+    .map((work) => {
+      const [x, y] = placeOf(state, work);
+      return grip(work, [at(x), at(y)], '<circle class="av-roof-knob" r="9"/>');
+    })
+    .join("");
 
 // --- in words ------------------------------------------------------------
 
@@ -204,19 +251,11 @@ const figure = {
       upTo: ({ heads }) => heads,
     },
   ],
+  // The batch that climbs the slope, and one sequence again.
+  opening: { from: [{ batch: 1 }, { batch: 256 }], ms: 4800 },
   compute: (state) => {
-    const { T, batch } = state;
     const machine = DEVICES[state.device];
-    const work = {
-      prefill: attended(state, T, T),
-      stored: attended(state, T, T, true),
-      read: projected(state, batch * T),
-      decode: attended(state, 1, T),
-      write: projected(state, batch),
-    };
-    const found = Object.fromEntries(
-      Object.entries(work).map(([key, counts]) => [key, bounded(counts, machine)]),
-    );
+    const found = worksOf(state);
     const least = (keys) => keys.reduce((s, key) => s + found[key].flops / found[key].speed, 0);
     return {
       balance: machine[0] / machine[1],
@@ -235,10 +274,22 @@ const figure = {
         .join("; ");
     return (
       `<svg class="av-roof" role="img" aria-label="${label}" ` +
-      `viewBox="0 0 ${BOX.width} ${BOX.height}">${axes()}${roof(machine)}${points(values.points)}` +
-      `</svg>${say(sentence(state, values))}${table(values.points)}`
+      `viewBox="0 0 ${BOX.width} ${BOX.height}">${axes()}${roof(machine)}${trails(state)}` +
+      `${points(values.points)}${grips(state)}</svg>${say(sentence(state, values))}${table(values.points)}`
     );
   },
+  handles: (state) =>
+    Object.entries(DRAGGED).map(([work, { key, name }]) => ({
+      id: work,
+      name,
+      keys: [key],
+      at: placeOf(state, work),
+      read: ([x, y]) => {
+        const far = ({ at: [u, v] }) => Math.hypot(u - x, v - y);
+        const nearest = placesOf(state, work).reduce((a, b) => (far(b) < far(a) ? b : a));
+        return { [key]: nearest.value };
+      },
+    })),
 };
 
 export default figureModule(figure);

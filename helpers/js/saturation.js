@@ -1,7 +1,8 @@
 // Saturation: how the width d_k spreads the scores and hardens the softmax.
 
 import { entropy, fixed, range, softmax } from "./numbers.js";
-import { chart } from "./svg.js";
+import { chart, frameOf } from "./svg.js";
+import { grip } from "./handles.js";
 import { figureModule, say } from "./common.js";
 
 const QUERIES = 32;
@@ -75,6 +76,26 @@ const histogram = (flat) => {
 // The axis stays while a slider moves. Of few keys a bar may be higher than it
 // is: then the bar is cut, and the text says so.
 const TOP = 0.5;
+const AXES = { x: [-EDGE, EDGE], y: [0, TOP], ...SIZE };
+const FRAME = frameOf(AXES);
+const KNOB = 0.3; // how high the handle is, above most bars
+// One standard deviation on both sides; where scores are not divided, the width
+// follows it.
+const spreadMarks = ({ scale }, { spread }) => {
+  const high = `V${FRAME.py(TOP)}`;
+  const [a, b] = [-spread, spread].map((s) => +FRAME.px(s).toFixed(1));
+  const foot = FRAME.py(0);
+  return (
+    `<path class="av-of-spread" d="M${a} ${foot}${high}M${b} ${foot}${high}"/>` +
+    (scale
+      ? ""
+      : grip(
+          "spread",
+          [b, FRAME.py(KNOB)],
+          '<path class="av-spread-knob" d="M-9 0L0 -9L9 0L0 9z"/>',
+        ))
+  );
+};
 const rule = ({ d_k, scale }) => `${scale ? "scaled" : "not scaled"}, d_k = ${d_k}`;
 const sharesOf = ({ counts }, { S }) => counts.map((n) => n / (QUERIES * S));
 const cut = (shares) => shares.map((share) => Math.min(share, TOP));
@@ -152,15 +173,14 @@ const figure = {
       label:
         `Distribution of the scores of ${QUERIES} queries and ${keys} keys: standard deviation ` +
         `${fixed(spread)}`,
-      x: [-EDGE, EDGE],
-      y: [0, TOP],
       lines: [
         { points: bars(cut(shares), -EDGE), name: "", filled: true },
         ...(last ? [ghost(bars(cut(sharesOf(last.values, last.state)), -EDGE))] : []),
       ],
       xlabel: "score",
       ylabel: "share of the scores",
-      ...SIZE,
+      over: spreadMarks(state, values),
+      ...AXES,
     });
     const sorted = descending(weights);
     const one = chart({
@@ -206,6 +226,22 @@ const figure = {
     );
   },
 
+  handles: ({ d_k, scale }, { spread }) =>
+    scale
+      ? []
+      : [
+          {
+            id: "spread",
+            name: "standard deviation, by the width",
+            keys: ["d_k"],
+            value: `standard deviation ${fixed(spread)}`,
+            at: [FRAME.px(spread), FRAME.py(KNOB)],
+            // The standard deviation grows as the root of the width.
+            read: ([u]) => ({ d_k: d_k * (Math.max(FRAME.xAt(u), 1e-3) / spread) ** 2 }),
+          },
+        ],
+  // From narrow vectors to wide ones, and those of the page.
+  opening: { from: [{ d_k: 1 }, { d_k: WIDEST }], ms: 4800 },
   // The state before a move stays as a ghost; a drag of a slider is one move.
   live: ({ form, model }) => {
     const read = () => Object.fromEntries(figure.controls.map(({ key }) => [key, model.get(key)]));

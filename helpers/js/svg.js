@@ -143,35 +143,33 @@ export const cellAt = ({ target, clientX, clientY }, [T, S]) => {
   return i >= 0 && i < T && j >= 0 && j < S ? [i, j] : null;
 };
 
-// Lines over a common x, each with a name written at its end; marked points.
-// A ghost is the line of the last state.
-export const chart = ({
-  label,
-  kind = "",
-  x,
-  y,
-  lines,
-  points: alone = [],
-  marks = [],
-  xlabel,
-  ylabel,
-  width = 340,
-  height = 220,
-  right = 80,
-}) => {
-  const ticks = (a, b) => range(5).map((k) => a + (k * (b - a)) / 4);
-  const longest = Math.max(...ticks(...y).map((v) => tick(v).length));
+const tickedAt = (a, b) => range(5).map((k) => a + (k * (b - a)) / 4);
+// Where a chart of this size draws what its axes hold.
+export const frameOf = ({ x, y, width = 340, height = 220, right = 80 }) => {
+  const longest = Math.max(...tickedAt(...y).map((v) => tick(v).length));
   const [left, top, bottom] = [26 + 7 * Math.max(longest, 4), 12, 40];
-  const px = (v) => left + ((v - x[0]) / (x[1] - x[0])) * (width - left - right);
-  const py = (v) => height - bottom - ((v - y[0]) / (y[1] - y[0])) * (height - top - bottom);
+  const across = (width - left - right) / (x[1] - x[0]);
+  return {
+    ...{ left, top, bottom, width, height, right },
+    px: (v) => left + (v - x[0]) * across,
+    py: (v) => height - bottom - ((v - y[0]) / (y[1] - y[0])) * (height - top - bottom),
+    xAt: (u) => x[0] + (u - left) / across,
+  };
+};
+// Lines over a common x, each with a name written at its end; marked points.
+// A ghost is the line of the last state. `over` is drawn on top of all.
+export const chart = (given) => {
+  const { label, kind = "", x, y, lines, points: alone = [], marks = [], over = "" } = given;
+  const { xlabel, ylabel } = given;
+  const { left, top, bottom, width, height, right, px, py } = frameOf(given);
   const axis =
-    ticks(...x)
+    tickedAt(...x)
       .map(
         (v) =>
           `<text x="${px(v)}" y="${height - bottom + 16}" text-anchor="middle">${tick(v)}</text>`,
       )
       .join("") +
-    ticks(...y)
+    tickedAt(...y)
       .map(
         (v) =>
           `<text x="${left - 6}" y="${py(v) + 4}" text-anchor="end">${tick(v)}</text>` +
@@ -182,8 +180,8 @@ export const chart = ({
   const ends = lines.map(({ points }) => py(points[points.length - 1][1]) + 4);
   if (ends.length === 2 && Math.abs(ends[0] - ends[1]) < 14) {
     const middle = Math.min(Math.max((ends[0] + ends[1]) / 2, top + 11), height - bottom);
-    const [over, under] = ends[0] <= ends[1] ? [0, 1] : [1, 0];
-    [ends[over], ends[under]] = [middle - 7, middle + 7];
+    const [upper, lower] = ends[0] <= ends[1] ? [0, 1] : [1, 0];
+    [ends[upper], ends[lower]] = [middle - 7, middle + 7];
   }
   const drawn = lines.map(({ points, name, dash = "", filled = false, ghost = false }, k) => {
     const looks = `${filled ? " av-filled" : ""}${ghost ? " av-ghost" : ""}`;
@@ -214,6 +212,6 @@ export const chart = ({
     `${spots && `<path class="av-points" d="${spots}"/>`}${dots.join("")}` +
     `<text x="${(left + width - right) / 2}" y="${height - 4}" text-anchor="middle">` +
     `${escape(xlabel)}</text><text transform="translate(12 ${(top + height - bottom) / 2}) ` +
-    `rotate(-90)" text-anchor="middle">${escape(ylabel)}</text></svg>`
+    `rotate(-90)" text-anchor="middle">${escape(ylabel)}</text>${over}</svg>`
   );
 };

@@ -3,6 +3,7 @@
 import { count, fixed, range, whole } from "./numbers.js";
 import { byLevel, escape, inkOn, LEVELS } from "./svg.js";
 import { figureModule, say } from "./common.js";
+import { grip } from "./handles.js";
 import { player } from "./player.js";
 
 const cut = (T, size) =>
@@ -137,6 +138,9 @@ const small = ({ T, block_q, block_k }, { blocks, done, tile, held: room }, row)
   );
 };
 
+// The corner of the first block is where both of its sides end.
+const cornerOf = ({ T, block_q, block_k }) => [Math.min(block_k, T), Math.min(block_q, T)];
+
 const figure = {
   name: "tiles",
   card: { part: ".av-tiles" },
@@ -270,7 +274,9 @@ const figure = {
       `<path class="av-tile-skipped" d="M0 0H${T}V${T}H0z"/>${path("open", blocks)}` +
       `${path("done", blocks.slice(0, done))}${path("last", last)}` +
       `<path class="av-tile-row" d="${mark(-pad, 1)}${mark(T + pad, -1)}"/>` +
-      `${numbers.join("")}</svg>`;
+      `${numbers.join("")}` +
+      grip("corner", cornerOf(state), `<circle class="av-corner" r="${place(T / 28)}"/>`) +
+      `</svg>`;
     const legend =
       `<p class="av-caption">${causal ? "Empty: above the diagonal, left out. " : ""}Faint ` +
       `blue: to come. Strong blue: visited. Orange with a thick edge: visited last, and in the ` +
@@ -330,6 +336,15 @@ const figure = {
     );
   },
 
+  handles: (state) => [
+    {
+      id: "corner",
+      name: "corner of the first block",
+      keys: ["block_k", "block_q"],
+      at: cornerOf(state),
+      read: ([x, y]) => ({ block_k: x, block_q: y }),
+    },
+  ],
   // A block that is pressed is the last that was visited, its row is followed.
   enhance: (result, { T }, { blocks }, set) => {
     result.onclick = ({ target, clientX, clientY }) => {

@@ -4,6 +4,7 @@ import json
 import math
 import re
 
+import numpy as np
 import pytest
 from traitlets import TraitError
 
@@ -16,6 +17,7 @@ from helpers.cost import (
 )
 from tests.figures.reading import (
     captions,
+    path_of,
     read,
     rows,
     says,
@@ -181,8 +183,39 @@ def shows(state, expected, shown):
         key = {"kept": "cache", "work": "flops"}.get(name, name)
         assert read(total) == pytest.approx(expected[key], rel=1e-12)
     room_shows(state, expected, shown.select_one(".av-card-room"))
+    plot_shows(state, expected, shown.select_one(".av-card-plot"))
     told(state, expected, sentence(shown))
     assert str(len(layers)) in captions(shown)[0]
+
+
+def plot_shows(state, expected, svg):
+    """The cache of every length, on two logarithmic axes that stay."""
+    layers = layers_in(state)
+
+    def place(S, kept):
+        share = np.clip(np.log10(kept / 1e3) / 12, 0, 1)
+        return 56 + 336 * np.log10(S) / 7, 150 - 128 * share
+
+    line = np.reshape(path_of(svg.select_one(".av-card-line")), (-1, 2))
+    lengths = [round(10 ** (k / 8)) for k in range(57)]
+    for spot, S in list(zip(line, lengths, strict=True))[::7]:
+        kept = sum(
+            cache_bytes(layers, S, state["bits"] // 8, batch=state["batch"])
+        )
+        np.testing.assert_allclose(spot, place(S, kept), atol=0.011)
+    knob = svg.select_one("[data-handle=positions]")["transform"]
+    spot = [float(x) for x in re.findall(r"[\d.]+", knob)]
+    np.testing.assert_allclose(
+        spot, place(state["S"], expected["cache"]), atol=0.011
+    )
+    left = MACHINES[state["machine"]][2] - state["weights"]
+    free = svg.select(".av-card-free")
+    assert len(free) == (left > 0)
+    if free:
+        _, y = place(1, left * GB)
+        assert path_of(free[0])[1] == pytest.approx(y, abs=0.011)
+    number, unit = svg["aria-label"].split(" are ")[1].split(" ")
+    size_shows(f"{number} {unit}", expected["cache"])
 
 
 def room_shows(state, expected, svg):
@@ -459,3 +492,23 @@ def test_ways_to_say_the_same_layers_agree():
     )
     unused = dense(12, 4, 2, 8, sliding_window=5, use_sliding_window=False)
     assert kept(unused, 99) == kept(dense(12, 4, 2, 8), 99)
+
+
+def test_card_length_is_dragged_on_its_plot(page):
+    """Two decades to the left, on an axis of seven."""
+    page.open("card")
+    found = page.do("""
+      const grip = el.querySelector("[data-handle=positions]");
+      const box = el.querySelector(".av-card-plot").getBoundingClientRect();
+      const { x, y, width, height } = grip.getBoundingClientRect();
+      const [u, v] = [x + width / 2, y + height / 2];
+      const more = { pointerId: 1, button: 0 };
+      el.querySelector(".av-result").setPointerCapture = () => {};
+      pointer(grip, "pointerdown", { ...more, clientX: u, clientY: v });
+      const goal = u - (96 * box.width) / 400;
+      for (const kind of ["pointermove", "pointerup"])
+        pointer(grip, kind, { ...more, clientX: goal, clientY: v });
+      await frame();
+      return m.state.S;
+    """)
+    assert found == pytest.approx(1311, abs=15)

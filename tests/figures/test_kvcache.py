@@ -46,6 +46,10 @@ def model_bytes(name, itemsize):
     return L * H_kv * (d_k + d_v) * itemsize
 
 
+STATE = {
+    **{"n_layers": 32, "n_kv_heads": 8, "d_k": 128, "d_v": 128, "batch": 1},
+    **{"filled": 0, "memory": 80, "dtype": "float16 or bfloat16"},
+}
 CASES = [
     {"dtype": "8 bits", "S": 131072, "batch": 7},
     *({"S": 20, "filled": n, "batch": 3} for n in (0, 1, 7, 20)),
@@ -172,17 +176,25 @@ def names_show(state, expected, shown):
              if not re.fullmatch("keys|values|K|V", t.text)]  # fmt: skip
     one, all_, last = texts
     tells(one, filled, S)
-    tells(all_, state["batch"], gb)
+    over = sum(expected["now"]) / 10**9 - memory
+    tells(all_, state["batch"], gb, *where(over > 0, (over, 3)))
+    verdict(all_, too_many=over > 0)
+    assert bool(shown.select(".av-burst")) == (over > 0)
     tells(last, memory)
 
 
 def store_shows(state, expected, svg):
     """Bars of keys and values: one sequence, and all in the memory."""
-    now, total = expected["now"], expected["total"]
-    memory = state["memory"] * 10**9
-    scale = 336 / max(total, memory)
+    now, memory = expected["now"], state["memory"] * 10**9
+    # A fixed scale, to a quarter beyond the memory, where bars are cut.
+    scale = 336 / (1.25 * memory)
     long = 336 * expected["filled"] / state["S"]
-    keys, values = now[0] * scale, now[1] * scale
+    keys = min(now[0] * scale, 336)
+    values = min(sum(now) * scale, 336) - keys
+    knob = svg.select_one("[data-handle=cache]")["transform"]
+    end = float(re.search(r"[\d.]+", knob)[0])
+    total = min(expected["total"] * scale, 336)
+    assert end == pytest.approx(2 + total, abs=0.0051)
     wanted = [
         ("av-key", 2, 22, long),
         ("av-value", 2, 44, long),
@@ -211,3 +223,29 @@ def test_kvcache_presets_have_the_sizes_of_their_models():
         for name in names.split(", "):
             sizes = dict(zip(keys, model_sizes(name), strict=True))
             assert preset == sizes, name
+
+
+def test_kvcache_end_is_dragged_to_the_limit_and_beyond(page):
+    """The positions follow the end of the bar, and the memory bursts."""
+    page.open("kvcache", S=400_000)
+    found = page.do("""
+      const drag = async (to) => {
+        const grip = el.querySelector("[data-handle=cache]");
+        const edge = el.querySelector(".av-edge").getBoundingClientRect();
+        const { x, y, width, height } = grip.getBoundingClientRect();
+        const [u, v] = [x + width / 2, y + height / 2];
+        const more = { pointerId: 1, button: 0 };
+        el.querySelector(".av-result").setPointerCapture = () => {};
+        pointer(grip, "pointerdown", { ...more, clientX: u, clientY: v });
+        const goal = edge.x + edge.width / 2 + to;
+        for (const kind of ["pointermove", "pointerup"])
+          pointer(grip, kind, { ...more, clientX: goal, clientY: v });
+        await frame();
+        return [m.state.S, Boolean(el.querySelector(".av-burst"))];
+      };
+      return [await drag(-20), await drag(20)];
+    """)
+    (inside, whole), (outside, burst) = found
+    full = expected({**STATE, "S": 1})["room"]
+    assert 0.85 * full < inside < full < outside < 1.15 * full
+    assert (whole, burst) == (False, True)

@@ -196,3 +196,50 @@ def tells_of(state, expected, shown, order):
         text = text.replace(part, "")
     shared = H // min(state["shared"], H)
     tells(text, balance, H, shared, state["batch"], state["T"])
+
+
+def test_roof_points_are_dragged_along_their_trails(page):
+    """A longer text and a larger batch move further along the roof."""
+    page.open("roof")
+    found = page.do("""
+      const drag = async (id, dx, dy) => {
+        const grip = el.querySelector(`[data-handle=${id}]`);
+        const { x, y, width, height } = grip.getBoundingClientRect();
+        const [u, v] = [x + width / 2, y + height / 2];
+        const more = { pointerId: 1, button: 0 };
+        el.querySelector(".av-result").setPointerCapture = () => {};
+        pointer(grip, "pointerdown", { ...more, clientX: u, clientY: v });
+        for (const kind of ["pointermove", "pointerup"])
+          pointer(grip, kind, { ...more, clientX: u + dx, clientY: v + dy });
+        await frame();
+      };
+      await drag("write", 100, -65);
+      const batched = { ...m.state };
+      await drag("prefill", -120, 0);
+      return [batched, { ...m.state }];
+    """)
+    batched, shorter = found
+    assert batched["batch"] >= 16
+    assert batched["T"] == 2048
+    assert shorter["T"] < 256
+    assert shorter["batch"] == batched["batch"]
+
+
+def test_roof_trails_hold_every_text_and_batch(look):
+    _, _, shown = look("roof", {})
+    for trail, key, works in zip(
+        shown.select(".av-trail"), ("T", "batch"), ("prefill", "write"),
+        strict=True,
+    ):  # fmt: skip
+        places = np.reshape(path_of(trail), (-1, 2))
+        sizes = 2 ** np.arange(16 if key == "T" else 9)
+        tens = []
+        for size in sizes:
+            state, _, _ = look("roof", {key: int(size)})
+            point = expected(state)["points"][works]
+            tens.append(np.log10([point["intensity"], point["speed"]]))
+        # On logarithmic axes places are linear in these.
+        for axis in (0, 1):
+            line = np.polyfit(np.array(tens)[:, axis], places[:, axis], 1)
+            fitted = np.polyval(line, np.array(tens)[:, axis])
+            np.testing.assert_allclose(fitted, places[:, axis], atol=0.15)

@@ -228,3 +228,32 @@ def test_tiles_pressed_place_is_in_one_block_or_none(causal):
         ]
         (found,) = holds or [-1]
         assert call("blockAt", blocks, int(i), int(j), of="tiles") == found
+
+
+def test_tiles_corner_of_a_block_is_dragged(page):
+    """Both sides in one move, and no more than there are tokens."""
+    page.open("tiles", T=12, block_q=4, block_k=4)
+    found = page.do("""
+      const drag = async (dx, dy) => {
+        const grip = el.querySelector("[data-handle=corner]");
+        const map = el.querySelector(".av-tiles").getBoundingClientRect();
+        const { x, y, width, height } = grip.getBoundingClientRect();
+        const [u, v] = [x + width / 2, y + height / 2];
+        const more = { pointerId: 1, button: 0 };
+        const unit = map.width / (1.1 * 12);
+        el.querySelector(".av-result").setPointerCapture = () => {};
+        pointer(grip, "pointerdown", { ...more, clientX: u, clientY: v });
+        for (const kind of ["pointermove", "pointerup"])
+          pointer(grip, kind,
+            { ...more, clientX: u + dx * unit, clientY: v + dy * unit });
+        await frame();
+      };
+      await drag(2, -1);
+      const changed = { ...m.state };
+      await drag(40, 0);
+      return [changed, { ...m.state }, said()];
+    """)
+    changed, widest, text = found
+    assert (changed["block_k"], changed["block_q"]) == (6, 3)
+    assert (widest["block_k"], widest["block_q"]) == (12, 3)
+    assert "tiles 42 numbers" in text  # 3 by 12, and two for each query
