@@ -63,6 +63,11 @@ HEAVIEST = [
     ("step", figures.Pages(page=1)),
     ("batch", figures.Batch()),
     ("length", figures.Schemes(yarn=True)),
+    ("T", figures.QuadraticCost(skipped=True)),
+    ("shift", figures.FloatSoftmax(type="bfloat16", shift=100)),
+    ("padding", figures.InfluenceTest()),
+    ("M", figures.TileTraffic()),
+    ("S", figures.ModelCard(model="Llama 3.1 405B")),
     (
         "key",
         figures.Flow(
