@@ -228,6 +228,19 @@ def test_three_branches_of_a_batch_are_those_of_its_parts():
     assert_close(shared, three_branches(*arrays[:3], gates, **options))
 
 
+def test_every_branch_has_the_scale():
+    Q, K, V, gates = branches(9, 2, 9)
+    options = {"length": 3, "n": 2, "window": 4}
+    for gate in (gates, *np.eye(3)):
+        found = three_branches(Q, K, V, gate, scale=0.3, **options)
+        same = three_branches(Q * 0.3 * np.sqrt(3), K, V, gate, **options)
+        assert_close(found, same, eps=64)
+    # A negative scale turns the order of the blocks round.
+    found = three_branches(-Q, K, V, [0, 1, 0], scale=-1.0, **options)
+    same = three_branches(Q, K, V, [0, 1, 0], scale=1.0, **options)
+    assert_close(found, same, eps=64)
+
+
 def test_no_branch_reads_a_later_key():
     Q, K, V, gates = branches(7, 6, 6)
     options = {"length": 2, "n": 1, "window": 2}
@@ -391,6 +404,15 @@ def test_the_indexer_costs_more_than_the_reading_that_it_serves():
          "got 3 blocks of 2 and S = 5"),
         (lambda: chosen_blocks(np.ones((1, 3)), 1, 0, 5), ValueError,
          "length must be at least 1; got 0"),
+        (lambda: three_branches(np.ones(2), *np.ones((2, 2, 2)), np.ones(3),
+                                length=1, n=1, window=1), ValueError,
+         "Q must have axes (..., T, d_k); got Q (2,)"),
+        (lambda: three_branches(np.ones((2, 2)), np.ones(2), np.ones((2, 2)),
+                                np.ones(3), length=1, n=1, window=1),
+         ValueError, "K must have axes (..., S, d_k); got K (2,)"),
+        (lambda: three_branches(*np.ones((2, 2, 2)), np.ones(2), np.ones(3),
+                                length=1, n=1, window=1), ValueError,
+         "V must have axes (..., S, d_v); got V (2,)"),
         (lambda: three_branches(*np.ones((3, 2, 2)), np.ones((2, 2)),
                                 length=1, n=1, window=1), ValueError,
          "gates must broadcast to (..., T, 3); "
