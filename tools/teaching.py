@@ -9,7 +9,7 @@ from itertools import chain
 
 import nbformat
 
-from tools.chapters import ROOT, numbers
+from tools.chapters import ROOT, left_out, numbers
 from tools.reading import minutes
 
 PAGE = ROOT / "book" / "for-teachers.md"
@@ -66,14 +66,19 @@ def prose(name):
     return "\n\n".join(texts)
 
 
+def asked_for(name):
+    """Return the pages that a chapter says one needs."""
+    section = NEEDS.search(prose(name))[1]
+    return set(re.findall(r"\(([\w-]+)\.ipynb", section)) - {name}
+
+
 def needs():
     """Return the chapters that each chapter needs, by name."""
-    known, found = numbers(), {}
-    for name in known:
-        section = NEEDS.search(prose(name))[1]
-        links = re.findall(r"\(([\w-]+)\.ipynb", section)
-        found[name] = [n for n in known if n in links and n != name]
-    return found
+    known = numbers()
+    return {
+        name: [other for other in known if other in asked_for(name)]
+        for name in known
+    }
 
 
 def exercises(name):
@@ -95,7 +100,9 @@ def times():
     for name, before in needs().items():
         title = re.match(r"# (.+)", prose(name))[1]
         asked = exercises(name) or "in the chapter"
-        wanted = ", ".join(map(link, before)) or "none"
+        elsewhere = sorted(asked_for(name) & left_out())
+        wanted = [*map(link, before), *(f"[]({n}.ipynb)" for n in elsewhere)]
+        wanted = ", ".join(wanted) or "none"
         row = f"| {link(name)} {title} | {minutes(cells(name))} | {asked} "
         yield f"{row}| {wanted} |"
 
@@ -104,7 +111,8 @@ def plan(sessions):
     """Yield a table of the sessions of a plan."""
     yield "| session | chapters | minutes to read | exercises |"
     yield "|---|---|---|---|"
-    for i, names in enumerate(sessions, 1):
+    here = [[n for n in names if n in numbers()] for names in sessions]
+    for i, names in enumerate(filter(None, here), 1):
         links = ", ".join(map(link, names))
         read = sum(minutes(cells(name)) for name in names)
         counts = [str(exercises(name) or "in the chapter") for name in names]
@@ -185,7 +193,7 @@ def unmet():
     """Yield prerequisites missing in a plan: (plan, chapter, missing)."""
     wanted = needs()
     for name, sessions in PLANS.items():
-        order = list(chain(*sessions))
+        order = [n for n in chain(*sessions) if n in numbers()]
         for i, chapter in enumerate(order):
             for need in wanted[chapter]:
                 if need not in order[:i]:

@@ -17,6 +17,7 @@ import psutil
 import yaml
 from playwright.sync_api import expect, sync_playwright
 
+from helpers.figures import classes
 from tools import chapters
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,6 +40,8 @@ LESSONS = [f"book/{name}" for name in chapters.numbers()]
 # Pages that the build adds to the table of contents. A test compares both
 # lists with the built pages.
 GENERATED = ["404", "search"]
+# Those of one figure each, which tests/site/test_alone.py opens.
+ALONE = [f"figure/{name}" for name in classes()]
 EVERY_PAGE = PAGES + GENERATED
 # The first is the same browser without its windows, and a fifth cheaper.
 BROWSERS = (

@@ -379,13 +379,48 @@ const load = (name) =>
     script.onerror = reject;
     document.head.append(script);
   });
+// Each figure has a page of its own, which opens in the state that the reader sees.
+const alone = document.body.classList.contains("alone");
+const linkAlone = (el, name) => {
+  const row = el.querySelector(".av-tools");
+  if (!row || alone) return;
+  const link = document.createElement("a");
+  link.textContent = "Open alone";
+  const aim = () => {
+    const url = new URL(`../figure/${name}.html`, siteRoot);
+    for (const [key, value] of new URLSearchParams(location.search))
+      if (key.split(".")[0] === name) url.searchParams.set(key, value);
+    link.href = url;
+  };
+  aim();
+  for (const event of ["pointerdown", "focus"]) link.addEventListener(event, aim);
+  row.append(link);
+};
+// A page in a frame needs no line that puts it into a frame.
+const embed = window === top && document.querySelector(".embed");
+if (embed) {
+  const line = embed.querySelector("input");
+  const attribute = (text) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+  const fill = () => {
+    const { height } = document.querySelector("main").getBoundingClientRect();
+    line.value = `<iframe src="${attribute(location.href)}" title="${attribute(document.title)}" style="width: 100%; height: ${Math.ceil(height)}px; border: 0" loading="lazy"></iframe>`;
+  };
+  embed.hidden = false;
+  fill();
+  line.addEventListener("focus", () => {
+    fill();
+    line.select();
+  });
+}
 const loaded = {};
 const start = async (el) => {
   const { figure: name, state } = el.dataset;
   await (loaded[name] ??= load(name)).catch(() => null);
   const figure = globalThis.attentionFigures?.[name];
-  if (figure) figure.render({ model: pageModel(JSON.parse(state)), el, load });
-  else
+  if (figure) {
+    figure.render({ model: pageModel(JSON.parse(state)), el, load });
+    linkAlone(el, name);
+  } else
     el.querySelector(".av-error").textContent =
       "The script of this figure did not load. The figure shows its first state.";
 };

@@ -1125,3 +1125,36 @@ def test_the_last_line_says_where_to_report_an_error(address):
 def read_project_version():
     text = (website.ROOT / "pyproject.toml").read_text(encoding="utf-8")
     return re.search(r"^version.*", text, re.M)[0]
+
+
+@pytest.mark.parametrize("address", ["https://a.example/whole/", ""])
+def test_a_book_of_some_chapters_leads_elsewhere_to_the_others(
+    tmp_path, address
+):
+    """It numbers its own chapters, so it names the others by their titles."""
+    settings = write_book(tmp_path) / "conf.py"
+    text = settings.read_text("utf-8").replace(
+        '["book", "_build*"]', '["book", "_build*", "apart/*"]'
+    )
+    text += f'whole_course = {address!r}\nmoved_pages["gone"] = "apart/one"\n'
+    settings.write_text(text, "utf-8")
+    (tmp_path / "apart").mkdir()
+    (tmp_path / "apart/one.md").write_text("# Title\n\n## Part\n", "utf-8")
+    (tmp_path / "third.md").write_text(
+        "# Third\n\nSee [chapter 7](apart/one.md#part), "
+        "[its name](apart/one.md), [](apart/one) and "
+        "[chapter 2](second.md).\n",
+        "utf-8",
+    )
+    run, out = build(tmp_path)
+    assert run.returncode == 0, run.stderr
+    said = page(tmp_path, "third").select_one("article p")
+    assert said.text == "See “Title”, its name, “Title” and chapter 2."
+    base = f"{address}apart/one.html"
+    elsewhere = [f"{base}#part", base, base] if address else []
+    assert [a["href"] for a in said("a")] == [*elsewhere, "second.html"]
+    assert not (out / "gone.html").exists(), "its page is elsewhere"
+    (tmp_path / "third.md").write_text("# Third\n\n[x](apart/two.md)\n")
+    run, _ = build(tmp_path)
+    assert "apart/two" in run.stderr, "a page that nobody has"
+    assert run.returncode

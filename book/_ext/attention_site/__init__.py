@@ -9,10 +9,12 @@ Pages:
   in sentences.
 * `svg` puts stored figures into the page itself, in the page's colours.
 * `figures` and `practice` write the scripts of figures and questions beside
-  the pages; `practice` also folds the text that follows a prediction.
+  the pages; `practice` also folds the text that follows a prediction; `alone`
+  gives each figure a page of its own, to open or to embed.
 * `frame` adds a link to the next page and the imprint, `menu` adds names to
   the menu's buttons, and `launch` points the launch buttons at the repository
   and branch that the book is built from, or leaves them out.
+* `chosen` leads from a book of some chapters to the others.
 * `bibliography` makes citations lead to the cited work.
 * `errata` lists the course's own mistakes, and the ways to report another.
 
@@ -69,7 +71,9 @@ from pathlib import Path
 
 from . import (
     about,
+    alone,
     bibliography,
+    chosen,
     code,
     download,
     errata,
@@ -95,8 +99,10 @@ PARTS = (
     mathml,
     code,
     roles,
+    chosen,
     svg,
     figures,
+    alone,
     practice,
     menu,
     launch,

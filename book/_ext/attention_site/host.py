@@ -20,6 +20,7 @@ from xml.sax.saxutils import escape
 import yaml
 from sphinx.errors import ExtensionError
 
+from .chosen import source_of
 from .lean.bundle import DROPPED, OWN_STYLES, SCRIPTS, THEME_STYLES
 from .parsed import pages_of
 
@@ -66,6 +67,8 @@ def bare_pages(app):
     """Yield the pages that do not use the theme's layout."""
     yield "404", {}, "404.html"
     for old, new in sorted(app.config.moved_pages.items()):
+        if source_of(app, new):
+            continue  # a book of some chapters, without this one
         if new not in app.env.found_docs or old in app.env.found_docs:
             raise ExtensionError(
                 f"attention_site.host: moved_pages sends {old} to {new}; "
@@ -94,6 +97,8 @@ def lead_from_moved_sections(app, pagename, templatename, context, doctree):
     """
     file = Path(app.srcdir, app.config.moved_sections)
     for name, page, new in moved_sections(file)[pagename]:
+        if source_of(app, page):
+            continue  # a book of some chapters, without this one
         if page not in app.env.found_docs:
             raise ExtensionError(
                 f"attention_site.host: {file.name} sends {pagename}#{name} "

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from sphinx.errors import ExtensionError
 
-from .. import parsed
+from .. import alone, parsed
 from ..parsed import LINKED, pages_of
 from . import faces, styles
 
@@ -326,8 +326,11 @@ def link_pages(app, names):
         "site.js": digest(own),
         "bundle.js": digest(scripts),
     }
+    # A figure alone needs none of the theme's scripts.
+    without = {k: digests[k] for k in ("bundle.css", "site.js")}
     for path, page in pages.items():
-        linked = link(page, path.name, digests)
+        bare = path.parent == out / alone.FOLDER
+        linked = link(page, path.name, without if bare else digests)
         if linked != page:
             path.write_text(linked, encoding="utf-8")
 

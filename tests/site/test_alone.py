@@ -1,0 +1,60 @@
+"""Each figure has a page of its own, to open or to embed."""
+
+import pytest
+from bs4 import BeautifulSoup
+
+from helpers.figures import classes
+from tools import website
+
+FAULTS = """() => [
+  document.documentElement.scrollWidth - innerWidth > 0 && "too wide",
+  document.querySelector(".av-tools") || "not live",
+].filter((fault) => typeof fault === "string")"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_each_figure_is_live_on_a_page_of_its_own(browser, host, width):
+    wrong = {}
+    for name in classes():
+        tab = browser.new_page(viewport={"width": width, "height": 800})
+        said = wrong[name] = []
+        tab.on("pageerror", lambda error, said=said: said.append(str(error)))
+        tab.on("requestfailed", lambda it, said=said: said.append(it.url))
+        tab.goto(f"{host.address}/figure/{name}.html")
+        tab.wait_for_selector(".av-live")
+        said += tab.evaluate(FAULTS)
+        tab.close()
+    assert not {name: said for name, said in wrong.items() if said}
+
+
+def test_a_figure_opens_alone_in_its_state_and_gives_its_line(browser, host):
+    tab = browser.new_page()
+    tab.goto(f"{host.address}/book/share-keys.html?heads.H=8&step.x=1")
+    link = tab.locator("[data-figure=heads] .av-tools a")
+    link.focus()
+    address = link.get_attribute("href")
+    assert address == f"{host.address}/figure/heads.html?heads.H=8"
+    tab.goto(address)
+    line = tab.locator(".embed input")
+    line.focus()
+    frame = BeautifulSoup(line.input_value(), "html.parser").iframe
+    assert frame["src"] == address
+    outer = f"<h1>Another page</h1>{frame}"
+    tab.route("**/other.html", lambda r: r.fulfill(body=outer))
+    tab.goto(f"{host.address}/other.html")
+    inner = tab.frame_locator("iframe")
+    inner.locator(".av-live").wait_for()
+    assert inner.locator(".embed").is_hidden(), "it is in a frame already"
+    home = inner.locator(".imprint a").first
+    assert home.get_attribute("target") == "_top"
+    assert "#figure-heads" in home.get_attribute("href")
+    tab.close()
+
+
+def test_a_page_of_a_figure_shows_it_without_scripts(site):
+    for name in website.ALONE:
+        page = BeautifulSoup(
+            (site / f"{name}.html").read_text("utf-8"), "lxml"
+        )
+        (figure,) = page.select(".av-figure")
+        assert figure.find(["svg", "table"]), name
