@@ -23,7 +23,11 @@ def labels(env):
     objects = env.domaindata["py"]["objects"]
     return {
         **{("label", name): at[0] for name, at in std["anonlabels"].items()},
-        **{("object", name): at.docname for name, at in objects.items()},
+        **{
+            ("object", name): at.docname
+            for name, at in objects.items()
+            if not at.aliased  # a second name of one object is no second one
+        },
         **{("proof", name): at["docname"] for name, at in proofs.items()},
         **{
             ("exercise", name): at["docname"] for name, at in exercises.items()
