@@ -396,22 +396,6 @@ const linkAlone = (el, name) => {
   for (const event of ["pointerdown", "focus"]) link.addEventListener(event, aim);
   row.append(link);
 };
-// A page in a frame needs no line that puts it into a frame.
-const embed = window === top && document.querySelector(".embed");
-if (embed) {
-  const line = embed.querySelector("input");
-  const attribute = (text) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
-  const fill = () => {
-    const { height } = document.querySelector("main").getBoundingClientRect();
-    line.value = `<iframe src="${attribute(location.href)}" title="${attribute(document.title)}" style="width: 100%; height: ${Math.ceil(height)}px; border: 0" loading="lazy"></iframe>`;
-  };
-  embed.hidden = false;
-  fill();
-  line.addEventListener("focus", () => {
-    fill();
-    line.select();
-  });
-}
 const loaded = {};
 const start = async (el) => {
   const { figure: name, state } = el.dataset;
