@@ -113,19 +113,23 @@ def describe(app, pagename, templatename, context, doctree):
     context["metatags"] = VIEWPORT.sub("", context.get("metatags") or "")
 
 
+def ranked(app):
+    """Return the pages that the search shows first, in reading order."""
+    return [
+        page
+        for page in in_order(app.env)
+        if PurePath(app.env.doc2path(page)).match(app.config.search_first)
+    ]
+
+
 def rank(app, exception):
     """Write the scores of all pages for the search."""
     if exception is not None or app.builder.format != "html":
         return
     out = Path(app.outdir)
-    pages = [
-        page
-        for page in in_order(app.env)
-        if PurePath(app.env.doc2path(page)).match(app.config.search_first)
-    ]
     texts = {
         page: parsed.of(app, (out / f"{page}.html").read_text("utf-8")).text
-        for page in pages
+        for page in ranked(app)
     }
     counted = {page: app.kept(stems, text) for page, text in texts.items()}
     table = json.dumps(worths(counted), separators=(",", ":"))

@@ -1,4 +1,4 @@
-"""Read and write pages in several processes.
+"""Read and write pages, and look through them, in several processes.
 
 Jupyter Book has no option for it, and two of its extensions do not declare
 that they support it. They do, because what they find on a page is merged.
@@ -6,9 +6,17 @@ that they support it. They do, because what they find on a page is merged.
 
 import gc
 import os
+from pathlib import Path
 
 from sphinx.util import logging
+from sphinx.util.parallel import (
+    ParallelTasks,
+    make_chunks,
+    parallel_available,
+)
 from sphinx_proof.domain import ProofDomain
+
+from . import about, parsed, sections
 
 logger = logging.getLogger(__name__)
 # Two extensions of Jupyter Book that do not declare support: one numbers the
@@ -68,6 +76,31 @@ class Reading:
             logger.warning(text, kind, name, first, location=page)
 
 
+def look_through(app, exception):
+    """Compute what later steps ask about each page, in several processes.
+
+    `kept` hands the results on. After the first build there are few to make.
+    """
+    if exception is not None or app.builder.format != "html":
+        return
+    if app.kept.folder.exists() or not parallel_available:
+        return
+    out, ranked = Path(app.outdir), set(about.ranked(app))
+
+    def look(names):
+        for name in names:
+            html = (out / f"{name}.html").read_text("utf-8")
+            text = parsed.of(app, html).text
+            app.kept(sections.sections, sections.article(html))
+            if name in ranked:
+                app.kept(about.stems, text)
+
+    tasks = ParallelTasks(app.parallel)
+    for names in make_chunks(sorted(app.env.found_docs), app.parallel):
+        tasks.add_task(look, names)
+    tasks.join()
+
+
 def setup(app):
     # The nodes stay alive and refer to each other. Garbage collection among
     # them would take several times as long as reading the pages.
@@ -82,3 +115,5 @@ def setup(app):
     app.connect("env-before-read-docs", reading.begin)
     app.connect("env-merge-info", reading.merge)
     app.connect("env-updated", reading.end)
+    # After the last page is written, and before `lean` reads them all.
+    app.connect("build-finished", look_through, priority=890)

@@ -110,6 +110,11 @@ def read(tag, parts):
     return f" {said} " if tag == "mo" and said in "=<>≤≥≈≠∈" else said
 
 
+def article(html):
+    """Return the part of a page that the search reads."""
+    return html[html.find("<article") : html.find("</article>")]
+
+
 def sections(article):
     """Return the sections of an article that have text."""
     parser = _Sections()
@@ -125,8 +130,7 @@ def write(app, exception):
     out, texts = Path(app.outdir), {}
     for page in sorted(app.env.found_docs):
         html = (out / f"{page}.html").read_text("utf-8")
-        start, end = html.find("<article"), html.find("</article>")
-        texts[page] = app.kept(sections, html[start:end])
+        texts[page] = app.kept(sections, article(html))
     table = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
     script = out / "_static" / "search_texts.js"
     script.write_text(f"Search.texts = {table};\n", encoding="utf-8")
