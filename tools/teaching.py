@@ -137,7 +137,13 @@ def graph():
     """Yield the prerequisites as a drawing, from top to bottom."""
     wanted = needs()
     depth = {}
-    for name in wanted:  # in the order of the book, so what it needs is there
+    for name in wanted:  # in the order of the book
+        late = [need for need in wanted[name] if need not in depth]
+        if late:
+            raise ValueError(
+                f"_toc.yml must list {', '.join(late)} before {name}, which "
+                "needs it"
+            )
         depth[name] = 1 + max((depth[n] for n in wanted[name]), default=-1)
     rows = {}
     for name, row in depth.items():

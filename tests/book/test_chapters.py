@@ -18,7 +18,13 @@ ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = refresh.notebooks()
 LESSONS = [ROOT / "book" / f"{name}.ipynb" for name in chapters.numbers()]
 AUDITS = [path for path in NOTEBOOKS if path.parent.name == "audit"]
-PRACTICE = [p for p in NOTEBOOKS if p.parent == ROOT / "book/practice"]
+# A book of some chapters leaves the other files where they are.
+PRACTICE = [
+    path
+    for path in NOTEBOOKS
+    if path.parent == ROOT / "book/practice"
+    and path.stem not in chapters.left_out()
+]
 LABS = [p for p in NOTEBOOKS if p.parent == ROOT / "book/labs"]
 PRACTISED = [ROOT / "book" / path.name for path in PRACTICE]
 FOLDED = {"hide-cell", "hide-input"}

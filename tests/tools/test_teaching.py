@@ -63,3 +63,9 @@ def test_a_plan_that_skips_is_told(monkeypatch):
 def test_the_drawing_leaves_out_what_a_longer_way_says():
     wanted = {"a": [], "b": ["a"], "c": ["a", "b"], "d": ["a"]}
     assert teaching.reduced(wanted) == [("a", "b"), ("b", "c"), ("a", "d")]
+
+
+def test_a_chapter_before_what_it_needs_is_told(monkeypatch):
+    monkeypatch.setattr(teaching, "needs", lambda: {"a": ["b"], "b": []})
+    with pytest.raises(ValueError, match="must list b before a"):
+        list(teaching.graph())
