@@ -1097,7 +1097,7 @@ class FloatSoftmax(InteractiveFigure):
     >>> FloatSoftmax(shift=12).values["weights"]
     [None, None, None, None]
     >>> FloatSoftmax(shift=12, subtract=True).values["weights"][1]
-    0.404296875
+    0.404052734375
     """
 
     _name = "floats"

@@ -407,7 +407,7 @@ def index_loss_and_gradients(batch, tables, weights):
     >>> tables = {"queries": np.eye(2), "keys": np.eye(2)}
     >>> from helpers.softmax import softmax
     >>> alike = softmax(indexed(batch, tables))
-    >>> abs(index_loss_and_gradients(batch, tables, alike)[0]) < 1e-12
+    >>> bool(abs(index_loss_and_gradients(batch, tables, alike)[0]) < 1e-12)
     True
     """
     Q, K = _index_inputs(batch, tables)

@@ -51,7 +51,7 @@ const at = (x) => +x.toFixed(2);
 const words = (text, x, y, anchor = "start", kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">` +
   `${text}</text>`;
-const arrow = (from, to, y) => `<path class="av-way" d="M${from} ${y}H${to}m-6 -4l6 4l-6 4"/>`;
+const arrow = (from, to, y) => `<path class="av-leads" d="M${from} ${y}H${to}m-6 -4l6 4l-6 4"/>`;
 const area = (H) => HEADS.step * (1 + Math.log2(H));
 // One column for each head.
 const columns = (kind, H, foot, high) => {
@@ -93,7 +93,7 @@ const vectors = (state) => {
     words("kept", (KEPT.left + KEPT.right) / 2, FOOT + 16, "middle", "av-strong") +
     (form === "plain"
       ? arrow(130, 176, middle) + words("up", 152, middle - 8, "middle")
-      : `<path class="av-way" d="M176 ${middle}H130m6 -4l-6 4l6 4"/>` +
+      : `<path class="av-leads" d="M176 ${middle}H130m6 -4l-6 4l6 4"/>` +
         words("read", 154, middle - 8, "middle")) +
     made
   );
@@ -165,7 +165,7 @@ const plot = (state, values) => {
     const d = range(last + 1).map(
       (k) => `${at(px(2 ** k, state))} ${at(py(totalOf(state, form, 2 ** k)))}`,
     );
-    const kind = `av-form av-form-${form}${form === state.form ? " av-chosen" : ""}`;
+    const kind = `av-form av-form-${form}${form === state.form ? " av-this-form" : ""}`;
     return `<path class="${kind}" d="M${d.join("L")}"/>`;
   };
   const cross = values.from

@@ -108,7 +108,7 @@ const blocksIn = ({ N }, { rows, blocks }) => {
     // Closer than this no line is seen beside the next: the whole is shaded.
     (unit < 1.5
       ? `<rect class="av-dense" x="${left}" y="${top}" width="${side}" height="${side}"/>`
-      : `<path class="av-cuts" d="${cuts.join("")}"/>`) +
+      : `<path class="av-parted" d="${cuts.join("")}"/>`) +
     `<rect class="av-block" x="${left}" y="${top}" width="${at(Math.min(unit, side))}" ` +
     `height="${side}"/>` +
     words("keys in blocks", left + side / 2, top - 22) +

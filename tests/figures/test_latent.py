@@ -198,7 +198,7 @@ def plot_shows(state, expected, svg):
         np.testing.assert_allclose(points[:, 1], py(totals), atol=0.1)
         assert points[:, 1].min() >= 310 - 0.1
         assert points[:, 1].max() <= 404 + 0.1
-        assert ("av-chosen" in line["class"]) == (form == state["form"])
+        assert ("av-this-form" in line["class"]) == (form == state["form"])
     cross = svg.select_one(".av-cross")
     assert (cross is not None) == (expected["from"] > 0)
     if cross:

@@ -160,7 +160,7 @@ def shows(state, expected, shown):
     assert float(svg.select_one(".av-block")["width"]) == pytest.approx(
         min(unit, side), abs=0.051
     )
-    cuts = svg.select_one(".av-cuts")
+    cuts = svg.select_one(".av-parted")
     assert (cuts is None) == (unit < 1.5)
     assert bool(svg.select(".av-dense")) == (unit < 1.5)
     if cuts:
