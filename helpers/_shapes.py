@@ -59,6 +59,25 @@ def projection_shapes(d_model, H, H_kv, d_k, d_v):
     }
 
 
+def latent_shapes(d_model, H, d_c, d_r, d_k, d_v, d_q):
+    """The shape of each weight of latent attention; `d_q` may be None."""
+    shapes = {
+        "W_DKV": (d_model, d_c),
+        "gain_KV": (d_c,),
+        "W_KR": (d_model, d_r),
+        "W_UK": (d_c, H * d_k),
+        "W_UV": (d_c, H * d_v),
+    }
+    if d_q is not None:
+        shapes |= {"W_DQ": (d_model, d_q), "gain_Q": (d_q,)}
+    rows = d_model if d_q is None else d_q
+    return shapes | {
+        "W_UQ": (rows, H * d_k),
+        "W_QR": (rows, H * d_r),
+        "W_O": (H * d_v, d_model),
+    }
+
+
 def default_projections(d_model, n_heads, n_kv_heads, d_k, d_v, *, check):
     """The shapes where some sizes are not given, and both counts of heads.
 

@@ -20,7 +20,7 @@ from ._checks import (
     undone_on_failure,
     widened,
 )
-from ._shapes import expect_projections, head_width
+from ._shapes import expect_projections, head_width, latent_shapes
 from .attention import Attention, attention
 from .gradients import attention_vjp
 from .heads import merge_heads, split_heads
@@ -69,25 +69,6 @@ class LatentGradients(NamedTuple):
 
     X: np.ndarray  #: (..., T, d_model)
     projections: LatentProjections  #: None where a weight is None
-
-
-def _shapes(d_model, H, d_c, d_r, d_k, d_v, d_q):
-    """The shape of each weight, by name; `d_q` may be None."""
-    shapes = {
-        "W_DKV": (d_model, d_c),
-        "gain_KV": (d_c,),
-        "W_KR": (d_model, d_r),
-        "W_UK": (d_c, H * d_k),
-        "W_UV": (d_c, H * d_v),
-    }
-    if d_q is not None:
-        shapes |= {"W_DQ": (d_model, d_q), "gain_Q": (d_q,)}
-    rows = d_model if d_q is None else d_q
-    return shapes | {
-        "W_UQ": (rows, H * d_k),
-        "W_QR": (rows, H * d_r),
-        "W_O": (H * d_v, d_model),
-    }
 
 
 def _even(d_r):
@@ -154,7 +135,7 @@ def init_latent(rng, d_model, n_heads, *, d_c, d_r, d_k, d_v=None, d_q=None):
         name: np.ones(shape)
         if len(shape) == 1
         else rng.normal(0, 1 / math.sqrt(shape[0]), shape)
-        for name, shape in _shapes(*sizes, d_q).items()
+        for name, shape in latent_shapes(*sizes, d_q).items()
     }
     if d_q is None:
         weights |= {"W_DQ": None, "gain_Q": None}
@@ -183,7 +164,7 @@ def _checked(projections):
     d_r = _even(_head_width(W["W_KR"], "W_KR", 1))
     d_k, d_v = (_head_width(W[n], n, H) for n in ("W_UK", "W_UV"))
     d_q = _head_width(W["W_DQ"], "W_DQ", 1) if "W_DQ" in W else None
-    wanted = _shapes(len(W["W_DKV"]), H, d_c, d_r, d_k, d_v, d_q)
+    wanted = latent_shapes(len(W["W_DKV"]), H, d_c, d_r, d_k, d_v, d_q)
     for name, shape in wanted.items():
         if W[name].shape != shape:
             raise ValueError(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._checks import cap_of_scores, flag, generator, one_of, real, size
-from .._shapes import head_counts
+from .._shapes import head_counts, latent_shapes
 from ..layers import ACTIVATIONS
 from ..positions import relative_buckets
 
@@ -19,6 +19,8 @@ CHOICES = {
     "activation": ACTIVATIONS,
     "query_key_norm": (None, "head", "whole"),
 }
+# What a model calls two fields of `helpers.latent.LatentProjections`.
+IN_A_MODEL = {"gain_KV": "norm_KV.gain", "gain_Q": "norm_Q.gain"}
 OF_A_BLOCK = ("window", "positions", "base", "frequencies", "memory")
 
 
@@ -397,20 +399,12 @@ def _norms_of_layer(name, config):
 
 def _latent_shapes(config):
     """Those of `helpers.latent.LatentProjections`."""
-    d, H, d_k = config.d_model, config.n_heads, config.d_k
     d_c, d_r, d_v, d_q, _ = config.latent
-    shapes = {
-        "W_DKV": (d, d_c),
-        "norm_KV.gain": (d_c,),
-        "W_KR": (d, d_r),
-        "W_UK": (d_c, H * d_k),
-        "W_UV": (d_c, H * d_v),
+    sizes = config.d_model, config.n_heads, d_c, d_r, config.d_k, d_v, d_q
+    return {
+        IN_A_MODEL.get(name, name): shape
+        for name, shape in latent_shapes(*sizes).items()
     }
-    if d_q is not None:
-        shapes |= {"W_DQ": (d, d_q), "norm_Q.gain": (d_q,)}
-    rows = d if d_q is None else d_q
-    shapes |= {"W_UQ": (rows, H * d_k), "W_QR": (rows, H * d_r)}
-    return shapes | {"W_O": (H * d_v, d)}
 
 
 def _memory_shapes(config):

@@ -17,6 +17,7 @@ from ..layers import linear, rms_norm, silu
 from ..linear import gated_delta_rule, short_convolution
 from ..masks import causal_mask, sliding_window_mask
 from ..positions import alibi_bias
+from .configuration import IN_A_MODEL
 from .parts import buckets, rotate, sinks_of_scores
 
 CHUNK = 64  # positions of a memory that are computed together
@@ -130,9 +131,8 @@ def _expect_plain(p, what, **given):
 def _attend_latent(X, p, config, keep, cache, mask, shape, at):
     """Keys and values made of one short vector per position."""
     _expect_plain(p, "latent attention", heads=keep)
-    names = {"gain_KV": "norm_KV.gain", "gain_Q": "norm_Q.gain"}
     weights = {
-        field: p.get(names.get(field, field))
+        field: p.get(IN_A_MODEL.get(field, field))
         for field in LatentProjections._fields
     }
     found = latent_attention(

@@ -22,7 +22,7 @@ from helpers.transformer import (
     new_cache,
     transformer,
 )
-from tests.core import reference_linear
+from tests.core import laws, reference_linear
 from tests.core import reference_transformer as reference
 from tests.core.closeness import assert_close
 
@@ -63,12 +63,8 @@ EACH = pytest.mark.parametrize("form", FORMS)
 
 
 def made(form, rng):
-    """A model whose parameters are all of a size that matters."""
     config = replace(SMALL, **FORMS[form])
-    params = init_transformer(rng, config, std=0.5)
-    return config, {
-        name: x + 0.3 * rng.normal(size=x.shape) for name, x in params.items()
-    }
+    return config, laws.of_a_size(rng, config, 0.5, 0.3)
 
 
 @EACH
@@ -89,17 +85,7 @@ def test_every_form_equals_plain_loops(form, rng):
 
 @EACH
 def test_a_cache_changes_nothing(form, rng):
-    config, params = made(form, rng)
-    tokens = rng.integers(0, config.vocab, (2, 6))
-    whole = transformer(tokens, params, config)
-    for cuts in ([1] * 6, [2, 3, 1], [6], [0, 5, 1]):
-        cache, at, parts = new_cache(config, batch=(2,)), 0, []
-        for n in cuts:
-            part = tokens[:, at : at + n]
-            parts.append(transformer(part, params, config, cache=cache))
-            at += n
-            assert {len(stored) for stored in cache} == {at}
-        assert_close(np.concatenate(parts, 1), whole, eps=2**13)
+    laws.expect_same_with_a_cache(*made(form, rng), rng, eps=2**13)
 
 
 @EACH
@@ -119,28 +105,13 @@ def test_a_failing_call_leaves_the_caches(form, rng):
 @EACH
 def test_single_precision_stays_single(form, rng):
     config, params = made(form, rng)
-    params = {name: x.astype(np.float32) for name, x in params.items()}
-    logits = transformer([1, 2, 3], params, config)
-    assert logits.dtype == np.float32
-    cache = new_cache(config, dtype=np.float32)
-    transformer([1, 2], params, config, cache=cache)
-    assert cache[0].nbytes * 2 == new_cache(config)[0].nbytes
-    last = transformer([3], params, config, cache=cache)
-    np.testing.assert_allclose(last[0], logits[2], rtol=1e-3, atol=1e-4)
+    params = laws.expect_single_precision(config, params, rtol=1e-3)
     assert generate(rng, [1, 2], params, config, 3).shape == (5,)
 
 
 @EACH
 def test_what_comes_later_is_not_seen(form, rng):
-    config, params = made(form, rng)
-    tokens = rng.integers(0, config.vocab, 6)
-    before = transformer(tokens, params, config)
-    for t in range(1, 6):
-        changed = tokens.copy()
-        changed[t] = (changed[t] + 1) % config.vocab
-        after = transformer(changed, params, config)
-        assert_close(after[:t], before[:t], eps=2**13)
-        assert abs(after[t] - before[t]).max() > 1e-3
+    laws.expect_no_look_ahead(*made(form, rng), rng, eps=2**13)
 
 
 def test_padding_is_hidden_from_latent_attention(rng):

@@ -27,6 +27,7 @@ from helpers.transformer import (
     parameter_shapes,
     transformer,
 )
+from tests.core import laws
 from tests.core import reference_transformer as reference
 from tests.core.closeness import assert_close, assert_gradient
 
@@ -106,12 +107,8 @@ EACH = pytest.mark.parametrize("form", FORMS)
 
 
 def made(form, rng):
-    """A model whose parameters are all of a size that matters."""
     config = replace(SMALL, **FORMS[form])
-    params = init_transformer(rng, config, std=0.4)
-    return config, {
-        name: x + 0.2 * rng.normal(size=x.shape) for name, x in params.items()
-    }
+    return config, laws.of_a_size(rng, config, 0.4, 0.2)
 
 
 def lists(params):
@@ -168,16 +165,7 @@ def test_every_parameter_against_differences(form, rng):
 
 @EACH
 def test_a_cache_changes_nothing(form, rng):
-    config, params = made(form, rng)
-    tokens = rng.integers(0, config.vocab, (2, 6))
-    whole = transformer(tokens, params, config)
-    for cuts in ([1] * 6, [2, 3, 1], [6], [0, 5, 1]):
-        cache, at, parts = new_cache(config, batch=(2,)), 0, []
-        for n in cuts:
-            part = tokens[:, at : at + n]
-            parts.append(transformer(part, params, config, cache=cache))
-            at += n
-        assert_close(np.concatenate(parts, 1), whole, eps=512)
+    laws.expect_same_with_a_cache(*made(form, rng), rng, eps=512)
 
 
 LENGTHS = (2, 5, 4)
@@ -271,14 +259,7 @@ def test_a_mask_that_does_not_fit_leaves_the_caches(rng):
 @EACH
 def test_single_precision_stays_single(form, rng):
     config, params = made(form, rng)
-    params = {name: x.astype(np.float32) for name, x in params.items()}
-    logits = transformer([1, 2, 3], params, config)
-    assert logits.dtype == np.float32
-    cache = new_cache(config, dtype=np.float32)
-    transformer([1, 2], params, config, cache=cache)
-    assert cache[0].nbytes * 2 == new_cache(config)[0].nbytes
-    last = transformer([3], params, config, cache=cache)
-    np.testing.assert_allclose(last[0], logits[2], rtol=1e-4, atol=1e-4)
+    params = laws.expect_single_precision(config, params, rtol=1e-4)
     _, gradients = loss_and_gradients([1, 2], [2, 3], params, config)
     state = adam_init(params)
     params, state = adam_step(params, gradients, state)
@@ -288,15 +269,7 @@ def test_single_precision_stays_single(form, rng):
 
 @EACH
 def test_what_comes_later_is_not_seen(form, rng):
-    config, params = made(form, rng)
-    tokens = rng.integers(0, config.vocab, 6)
-    before = transformer(tokens, params, config)
-    for t in range(1, 6):
-        changed = tokens.copy()
-        changed[t] = (changed[t] + 1) % config.vocab
-        after = transformer(changed, params, config)
-        assert_close(after[:t], before[:t], eps=512)
-        assert abs(after[t] - before[t]).max() > 1e-3
+    laws.expect_no_look_ahead(*made(form, rng), rng, eps=512)
 
 
 def test_a_run_in_which_no_position_counts_is_refused(rng):
