@@ -88,6 +88,19 @@ const press = (target, key, more = {}) => {
   target.dispatchEvent(event);
   return event.defaultPrevented;
 };
+const handle = (id) => el.querySelector(`[data-handle="${id}"]`);
+const drag = async (id, dx, dy = 0) => {
+  const grip = handle(id);
+  const { x, y, width, height } = grip.getBoundingClientRect();
+  const by = (dx, dy) => ({ pointerId: 1, button: 0,
+    clientX: x + width / 2 + dx, clientY: y + height / 2 + dy });
+  // No pointer is down that a browser could capture.
+  el.querySelector(".av-result").setPointerCapture = () => {};
+  pointer(grip, "pointerdown", by(0, 0));
+  for (const kind of ["pointermove", "pointerup"])
+    pointer(grip, kind, by(dx, dy));
+  await frame();
+};
 const error = () => el.querySelector(".av-error").textContent;
 const spoken = () => el.querySelector(".av-spoken").textContent;
 const said = () => el.querySelector(".av-say").textContent;

@@ -255,17 +255,6 @@ def test_floats_are_those_of_a_softmax_in_numpy(look, shift, subtract):
 def test_floats_handles_are_dragged(page):
     page.open("floats", subtract=True)
     found = page.do("""
-      const drag = async (id, dx) => {
-        const grip = el.querySelector(`[data-handle=${id}]`);
-        const { x, y, width, height } = grip.getBoundingClientRect();
-        const [u, v] = [x + width / 2, y + height / 2];
-        const more = { pointerId: 1, button: 0 };
-        el.querySelector(".av-result").setPointerCapture = () => {};
-        pointer(grip, "pointerdown", { ...more, clientX: u, clientY: v });
-        for (const kind of ["pointermove", "pointerup"])
-          pointer(grip, kind, { ...more, clientX: u + dx, clientY: v });
-        await frame();
-      };
       await drag("score-1", 50);
       const one = { ...m.state };
       await drag("shift", -60);

@@ -229,21 +229,16 @@ def test_kvcache_end_is_dragged_to_the_limit_and_beyond(page):
     """The positions follow the end of the bar, and the memory bursts."""
     page.open("kvcache", S=400_000)
     found = page.do("""
-      const drag = async (to) => {
-        const grip = el.querySelector("[data-handle=cache]");
-        const edge = el.querySelector(".av-edge").getBoundingClientRect();
-        const { x, y, width, height } = grip.getBoundingClientRect();
-        const [u, v] = [x + width / 2, y + height / 2];
-        const more = { pointerId: 1, button: 0 };
-        el.querySelector(".av-result").setPointerCapture = () => {};
-        pointer(grip, "pointerdown", { ...more, clientX: u, clientY: v });
-        const goal = edge.x + edge.width / 2 + to;
-        for (const kind of ["pointermove", "pointerup"])
-          pointer(grip, kind, { ...more, clientX: goal, clientY: v });
-        await frame();
+      const middle = (it) => {
+        const { x, width } = it.getBoundingClientRect();
+        return x + width / 2;
+      };
+      const past = async (n) => {
+        const edge = middle(el.querySelector(".av-edge"));
+        await drag("cache", edge + n - middle(handle("cache")));
         return [m.state.S, Boolean(el.querySelector(".av-burst"))];
       };
-      return [await drag(-20), await drag(20)];
+      return [await past(-20), await past(20)];
     """)
     (inside, whole), (outside, burst) = found
     full = expected({**STATE, "S": 1})["room"]

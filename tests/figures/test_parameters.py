@@ -201,19 +201,6 @@ def test_parameters_edges_are_dragged(page):
     page.open("parameters")
     found = page.do("""
       const svg = el.querySelector(".av-areas");
-      const drag = async (id, dx, dy) => {
-        const grip = el.querySelector(`[data-handle=${id}]`);
-        const { x, y, width, height } = grip.getBoundingClientRect();
-        const [u, v] = [x + width / 2, y + height / 2];
-        const more = { pointerId: 1, button: 0 };
-        el.querySelector(".av-result").setPointerCapture = () => {};
-        pointer(grip, "pointerdown", { ...more, clientX: u, clientY: v });
-        pointer(grip, "pointermove",
-          { ...more, clientX: u + dx, clientY: v + dy });
-        pointer(grip, "pointerup",
-          { ...more, clientX: u + dx, clientY: v + dy });
-        await frame();
-      };
       const start = { ...m.state };
       const seen = [];
       for (const [id, dx, dy] of [["vocab", 30, 0], ["ratio", -30, 0],

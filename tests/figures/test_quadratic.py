@@ -164,17 +164,6 @@ def shows(state, expected, shown):
 def test_quadratic_handles_are_dragged(page):
     page.open("quadratic")
     found = page.do("""
-      const drag = async (id, dx, dy) => {
-        const grip = el.querySelector(`[data-handle=${id}]`);
-        const { x, y, width, height } = grip.getBoundingClientRect();
-        const [u, v] = [x + width / 2, y + height / 2];
-        const more = { pointerId: 1, button: 0 };
-        el.querySelector(".av-result").setPointerCapture = () => {};
-        pointer(grip, "pointerdown", { ...more, clientX: u, clientY: v });
-        for (const kind of ["pointermove", "pointerup"])
-          pointer(grip, kind, { ...more, clientX: u + dx, clientY: v + dy });
-        await frame();
-      };
       await drag("length", 60, 60);
       const longer = { ...m.state };
       await drag("width", -60, 0);

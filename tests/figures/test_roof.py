@@ -202,17 +202,6 @@ def test_roof_points_are_dragged_along_their_trails(page):
     """A longer text and a larger batch move further along the roof."""
     page.open("roof")
     found = page.do("""
-      const drag = async (id, dx, dy) => {
-        const grip = el.querySelector(`[data-handle=${id}]`);
-        const { x, y, width, height } = grip.getBoundingClientRect();
-        const [u, v] = [x + width / 2, y + height / 2];
-        const more = { pointerId: 1, button: 0 };
-        el.querySelector(".av-result").setPointerCapture = () => {};
-        pointer(grip, "pointerdown", { ...more, clientX: u, clientY: v });
-        for (const kind of ["pointermove", "pointerup"])
-          pointer(grip, kind, { ...more, clientX: u + dx, clientY: v + dy });
-        await frame();
-      };
       await drag("write", 100, -65);
       const batched = { ...m.state };
       await drag("prefill", -120, 0);

@@ -234,23 +234,11 @@ def test_tiles_corner_of_a_block_is_dragged(page):
     """Both sides in one move, and no more than there are tokens."""
     page.open("tiles", T=12, block_q=4, block_k=4)
     found = page.do("""
-      const drag = async (dx, dy) => {
-        const grip = el.querySelector("[data-handle=corner]");
-        const map = el.querySelector(".av-tiles").getBoundingClientRect();
-        const { x, y, width, height } = grip.getBoundingClientRect();
-        const [u, v] = [x + width / 2, y + height / 2];
-        const more = { pointerId: 1, button: 0 };
-        const unit = map.width / (1.1 * 12);
-        el.querySelector(".av-result").setPointerCapture = () => {};
-        pointer(grip, "pointerdown", { ...more, clientX: u, clientY: v });
-        for (const kind of ["pointermove", "pointerup"])
-          pointer(grip, kind,
-            { ...more, clientX: u + dx * unit, clientY: v + dy * unit });
-        await frame();
-      };
-      await drag(2, -1);
+      const map = el.querySelector(".av-tiles").getBoundingClientRect();
+      const unit = map.width / (1.1 * 12);
+      await drag("corner", 2 * unit, -unit);
       const changed = { ...m.state };
-      await drag(40, 0);
+      await drag("corner", 40 * unit);
       return [changed, { ...m.state }, said()];
     """)
     changed, widest, text = found

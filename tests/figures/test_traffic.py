@@ -221,17 +221,6 @@ def test_traffic_counts_are_of_programs_that_attend():
 def test_traffic_handles_are_dragged(page):
     page.open("traffic")
     found = page.do("""
-      const drag = async (id, dx, dy) => {
-        const grip = el.querySelector(`[data-handle=${id}]`);
-        const { x, y, width, height } = grip.getBoundingClientRect();
-        const [u, v] = [x + width / 2, y + height / 2];
-        const more = { pointerId: 1, button: 0 };
-        el.querySelector(".av-result").setPointerCapture = () => {};
-        pointer(grip, "pointerdown", { ...more, clientX: u, clientY: v });
-        for (const kind of ["pointermove", "pointerup"])
-          pointer(grip, kind, { ...more, clientX: u + dx, clientY: v + dy });
-        await frame();
-      };
       await drag("memory", -120, 0);
       const smaller = { ...m.state };
       await drag("length", 0, -25);
