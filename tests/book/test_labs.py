@@ -149,21 +149,27 @@ def test_no_bug_shows_in_a_shape(name):
 
 
 def run_with(package, file, name, arguments):
-    """Call a test function of the project, its helpers those of a copy."""
+    """Call a test function of the project, its helpers those of a copy.
+
+    What the tests share imports helpers too, so it is imported anew, and
+    what it was before comes back.
+    """
     parts = {f"helpers.{m}": attrgetter(m)(package) for m in broken.MODULES}
     spec = importlib.util.spec_from_file_location(
         "of_a_copy", TESTS / f"{file}.py"
     )
     module = importlib.util.module_from_spec(spec)
-    kept = {name: sys.modules.get(name) for name in parts}
+    kept = dict(sys.modules)
+    for shared in [name for name in kept if name.split(".")[0] == "tests"]:
+        del sys.modules[shared]
     sys.modules.update(parts)
     try:
         spec.loader.exec_module(module)
     finally:
-        for part, was in kept.items():
-            sys.modules.pop(part)
-            if was is not None:
-                sys.modules[part] = was
+        for new in sys.modules.keys() - kept.keys():
+            if new.split(".")[0] in ("helpers", "tests"):
+                del sys.modules[new]
+        sys.modules.update(kept)
     test = getattr(module, name)
     if hasattr(test, "hypothesis"):
         test = test.hypothesis.inner_test
