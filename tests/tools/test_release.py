@@ -11,6 +11,7 @@ import yaml
 from tools import release
 
 FULL = {
+    "repository": "https://github.com/a/b",
     "authors": [
         {"name": "B, A", "affiliation": "C", "orcid": "0000-0002-1825-0097"}
     ],

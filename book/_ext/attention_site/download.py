@@ -1,20 +1,24 @@
 """Write the repository's address into the notebooks that can be downloaded.
 
 The first code cell of a chapter (tools/first_cell.py) installs the package
-from the repository if it is missing. Its address is known only at build time.
+from the repository if it is missing. What a site offers names the repository
+that the site is built from, whatever owner.yml says.
 """
 
+import re
 from pathlib import Path
 
 from sphinx.errors import ExtensionError
 
 from .launch import repository
 
+FROM = re.compile(r'(?<=@ git\+)[^"\\]+')
+
 
 def addressed(notebook, address):
     """Return the notebook with the address in its first cell."""
-    found = notebook.replace("git+ADDRESS", f"git+{address}")
-    if f"git+{address}" not in found:
+    found, count = FROM.subn(address, notebook, count=1)
+    if not count:
         raise ExtensionError(
             "attention_site.download: a notebook lacks the first cell, "
             "tools/first_cell.py"
