@@ -71,8 +71,11 @@ def window_mask(T, S=None, *, left, right):
     Notes
     -----
     Beltagy et al. 2020 (Longformer), section 3.1, look to both sides. With
-    ``right=0`` it is `sliding_window_mask` with a window of ``left + 1``
-    keys, and with ``left=None`` too, `causal_mask`.
+    ``right=0`` it is a sliding window of ``left + 1`` keys, the query's own
+    included, and with ``left=None`` too, it is `causal_mask`. Jiang et al.
+    2023 (Mistral 7B), section 2, count in two ways: at most W tokens in the
+    caption of figure 1, which is ``left=W - 1`` here; from i - W to i in the
+    text, which is ``left=W``.
 
     Examples
     --------
@@ -93,48 +96,6 @@ def window_mask(T, S=None, *, left, right):
     if right is not None:
         mask &= distance >= -right
     return mask
-
-
-def sliding_window_mask(T, S=None, *, window):
-    """Let each query see itself and the ``window - 1`` keys before it.
-
-    Parameters
-    ----------
-    T : int
-        Number of queries; they are the last T of the S positions.
-    S : int, optional
-        Number of keys; T by default.
-    window : int
-        Number of keys that a query may attend to, itself included.
-
-    Returns
-    -------
-    (T, S) boolean array
-        True where the key is at most ``window - 1`` positions back.
-
-    Raises
-    ------
-    TypeError
-        If a size is not an integer.
-    ValueError
-        If a size is negative, T > S, or `window` is below one.
-
-    Notes
-    -----
-    `window` counts keys, the query's own included: position i attends to
-    ``i - window + 1`` up to ``i``. Jiang et al. 2023 (Mistral 7B), section 2,
-    count in two ways: the caption of figure 1 as here, at most W tokens; the
-    text from i - W to i, which is W + 1 keys, so ``window=W + 1`` here.
-
-    Examples
-    --------
-    >>> sliding_window_mask(3, window=2).astype(int)
-    array([[1, 0, 0],
-           [1, 1, 0],
-           [0, 1, 1]])
-    """
-    window = integer(window, "window", least=1)
-    return window_mask(T, S, left=window - 1, right=0)
 
 
 def padding_mask(lengths, S):

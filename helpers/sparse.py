@@ -21,7 +21,7 @@ from ._checks import (
 )
 from ._shapes import tiled_lead
 from .attention import attention, attention_scores
-from .masks import sliding_window_mask
+from .masks import window_mask
 
 
 def index_scores(Q, K, weights):
@@ -366,12 +366,13 @@ def three_branches(Q, K, V, gates, *, length, n, window, scale=None):
     tiled_lead(Q, K, V, causal=True)
     gates = finite_floats(gates, "gates")
     T, S = Q.shape[-2], K.shape[-2]
+    window = integer(window, "window", least=1)
     means = pooled_blocks(K, length), pooled_blocks(V, length)
     ends = length * np.arange(1, means[0].shape[-2] + 1)
     complete = ends <= np.arange(S - T + 1, S + 1)[:, None]  # (T, n_blocks)
     scores = attention_scores(Q, means[0], scale=scale)
     chosen = chosen_blocks(scores, n, length, S, mask=complete)
-    near = sliding_window_mask(T, S, window=window)
+    near = window_mask(T, S, left=window - 1, right=0)
     outputs = (
         attention(Q, *means, mask=complete, scale=scale).output,
         chosen_attention(Q, K, V, chosen, scale=scale),

@@ -16,7 +16,7 @@ import numpy as np
 
 from helpers.attention import attention
 from helpers.checkpoint import load, smollm2_path
-from helpers.masks import causal_mask, sliding_window_mask
+from helpers.masks import causal_mask, window_mask
 from helpers.positions import (
     interpolated_frequencies,
     ntk_frequencies,
@@ -145,7 +145,7 @@ def bits(texts, repeat, whole, model):
 
 def kept(first, latest):
     """True for the first keys, and for the latest."""
-    mask = sliding_window_mask(2 * HALF, window=latest)
+    mask = window_mask(2 * HALF, left=latest - 1, right=0)
     return CAUSAL & (mask | (np.arange(2 * HALF) < first))
 
 

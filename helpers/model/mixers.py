@@ -15,7 +15,7 @@ from ..heads import attention_layer, merge_heads, repeat_kv, split_heads
 from ..latent import LatentProjections, latent_attention
 from ..layers import linear, rms_norm, silu
 from ..linear import gated_delta_rule, short_convolution
-from ..masks import causal_mask, sliding_window_mask
+from ..masks import causal_mask, window_mask
 from ..positions import alibi_bias
 from .configuration import IN_A_MODEL
 from .parts import buckets, rotate, sinks_of_scores
@@ -100,7 +100,7 @@ def _mask(config, mask, shape):
     if config.window is None:
         own = causal_mask(T, S)
     else:
-        own = sliding_window_mask(T, S, window=config.window)
+        own = window_mask(T, S, left=config.window - 1, right=0)
     return own if mask is None else own & mask_of_scores(mask, shape)
 
 

@@ -15,7 +15,7 @@ from helpers.heads import (
     multi_head_attention,
     repeat_kv,
 )
-from helpers.masks import causal_mask, padding_mask, sliding_window_mask
+from helpers.masks import causal_mask, padding_mask, window_mask
 from helpers.positions import alibi_bias, alibi_slopes, rotary_embedding
 from tests.core import reference, reference_positions
 from tests.core.closeness import assert_close
@@ -248,7 +248,7 @@ class Task:
 
     def mask(self, n, S):
         if self.kind == "window":
-            return sliding_window_mask(n, S, window=self.window)
+            return window_mask(n, S, left=self.window - 1, right=0)
         if self.kind == "causal":
             return causal_mask(n, S)
         # Padding hides positions of the whole sequence: cut to those so far.
@@ -348,7 +348,7 @@ def test_a_full_cache_stops_multi_head_attention():
 def test_a_window_needs_only_the_last_keys():
     # What is out of the window may as well be thrown away.
     Q, K, V = rows(0, 9, 4), rows(1, 9, 4), rows(2, 9, 3)
-    windowed = attention(Q, K, V, mask=sliding_window_mask(9, window=4))
+    windowed = attention(Q, K, V, mask=window_mask(9, left=3, right=0))
     for t in range(9):
         kept = slice(max(0, t - 3), t + 1)
         last = attention(Q[t : t + 1], K[kept], V[kept])

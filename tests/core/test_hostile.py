@@ -492,8 +492,6 @@ def test_what_is_not_finite_is_refused_by_name(function, arrays, name):
 P = heads.init_projections(np.random.default_rng(0), 4, 2)
 SIZES = {
     "causal_mask": (masks.causal_mask, ["T", "S"], {}),
-    "sliding_window_mask": (masks.sliding_window_mask, ["T", "S"],
-                            {"window": 2}),
     "window_mask": (masks.window_mask, ["T", "S"], {"left": 1, "right": 1}),
     "padding_mask": (masks.padding_mask, ["S"], {"lengths": [1]}),
     "split_heads": (heads.split_heads, ["n_heads"], {"X": np.ones((2, 2))}),

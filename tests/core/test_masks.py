@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from helpers.masks import (
     causal_mask,
     padding_mask,
-    sliding_window_mask,
     window_mask,
 )
 from tests.core import reference
@@ -35,7 +34,7 @@ def test_masks_equal_the_loop(sizes, window):
     shape = (T, S)
     for mask, expected in (
         (causal_mask(T, S), causal),
-        (sliding_window_mask(T, S, window=window), sliding),
+        (window_mask(T, S, left=window - 1, right=0), sliding),
     ):
         assert mask.dtype == bool
         np.testing.assert_array_equal(
@@ -63,11 +62,9 @@ def test_a_window_has_the_other_masks_as_cases():
         np.testing.assert_array_equal(
             window_mask(T, S, left=None, right=0), causal_mask(T, S)
         )
-        for window in (1, 3, 10**30):
-            np.testing.assert_array_equal(
-                window_mask(T, S, left=window - 1, right=0),
-                sliding_window_mask(T, S, window=window),
-            )
+        np.testing.assert_array_equal(
+            window_mask(T, S, left=10**30, right=0), causal_mask(T, S)
+        )
         assert window_mask(T, S, left=None, right=None).all()
 
 
@@ -83,10 +80,10 @@ def test_the_last_queries_see_the_last_keys():
 
 def test_a_window_of_one_sees_itself_and_a_wide_one_is_causal():
     np.testing.assert_array_equal(
-        sliding_window_mask(4, window=1), np.eye(4, dtype=bool)
+        window_mask(4, left=0, right=0), np.eye(4, dtype=bool)
     )
     np.testing.assert_array_equal(
-        sliding_window_mask(4, 6, window=6), causal_mask(4, 6)
+        window_mask(4, 6, left=5, right=0), causal_mask(4, 6)
     )
 
 
@@ -113,20 +110,9 @@ def test_masks_combine():
         (lambda: causal_mask(2.0), TypeError, "T must be an integer; got 2.0"),
         (lambda: causal_mask(1, "3"), TypeError, "S must be an integer"),
         (
-            lambda: sliding_window_mask(3, window=0),
-            ValueError,
-            "window must be at least 1; got 0",
-        ),
-        (
-            lambda: sliding_window_mask(3, window=1.5),
-            TypeError,
-            "window must be an integer; got 1.5",
-        ),
-        (lambda: sliding_window_mask(3, 2, window=1), ValueError, "T <= S"),
-        (
             lambda: window_mask(3, 2, left=1, right=1),
             ValueError,
-            "got T 3 and S 2",
+            "T <= S; got T 3 and S 2",
         ),
         (
             lambda: window_mask(3, left=-1, right=0),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers.attention import attention
-from helpers.masks import causal_mask, padding_mask, sliding_window_mask
+from helpers.masks import causal_mask, padding_mask, window_mask
 from helpers.softmax import entropy
 from tests.figures.reading import (
     call,
@@ -27,7 +27,7 @@ def expected(state):
     mask = {
         "none": np.ones((T, T), bool),
         "causal": causal_mask(T),
-        "sliding": sliding_window_mask(T, window=state["window"]),
+        "sliding": window_mask(T, left=state["window"] - 1, right=0),
         "padding": padding_mask([length], T)[0, 0],
         "causal and left padding": causal_mask(T)
         & padding_mask([length], T)[0, 0, :, ::-1],

@@ -5,7 +5,7 @@ import pytest
 
 from helpers import figures
 from helpers.attention import attention
-from helpers.masks import causal_mask, padding_mask, sliding_window_mask
+from helpers.masks import causal_mask, padding_mask, window_mask
 from tests.figures.reading import (
     all_say,
     depth,
@@ -25,7 +25,7 @@ PADDING = np.broadcast_to(padding_mask([2], 4)[0, 0], (4, 4))
 RULES = {
     "none": np.ones((4, 4), bool),
     "causal": causal_mask(4),
-    "window of 2": sliding_window_mask(4, window=2),
+    "window of 2": window_mask(4, left=1, right=0),
     "padding": PADDING,
     "causal and padding": causal_mask(4) & PADDING,
 }

@@ -10,7 +10,7 @@ from helpers.attention import attention
 from helpers.gradients import attention_vjp, sinks_vjp
 from helpers.heads import merge_heads, repeat_kv, split_heads
 from helpers.layers import rms_norm
-from helpers.masks import causal_mask, sliding_window_mask
+from helpers.masks import causal_mask, window_mask
 from helpers.tiled import tiled_attention
 
 torch = pytest.importorskip("torch", minversion="2.4")
@@ -81,7 +81,7 @@ def test_the_sinks_of_gpt_oss(rng, window):
     mask = (
         causal_mask(T)
         if window is None
-        else sliding_window_mask(T, window=window)
+        else window_mask(T, left=window - 1, right=0)
     )
     wanted, weights = module(torch.tensor(X), turn, additive(mask))
     Q = split_heads(project(X, module.q_proj), H)
