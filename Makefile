@@ -129,7 +129,7 @@ lock:  ## resolve requirements*.in into pinned requirements*.txt (needs uv)
 	uv pip compile $(LOCKED) requirements.in -o requirements.txt
 	uv pip compile $(LOCKED) requirements.in requirements-test.in -o requirements-test.txt
 
-test-torch: .venv/checks  ## check what needs PyTorch, transformers and onnx, where they are installed
+test-torch: .venv/checks  ## check what needs PyTorch and published code, where they are installed
 	$(BIN)/python -m pytest -o addopts= tests/with_torch
 
 clean:  ## delete what the other targets made
