@@ -63,17 +63,18 @@ const filterLedger = (table) => {
 };
 document.querySelectorAll("table.entries").forEach(filterLedger);
 
-// What scrolls can be reached and scrolled with the keyboard. The theme's script
-// would ask this of the whole page again after each picture of a figure.
+// Make every box that scrolls reachable with the tab key, so that its content can
+// be scrolled from the keyboard. The theme's script would measure the whole page
+// again after each picture of a figure.
 const reach = () => {
   const boxes = [
     ...document.querySelectorAll(
       "pre, .cell_output .output, .figure, .math-display, .ledger-box, .printed, " +
         ".av-result, .pst-scrollable-table-container",
     ),
-    // To measure in a closed fold makes the browser lay it out, one by one.
+    // Measuring inside closed folds would make the browser lay out each of them.
   ].filter((box) => !box.closest("details:not([open])"));
-  // All reads first: a write in between would make the browser lay out anew.
+  // All reads come first, because a write in between would force another layout.
   const wide = boxes.map((box) => box.scrollWidth > box.clientWidth);
   const tall = boxes.map((box) => box.scrollHeight > box.clientHeight + 1);
   boxes.forEach((box, i) => {
@@ -86,18 +87,20 @@ const reach = () => {
 addEventListener("load", () => {
   reach();
   addEventListener("resize", reach);
-  // Of a fold, which does not bubble. One that a page opens says so at once.
+  // A fold's toggle event does not bubble, so the listener captures it. Folds
+  // that the page opens are measured at once.
   addEventListener("toggle", reach, true);
 });
 
-// On paper everything is open.
+// Open every fold before printing.
 addEventListener("beforeprint", () => {
   for (const details of document.querySelectorAll("details")) details.open = true;
 });
 
-// The menus of the header, and what is read among the contents: what the theme
-// has Bootstrap's script for, a fifth of all that a page loads. Where it is
-// loaded all the same (`lean: false`), it has the menus.
+// The menus of the header, and the mark of the current section in the table of
+// contents. The theme uses Bootstrap's script for both, which is a fifth of all
+// that a page loads. If Bootstrap is loaded all the same (`lean: false`), it runs
+// the menus.
 const MENU = '[data-bs-toggle="dropdown"]';
 const theirs = document.querySelector('script[src*="scripts/bootstrap"]');
 const menus = theirs ? [] : [...document.querySelectorAll(MENU)];
@@ -118,14 +121,15 @@ document.addEventListener("keydown", ({ key, target }) => {
   openOnly(null);
 });
 
-// A button on each block of code that copies it. Where the theme's buttons are
-// loaded (`lean: false`), they do.
+// Give each block of code a button that copies it, unless the theme's copy
+// buttons are loaded (`lean: false`).
 const copied = async (text) => {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // A site without https has no clipboard, but a browser's own command to copy.
+    // Without https there is no clipboard, but the browser still has its own copy
+    // command.
     const give = (event) => {
       event.clipboardData.setData("text/plain", text);
       event.preventDefault();
@@ -163,8 +167,8 @@ const addCopyButton = (pre) => {
 if (!document.querySelector('script[src*="copybutton"]'))
   document.querySelectorAll("div.highlight pre").forEach(addCopyButton);
 
-// The menu shows where in the book the page stands: the theme keeps its place
-// from page to page, and on a phone it opens at its top.
+// Scroll the menu to the current page. The theme keeps the menu's scroll position
+// from page to page, and on a phone the menu opens at its top.
 const showEntry = () => {
   const entry = document.querySelector(".bd-docs-nav a.current");
   const menu = entry?.closest(".bd-sidebar-primary");
@@ -174,12 +178,14 @@ const showEntry = () => {
 };
 document.addEventListener("DOMContentLoaded", showEntry);
 const opened = ({ target }) => {
-  // Once the theme, which stops the event, has moved the menu into its dialog.
+  // Wait until the theme, which stops the event, has moved the menu into its
+  // dialog.
   if (target.closest(".primary-toggle")) setTimeout(showEntry);
 };
 document.addEventListener("click", opened, true);
 
-// The last part in the upper two fifths of the window, and all it lies in.
+// Mark the last section in the upper two fifths of the window, and the sections
+// that contain it.
 const contents = [...document.querySelectorAll(".page-toc a")]
   .map((link) => [link, document.getElementById(decodeURIComponent(link.hash).slice(1))])
   .filter(([, part]) => part);
@@ -199,10 +205,10 @@ const spy = new IntersectionObserver(
 );
 for (const [, part] of contents) spy.observe(part);
 
-// --- where the reader is, and was -------------------------------------------
+// --- the reader's progress ---------------------------------------------------
 
-// What is kept stays in this browser: `practice.js` keeps answers and how many
-// of a page are right, and each lesson that it is the last that was read.
+// Everything stays in this browser: `practice.js` stores the answers and the
+// number of right answers per page, and each lesson stores that it was read last.
 const kept = (() => {
   try {
     return localStorage;
@@ -225,8 +231,8 @@ const pageOf = (link) =>
 const OWN_KEYS = /^(practice|progress|reading)\//;
 const ownKeys = () => Object.keys(kept ?? {}).filter((key) => OWN_KEYS.test(key));
 
-// A tick beside each page of the menu whose questions are all right, and one
-// button that forgets them, all answers and the last page.
+// Tick each page of the menu whose questions are all answered correctly, and add
+// one button that deletes all answers, the ticks and the last page.
 const showProgress = () => {
   const menu = document.querySelector(".bd-docs-nav");
   if (!menu) return;
@@ -251,7 +257,7 @@ const showProgress = () => {
   forget.textContent = "Forget my progress and answers";
   forget.addEventListener("click", () => {
     for (const key of ownKeys()) kept.removeItem(key);
-    // The fields of this page too: without answers nothing is kept of them.
+    // Empty this page's fields as well; an empty form stores no answers.
     for (const form of document.querySelectorAll("form[data-question]")) form.wipe?.();
     for (const key of ownKeys()) kept.removeItem(key);
     document.querySelector(".continue")?.remove();
@@ -264,7 +270,7 @@ addEventListener("storage", showProgress);
 
 const { page: thisPage } = document.body.dataset;
 const nameOfPage = () => document.querySelector("h1")?.firstChild?.textContent.trim() ?? "";
-// A page that has a number in the menu is one to go on with.
+// Remember this page as the place to continue if it has a number in the menu.
 const keepPlace = () => {
   const current = document.querySelector(".bd-docs-nav a.current");
   if (!current || !/^\d+\. /.test(current.textContent.trim())) return;
@@ -272,7 +278,7 @@ const keepPlace = () => {
     const name = current.textContent.replace("✓", "").trim();
     kept?.setItem("reading/last", JSON.stringify({ page: thisPage, name }));
   } catch {
-    // Nothing is kept.
+    // Storage is blocked or full: remember nothing.
   }
 };
 const offerPlace = () => {
@@ -293,8 +299,8 @@ document.addEventListener("DOMContentLoaded", () => {
   showProgress();
 });
 
-// N and P lead to the next page and to the one before: never while something
-// is typed, chosen or moved, and not for who has switched them off.
+// N and P lead to the next and the previous page, unless the reader is typing,
+// choosing or moving something, or has switched the keys off.
 const KEYS = "keys off";
 const TAKEN = "input, textarea, select, button, summary, [contenteditable], .av-figure, form";
 document.addEventListener("keydown", (event) => {
@@ -317,7 +323,7 @@ const keySwitch = () => {
       if (kept?.getItem(KEYS)) kept.removeItem(KEYS);
       else kept?.setItem(KEYS, "1");
     } catch {
-      // They stay as they are.
+      // Storage is blocked or full: the keys stay as they are.
     }
     show();
   });
@@ -326,8 +332,9 @@ const keySwitch = () => {
 };
 document.addEventListener("DOMContentLoaded", keySwitch);
 
-// A report says which page, section and version it is about. The link at the
-// end of a page tells the page of errata, whose links tell the host's forms.
+// Tell a report which page, section and version it is about. The link at the end
+// of each page passes them to the page of errata, whose links pass them to the
+// host's forms.
 const prepareReport = ({ target }) => {
   const link = target.closest?.("a[class^=report]");
   if (!link) return;
@@ -354,9 +361,9 @@ const prepareReport = ({ target }) => {
 for (const kind of ["pointerdown", "focusin", "click"])
   document.addEventListener(kind, prepareReport, true);
 
-// Interactive figures: load a figure's script when it comes into view, and
-// give it a model that keeps the settings in the page instead of a kernel.
-// A script and no module: a page opened from a folder may not load modules.
+// Interactive figures: load a figure's script when it comes into view, and give
+// it a model that keeps the settings in the page instead of a kernel. It is a
+// classic script, because a page opened from a folder may not load modules.
 const pageModel = (state) => {
   const listeners = {};
   return {
@@ -379,7 +386,8 @@ const load = (name) =>
     script.onerror = reject;
     document.head.append(script);
   });
-// Each figure has a page of its own, which opens in the state that the reader sees.
+// Each figure has a page of its own, which opens in the state that the reader
+// sees.
 const alone = document.body.classList.contains("alone");
 const linkAlone = (el, name) => {
   const row = el.querySelector(".av-tools");
@@ -408,7 +416,7 @@ const start = async (el) => {
     el.querySelector(".av-error").textContent =
       "The script of this figure did not load. The figure shows its first state.";
 };
-// Questions answer from the start: there is nothing to compute.
+// Questions work at once, because they compute nothing in advance.
 if (document.querySelector("[data-question]"))
   load("practice").then(
     () => attentionFigures.practice.render({ el: document }),
@@ -427,19 +435,19 @@ const seen = new IntersectionObserver(
   },
   { rootMargin: "400px" },
 );
-// A link to a state leads to its figure, which starts at once; others wait.
+// A link to a state leads to its figure, which starts at once; the others wait.
 const asked = [...new URLSearchParams(location.search).keys()].map((key) => key.split(".")[0]);
 for (const el of document.querySelectorAll("[data-figure]")) {
   if (asked.includes(el.dataset.figure)) start(el);
   else seen.observe(el);
 }
-// The address of a section that has moved leads to where it is now.
+// Follow the old address of a section that has moved.
 const arrived =
   location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
 if (arrived && arrived.matches("a.moved")) location.replace(arrived.href);
 const [visit] = performance.getEntriesByType("navigation");
 if (visit?.type === "navigate" && !location.hash && asked.length) {
-  // Not before the fonts have come: they move what is below.
+  // Wait for the fonts, because they move everything below them.
   const first = document.querySelector(
     asked.map((name) => `[data-figure="${CSS.escape(name)}"]`).join(),
   );

@@ -1,5 +1,5 @@
 // Angles: how far each pair of columns rotates at a distance, where training
-// ended, and what rescaled frequencies change.
+// ended, and what rescaling the frequencies changes.
 
 import { fixed, range } from "./numbers.js";
 import { grip } from "./handles.js";
@@ -16,9 +16,9 @@ const PLAIN = "as trained";
 // --- the four sets of frequencies ------------------------------------------
 
 const power = (base) => range(PAIRS).map((i) => base ** (-i / PAIRS));
-// YaRN by the code of its authors: the share of each frequency that is kept
-// falls linearly from the pair that completes 32 rotations in training to the
-// pair that completes one.
+// YaRN as in its authors' code: the share of each frequency that is kept falls
+// linearly from the pair that completes 32 rotations in training to the pair that
+// completes one.
 const kept = () => {
   const pair = (rotations) => (PAIRS * Math.log(TRAINED / (CIRCLE * rotations))) / Math.log(BASE);
   const first = Math.max(Math.floor(pair(32)), 0);
@@ -38,8 +38,8 @@ const rescaled = {
 // An angle is new from one trained step past the last trained angle up to the
 // full circle. A pair that completes a rotation in training has no new angle.
 const isNew = (angle, arc) => arc < CIRCLE && angle % CIRCLE > arc * (1 - 1e-9);
-// The distances at which a pair has new angles: the pair, and the first and the
-// last of some in a row.
+// The distances at which a pair has new angles, as runs: the pair, and the first
+// and last distance of each run.
 const runsOf = (pair, frequency, arc) => {
   const found = [];
   for (const n of range(MOST + 1)) {
@@ -60,8 +60,8 @@ const text = (words, x, y, anchor = "middle", kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${place(x)}" y="${place(y)}" ` +
   `text-anchor="${anchor}">${words}</text>`;
 
-// Slow pairs are drawn with ten times their angle, where eight times the trained
-// arc still fits into the circle.
+// Slow pairs are drawn with ten times their angle if eight times the trained arc
+// still fits into the circle.
 const zoomOf = (arc) => (8 * 10 * arc <= CIRCLE ? 10 : 1);
 const dial = (i, { angle, before, arc, fresh, divisor }) => {
   const zoom = zoomOf(arc);
@@ -86,8 +86,9 @@ const dial = (i, { angle, before, arc, fresh, divisor }) => {
   );
 };
 
-// Below the dials a row for each pair, with bars at the distances that are new
-// to it; the trained distances are shaded, and a line is where the dials are.
+// The strip below the dials has a row for each pair, with bars at the distances
+// that are new to the pair. The trained distances are shaded, and a line marks
+// the distance that the dials show.
 const STRIP = { left: 34, right: 14, top: 218, row: 10, width: 340 };
 const ROOF = STRIP.top;
 const FLOOR = ROOF + PAIRS * STRIP.row;

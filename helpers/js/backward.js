@@ -1,4 +1,5 @@
-// The backward pass: a gradient of the output, and all that follow from it.
+// The backward pass: a gradient of the output, and the gradients that follow from
+// it.
 
 import { dot, fixed, matmul, range, setting, softmax, transpose } from "./numbers.js";
 import { grid } from "./tables.js";
@@ -14,15 +15,15 @@ const spotOf = ({ dY, entry }) => {
 };
 const rootOf = ({ Q }) => Math.sqrt(Q[0].length);
 
-// Which keys each query may see: with a mask the queries are the last ones.
+// Which keys each query may see. With a mask, the queries are the last positions.
 const openOf = ({ Q, K, causal }) => {
   const late = K.length - Q.length;
   return Q.map((_, i) => K.map((_key, j) => !causal || j <= i + late));
 };
 const shrunk = (A, divisor) => A.map((row) => row.map((x) => x / divisor));
 
-// The first of the largest: of two keys the gradients are opposite and equal,
-// but for their last bits.
+// The first of the largest entries: with two keys, the gradients are equal and
+// opposite except in their last bits.
 const largest = (row) => {
   const sizes = row.map(Math.abs);
   return sizes.findIndex((x) => x >= Math.max(...sizes) * (1 - 1e-9));
@@ -170,7 +171,7 @@ const figure = {
         ...more,
       }) +
       `</div>`;
-    // Orange is below zero and blue above, on one scale for all gradients.
+    // Orange is negative and blue positive, on one scale for all gradients.
     const sizes = [state.dY, dA, dS, dV, dQ, dK].flat(2).map(Math.abs);
     const most = Math.max(...sizes, 1e-9);
     const sized = (attributes) => ({ part: (x) => x / most, attributes });
@@ -195,7 +196,7 @@ const figure = {
     return `<div class="av-row av-step">${tables.join("")}</div>${say(sentence(state, values))}`;
   },
 
-  // A pressed entry of dY is the one that the buttons step.
+  // The buttons step the entry of dY that was pressed.
   enhance: (result, state, values, set) => {
     result.onclick = ({ target }) => {
       const at = target.closest("[data-at]")?.dataset.at.split(",");

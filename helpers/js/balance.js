@@ -1,4 +1,5 @@
-// Machines under a causal mask: who computes which pair, and who waits.
+// Machines under a causal mask: which machine computes each pair, and which ones
+// wait.
 
 import { count, fixed, range, whole } from "./numbers.js";
 import { escape } from "./svg.js";
@@ -8,7 +9,8 @@ import { grip } from "./handles.js";
 const PLANS = ["contiguous", "striped", "zigzag"];
 const total = (xs) => xs.reduce((a, b) => a + b, 0);
 
-// The positions of each machine: its queries, and at first its keys.
+// The positions of each machine, which are its queries and at first also its
+// keys.
 const shareOut = ({ machines: N, S }, plan) => {
   const block = (k, of) => range(S / of).map((i) => (k * S) / of + i);
   return range(N).map((w) => {
@@ -17,8 +19,8 @@ const shareOut = ({ machines: N, S }, plan) => {
     return block(w, N);
   });
 };
-// In round r of the ring machine w holds the keys of machine w - r. A round
-// takes as long as its slowest machine, at one pair in each unit of time.
+// In round r of the ring, machine w holds the keys of machine w - r. A round
+// lasts as long as its slowest machine needs, at one pair per unit of time.
 const roundsOf = (places) => {
   const N = places.length;
   return range(N).map((r) =>
@@ -32,8 +34,8 @@ const longest = (rounds) => rounds.map((row) => Math.max(...row));
 const endOf = (state, plan) => total(longest(roundsOf(shareOut(state, plan))));
 const startsOf = (rounds) => longest(rounds).map((_, r, all) => total(all.slice(0, r)));
 
-// When each allowed pair is done; a machine takes the pairs of a round query
-// by query, and key by key. None where the mask forbids.
+// The time at which each allowed pair is computed, or nothing where the mask
+// forbids it. In each round a machine takes query after query, and key after key.
 const scheduled = (S, places, starts) => {
   const N = places.length;
   const when = range(S).map(() => range(S).map(() => null));
@@ -59,12 +61,13 @@ const text = (words, x, y, anchor = "middle", kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">` +
   `${escape(words)}</text>`;
 
-// The triangle: a row a query, in the colour of its machine once it is done.
+// The triangle: one row per query, in the colour of its machine once it is
+// computed.
 const triangle = (state, { owner, when, time }) => {
   const { S, machines: N } = state;
   const follow = Math.min(state.follow, N - 1);
   const unit = GRID.side / S;
-  // Pairs that stand side by side and are alike are one bar of a row.
+  // Adjacent pairs of one kind are one bar of a row.
   const bars = { todo: "" };
   when.forEach((row, p) => {
     let from = 0;
@@ -80,7 +83,7 @@ const triangle = (state, { owner, when, time }) => {
   const drawn = Object.entries(bars)
     .map(([kind, d]) => path(`av-${kind}`, d))
     .join("");
-  // The rows of the machine that is followed have a mark on either side.
+  // Marks on both sides show the rows of the machine that is followed.
   const mine = owner.map((w, p) => (w === follow ? `M-1 ${p}h.7v1h-.7z` : "")).join("");
   const apart = unit < 11 ? Math.ceil(11 / unit) : 1;
   const names = owner
@@ -101,7 +104,8 @@ const triangle = (state, { owner, when, time }) => {
   );
 };
 
-// The time of all machines: bars where they work, hatched where they wait.
+// The timeline of all machines: solid bars where they work, hatched where they
+// wait.
 const across = (time, { S, machines: N }) =>
   BAR.left + (time / ((S * S) / N)) * (BAR.width - BAR.left - BAR.right);
 const rowOf = (w) => BAR.top + w * BAR.row;
@@ -204,7 +208,7 @@ const figure = {
     },
   ],
 
-  // Where all was done, all is done of another plan.
+  // After a finished plan, a changed plan is shown finished too.
   fit: (state, moved, before) => {
     if (["time", "follow"].includes(moved) || before.time < endOf(before, before.plan)) return null;
     const time = endOf(state, state.plan);

@@ -1,6 +1,6 @@
-// The bytes of a text in base 64. Padding gives bytes too, at the end, where
-// nobody reads. One function, because its text is sent to a worker; and no
-// atob, because not every engine that tests a figure has it.
+// Decode base 64 into bytes. Padding adds bytes at the end, which callers ignore.
+// It is a single function because its text is sent to a worker, and it does not
+// use atob because not every engine that tests a figure has it.
 
 export const bytesOf = (base64) => {
   const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

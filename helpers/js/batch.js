@@ -1,10 +1,11 @@
-// A batch: what one decoding step of a whole model reads and does for many texts.
+// A batch: what one decoding step of a whole model reads and computes for many
+// texts.
 
 import { fixed, range, whole } from "./numbers.js";
 import { grip } from "./handles.js";
 import { figureModule, say } from "./common.js";
 
-// Llama 3 8B in 16 bits on an A100, whose peak and bandwidth are as published.
+// Llama 3 8B in 16 bits on an A100, with the published peak and bandwidth.
 const LAYERS = 32;
 const HEADS = 32;
 const HEADS_KV = 8;
@@ -16,8 +17,8 @@ const ITEM = 2; // bytes of a number
 const PEAK = 312e12;
 const BANDWIDTH = 2e12;
 
-// Numbers in the matrices of a step: those of each layer, and the output's. Of the
-// embedding a step reads one row per token, which is left out.
+// The numbers in the matrices of a step: those of each layer, and the output's.
+// The embedding is left out, because a step reads only one of its rows per token.
 const MATRICES =
   LAYERS * (2 * WIDTH * WIDTH + 2 * WIDTH * HEADS_KV * COLUMNS + 3 * WIDTH * HIDDEN) +
   VOCAB * WIDTH;
@@ -38,14 +39,14 @@ const text = (words, x, y, anchor = "middle", kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${place(x)}" y="${place(y)}" ` +
   `text-anchor="${anchor}">${words}</text>`;
 
-// The bytes of one step as one bar: the weights, and a part for each cache.
+// The bytes of one step as one bar: the weights, and one part for each cache.
 const BAR = { left: 4, width: 332, top: 20, high: 30 };
 const gb = (bytes) => `${fixed(bytes / 1e9, bytes < 1e11 ? 1 : 0)} GB`;
 const read = (B, { weights, caches }) => {
   const edge = BAR.left + (BAR.width * weights) / (weights + caches);
   const rest = BAR.left + BAR.width - edge;
   const base = BAR.top + BAR.high;
-  // Parts that are thinner than their lines are one part.
+  // Parts that are thinner than their outlines are merged into one.
   const many = rest / B > 3 ? range(B - 1) : [];
   const lines = many.map((k) => `M${place(edge + ((k + 1) * rest) / B)} ${BAR.top}V${base}`);
   return (
@@ -60,7 +61,7 @@ const read = (B, { weights, caches }) => {
   );
 };
 
-// The work per byte over the batch, both axes in powers of two.
+// FLOPs per byte against the batch size, both axes in powers of two.
 const PLOT = { left: 34, right: 46, top: 88, high: 150 };
 const FLOOR = PLOT.top + PLOT.high;
 const HEIGHT = FLOOR + 38;

@@ -1,9 +1,10 @@
-// The residual stream: a row on its way through two blocks, and what each adds.
+// The residual stream: a row on its way through two blocks, and what each part
+// adds.
 
 import { dot, fixed, matmul, range, setting, softmax } from "./numbers.js";
 import { figureModule, say } from "./common.js";
 
-// The tokens and the matrices of the lesson. Both blocks have the same ones.
+// The tokens and the matrices of the lesson, which are the same in both blocks.
 const ROWS = { the: [1, 0, 1, 0], cat: [0, 2, 0, 2], sat: [1, 1, 0, 0] };
 const TOKENS = Object.keys(ROWS);
 const W_Q = [
@@ -12,14 +13,14 @@ const W_Q = [
   [1, 0, 0, 1],
   [0, 1, 1, 0],
 ];
-const W_K = W_Q.map(([a, b, c, d]) => [c, d, a, b]); // the heads change places
+const W_K = W_Q.map(([a, b, c, d]) => [c, d, a, b]); // the heads swapped
 const W_V = [
   [1, 0, 0, 1],
   [0, 1, 1, 1],
   [1, 1, 0, 1],
   [0, 1, 1, 0],
 ];
-const HALF = 0.5; // what W_O multiplies by, and what the network takes off
+const HALF = 0.5; // the factor in W_O, and the fraction that the network subtracts
 const WIDTH = 4;
 const HEADS = [0, 2]; // the first column of each
 const EPS = 1e-5;
@@ -37,7 +38,7 @@ const attention = (X) => {
   };
   return X.map((_, i) => HEADS.flatMap((first) => found(i, first)).map((x) => HALF * x));
 };
-// W_1 writes a row twice, the second time with its sign changed; W_2 adds both.
+// W_1 writes a row twice, the second time negated; W_2 adds both copies.
 const network = (X) => {
   const ramp = (x) => Math.max(0, x - HALF);
   return X.map((row) => row.map((x) => ramp(x) + ramp(-x)));
@@ -59,7 +60,7 @@ const PARTS = ["attention_0", "feed_forward_0", "attention_1", "feed_forward_1"]
 const nameOf = (part) => part.replace("_", "-").replace(/[-_]\d/, "");
 const blockOf = (part) => Number(part.at(-1));
 
-// All rows after each part, what the part read, and what it adds.
+// All rows after each part, the part's input, and the part's output.
 const through = (state) => {
   let X = TOKENS.map((token) => ROWS[token]);
   return PARTS.map((part) => {
@@ -83,14 +84,15 @@ const WHOLE = {
 const LEFT = 128;
 const COLUMN = 68;
 const FULL = LEFT + WIDTH * COLUMN;
-const [LOW, HIGH] = [-2.1, 4.8]; // what lies beyond is cut at the edge
+const [LOW, HIGH] = [-2.1, 4.8]; // values beyond these are cut at the edge
 const HEAD = 58;
 const HIGHS = { enters: 30, norm: 23, part: 30, leaves: 32 };
 const at = (x) => +x.toFixed(1);
 const inside = (v) => Math.min(Math.max(v, LOW), HIGH);
 const px = (c, v) => at(LEFT + COLUMN * c + 4 + ((inside(v) - LOW) / (HIGH - LOW)) * (COLUMN - 8));
 
-// The rows of the picture from top to bottom, each with the place of its bars.
+// The rows of the picture from top to bottom, each with the positions of its
+// bars.
 const layout = ({ place }) => {
   const order = place === PRE ? ["norm", "part"] : ["part", "norm"];
   const kinds = [
@@ -120,7 +122,7 @@ const bar = (c, from, to, y, kind = "") => {
   );
 };
 
-// What can be pressed: the setting that it changes, to what, and where it is.
+// The parts that can be pressed: the setting, its new value, and the position.
 const BOX = { x: 18, w: 84 };
 const handles = (state) => {
   const to = (key, value, on, name, where) => ({
@@ -172,7 +174,7 @@ const drawUnits = (state) =>
     );
   });
 
-// One row of the picture: bars from where the stream was to where it is.
+// One row of the picture: bars from the stream's old values to its new ones.
 const drawLine = (state, { rows, reads, changes, sums, whole }, { kind, k, middle }) => {
   const number = (c, text) => words(text, LEFT + COLUMN * (c + 0.5), middle - 7, "av-value");
   const each = (draw) => range(WIDTH).map(draw).join("");
@@ -205,7 +207,7 @@ const drawLine = (state, { rows, reads, changes, sums, whole }, { kind, k, middl
 };
 
 // The stream itself: a line down each column, from each row to the next. It
-// breaks where a part takes the place of the row.
+// breaks where a part replaces the row.
 const drawStream = (state, { rows, sums }) => {
   const lines = layout(state);
   const value = ({ kind, k }, c) =>

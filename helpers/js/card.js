@@ -1,4 +1,4 @@
-// A model card: what attention keeps and moves, from a model's configuration.
+// A model card: what attention stores and moves, from a model's configuration.
 
 import { count, fixed, grouped, tick, whole } from "./numbers.js";
 import { figureModule, known, say } from "./common.js";
@@ -7,7 +7,7 @@ import { grip } from "./handles.js";
 // From helpers.cards: configurations, and which keys are read or refused.
 const { models: MODELS, rules: RULES } = known("card");
 const PASTED = "pasted configuration";
-// FLOPs and bytes per second, and bytes of memory, as sold.
+// FLOPs and bytes per second, and bytes of memory, as advertised.
 const MACHINES = {
   A100: [312e12, 2e12, 80e9],
   "TPU v5e": [197e12, 820e9, 16e9],
@@ -17,7 +17,7 @@ const STATE_BYTES = 4;
 const STATE_FLOPS = 7;
 const GIB = 2 ** 30;
 
-// --- from a configuration to layers: as helpers.cards ---------------------
+// --- from a configuration to layers, as in helpers.cards ------------------
 
 const [FULL, SLIDING, CHUNKED, LINEAR] = RULES.types;
 const isMap = (x) => x !== null && typeof x === "object" && !Array.isArray(x);
@@ -168,7 +168,8 @@ const unreadOf = (config) =>
     (key) => !RULES.read.includes(key) && !RULES.refused.includes(key) && !IDLE.test(key),
   );
 
-// What was pasted, read; or why not. JSON has objects of any depth.
+// The pasted configuration, or the reason why it cannot be read. JSON may nest
+// objects to any depth.
 const parsed = (text) => {
   let config;
   try {
@@ -180,7 +181,7 @@ const parsed = (text) => {
 };
 const configOf = ({ model, config }) => (model === PASTED ? parsed(config) : MODELS[model]);
 
-// --- what they cost: as helpers.cost ---------------------------------------
+// --- costs, as in helpers.cost ----------------------------------------------
 
 const seen = ({ reach }, S) => (reach === null ? S : Math.min(S, reach));
 const keptBy = (layer, { S, batch, bits }) =>
@@ -194,7 +195,7 @@ const movedBy = (layer, { S, batch, bits }) =>
   batch * 2 * STATE_BYTES * layer.state;
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 
-// Layers that are alike, in the order of their first.
+// Groups of equal layers, in the order of their first layer.
 const groupsOf = (layers) => {
   const found = new Map();
   for (const layer of layers) {
@@ -217,7 +218,7 @@ const size = (n) =>
       ? `${grouped(+(n / 2 ** 20).toPrecision(4))} MiB`
       : `${grouped(+(n / 2 ** 10).toPrecision(4))} KiB`;
 
-// A bar for each layer, and below it a mark in the row of its kind.
+// One bar per layer, and below it a mark in the row of its kind.
 const bars = (layers, kept) => {
   const { width, left, right, top, high, row } = BOX;
   const step = (width - left - right) / layers.length;
@@ -254,7 +255,7 @@ const bars = (layers, kept) => {
 };
 
 const ROOM = { width: 400, left: 6, across: 388, high: 22 };
-// Weights and cache beside the memory of the machine, on one scale.
+// The weights and the cache beside the memory of the machine, on one scale.
 const memory = (state, { cache, room }) => {
   const { width, left, across, high } = ROOM;
   const [, , has] = MACHINES[state.machine];
@@ -276,7 +277,7 @@ const memory = (state, { cache, room }) => {
   );
 };
 
-// What the cache takes for every length: both axes are logarithmic and stay.
+// The size of the cache against the length. Both axes are logarithmic and fixed.
 const PLOT = { width: 400, left: 56, right: 392, top: 22, foot: 150 };
 const LENGTHS = [1, 1e7];
 const SIZES = [1e3, 1e15];

@@ -99,8 +99,9 @@ const figure = {
       upTo: ({ T }) => T - 1,
     })),
   ],
-  // Scores that anyone can recompute: cos(i - 2 j), over the temperature.
-  // The entry that is read is the one under the pointer, if there is one.
+  // The scores are cos(i - 2 j) over the temperature, so that anyone can
+  // recompute them. The entry described is the one under the pointer, if there is
+  // one.
   compute: (state, own) => {
     const { T, slope, temperature } = state;
     const score = (i, j) => Math.cos(i - 2 * j) / temperature - slope * Math.abs(i - j);
@@ -148,7 +149,7 @@ const figure = {
         `${setting(state.slope)} · ${Math.abs(i - j)} = ${fixed(score, 4)}, weight ` +
         `${fixed(weights[i][j], 4)}.`
       : "the mask forbids it, weight 0.";
-    // Rows that are empty stand together, from the first on.
+    // Empty rows are adjacent, starting with the first.
     const rows = empty.length
       ? ` Queries that may attend to nothing: ${empty[0]}` +
         `${empty.length > 1 ? ` to ${empty.at(-1)}` : ""}; their weights are all zero.`
@@ -162,7 +163,7 @@ const figure = {
     );
   },
 
-  // An entry that is pressed stays the one that is read.
+  // An entry that is pressed stays the one described.
   enhance: (result, { T }, values, set) => {
     result.onclick = (event) => {
       const cell = cellAt(event, [T, T]);
@@ -171,7 +172,7 @@ const figure = {
       set("key", cell[1]);
     };
   },
-  // One under a mouse is read for as long as it is there.
+  // An entry under the mouse is described while the mouse is there.
   live: ({ el, model, repaint }) => {
     const result = el.querySelector(".av-result");
     let picked = null;

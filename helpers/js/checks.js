@@ -1,11 +1,12 @@
-// Programs and checks: what each check finds in each program, and expects.
+// Programs and checks: what each check finds in each program, and what it
+// expects.
 
 import { fixed, matmul, softmax, transpose } from "./numbers.js";
 import { escape } from "./svg.js";
 import { figureModule, say } from "./common.js";
 import { grip } from "./handles.js";
 
-// The tokens of a demo, and others that share none of their symmetries.
+// The tokens of a demo, and other tokens that share none of their symmetries.
 const DEMO = {
   Q: [
     [1, 0, 0],
@@ -46,7 +47,7 @@ const between = (t) => (key) =>
 
 // --- programs ------------------------------------------------------------
 
-const ROOT = Math.sqrt(T); // queries and keys are as wide as there are tokens
+const ROOT = Math.sqrt(T); // queries and keys are as wide as the number of tokens
 const anyKey = () => true;
 const upTo = (i, j) => j <= i;
 const weigh = (Q, K, may, root = ROOT) =>
@@ -56,7 +57,7 @@ const weigh = (Q, K, may, root = ROOT) =>
       row.map((_, j) => may(i, j)),
     ),
   );
-// A program returns its weights and its output; `may` is the mask it is given.
+// A program takes the mask `may` and returns its weights and its output.
 const mixed = (A, V) => ({ weights: A, output: matmul(A, V) });
 const PROGRAMS = {
   right: (Q, K, V, may) => mixed(weigh(Q, K, may), V),
@@ -85,7 +86,7 @@ const NAMES = Object.keys(PROGRAMS);
 
 // --- checks --------------------------------------------------------------
 
-// A second program, query by query, that shares no part with the others.
+// A second program in loops, which shares no code with the others.
 const byLoops = (Q, K, V, may) =>
   Q.map((q, i) => {
     const exps = K.map((k, j) =>
@@ -94,7 +95,7 @@ const byLoops = (Q, K, V, may) =>
     const sum = exps.reduce((a, b) => a + b, 0);
     return V[0].map((_, c) => exps.reduce((mix, e, j) => mix + (e / sum) * V[j][c], 0));
   });
-// A check lists pairs: what it finds, and what it expects there.
+// A check lists pairs of what it finds and what it expects.
 const pairs = (found, wanted) => found.flat().map((x, i) => [x, wanted.flat()[i]]);
 const CHECKS = {
   "rows sum to 1": (run, { Q, K, V }) =>
@@ -201,7 +202,8 @@ const figure = {
       })),
     ),
   ],
-  // Of each program and check the first pair that differs, or the first.
+  // For each program and check: the first pair that differs, or else the first
+  // pair.
   compute: ({ tokens }) => {
     const given = between(tokens);
     const data = { Q: given("Q"), K: given("K"), V: given("V") };

@@ -1,8 +1,8 @@
-// What every interactive figure is: the contract, and what a page adds to it.
+// The contract of every interactive figure, and what a page adds to it.
 //
-// A figure is a pure function from its state to HTML. Python calls it in a
-// small engine for the static page; the browser calls it again when a control
-// moves. So the page reads the same with and without scripts.
+// A figure is a pure function from its state to HTML. Python calls it in a small
+// engine for the static page, and the browser calls it again when a control
+// moves. So the page shows the same with and without scripts.
 
 import { escape } from "./svg.js";
 import {
@@ -25,58 +25,59 @@ import { stagedAt, stageOf } from "./opening.js";
 import { toolRow } from "./tools.js";
 
 /**
- * A setting, stated once: Python makes the trait and the docs of it.
+ * A setting. Python derives the trait and its documentation from this one statement.
  *
  * @typedef {object} Control
  * @property {string} key - the setting's name, in Python and in addresses
  * @property {"range"|"number"|"power"|"stops"|"flag"|"choice"|"matrix"|"symbols"|"words"|"text"} kind
- * @property {string} label - what the page calls it; each is there once
+ * @property {string} label - its label on the page, unique in the figure
  * @property {number|boolean|string|number[][]} first - the value to start with
- * @property {string} about - what it sets, as the docs say it, without limits
- * @property {number} [min] - of a number, of each number of a matrix, of a length
+ * @property {string} about - what it sets, for the docs, without limits
+ * @property {number} [min] - for a number, for each entry of a matrix, or for a length
  * @property {number} [max]
- * @property {number} [step] - of a slider; with 1 the setting is whole
+ * @property {number} [step] - for a slider; 1 makes the setting a whole number
  * @property {number[]} [stops] - the values of a slider of kind "stops"
- * @property {string[]} [options] - of a choice
- * @property {[number, number]} [rows] - of a matrix, the least and the most
+ * @property {string[]} [options] - for a choice
+ * @property {[number, number]} [rows] - for a matrix, the least and the most
  * @property {[number, number]} [columns]
- * @property {string} [shape] - of a matrix, in dimension letters, for the docs
- * @property {string|number} [letters] - of "symbols" which, of "words" how many
+ * @property {string} [shape] - for a matrix, in dimension letters, for the docs
+ * @property {string|number} [letters] - which letters "symbols" take, or how many a word may have
  * @property {(state: State, own?: object) => number} [upTo] - where the slider ends
- * @property {(state: State, own?: object) => boolean} [when] - whether it matters
+ * @property {(state: State, own?: object) => boolean} [when] - whether the setting has an effect
  */
 /** @typedef {Object<string, number|boolean|string|number[][]>} State */
 /**
  * What `figureModule` takes. Only the first four are needed.
  *
  * @typedef {object} Figure
- * @property {string} name - as the file is called
+ * @property {string} name - the name of its file
  * @property {Control[]} controls - in the order of the page
  * @property {(state: State, own?: object) => object} compute - the numbers; pure
  * @property {(state: State, values: object, own?: object) => string} view - HTML; pure
  * @property {{part: string, which?: number, box?: string, state?: State}} [card]
- * @property {(state: State) => string} [check] - what does not fit together, or ""
+ * @property {(state: State) => string} [check] - the settings that contradict each other, or ""
  * @property {(state: State, moved: string, before: State) =>
  *   ?{settings: State, says: string}} [fit] - settings that fit the one just moved
  * @property {Object<string, State>} [presets] - ready-made settings by name
  * @property {string} [presetLabel]
- * @property {(state: State, ms: number) => object} [at] - what time changes: `own`
- * @property {(state: State) => string} [strip] - stills, for paper and without scripts
+ * @property {(state: State, ms: number) => object} [at] - what has changed after a time, passed on as `own`
+ * @property {(state: State) => string} [strip] - stills, for print and for pages without scripts
  * @property {(state: State) => ?string} [later] - data to load before it is drawn
  * @property {(result: Element, state: State, values: object,
- *   set: (key: string, value: any) => void) => void} [enhance] - after each drawing
+ *   set: (key: string, value: any) => void) => void} [enhance] - runs after each drawing
  * @property {(state: State, values: object, own?: object) => Handle[]} [handles] - parts of
- *   the picture that are dragged or pressed; pure. `handles.js` says what each has
- * @property {{from: State[], ms: number}} [opening] - settings from which it plays, one after
- *   the other, to its first state, once and in at most 5,000 ms
+ *   the picture that are dragged or pressed; pure. see `handles.js`
+ * @property {{from: State[], ms: number}} [opening] - the figure plays once from these
+ *   settings, in turn, to its first state, in at most 5,000 ms
  * @property {(context: object) => {own?: Function, busy?: Function, reset?: Function,
- *   close?: Function}} [live] - once: what changes beside the settings
+ *   close?: Function}} [live] - runs once; see `live` below
  */
 
-// A figure in one sentence, which a screen reader hears.
+// The sentence of a figure, which screen readers announce.
 export const say = (text) => `<p class="av-say">${escape(text)}</p>`;
 
-// What may scroll sideways stands apart from the sentence, which stays in view.
+// Wrap everything that may scroll sideways, so that the sentence below stays in
+// view.
 const setApart = (result) => {
   const said = result.querySelector(":scope > .av-say");
   const wide = document.createElement("div");
@@ -84,8 +85,8 @@ const setApart = (result) => {
   while (result.firstChild !== said) wide.append(result.firstChild);
   result.prepend(wide);
 };
-// Beside a slider, one step back and one step on: for a finger. Keys move the
-// slider itself, so the tab key passes them by.
+// Add a step back and a step forward to each slider, for fingers. They are not
+// tab stops, because the arrow keys already move the slider.
 const addSteppers = (form, steps) => {
   for (const field of form.querySelectorAll("input[type=range]")) {
     const name = field.labels[0].textContent.trim();
@@ -95,7 +96,7 @@ const addSteppers = (form, steps) => {
       made.textContent = sign;
       made.setAttribute("aria-label", `${name}: ${word}`);
       made.onclick = () => {
-        if (field.step === "any") field.step = steps[field.name]; // back to the steps
+        if (field.step === "any") field.step = steps[field.name]; // back to whole steps
         const before = field.value;
         field[way]();
         if (field.value === before) return;
@@ -110,11 +111,12 @@ const addSteppers = (form, steps) => {
   }
 };
 
-// Data that Python gives a module, by name. Some of it a page loads when a state
-// asks for it; a kernel sends all of it with the module.
+// Data that Python gives to a module, by name. A page loads some of it when a
+// state needs it; a kernel sends all of it with the module.
 export const known = (name) => globalThis.attentionData?.[name];
 
-// `load` brings data that is not known yet; a figure without it does without.
+// `load` fetches data that is not known yet; a figure without such data needs no
+// `load`.
 const attach = (figure, { model, el, load }) => {
   const read = () => Object.fromEntries(figure.controls.map((c) => [c.key, model.get(c.key)]));
   const linked = el.dataset.state !== undefined;
@@ -127,17 +129,18 @@ const attach = (figure, { model, el, load }) => {
     el.querySelector(s),
   );
   form.hidden = false;
-  // Cause and effect share a screen: below the picture stands what moves it.
+  // Keep cause and effect on one screen: the controls go directly below the
+  // picture.
   result.after(error, form);
   addSteppers(form, Object.fromEntries(figure.controls.map((c) => [c.key, c.step])));
-  const draft = {}; // what was typed and waits for something else to fit
-  // In JupyterLab the arrow keys belong to what has the focus here, and not to
-  // the notebook, which asks the focused element itself.
+  const draft = {}; // typed values that wait for another value to fit
+  // In JupyterLab, give the arrow keys to the focused element instead of the
+  // notebook, which looks for this attribute.
   const keepKeys = (parts) => {
     for (const part of parts) part.dataset.lmSuppressShortcuts = "true";
   };
   keepKeys([...form.elements, result]);
-  let pending; // a picture that was asked for, and two timers
+  let pending; // the requested frame; two timers follow
   let saving;
   let speaking;
 
@@ -154,7 +157,8 @@ const attach = (figure, { model, el, load }) => {
     }
     if (figure.presets) form.elements.namedItem("preset").value = preset(figure, state);
   };
-  // What scrolls sideways can be reached and scrolled with the keyboard.
+  // Make content that scrolls sideways reachable and scrollable with the
+  // keyboard.
   const reach = () => {
     const given = { tabindex: 0, role: "group", "aria-label": "result, scrolls sideways" };
     for (const box of result.querySelectorAll(".av-wide, .av-step > div")) {
@@ -166,14 +170,14 @@ const attach = (figure, { model, el, load }) => {
       }
       box.classList.toggle("scrolls", wide);
     }
-    // On a phone two lines of the sentence stay in sight, and the rest of it
-    // below the edge until the reader is there.
+    // On a phone, two lines of the sentence stay in sight; the rest is below the
+    // edge until the reader scrolls there.
     const sentence = result.querySelector(".av-say");
     const more = sentence.offsetHeight - 2.7 * parseFloat(getComputedStyle(sentence).fontSize);
     el.style.setProperty("--av-more", `${Math.max(more, 0).toFixed(1)}px`);
     hands?.widen();
   };
-  // The picture stays until the data of the next one is there.
+  // Keep the picture until the data of the next one has loaded.
   const bring = async (name) => {
     if (result.hasAttribute("aria-busy")) return;
     result.setAttribute("aria-busy", "true");
@@ -189,8 +193,8 @@ const attach = (figure, { model, el, load }) => {
     result.removeAttribute("aria-busy");
     el.classList.add("av-live");
   };
-  // What is said above the picture. A picture that is not of what the controls
-  // say is marked as the last that was.
+  // Write a message above the picture. "stale" marks a picture that does not show
+  // the current settings.
   const tellAbove = (text, kind = "") => {
     error.textContent = text;
     error.classList.toggle("av-note", kind === "note");
@@ -224,10 +228,10 @@ const attach = (figure, { model, el, load }) => {
     keepKeys(result.querySelectorAll("[tabindex]"));
     reach();
   };
-  // A screen reader hears what the figure says once it stays as it is.
+  // Announce the sentence to screen readers once it has stopped changing.
   const speak = () => {
     clearTimeout(speaking);
-    if (live.busy() || staged) return; // what changes by itself speaks when it is done
+    if (live.busy() || staged) return; // a moving figure is announced when it stops
     speaking = setTimeout(
       () => (spoken.textContent = result.querySelector(".av-say").textContent),
       500,
@@ -236,7 +240,7 @@ const attach = (figure, { model, el, load }) => {
   const refresh = () => {
     if (!pending) pending = requestAnimationFrame(paint);
   };
-  // Browsers refuse an address that changes too often: wait for a pause.
+  // Browsers refuse an address that changes too often, so wait for a pause.
   const save = () => {
     clearTimeout(saving);
     saving = setTimeout(() => toAddress(figure, read()), 100);
@@ -247,7 +251,8 @@ const attach = (figure, { model, el, load }) => {
     if (linked) save();
   };
   const assign = (key, value) => assignAll({ [key]: value });
-  // Settings that a hand asks for; others move to what fits them, and say so.
+  // Apply the settings that a drag asks for. Settings that no longer fit are
+  // adjusted, and a message says so.
   const steer = (wished, key) => {
     const before = read();
     const fitted = figure.fit?.({ ...before, ...wished }, key, before);
@@ -257,7 +262,7 @@ const attach = (figure, { model, el, load }) => {
     if (wrong) tellAbove(`${wrong}. It stays where it was.`, "note");
     else if (fitted) tellAbove(fitted.says, "note");
   };
-  // What is being typed stays, unless `all` of the form is set anew.
+  // Update the fields, except the one being typed in, unless `all` is set.
   const fill = (all, state = read()) => {
     for (const control of figure.controls) {
       const field = form.elements.namedItem(control.key);
@@ -268,7 +273,7 @@ const attach = (figure, { model, el, load }) => {
     const field = event.target;
     const control = figure.controls.find((c) => c.key === field.name);
     if (control) {
-      if (control.step) field.step = control.step; // from between its steps as well
+      if (control.step) field.step = control.step; // even from between its steps
       draft[control.key] = held(control, field);
       tell(control, field, draft[control.key]);
     } else {
@@ -276,14 +281,14 @@ const attach = (figure, { model, el, load }) => {
       for (const c of figure.controls)
         if (c.key in draft) put(c, form.elements.namedItem(c.key), draft[c.key]);
     }
-    // What does not fit the control that was moved moves to what does.
+    // Adjust the settings that no longer fit the control that was moved.
     const fitted = figure.fit?.({ ...read(), ...draft }, control?.key, read());
     if (fitted) {
       Object.assign(draft, fitted.settings);
       for (const c of figure.controls)
         if (c.key in fitted.settings) put(c, form.elements.namedItem(c.key), draft[c.key]);
     }
-    // What was typed wrong and is put aside by another choice is forgotten.
+    // Discard an invalid draft that another choice has made irrelevant.
     const wished = { ...read(), ...draft };
     for (const c of figure.controls) {
       if (!(c.key in draft) || matters(c, wished) || !complaint(c, draft[c.key])) continue;
@@ -296,7 +301,8 @@ const attach = (figure, { model, el, load }) => {
     const marked = [...form.elements].filter((f) => f.hasAttribute("aria-invalid"));
     for (const other of marked) other.removeAttribute("aria-invalid");
     if (wrong) {
-      // The fields that are wrong alone, else the first that did not fit.
+      // Blame the fields that are invalid by themselves, or else the first that
+      // did not fit.
       const alone = figure.controls.filter((c) => c.key in draft && complaint(c, draft[c.key]));
       const fields = alone.map(({ key }) => form.elements.namedItem(key));
       const blamed = [fields, marked, [field]].find((some) => some.length);
@@ -336,8 +342,9 @@ const attach = (figure, { model, el, load }) => {
     },
   ]);
   for (const [event, listener] of follow) model.on(event, listener);
-  // What changes beside the settings: what of it is shown, whether it goes on by
-  // itself, its start again, and its end. Most figures have some of these, or none.
+  // What changes beside the settings: the figure's own data, whether it is
+  // moving, how it resets, and how it closes. Most figures have none or some of
+  // these.
   const live = {
     own: () => undefined,
     busy: () => false,
@@ -411,9 +418,9 @@ export const figureModule = (figure) => ({
   presets: () => figure.presets ?? {},
   card: () => figure.card ?? null,
   opening: () => figure.opening ?? null,
-  // What an opening shows at a time, which leads to a state.
+  // The state that an opening shows at a time.
   staged: ({ ms, ...state }) => stagedAt(figure, state, ms),
-  // What each handle asks for where it is drawn, or after a press.
+  // The settings that each handle asks for at its own position, or after a press.
   handles: (state) =>
     (figure.handles?.(state, figure.compute(state)) ?? []).map((handle) => ({
       ...handle,
@@ -421,10 +428,11 @@ export const figureModule = (figure) => ({
       presses: handle.press?.(state),
     })),
   problem: (state) => problem(figure, state),
-  // What Python has of its own beside the settings comes with them.
+  // Python's own data comes with the settings.
   shell: ({ own, ...state }) => shell(figure, state, own),
   values: ({ own, ...state }) => figure.compute(state, own),
-  // What is drawn at a time of its film: the data and the time decide it.
+  // The drawing at a time of the film, which depends only on the settings and the
+  // time.
   frame: ({ ms, ...state }) => {
     const own = figure.at(state, ms);
     const values = figure.compute(state, own);

@@ -1,21 +1,23 @@
-// Settings: read, judged, shown as fields, and kept in the address.
+// Settings: parsed, checked, shown as fields, and kept in the address.
 
 import { count, grouped } from "./numbers.js";
 import { escape } from "./svg.js";
 
-// The rows that matrices start with, where a figure has no others.
+// The default rows of a matrix.
 export const THREE_TOKENS = [
   [1, 0, 1, 0],
   [0, 1, 0, 1],
   [1, 1, 0, 0],
 ];
 
-// Numbers as readers paste them: with the minus of print, as Python's lists
-// or NumPy's rows. What is no number stays text, to be named in the message.
+// Numbers as readers paste them: with typographic minus signs, as lists of Python
+// or as rows of NumPy. A word that is not a number stays text, so that the
+// message can quote it.
 const number = (word) => (Number.isNaN(Number(word)) ? word : Number(word));
 const matrix = (text) => {
   const rows = text.replaceAll("−", "-").replaceAll("[", " ").replaceAll("]", ";").split(/[\n;]/);
-  // Between blanks a comma inside a number is a decimal comma, and refused.
+  // In a row separated by spaces, a comma inside a number is a decimal comma;
+  // such a number is refused.
   const words = rows.map((row) =>
     row
       .trim()
@@ -24,7 +26,7 @@ const matrix = (text) => {
   );
   return words.filter((row) => row.length).map((row) => row.map(number));
 };
-// What a control holds, from the text that a reader or an address gives.
+// The value of a control, from the text that a reader or an address gives.
 const parse = (control, text) => {
   if (control.kind === "choice") return text;
   if (control.kind === "flag")
@@ -45,7 +47,7 @@ const within = (x, { min, max, step }) =>
   Number.isFinite(x) && x >= min && x <= max && (step !== 1 || Number.isInteger(x));
 const wanted = ({ min, max, step }) =>
   `${step === 1 ? "a whole number" : "a number"} from ${grouped(min)} to ${grouped(max)}`;
-// What a control of a number takes, in words.
+// The rule for the values of a numeric control, in words.
 export const ruleOf = (control) => {
   const { kind, min, max, stops } = control;
   if (kind === "stops") return `one of ${stops.join(", ")}`;
@@ -55,15 +57,15 @@ export const ruleOf = (control) => {
 export const shorten = (text) =>
   String(text).length > 40 ? `${String(text).slice(0, 40)}…` : String(text);
 const span = ([least, most]) => (least === most ? least : `${least} to ${most}`);
-// A list that is too long for a message ends early.
+// A list that is too long for a message is cut short.
 const optionsIn = (options) =>
   options.length > 12
     ? `${options.slice(0, 6).join(", ")} and ${options.length - 6} more`
     : options.join(", ");
-// A control as the page calls it, and its key where that is another word.
+// The label of a control, with its key if the label does not contain it.
 const called = ({ key, label }) => (label.split(" ").includes(key) ? label : `${label} (${key})`);
 
-// What is wrong with one control's value, or "".
+// What is wrong with the value of one control, or "".
 export const complaint = (control, value) => {
   const { key, kind } = control;
   const name = called(control);
@@ -136,11 +138,12 @@ export const problem = (figure, state) =>
 
 // --- page ----------------------------------------------------------------
 
-// A slider holds a value between its steps only if it has none.
+// A slider accepts a value between its steps only if its step is "any".
 const stepTo = ({ min, step }, value) =>
   step && Number.isInteger(+((value - min) / step).toFixed(9)) ? step : "any";
 
-// A slider of powers of two moves in exponents, one of stops from stop to stop.
+// A slider of powers of two moves in exponents; a slider of stops moves in
+// indices.
 export const PLACES = {
   power: {
     first: ({ min }) => Math.log2(min),
@@ -158,7 +161,8 @@ export const PLACES = {
 
 const input = (figure, control, value) => {
   const name = `name="${control.key}"`;
-  // Inside its label a field needs no id, which two figures could share.
+  // A field inside its label needs no id, which two figures on a page could
+  // share.
   const row = (field, shown = "") =>
     `<div><label>${escape(control.label)} ${field}</label>${shown}</div>`;
   if (control.kind === "choice") {
@@ -205,7 +209,7 @@ const input = (figure, control, value) => {
   );
 };
 
-// What a field holds, and the other way round.
+// The value of a field; `put` is the inverse.
 export const held = (control, field) => {
   if (PLACES[control.kind]) return PLACES[control.kind].at(control, field.value);
   return parse(control, control.kind === "flag" ? field.checked : field.value);
@@ -222,14 +226,16 @@ export const put = (control, field, value) => {
   tell(control, field, value);
 };
 
-// Some controls end where others say (`upTo`) or matter only for some states
-// (`when`). What is beyond such an end counts as the end.
+// Some controls have an end that depends on the state (`upTo`), and some have an
+// effect only in some states (`when`). A value beyond such an end counts as the
+// end.
 export const limited = (control, state, own) =>
   control.upTo ? { ...control, max: control.upTo(state, own) } : control;
-// What a figure has of its own beside its settings may make one idle too.
+// A figure's own data may make a control irrelevant, too.
 export const matters = (control, state, own) => !control.when || control.when(state, own);
 
-// Presets set several controls at once; the name shown follows from the state.
+// A preset sets several controls at once. Its name is shown when the state equals
+// it.
 export const OWN = "own numbers";
 export const preset = (figure, state) =>
   Object.keys(figure.presets).find((name) =>
@@ -247,7 +253,7 @@ const presetInput = (figure, state) => {
 export const shell = (figure, state, own) => {
   const wrong = problem(figure, state);
   const controls = figure.controls.map((c) => {
-    // A state that cannot be shown says nothing of where a slider ends.
+    // An invalid state does not determine where a slider ends.
     const { max } = wrong ? c : limited(c, state, own);
     const html = input(figure, { ...c, max }, c.upTo ? Math.min(state[c.key], max) : state[c.key]);
     return matters(c, state, own) ? html : html.replace("<div>", "<div hidden>");
@@ -258,12 +264,13 @@ export const shell = (figure, state, own) => {
     `<p class="av-error" role="alert">${escape(wrong)}</p>` +
     `<div class="av-result">${wrong ? "" : figure.view(state, figure.compute(state, own), own)}</div>` +
     `<p class="av-spoken" role="status"></p>` +
-    // A film in stills, which is shown where no script makes it move.
+    // A film as stills, shown where no script makes it move.
     `${(!wrong && figure.strip?.(state)) || ""}`
   );
 };
 
-// Settings in the address: ?causal.window=3, so that a state can be linked to.
+// Keep settings in the address, as in ?causal.window=3, so that a state can be
+// linked to.
 export const fromAddress = (figure, state) => {
   const query = new URLSearchParams(location.search);
   const found = { ...state };
@@ -284,10 +291,11 @@ export const fromAddress = (figure, state) => {
 const isOf = (figure) => (key) => key.startsWith(`${figure.name}.`);
 export const isAsked = (figure) =>
   [...new URLSearchParams(location.search).keys()].some(isOf(figure));
-// The address of a state; without one, of the figure as the page has it.
+// The address of a state, or without a state, that of the figure's defaults.
 export const addressOf = (figure, state) => {
   const url = new URL(location.href);
-  // What a stale address has besides would be refused when it is opened.
+  // Remove the other keys of a stale address, which would be refused when it is
+  // opened.
   for (const key of [...url.searchParams.keys()].filter(isOf(figure))) url.searchParams.delete(key);
   for (const c of state ? figure.controls : []) {
     const name = `${figure.name}.${c.key}`;

@@ -5,8 +5,8 @@ import { colorOf, inkOn } from "./svg.js";
 import { grip } from "./handles.js";
 import { figureModule, say } from "./common.js";
 
-// The lesson's text, on and on, and its rows: queries of the length √2 ln 2 make
-// each weight a power of two over a sum of powers of two.
+// The lesson's text, repeated, and its rows. Queries of length √2 ln 2 make each
+// weight a power of two over a sum of powers of two.
 const WORDS = "a rose is a rose is a rose".split(" ");
 const ROWS = { a: [1, 0], rose: [0, 1], is: [1, 1] };
 const T = WORDS.length;
@@ -14,8 +14,8 @@ const KEYS = WORDS.map((word) => ROWS[word]);
 const QUERIES = KEYS.map((row) => row.map((x) => x * Math.SQRT2 * Math.LN2));
 const VALUES = KEYS.map(([a, rose]) => a + 2 * rose);
 
-// How often steps 1 to `step` compute each score: a full pass computes all pairs of
-// the tokens so far, and a cache leaves the newest query with each key.
+// How often steps 1 to `step` compute each score. A full pass computes all pairs
+// of the tokens so far; with a cache only the newest query meets each key.
 const countsOf = (step, cache) => {
   const counts = range(T).map(() => Array(T).fill(0));
   for (let t = 1; t <= step; t += 1)
@@ -53,7 +53,8 @@ const grid = ({ step, cache }, counts) =>
       return [drawn + written, ring];
     }),
   );
-// A box for the key and the value of each token: computed now, or read back.
+// A box for the key and the value of each token: computed now, or read from the
+// cache.
 const store = ({ step, cache }) =>
   range(T).map((t) => {
     const kind = t >= step ? "kv-none" : cache && t < step - 1 ? "kept-row" : "decoded";

@@ -1,12 +1,12 @@
-// A printed number and a computed one: whether the printed digits are right.
+// A printed number and a computed one: are the printed digits right?
 
 import { fixed, range, whole } from "./numbers.js";
 import { escape } from "./svg.js";
 import { figureModule, say } from "./common.js";
 import { grip } from "./handles.js";
 
-// What is exactly counted, and what a source prints of it: a mantissa, times
-// ten to the exponent, in units of a thousand to some power.
+// The exact count, and what a source prints of it: a mantissa times a power of
+// ten, in units of a power of 1,000.
 const EXAMPLES = {
   "2,048 tokens: 1.6 GB": { counted: 1_677_721_600, mantissa: 16, exponent: -1, power: 3 },
   "a token: 800 KB": { counted: 819_200, mantissa: 800, exponent: 0, power: 1 },
@@ -23,11 +23,12 @@ const EXAMPLES = {
 };
 const UNITS = ["decimal", "binary"];
 const COUNTS = ["FLOPs", "multiply-adds"];
-// A form is drawn for a wrong state as well, beside the words that refuse it.
+// The form is drawn for an invalid state as well, beside the message that refuses
+// it.
 const example = (state) => EXAMPLES[state.example] ?? Object.values(EXAMPLES)[0];
 const lengthOf = (state) => String(example(state).mantissa).length;
 
-// The digits that are left of a printed number, and how many units one is.
+// The digits that a printed number keeps, and how large one unit of the last is.
 const printedOf = (state) => {
   const { mantissa, exponent } = example(state);
   const cut = Math.max(lengthOf(state) - state.digits, 0);
@@ -39,8 +40,8 @@ const divisorOf = (state) => {
   return (state.prefix === "binary" ? 1024 : 1000) ** power;
 };
 
-// How far the value is from the printed number, in units of its last digit: a
-// fraction of whole numbers, which are exact.
+// The distance of the value from the printed number, in units of its last digit:
+// a fraction of whole numbers, which are exact.
 const missOf = (state, shift) => {
   const { m, e } = printedOf(state);
   const up = 10n ** BigInt(Math.max(e, 0));
@@ -57,7 +58,7 @@ const asNumber = ([a, b]) => Number(a) / Number(b);
 const RULER = { width: 360, height: 128, left: 30, right: 330, y: 74 };
 const decimals = (e, more) => Math.max(more - e, 0);
 const written = (m, e, more = 0) => fixed(m * 10 ** e, decimals(e, more));
-// The line reaches as far as the shift can lead, to either side.
+// The line extends as far as the shift can move the value, on both sides.
 const reachOf = (state) => {
   const base = Math.abs(asNumber(missOf(state, 0)));
   return [4, 8].find((far) => base + 3 <= far) ?? 24;
@@ -161,7 +162,7 @@ const figure = {
     },
   ],
 
-  // The value is moved into the band, and then its unit is another.
+  // The value moves into the band, and then its unit changes.
   opening: { from: [{ prefix: "decimal" }, { prefix: "decimal", shift: -28 }], ms: 4500 },
   handles: (state, { off }) => [
     {

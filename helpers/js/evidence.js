@@ -4,12 +4,12 @@ import { count, fixed, range } from "./numbers.js";
 import { escape } from "./svg.js";
 import { figureModule, known, say } from "./common.js";
 
-// Shares right of trained models, one for each random seed, by design.
+// The accuracies of trained models, one per random seed, by design.
 const RUNS = known("evidence");
 const DESIGNS = Object.keys(RUNS);
 const SEEDS = 5;
 
-// All choices of n among the seeds, in the order of their first seeds.
+// All choices of n seeds, in lexicographic order.
 const choices = (n, from = 0) =>
   n === 0
     ? [[]]
@@ -17,19 +17,21 @@ const choices = (n, from = 0) =>
         choices(n - 1, from + k + 1).map((rest) => [from + k, ...rest]),
       );
 const pick = (runs, choice) => choice.map((seed) => runs[seed]);
-// Above 0 where each run of x beats each of y, below 0 the other way round.
+// Positive if each run of x beats each run of y, negative if the reverse holds,
+// else 0.
 const conclude = (x, y) =>
   Math.min(...x) > Math.max(...y) ? 1 : Math.max(...x) < Math.min(...y) ? -1 : 0;
 const median = (runs) => [...runs].sort((a, b) => a - b)[(SEEDS - 1) / 2];
 
-// Readers are numbered row by row: a choice of the first design, then of the other.
+// Readers are numbered row by row: a choice for the first design, then for the
+// other.
 const readersOf = (n) => choices(n).length ** 2;
 const choicesOf = ({ n, reader }) => {
   const all = choices(n);
   const number = Math.min(reader, all.length ** 2 - 1);
   return [all[Math.floor(number / all.length)], all[number % all.length]];
 };
-// The reader who has made one run more of each design, or one less.
+// The reader who has one more run of each design, or one fewer.
 const grown = (state, by) => {
   const next = choicesOf(state).map((choice) => {
     const other = range(SEEDS).find((seed) => !choice.includes(seed));
@@ -46,7 +48,8 @@ const grown = (state, by) => {
 const BOX = { width: 400, left: 12, right: 12, strips: [46, 104], axis: 132, top: 176, side: 150 };
 const LANE = 7;
 const at = (x) => +x.toFixed(2);
-// The axis starts where the runs of both designs do, and stays for every reader.
+// The axis starts where the runs of both designs start, and is the same for every
+// reader.
 const STARTS = [0, 0.2, 0.4, 0.6, 0.8];
 const startOf = ({ a, b }) => {
   const least = Math.min(...RUNS[a], ...RUNS[b]);
@@ -105,7 +108,7 @@ const axis = (state) => {
   );
 };
 
-// A square says by its colour which design is ahead, and by a stroke as well.
+// The colour of a square shows which design is ahead, and so does a stroke.
 const square = (conclusion, x, y, side, kind = "") =>
   `<rect class="av-says-${MARKS[1 - conclusion]}${kind}" x="${at(x)}" y="${at(y)}" ` +
   `width="${at(side)}" height="${at(side)}"/>` +
@@ -128,7 +131,7 @@ const cells = ({ n, reader }, { conclusions }) => {
 };
 const legend = (state, { counts }) => {
   const x = BOX.left + BOX.side + 24;
-  // Without their groups, where that tells them apart.
+  // Drop the group from the names where the rest tells them apart.
   const short = [state.a, state.b].map((name) => name.split(": ")[1]);
   const [a, b] = short[0] === short[1] ? [state.a, state.b] : short;
   return [a, "neither: overlap", b]

@@ -1,7 +1,7 @@
 // A quantisation block of a file: 32 parameters in 20 bytes.
 //
-// Four bytes are the scale and the minimum, as floats of 16 bits. Each of the
-// other 16 holds the codes of two parameters, of four bits each.
+// Four bytes hold the scale and the minimum as 16-bit floats. Each of the other
+// 16 bytes holds the codes of two parameters, with four bits each.
 
 import { fixed, range } from "./numbers.js";
 import { escape } from "./svg.js";
@@ -18,18 +18,20 @@ const BLOCKS = {
 const PAIRS = 16;
 const BITS = [8, 4, 2, 1];
 
-// A form is drawn for a wrong state as well, beside the words that refuse it.
+// The form is drawn for an invalid state as well, beside the message that refuses
+// it.
 const bytesOf = ({ block }) =>
   (BLOCKS[block] ?? Object.values(BLOCKS)[0]).split(" ").map((hex) => parseInt(hex, 16));
 const byteHex = (byte) => byte.toString(16).padStart(2, "0");
-// A float of 16 bits: a sign, five bits of exponent, ten of the fraction.
+// A 16-bit float: a sign bit, five bits of exponent, and ten bits of fraction.
 const half = (low, high) => {
   const exponent = (high >> 2) & 31;
   const fraction = ((high & 3) * 256 + low) / 1024;
   const size = exponent ? (1 + fraction) * 2 ** (exponent - 15) : fraction * 2 ** -14;
   return high & 128 ? -size : size;
 };
-// The codes as the file has them: lower halves of the bytes, then upper ones.
+// The codes in the order of the file: the low halves of the bytes, then the high
+// halves.
 const storedOf = (state) => {
   const pairs = bytesOf(state).slice(4);
   return [...pairs.map((byte) => byte & 15), ...pairs.map((byte) => byte >> 4)];
@@ -76,7 +78,7 @@ const levels = (k, values) => {
     text(fixed(low), left - 4, CHARTS[k] + 4, "end", "av-limit")
   );
 };
-// A column with its dot; its digit of a byte belongs to it.
+// A column with its dot, beside the hexadecimal digit of its byte.
 const parameter = (i, codes, at) => {
   const [x, y] = [xOf(i), yOf(i, codes[i])];
   const base = yOf(i, 0);
@@ -172,7 +174,7 @@ const figure = {
     },
   ],
 
-  // Another parameter begins with the bits that the file has for it.
+  // A newly chosen parameter starts with the bits that the file has for it.
   fit: (state, moved) => {
     if (!["block", "at"].includes(moved)) return null;
     const code = storedOf(state)[state.at];
@@ -208,7 +210,8 @@ const figure = {
     const bytes = bytesOf(state);
     const [scale, minimum] = [half(bytes[0], bytes[1]), half(bytes[2], bytes[3])];
     const codes = codesOf(state);
-    // As float32, which rounds the sum once: the product has 15 bits.
+    // Computed as float32, which rounds the sum once, because the product has 15
+    // bits.
     const parameters = codes.map((q) => Math.fround(scale * q + minimum));
     return {
       scale,

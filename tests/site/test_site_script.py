@@ -442,7 +442,7 @@ def test_questions_whose_script_does_not_come_say_so(open_page):
     ]  # fmt: skip
 
 
-# --- where the reader is, and was -------------------------------------------
+# --- the reader's progress ---------------------------------------------------
 
 ROOT = "http://page.test/"
 NAV = f"""<nav class="bd-docs-nav"><ul>
