@@ -60,13 +60,14 @@ import { toolRow } from "./tools.js";
  *   ?{settings: State, says: string}} [fit] - settings that fit the one just moved
  * @property {Object<string, State>} [presets] - ready-made settings by name
  * @property {string} [presetLabel]
- * @property {(state: State, ms: number) => object} [at] - what has changed after a time, passed on as `own`
+ * @property {(state: State, ms: number) => object} [at] - the settings
+ *   that differ after a time, passed on as `own`
  * @property {(state: State) => string} [strip] - stills, for print and for pages without scripts
  * @property {(state: State) => ?string} [later] - data to load before it is drawn
  * @property {(result: Element, state: State, values: object,
  *   set: (key: string, value: any) => void) => void} [enhance] - runs after each drawing
  * @property {(state: State, values: object, own?: object) => Handle[]} [handles] - parts of
- *   the picture that are dragged or pressed; pure. see `handles.js`
+ *   the picture that are dragged or pressed; pure; see `handles.js`
  * @property {{from: State[], ms: number}} [opening] - the figure plays once from these
  *   settings, in turn, to its first state, in at most 5,000 ms
  * @property {(context: object) => {own?: Function, busy?: Function, reset?: Function,

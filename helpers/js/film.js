@@ -1,5 +1,6 @@
-// Attention as a film: one query, from its words to its output. Rows of X are
-// queries, keys and values at once, or three matrices make them first.
+// Attention as a film: one query, from its words to its output. Either the rows
+// of X serve as queries, keys and values at once, or three matrices project them
+// first.
 
 import {
   count,
@@ -22,11 +23,11 @@ const WIDTH = 360;
 const NAME = 60; // where the words end
 const START = NAME + 8; // and numbers begin
 const CHIP = { width: 30, height: 17 };
-const TOP = 28; // the query, before it moves
+const TOP = 28; // the query's height before it moves
 const BAR = 9;
 const COLUMNS = ["q·k", "÷√d", "exp", "weight"];
-// One step takes this long, and then everything stands still for a while. A row
-// on its way through a matrix visits each of its columns: that takes longer.
+// Each step takes this long and is followed by a pause. A row that passes through
+// a matrix visits each of its columns, which takes longer.
 const MOVE = 900;
 const VISIT = 1600;
 const STAND = 500;
@@ -76,13 +77,13 @@ const wordsOf = ({ words }) => words.split(" ");
 const rowOf = ({ X, query }) => Math.min(query, X.length - 1);
 const total = (row) => row.reduce((a, b) => a + b, 0);
 const shape = (A) => `(${A.length}, ${A[0].length})`;
-// Rows that are made, a step each: one query, all keys, all values. One more
-// step, and all of them stand where the query meets the keys.
+// The steps that project rows, one row per step: one query, all keys, all values.
+// One more step moves all of them to where the query meets the keys.
 const madeIn = (state) => (through(state) ? 2 * state.X.length + 1 : 0);
 const ahead = (state) => (through(state) ? madeIn(state) + 1 : 0);
 const lengthOf = (state) => ahead(state) + state.X.length + 4;
 
-// Where the film is, in steps, so long after it was at `from`.
+// The position of the film in steps, `ms` after it was at `state.at`.
 const at = (state, ms) => {
   const end = lengthOf(state);
   const lasts = (time) => (time < madeIn(state) ? VISIT : MOVE);
@@ -94,21 +95,21 @@ const at = (state, ms) => {
   return { at: Math.min(time + Math.min(left / lasts(time), 1), end) };
 };
 
-// --- what is there at a time ---------------------------------------------
+// --- the state at a time -------------------------------------------------
 
 const smooth = (p) => p * p * (3 - 2 * p);
 const clip = (x) => Math.min(Math.max(x, 0), 1);
 const between = (a, b, p) => a + p * (b - a);
-// What part of the way from `a` to `b` a number has come.
+// The fraction of the way from `a` to `b` that `x` has covered, smoothed.
 const part = (x, a, b) => smooth(clip((x - a) / (b - a)));
-// How far a step has come, from 0 to 1; steps count from 1.
+// The progress of a step, from 0 to 1. Steps count from 1.
 const done = (time, step) => clip(time - (step - 1));
-// The first part of a step moves, the second shows the number.
+// In the first part of a step something moves; in the second, its number appears.
 const moved = (time, step) => part(done(time, step), 0, 0.6);
 const told = (time, step) => part(done(time, step), 0.6, 1);
 
-// The rows of keys, below each other. Where values were made they stand below
-// their keys, and between two rows there is room for the query.
+// The rows of keys, below each other. Projected values stand below their keys,
+// and between two rows there is room for the query.
 const rowY = (state, j) => 88 + (through(state) ? 58 : 41) * j;
 
 // The query visits each key and goes back up.
@@ -123,10 +124,10 @@ const queryY = (state, time) => {
 
 // --- drawing -------------------------------------------------------------
 
-// At most two decimals, and five signs.
+// At most two decimals, and at most five characters.
 const short = (x) => String(+x.toFixed(Math.abs(x) < 9.995 ? 2 : 1)).replace("-", "−");
 const twice = (x) => fixed(x, Math.abs(x) < 9.995 ? 2 : 1);
-// As many decimals as a column has room for.
+// The number of decimals that fit into a column.
 const digitsOf = (x) => [100, 10].filter((y) => Math.abs(x) < y).length + 1;
 const place = (x) => +x.toFixed(1);
 const seen = (opacity) => (opacity < 1 ? ` opacity="${+opacity.toFixed(2)}"` : "");
@@ -135,7 +136,8 @@ const label = (text, x, y, { kind = "", anchor = "middle", opacity = 1 } = {}) =
     ? `<text class="av-${kind || "plain"}" x="${place(x)}" y="${place(y)}" ` +
       `text-anchor="${anchor}"${seen(opacity)}>${escape(text)}</text>`
     : "";
-// What is on its way over other numbers is an outline, and they are read.
+// A chip that passes over other numbers is an outline, so that they stay
+// readable.
 const chip = (text, x, y, kind, { opacity = 1, width = CHIP.width, passing = false } = {}) =>
   opacity > 0.05
     ? `<rect class="av-${kind}${passing ? " av-passing" : ""}" x="${place(x)}" y="${place(y)}" ` +
@@ -147,15 +149,15 @@ const vector = (numbers, x, y, kind, { write = short, width = CHIP.width, ...mor
     .map((entry, c) => chip(write(entry), x + c * width, y, kind, { width, ...more }))
     .join("");
 
-// Exponentials of large scores are written as 1.6e48.
+// Exponentials of large scores are written in scientific notation, as 1.6e48.
 const isFar = (x) => x >= 1e5 || x < 1e-3;
 const powered = (x) => x.toExponential(1).replace("+", "").replace("-", "−");
 const big = (x) => {
   if (isFar(x)) return powered(x);
   return x >= 1000 ? fixed(x, 0) : grouped(+x.toPrecision(4));
 };
-// The numbers of a column are written alike: as many decimals each as the one
-// that needs most, and at most as many as there is room for.
+// All numbers of a column get the same number of decimals: as many as the longest
+// needs, but no more than fit.
 const alike = (numbers, room) => {
   const needed = range(room).find((k) => numbers.every((x) => Math.abs(x - x.toFixed(k)) < 1e-9));
   return numbers.map((x) => fixed(x, needed ?? room));
@@ -172,7 +174,7 @@ const middleOf = (d) => {
   return { wide, at: (c) => left + (c + 0.5) * wide };
 };
 
-// The numbers of one key: a column each, once its step has come.
+// The numbers of one key, one per column, each shown once its step has come.
 const columnsOf = (state, values, time, j) => {
   const { dots, scores, exponentials, weights, q } = values;
   const n = state.X.length;
@@ -205,7 +207,7 @@ const columnsOf = (state, values, time, j) => {
   );
 };
 
-// The values, each as strong as its weight, come down to the output.
+// The values move down to the output, each as opaque as its weight.
 const mixture = (state, { weights, output, q, V }, time) => {
   const n = state.X.length;
   const last = n + 4;
@@ -229,16 +231,17 @@ const mixture = (state, { weights, output, q, V }, time) => {
   );
 };
 
-// --- the rows are made ---------------------------------------------------
+// --- projecting the rows -------------------------------------------------
 
-const BENCH = 60; // the matrix that is in use
+const BENCH = 60; // where the current matrix is drawn
 const LINE = 19;
 const GAP = 10;
-// A step of this kind: a row of X comes, visits the columns, and the sums leave.
+// The phases of such a step: a row of X arrives, visits the columns, and its sums
+// leave.
 const COME = 0.16;
 const LEAVE = 0.78;
 
-// X, keys and values beside each other, while they are made.
+// The table of X, keys and values, shown during the projections.
 const tableOf = ({ X }, { K, V }) => {
   const columns = X[0].length + K[0].length + V[0].length;
   const width = Math.min(CHIP.width, (WIDTH - START - 2 * GAP) / columns);
@@ -252,7 +255,8 @@ const tableOf = ({ X }, { K, V }) => {
   };
 };
 
-// Each column of a matrix has a row of X on its left and products on its right.
+// Each column of a matrix has the row of X on its left and the products on its
+// right.
 const benchOf = (W) => {
   const d = W[0].length;
   const width = d < 3 ? CHIP.width : 26;
@@ -265,8 +269,8 @@ const benchOf = (W) => {
     product: (c) => START + c * wide + 2 * width + 6,
     y: (a) => BENCH + LINE * a,
     sum: BENCH + LINE * W.length + 4,
-    // When a column is visited: the row slides there, then there are products,
-    // then their sum.
+    // The phases of a visit to column c: the row slides there, then the products
+    // appear, then their sum.
     part: (p, c, from, to) => {
       const slot = (LEAVE - COME) / d;
       return part(p, COME + slot * (c + from), COME + slot * (c + to));
@@ -274,7 +278,7 @@ const benchOf = (W) => {
   };
 };
 
-// The rows in the order in which they are made, and where each goes.
+// The projected rows in the order of the film, and where each row goes.
 const jobsOf = (state, values) => {
   const { keys, values: right, y } = tableOf(state, values);
   const job = (name, kind, row, made, x, top) => ({
@@ -293,7 +297,7 @@ const jobsOf = (state, values) => {
   ];
 };
 
-// A matrix: its name, and its numbers in columns that stand apart.
+// A matrix: its name, and its entries in separate columns.
 const matrixOf = ({ name, kind, W }, opacity) => {
   const { column, y, width } = benchOf(W);
   const cells = W.flatMap((row, a) =>
@@ -303,7 +307,7 @@ const matrixOf = ({ name, kind, W }, opacity) => {
 };
 
 // A row of X stands upright, slides over the columns, and the products of each
-// pair appear, and their sums.
+// pair appear, and then their sums.
 const work = (state, values, { row, kind, W, made }, p, opacity) => {
   if (p === 0) return "";
   const { left, product, y, sum, width, d, part: visit } = benchOf(W);
@@ -337,7 +341,8 @@ const work = (state, values, { row, kind, W, made }, p, opacity) => {
       chip(short(made[c]), product(c), sum, kind, { opacity: summed })
     );
   });
-  // Where the row was it leaves a trace, so that each product has both factors.
+  // The row leaves a trace in each column, so that each product keeps both
+  // factors.
   const traces = range(d - 1).map((c) => {
     const behind = 0.65 * opacity * visit(p, c + 1, 0, 0.4);
     return x
@@ -347,7 +352,7 @@ const work = (state, values, { row, kind, W, made }, p, opacity) => {
   return products.join("") + traces.join("") + copy.join("");
 };
 
-// What is on the bench: the row that is made now; that before it fades away.
+// The current projection, while the one before fades out.
 const bench = (state, values, time) => {
   const jobs = jobsOf(state, values);
   const now = Math.min(Math.max(Math.ceil(time) - 1, 0), jobs.length);
@@ -363,7 +368,7 @@ const bench = (state, values, time) => {
   );
 };
 
-// Keys and values: they leave the bench for their table, and the table for the
+// Keys and values leave the matrix for the table, and later the table for the
 // place where the query meets them.
 const leaving = (state, values, time) => {
   const table = tableOf(state, values);
@@ -389,7 +394,7 @@ const leaving = (state, values, time) => {
   });
 };
 
-// All that is there before the query meets the keys.
+// Everything that is shown before the query meets the keys.
 const making = (state, values, time) => {
   const { X } = state;
   const { width, keys, values: right, y } = tableOf(state, values);
@@ -411,8 +416,9 @@ const making = (state, values, time) => {
   );
 };
 
-// Below a key that the query meets: their products, one after another, until the
-// query goes on. Where values were made they stand there, and W shows its own.
+// The products below a key that the query meets appear one after another, until
+// the query moves on. Projected values stand there already, so then column W
+// lists the products.
 const products = (state, { q, K }, time, j) => {
   const stays = 1 - moved(time, j + 2);
   return q
@@ -426,7 +432,7 @@ const products = (state, { q, K }, time, j) => {
     .join("");
 };
 
-// --- the whole -----------------------------------------------------------
+// --- the whole picture ---------------------------------------------------
 
 const titleOf = (state, time) => {
   const { X } = state;
@@ -442,14 +448,14 @@ const scene = (state, values, now) => {
   const made = through(state);
   const words = wordsOf(state);
   const { wide, at: middle } = middleOf(d);
-  // From here on time counts from when all rows are there.
+  // From here, time counts from the moment when all rows are projected.
   const time = now - ahead(state);
   const opacity = made ? told(time, 0) : 1;
   const height = rowY(state, n) + 40;
   const down = queryY(state, time);
   const others = [TOP, ...X.map((_, j) => rowY(state, j))].map((y) => Math.abs(down - y));
   const passing = others.some((far) => far > 0.5 && far < CHIP.height - 0.5);
-  // Numbers of many signs are written smaller.
+  // Long numbers are written in smaller type.
   const { W_Q, W_K, W_V } = state;
   const tight =
     made &&
@@ -488,7 +494,7 @@ const scene = (state, values, now) => {
 const list = (row, digits = 3) => row.map((x) => fixed(x, digits)).join(", ");
 const factor = (x) => (x < 0 ? `(${setting(x)})` : setting(x));
 const factors = (a, b) => a.map((x, c) => `${factor(x)}×${factor(b[c])}`).join(" + ");
-// Four decimals hold a product of two numbers of two, and no longer one.
+// Four decimals are exact for a product of two numbers with two decimals each.
 const equals = (x) => `${Math.abs(x - x.toFixed(4)) < 1e-12 ? "=" : "≈"} ${setting(x)}`;
 const meeting = (state, values) => {
   const { X } = state;
@@ -527,8 +533,8 @@ const sentences = (state, values) => {
   return [first, ...made, ...meeting(state, values)];
 };
 
-// Stills for a page without scripts and for paper: each picture with what was
-// done since the one before it.
+// Stills for pages without scripts and for print: each picture with the steps
+// since the last one.
 const stillsOf = (state) => {
   const n = state.X.length;
   const [makes, from] = [madeIn(state), ahead(state)];
@@ -552,7 +558,7 @@ const strip = (state) => {
 
 // --- the figure ----------------------------------------------------------
 
-// The numbers of the row of the query; the time decides what is shown.
+// The numbers of the query's row; the time decides which of them are shown.
 const computed = (state, own) => {
   const { X } = state;
   const makes = (A, W) => (through(state) ? matmul(A, W) : A);
@@ -647,7 +653,8 @@ const figure = {
       : "";
   },
   at,
-  // It plays from its start to the state of the page, with a moment to look first.
+  // The film plays from its start to the state of the page, after a moment to
+  // look.
   opening: { from: [{ at: 0 }], ms: 5000 },
   compute: computed,
   view: (state, values) =>
@@ -655,7 +662,7 @@ const figure = {
   strip,
 };
 const play = player(figure, "at", { tween: true });
-// What is printed is the film of the settings that the reader has.
+// A reader prints the film of the current settings.
 figure.live = (parts) => {
   const live = play(parts);
   const redraw = () => {

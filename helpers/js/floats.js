@@ -1,11 +1,11 @@
 // A softmax in a floating-point type: where exponentials overflow, where they
-// become zero, and how far apart the numbers are that can be stored.
+// underflow to zero, and how far apart the representable numbers are.
 
 import { fixed, grouped, range, setting, softmax, tick } from "./numbers.js";
 import { figureModule, say } from "./common.js";
 import { grip } from "./handles.js";
 
-// Binary digits after the leading one, and the least exponent of a full number.
+// The bits of the fraction, and the least exponent of a normal number.
 const TYPES = {
   float16: { digits: 10, least: -14, top: 15 },
   bfloat16: { digits: 7, least: -126, top: 127 },
@@ -13,10 +13,10 @@ const TYPES = {
 };
 const KEYS = range(4);
 const SCORES = [0, 0.75, 0.5, -0.75];
-const REACH = 3; // how far a score may be from the shift
-const FAR = 110; // how far the shift goes
+const REACH = 3; // the largest distance of a score from the shift
+const FAR = 110; // the largest shift
 
-// The exponent of the power of two that is not above |x|.
+// The exponent of the largest power of two that is at most |x|.
 const exponentOf = (x) => {
   const near = Math.floor(Math.log2(Math.abs(x)));
   if (2 ** near > Math.abs(x)) return near - 1;
@@ -26,7 +26,7 @@ const spacingAt = (x, { digits, least }) => {
   const exponent = x === 0 ? least : Math.max(exponentOf(x), least);
   return 2 ** (exponent - digits);
 };
-// To the nearest whole number; half way, to the even one.
+// Round to the nearest whole number, and halves to the even one.
 const toEven = (x) => {
   const low = Math.floor(x);
   if (x - low !== 0.5) return Math.round(x);
@@ -44,7 +44,7 @@ const limitsOf = (type) => ({
   under: Math.log(2 ** (type.least - type.digits - 1)), // half of the smallest
 });
 
-// What is no number, or beyond all numbers of the type, is null.
+// NaN and infinities become null.
 const finite = (x) => (Number.isFinite(x) ? x : null);
 const compute = (state) => {
   const type = TYPES[state.type];
@@ -53,7 +53,7 @@ const compute = (state) => {
   const top = Math.max(...kept);
   const exponents = kept.map((z) => (state.subtract ? stored(z - top, type) : z));
   const exps = exponents.map((z) => stored(Math.exp(z), type));
-  // Added up in float32 and rounded once to the type, as NumPy does.
+  // Summed in float32 and rounded once to the type, as NumPy does.
   const total = stored(
     exps.reduce((a, b) => Math.fround(a + b), 0),
     type,
@@ -94,7 +94,7 @@ const shiftAt = (x) =>
 const words = (text, x, y, anchor = "middle", kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">` +
   `${text}</text>`;
-// In a quarter of a unit all numbers are equally far apart, or too close to draw.
+// Within a quarter of a unit, numbers are equally spaced, or too close to draw.
 const numbersOf = (state) => {
   const type = TYPES[state.type];
   const [low, high] = [LANE.top - 12, RULE];
@@ -258,7 +258,7 @@ const figure = {
       step: 0.25,
     })),
   ],
-  // From where exponentials become 0 to where they overflow.
+  // From where exponentials underflow to where they overflow.
   opening: { from: [{ shift: -20 }], ms: 4000 },
   compute,
   view: (state, values) => {

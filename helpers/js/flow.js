@@ -1,5 +1,6 @@
 // A sentence on its way to its next word, through a small trained model. Every
-// number can be opened, and each leads on to the numbers that it is made of.
+// number can be opened, and its factors lead on to the numbers that they come
+// from.
 
 import { fixed, range } from "./numbers.js";
 import { byLevel, colorOf, escape, inkOn } from "./svg.js";
@@ -34,7 +35,7 @@ import {
 
 // --- parts of the picture ------------------------------------------------
 
-const REACH = 3; // colours go from minus this to this, everywhere
+const REACH = 3; // the colour scale runs from minus this to this everywhere
 const STATIONS = [
   { name: "Words", step: "word" },
   { name: "Embedding", step: "embedding" },
@@ -49,13 +50,14 @@ const stationOf = (state) =>
     ({ step, block }) =>
       STEPS[step] === STEPS[state.step] && (block === undefined || block === state.block),
   );
-const SHOWN = 5; // words that may come next
-const LISTED = 6; // those that are listed with what made them
+const SHOWN = 5; // candidates for the next word
+const LISTED = 6; // candidates that are listed with their computation
 const CHIPS = 3;
 const LEAST = 0.01;
 
 const plain = (text) => text.replaceAll(" ", "-");
-// A number of the picture that can be opened: where it is drawn, and what it opens.
+// A number of the picture that can be opened: its position, and the settings that
+// open it.
 const part = (state, x, step, more, name) => {
   const { i, j, c } = placeOf(state);
   const here = { key: j, number: c, rank: state.rank, word: i };
@@ -66,7 +68,7 @@ const part = (state, x, step, more, name) => {
 const numbersOf = (state, row, step, name, more = {}) =>
   row.map((x, number) => part(state, x, step, { ...more, number }, `number ${number} of ${name}`));
 
-// All that the opened stage shows, in rows.
+// The rows of numbers that the opened stage shows.
 const rowsOf = once((state) => {
   const net = netOf(state.text);
   const { i, b, h } = placeOf(state);
@@ -140,7 +142,7 @@ const partsOf = ({ before = [], query, earlier = [], mix, after = [], next = [] 
   ...next.flatMap(({ logit, chance }) => [logit, chance]),
 ];
 
-// The factors of the opened number that were computed lead to what made them.
+// The computed factors of the opened number are handles that open those factors.
 const factorsOf = (state, opened) => {
   const lead = (id, x, to, name) =>
     to ? [{ id, x, to, name: `${name}, ${fixed(x)}: how it was made`, group: "factors" }] : [];
@@ -174,7 +176,7 @@ const another = ({ text }) => ({
   word: MOST - 1,
 });
 const longer = (text, word) => ({ text: [...wordsOf(text), word].join(" "), word: MOST - 1 });
-// The likeliest words after the last one; none that is hardly possible.
+// The most probable next words, without the improbable ones.
 const chipsOf = (net) => {
   const chances = net.chances.at(-1);
   return rankedBy(chances)
@@ -251,7 +253,7 @@ const handles = (state) => {
 
 // --- drawing -------------------------------------------------------------
 
-// Colours are told apart in steps, and each is made once.
+// Colours are quantised, and each is computed once.
 const FINE = 48;
 const painted = {};
 const paint = (x) => {
@@ -262,15 +264,15 @@ const paint = (x) => {
 const cell = ({ id, x, on }) =>
   `<span class="av-num${on ? " av-num-on" : ""}" data-handle="${id}" style="${paint(x)}">` +
   `${fixed(x)}</span>`;
-// Logits and what is made of them lie far beyond the colours.
+// Logits, and numbers computed from them, are far outside the colour scale.
 const framed = ({ id, x, on }, write = fixed) =>
   `<span class="av-num av-framed${on ? " av-num-on" : ""}" data-handle="${id}">${write(x)}</span>`;
-// A probability is neither 0 nor 1.
+// A rounded probability is never printed as 0 or 1.
 const likely = (p) => (p >= 0.995 ? "&gt; 0.99" : p < 0.005 ? "&lt; 0.01" : fixed(p));
 const bare = (x) => `<span class="av-num av-learned">${fixed(x)}</span>`;
 const quoted = (word) => `“${escape(word)}”`;
 
-// The rows of all words at one place of the flow, a cell for each number.
+// The rows of all words at one point of the flow, with a cell for each number.
 const strip = (rows) => {
   const cells = byLevel();
   rows.forEach((row, i) =>
@@ -284,7 +286,8 @@ const strip = (rows) => {
     `${cells.paths((color, d) => `<path fill="${color}" d="${d}"/>`).join("")}</svg>`
   );
 };
-// Ribbons from rows on the left to rows on the right, as wide as their shares.
+// Ribbons from rows on the left to rows on the right, with widths proportional to
+// the shares.
 const ROW = 24;
 const THICKEST = 15;
 const HAIR = 0.02;
@@ -363,7 +366,7 @@ const journey = (state, net, { order, chances }) => {
 };
 
 const percent = (p) => (p >= 0.995 ? "&gt;99%" : p < 0.005 ? "&lt;1%" : `${(100 * p).toFixed(0)}%`);
-// What may be written next, by the model or by the reader.
+// The heading: what the model, or the reader, may write next.
 const heading = (state, net) => {
   const chips = chipsOf(net).map(({ id, word, chance }) =>
     word === "."
@@ -453,7 +456,7 @@ const panel = (state, net) => {
 
 // --- one number ----------------------------------------------------------
 
-// Of what is large nobody reads the decimals.
+// Large numbers are written without decimals.
 const LARGE = 1000;
 const short = (x, digits) => fixed(x, Math.abs(x) < LARGE ? digits : 0);
 const exact = (x, digits) => Math.abs(x - Number(x.toFixed(digits))) < 1e-9;
@@ -522,7 +525,7 @@ const ends = (state, { terms, total, value, x, from, root, gain, id }, net) => {
     );
   return (then[state.step] ?? (() => sum))();
 };
-// What the opened number is called, and how such a number is made.
+// The name of the opened number, and how such a number is computed.
 const nameOf = (state, net, { id }) => {
   const { i, j, b, h, c } = placeOf(state);
   const [word, other, next] = [net.words[i], net.words[j], KNOWN[id]].map((text) => `“${text}”`);
@@ -599,9 +602,9 @@ const check = ({ text }) => {
   return fits ? "" : `${NAMED} must have 1 to ${MOST} words; got ${words.length}`;
 };
 
-// --- what only a page has ------------------------------------------------
+// --- on a page or in Jupyter only ----------------------------------------
 
-// How many letters have to change to make one word of another.
+// The edit distance between two words.
 const apart = (a, b) => {
   let last = range(b.length + 1);
   for (let i = 1; i <= a.length; i++) {
@@ -628,7 +631,7 @@ const live = ({ el, form, model }) => {
   const result = el.querySelector(".av-result");
   const top = box("");
   const below = box(`<button type="button" data-back disabled>← Back</button>`);
-  // A reader writes first, and then looks.
+  // The field comes first, because a reader writes before looking.
   result.before(form, el.querySelector(".av-error"), top);
   result.after(below);
   const back = below.querySelector("button");
@@ -637,7 +640,8 @@ const live = ({ el, form, model }) => {
     field.value = text;
     field.dispatchEvent(new Event("input", { bubbles: true }));
   };
-  // For a word that the model does not know, those that are spelt most like it.
+  // For a word outside the vocabulary, offer the known words with the closest
+  // spelling.
   const offer = () => {
     const strange = wordsOf(field.value).find((word) => !KNOWN.includes(word));
     top.innerHTML = strange
@@ -652,7 +656,7 @@ const live = ({ el, form, model }) => {
     write(words.join(" "));
     field.focus();
   };
-  // The way back: the states before this one.
+  // The trail of earlier states, for the Back button.
   const read = () => Object.fromEntries(figure.controls.map(({ key }) => [key, model.get(key)]));
   const trail = [];
   let now = read();
@@ -673,7 +677,7 @@ const live = ({ el, form, model }) => {
     for (const [key, value] of Object.entries(state)) model.set(key, value);
     model.save_changes();
     queueMicrotask(() => {
-      trail.pop(); // the state that was left
+      trail.pop(); // the state that Back leaves
       back.disabled = !trail.length;
     });
   };
@@ -706,7 +710,7 @@ const figure = {
       about: "What the model reads, of words that it knows",
       letters: 24,
       min: 1,
-      max: 24, // what is too long for the model, check says
+      max: 24, // `check` refuses texts that are too long for the model
     },
     {
       key: "step",
@@ -786,7 +790,7 @@ const figure = {
   ],
   check,
   compute,
-  // The sentence is read word by word, and each time something else may follow.
+  // The sentence grows word by word, and each time the next word changes.
   opening: { from: [{ word: 0 }, { word: 2 }, { word: 4 }, { word: 5 }], ms: 4800 },
   view: (state) => {
     const net = netOf(state.text);

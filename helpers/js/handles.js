@@ -1,39 +1,40 @@
-// Handles: parts of a picture that are taken by a mouse, a finger or the keys.
+// Handles: parts of a picture that a mouse, a finger or the keys can move.
 //
-// A figure lists them, `handles(state, values, own)`, and its view marks each
-// with `data-handle`. All the rest is here: names and values that are announced,
-// room for a finger, keys, and settings that snap to what a control takes.
+// A figure lists its handles in `handles(state, values, own)`, and its view marks
+// each with `data-handle`. This module does the rest: it announces names and
+// values, makes room for a finger, handles keys, and snaps settings to the values
+// that a control takes.
 
 import { limited, PLACES, ruleOf } from "./controls.js";
 import { grouped } from "./numbers.js";
 
-// How far a finger reaches, in CSS pixels: a circle 44 wide.
+// The reach of a finger, in CSS pixels: a circle 44 pixels wide.
 const FINGER = 22;
 
 /**
- * A handle that is dragged has `at`, `keys` and `read`; one that is pressed, `press`.
+ * A handle to drag has `at`, `keys` and `read`; a handle to press has `press`.
  *
  * @typedef {object} Handle
- * @property {string} id - as `data-handle` in the drawing
+ * @property {string} id - the value of `data-handle` in the drawing
  * @property {string} name - what it is, such as "query of cat"
  * @property {[number, number]} [at] - where it is drawn, in units of its drawing
- * @property {string[]} [keys] - the setting that it moves, or that across and that up
- * @property {(at: [number, number]) => object} [read] - the settings that a place asks
- *   for, in the same units; they need not fit
- * @property {string} [value] - its value in words, else that of its settings
- * @property {(now: State) => object} [press] - the settings after a press, from those of now
- * @property {boolean} [on] - whether it is pressed, where that can be said
- * @property {string} [group] - handles of a group are one stop of the tab key, the arrow
- *   keys go from one to the next, and a drag over those that are as the first presses them
- * @property {boolean} [heir] - it takes the focus of a handle that is gone
- * @property {boolean} [once] - a drag presses no others of its group
+ * @property {string[]} [keys] - the setting that it moves, or one for each axis, x first
+ * @property {(at: [number, number]) => object} [read] - the settings for a
+ *   position in the same units; they need not be valid
+ * @property {string} [value] - its value in words; by default, the values of its settings
+ * @property {(now: State) => object} [press] - the settings after a press, from the current ones
+ * @property {boolean} [on] - whether it is pressed, for a toggle
+ * @property {string} [group] - the handles of a group are one tab stop. The arrow keys
+ *   move between them, and a drag presses those that are in the same state as the first
+ * @property {boolean} [heir] - it takes the focus when the focused handle has gone
+ * @property {boolean} [once] - a drag presses only the first handle of its group
  */
 
-// A handle in an SVG, at a place: what is drawn there has that place as its origin.
+// A handle in an SVG. Its drawing has the handle's position as its origin.
 export const grip = (id, [u, v], drawing) =>
   `<g class="av-grip" data-handle="${id}" transform="translate(${u} ${v})">${drawing}</g>`;
 
-// The value that a control takes nearest to one that is asked for.
+// The value nearest to `wished` that a control takes.
 export const snapped = (control, state, wished, own) => {
   const { kind, min, max, step, stops } = limited(control, state, own);
   if (kind === "stops")
@@ -44,7 +45,7 @@ export const snapped = (control, state, wished, own) => {
   const last = Math.floor((max - min) / step + 1e-9);
   return +(min + Math.min(Math.round((within - min) / step), last) * step).toFixed(9);
 };
-// So many steps from the value that a control has.
+// The value of a control, moved by a number of steps.
 const stepped = (control, state, by, own) => {
   const places = PLACES[control.kind];
   const value = state[control.key];
@@ -53,7 +54,8 @@ const stepped = (control, state, by, own) => {
   const place = places.of(end, value) + by;
   return places.at(end, Math.min(Math.max(place, places.first(end)), places.last(end)));
 };
-// What a hand asked for and did not get, in words; of a fine step nobody speaks.
+// A message if a drag asked for a value that the control does not take. Rounding
+// to a fine step gets no message.
 const snapWords = (control, state, wished, own) => {
   const end = limited(control, state, own);
   const given = snapped(control, state, wished, own);
@@ -69,7 +71,7 @@ const ARROWS = {
   ArrowUp: [0, 1],
   ArrowDown: [0, -1],
 };
-// The next of some boxes in a direction: the nearest, and rather straight ahead.
+// The index of the nearest box in a direction, preferring boxes straight ahead.
 const nextOf = (boxes, from, [dx, dy]) => {
   const far = ({ x, y, width, height }) => {
     const right = x + width / 2 - (from.x + from.width / 2);
@@ -82,14 +84,15 @@ const nextOf = (boxes, from, [dx, dy]) => {
   return least === Infinity ? -1 : all.indexOf(least);
 };
 
-// The hands of a figure. `steer(settings)` sets what fits, `note(text)` says
-// what did not, and `first` has the settings that Home gives back.
+// The handles of a figure on a page. `steer(settings)` applies settings,
+// `note(text)` shows a message, and `first` holds the settings that the Home key
+// restores.
 export const handsOf = (figure, { result, read, steer, note, first }) => {
   let known = {};
-  let mine; // what the figure has of its own beside its settings
-  let held = null; // the handle that is dragged, how far from its middle, what it asks for
-  let brush = null; // the handle that a press began on, and those it has pressed
-  const stops = {}; // of each group, the handle that the tab key meets
+  let mine; // the figure's own data
+  let held = null; // the dragged handle, its offset from the pointer, and the settings it asks for
+  let brush = null; // the handle on which a press began, and the handles it has pressed
+  const stops = {}; // for each group, the handle that the tab key reaches
   const controlOf = (key) => figure.controls.find((c) => c.key === key);
   const parts = () => [...result.querySelectorAll("[data-handle]")];
   const partOf = (id) => parts().find((part) => part.dataset.handle === id);
@@ -111,17 +114,19 @@ export const handsOf = (figure, { result, read, steer, note, first }) => {
     for (const [key, value] of Object.entries(given)) part.setAttribute(key, value);
     if (group && !known[stops[group]]) stops[group] = handle.id;
     part.setAttribute("tabindex", group && stops[group] !== handle.id ? -1 : 0);
-    // A picture hides what is in it from a screen reader; a group does not.
+    // An SVG with the role of an image hides its content from screen readers; a
+    // group does not.
     part.closest("svg")?.setAttribute("role", "group");
   };
-  // After each drawing: names, values, and the focus on what had it.
+  // After each drawing: set names and values, and restore the focus.
   const show = (state, values, own, focused) => {
     mine = own;
     known = Object.fromEntries(figure.handles(state, values, own).map((h) => [h.id, h]));
     for (const part of parts()) {
       const handle = handleOf(part);
       announce(part, handle, state);
-      // A swipe that begins here moves the handle; elsewhere it moves the page.
+      // A swipe that starts on a handle moves the handle; elsewhere it scrolls
+      // the page.
       part.style.touchAction = handle.press ? "pan-y" : "none";
     }
     widen();
@@ -129,7 +134,7 @@ export const handsOf = (figure, { result, read, steer, note, first }) => {
     const heir = parts().find((part) => handleOf(part).heir);
     (partOf(focused) ?? heir)?.focus({ preventScroll: true });
   };
-  // Room for a finger around a small handle, at any size of the drawing.
+  // Give small handles a hit area for a finger, at any scale of the drawing.
   const widen = () => {
     for (const part of result.querySelectorAll("g[data-handle]")) {
       if (handleOf(part)?.group) continue;
@@ -142,7 +147,8 @@ export const handsOf = (figure, { result, read, steer, note, first }) => {
       part.append(room);
     }
   };
-  // A pointer in units of the drawing; beside an SVG, in shares of the box.
+  // The position of a pointer in units of the drawing, or outside an SVG as
+  // fractions of the box.
   const placeOf = (part, { clientX, clientY }) => {
     const svg = part.closest("svg");
     if (svg) {
@@ -152,7 +158,7 @@ export const handsOf = (figure, { result, read, steer, note, first }) => {
     const { left, top, width, height } = part.parentNode.getBoundingClientRect();
     return [(clientX - left) / width, (clientY - top) / height];
   };
-  // Where the rooms of two handles meet, the nearer one is meant.
+  // Where the hit areas of two handles overlap, take the nearer handle.
   const nearest = (event, part) => {
     const far = (it) => {
       const { x, y, width, height } = it.getBoundingClientRect();
@@ -178,7 +184,7 @@ export const handsOf = (figure, { result, read, steer, note, first }) => {
     if (handleOf(part)?.read) part = nearest(event, part);
     const handle = handleOf(part);
     if (!handle) return;
-    event.preventDefault(); // a drag marks no text
+    event.preventDefault(); // so that dragging selects no text
     result.setPointerCapture(event.pointerId);
     part.focus({ preventScroll: true });
     if (handle.group) stops[handle.group] = handle.id;
@@ -201,7 +207,8 @@ export const handsOf = (figure, { result, read, steer, note, first }) => {
     const over = handleOf(under?.closest("[data-handle]"));
     const { handle, done } = brush;
     if (!over || (over.id === handle.id && !done.length)) return;
-    // The picture may be drawn anew between two moves: each is pressed once.
+    // The picture may be redrawn between two moves, so press each handle only
+    // once.
     for (const one of [handle, over])
       if (one.group === handle.group && one.on === handle.on && !done.includes(one.id)) {
         done.push(one.id);
@@ -212,7 +219,7 @@ export const handsOf = (figure, { result, read, steer, note, first }) => {
     const [was, pressed] = [held, brush];
     held = brush = null;
     result.classList.remove("av-held");
-    if (type === "pointercancel") return; // the page scrolls
+    if (type === "pointercancel") return; // the page scrolls instead
     if (pressed && !pressed.done.length) press(pressed.handle);
     if (!was) return;
     const state = read();
@@ -252,7 +259,7 @@ export const handsOf = (figure, { result, read, steer, note, first }) => {
   result.addEventListener("pointermove", drag);
   for (const kind of ["pointerup", "pointercancel"]) result.addEventListener(kind, drop);
   result.addEventListener("keydown", onKey);
-  // A screen reader presses without a pointer.
+  // Screen readers click without a pointer.
   result.addEventListener("click", ({ target, detail }) => {
     const handle = handleOf(target.closest("[data-handle]"));
     if (handle?.press && detail === 0) press(handle);

@@ -1,20 +1,20 @@
-// Heads and groups: which columns a head owns, and whose keys it reads.
+// Heads and groups: which columns belong to a head, and whose keys it reads.
 
 import { count, range, whole } from "./numbers.js";
 import { grip } from "./handles.js";
 import { figureModule, say } from "./common.js";
 
-// Neighbouring groups are told apart, and names say which is which.
+// Neighbouring groups differ in colour, and names say which group is which.
 const groupClass = (g) => (g % 2 ? "av-group-odd" : "av-group-even");
-const BYTES = 2; // float16, as caches are kept
+const BYTES = 2; // float16, the usual type of a cache
 
 const divisors = (n) =>
   range(n)
     .map((i) => i + 1)
     .filter((i) => n % i === 0);
 
-// Every size as a picture: columns of queries in their heads, and below each
-// group of heads the keys and the values that they read, to the same scale.
+// Every size as a picture: the columns of queries, divided into heads, and below
+// each group of heads the keys and values that they read, to the same scale.
 const CUTS = {
   width: 350,
   left: 2,
@@ -25,8 +25,8 @@ const CUTS = {
   high: 24,
   kept: 206,
 };
-const SPOT = 8; // of that, a column is marked above the name of its head
-// What the cache keeps, as a part of what it would keep without sharing.
+const SPOT = 8; // the height at which a column is marked above the name of its head
+// The size of the cache as a fraction of its size without sharing.
 const keptBar = (H_kv, H) => {
   const { left, across, kept } = CUTS;
   const end = left + (across * H_kv) / H;
@@ -49,7 +49,7 @@ const cuts = ({ H, H_kv, d_k }, { kv_head, followed: [at, head, , group] }) => {
     `width="${place(wide)}" height="${high}"/>`;
   const row = (kind, letter, some, xOf, y, groupOf, name = y + 16) =>
     some.map((k) => segment(kind, xOf(k), y, groupOf(k))).join("") +
-    (wide < 18 ? [] : some) // names that would not fit are left out
+    (wide < 18 ? [] : some) // names that do not fit are left out
       .map(
         (k) =>
           `<text class="av-name" x="${place(xOf(k) + wide / 2)}" y="${name}" ` +
@@ -142,8 +142,8 @@ const figure = {
       upTo: ({ H, d_k }) => H * d_k - 1,
     },
   ],
-  // The nearest number of key/value heads that divides H; where H_kv itself is
-  // moved, the next on its way, so that each step leads on.
+  // The nearest number of key/value heads that divides H. If H_kv itself moves,
+  // the next divisor in that direction, so that each step has an effect.
   fit: ({ H, H_kv }, moved, before) => {
     if (H % H_kv === 0) return null;
     const all = divisors(H);
@@ -207,7 +207,7 @@ const figure = {
       )
     );
   },
-  // The end of the bar is pulled to a share that fits.
+  // Dragging the end of the bar chooses the nearest fraction that is possible.
   handles: ({ H, H_kv }) => [
     {
       id: "share",

@@ -1,4 +1,4 @@
-// Induction: a small model that was trained, and what its heads attend to.
+// Induction: a small trained model, and what its heads attend to.
 
 import { count, fixed, range, softmax } from "./numbers.js";
 import { chart, escape } from "./svg.js";
@@ -7,14 +7,14 @@ import { bytesOf } from "./base64.js";
 import { transformer } from "./transformer.js";
 
 const LETTERS = "ABCDEFGHIJKL";
-const MOST = 32; // symbols that the model reads
-// The weights before the first step, and how the model fares after each.
+const MOST = 32; // symbols that the model can read
+// The initial weights, and the model's accuracy after each stored step.
 const { steps: STEPS, accuracy: ACCURACY, weights: FIRST_WEIGHTS } = known("induction");
 const LAST = STEPS[STEPS.length - 1];
 const LATER = "induction-steps"; // the weights of the later steps
 const net = transformer();
 
-// The parameters after so many steps of the stored training.
+// The parameters at a stored step of the training.
 const unpacked = {};
 const stored = (step) =>
   (unpacked[step] ??= net.unpack(step === 0 ? FIRST_WEIGHTS : known(LATER)[step]));
@@ -34,14 +34,14 @@ const ALL_ON = Object.fromEntries(HEADS.map((at) => [keyOf(at), true]));
 const rowsOf = (flat, width) =>
   range(flat.length / width).map((i) => [...flat.slice(i * width, (i + 1) * width)]);
 
-// What followed the last time that the symbol at `i` was read, or null.
+// The symbol that followed the previous occurrence of the symbol at `i`, or null.
 const answerTo = (tokens, i) => {
   const before = i ? tokens.lastIndexOf(tokens[i], i - 1) : -1;
   return before < 0 ? null : tokens[before + 1];
 };
 
-// What a head does on average with these symbols: the weight on the symbol before,
-// and on the one that followed last time; null where there is none.
+// The mean weight that a head gives to the previous symbol, and to the symbol
+// that followed the last occurrence; null where there is none.
 const mean = (numbers) =>
   numbers.length ? numbers.reduce((a, b) => a + b, 0) / numbers.length : null;
 const keysBefore = (tokens) => tokens.map((_, i) => i - 1);
@@ -49,11 +49,13 @@ const keysThatFollowed = (tokens) =>
   tokens.map((token, i) => (i ? tokens.lastIndexOf(token, i - 1) + 1 || -1 : -1));
 const scoreOf = (weights, keys) =>
   mean(weights.flatMap((row, i) => (keys[i] < 0 ? [] : [row[keys[i]]])));
-// A role names a head that gives it this much, and twice what an even row gives.
+// A head has a role if it gives that key at least this weight and twice an even
+// weight.
 const ROLE = 0.4;
 const even = (T) => range(T).map((i) => Array(T).fill(1 / (i + 1)));
 const PREVIOUS = "previous-token head";
-// Two heads of the stored training share it; without this one more goes wrong.
+// In the stored training two heads have this role; without this one, more answers
+// are wrong.
 const STORED_PREVIOUS = "head_0_1";
 const has = (score, evenly) => score >= Math.max(ROLE, 2 * evenly);
 const roleOf = ({ previous, followed, evenly }, [layer, head]) => {
@@ -61,7 +63,8 @@ const roleOf = ({ previous, followed, evenly }, [layer, head]) => {
   return has(previous[layer][head], evenly.previous) ? PREVIOUS : "";
 };
 
-// What the model computed last: another query asks nothing new of it.
+// The latest result, because choosing another query does not change the model's
+// output.
 let latest = {};
 const ask = (numbers, tokens, on) => {
   const key = JSON.stringify([tokens, on]);
@@ -70,7 +73,7 @@ const ask = (numbers, tokens, on) => {
   return latest.model;
 };
 
-// `own` are weights that were trained in the page, where there are any.
+// `own` holds weights that were trained in the page, if there are any.
 const compute = (state, own) => {
   const tokens = [...state.symbols].map((symbol) => LETTERS.indexOf(symbol));
   const on = [0, 1].map((i) => [0, 1].map((h) => state[keyOf([i, h])]));
@@ -100,14 +103,15 @@ const compute = (state, own) => {
 // --- drawing -------------------------------------------------------------
 
 const CELL = 20; // width of a symbol in the picture
-const LONG = 20; // symbols that still fit into half of a page
-const FAINT = 0.1; // arcs of other queries are drawn from this weight on
+const LONG = 20; // the most symbols that fit into half of a page
+const FAINT = 0.1; // arcs of other queries are drawn from this weight upward
 const THIN = 0.02; // arcs of the query below this weight are hairlines
-const STEADY = 10; // their widths, so that arcs of one width are one path
-const BASE = (T) => Math.max(20, 4 * T + 8); // where the arcs stand
+const STEADY = 10; // arc widths are quantised, so that arcs of equal width are one path
+const BASE = (T) => Math.max(20, 4 * T + 8); // the baseline of the arcs
 const middle = (i) => CELL * (i + 0.5);
 
-// An arc from a query to an earlier key; a loop where it attends to itself.
+// An arc from a query to an earlier key, or a loop if the query attends to
+// itself.
 const arc = (query, key, base) => {
   const [from, to] = [middle(key), middle(query)];
   if (query === key) return `M${to - 4} ${base}A4 7 0 1 1 ${to + 4} ${base}`;
@@ -115,7 +119,7 @@ const arc = (query, key, base) => {
   return `M${from} ${base}A${(to - from) / 2} ${high} 0 0 1 ${to} ${base}`;
 };
 
-// Two digits, without the zero before the point.
+// Two decimals, without the zero before the point.
 const short = (x) => fixed(x).replace(/^0/, "");
 
 const weight = (text, x, y) =>
@@ -143,7 +147,7 @@ const arcs = (symbols, weights, query, label) => {
   const strong = own.filter(([w]) => w >= THIN).map(([w, d]) => picked((6 * w).toFixed(2), d));
   const rest = own.filter(([w]) => w < THIN).map(([, d]) => d);
   if (rest.length) strong.unshift(picked(0.5, rest.join(""), " av-thin"));
-  // Weights that matter are written below their keys.
+  // Large weights are printed below their keys.
   const numbers = weights[query].map((w, j) =>
     w >= FAINT ? weight(short(w), middle(j), base + 38) : "",
   );
@@ -154,7 +158,8 @@ const arcs = (symbols, weights, query, label) => {
   );
 };
 
-// A head with its switch: the name is pressed, and the arcs below it pale.
+// A head with its switch: pressing the name switches the head off, and its arcs
+// fade.
 const panel = (state, values, at) => {
   const [{ symbols }, { weights, query }, [layer, head]] = [state, values, at];
   const row = weights[layer][head][query];
@@ -175,7 +180,7 @@ const panel = (state, values, at) => {
 };
 
 const BAR = { width: 24, bar: 18, high: 80, middle: (k) => 24 * (k + 0.5) };
-// A probability is never 1.
+// A rounded probability is never printed as 1.
 const sure = (p) => `with probability ${p >= 0.995 ? "above 0.99" : fixed(p)}`;
 const guesses = ({ chances, said, answer }) => {
   const label = `The next symbol: ${LETTERS[said]} ${sure(chances[said])}`;
@@ -223,13 +228,13 @@ const sentence = (state, values, own) => {
 
 const RUN = { steps: 200, size: 64 };
 
-// A time that is only known roughly, in words.
+// A rough time in words.
 const about = (seconds) => {
   if (seconds < 55) return `about ${5 * Math.max(Math.round(seconds / 5), 1)} seconds`;
   return `about ${count(Math.round(seconds / 60), "minute")}`;
 };
-// How long a step takes here: a pass over one sequence, times those of a step.
-// The first pass warms up and is not counted.
+// The time of a training step on this machine: a pass over one sequence, scaled
+// to a step. The first pass warms up and is not counted.
 const secondsOfStep = () => {
   const random = net.generator(0);
   const numbers = net.initial(random);
@@ -251,8 +256,8 @@ const workerOf = () => {
   return worker;
 };
 
-// How the training goes: the reader's own as it runs, else the stored one, with
-// a line where the slider stands.
+// The course of the training: the reader's own run if there is one, else the
+// stored run, with a line at the slider's step.
 const LOW = { height: 170, right: 60 };
 const progress = ({ step }, own) => {
   if (own) return curve(own.losses, own.rights);
@@ -304,7 +309,7 @@ const TRAIN =
   `<p class="av-train"><span class="av-told"></span>` +
   `<label hidden><input type="checkbox"> ask the weights trained here</label></p>`;
 
-// What only a page has: buttons that type, and a training of the reader's own.
+// Only on a page or in Jupyter: buttons that type, and the reader's own training.
 const live = ({ el, form, model, repaint, set }) => {
   const box = document.createElement("div");
   box.className = "av-panel";
@@ -323,7 +328,8 @@ const live = ({ el, form, model, repaint, set }) => {
     if (what === "back") field.value = field.value.slice(0, -1);
     else field.value += what === "said" ? LETTERS[el.values.said] : what;
     field.dispatchEvent(new Event("input", { bubbles: true }));
-    // What was added is asked next, so that it is seen and pressing on writes on.
+    // The added symbol becomes the query, so that pressing again continues the
+    // text.
     if (what === "said" && model.get("symbols") === field.value)
       set("query", field.value.length - 1);
   };
@@ -334,7 +340,7 @@ const live = ({ el, form, model, repaint, set }) => {
     sayStep();
     repaint();
   };
-  // What the training will take is measured when the figure is first seen.
+  // Estimate the duration of the training when the figure first comes into view.
   const seen = new IntersectionObserver((entries) => {
     if (!entries.some((entry) => entry.isIntersecting)) return;
     seen.disconnect();
@@ -343,7 +349,7 @@ const live = ({ el, form, model, repaint, set }) => {
     told.textContent = `Train: ${count(RUN.steps, "step")}, ${long} in this tab.`;
   });
   seen.observe(box);
-  // Less motion, where that is asked for: the pictures of some steps alone.
+  // If the reader prefers reduced motion, show the pictures of some steps only.
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   const sayStep = () => {
     const { step = 0, loss, right } = run;
@@ -385,7 +391,7 @@ const live = ({ el, form, model, repaint, set }) => {
       setAll({ step: 0, ...ALL_ON });
       repaint();
     },
-    // Before a training no head has a role: then the stored one is asked.
+    // If no head has a role yet, use the head of the stored training.
     previous: () => {
       const score = ([layer, head]) => el.values.previous[layer][head];
       const heads = HEADS.filter((at) => roleOf(el.values, at) === PREVIOUS);
@@ -401,7 +407,8 @@ const live = ({ el, form, model, repaint, set }) => {
     else guide[target.dataset.guide]?.();
   });
   chosen.addEventListener("input", repaint);
-  // Who moves along the stored training, here or from Python, wants to see it.
+  // A change of the stored training's step, here or from Python, shows the stored
+  // training.
   let step = model.get("step");
   const move = () => {
     if (model.get("step") !== step) chosen.checked = false;
@@ -445,7 +452,7 @@ const figure = {
       step: 1,
       upTo: ({ symbols }) => symbols.length - 1,
     },
-    // The stored steps say nothing of weights that were trained in the page.
+    // The stored steps do not apply to weights that were trained in the page.
     {
       key: "step",
       kind: "stops",
@@ -465,7 +472,7 @@ const figure = {
   ],
   later: (state) => (state.step === 0 ? null : LATER),
   compute,
-  // A column for each block, and below both what comes of them.
+  // One column per block, and the predictions below both.
   view: (state, values, own) => {
     const long = state.symbols.length > LONG ? " av-long" : "";
     const parts = HEADS.map((at) => panel(state, values, at));
@@ -481,7 +488,7 @@ const figure = {
       const name = `block ${at[0]}, head ${at[1]}`;
       return { id: key, name, on: state[key], press: () => ({ [key]: !state[key] }) };
     }),
-  // The symbol that is pressed, or above which it is pressed, becomes the query.
+  // Pressing a symbol, or the area above it, makes it the query.
   enhance: (result, { symbols }, values, set) => {
     result.onclick = ({ target, clientX }) => {
       const { left, width } = target.closest(".av-arcs")?.getBoundingClientRect() ?? {};

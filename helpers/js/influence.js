@@ -21,9 +21,9 @@ const V = [
   [1, 1],
   [2, 0],
 ];
-// What is added to the key, and to the query, of the token that is changed.
+// The change of the key, and of the query, of the changed token.
 const STEP = [1, -1, 0.5, 1.5];
-const TOLERANCE = 1e-9; // rounding is no influence
+const TOLERANCE = 1e-9; // smaller changes are rounding
 
 const causal = ROWS.map((i) => ROWS.map((j) => j <= i));
 const both = (A, f) => A.map((row, i) => row.map((x, j) => f(x, i, j)));
@@ -32,9 +32,10 @@ const divided = (row) => {
   const total = row.reduce((a, b) => a + b, 0);
   return row.map((w) => w / total);
 };
-// A softmax that knows no mask: what is not a number stays so.
+// A softmax that knows no mask and passes NaN on.
 const plain = (x) => x.map((row) => divided(row.map((s) => Math.exp(s - Math.max(...row)))));
-// From a mask, and from which keys are real, what turns scores into weights.
+// Programs: from a mask and a list of real keys to a function from scores to
+// weights.
 const PROGRAMS = {
   right: (mask) => masked(mask),
   transposed: (mask) => masked(transpose(mask)),
@@ -74,7 +75,7 @@ const compute = (state) => {
     const q = state.queries ? more(Q, STEP) : Q;
     return attend(weightsOf, q, more(K, STEP), more(V, [1, 1])).output;
   });
-  // What is not a number is near nothing, so it counts as a change.
+  // NaN is near nothing, so it counts as a change.
   const near = (a, b) => a.every((x, c) => Math.abs(x - b[c]) <= TOLERANCE);
   const influence = ROWS.map((i) => ROWS.map((j) => !near(changed[j][i], output[i])));
   const tally = (moves, may) =>
@@ -213,7 +214,7 @@ const figure = {
       about: "Change the query of the token with its key and value",
     },
   ],
-  // Two tokens in the right program, and the last of them in a wrong one.
+  // Two tokens in the correct program, and then the last of them in a wrong one.
   opening: {
     from: [
       { program: "right", token: "cat" },

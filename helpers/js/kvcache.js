@@ -1,4 +1,4 @@
-// KV-cache calculator: the bytes that keys and values of all positions take.
+// KV-cache calculator: the bytes that the keys and values of all positions take.
 
 import { count, grouped, whole } from "./numbers.js";
 import { escape } from "./svg.js";
@@ -14,8 +14,8 @@ const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 const TIB = 2 ** 40;
 
-// Sizes as the models' own configurations state them. One line may serve
-// several models: the cache depends on nothing else.
+// Sizes from the models' own configurations. One line may serve several models,
+// because the cache depends on nothing else.
 const model = (n_layers, n_kv_heads, d_k, d_v) => ({ n_layers, n_kv_heads, d_k, d_v });
 const LATENT = "DeepSeek-V3";
 const MODELS = {
@@ -35,7 +35,7 @@ const bytes = (state) => perToken(state, ITEMSIZE[state.dtype]) * state.S * stat
 const GB = 1e9; // the unit in which memories are sold
 const LENGTH = 6000; // milliseconds from the first position to the last
 
-// How many positions there are, so long after there were `filled`.
+// The number of positions, `ms` after there were `filled`.
 const at = ({ filled, S }, ms) => ({
   filled: Math.min(filled + Math.floor((Math.max(ms, 0) * S) / LENGTH), S),
 });
@@ -47,9 +47,9 @@ const size = (n) => {
   return `${short(n / unit)} ${name}`;
 };
 
-// One sequence on a scale of its own, and all of them on that of the memory.
-// The scale stays while a cache grows: it ends a quarter beyond the memory, and
-// what would be longer is cut there.
+// One sequence on its own scale, and all sequences on the scale of the memory.
+// That scale is fixed while a cache grows: it ends a quarter beyond the memory,
+// and a longer cache is cut off there.
 const STORE = { width: 340, left: 2, across: 336, high: 22, top: 100 };
 const BEYOND = 1.25;
 const EDGE_AT = STORE.left + STORE.across / BEYOND;
@@ -76,7 +76,7 @@ const store = (state, { now, total, filled }) => {
   const label =
     `${whole(filled)} of ${count(S, "position")}; ${gb(now[0] + now[1])} in a memory of ` +
     `${whole(memory)} GB`;
-  // What does not fit tears the memory open.
+  // A cache that does not fit bursts the edge of the memory.
   const burst =
     over > 0
       ? `<path class="av-burst" d="M${edge} ${top - 5}l6 6l-10 6l12 7l-14 7l12 7l-8 6"/>`
@@ -199,7 +199,8 @@ const figure = {
       options: Object.keys(ITEMSIZE),
     },
   ],
-  // One text that grows until the memory bursts, and the text of the page.
+  // One text that grows until the memory overflows, and then the text of the
+  // page.
   opening: { from: [{ S: 16384 }, { S: 190000 }], ms: 4800 },
   at: (state, ms) => at({ ...state, filled: Math.min(state.filled, state.S) }, ms),
   check: (state) =>
@@ -299,12 +300,12 @@ figure.handles = (state, { total, per_token }) => [
     read: ([x]) => {
       const bytesHere = ((x - STORE.left) / STORE.across) * BEYOND * state.memory * GB;
       const wished = bytesHere / (per_token * state.batch);
-      // At the end of the scale a cache that is longer stays as long as it is.
+      // At the end of the scale, a longer cache keeps its length.
       return { S: x < STORE.left + STORE.across ? wished : Math.max(wished, state.S) };
     },
   },
 ];
-// Where less motion is asked for, eight pictures stand for the film.
+// If the reader prefers reduced motion, eight pictures replace the film.
 figure.live = player(figure, "filled", {
   still: ({ S }, here) => Math.floor((Math.floor((8 * here) / S) * S) / 8),
 });

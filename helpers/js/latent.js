@@ -1,4 +1,4 @@
-// Latent: what is kept of one token, and what two equal forms multiply.
+// Latent: what is cached per token, and what two equivalent forms multiply.
 
 import { count, fixed, inUnits, range, whole } from "./numbers.js";
 import { grip } from "./handles.js";
@@ -10,7 +10,7 @@ const GROUPS = 8;
 // --- counts, all of them whole numbers -------------------------------------------
 
 const asked = ({ queries, tokens }) => Math.min(queries, tokens);
-// Multiply-adds of T queries over the tokens that are kept, in all heads.
+// Multiply-adds of T queries over the cached tokens, in all heads.
 const stages = ({ latent, rotated, heads, width, tokens }, absorbed, T) => {
   const projections = heads * (absorbed ? T : tokens) * latent * 2 * width;
   const scores = heads * T * tokens * ((absorbed ? latent : width) + rotated);
@@ -18,7 +18,8 @@ const stages = ({ latent, rotated, heads, width, tokens }, absorbed, T) => {
   return { projections, scores, values, total: projections + scores + values };
 };
 const totalOf = (state, form, T) => stages(state, form === "absorbed", T).total;
-// From how many queries the plain form needs fewer; 0 where it does not.
+// The number of queries from which the plain form needs fewer; 0 if it never
+// does.
 const turning = ({ latent, width, tokens }) => {
   const up = latent * 2 * width;
   const rest = up + tokens * 2 * (latent - width);
@@ -41,11 +42,11 @@ const compute = (state) => {
 // --- the vectors of one token, each as high as it is wide ----------------------------
 
 const WIDE = 470;
-const FOOT = 150; // of the vectors
-const HIGH = 0.11; // of one number
+const FOOT = 150; // the lower edge of the vectors
+const HIGH = 0.11; // the height of one number
 const GAP = 2;
 const KEPT = { left: 92, right: 122 };
-const HEADS = { left: 184, step: 32 }; // a step wider for twice the heads
+const HEADS = { left: 184, step: 32 }; // a step is twice as wide for twice the heads
 const at = (x) => +x.toFixed(2);
 
 const words = (text, x, y, anchor = "start", kind = "") =>
@@ -68,7 +69,7 @@ const box = (kind, x, foot, wide, high) =>
 const vectors = (state) => {
   const { latent, rotated, heads: H, width, form } = state;
   const [c, r, d] = [latent, rotated, width].map((n) => n * HIGH);
-  const line = FOOT - Math.max(d, 16) - 6; // of the name of the values
+  const line = FOOT - Math.max(d, 16) - 6; // where the name of the values is written
   const keys = line - 18;
   const made =
     form === "plain"
@@ -99,7 +100,7 @@ const vectors = (state) => {
   );
 };
 
-// --- what is kept, as bars ------------------------------------------------------------
+// --- the cache, as bars -------------------------------------------------------------
 
 const BAR = { left: 104, right: 396, top: 200, step: 20, high: 14 };
 const named = (H) => [KINDS[0], `grouped, ${Math.min(GROUPS, H)}`, KINDS[2], KINDS[3]];
@@ -128,7 +129,7 @@ const px = (T, { tokens }) =>
   PLOT.left + ((PLOT.right - PLOT.left) * Math.log2(T)) / Math.log2(tokens);
 const queriesAt = (u, { tokens }) =>
   2 ** ((Math.log2(tokens) * (u - PLOT.left)) / (PLOT.right - PLOT.left));
-// The powers of ten between which both curves are.
+// The powers of ten that enclose both curves.
 const decades = (state) => [
   Math.floor(Math.log10(totalOf(state, "absorbed", 1))),
   Math.ceil(
@@ -331,7 +332,8 @@ const figure = {
       read: ([u]) => ({ queries: queriesAt(u, state) }),
     },
   ],
-  // Keys and values of a few heads, of all, and then none are made.
+  // Keys and values of a few heads, then of all heads, and then only the latent
+  // vector.
   opening: {
     from: [{ heads: 4 }, { heads: 128 }, { form: "absorbed" }],
     ms: 4800,

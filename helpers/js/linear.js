@@ -1,5 +1,6 @@
-// Linear: a memory of two numbers, drawn as a point in a plane. A pair is the line
-// on which its key reads its value; a write of the delta rule goes to that line.
+// Linear: a memory of two numbers, drawn as a point in a plane. A pair is the
+// line on which its key reads its value, and a write by the delta rule moves the
+// point to that line.
 
 import { count, dot, fixed, range } from "./numbers.js";
 import { grip } from "./handles.js";
@@ -8,7 +9,7 @@ import { grid } from "./tables.js";
 
 const NAMES = ["A", "B", "C"];
 const RULES = ["linear attention", "delta rule"];
-const NEAR = 0.05 + 1e-9; // so far off is still read right
+const NEAR = 0.05 + 1e-9; // the largest error of a correct reading
 const RADIANS = Math.PI / 180;
 
 // --- the memory -----------------------------------------------------------------
@@ -17,7 +18,7 @@ const keyOf = (degrees) => [Math.cos(degrees * RADIANS), Math.sin(degrees * RADI
 const scaled = ([x, y], by) => [by * x, by * y];
 const plus = ([a, b], [x, y]) => [a + x, b + y];
 
-// The state after each write, and what the last write started from.
+// The state after each write, and the point from which the last write started.
 const compute = (state) => {
   const keys = NAMES.map((name) => keyOf(state[`angle${name}`]));
   const values = NAMES.map((name) => state[`value${name}`]);
@@ -40,13 +41,13 @@ const compute = (state) => {
 
 const UNIT = 60;
 const [WIDE, HIGH] = [340, 330];
-const [LEFT, FLOOR] = [170, 165]; // of the origin
+const [LEFT, FLOOR] = [170, 165]; // the origin
 const at = (x) => +x.toFixed(2);
 const place = ([x, y]) => [LEFT + UNIT * x, FLOOR - UNIT * y];
 const spot = (point) => place(point).map(at).join(" ");
 const pointAt = ([u, v]) => [(u - LEFT) / UNIT, (FLOOR - v) / UNIT];
 
-const FAR = 8; // further than any corner of the plane
+const FAR = 8; // farther than any corner of the plane
 const lineOf = (key, value) => {
   const foot = scaled(key, value);
   const along = [-key[1], key[0]];
@@ -92,7 +93,8 @@ const drawn = (state, values) => {
   );
 };
 
-// The state is pulled along its last write, and what that started from towards zero.
+// The state is dragged along its last write, and that write's starting point
+// towards zero.
 const handlesOf = (state, { states, shrunk, error }) => {
   const found = [];
   const before = states.at(-2) ?? [0, 0];
@@ -242,7 +244,7 @@ const figure = {
       },
     })),
   ],
-  // Two keys at a right angle are read right, and the third write moves both.
+  // Two orthogonal keys are read correctly, and the third write disturbs both.
   opening: { from: [{ written: 0 }, { written: 2 }], ms: 4500 },
 };
 

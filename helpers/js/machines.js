@@ -1,4 +1,4 @@
-// Attention across machines: what travels along a tree, and what round a ring.
+// Attention across machines: what is sent along a tree, and what around a ring.
 
 import { count, dot, grouped, range } from "./numbers.js";
 import { chart, escape } from "./svg.js";
@@ -6,8 +6,8 @@ import { figureModule, say } from "./common.js";
 import { grip } from "./handles.js";
 import { player } from "./player.js";
 
-// The lesson's example: scores of query 0 are logarithms of whole numbers. The
-// others have the same keys, and are cos(i).
+// The lesson's example: the scores of query 0 are logarithms of whole numbers.
+// The other queries are cos(i), with the same keys.
 const SIZES = [2, 1, 3, 3, 1, 5, 4, 5];
 const VALUES = [3, 0, 4, 2, 6, 0, 0, 9];
 const KEYS = SIZES.length;
@@ -15,14 +15,14 @@ const MOST = 12; // queries
 
 // --- partial results -----------------------------------------------------
 
-// Outputs of some parts, each with the weight exp(log-sum-exp).
+// Merge the outputs of some parts, each weighted by exp(log-sum-exp).
 const mix = (outputs, logsumexps) => {
   const top = Math.max(...logsumexps);
   const exps = logsumexps.map((x) => Math.exp(x - top));
   const sum = exps.reduce((a, b) => a + b, 0);
   return { output: dot(exps, outputs) / sum, logsumexp: top + Math.log(sum) };
 };
-// A key alone is a part: its value, and its score.
+// The part of a single key is its value and its score.
 const attend = (i, keys) =>
   mix(
     keys.map((j) => VALUES[j]),
@@ -31,7 +31,7 @@ const attend = (i, keys) =>
 const merge = (a, b) => mix([a.output, b.output], [a.logsumexp, b.logsumexp]);
 
 const shard = (m, N) => range(KEYS / N).map((j) => (m * KEYS) / N + j);
-// The queries that a machine of the ring owns: cut as evenly as they can be.
+// The queries that a machine of the ring owns, divided as evenly as possible.
 const owned = (m, { machines: N, T }) => {
   const [least, more] = [Math.floor(T / N), T % N];
   const first = m * least + Math.min(m, more);
@@ -44,7 +44,7 @@ const levelsOf = ({ machines }) => Math.log2(machines);
 const stepsOf = (state) => (state.plan === "tree" ? 2 * levelsOf(state) : state.machines - 1);
 const every = (gap, N) => range(N / gap).map((k) => k * gap);
 
-// What travels in a step: which way, what, and how many numbers each time.
+// The messages of a step: direction, content, and how many numbers each contains.
 const travels = (state, step) => {
   const { machines: N, T } = state;
   if (state.plan === "ring")
@@ -57,12 +57,12 @@ const travels = (state, step) => {
     : { kind: "weight", size: 2 * T, moves: pairs.map(([to, from]) => [from, to]) };
 };
 
-// Parts of neighbours, merged in pairs.
+// The parts of n neighbours, merged in pairs.
 const gathered = (i, first, n, N) =>
   n === 1
     ? attend(i, shard(first, N))
     : merge(gathered(i, first, n / 2, N), gathered(i, first + n / 2, n / 2, N));
-// What a machine holds of a query after so many steps, or null.
+// A machine's partial result for a query after some steps, or null.
 const partOf = (state, done, m, i) => {
   const { machines: N } = state;
   if (state.plan === "ring") {
@@ -98,7 +98,7 @@ const chip = (words, x, y, kind, wide = 30) =>
   `<rect class="${kind}" x="${at(x - wide / 2)}" y="${at(y - 7.5)}" width="${wide}" ` +
   `height="15" rx="3"/>${text(words, x, y + 4, kind)}`;
 
-// A machine: its keys, those that visit it, and its result for its first query.
+// A machine: its own keys, visiting keys, and its result for its first query.
 const machine = (state, { done, outputs, logsumexps }, m) => {
   const { machines: N, plan } = state;
   const [x, y] = place(m, N);
@@ -121,7 +121,7 @@ const machine = (state, { done, outputs, logsumexps }, m) => {
 };
 
 const smooth = (p) => p * p * (3 - 2 * p);
-// Of each step three quarters are the way, and a quarter is rest.
+// Three quarters of each step are motion, and a quarter is rest.
 const share = (time) => smooth(Math.min((time - Math.floor(time)) / 0.75, 1));
 const line = ([from, to], N) => {
   const [[a, b], [c, d]] = [place(from, N), place(to, N)];
@@ -147,7 +147,7 @@ const carried = (state, { done, steps, time }) => {
     .join("");
 };
 
-// The chart's frame, where the number of queries is dragged.
+// The chart's frame, in which the number of queries is dragged.
 const FRAME = { width: 300, height: 230, left: 54, right: 42, top: 12, bottom: 40 };
 const spotOf = ({ machines: N, T }, sends) => {
   const { width, height, left, right, top, bottom } = FRAME;
@@ -184,7 +184,7 @@ const traffic = (state, totals) => {
   return drawn.replace("</svg>", `${knob}</svg>`);
 };
 
-// The steps of a plan on one line, as long as each other, and where it is.
+// The steps of a plan on one line, at equal distances, and the current position.
 const LINE = { left: 40, right: 320, y: 288 };
 const stepPlace = (time, steps) => at(LINE.left + (time / steps) * (LINE.right - LINE.left));
 const timeline = (state, { steps, time }) => {
@@ -303,7 +303,7 @@ const figure = {
     const drawn =
       `<svg class="av-machines" role="img" aria-label="${label}" ` +
       `viewBox="0 0 ${BOX.width} ${BOX.height}">${links(state, values)}` +
-      // Behind the machines, whose numbers stay readable.
+      // Drawn behind the machines, whose numbers stay readable.
       carried(state, values) +
       `${range(N)
         .map((m) => machine(state, values, m))
@@ -319,7 +319,7 @@ const figure = {
       plan === "tree"
         ? `, ${sent.queries} for queries and ${sent.results} for partial results`
         : ", all of them keys and values";
-    // The result of query 0 is with machine 0 in the end, whatever travels.
+    // Machine 0 has the result of query 0 in the end, in both plans.
     const [o, l] = [outputs[0][0], logsumexps[0][0]];
     const same = Math.abs(o - whole.outputs[0]) < 1e-9 && Math.abs(l - whole.logsumexps[0]) < 1e-9;
     const holds =

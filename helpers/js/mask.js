@@ -1,12 +1,12 @@
-// A mask that is painted: which word may look at which, and what comes of it.
+// A mask to paint: which word may attend to which, and what follows.
 
 import { fixed, matmul, range, softmax } from "./numbers.js";
 import { colorOf, escape, inkOn } from "./svg.js";
 import { grip } from "./handles.js";
 import { figureModule, say } from "./common.js";
 
-// The second sentence of the lesson: two words, then two that fill the row up.
-// Its keys are twice the unit vectors of width four, so the scores are its queries.
+// The second sentence of the lesson: two words and two padding tokens. Its keys
+// are twice the unit vectors of width four, so the scores are its queries.
 const WORDS = ["dogs", "bark", "pad", "pad"];
 const REAL = 2;
 const SCORES = [
@@ -49,7 +49,7 @@ const middleOf = (i, j) => {
   return [x + CELL.wide / 2, y + CELL.high / 2 + 5];
 };
 
-// A cell is pressed as a whole, so its drawing starts at its own corner.
+// A cell is pressed as a whole, so its own corner is the origin of its drawing.
 const cellOf = (i, j, open, weight) => {
   const [wide, high] = [CELL.wide - CELL.gap, CELL.high - CELL.gap];
   const box = `x="0" y="0" width="${wide}" height="${high}"`;
@@ -157,7 +157,8 @@ const figure = {
       `${heads.join("")}${cells.join("")}</svg>${say(sentence(values))}`
     );
   },
-  // One press forbids or allows, and a drag goes on with what it began.
+  // A press toggles a pair, and a drag sets the pairs it crosses to the same
+  // value.
   handles: ({ may }) =>
     pairs.map(([i, j]) => ({
       id: `cell-${i}-${j}`,

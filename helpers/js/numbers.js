@@ -1,6 +1,6 @@
 // Numbers: rows and matrices, and how numbers are written.
 
-// Weights of one row; zeros where nothing is allowed, as in helpers.softmax.
+// The weights of one row, all zeros if nothing is allowed, as in helpers.softmax.
 export const softmax = (row, may = row.map(() => true)) => {
   const top = Math.max(...row.filter((x, i) => may[i]));
   if (!(top > -Infinity)) return row.map(() => 0);
@@ -21,7 +21,7 @@ export const matmul = (A, B) => {
 export const entropy = (row) => -row.reduce((sum, w) => sum + (w > 0 ? w * Math.log(w) : 0), 0);
 export const range = (n) => Array.from({ length: n }, (_, i) => i);
 
-// Thousands are parted, before the decimal point.
+// Group the digits before the decimal point by thousands.
 export const grouped = (x) =>
   String(x).replace(/^(-?)(\d+)/, (_, sign, digits) => sign + whole(digits));
 export const fixed = (x, digits = 2) =>
@@ -34,7 +34,8 @@ export const tick = (x) => grouped(+x.toPrecision(3)).replace("-", "−");
 export const setting = (x) => grouped(+x.toFixed(4)).replace("-", "−");
 export const whole = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 export const count = (n, thing) => `${whole(n)} ${thing}${n === 1 ? "" : "s"}`;
-// Three digits and a unit, rounded first: 999,700 is 1 M, and not 1000 K.
+// Three digits and a unit, rounded first, so that 999,700 is 1 M instead of 1000
+// K.
 const THOUSANDS = ["", " K", " M", " G", " T", " P"];
 export const inUnits = (n) => {
   const k = THOUSANDS.filter((_, i) => i && +n.toPrecision(3) >= 1000 ** i).length;

@@ -14,13 +14,13 @@ const X = [
 ];
 const WIDE = FEATURES.length;
 const HEADS = [0, 1];
-const LOG4 = Math.log(4); // a feature that is shared multiplies the exponential by 4
+const LOG4 = Math.log(4); // a shared feature multiplies the exponential by 4
 
 const columnsOf = (h, cut) => (h === 0 ? range(cut) : range(WIDE).slice(cut));
 const headOf = (h, cut) => {
   const columns = columnsOf(h, cut);
   const rows = X.map((row) => columns.map((c) => row[c]));
-  // A head without columns compares nothing, and gives nothing.
+  // A head without columns compares nothing and returns nothing.
   if (!columns.length) return { weights: X.map(() => X.map(() => 0)), output: X.map(() => []) };
   const weights = rows.map((q) => softmax(rows.map((k) => LOG4 * dot(q, k))));
   return { weights, output: matmul(weights, rows) };
@@ -29,8 +29,8 @@ const headOf = (h, cut) => {
 // --- drawing -----------------------------------------------------------------
 
 const PAGE = { width: 440, height: 378 };
-const MIDDLE = [90, 220, 350]; // of the objects, across
-const LEVEL = 112; // and down
+const MIDDLE = [90, 220, 350]; // the objects' horizontal positions
+const LEVEL = 112; // and their vertical position
 const TABLE = { left: 120, top: 252, wide: 70, high: 26 };
 const put2 = (x) => +x.toFixed(1);
 const text = (words, x, y, anchor = "middle", kind = "") =>
@@ -43,7 +43,7 @@ const shapeOf = (i) => {
     ? `<circle ${kind} cx="0" cy="0" r="17"/>`
     : `<rect ${kind} x="-16" y="-16" width="32" height="32"/>`;
 };
-// The lines of head 0 go over the objects, those of head 1 below them.
+// The lines of head 0 pass above the objects, and those of head 1 below.
 const lineOf = (h, from, to, weight) => {
   const up = h === 0 ? -1 : 1;
   const start = LEVEL + up * 22;
@@ -133,7 +133,7 @@ const figure = {
     flag(0),
     { ...flag(1), when: ({ cut }) => cut < WIDE },
   ],
-  // One head that reads all, then two that share the columns.
+  // One head that reads all columns, then two heads that share them.
   opening: { from: [{ cut: WIDE }, { cut: WIDE }], ms: 4000 },
   compute: ({ cut, ...state }) => {
     const both = HEADS.map((h) => headOf(h, cut));

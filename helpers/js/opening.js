@@ -1,14 +1,14 @@
-// The opening of a figure: once, when it comes into view, it plays from some
-// settings to the state that the page has. Then it waits for a hand.
+// The opening of a figure: when the figure first comes into view, it plays once
+// from some settings to the state of the page, and then waits for the reader.
 
 import { PLACES } from "./controls.js";
 import { snapped } from "./handles.js";
 
-// Neither a start nor an end that jerks.
+// Ease in and out.
 const softly = (p) => p * p * (3 - 2 * p);
 
-// A setting on its way: numbers move in steps that the control takes, and
-// anything else changes half way.
+// The value of a setting on the way from `a` to `b`: numbers move in steps that
+// the control takes, and other values change halfway.
 const onTheWay = (control, state, a, b, p) => {
   if (p <= 0 || a === b) return a;
   if (p >= 1) return b;
@@ -21,9 +21,9 @@ const onTheWay = (control, state, a, b, p) => {
   return snapped(control, state, a + p * (b - a));
 };
 /**
- * The state that an opening shows so long after its start. It is a function of the
- * state that it leads to and of the time, and of nothing else. Where no motion is
- * wanted each state stands until the next one.
+ * The state that an opening shows `ms` after its start. It depends only on the state
+ * that it leads to and on the time. If `still`, for readers who prefer reduced motion,
+ * each state is held until the next one.
  */
 export const stagedAt = (figure, state, ms, still = false) => {
   const { from, ms: length } = figure.opening;
@@ -38,15 +38,15 @@ export const stagedAt = (figure, state, ms, still = false) => {
   );
 };
 
-// Plays an opening. `show(state)` draws a state that is not the settings', and
-// `show(null)` those again; `set(state)` makes a state the settings'.
+// Plays an opening. `show(state)` draws a state without changing the settings,
+// `show(null)` draws the settings again, and `set(state)` changes the settings.
 export const stageOf = (figure, { el, read, set, show }) => {
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const button = document.createElement("button");
   button.type = "button";
-  let begun = null; // when, less what was played before a pause
+  let begun = null; // the start, less the time played before a pause
   let played = 0;
-  let goal; // the state that it leads to
+  let goal; // the state at the end of the opening
   let shown;
   const name = () => {
     const paused = played > 0 && played < figure.opening.ms;
@@ -80,7 +80,8 @@ export const stageOf = (figure, { el, read, set, show }) => {
     name();
     requestAnimationFrame(advance);
   };
-  // Who takes something takes it as it is shown, and it plays no more by itself.
+  // Touching the figure keeps the state that it shows and stops the opening for
+  // good.
   const taken = ({ target, type }) => {
     seen.disconnect();
     if (button.contains(target) || begun === null) return;
@@ -89,7 +90,7 @@ export const stageOf = (figure, { el, read, set, show }) => {
       return;
     }
     played = 0;
-    halt(null); // the setting that came has been set
+    halt(null); // the setting has already been set
   };
   const seen = new IntersectionObserver(
     ([{ isIntersecting }]) => {
@@ -113,7 +114,7 @@ export const stageOf = (figure, { el, read, set, show }) => {
     button,
     wait: () => seen.observe(el),
     playing: () => begun !== null,
-    // Something else has set the settings.
+    // Something else has changed the settings.
     drop: () => {
       seen.disconnect();
       played = 0;

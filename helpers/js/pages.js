@@ -6,11 +6,12 @@ import { figureModule, say } from "./common.js";
 import { player } from "./player.js";
 
 const SLOTS = 64;
-const LONGEST = 16; // tokens: what a text may need, and what a piece reserves
-const LAST = 23; // the step after which no memory has work
-const STEP = 600; // milliseconds of the film
+const LONGEST = 16; // tokens: the longest text, and what a piece reserves
+const LAST = 23; // the step after which both memories are idle
+const STEP = 600; // milliseconds per step of the film
 const PIECES = "one piece per text";
-// When each request comes, the tokens of its prompt, and those of its answer.
+// For each request: its arrival, the tokens of its prompt, and those of its
+// answer.
 const REQUESTS = [
   [0, 3, 6],
   [0, 2, 12],
@@ -28,15 +29,15 @@ const total = (r) => REQUESTS[r][1] + REQUESTS[r][2];
 
 // --- the server ----------------------------------------------------------
 
-// What the memory holds after each step. In a step texts that are complete leave,
-// every text in the memory writes one token and takes a page if it needs one, and
-// requests are let in, in order, while there are pages for their prompts.
-// A piece per text is a page for a whole text.
+// The memory after each step. In each step complete texts leave, every other text
+// writes one token and takes a page if it needs one, and waiting requests enter
+// in order while there are pages for their prompts. With "one piece per text", a
+// page is as long as the longest text.
 const simulate = (page) => {
   const free = range(SLOTS / page);
-  const pages = {}; // of each text in the memory
+  const pages = {}; // for each text in the memory
   const have = REQUESTS.map(() => 0);
-  let next = 0; // the first request that is not in yet
+  let next = 0; // the first request that still waits
   const take = (r) => pages[r].push(free.shift());
   return range(LAST + 1).map((step) => {
     for (const r of Object.keys(pages).filter((k) => have[k] === total(k))) {
@@ -77,7 +78,7 @@ const simulate = (page) => {
     return { owner, filled, status, have: [...have] };
   });
 };
-// Each size of a page is simulated once.
+// Each page size is simulated once.
 const simulated = {};
 const serve = (page) => (simulated[page] ??= simulate(page));
 const [LATER, WAITS, RUNS, DONE] = range(4);
@@ -86,16 +87,16 @@ const countOf = (of, what) => of.filter((x) => x === what).length;
 
 // --- drawing ---------------------------------------------------------------
 
-const SIDE = 20; // of a slot
+const SIDE = 20; // the side of a slot
 const LEFT = 10;
-const TOP = 76; // of the memory
+const TOP = 76; // the top of the memory
 const ACROSS = 16;
 const place = (x) => +x.toFixed(2);
 const text = (words, x, y, anchor = "middle", kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${place(x)}" y="${place(y)}" ` +
   `text-anchor="${anchor}">${words}</text>`;
 
-// A request: its letter, its tokens so far and in all, and what it does.
+// A request: its letter, its tokens so far and in total, and its status.
 const CHIP = 32;
 const chips = ({ status, have }) =>
   REQUESTS.map((_, r) => {
@@ -137,7 +138,7 @@ const memory = ({ owner, filled }, page) => {
   );
 };
 
-// How many texts run in each step, in both memories, and a line at this step.
+// The number of running texts per step in both memories, and a line at this step.
 const CHART = { left: 34, right: 14, top: 190, high: 64 };
 const FLOOR = CHART.top + CHART.high;
 const AXIS = FLOOR + 9;

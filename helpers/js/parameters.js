@@ -1,11 +1,11 @@
-// Where the parameters of a transformer are: parts by area.
+// The parameters of a transformer, each part as an area.
 
 import { fixed, range, whole } from "./numbers.js";
 import { OWN, preset } from "./controls.js";
 import { figureModule, say } from "./common.js";
 import { grip } from "./handles.js";
 
-// As GPT-2: layer norm, biases, learned positions, heads of 64 columns.
+// As in GPT-2: layer norm, biases, learned positions, heads of 64 columns.
 const HEAD = 64;
 const CONTEXT = 1024;
 const gpt2 = (n_layers, heads) => ({
@@ -41,7 +41,7 @@ const NAMES = {
 };
 const KEYS = Object.keys(NAMES);
 const sumOf = (parts) => KEYS.reduce((sum, key) => sum + parts[key], 0);
-// How many heads can share their keys and values.
+// The numbers of heads that can share their keys and values.
 const SHARES = [1, 2, 4, 8, 16, 32];
 const divisors = (heads) => SHARES.filter((n) => heads % n === 0);
 
@@ -52,7 +52,7 @@ const BOX = { width: 400, top: 22, high: 170 };
 const END = BOX.top + BOX.high;
 const AXIS = { y: END + 34, from: 1e6, to: 1e11 };
 const at = (x) => +x.toFixed(2);
-// The left edge of each part, and the end of the last.
+// The left edge of each part, and the right edge of the last.
 const edgesOf = (parts) => {
   const unit = BOX.width / sumOf(parts);
   return KEYS.reduce((edges, key) => [...edges, edges.at(-1) + unit * parts[key]], [0]);
@@ -80,7 +80,7 @@ const axis = () =>
     );
   }).join("");
 
-// A handle that sits on an edge asks for the setting that puts the edge there.
+// A handle on an edge asks for the setting that moves the edge there.
 const handles = (state, { parts }) => {
   const edges = edgesOf(parts);
   const d = HEAD * state.heads;
@@ -92,7 +92,7 @@ const handles = (state, { parts }) => {
       name: "vocabulary",
       keys: ["vocab"],
       at: [edges[1], BOX.top + 0.3 * BOX.high],
-      // share = V d / (V d + output + rest), and the output grows with V too.
+      // share = V d / (V d + output + rest), where the output grows with V too.
       read: ([x]) => {
         const share = Math.min(Math.max(x / BOX.width, 0), state.tied ? 0.9999 : 0.49999);
         const others = state.tied ? 0 : share * (d + 1);
@@ -260,7 +260,7 @@ const figure = {
     heads % shared
       ? `of ${heads} heads ${divisors(heads).join(", ")} can share keys; got shared ${shared}`
       : "",
-  // What was moved stays, and the heads that share go where they divide.
+  // The moved setting stays, and the sharing is adjusted to a divisor.
   fit: ({ heads, shared }) => {
     if (heads % shared === 0) return null;
     const fits = divisors(heads)

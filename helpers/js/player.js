@@ -1,9 +1,10 @@
-// A player: back, play or pause, and next. They move the bar of one control,
-// and the bar is the film: what is drawn follows from the settings alone.
+// A player with Back, Play or Pause, and Next. They move the slider of one
+// control, and the slider is the film: the drawing follows from the settings
+// alone.
 //
-// `at(state, ms)` of the figure says where the bar is so long after it was
-// where the state says. With `tween` next plays one step, else it jumps there;
-// `still` is the picture that stands for a moment where motion is not wanted.
+// The figure's `at(state, ms)` returns the slider's position `ms` after the given
+// state. With `tween` Next plays one step, else it jumps there. `still` maps a
+// position to the picture that replaces it when motion is reduced.
 export const player =
   (figure, key, { tween = false, still = (state, at) => Math.floor(at) } = {}) =>
   ({ form, model, paint }) => {
@@ -16,7 +17,7 @@ export const player =
     const [back, play, next] = box.children;
     const bar = form.elements.namedItem(key);
     const calm = matchMedia("(prefers-reduced-motion: reduce)");
-    let begun = null; // when, from which state and place, to where
+    let begun = null; // the start time, the initial state and position, and the end
     const here = () => Number(bar.value);
     const end = () => Number(bar.max);
     const move = (to) => {
@@ -33,7 +34,7 @@ export const player =
       const reached = Math.min(figure.at(begun.state, now - begun.now)[key], begun.to);
       const shown = calm.matches ? Math.max(still(begun.state, reached), begun.from) : reached;
       move(shown);
-      paint(); // in the frame in which the bar moves
+      paint(); // in the frame in which the slider moves
       if (reached >= begun.to || document.hidden) stop();
       else requestAnimationFrame(advance);
     };

@@ -1,4 +1,4 @@
-// Positions: waves to add, turns of queries and keys, charges for distance.
+// Positions: added waves, rotated queries and keys, penalties for distance.
 
 import { count, dot, fixed, range, setting, tick } from "./numbers.js";
 import { chart, escape, mosaic, stride } from "./svg.js";
@@ -16,7 +16,7 @@ const only =
     kinds.includes(kind);
 
 const frequencies = (pairs) => range(pairs).map((i) => 10000 ** (-i / pairs));
-// A row of 2 · pairs columns, neighbours together, at a position.
+// A row of 2 · pairs columns, adjacent columns paired, rotated to a position.
 const turn = (row, position) =>
   frequencies(row.length / 2).flatMap((theta, i) => {
     const [a, b] = row.slice(2 * i);
@@ -25,7 +25,7 @@ const turn = (row, position) =>
   });
 const repeated = (pair, pairs) => range(pairs).flatMap(() => pair);
 
-// The slopes of the paper, and of the code that was published with it.
+// The slopes of the paper, and of the code published with it.
 const paper = (H) => range(H).map((h) => 2 ** ((-8 * (h + 1)) / H));
 const slopesOf = (H, rule) => {
   const power = 2 ** Math.floor(Math.log2(H));
@@ -56,7 +56,7 @@ const compute = {
     const q = repeated([1, 0], pairs);
     const k = repeated([Math.cos(ahead), Math.sin(ahead)], pairs);
     const score = (i, j) => dot(turn(q, i), turn(k, j)) / Math.sqrt(2 * pairs);
-    // In each pair of columns the cosine of the angle between the two.
+    // For each pair of columns, the cosine of the angle between query and key.
     const thetas = frequencies(pairs);
     const at = (distance) =>
       thetas.reduce((sum, theta) => sum + Math.cos(distance * theta - ahead), 0) /
@@ -70,7 +70,7 @@ const compute = {
       unmoved: score(m, n),
       curve,
       by_distance: curve.filter((_, i) => i % FINE === 0),
-      // Degrees: of one position, of the query, and of the key.
+      // In degrees: the rotation per position, the query's angle, and the key's.
       turns: [step, (m + shift) * step, angle + (n + shift) * step],
     };
   },
@@ -84,8 +84,8 @@ const compute = {
   },
 };
 
-// Large tables are drawn, small ones are written out as well: orange below zero,
-// blue above, and the farther from zero the stronger.
+// Large tables are drawn, and small ones also show their numbers: orange is
+// negative, blue is positive, and the colour deepens with the distance from zero.
 const shaded = ({ label, names, rows, columns, values, low, high, most = 12 }) => {
   return values.length <= 16 && values[0].length <= most
     ? grid({ label, rows, columns, values, part: (x) => x, digits: 3 })
@@ -99,14 +99,15 @@ const shaded = ({ label, names, rows, columns, values, low, high, most = 12 }) =
       });
 };
 
-// The end of an axis whose four parts are round numbers.
+// The end of an axis whose four ticks are round numbers.
 const end = (x) => {
   const unit = 10 ** Math.floor(Math.log10(x));
   return unit * [1, 2, 4, 6, 8, 10].find((part) => part * unit >= x);
 };
 
-// A dial: where the query of one pair points at each position of its first
-// turn, and the two arrows of now. The faint lines are where both began.
+// A dial: the directions of one pair's query at the positions of its first
+// rotation, and two arrows for the current directions. Faint lines mark where
+// both began.
 const RIM = 100;
 const dial = ({ label, arrows, starts, step }) => {
   const spot = (degrees, r) => {
@@ -138,7 +139,7 @@ const dial = ({ label, arrows, starts, step }) => {
     );
   });
   const began = starts.map((degrees) => `M0 0L${spot(degrees, RIM)}`).join("");
-  // From the query to the key, the shorter way.
+  // The shorter way from the query to the key.
   const [from, to] = arrows.map(({ at: [x, y] }) => Math.atan2(y, x) * DEGREES);
   const swing = ((((to - from + 180) % 360) + 360) % 360) - 180;
   const arc = range(25).map((k) => `${k ? "L" : "M"}${spot(from + (k * swing) / 24, 34)}`);
@@ -151,7 +152,7 @@ const dial = ({ label, arrows, starts, step }) => {
   );
 };
 
-// The hands of every pair, small: fast ones and slow ones. A press follows another.
+// Small dials for all pairs, fast and slow. Pressing one selects its pair.
 const CLOCK = { side: 58, rim: 20, high: 62 };
 const clocks = ({ pairs, query, key, pair }) => {
   const across = Math.min(pairs, 8);
@@ -273,7 +274,7 @@ const view = {
         names: { rows: "heads", columns: "distances" },
         rows: shown,
         columns: range(T),
-        most: 4, // wider ones are cut off on a phone
+        most: 4, // wider tables are cut off on a phone
         values: left,
         low: 0,
         high: 1,
@@ -407,11 +408,13 @@ const figure = {
       when: only("ALiBi"),
     },
   ],
-  // Query and key are moved on together: the hands go round, and the score stays.
+  // Query and key move on together: the arrows rotate, and the score does not
+  // change.
   opening: { from: [{ shift: 0 }], ms: 4500 },
   compute: (state) => compute[state.kind](state),
   view: (state, values) => view[state.kind](state, values),
-  // A hand is turned from where it is, so it goes round as often as it is drawn round.
+  // An arrow is rotated from its current angle, so it can make several full
+  // turns.
   handles: (state, { query, key, turns }) => {
     if (state.kind !== "RoPE") return [];
     const { m, n, pairs } = state;

@@ -1,7 +1,7 @@
-// Questions that check an answer. The record of a question holds no answer
+// Questions that check an answer. The record of a question contains no answer
 // that can be read: helpers/questions/record.py makes it, and explains slots,
-// keys and marks with an example. Both follow the same rules, and the tests
-// hold one against the other.
+// keys and marks with an example. Both programs follow the same rules, and the
+// tests compare them.
 const SLOT = 201; // steps
 const WORDS = new Map([
   [true, "✓ Right."],
@@ -12,7 +12,7 @@ const HOW_TO_TYPE = "Type one number in each field, such as 0.25, 1/4 or -3e-2."
 const POINT = "A comma groups thousands, as in 7,241.7. Decimals follow a point.";
 const DECIMAL = /^[+-]?(([0-9]+|[1-9][0-9]{0,2}(,[0-9]{3})+)(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?$/i;
 
-// A number as readers write one, or null.
+// A number as readers write it, or null.
 const parse = (text) => {
   const parts = text
     .replaceAll("−", "-")
@@ -23,7 +23,7 @@ const parse = (text) => {
   return Number.isFinite(top / below) ? top / below : null;
 };
 
-// --- what a record hides ---------------------------------------------------
+// --- reading a record -----------------------------------------------------
 
 const mark = (text) => {
   let found = 0x811c9dc5;
@@ -45,7 +45,7 @@ const keyOf = ({ name, step }, values, starts) => {
   return `${name}|${slots.join()}`;
 };
 
-// --- what is said of an answer ---------------------------------------------
+// --- replying to an answer ------------------------------------------------
 
 const reply = (right, text = "") => ({ right, text });
 const soFar = (record, values) => {
@@ -57,7 +57,7 @@ const soFar = (record, values) => {
   const count = `${cells.length - wrong.length} of ${cells.length}`;
   return `Right so far: ${count}. Look at ${wrong[0][2]}. `;
 };
-// `given` holds texts where numbers are typed, else the places of options.
+// `given` holds texts where numbers are typed, else the indices of options.
 const check = ({ record, given }) => {
   if (!given.length) return reply(null);
   let values = given;
@@ -79,14 +79,14 @@ const check = ({ record, given }) => {
 
 // --- the page ----------------------------------------------------------------
 
-// What is given stays with the reader, where the browser lets it.
+// Answers stay in the reader's browser, if it allows storage.
 const storageKey = (name) => `practice/${name}`;
 const remember = (name, given) => {
   try {
     if (given) localStorage.setItem(storageKey(name), JSON.stringify(given));
     else localStorage.removeItem(storageKey(name));
   } catch {
-    // Nothing is kept: the question works without.
+    // Storage is blocked: the question works without it.
   }
 };
 const recall = (name) => {
@@ -109,7 +109,7 @@ const fill = (el, text) => {
   );
 };
 
-// The three ways to answer: texts are typed, an option is chosen, items moved.
+// The three ways to answer: typing texts, choosing an option, and ordering items.
 const WAYS = {
   texts: {
     read: (form) => [...form.querySelectorAll("input")].map((field) => field.value),
@@ -143,7 +143,7 @@ const wayOf = (form) => {
   return form.querySelector("[type=radio]") ? WAYS.option : WAYS.texts;
 };
 
-// The digits that a phone shows for numbers come without these signs.
+// The number pad of a phone lacks these signs.
 const SIGNS = [
   ["−", "type a minus sign"],
   ["/", "type a fraction bar"],
@@ -158,7 +158,7 @@ const signKeys = (fields) => {
     key.className = "av-sign";
     key.textContent = sign;
     key.setAttribute("aria-label", name);
-    // The field keeps the focus, and the phone its keys.
+    // Keep the focus in the field, and the phone's keyboard open.
     key.addEventListener("pointerdown", (event) => event.preventDefault());
     key.addEventListener("click", () => {
       last.focus();
@@ -168,7 +168,8 @@ const signKeys = (fields) => {
   });
 };
 
-// One item up or down; the button keeps the focus, and the place is told.
+// Move an item up or down. The button keeps the focus, and the new position is
+// announced.
 const move = (button, said) => {
   const item = button.closest("li");
   const up = button === item.querySelector("button");
@@ -181,7 +182,7 @@ const move = (button, said) => {
   fill(said, `${item.querySelector("span").textContent}: place ${place}.`);
 };
 
-// A prediction beside what was computed.
+// Show a prediction beside the computed answer.
 const compare = (record, labels, given) => {
   const shown = JSON.parse(clear(record.shown, record.name));
   const then = document.createElement("p");
@@ -204,8 +205,8 @@ const compare = (record, labels, given) => {
   return [table, then];
 };
 
-// How many questions of the page are right; and nothing is kept any more. The
-// menu of each page shows whose questions are all right: see site.js.
+// Count the correct answers of the page. site.js ticks the pages whose questions
+// are all answered correctly.
 const CHANGED = "practice-changed";
 const counted = () => {
   const forms = [...document.querySelectorAll("form[data-question]:not(.av-predict)")];
@@ -219,7 +220,7 @@ const keepCount = () => {
   try {
     localStorage.setItem(`progress/${page}`, `${right}/${forms.length}`);
   } catch {
-    // Nothing is kept.
+    // Storage is blocked or full: remember nothing.
   }
   document.dispatchEvent(new Event("progress-changed"));
 };
@@ -246,7 +247,7 @@ const attach = (form) => {
   const record = JSON.parse(form.dataset.record);
   const [said, wipe] = [".av-reply", ".av-clear"].map((s) => form.querySelector(s));
   const way = wayOf(form);
-  // What follows a prediction is folded; in Jupyter it is another cell.
+  // The page folds what follows a prediction; in Jupyter it is another cell.
   const card = form.closest(".question-card") ?? form.closest(".cell");
   const after = card?.nextElementSibling;
   const fold = record.shown && after?.matches(".av-reveal") ? after : null;
@@ -288,7 +289,7 @@ const attach = (form) => {
     event.preventDefault();
     answer();
   });
-  // JupyterLab keeps Enter from submitting a form.
+  // JupyterLab prevents Enter from submitting a form.
   form.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !event.target.matches("input")) return;
     event.preventDefault();
@@ -298,7 +299,7 @@ const attach = (form) => {
     button.addEventListener("click", () => move(button, said));
   const numbers = [...form.querySelectorAll("[inputmode=decimal]")];
   if (numbers.length) form.querySelector(".av-press").append(...signKeys(numbers));
-  // In JupyterLab the keys belong to what has the focus here.
+  // In JupyterLab, give the keys to the focused element.
   for (const part of form.elements) part.dataset.lmSuppressShortcuts = "true";
   const kept = recall(record.name);
   if (Array.isArray(kept)) {

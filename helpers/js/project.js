@@ -1,4 +1,4 @@
-// Projections in the plane: what one token asks, and what the other answers.
+// Projections in the plane: the query of one token and the key of another.
 
 import { dot, fixed, matmul, range, setting } from "./numbers.js";
 import { grip } from "./handles.js";
@@ -32,8 +32,8 @@ const paper = (end) => {
     `<path class="av-axes" d="M0 ${middle}H${SIDE}M${middle} 0V${SIDE}"/>`
   );
 };
-// A name stands beyond its arrow, turned as little as keeps it clear of the
-// tips of the others and of the names before it.
+// A name is placed beyond its arrow, rotated just enough to stay clear of the
+// other tips and of the earlier names.
 const NEAR = 14;
 const CLEAR = 19;
 const TURNS = [0, 0.9, -0.9, 1.8, -1.8, 2.7, -2.7];
@@ -223,7 +223,7 @@ const figure = {
     );
   },
 
-  // Near a score of 0 the token that moves goes to where the score is 0.
+  // Near a score of 0, the moving token snaps to where the score is exactly 0.
   fit: (state, moved) => {
     const name = /^[xy][12]$/.test(moved) ? moved[0] : null;
     if (!name) return null;

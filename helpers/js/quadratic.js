@@ -1,5 +1,5 @@
-// One layer's FLOPs as areas: a square for each pair of tokens, and a strip for
-// what each token takes alone.
+// One layer's FLOPs as areas: a square for the pairs of tokens, and a strip for
+// the work on each token alone.
 
 import { fixed, range, whole } from "./numbers.js";
 import { figureModule, say } from "./common.js";
@@ -12,7 +12,7 @@ const PARTS = ["projections", "feed_forward", "products"];
 const NAMES = ["projections", "feed-forward", "two products"];
 
 // A token's FLOPs are 4d for each unit of length: 2d units for the projections,
-// 2d for each matrix of the feed-forward network, and one for each key it meets.
+// 2d for each matrix of the feed-forward network, and one for each key.
 const sides = ({ d, network }) => ({
   projections: 2 * d,
   feed_forward: 2 * MATRICES[network] * d,
@@ -42,7 +42,7 @@ const compute = (state) => {
 // --- drawing -------------------------------------------------------------
 
 const BOX = { width: 484, left: 8, top: 30 };
-const MOST = 2 + 2 * 3; // widths that the strip may take
+const MOST = 2 + 2 * 3; // the most widths that the strip may take
 const UNIT = 450 / (MOST * WIDEST + LONGEST);
 const ZERO = BOX.left + MOST * WIDEST * UNIT;
 const FOOT = BOX.top + LONGEST * UNIT;
@@ -84,7 +84,7 @@ const areas = (state, values) => {
   );
 };
 const percent = (share) => `${fixed(100 * share, 1)}%`;
-// The same parts in one bar, whose length is the whole layer.
+// The same parts as one bar, whose length is the whole layer.
 const bar = ({ shares }) => {
   let from = 0;
   return shares
@@ -170,7 +170,7 @@ const figure = {
     "six widths long": { T: 4608, d: 768, network: "two matrices" },
     "very long": { T: 10240, d: 768, network: "two matrices" },
   },
-  // A short text, a very long one, and the one at which both are nearly equal.
+  // A short text, a very long one, and the length at which both are nearly equal.
   opening: { from: [{ T: 256 }, { T: 10240 }], ms: 4800 },
   compute,
   view: (state, values) => {

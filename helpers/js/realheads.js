@@ -1,5 +1,5 @@
-// What the heads of a published model attend to: all of them as a map, and two
-// of them over the words of a text.
+// What the heads of a published model attend to: all heads as a map, and two of
+// them over the words of a text.
 
 import { bytesOf } from "./base64.js";
 import { count, fixed, range } from "./numbers.js";
@@ -7,20 +7,21 @@ import { colorOf, escape, inkOn } from "./svg.js";
 import { figureModule, known, say } from "./common.js";
 import { grip } from "./handles.js";
 
-// The names of the texts, and what the first picture needs of the first of them.
+// The names of the texts, and the data that the first picture needs.
 const { names: NAMES, first: OPENING } = known("realheads");
 const fileOf = (name) => `heads-${name.toLowerCase().replaceAll(" ", "-")}`;
-const [MOST_LAYERS, MOST_HEADS, LONGEST] = [48, 16, 48]; // of a model, of a text
+const [MOST_LAYERS, MOST_HEADS, LONGEST] = [48, 16, 48]; // the limits of a model and of a text
 
 // --- computing -----------------------------------------------------------
 
-// In the triangle of a head the row of query i begins after 1 + 2 + ... + i weights.
+// In the triangle of a head, the row of query i begins after 1 + 2 + ... + i
+// weights.
 const begins = (i) => (i * (i + 1)) / 2;
 const rowsOf = (bytes, T) =>
   range(T).map((i) => range(T).map((j) => (j <= i ? bytes[begins(i) + j] / 255 : 0)));
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 
-// Where each query would look if it did one thing only; null where it cannot.
+// The key of each query if a head had this one role; null where there is none.
 const keysOf = (ids) => ({
   first: ids.map((_, i) => (i ? 0 : null)),
   previous: ids.map((_, i) => (i ? i - 1 : null)),
@@ -31,7 +32,8 @@ const keysOf = (ids) => ({
 });
 const SCORES = ["first", "previous", "followed"];
 
-// A head is named when it gives a key this much, and twice what an even row gives.
+// A head has a role if it gives that key at least this weight and twice an even
+// weight.
 const ROLE = 0.4;
 const [NONE, FIRST, PREVIOUS, INDUCTION] = range(4);
 const KINDS = ["no role", "first-token head", "previous-token head", "induction head"];
@@ -43,7 +45,7 @@ const kindOf = (scores, evenly) => {
   return has("first") ? FIRST : NONE;
 };
 
-// What is the same for every query of a text is computed once.
+// Results that are the same for every query of a text are computed once.
 const kept = new WeakMap();
 const textOf = (data) => {
   if (kept.has(data)) return kept.get(data);
@@ -53,7 +55,8 @@ const textOf = (data) => {
   const triangle = (head) => bytes.subarray(head * begins(T), (head + 1) * begins(T));
   const asked = (name) => keys[name].flatMap((key, i) => (key === null ? [] : [[i, key]]));
   const names = SCORES.filter((name) => asked(name).length);
-  // Bytes are added up before they become weights, so that no sum is rounded.
+  // Bytes are summed before they are converted to weights, so that no sum is
+  // rounded.
   const scoreOf = (name, head) => {
     const on = asked(name);
     const total =
@@ -75,7 +78,7 @@ const textOf = (data) => {
   return found;
 };
 
-// The first picture has its data with the figure; all others have it in a file.
+// The data of the first picture comes with the figure; all others have a file.
 const isOpening = ({ text, layer, head, other_layer, other_head }) =>
   text === NAMES[0] &&
   [
@@ -112,10 +115,11 @@ const compute = (state, own) => {
 
 // --- words ---------------------------------------------------------------
 
-// A token as it is shown: blanks and line ends are signs where nothing else is,
-// and a piece of a word has an ellipsis on the side where the word goes on.
+// A token for display: blanks and line ends become signs if there is nothing
+// else, and a piece of a word has an ellipsis on the side where the word
+// continues.
 const LETTER = /\p{L}/u;
-const MOST = 10; // letters of a token
+const MOST = 10; // the most letters of a token that are shown
 const shownOf = (pieces) =>
   pieces.map((piece, k) => {
     const inside = k > 0 && LETTER.test(piece[0]) && LETTER.test(pieces[k - 1].at(-1));
@@ -126,10 +130,10 @@ const shownOf = (pieces) =>
     const whole = `${inside ? "…" : ""}${text}`;
     return whole.length > MOST ? `${whole.slice(0, MOST - 1)}…` : whole;
   });
-// In a sentence a token stands between quotation marks.
+// In a sentence, a token is put in quotation marks.
 const quoted = (piece) => `“${piece}”`;
 const nameOf = ([layer, head]) => `layer ${layer}, head ${head}`;
-// Two digits, without the zero before the point.
+// Two decimals, without the zero before the point.
 const short = (x) => fixed(x).replace(/^0/, "");
 
 // --- the map -------------------------------------------------------------
@@ -140,7 +144,7 @@ const TOP = 14;
 const cornerOf = (l, h, heads) => [LEFT + CELL * l, TOP + CELL * (heads - 1 - h)];
 const SHADES = 10;
 const CLASSES = ["none", "first", "previous", "induction"];
-// What is drawn on a cell of a kind, so that it is told by more than its colour.
+// A sign on the cells of each role, so that not only colour distinguishes them.
 const SIGNS = [
   (x, y) => `M${x + 8} ${y + 10}h4`,
   () => "",
@@ -149,7 +153,7 @@ const SIGNS = [
 ];
 const strongest = (values, l, h) =>
   [0, values.first, values.previous, values.followed][values.kinds[l][h]]?.[l]?.[h] ?? 0;
-// How dark a cell is: from the threshold, which is pale, to all of the weight.
+// The shade of a cell, from pale at the threshold to dark at weight 1.
 const shadeOf = (score) => Math.round(((score - ROLE) / (1 - ROLE)) * SHADES);
 
 const describe = (values, [l, h]) => {
@@ -229,11 +233,11 @@ const legend = ({ layers, heads }, { counts }) => {
 // --- the words, and two heads as wings ----------------------------------
 
 const ROW = 21;
-const HALF = 200; // of the width
+const HALF = 200; // half of the width
 const WORD = 47; // half the width of a word
 const CHIP = 28; // the width of a number
-const FAINT = 0.1; // arcs of other queries are drawn from this weight on
-const STEADY = 10; // their widths, so that arcs of one width are one path
+const FAINT = 0.1; // arcs of other queries are drawn from this weight upward
+const STEADY = 10; // arc widths are quantised, so that arcs of equal width are one path
 const middle = (i) => ROW * (i + 0.5) + 4;
 
 const arc = (way, from, to) => {
@@ -310,11 +314,11 @@ const wings = (data, values) => {
   );
 };
 
-// A name and a number on a bar as long as the number.
+// A name and a number on a bar whose length is the number.
 const bar = (kind, name, x, text) =>
   `<div class="av-real-bar${kind}" style="--av-share:${(100 * x).toFixed(1)}%"><dt>${escape(name)}</dt>` +
   `<dd>${text}</dd></div>`;
-// What a head does, in three numbers.
+// The three scores of a head, by name.
 const NAMED = {
   first: "first token",
   previous: "token before",
@@ -381,7 +385,7 @@ const counted = (key, label, first, about, max, upTo) => ({
   upTo,
 });
 const [A, B] = OPENING.picked;
-// Where sliders end: of the first text all is known from the start.
+// Where sliders end: everything about the first text is known from the start.
 const ends = (of) => (state, own) => of(dataOf(state, own) ?? OPENING) - 1;
 const layerOf = (key, label, first, about) =>
   counted(
@@ -490,8 +494,8 @@ const figure = {
   live: ({ el, model, set }) => {
     const listening = new AbortController();
     const on = (part, kind, does) => part.addEventListener(kind, does, listening);
-    // A press on the map moves head A there; with Shift, head B. What began as a
-    // drag of one of them is no press.
+    // A press on the map moves head A there; with Shift, head B. The end of a
+    // drag does not count as a press.
     let begun = [0, 0];
     on(el, "pointerdown", ({ clientX, clientY }) => (begun = [clientX, clientY]));
     const result = el.querySelector(".av-result");
@@ -513,7 +517,7 @@ const figure = {
       set(layer, at[0]);
       set(head, at[1]);
     });
-    // Under a mouse, a head says what it does.
+    // A tooltip describes the head under the mouse.
     on(result, "pointermove", (event) => {
       const at = event.pointerType === "mouse" && under(event);
       const { kinds } = el.values;
@@ -522,7 +526,7 @@ const figure = {
         : hintOf({ layers: kinds.length, heads: kinds[0].length });
     });
     return {
-      // In Jupyter the model may have read another text: Python has it.
+      // In Jupyter, the model may have read another text, which Python passes on.
       own: () => model.get("_given") ?? undefined,
       close: () => listening.abort(),
     };

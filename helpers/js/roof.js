@@ -1,11 +1,11 @@
-// The roof of a machine, and where the work of one layer stands under it.
+// The roofline of a machine, and where the operations of one layer are under it.
 
 import { count, fixed, inUnits, range, tick, whole } from "./numbers.js";
 import { escape } from "./svg.js";
 import { figureModule, say } from "./common.js";
 import { grip } from "./handles.js";
 
-// The most FLOPs and the most bytes a second, in 16 bits, as published.
+// Peak FLOPs and bytes per second, in 16 bits, as published.
 const DEVICES = { A100: [312e12, 2e12], "TPU v5e": [197e12, 820e9], H100: [989e12, 3.35e12] };
 const HEAD = 128; // columns of a head
 const BYTES = 2; // of a number
@@ -17,12 +17,12 @@ const NAMES = {
   write: "decode, projections",
 };
 
-// Query heads, and the key/value heads that they share.
+// The numbers of query heads and of the key/value heads that they share.
 const headsOf = ({ heads, shared }) => [heads, heads / Math.min(shared, heads)];
 
-// FLOPs and bytes of attention, T queries over S keys: the two products, where
-// the square of the scores stays inside; or all four stages, where each reads
-// what it needs and writes what it made.
+// FLOPs and bytes of attention for T queries and S keys: either the two matrix
+// products alone, with the scores never stored; or all four stages, where each
+// stage reads its inputs and writes its result.
 const attended = (state, T, S, stored) => {
   const [H, H_kv] = headsOf(state);
   const square = H * T * S;
@@ -33,7 +33,7 @@ const attended = (state, T, S, stored) => {
   };
 };
 
-// FLOPs and bytes of the four projections of so many rows.
+// FLOPs and bytes of the four projections of some rows.
 const projected = (state, rows) => {
   const [H, H_kv] = headsOf(state);
   const width = H * HEAD;
@@ -50,7 +50,7 @@ const bounded = ({ flops, bytes }, [peak, bandwidth]) => {
   return { flops, bytes, intensity, speed: Math.min(peak, intensity * bandwidth) };
 };
 
-// All work of a layer, under the roof of its machine.
+// All operations of a layer, under the roofline of its machine.
 const worksOf = (state) => {
   const { T, batch } = state;
   const work = {
@@ -75,14 +75,14 @@ const along = (v, [low, high]) => Math.log(v / low) / Math.log(high / low);
 const px = (x) => BOX.left + along(x, X) * (BOX.width - BOX.left - BOX.right);
 const py = (y) => FLOOR - along(y, Y) * (FLOOR - BOX.top);
 const at = (x) => +x.toFixed(1);
-const LETTER = 5.8; // how wide one is, about
+const LETTER = 5.8; // the approximate width of a letter
 const ROW = 15;
 
 const words = (text, x, y, anchor, kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">` +
   `${escape(text)}</text>`;
 
-// Ticks at the tens, and a rule for each of the speeds.
+// Ticks at powers of ten, and a line for each of the two speeds.
 const axes = () => {
   const tens = (from, to) => range(to - from + 1).map((k) => 10 ** (from + k));
   const across = tens(0, 4).map((x) => words(whole(x), px(x), FLOOR + 16, "middle"));
@@ -112,8 +112,8 @@ const roof = ([peak, bandwidth]) => {
   );
 };
 
-// Each point hangs a line to the axis, and its name stands beside that line:
-// the names of the first lines lowest, so that none lies over another.
+// A line leads from each point down to the axis, and the point's name is beside
+// that line. Names further left are lower, so that no name covers another.
 const points = (found) => {
   const order = Object.keys(NAMES).sort((a, b) => found[a].intensity - found[b].intensity);
   return order
@@ -133,8 +133,9 @@ const points = (found) => {
     .join("");
 };
 
-// Two of the points are dragged: along the roof a longer text moves one, and a
-// larger batch the other. A trail shows where each of their values is.
+// Two of the points can be dragged: a longer text moves one along the roofline,
+// and a larger batch moves the other. A trail shows the positions of their
+// values.
 const DRAGGED = {
   prefill: { key: "T", name: "tokens of the prompt", values: range(16).map((k) => 2 ** k) },
   write: { key: "batch", name: "sequences in the batch", values: range(9).map((k) => 2 ** k) },
@@ -251,7 +252,7 @@ const figure = {
       upTo: ({ heads }) => heads,
     },
   ],
-  // The batch that climbs the slope, and one sequence again.
+  // A batch that climbs the slope, and then one sequence again.
   opening: { from: [{ batch: 1 }, { batch: 256 }], ms: 4800 },
   compute: (state) => {
     const machine = DEVICES[state.device];

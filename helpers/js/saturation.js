@@ -1,4 +1,4 @@
-// Saturation: how the width d_k spreads the scores and hardens the softmax.
+// Saturation: how the width d_k spreads the scores and saturates the softmax.
 
 import { entropy, fixed, range, softmax } from "./numbers.js";
 import { chart, frameOf } from "./svg.js";
@@ -8,16 +8,16 @@ import { figureModule, say } from "./common.js";
 const QUERIES = 32;
 const MOST_KEYS = 64;
 const WIDEST = 1024;
-const EDGE = 64; // the histogram runs from -EDGE to EDGE, one score a bin
+const EDGE = 64; // the histogram runs from -EDGE to EDGE, with one bin per unit of score
 
-// Number k of a stream, from 0 to 1: mulberry32, whose state only counts.
+// Number k of a stream, from 0 to 1: mulberry32, whose state is a counter.
 const uniform = (seed, k) => {
   let t = seed + Math.imul(k + 1, 0x6d2b79f5);
   t = Math.imul(t ^ (t >>> 15), t | 1);
   t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
   return (((t ^ (t >>> 14)) >>> 0) + 0.5) / 2 ** 32;
 };
-// Standard normal numbers, two at a time, by Box and Muller.
+// Standard normal numbers, two at a time, by the Box-Muller transform.
 const normals = (seed, first) => {
   const row = new Float64Array(WIDEST);
   for (let c = 0; c < WIDEST; c += 2) {
@@ -28,8 +28,8 @@ const normals = (seed, first) => {
   }
   return row;
 };
-// All that a seed draws, kept until another seed is asked for: narrower
-// vectors are the beginnings of these.
+// All numbers drawn from a seed, kept until the seed changes. Narrower vectors
+// are the first columns of these.
 const drawn = { seed: NaN, rows: [] };
 const rowsOf = (seed) => {
   if (drawn.seed !== seed) {
@@ -38,8 +38,8 @@ const rowsOf = (seed) => {
   }
   return drawn.rows;
 };
-// A query with each key, four keys at a time: an addition waits for the one
-// before it in its own sum, and there are two million of them.
+// The dot products of a query with each key, four keys at a time: each addition
+// waits for the previous one in its own sum, and there are two million of them.
 const dotsOf = (q, keys, d_k) =>
   range(Math.ceil(keys.length / 4)).flatMap((k) => {
     const [a, b, c, d] = range(4).map((i) => keys[4 * k + i] ?? q);
@@ -57,7 +57,7 @@ const dotsOf = (q, keys, d_k) =>
   });
 const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 
-// The outline of bars of width one, the first of which starts at `start`.
+// The outline of adjacent bars of width one, from `start`.
 const bars = (heights, start) => [
   [start, 0],
   ...heights.flatMap((h, k) => [
@@ -67,20 +67,20 @@ const bars = (heights, start) => [
   [start + heights.length, 0],
 ];
 const SIZE = { width: 320, height: 220, right: 36 };
-// How many scores fall into each bin; those beyond the edge into none.
+// The number of scores in each bin; scores beyond the edge are not counted.
 const histogram = (flat) => {
   const counts = Array(2 * EDGE).fill(0);
   for (const s of flat) if (Math.abs(s) < EDGE) counts[Math.floor(s + EDGE)] += 1;
   return counts;
 };
-// The axis stays while a slider moves. Of few keys a bar may be higher than it
-// is: then the bar is cut, and the text says so.
+// The axis is fixed while a slider moves. With few keys a bar may be higher than
+// the axis; then the bar is cut off, and the text says so.
 const TOP = 0.5;
 const AXES = { x: [-EDGE, EDGE], y: [0, TOP], ...SIZE };
 const FRAME = frameOf(AXES);
-const KNOB = 0.3; // how high the handle is, above most bars
-// One standard deviation on both sides; where scores are not divided, the width
-// follows it.
+const KNOB = 0.3; // the height of the handle, above most bars
+// One standard deviation on both sides. If the scores are not divided, d_k
+// follows from it.
 const spreadMarks = ({ scale }, { spread }) => {
   const high = `V${FRAME.py(TOP)}`;
   const [a, b] = [-spread, spread].map((s) => +FRAME.px(s).toFixed(1));
@@ -236,16 +236,17 @@ const figure = {
             keys: ["d_k"],
             value: `standard deviation ${fixed(spread)}`,
             at: [FRAME.px(spread), FRAME.py(KNOB)],
-            // The standard deviation grows as the root of the width.
+            // The standard deviation grows as the square root of the width.
             read: ([u]) => ({ d_k: d_k * (Math.max(FRAME.xAt(u), 1e-3) / spread) ** 2 }),
           },
         ],
-  // From narrow vectors to wide ones, and those of the page.
+  // From narrow vectors to wide ones, and then to the width of the page.
   opening: { from: [{ d_k: 1 }, { d_k: WIDEST }], ms: 4800 },
-  // The state before a move stays as a ghost; a drag of a slider is one move.
+  // The previous state stays as a ghost; a whole drag of a slider counts as one
+  // change.
   live: ({ form, model }) => {
     const read = () => Object.fromEntries(figure.controls.map(({ key }) => [key, model.get(key)]));
-    let painted; // the state that was seen last
+    let painted; // the state that was drawn last
     let ghost;
     let moving = false;
     form.addEventListener("input", () => {

@@ -1,4 +1,4 @@
-// Position schemes past the trained length: the stored answers of every seed.
+// Position schemes beyond the trained length: the stored answers of every seed.
 
 import { fixed, range, whole } from "./numbers.js";
 import { escape } from "./svg.js";
@@ -15,9 +15,10 @@ const median = (numbers) => {
   const half = sorted.length / 2;
   return (sorted[Math.ceil(half) - 1] + sorted[Math.floor(half)]) / 2;
 };
-// From the highest median to the lowest; where two are equal, as they are stored.
+// From the highest median to the lowest; equal medians keep the stored order.
 const ranked = (medians) => range(medians.length).sort((a, b) => medians[b] - medians[a]);
-// Of how many pairs each seed of one beats each seed of the other.
+// The number of pairs of schemes in which each seed of one beats each seed of the
+// other.
 const clearly = (seeds) =>
   seeds.reduce((sum, a) => sum + seeds.filter((b) => Math.min(...a) > Math.max(...b)).length, 0);
 
@@ -31,7 +32,7 @@ const BOX = { left: 168, right: 22, top: 4, row: 21, width: 340 };
 const ACROSS = BOX.width - BOX.left - BOX.right;
 const px = (share) => BOX.left + share * ACROSS;
 const floorOf = (n) => BOX.top + n * BOX.row;
-const TRACK = 44; // how far the lengths are below the axis
+const TRACK = 44; // the distance of the lengths below the axis
 const spotOf = (length) => px(LENGTHS.indexOf(length) / (LENGTHS.length - 1));
 
 const rowOf = ({ name, seeds, now, start, y }) =>

@@ -1,4 +1,4 @@
-// Sinks: how one query spends its weight, and what bounds its scores.
+// Sinks: how one query distributes its weight, and what limits its scores.
 
 import { dot, fixed, range, setting, softmax, tick } from "./numbers.js";
 import { grip } from "./handles.js";
@@ -6,7 +6,7 @@ import { figureModule, say } from "./common.js";
 
 const VALUES = [10, 40, 20, 30, 50];
 const KEYS = range(VALUES.length);
-const GAIN = 4; // the length that a query has after its norm
+const GAIN = 4; // the length of a query after its norm
 const [LOW, HIGH] = [-10, 10];
 const WAYS = ["none", "sink", "gate", "cap", "norm"];
 
@@ -65,7 +65,7 @@ const column = (kind, j, s) => {
   );
 };
 const knob = '<rect class="av-knob" x="-15" y="-4" width="30" height="8" rx="4"/>';
-// One bar of length one: a piece for each key, and what is not spent.
+// A bar of length one: a piece for each key, and the weight that is not spent.
 const bar = (way, i, { weights, spent }, state) => {
   const factor = way === "gate" ? state.gate : 1;
   let from = 0;
@@ -128,7 +128,7 @@ const drawing = (state, values) => {
   );
 };
 
-// What the way that is picked does to this row.
+// The effect of the chosen method on this row.
 const told = (state, { taken, scores }) => {
   const most = Math.max(...scores);
   return {
@@ -216,7 +216,7 @@ const figure = {
     "long and sure": { ...asFits([-0.2, 0.1, 0.95, 0.6, 0]), length: 10 },
   },
   presetLabel: "the query",
-  // A query that matches a key, and then the one that matches nothing.
+  // A query that matches a key, and then a query that matches no key.
   opening: {
     from: [
       { ...asFits([-0.2, 0.1, 0.95, -0.1, 0]), sink: -10 },

@@ -1,4 +1,4 @@
-// Sparse: one query and sixteen tokens, of which it reads a part.
+// Sparse: one query and sixteen tokens, of which it reads a subset.
 
 import { count, dot, fixed, range, softmax } from "./numbers.js";
 import { grip } from "./handles.js";
@@ -7,7 +7,7 @@ import { figureModule, say } from "./common.js";
 const VALUES = [3, 5, 2, 9, 4, 6, 1, 7, 2, 8, 5, 3, 6, 4, 7, 2];
 const S = VALUES.length;
 const TOKENS = range(S);
-// The scores of attention, for three queries.
+// The attention scores of three queries.
 const QUERIES = {
   "a name far back": [
     0.21, -0.52, 0.63, 4.5, 0.94, -0.33, 0.12, -0.81, 0.45, 0.72, -0.24, 0.36, -0.67, 0.54, 1.07,
@@ -22,28 +22,29 @@ const QUERIES = {
     0.09,
   ],
 };
-// A second column of the indexer's keys, which attention has no use for.
+// A second column of the indexer's keys, which attention does not use.
 const DISTURBANCE = [
   1.131, 0.463, -0.717, -1.279, 1.623, 0.247, -0.436, 1.349, 0.938, -0.557, 0.691, -1.066, 1.472,
   0.385, -0.829, 0.573,
 ];
 const WAYS = ["indexer", "blocks", "window", "exact scores"];
-// FLOPs per token, in the sizes of DeepSeek-V3.2: a score and a value of 128
-// heads with widths of 576 and 512, and an index score of 64 heads of 128.
+// FLOPs per token with the sizes of DeepSeek-V3.2: a score and a value of 128
+// heads with widths of 576 and 512, and an index score of 64 heads of width 128.
 const SCORE = 2 * 128 * 576;
 const VALUE = 2 * 128 * 512;
 const INDEX = 2 * 64 * 128;
 
-// --- what is read ---------------------------------------------------------------
+// --- which tokens are read ------------------------------------------------------
 
-// The keys by falling number; of equal numbers the earlier comes first.
+// The keys in descending order of their numbers; of equal numbers, the earlier
+// comes first.
 const ordered = (numbers) => range(numbers.length).sort((a, b) => numbers[b] - numbers[a] || a - b);
 const meansOf = (scores, length) =>
   range(S / length).map((i) => {
     const block = scores.slice(i * length, (i + 1) * length);
     return block.reduce((a, b) => a + b, 0) / length;
   });
-// The number by which each token is chosen.
+// The number by which each token is ranked.
 const picksOf = (state, scores) =>
   ({
     indexer: () => scores.map((s, j) => Math.max(s + state.error * DISTURBANCE[j], 0)),
@@ -54,7 +55,8 @@ const picksOf = (state, scores) =>
     window: () => TOKENS.map((j) => j + 1),
     "exact scores": () => scores,
   })[state.way]();
-// The tokens that are read with a budget of k: of blocks as many as fit, but one.
+// The tokens that are read with a budget of k: as many blocks as fit, but at
+// least one.
 const readWith = (k, state, order) => {
   const whole = state.way === "blocks" ? state.length : 1;
   return order.slice(0, Math.max(1, Math.floor(k / whole)) * whole);
@@ -98,7 +100,8 @@ const WEIGHT = { top: 26, foot: 106 };
 const PICK = { top: 158, foot: 214 };
 const COVER = { top: 254, foot: 344 };
 const COST = { top: 404, step: 28, high: 18 };
-// What choosing blocks of two, and reading all of them, costs beside reading all.
+// The cost of choosing blocks of two and then reading all of them, beside reading
+// all.
 const MOST = S * (SCORE + VALUE) + (S / 2) * SCORE;
 const at = (x) => +x.toFixed(1);
 const middle = (j) => LEFT + (j + 0.5) * UNIT;
@@ -142,7 +145,8 @@ const NAMES = {
   window: "position",
   "exact scores": "score of attention",
 };
-// The name of the line above the knob: where neither the curve nor the knob is.
+// The position of the line's name above the knob, clear of the curve and the
+// knob.
 const besideLine = (k, y) => {
   const low = y > coverAt(0.4);
   const left = k > (low ? 3 : 9);
@@ -302,7 +306,7 @@ const figure = {
       read: ([u]) => ({ k: (u - LEFT) / UNIT }),
     },
   ],
-  // All tokens first, and then fewer: the weight stays for long.
+  // All tokens first, then fewer: most of the weight remains for long.
   opening: { from: [{ k: 16 }, { k: 9 }], ms: 4500 },
 };
 

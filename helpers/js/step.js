@@ -1,4 +1,5 @@
-// Step through attention: every intermediate matrix, and what made each entry.
+// Step through attention: every intermediate matrix, and the origin of each
+// entry.
 
 import { fixed, matmul, range, softmax, transpose } from "./numbers.js";
 import { grid } from "./tables.js";
@@ -16,18 +17,19 @@ const NUMBERS = {
 const ONE = "X";
 const THREE = "Q, K, V";
 
-// How many decimals write a number exactly; undefined where five do not.
+// The number of decimals that write a number exactly; undefined if five do not
+// suffice.
 const exact = (x) => range(6).find((digits) => Math.abs(x - x.toFixed(digits)) < 1e-12);
 const brief = (x) => fixed(x, exact(x) ?? 4);
 const factor = (x) => (x < 0 ? `(${brief(x)})` : brief(x));
 const equals = (x) => `${exact(x) === undefined ? "≈" : "="} ${brief(x)}`;
-// What a sum of products makes, where the factors were shortened too.
+// The value of a sum of products whose factors may have been rounded too.
 const makes = (x, factors) =>
   factors.some((f) => exact(f) === undefined) ? `≈ ${brief(x)}` : equals(x);
-// A weight of many is neither zero nor one, however it is rounded.
+// A weight among several is neither zero nor one, even if it rounds to that.
 const share = (w, alone) => (!alone && (w < 1e-12 || w > 1 - 1e-12) ? `≈ ${brief(w)}` : equals(w));
 const product = (a, b) => a.map((x, i) => `${factor(x)}×${factor(b[i])}`).join(" + ");
-// Decimals for the numbers of one matrix: as many as are exact, else three.
+// The decimals for the numbers of one matrix: as many as are exact, else three.
 const places = (numbers) => {
   const needed = numbers.map(exact);
   return needed.includes(undefined) ? 3 : Math.max(...needed);
@@ -42,8 +44,8 @@ const sees = (state, i, j) => {
   return !state.causal || j <= i + K.length - Q.length;
 };
 
-// The matrices in order. Of each entry: the sentence that computes it, and
-// the entries that it is computed from, as [matrix, row or null, column or null].
+// The matrices in order. For each entry: the sentence that computes it, and the
+// entries that it depends on, as [matrix, row or null, column or null].
 const steps = (state, { dots, scores, weights, output }) => {
   const [Q, K, V] = given(state);
   const [q, k, v] = state.what === ONE ? ["X", "X", "X"] : ["Q", "K", "V"];
@@ -113,7 +115,7 @@ const steps = (state, { dots, scores, weights, output }) => {
     before = "masked";
   }
   const powers = (i) => logits[i].map((x) => `exp(${brief(x)})`);
-  // Where the exponentials can be written in a few digits, they are.
+  // Exponentials are written out if a few digits suffice.
   const written = (x) => x > 1e-3 && x < 1e5;
   const ratio = (i, j) => {
     const total = logits[i].reduce((sum, x) => sum + Math.exp(x), 0);
@@ -155,8 +157,8 @@ const steps = (state, { dots, scores, weights, output }) => {
   return list;
 };
 
-// The sentence and the sources of an entry that is named like "dots,0,2";
-// of the last entry in the first row of dots where there is none of that name.
+// The sentence and the sources of an entry named as in "dots,0,2"; if there is no
+// such entry, those of the last entry in the first row of dots.
 const worked = (list, entry) => {
   const [name, i, j] = String(entry).split(",");
   const found = list.find((A) => A.made && A.name === name && A.values[i]?.[j] !== undefined);
@@ -262,7 +264,7 @@ const figure = {
     return `<div class="av-row av-step">${drawn.join("")}</div>${say(shown.text)}`;
   },
 
-  // Pointing at an entry, or reaching it with the arrow keys, works it out.
+  // Pointing at an entry, or moving to it with the arrow keys, explains it.
   enhance: (result, state, values) => {
     const list = steps(state, values);
     const cells = new Map(
@@ -282,7 +284,7 @@ const figure = {
     for (const { name, values: A } of list.filter((step) => step.made)) {
       const table = cells.get(`${name},0,0`).closest("table");
       const own = [...table.querySelectorAll("[data-at]")];
-      // One stop for the tab key in each matrix: the entry that was left last.
+      // Each matrix is one tab stop: the entry that was focused last.
       const rove = (stop) => own.forEach((cell) => (cell.tabIndex = cell === stop ? 0 : -1));
       rove(own[0]);
       table.setAttribute("role", "grid");

@@ -8,8 +8,9 @@ export const escape = (text) =>
     (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c],
   );
 
-// The book's colour map, from −1 over 0 to 1: nothing is near the page's ground,
-// and much stands out from it. On white that is dark, and in the dark bright.
+// The book's colour map, from −1 over 0 to 1. Zero is close to the page's
+// background, and large values contrast with it: dark on white, and bright in the
+// dark.
 const STOPS = {
   light: [
     [83, 39, 0],
@@ -36,19 +37,19 @@ const shade = (x, scheme) => {
   const i = Math.min(Math.floor(at), stops.length - 2);
   return stops[i].map((a, c) => Math.round(a + (at - i) * (stops[i + 1][c] - a)));
 };
-// Nearly black is taken a little lighter than it is: every ink stays readable.
+// The relative luminance, slightly too high near black; every ink stays readable.
 const luminance = (rgb) => {
   const [r, g, b] = rgb.map((v) => ((v / 255 + 0.055) / 1.055) ** 2.4);
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 };
 const ink = (rgb) => (luminance(rgb) > 0.179 ? "#000" : "#fff");
-// The colour of x, and that of a number on it, each in both schemes.
+// The colour of x, and the colour of a number on it, each in both schemes.
 const hexOf = (rgb) => `#${rgb.map((v) => v.toString(16).padStart(2, "0")).join("")}`;
 const inBoth = (color) => `light-dark(${color("light")},${color("dark")})`;
 export const colorOf = (x) => inBoth((scheme) => hexOf(shade(x, scheme)));
 export const inkOn = (x) => inBoth((scheme) => ink(shade(x, scheme)));
 
-// Cells that are shaded alike are one path, and shades are told apart in steps.
+// Shades are quantised, and all cells of one shade are one path.
 export const LEVELS = 24;
 export const byLevel = () => {
   const found = {};
@@ -57,13 +58,12 @@ export const byLevel = () => {
     paths: (draw) => Object.entries(found).map(([k, d]) => draw(colorOf(k / LEVELS), d.join(""))),
   };
 };
-// A large matrix as a picture: axes with their names, and a key below, for
-// numbers that go from `low` to `high` in the colour map. What is not `open` is
-// hatched.
+// A large matrix as a picture: axes with their names, and a colour key below from
+// `low` to `high`. Entries that are not `open` are hatched.
 const MAP = { width: 340, left: 40, top: 34, across: 294, least: 90, row: 22, key: 36 };
 const highOf = (T, S) =>
   Math.min(Math.max(T * Math.min(MAP.across / S, MAP.row), MAP.least), MAP.across);
-// Every how many rows or columns one is numbered, so that numbers stand apart.
+// The step between numbered rows or columns that keeps the numbers apart.
 export const stride = (unit, room) => [1, 2, 4, 8, 16].find((n) => n * unit >= room) ?? 32;
 export const mosaic = ({
   label,
@@ -93,7 +93,7 @@ export const mosaic = ({
   const text = (words, x, y, anchor, kind = "") =>
     `<text${kind && ` class="${kind}"`} x="${place(x)}" y="${place(y)}" ` +
     `text-anchor="${anchor}">${escape(words)}</text>`;
-  // A number that is picked stands out, and the others keep away from it.
+  // The picked number stands out, and numbers too close to it are left out.
   const numbers = (n, unit, room, here, write) =>
     range(n)
       .filter((k) => k % stride(unit, room) === 0 || k === here)
@@ -144,7 +144,7 @@ export const cellAt = ({ target, clientX, clientY }, [T, S]) => {
 };
 
 const tickedAt = (a, b) => range(5).map((k) => a + (k * (b - a)) / 4);
-// Where a chart of this size draws what its axes hold.
+// The frame of a chart of this size, inside its axes.
 export const frameOf = ({ x, y, width = 340, height = 220, right = 80 }) => {
   const longest = Math.max(...tickedAt(...y).map((v) => tick(v).length));
   const [left, top, bottom] = [26 + 7 * Math.max(longest, 4), 12, 40];
@@ -156,8 +156,8 @@ export const frameOf = ({ x, y, width = 340, height = 220, right = 80 }) => {
     xAt: (u) => x[0] + (u - left) / across,
   };
 };
-// Lines over a common x, each with a name written at its end; marked points.
-// A ghost is the line of the last state. `over` is drawn on top of all.
+// Lines over a common x, each with its name at its end; marked points. A ghost is
+// the line of the previous state. `over` is drawn on top.
 export const chart = (given) => {
   const { label, kind = "", x, y, lines, points: alone = [], marks = [], over = "" } = given;
   const { xlabel, ylabel } = given;
@@ -176,7 +176,7 @@ export const chart = (given) => {
           `<path class="av-rule" d="M${left} ${py(v)}H${width - right}"/>`,
       )
       .join("");
-  // The names at the ends of two lines stand apart, in the lines' order.
+  // Names at the ends of two lines are kept apart, in the order of the lines.
   const ends = lines.map(({ points }) => py(points[points.length - 1][1]) + 4);
   if (ends.length === 2 && Math.abs(ends[0] - ends[1]) < 14) {
     const middle = Math.min(Math.max((ends[0] + ends[1]) / 2, top + 11), height - bottom);
@@ -196,7 +196,8 @@ export const chart = (given) => {
     );
   });
   const spots = alone.map(([a, b]) => `M${px(a).toFixed(1)} ${py(b).toFixed(1)}h0`).join("");
-  // The name of a dot stays inside the frame, and away from those of lines.
+  // The name of a dot stays inside the frame and away from the names of the
+  // lines.
   const dots = marks.map(([a, b, name]) => {
     const [side, anchor] = px(a) > width - right - 30 ? [-8, "end"] : [8, "start"];
     const beside = py(b) < top + 16 ? 18 : -8;

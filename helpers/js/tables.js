@@ -3,9 +3,9 @@
 import { fixed } from "./numbers.js";
 import { colorOf, escape, inkOn } from "./svg.js";
 
-// A matrix as a table whose cells are shaded by value between low and high, or
-// by the part of the colour map that a value has.
-// A cell that is not `open` holds no number at all.
+// A matrix as a table whose cells are shaded by their value between low and high,
+// or by the part of the colour map that `part` returns. A cell that is not `open`
+// contains no number.
 export const grid = ({
   label,
   rows,
@@ -14,7 +14,7 @@ export const grid = ({
   digits = 2,
   low = 0,
   high = 1,
-  part = (x) => Math.max((x - low) / (high - low), 0), // −∞ is nothing, too
+  part = (x) => Math.max((x - low) / (high - low), 0), // −∞ counts as 0
   attributes = () => "",
   open = () => true,
   picked = [],

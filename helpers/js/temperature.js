@@ -8,10 +8,11 @@ const TEMPERATURES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5
 const MARBLES = [10, 40, 20, 30];
 const JARS = range(MARBLES.length);
 const [FIRST, LAST, POINTS] = [-0.5, 3.5, 400];
-// Between two of these places are the edges of the exact lookup, as the jars stand.
+// The edges of the exact lookup lie between two of these places.
 const PLACES_DRAWN = range(POINTS).map((k) => FIRST + ((LAST - FIRST) * (k + 0.5)) / POINTS);
 
-// A jar's score: the nearer it is, the higher; and what its bar was pulled by.
+// A jar's score is higher the nearer it is, plus the distance by which its bar
+// was dragged.
 const scoresAt = (place, state) => JARS.map((p) => -((place - p) ** 2) / 2 + state[`pull${p}`]);
 const lookupAt = (place, state) => {
   const scores = scoresAt(place, state);
@@ -153,7 +154,7 @@ const figure = {
       )
     );
   },
-  // The place is moved along the shelf, and each score by the end of its bar.
+  // The place is dragged along the shelf, and each score by the end of its bar.
   handles: (state, { scores, answer }) => [
     {
       id: "place",

@@ -8,8 +8,8 @@ import { player } from "./player.js";
 
 const cut = (T, size) =>
   range(Math.ceil(T / size)).map((i) => [i * size, Math.min((i + 1) * size, T)]);
-// Blocks in the order of the visits: queries outside, keys inside. Under the
-// causal mask a block is left out if its first key is later than its last query.
+// The blocks in the order of the visits: queries outside, keys inside. Under the
+// causal mask, a block is skipped if its first key is later than its last query.
 const visits = ({ T, block_q, block_k, causal }) =>
   cut(T, block_q).flatMap((q) =>
     cut(T, block_k)
@@ -19,17 +19,17 @@ const visits = ({ T, block_q, block_k, causal }) =>
 
 const SHOWN = 8; // blocks of a row that are listed
 
-// Scores that anyone can recompute: (1 + j / 8) cos(i - 2 j).
+// The scores are (1 + j / 8) cos(i - 2 j), so that anyone can recompute them.
 const score = (i, j) => (1 + j / 8) * Math.cos(i - 2 * j);
 const area = ([q0, q1, k0, k1]) => (q1 - q0) * (k1 - k0);
 const total = (xs) => xs.reduce((a, b) => a + b, 0);
-// The blocks that a row stands in.
+// The blocks that contain a row.
 const holding = (row, blocks) => blocks.filter(([q0, q1]) => q0 <= row && row < q1);
 
 const blockAt = (blocks, i, j) =>
   blocks.findIndex(([q0, q1, k0, k1]) => q0 <= i && i < q1 && k0 <= j && j < k1);
 
-// What a row remembers after each of its blocks, of which the keys count.
+// The running state of a row after each of its blocks; `spans` holds their keys.
 const follow = (row, spans, causal) => {
   const history = { maxima: [], factors: [], added: [], sums: [] };
   let [maximum, sum] = [-Infinity, 0];
@@ -48,12 +48,13 @@ const follow = (row, spans, causal) => {
   return history;
 };
 
-// A block stands for a while; a film of many blocks is no longer than this.
+// A block is shown this long; a film of many blocks is no longer than the limit
+// below.
 const STAND = 700;
 const LONGEST = 20000;
 const paceOf = (state) => Math.min(STAND, LONGEST / visits(state).length);
 
-// What the small memory has after a visit: scores, and what each query keeps.
+// The on-chip memory after a visit: scores, and the running state of each query.
 const tileOf = ({ causal }, blocks, done) => {
   if (!done) return null;
   const [q0, q1, k0, k1] = blocks[done - 1];
@@ -74,7 +75,7 @@ const tileOf = ({ causal }, blocks, done) => {
   };
 };
 
-// The small memory: one block of scores, and beside it two numbers a query.
+// The on-chip memory: one block of scores, and beside it two numbers per query.
 const SMALL = { width: 340, left: 34, top: 40, across: 190, down: 190, least: 13 };
 const small = ({ T, block_q, block_k }, { blocks, done, tile, held: room }, row) => {
   const { width, left, top, across, down, least } = SMALL;
@@ -111,7 +112,8 @@ const small = ({ T, block_q, block_k }, { blocks, done, tile, held: room }, row)
   const ground =
     `<g shape-rendering="crispEdges" transform="matrix(${place(wide)} 0 0 ${place(high)} ${left} ` +
     `${top})">${drawn.join("")}</g>`;
-  // Rows too low for words leave room for those of the query that is followed.
+  // If the rows are too low for text, only the followed query's numbers are
+  // written.
   const kept = shown.sums.map((sum, i) => {
     const here = q0 + i === row;
     if (high < least && !here) return "";
@@ -138,7 +140,7 @@ const small = ({ T, block_q, block_k }, { blocks, done, tile, held: room }, row)
   );
 };
 
-// The corner of the first block is where both of its sides end.
+// Both sizes of a block are set at the corner of the first block.
 const cornerOf = ({ T, block_q, block_k }) => [Math.min(block_k, T), Math.min(block_q, T)];
 
 const figure = {
@@ -264,7 +266,7 @@ const figure = {
       `Scores of ${T} queries, which are rows, and ${T} keys. ${done} of ` +
       `${count(blocks.length, "block")} visited.`;
     const pad = T / 20;
-    // On both sides a mark points at the row: nothing lies on the numbers.
+    // A mark on each side points at the row, so that nothing covers the numbers.
     const mark = (x, way) =>
       `M${place(x)} ${place(row + 0.5 - pad / 2)}l${place(way * 0.8 * pad)} ${place(pad / 2)}` +
       `l${place(-way * 0.8 * pad)} ${place(pad / 2)}z`;
@@ -345,7 +347,7 @@ const figure = {
       read: ([x, y]) => ({ block_k: x, block_q: y }),
     },
   ],
-  // A block that is pressed is the last that was visited, its row is followed.
+  // Pressing a block makes it the last one visited, and its row the followed one.
   enhance: (result, { T }, { blocks }, set) => {
     result.onclick = ({ target, clientX, clientY }) => {
       const map = target.closest(".av-tiles");

@@ -1,11 +1,10 @@
-// What every figure has below it: the first state again, a link to this one, and
-// the whole screen.
+// The tools below every figure: reset, a link to this state, and full screen.
 
 import { addressOf, matters } from "./controls.js";
 
 const asPython = (value) =>
   typeof value === "boolean" ? (value ? "True" : "False") : JSON.stringify(value);
-// In Jupyter a state has no address. There its settings are copied, as a call takes them.
+// In Jupyter a state has no address, so its settings are copied as a Python call.
 const callOf = (figure, state) =>
   figure.controls
     .filter((control) => matters(control, state))
@@ -14,7 +13,8 @@ const callOf = (figure, state) =>
 
 const TOLD = 2000;
 
-// `linked` is whether the state is kept in the address; `first` are buttons of the figure's own.
+// `linked` says whether the address holds the state; `first` lists the figure's
+// own buttons.
 export const toolRow = (figure, { el, linked, read, reset, tell, first = [] }) => {
   const row = document.createElement("div");
   row.className = "av-tools";
@@ -31,7 +31,7 @@ export const toolRow = (figure, { el, linked, read, reset, tell, first = [] }) =
   let told;
   const copy = async (made) => {
     const text = linked ? addressOf(figure, read()).href : callOf(figure, read());
-    made.style.minWidth = `${made.offsetWidth}px`; // its neighbours stay
+    made.style.minWidth = `${made.offsetWidth}px`; // so that its neighbours do not move
     try {
       await navigator.clipboard.writeText(text);
       made.textContent = "Copied";

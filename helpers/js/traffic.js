@@ -1,17 +1,18 @@
-// How many numbers plain attention and tiles move between two memories.
+// How many numbers plain attention and tiled attention move between two memories.
 
 import { count, fixed, range, tick, whole } from "./numbers.js";
 import { figureModule, say } from "./common.js";
 import { grip } from "./handles.js";
 
-const [LEAST, MOST] = [2 ** 10, 2 ** 18]; // numbers that the on-chip memory holds
-const BYTES = 2; // of a number, in 16 bits
+const [LEAST, MOST] = [2 ** 10, 2 ** 18]; // the capacity of the on-chip memory, in numbers
+const BYTES = 2; // per number, in 16 bits
 
 // Four blocks of b rows and d columns fill the on-chip memory.
 const rowsOf = (d, M) => Math.ceil(M / (4 * d));
 const blocksOf = (N, d, M) => Math.ceil(N / rowsOf(d, M));
 
-// What each program moves: inputs and output, scores and weights, running states.
+// The numbers that each program moves: inputs and output, scores and weights,
+// running states.
 const standard = (N, d) => [4 * N * d, 4 * N * N, 0];
 const keysOutside = (N, d, M) => {
   const passes = blocksOf(N, d, M);
@@ -23,7 +24,7 @@ const NAMES = ["standard", "tiles, keys outside", "tiles, queries outside"];
 const sum = (parts) => parts.reduce((a, b) => a + b, 0);
 
 // The least memory with which tiles, keys outside, move less than the standard
-// program: so many blocks of keys may pass, and no more.
+// program. It follows from the largest number of key blocks for which they do.
 const turnOf = (N, d) => {
   const room = (sum(standard(N, d)) - 2 * N * d) / (3 * N * d + 4 * N);
   const least = Math.ceil(N / (Math.ceil(room) - 1)); // rows of a block
@@ -71,7 +72,8 @@ const axes =
     .join("") +
   words("M, numbers in on-chip memory", (BOX.left + BOX.right) / 2, BOX.foot + 46) +
   words("numbers moved, in millions", 4, 12, "start");
-// As many places as the eye tells apart: rounded blocks make a fine stair.
+// As many values as the eye can distinguish: rounded blocks make a fine
+// staircase.
 const MEMORIES = range(33).map((k) => LEAST * 2 ** (k / 4));
 const curve = (program, k, { N, d }) => {
   const places = k ? MEMORIES : [LEAST, MOST];
@@ -98,14 +100,15 @@ const chartOf = (state, { moved, turn }) => {
     grip("length", [BOX.right, at(py(moved[0]))], knob)
   );
 };
-// The square of pairs, cut into the blocks of keys that all queries pass by.
+// The square of pairs, cut into the blocks of keys that all queries visit.
 const blocksIn = ({ N }, { rows, blocks }) => {
   const { left, top, side } = SQUARE;
   const unit = (side * rows) / N;
   const cuts = range(blocks - 1).map((k) => `M${at(left + unit * (k + 1))} ${top}v${side}`);
   return (
     `<rect class="av-all-pairs" x="${left}" y="${top}" width="${side}" height="${side}"/>` +
-    // Closer than this no line is seen beside the next: the whole is shaded.
+    // Lines closer than this cannot be distinguished, so the whole area is
+    // shaded.
     (unit < 1.5
       ? `<rect class="av-dense" x="${left}" y="${top}" width="${side}" height="${side}"/>`
       : `<path class="av-parted" d="${cuts.join("")}"/>`) +
@@ -210,7 +213,7 @@ const figure = {
       name: "length of the text",
       keys: ["N"],
       at: [BOX.right, py(moved[0])],
-      // 4 N N + 4 N d = what is moved
+      // 4 N N + 4 N d = the numbers moved
       read: ([, y]) => ({ N: (Math.sqrt(state.d ** 2 + movedAt(y)) - state.d) / 2 }),
     },
   ],

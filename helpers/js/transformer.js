@@ -1,9 +1,9 @@
 // A small transformer: what it computes, its gradients, and its training.
 //
-// Two layers of attention, each behind a root-mean-square norm and added to
-// what it read; queries and keys rotated by their positions; no feed-forward
-// network. All of it is one function, whose text can be sent to a worker with
-// that of `bytesOf`.
+// Two layers of attention, each behind a root-mean-square norm and added to its
+// input; queries and keys rotated by their positions; no feed-forward network.
+// All of it is one function, whose text can be sent to a worker with that of
+// `bytesOf`.
 //
 // A matrix is a flat Float64Array, row after row. `n` counts rows.
 
@@ -24,14 +24,14 @@ export const transformer = () => {
   Object.assign(SIZES, { "norm.gain": WIDTH, output: WIDTH * VOCAB });
   const COUNT = Object.values(SIZES).reduce((a, b) => a + b);
 
-  // All parameters stand in one row of numbers; these are views on its parts.
+  // All parameters are in one array; these are views of its parts.
   const named = (numbers) => {
     let at = 0;
     const part = ([name, size]) => [name, numbers.subarray(at, (at += size))];
     return Object.fromEntries(Object.entries(SIZES).map(part));
   };
 
-  // What helpers.training.pack stored: integers, and a scale for each part.
+  // The inverse of helpers.training.pack: integers, and a scale for each part.
   const unpack = ({ bits, scales, data }) => {
     const view = new DataView(bytesOf(data).buffer);
     const numbers = new Float64Array(COUNT);
@@ -123,8 +123,8 @@ export const transformer = () => {
     return X;
   };
 
-  // The rows of all heads stand side by side; head h owns HEAD columns from
-  // h * HEAD. A query i attends to the keys 0 to i.
+  // The rows of all heads are side by side; head h owns HEAD columns from h *
+  // HEAD. Query i attends to the keys 0 to i.
   const product = (A, i, B, j, h) => {
     let sum = 0;
     for (let c = h * HEAD; c < (h + 1) * HEAD; c++) sum += A[i * WIDTH + c] * B[j * WIDTH + c];
@@ -153,7 +153,8 @@ export const transformer = () => {
     for (let i = 0; i < n; i++)
       for (let j = 0; j <= i; j++) addRow(heads, i, weights[i * n + j], V, j, h);
   };
-  // Adds to dQ, dK and dV what the gradient of one head's output gives.
+  // Adds to dQ, dK and dV the gradients that follow from that of one head's
+  // output.
   const attendBack = (dheads, { Q, K, V, weights }, [dQ, dK, dV], n, h) => {
     const dweights = new Float64Array(n);
     for (let i = 0; i < n; i++) {
@@ -172,9 +173,9 @@ export const transformer = () => {
     }
   };
 
-  // The steps of helpers.heads.attention_layer: project, rotate, attend in
-  // each head, and project what the heads found. `keep` says of each head
-  // whether its output counts; `p` gives a matrix of the block by its name.
+  // The steps of helpers.heads.attention_layer: project, rotate, attend in each
+  // head, and project the heads' outputs. `keep` says for each head whether its
+  // output counts; `p` returns a matrix of the block by its name.
   const attentionLayer = (X, p, n, keep = null) => {
     const [Q, K, V] = ["W_Q", "W_K", "W_V"].map((W) => times(X, p(W), n, WIDTH, WIDTH));
     rotate(Q, n, 1);
@@ -188,7 +189,7 @@ export const transformer = () => {
     const output = times(heads, p("W_O"), n, WIDTH, WIDTH);
     return { output, X, Q, K, V, weights, heads };
   };
-  // The same steps from the last to the first; adds to the gradients `g`.
+  // The same steps in reverse order; adds to the gradients `g`.
   const attentionLayerBack = (doutput, kept, p, g, n) => {
     const back = (d, A, W) => timesBack(d, A, p(W), g(W), n, WIDTH, WIDTH);
     const dheads = back(doutput, kept.heads, "W_O");
@@ -204,7 +205,7 @@ export const transformer = () => {
 
   const block = (params, i) => (name) => params[`${i}.${name}`];
 
-  // `on` says of each head of each layer whether its output counts.
+  // `on` says for each head of each layer whether its output counts.
   const forward = (params, tokens, on = null) => {
     const n = tokens.length;
     let x = new Float64Array(n * WIDTH);
@@ -223,7 +224,7 @@ export const transformer = () => {
     return { logits: times(final, params.output, n, WIDTH, VOCAB), layers, x, final };
   };
 
-  // Adds to `grads` what the gradient of one sequence's logits gives.
+  // Adds to `grads` the gradients that follow from that of one sequence's logits.
   const backward = (dlogits, tokens, { layers, x, final }, params, grads) => {
     const n = tokens.length;
     const dfinal = timesBack(dlogits, final, params.output, grads.output, n, WIDTH, VOCAB);
@@ -243,8 +244,8 @@ export const transformer = () => {
 
   const largest = (row) => row.indexOf(Math.max(...row));
 
-  // The mean loss over the positions that count, the share of them whose
-  // largest logit is the target's, and the gradient for each parameter.
+  // The mean loss over the positions that count, the fraction of them whose
+  // largest logit is the target's, and the gradient of each parameter.
   const lossAndGradients = (numbers, batch) => {
     const [params, gradients] = [named(numbers), new Float64Array(COUNT)];
     const grads = named(gradients);
@@ -270,8 +271,8 @@ export const transformer = () => {
     return { loss, right, gradients };
   };
 
-  // Adam. Each call takes a batch, changes the numbers, and returns the loss
-  // and the share of right answers before the change.
+  // Adam. Each call takes a batch, updates the parameters, and returns the loss
+  // and the accuracy before the update.
   const trainer = (numbers, rate = 0.01) => {
     const [mean, square] = [new Float64Array(COUNT), new Float64Array(COUNT)];
     let step = 0;
@@ -312,8 +313,8 @@ export const transformer = () => {
     return numbers;
   };
 
-  // A row of 6 to 12 different tokens, again and again. A position counts
-  // where its target follows from what was read.
+  // A row of 6 to 12 different tokens, repeated. A position counts if its target
+  // follows from the earlier tokens.
   const sequence = (random) => {
     const period = 6 + Math.floor(7 * random());
     const row = Array.from({ length: VOCAB }, (_, k) => k);
@@ -329,7 +330,7 @@ export const transformer = () => {
     };
   };
 
-  // What a worker runs. Each step is told, with the weights after it.
+  // The worker's program. It reports each step, with the weights after it.
   const serve = (scope) => {
     scope.onmessage = ({ data: { seed, steps, size } }) => {
       const random = generator(seed);

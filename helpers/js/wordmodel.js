@@ -1,5 +1,5 @@
-// The word model: what it computes on its way from words to the next word, and of
-// each number how it was made.
+// The word model: its computation from words to the next word, and how each
+// number was computed.
 
 import { dot, matmul, range, softmax, transpose } from "./numbers.js";
 import { known } from "./common.js";
@@ -11,12 +11,12 @@ export const KNOWN = GIVEN.words;
 export const MODEL = 16; // width of a row
 export const HEADS = 2;
 export const BLOCKS = 2;
-export const MOST = 11; // words that the model reads
+export const MOST = 11; // words that the model can read
 export const INNER = 32; // width of the network's hidden row
 export const HEAD = MODEL / HEADS;
 const EPS = 1e-5;
 
-// The stored parameters have two decimals: what is shown of them is all of them.
+// The stored parameters have two decimals, so the displayed values are exact.
 const stored = (name, columns) => {
   const flat = GIVEN.hundredths[name].split(" ").map((n) => n / 100);
   return range(flat.length / columns).map((i) => flat.slice(i * columns, (i + 1) * columns));
@@ -42,13 +42,13 @@ const normed = (X, gain) =>
 const added = (A, B) => A.map((row, i) => row.map((x, c) => x + B[i][c]));
 const headOf = (row, h) => row.slice(h * HEAD, (h + 1) * HEAD);
 
-// A block: its attention and its network, each added to the rows that it reads.
+// A block: its attention and its network, each added to its input.
 const through = (X, p) => {
   const read = normed(X, p.gain_1);
   const [Q, K, V] = ["W_Q", "W_K", "W_V"].map((W) =>
     range(HEADS).map((h) => matmul(read, p[W]).map((row) => headOf(row, h))),
   );
-  // A query looks at the words up to its own.
+  // A query sees the words up to its own.
   const scores = Q.map((rows, h) =>
     rows.map((q, i) => K[h].slice(0, i + 1).map((k) => dot(q, k) / Math.sqrt(HEAD))),
   );
@@ -79,16 +79,17 @@ const run = (text) => {
   const chances = logits.map((row) => softmax(row));
   return { words, tokens, embedded, blocks, final, logits, chances };
 };
-// Another number of the same sentence asks nothing new of the model.
+// The latest result, because opening another number of a sentence changes
+// nothing.
 let latest = {};
 export const netOf = (text) => {
   if (latest.text !== text) latest = { text, net: run(text) };
   return latest.net;
 };
-// The words of the model, the likeliest first.
+// The words of the model, the most probable first.
 export const rankedBy = (chances) => range(KNOWN.length).sort((a, b) => chances[b] - chances[a]);
 
-// --- what can be opened --------------------------------------------------
+// --- numbers that can be opened ------------------------------------------
 
 const SCORES = ["score", "weight"];
 export const STEPS = {
@@ -120,7 +121,7 @@ export const NUMBERED = Object.keys(STEPS).filter(
 export const widthOf = ({ step }) => WIDTHS[step] ?? MODEL;
 
 export const wordAt = ({ word, text }) => Math.min(word, wordsOf(text).length - 1);
-// Where a state is: word i, key j, block b, head h, number c.
+// The indices of a state: word i, key j, block b, head h, number c.
 export const placeOf = (state) => {
   const i = wordAt(state);
   return {
@@ -132,14 +133,15 @@ export const placeOf = (state) => {
   };
 };
 
-// The settings that open number c of the rows that enter a block, or leave the last.
+// The settings that open number c of the rows that enter a block, or leave the
+// last.
 const entering = (b, i, c) =>
   b === 0
     ? { step: "embedding", word: i, number: c }
     : { step: "network", block: b - 1, word: i, number: c };
 
-// How the number that is opened was made: terms, their sum, and what follows.
-// A term has two factors, each with the settings that open it, if it is computed.
+// How the opened number was computed: terms, their sum, and what follows. A term
+// has two factors, each with the settings that open it, if it was computed.
 const product = (a, b, from, by) => ({ a, b, from, by, out: a * b });
 const exponential = (a, from, name) => ({ a, from, name, out: Math.exp(a) });
 export const summed = (terms) => terms.reduce((sum, { out }) => sum + out, 0);

@@ -4,7 +4,8 @@ import { dot, fixed, setting, softmax } from "./numbers.js";
 import { tell } from "./controls.js";
 import { figureModule, say } from "./common.js";
 
-// Vectors that were chosen by hand: how much a word is alive, and a drink.
+// Vectors chosen by hand: how much each word is alive, and how much it is a
+// drink.
 const WORDS = ["the", "cat", "drank", "milk", "because", "it"];
 const KEYS = [
   [-1, 0],
@@ -15,11 +16,11 @@ const KEYS = [
   [0.5, 0.5],
 ];
 const ASKS = WORDS.length - 1;
-const END = 3; // the plane, and each number of the query, from -END to END
+const END = 3; // the plane, and each number of the query, run from -END to END
 
 // --- the opening ---------------------------------------------------------
 
-// The query turns from what is alive to what is a drink, stays, and returns.
+// The query turns from "alive" to "drink", stays, and returns.
 const AWAY = { x: -0.2, y: 2.2 };
 const TURN = 1300;
 const STAY = 900;
@@ -27,8 +28,8 @@ const WAIT = 500;
 const LENGTH = WAIT + TURN + STAY + TURN;
 const ease = (p) => p * p * (3 - 2 * p);
 const share = (ms, from, length) => Math.min(Math.max((ms - from) / length, 0), 1);
-// The query at a time: nothing but the state and the time decide it. It has
-// two decimals, so that a reader can check what stands there at any moment.
+// The query at a time, which depends only on the state and the time. It has two
+// decimals, so that a reader can check the numbers at any moment.
 const at = ({ x, y }, ms) => {
   const away = ease(share(ms, WAIT, TURN)) - ease(share(ms, WAIT + TURN + STAY, TURN));
   const between = (from, to) => Number((from + away * (to - from)).toFixed(2));
@@ -43,7 +44,7 @@ const LETTER = (FULL - GAP * WORDS.length) / WORDS.join("").length;
 const BASE = 118;
 const THICK = 17;
 const FAINT = 0.02;
-// Where each word stands: its middle, in a row of words as wide as their letters.
+// The middle of each word, in a row of words as wide as their letters.
 const middle = (j) => {
   const before = WORDS.slice(0, j).join("").length;
   return (before + WORDS[j].length / 2) * LETTER + GAP * (j + 0.5);
@@ -52,7 +53,7 @@ const middle = (j) => {
 const arc = (w, j) => {
   const [from, to] = [middle(ASKS), middle(j)];
   const rise = j === ASKS ? 26 : 20 + 0.32 * (from - to);
-  // Arcs leave the word that asks one beside the other.
+  // The arcs leave the asking word side by side.
   const [start, end] = j === ASKS ? [from + 12, from - 11] : [from + 7.5 - 3 * j, to];
   const faint = w < FAINT ? ' stroke-dasharray="6 4"' : "";
   const top = (BASE - 20 - rise).toFixed(1);
@@ -63,7 +64,7 @@ const arc = (w, j) => {
   );
 };
 
-// The words, what each gives, and below them the mixture.
+// The words, the contribution of each, and below them the mixture.
 const row = (weights, most) => {
   const words = WORDS.map((word, j) => {
     const x = middle(j).toFixed(1);
@@ -102,8 +103,8 @@ const plane = (x, y) => {
       `<path class="av-key" d="M${px(0)} ${py(0)}L${px(a)} ${py(b)}"/>` +
       `<circle class="av-key" cx="${px(a)}" cy="${py(b)}" r="4.5"/>`,
   );
-  // Above or below a key; beside the one straight above, where the query goes;
-  // and wherever it is, away from the handle of the query.
+  // A name is above or below its key, or beside it if the key is straight above,
+  // where the query goes; and it always keeps away from the query's handle.
   const names = KEYS.map(([a, b], j) => {
     const half = 4.2 * WORDS[j].length;
     const [above, below] = [
@@ -190,7 +191,7 @@ const figure = {
     );
   },
 
-  // The query follows the pointer, and goes to where the plane is pressed.
+  // The query follows the pointer, and jumps to where the plane is pressed.
   enhance: (result, state, values, set) => {
     const follow = ({ clientX, clientY }) => {
       const { left, top, width } = result.querySelector(".av-ask").getBoundingClientRect();
@@ -208,13 +209,13 @@ const figure = {
     result.onclick = (event) => event.target.closest(".av-ask") && follow(event);
   },
 
-  // Once, on a page that is looked at: never where less motion is asked for,
-  // and no longer than until the reader takes over.
+  // Plays once, on a page in view: never if the reader prefers reduced motion,
+  // and only until the reader takes over.
   live: ({ el, form, model, paint }) => {
     const still = matchMedia("(prefers-reduced-motion: reduce)");
     let begun = null;
     let own;
-    // The sliders say what the picture shows.
+    // The sliders follow the picture.
     const slide = (query) => {
       for (const control of figure.controls) {
         const field = form.elements.namedItem(control.key);
