@@ -7,14 +7,14 @@ Pages:
   have the same label.
 * `roles` colours queries, keys, values and weights in formulas, in code and
   in sentences.
-* `svg` puts stored figures into the page itself, in the page's colours.
+* `svg` inlines stored figures into the page, in the page's colours.
 * `figures` and `practice` write the scripts of figures and questions beside
   the pages; `practice` also folds the text that follows a prediction; `alone`
   gives each figure a page of its own, to open or to embed.
 * `frame` adds a link to the next page and the imprint, `menu` adds names to
   the menu's buttons, and `launch` points the launch buttons at the repository
   and branch that the book is built from, or leaves them out.
-* `chosen` leads from a book of some chapters to the others.
+* `chosen` lets a book with only some chapters link to the others.
 * `bibliography` makes citations lead to the cited work.
 * `errata` lists the course's own mistakes, and the ways to report another.
 
@@ -32,7 +32,7 @@ Files beside the pages:
 Builds that are fast and complete:
 
 * `parallel` reads and writes pages in several processes.
-* `shown` and `index` write again the pages and the search index that mention
+* `shown` and `index` rewrite the pages and the search index that mention
   a page whose title has changed.
 * `parsed` parses each written page once, with the tags that `tags` reads;
   `kept` keeps results for the next build.
@@ -43,11 +43,11 @@ Fewer bytes:
 * `lean` bundles styles, scripts and fonts. It is the only part that knows the
   theme's files, and `lean: false` in `_config.yml` switches it off.
 
-What to check for a newer theme
--------------------------------
+What to check for a new version of the theme
+------------------------------------------------
 1. `templates/layout.html` replaces its blocks `htmltitle`, `css`, `extrahead`,
    `body_tag`, `scripts`, `scripts_end` and `templates/search.html` the block
-   `scripts`. `templates/next-page.html` stands in the theme's header.
+   `scripts`. `templates/next-page.html` is in the theme's header.
 2. The script in `layout.html` sets `data-mode` and `data-theme` from the
    storage's `mode`, as the theme's own script does; a page without scripts
    shows the `default_mode` of `_config.yml`.
@@ -57,13 +57,13 @@ What to check for a newer theme
    and the visitor of MyST-NB's hidden cells.
 5. The docstring of `lean` lists what else it expects.
 
-Regular expressions, and why no parser does their work
-------------------------------------------------------
-* `mathml.OPENING`, `CLOSING`: punctuation beside a formula, in plain text.
-* `mathml.FORM`, `BACK`: two replacements of characters, tested by formula.
-* `svg`: Matplotlib's output has one form, pinned; a test draws each stored
-  figure with and without what is left out, and compares the pictures.
-* `launch.web_address`: the forms that git has for one address.
+Regular expressions, and why they are not parsers
+-------------------------------------------------
+* `mathml.OPENING`, `CLOSING`: punctuation beside a formula in plain text.
+* `mathml.FORM`, `BACK`: two replacements of characters, with a test for each.
+* `svg`: the pinned Matplotlib writes SVG in one form, and a test compares each
+  stored figure with its shortened version as pictures.
+* `launch.web_address`: the forms in which git writes one address.
 """
 
 import zlib
@@ -132,7 +132,7 @@ def forget(app, exception):
 
 def setup(app):
     app.connect("config-inited", add_templates)
-    # Sphinx does not read pages again when these files change.
+    # Sphinx does not notice changes of these files by itself.
     kinds = ("*.py", "*.html", "*.js")
     own = [path for kind in kinds for path in FOLDER.rglob(kind)]
     own.append(FOLDER.parents[2] / "requirements.txt")

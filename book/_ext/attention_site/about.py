@@ -1,9 +1,9 @@
 """Give each page a description, and rank the pages for the search.
 
-Sphinx gives every page that contains a word the same score. Here, among the
-pages that `search_first` names, a page scores more the more often it contains
-the word, and the first page that has it often scores most, because that page
-explains it: a search for RoPE shows chapter 8 first.
+Sphinx gives every page that contains a word the same score. This module scores
+the pages that `search_first` names. A page scores more the more often it
+contains the word, and the first page that often contains the word scores most,
+because that page explains it: a search for RoPE shows chapter 8 first.
 """
 
 import collections
@@ -21,10 +21,10 @@ DESCRIPTION = (
     "The attention mechanism of transformers by hand, in NumPy, with every "
     "number re-checked by a machine."
 )
-LONGEST = 200  # characters of a description
-LEAST = 3  # a word that no page has so many times ranks none
-OFTEN = 0.4  # a page with less than this share of the most earns nothing
-WORTH, REST = 60, 0.8  # score of the first page, and the share for others
+LONGEST = 200  # length of a description in characters
+LEAST = 3  # a word ranks pages only if some page has it this often
+OFTEN = 0.4  # a page with less than this share of the maximum scores 0
+WORTH, REST = 60, 0.8  # the first page's score, and the others' share of it
 VIEWPORT = re.compile(r'<meta name="viewport"[^>]*>')
 SCORER = Path(__file__).with_name("scorer.js").read_text("utf-8")
 
@@ -52,8 +52,8 @@ def description(body):
     """Return the text of a page's first paragraph, shortened."""
     for end in re.finditer(
         "</p>", body
-    ):  # to parse a whole page takes a second
-        # There is none yet if the first paragraph to end is in a table.
+    ):  # parsing a whole page takes a second
+        # The list is empty if the first paragraph to end is inside a table.
         for paragraph in text_of(body[: end.end()])("p")[-1:]:
             text = " ".join(paragraph.get_text().split())
             if not paragraph.find_parent(class_="cell") and len(text) > 20:
@@ -75,7 +75,7 @@ def stems(text):
 def worths(counted):
     """Score the words of each page.
 
-    A word is explained on the first page that has it often, which scores most.
+    The first page that often contains a word scores most for it.
     """
     most = collections.Counter()
     for words in counted.values():
@@ -142,10 +142,11 @@ def rank(app, exception):
 
 
 def setup(app):
-    # Sphinx would compute the stem of a word again on each page.
+    # Cache stems, because Sphinx computes the stem of a word again on each
+    # page.
     if not hasattr(SearchEnglish.stem, "cache_info"):
         SearchEnglish.stem = functools.cache(SearchEnglish.stem)
     app.add_config_value("search_first", "*", "html", str)
-    # Before `lean` uses the description and `host` archives the index.
+    # Run before `lean` uses the description and `host` archives the index.
     app.connect("html-page-context", describe, priority=800)
     app.connect("build-finished", rank, priority=930)

@@ -1,7 +1,7 @@
 """Write each interactive figure as a page of its own, to open or to embed.
 
-`site.js` adds the link to it below each figure, with the state in its address,
-and writes the line of HTML that embeds the page.
+`site.js` adds a link to this page below each figure, with the state in its
+address, and writes the line of HTML that embeds the page.
 """
 
 from helpers import figures
@@ -12,7 +12,7 @@ FOLDER = "figure"
 def home(app, name):
     """Return the first page of the book that has a figure, or its root.
 
-    The landing page shows some figures that a lesson explains.
+    The landing page does not count, because a lesson explains its figures.
     """
     mark = f'id="figure-{name}"'
     root = app.config.root_doc

@@ -1,7 +1,8 @@
 """Let a link such as `bibliography.md#key` lead to an ``<a id="key">``.
 
-MyST looks for the fragment of such a link among the page's headings only. The
-same is done for figures: `heads.ipynb#figure-heads` leads to the figure.
+MyST looks for the fragment of such a link only among the headings of the page.
+This module adds the anchors of figures as well: `heads.ipynb#figure-heads`
+leads to the figure.
 """
 
 import re

@@ -1,10 +1,11 @@
-"""Let a book have some chapters of the course: lead to the others elsewhere.
+"""Let a book contain only some chapters of the course, and link to the others.
 
-A book of chosen chapters lists them in `_toc.yml` and leaves the other files
-where they are, so that changes of the whole course can be merged. Its texts
-still refer to the others. Such a link leads to `whole_course`, the address of
-a site that has all chapters; without an address it is no link. A number is
-replaced by the chapter's title, because the number counts this book's own.
+A book with only some chapters lists them in `_toc.yml` and keeps the files of
+the others, so that changes of the whole course can be merged. Its texts still
+refer to the missing chapters. Such a link leads to `whole_course`, the address
+of a site with all chapters; if there is no such address, the link becomes
+plain text. The number in a link is replaced by the chapter's title, because
+the book numbers its own chapters.
 """
 
 import re
@@ -18,7 +19,7 @@ NUMBER = re.compile(r"(chapters? )?\d+", re.IGNORECASE)
 
 
 def page_of(link, here):
-    """Return the page that a link of MyST means, as Sphinx names pages."""
+    """Return the page that a MyST link leads to, as Sphinx names pages."""
     target = link.get("reftarget") or ""
     if link.get("refdomain") == "doc":
         return target

@@ -1,13 +1,13 @@
-"""Highlight code with fewer elements, and put folded code out of the way.
+"""Highlight code with fewer elements, and move folded code out of the way.
 
 Names, operators, punctuation and spaces get no element of their own, because
-most of a page's elements would be theirs.
+these would be most of a page's elements.
 
-A cell holds one idea, so several folded cells often precede a figure.
+Since a cell holds one idea, several folded cells often precede a figure.
 Neighbouring cells with the same `code_prompt_show` become one fold.
 
-No bar stands between a sentence and its picture: the code that draws it, and
-the folds before that code, hang below the picture as one tab.
+So that no folded code separates a sentence from its picture, the code that
+draws the picture and the folds before it become a tab below the picture.
 """
 
 import re
@@ -32,7 +32,7 @@ LABEL = re.compile(r"\A(# .+): click to open$", re.M)
 PLAIN = (Name, Name.Namespace, Operator, Punctuation, Whitespace)
 
 
-# Sphinx makes a formatter for each piece of code, and each would find out the
+# Sphinx creates a formatter for each piece of code, and each would compute the
 # classes of all tokens again.
 CLASSES = {}
 
@@ -54,7 +54,7 @@ class PlainNames(HtmlFormatter):
 def visit_hidden_cell(self, node):
     """Write a fold whose summary names its contents once.
 
-    On paper nothing can be shown or hidden, so the verb is left out there.
+    The verb is left out in print, where nothing can be shown or hidden.
     """
     classes = " ".join(["admonition", "hide", *node["classes"]])
     prompts = "".join(
@@ -118,7 +118,7 @@ def holds_output(fold):
 
 
 def folded(cell):
-    """Return the fold of a cell; the call of a figure gets one."""
+    """Return the fold of a cell, or make one for the call of a figure."""
     fold = fold_of(cell)
     if fold is None and len(cell) > 1:
         moves = "data-figure=" in cell[-1].astext()
@@ -132,7 +132,7 @@ def folded(cell):
 
 
 def hang_tabs(document):
-    """Put the code of each picture, and the folds before it, below it."""
+    """Move the code of each picture, and the folds before it, below it."""
     for cell in list(document.findall(nodes.container)):
         fold = folded(cell) if shows_picture(cell) else None
         if fold is None:
@@ -155,7 +155,7 @@ def hang_tabs(document):
 
 
 def shorten_labels(document):
-    """Drop the request to click, which a label makes for JupyterLab only."""
+    """Drop ": click to open" from labels, which only JupyterLab needs."""
     for fold in document.findall(HideCodeCellNode):
         for code in fold.findall(nodes.literal_block):
             text = LABEL.sub(r"\1", code.astext())

@@ -1,8 +1,8 @@
-"""Write the repository's address into the notebooks that can be downloaded.
+"""Write the repository's address into the notebooks that readers download.
 
 The first code cell of a chapter (tools/first_cell.py) installs the package
-from the repository if it is missing. What a site offers names the repository
-that the site is built from, whatever owner.yml says.
+from the repository if it is missing. The notebooks of a site name the
+repository from which the site is built, even if owner.yml names another.
 """
 
 import re

@@ -1,8 +1,8 @@
 """Show the course's own errata, and the ways to report another one.
 
 * `{errata} FILE` shows the entries of a YAML file, page by page. An entry has
-  `page` (None for several pages), `said` (words of the page) or `did` (a check
-  or a picture), `right`, and `until`, the day on which the page was mended.
+  `page` (None for several pages), `said` (the old words of the page) or `did`
+  (a wrong check or picture), `right`, and `until`, the date of the correction.
 * `{report}` shows a link for each kind of report, if the repository is public.
 """
 
@@ -67,8 +67,8 @@ class Report(SphinxDirective):
         address = repository(self.env.srcdir)
         if address is None:
             text = (
-                "This copy was built from no public repository. Write to "
-                "whoever gave it to you."
+                "This copy was not built from a public repository. Write to "
+                "the person who gave it to you."
             )
             return [nodes.paragraph("", text)]
         new, host = form(address)

@@ -17,8 +17,8 @@ def names():
 def anchored(html, before):
     """Return a figure with an anchor; `before` counts the figures so far.
 
-    The first of a kind gets `figure-heads`, for example, and the second
-    `figure-heads-2`, so that a figure added later moves no link.
+    For example, the first figure of a kind gets `figure-heads` and the second
+    `figure-heads-2`, so that adding a figure later breaks no link.
     """
     name = re.search(r'data-figure="(\w+)"', html)[1]
     before[name] += 1
@@ -29,7 +29,7 @@ def anchored(html, before):
 
 
 def show(app, doctree):
-    """Show the drawing, and drop the note that only a notebook needs."""
+    """Show the drawing, and drop the note that only notebooks need."""
     before = collections.Counter()
     for raw in doctree.findall(nodes.raw):
         if "data-figure=" in raw.astext():

@@ -30,8 +30,8 @@ def version(folder):
 def links(address, errata):
     """Return the links to the source and to the page of errata.
 
-    `site.js` tells that page which page, section and version a report is
-    about.
+    `site.js` adds the page, section and version of a report to the second
+    link.
     """
     source = [("Source", address, "")] if address else []
     return [

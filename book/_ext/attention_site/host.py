@@ -1,12 +1,12 @@
 """Write what a static host needs beside the pages, and an archive of the site.
 
-* A page for lost addresses, and redirects of pages and sections that have
+* A page for unknown addresses, and redirects of pages and sections that have
   moved.
 * `.nojekyll`, so that GitHub Pages does not hide folders such as `_static`.
 * A sitemap, if the site's address is known.
 * The whole site as one file that can be read without a network.
 
-Pages of an earlier build that the book no longer has are removed.
+Pages of an earlier build that are no longer in the book are removed.
 """
 
 import collections
@@ -26,9 +26,9 @@ from .parsed import pages_of
 
 ARCHIVE = "attention-verified.zip"
 OWN = Path(__file__).resolve().parents[2] / "_static"
-# Files for hosts only, which the archive leaves out,
+# The archive leaves out files that only hosts need,
 HOSTED = (ARCHIVE, ".*", "404.html", "sitemap.xml", "objects.inv")
-# and files that no page loads once the bundles hold them.
+# and files that no page loads after bundling.
 BUNDLED = tuple(
     f"_static/{name}"
     for name in (
@@ -40,14 +40,14 @@ BUNDLED = tuple(
 
 
 def copy_own(app, exception):
-    """Copy our static files, which Sphinx does only if it writes a page."""
+    """Copy our static files; Sphinx does so only if it writes a page."""
     if exception is None and app.builder.format == "html":
         static = Path(app.outdir, "_static")
         shutil.copytree(OWN, static, dirs_exist_ok=True)
 
 
 class Written:
-    """The pages that a build wrote; Sphinx leaves old pages behind."""
+    """The pages that a build wrote. Sphinx does not remove old pages."""
 
     def __init__(self):
         self.names = set()
@@ -56,7 +56,8 @@ class Written:
         self.names.add(pagename)
 
     def remove_others(self, app, exception):
-        # If Sphinx wrote no page, `names` lacks the search page too.
+        # If Sphinx wrote no page, `names` does not contain the search page
+        # either.
         if exception is None and app.builder.format == "html" and self.names:
             out = Path(app.outdir)
             for page in pages_of(out) - self.names - app.env.found_docs:
@@ -68,11 +69,11 @@ def bare_pages(app):
     yield "404", {}, "404.html"
     for old, new in sorted(app.config.moved_pages.items()):
         if source_of(app, new):
-            continue  # a book of some chapters, without this one
+            continue  # this book leaves that chapter out
         if new not in app.env.found_docs or old in app.env.found_docs:
             raise ExtensionError(
                 f"attention_site.host: moved_pages sends {old} to {new}; "
-                "the first must be no page any more, the second must be one"
+                "the first must no longer be a page, but the second must"
             )
         target = app.builder.get_relative_uri(old, new)
         yield old, {"target": target}, "moved.html"
@@ -80,7 +81,7 @@ def bare_pages(app):
 
 @functools.cache
 def moved_sections(file):
-    """The sections that have moved, by page: old name, new page, new name."""
+    """Return moved sections by page: old name, new page, new name."""
     moved = collections.defaultdict(list)
     if file.is_file():
         for old, new in yaml.safe_load(file.read_text("utf-8")).items():
@@ -90,19 +91,19 @@ def moved_sections(file):
 
 
 def lead_from_moved_sections(app, pagename, templatename, context, doctree):
-    """Put a link where the address of a section that has moved still leads.
+    """Put a link where the old address of a moved section still leads.
 
-    It is shown to readers who came by that address, and by `site.js` it is
-    followed at once.
+    Readers who arrive by that address see the link, and `site.js` follows it
+    at once.
     """
     file = Path(app.srcdir, app.config.moved_sections)
     for name, page, new in moved_sections(file)[pagename]:
         if source_of(app, page):
-            continue  # a book of some chapters, without this one
+            continue  # this book leaves that chapter out
         if page not in app.env.found_docs:
             raise ExtensionError(
                 f"attention_site.host: {file.name} sends {pagename}#{name} "
-                f"to {page}, which is no page"
+                f"to {page}, which is not a page"
             )
         other = page != pagename
         at = app.builder.get_relative_uri(pagename, page) if other else ""
@@ -127,7 +128,7 @@ def sitemap(address, pages):
 
 
 def archive(out, left_out):
-    """Write the site into one file; equal sites give equal bytes."""
+    """Write the site into one file, with equal bytes for equal sites."""
     names = (p.relative_to(out).as_posix() for p in out.rglob("*.*"))
     kept = sorted(
         name

@@ -1,7 +1,8 @@
-"""Make the search index fast, and equal in a later and in a cold build.
+"""Make the search index fast to build, and the same after every build.
 
-When Sphinx reads a page again, it keeps words that have left the book, and it
-loses the index entries (glossary terms, for example) of all other pages.
+When Sphinx reads a page again, it keeps words that are no longer in the book,
+and it loses the index entries (glossary terms, for example) of all other
+pages.
 """
 
 from contextlib import suppress
@@ -42,7 +43,7 @@ def with_all_entries(freeze):
 
 
 def with_each_word_once(collect):
-    """Index a word once per page, however often the page has it."""
+    """Index a word once per page, however often it occurs there."""
 
     def collected(index, doctree):
         store = collect(index, doctree)

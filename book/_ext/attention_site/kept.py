@@ -1,7 +1,8 @@
 """Keep the results of a build for the next one.
 
-A result is filed under a digest of everything that it was computed from, the
-extension's own code included, so it can be unused but not out of date.
+The name of a result is a digest of everything that it was computed from,
+including the extension's own code. So a result may be unused, but it cannot be
+out of date.
 """
 
 import hashlib
@@ -16,7 +17,7 @@ class Kept:
         self.folder, self.state, self.used = Path(folder), state, {}
 
     def __call__(self, make, *given):
-        """Return ``make(*given)``, from the folder if it is there.
+        """Return ``make(*given)``, from the folder if it is stored.
 
         `given` holds texts, bytes, numbers and tuples of them, whose
         representation, and so the digest, depends on the content alone.
@@ -34,7 +35,7 @@ class Kept:
         self.folder.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_suffix(
             ".new"
-        )  # or an interrupted build leaves half a file
+        )  # so that an interrupted build leaves no half-written file
         unfinished.write_bytes(pickle.dumps(result))
         unfinished.replace(path)
         return result

@@ -68,7 +68,7 @@ def add_buttons(app, config):
         launch_buttons={
             "binderhub_url": "https://mybinder.org",
             "notebook_interface": "jupyterlab",
-            # Colab opens what is on GitHub.
+            # Colab opens only notebooks on GitHub.
             **({"colab_url": COLAB} if "//github.com/" in address else {}),
         },
     )

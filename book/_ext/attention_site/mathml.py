@@ -1,7 +1,7 @@
 """Render formulas to MathML at build time.
 
 math-core turns TeX into MathML Core. Browsers draw it without a script or a
-style sheet, and screen readers read it.
+style sheet, and screen readers can read it.
 """
 
 import re
@@ -16,7 +16,8 @@ from .roles import in_formula
 
 logger = logging.getLogger(__name__)
 converter = LatexToMathML(fancy_error=False)
-# A request for one of two forms of script letters; the font has one form.
+# A selector for one of two forms of script letters; the font has only one
+# form.
 FORM = "\ufe00"
 # In TeX \! removes the space before \left; math-core adds no such space.
 BACK = r"\!\left", r"\left"
@@ -25,7 +26,7 @@ SPACED = r"\\["  # math-core would print the space after it as text
 
 @cache
 def mathml(tex, display):
-    """Return a formula as MathML; ValueError if it is not valid TeX."""
+    """Return a formula as MathML; raise ValueError for invalid TeX."""
     if SPACED in tex:
         raise ValueError(f"no space may follow a line break: {tex!r}")
     try:
@@ -72,7 +73,7 @@ CLOSING = re.compile(r"^[.,;:!?)]*")
 
 
 class FormulasStay(SphinxTransform):
-    """Keep a formula on one line with its bracket or comma."""
+    """Keep a formula on the same line as its bracket or comma."""
 
     default_priority = 400
 

@@ -1,8 +1,8 @@
-"""Draw the menu once, mark in it the page that is read, and name its buttons.
+"""Draw the menu once, mark the current page in it, and name its buttons.
 
-The theme would draw the menu three times for each page. Pages differ in where
-their links lead from, and in the place that is marked, and in nothing else.
-It draws only an arrow on a button, which a screen reader cannot read.
+The theme would draw the menu three times for each page. The copies differ only
+in the page from which their links lead and in the entry that is marked. The
+theme puts only an arrow on a button, which screen readers cannot read.
 """
 
 from functools import cache
@@ -20,7 +20,7 @@ def name_toggles(menu):
 
 
 def seen_from(menu, page, builder):
-    """Return the menu of the first page as another page shows it."""
+    """Return the menu of the first page, adapted to another page."""
     menu = BeautifulSoup(menu, "html.parser")
     for link in menu.select("a.internal"):
         target = link["href"].removesuffix(builder.link_suffix)
@@ -44,7 +44,7 @@ def wrap(app, pagename, templatename, context, doctree):
     tree, root = app.builder._get_local_toctree, app.config.root_doc
 
     def first(*options):
-        """The theme's menu of the first page, which no menu lists."""
+        """Return the theme's menu of the first page, which no menu lists."""
         of_page = context["toctree"]
         context["toctree"] = lambda **asked: tree(root, **asked)
         try:
@@ -65,8 +65,8 @@ def wrap(app, pagename, templatename, context, doctree):
 def come_first(app):
     """Wrap the theme's function before the theme calls it.
 
-    It adds the function to the context, and then draws each part of a page to
-    see whether it is empty.
+    The theme adds the function to the context, and then draws each part of a
+    page to find out whether it is empty.
     """
     event = "html-page-context"
     for listener in list(app.events.listeners[event]):

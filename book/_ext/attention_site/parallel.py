@@ -1,7 +1,8 @@
-"""Read and write pages, and look through them, in several processes.
+"""Read, write and examine pages in several processes.
 
-Jupyter Book has no option for it, and two of its extensions do not declare
-that they support it. They do, because what they find on a page is merged.
+Jupyter Book has no option for parallel builds, and two of its extensions do
+not declare that they support them. They do, because their results for each
+page are merged.
 """
 
 import gc
@@ -20,7 +21,7 @@ from . import about, parsed, sections
 
 logger = logging.getLogger(__name__)
 # Two extensions of Jupyter Book that do not declare support: one numbers the
-# chapters after all are read, and one does nothing for a site.
+# chapters after all pages are read, and the other does nothing for a site.
 SILENT = ("sphinx_multitoc_numbering", "sphinx_jupyterbook_latex")
 
 
@@ -34,7 +35,7 @@ def labels(env):
         **{
             ("object", name): at.docname
             for name, at in objects.items()
-            if not at.aliased  # a second name of one object is no second one
+            if not at.aliased  # an alias of an object is not a duplicate
         },
         **{("proof", name): at["docname"] for name, at in proofs.items()},
         **{
@@ -46,8 +47,8 @@ def labels(env):
 class Reading:
     """One parallel reading of the pages.
 
-    A process notices duplicate labels on its own pages only, so the labels of
-    all processes are compared here.
+    A process notices only duplicate labels on its own pages, so this class
+    compares the labels of all processes.
     """
 
     def begin(self, app, env, docnames):
@@ -70,16 +71,16 @@ class Reading:
                     self.twice.append((*label, first, page))
 
     def end(self, app, env):
-        # An error raised during merging would leave processes behind.
+        # An error raised during merging would leave processes running.
         for kind, name, first, page in self.twice:
             text = "duplicate %s %s, other instance in %s"
             logger.warning(text, kind, name, first, location=page)
 
 
 def look_through(app, exception):
-    """Compute what later steps ask about each page, in several processes.
+    """Compute in several processes the facts that later steps need per page.
 
-    `kept` hands the results on. After the first build there are few to make.
+    `kept` passes the results on. After the first build few are missing.
     """
     if exception is not None or app.builder.format != "html":
         return
@@ -102,18 +103,18 @@ def look_through(app, exception):
 
 
 def setup(app):
-    # The nodes stay alive and refer to each other. Garbage collection among
-    # them would take several times as long as reading the pages.
+    # The nodes live on and refer to each other. Garbage collection among them
+    # would take several times as long as reading the pages.
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
-    # One process more than cores, because the one that hands out pages
-    # waits for the others.
+    # Use one process more than cores, because the process that distributes the
+    # pages waits for the others.
     app.parallel = max(app.parallel, (os.cpu_count() or 1) + 1)
-    # Its only data is a list, which the extension itself merges.
+    # The extension itself merges its only data, a list.
     ProofDomain.merge_domaindata = lambda self, docnames, other: None
     reading = Reading()
     app.connect("env-before-read-docs", reading.begin)
     app.connect("env-merge-info", reading.merge)
     app.connect("env-updated", reading.end)
-    # After the last page is written, and before `lean` reads them all.
+    # Run after the last page is written, and before `lean` reads all pages.
     app.connect("build-finished", look_through, priority=890)

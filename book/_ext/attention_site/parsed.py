@@ -1,4 +1,4 @@
-"""Parse each written page once for all parts that need to know it."""
+"""Parse each written page once, for all parts of the extension."""
 
 import re
 from html import unescape
@@ -10,14 +10,14 @@ from .lean.styles import CUSTOM
 
 # Elements without prose.
 SILENT = ("script", "style", "svg", "noscript", "table")
-# The links of our layout.html, with the place of the digest.
+# The links of our layout.html, including the place of the digest.
 LINKED = re.compile(
     r"(_static/(?:bundle\.css|site\.js|bundle\.js)\?v=)([0-9a-f]{8})"
 )
 
 
 class Parsed(NamedTuple):
-    """The facts on a page that style sheets, fonts and the search need."""
+    """The facts about a page that style sheets, fonts and the search need."""
 
     words: frozenset  # classes, ids, and custom properties used
     elements: frozenset
@@ -69,7 +69,7 @@ def parse(html):
 
 
 def of(app, html):
-    """Return the facts of a written page, whatever the digests it links."""
+    """Return the facts about a written page, ignoring its digests."""
     return app.kept(parse, LINKED.sub(r"\g<1>00000000", html))
 
 

@@ -1,10 +1,11 @@
-"""Show questions as cards, write their script, and fold what is predicted.
+"""Show questions as cards, write their script, and fold predicted answers.
 
 A question is one card: the exercise, its field, its hint and its solution.
 
 A prediction (`helpers.practice.Predict`) precedes its answer. The page folds
-everything from its cell to a line `% So much for the prediction.`, and the
-script opens the fold when the reader has predicted something.
+A prediction (`helpers.practice.Predict`) comes before its answer. The page
+folds everything from its cell to a line `% So much for the prediction.`, and
+the script opens the fold when the reader has made a prediction.
 """
 
 from pathlib import Path
@@ -37,7 +38,7 @@ def depart_reveal(self, node):
 
 
 def show(app, doctree):
-    """Show each question, and drop the note that only a notebook needs."""
+    """Show each question, and drop the note that only notebooks need."""
     # sphinx-exercise gives the same id to all exercises of a page.
     for k, section in enumerate(list(doctree.findall(nodes.section))):
         if section["ids"] == ["exercise-content"]:
@@ -53,14 +54,14 @@ def show(app, doctree):
 
 
 def in_section(node):
-    """Return the node, or what holds it, that stands in a section."""
+    """Return the node, or its ancestor, that is a child of a section."""
     while not isinstance(node.parent, nodes.section):
         node = node.parent
     return node
 
 
 def asks(node):
-    """Whether a node puts the question that the next one answers."""
+    """Whether a node asks the question that the next node answers."""
     return isinstance(node, nodes.Admonition)
 
 
@@ -87,7 +88,7 @@ def make_card(raw):
 
 
 def fold(raw, page):
-    """Fold the nodes between a prediction and the line that ends it."""
+    """Fold the nodes between a prediction and the line that ends the fold."""
     cell = in_section(raw)
     section, first = cell.parent, cell.parent.index(cell) + 1
     for last in range(first, len(section)):
@@ -97,8 +98,8 @@ def fold(raw, page):
             section[first : last + 1] = [reveal("", *inside)]
             return
     raise ExtensionError(
-        f"attention_site.practice: {page} has a prediction and, before the "
-        f"next heading, no line `% {END}`"
+        f"attention_site.practice: {page} has a prediction without a line "
+        f"`% {END}` before the next heading"
     )
 
 

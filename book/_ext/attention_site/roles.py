@@ -15,14 +15,14 @@ ROLES = {"Q": "query", "K": "key", "V": "value"}
 LETTERS = {**ROLES, "A": "weight"}
 NAMES = {**ROLES, **{f"W_{x}": role for x, role in ROLES.items()}}
 NAMES["weights"] = "weight"
-# Between bars a letter is a set, such as the vocabulary V.
+# Between bars a letter denotes a set, such as the vocabulary V.
 LETTER = re.compile(r"(?<!\|</mo>)<mi>([QKVA])</mi>")
 TOKENS = {name: getattr(Name, f"Is{name}") for name in NAMES}
 STANDARD_TYPES.update({TOKENS[n]: f"av-{role}" for n, role in NAMES.items()})
 
 
 def in_formula(mathml):
-    """Return a formula with the classes of its letters' roles."""
+    """Return a formula whose letters have the classes of their roles."""
     return LETTER.sub(
         lambda m: f'<mi class="av-{LETTERS[m[1]]}">{m[1]}</mi>', mathml
     )

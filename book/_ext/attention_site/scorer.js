@@ -1,5 +1,5 @@
-// Found first: the page that explains the words of the query. A word of the
-// glossary and a name of the reference come behind.
+// The page that explains the words of the query comes first. Entries of the
+// glossary and names of the reference come last.
 const worths = WORTHS;
 Scorer.score = (() => {
   const asked = new URLSearchParams(location.search).get("q") ?? "";
@@ -15,11 +15,10 @@ Scorer.score = (() => {
   };
 })();
 
-// Found are whole words, whatever their endings, in the sections that the build
+// The search finds whole words, with any ending, in the sections that the build
 // has put into `Search.texts`: for each page a list of anchor, heading and text.
-// A result opens the section that says most. No page is fetched, which one that
-// was opened from a folder may not do: the texts are a script, for which the
-// first query asks.
+// A result opens its best section. The texts are in a script, which the first
+// query loads, because a page opened from a folder may not fetch other pages.
 {
   let asked = null;
   const texts = () =>
@@ -35,15 +34,15 @@ Scorer.score = (() => {
     if (!stems.has(word)) stems.set(word, stemmer.stemWord(word.toLowerCase()));
     return stems.get(word);
   };
-  // Where the words of the query stand in a text: start, end and stem.
+  // The occurrences of the query's words in a text: start, end and stem.
   const placesIn = (text, terms) =>
     [...text.matchAll(/[\p{L}\p{N}]+/gu)]
       .map(({ 0: word, index }) => [index, index + word.length, stemOf(word)])
       .filter(([, , stem]) => terms.has(stem));
   const kinds = (places) => new Set(places.map(([, , stem]) => stem)).size;
   const HEADING = 5; // as many words of the text
-  // A recap has many words of its page, and explains none of them: the headings
-  // that many pages share count half.
+  // A recap contains many words of its page but explains none of them, so
+  // sections whose heading occurs on many pages count half.
   const MANY = 6;
   const shared = {};
   const countHeadings = () => {
@@ -51,7 +50,7 @@ Scorer.score = (() => {
       shared[heading] = (shared[heading] ?? 0) + 1;
   };
 
-  // The section of a result that has most of the words, and how it fits.
+  // The section of a result that best fits the query, and its score.
   const bestSection = ([page, , anchor], terms) => {
     let best = null;
     for (const [id, heading, text] of Search.texts[page] ?? []) {
@@ -63,7 +62,7 @@ Scorer.score = (() => {
     }
     return best;
   };
-  // All words stand in the section, or in the page if that was found.
+  // Whether all words occur in the section, or in the page if the page was found.
   const fits = ([page, , anchor], terms) => {
     const parts = (Search.texts[page] ?? []).filter(([id]) => !anchor || `#${id}` === anchor);
     return kinds(placesIn(parts.flat().join(" "), terms)) === terms.size;
@@ -107,9 +106,9 @@ Scorer.score = (() => {
   Search.query = async (query) => {
     await texts();
     const parsed = parse(query);
-    // On the page that is opened they would mark parts of words.
+    // Without this, the opened page would highlight parts of words.
     localStorage.removeItem("sphinx_highlight_terms");
-    // As the texts: a name such as padding_mask has two words.
+    // Split as the texts are: a name such as padding_mask is two words.
     const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
     const telling = words.filter((word) => !stopwords.includes(word) && !/^\d+$/.test(word));
     const terms = new Set(telling.map(stemOf));

@@ -1,8 +1,9 @@
 """Give the search the heading and the sentences of each section.
 
-Sphinx's search finds whole pages and fetches each to show an excerpt, which a
-page opened from a folder may not do. Here a script holds the text of all
-sections, so that the search can show excerpts and open the right section.
+Sphinx's search finds whole pages and fetches each page to show an excerpt, but
+a page opened from a folder may not fetch files. Therefore a script holds the
+text of all sections, so that the search can show excerpts and open the right
+section.
 """
 
 import json
@@ -23,7 +24,7 @@ SILENT = {
 }
 HUSHED = {"av-figure", "cell_input", "cell_output", "headerlink", "hide"}
 VOID = {"br", "img", "input", "hr", "wbr", "col", "meta", "link"}
-# How each element of a formula is written in one line.
+# The one-line form of each element of a formula.
 FORMS = {
     "msup": "{}^{}",
     "msub": "{}_{}",
@@ -37,18 +38,18 @@ ENDS = {"p", "li", "td", "th", "dt", "dd", "div", "h1", "h2", "h3", "h4"}
 
 
 def bracketed(part):
-    """Put brackets around a part that is longer than a name or a number."""
+    """Put brackets around a part unless it is a single name or number."""
     bare = part.lstrip("−-√").replace("_", "")
     short = len(part) < 2 or bare.replace(".", "").isalnum()
     return part if short else f"({part})"
 
 
 class _Sections:
-    """Parses an article into sections: anchor, heading and text of each."""
+    """Parses an article into sections with anchor, heading and text."""
 
     def __init__(self):
         self.sections = [["", "", ""]]
-        self.open = []  # open elements, with the list that takes their text
+        self.open = []  # the open elements, each with where its text goes
         self.formula = []  # the parts of each open element of a formula
 
     def start(self, tag, attributes):
@@ -64,7 +65,7 @@ class _Sections:
             self.sections.append([attributes["id"], "", ""])
             section = len(self.sections) - 1
         if tag == "dd" and self.sections[-1][0]:
-            section = len(self.sections) - 1  # the term of a definition list
+            section = len(self.sections) - 1  # its term's section
         if tag in ("h1", "h2", "h3", "h4") or (
             tag == "dt" and "id" in attributes
         ):
@@ -96,7 +97,7 @@ class _Sections:
 
 
 def read(tag, parts):
-    """Return an element of a formula in one line, from its parts."""
+    """Return the one-line form of an element of a formula."""
     if tag == "annotation":
         return ""
     if tag in FORMS and len(parts) == FORMS[tag].count("{}"):
@@ -137,5 +138,5 @@ def write(app, exception):
 
 
 def setup(app):
-    # Before `host` writes the archive.
+    # Run before `host` writes the archive.
     app.connect("build-finished", write, priority=930)

@@ -8,7 +8,7 @@ from docutils import nodes
 
 
 def plain(found):
-    """Return a value as text that is equal in every build."""
+    """Return a value as text that is the same in every build."""
     if isinstance(found, dict):
         pairs = [f"{key!r}: {plain(value)}" for key, value in found.items()]
         return f"{{{', '.join(sorted(pairs))}}}"
@@ -21,7 +21,7 @@ def plain(found):
 
 
 def shown(env):
-    """Return what the pages of a book show of each other."""
+    """Return the titles and numbers that pages show of one another."""
     anchors = {
         page: {
             name: target
@@ -45,5 +45,5 @@ def write_all(app, env):
 
 
 def setup(app):
-    # After the chapters are numbered.
+    # Run after the chapters are numbered.
     app.connect("env-get-updated", write_all, priority=900)

@@ -23,7 +23,7 @@ class _Inline(SphinxTransform):
 
 
 class InlineFigures(_Inline):
-    """Put the figures among the outputs into the page."""
+    """Inline the figures among the outputs into the page."""
 
     def takes(self, image):
         return image["uri"].endswith(".svg") and _is_output(image)
@@ -33,7 +33,7 @@ class InlineFigures(_Inline):
 
 
 class InlineCards(_Inline):
-    """Put the drawings of cards into the page, where styles reach them."""
+    """Inline the drawings of cards into the page, so that styles apply."""
 
     def takes(self, image):
         return (
@@ -45,7 +45,7 @@ class InlineCards(_Inline):
 
 
 def decorated(svg):
-    """Hide the drawing of a card from screen readers; its text says it all."""
+    """Hide the drawing of a card from screen readers; its text suffices."""
     named = '<svg aria-hidden="true" class="sd-card-img-top '
     if 'class="' not in svg.partition(">")[0]:
         return svg.replace("<svg ", f'{named.rstrip()}" ', 1)
@@ -67,8 +67,8 @@ GROUP = re.compile(r"<g>|<g [^>]*>|</g>")
 def slim(svg):
     """Drop groups, ids and comments that draw nothing.
 
-    Matplotlib puts every part of a figure into a named group, which makes a
-    thousand elements on a page of figures.
+    Matplotlib puts every part of a figure into a named group, so a page of
+    figures has about a thousand such elements.
     """
     used = set(re.findall(r'(?:href="|url\()#([^")]+)', svg))
     svg = re.sub(r' id="([^"]*)"', lambda m: m[0] if m[1] in used else "", svg)
@@ -84,7 +84,7 @@ def slim(svg):
 
 
 def in_both_schemes(color):
-    """Return a colour of the maps with its counterpart in the dark."""
+    """Return a colour of the maps with its counterpart for dark pages."""
     light, dark = color[0], DARK.get(color[0])
     return f"light-dark({light},{dark})" if dark else light
 

@@ -1,7 +1,7 @@
 """Read the tags and the text of a page that Sphinx has written.
 
-This is several times as fast as `html.parser`, because it leaves out what
-only broken pages need. `tests/site/test_html.py` compares the two.
+This parser is several times as fast as `html.parser`, because it leaves out
+checks that only broken pages need. `tests/site/test_html.py` compares the two.
 """
 
 import re
@@ -21,7 +21,7 @@ RAW = ("script", "style")  # elements whose text has no tags
 
 @lru_cache(maxsize=10_000)
 def attributes(text):
-    """Return the attributes in a tag: most tags have those of another."""
+    """Return the attributes of a tag, cached because most tags repeat."""
     return {
         name.lower(): unescape(double or single or bare)
         for name, double, single, bare in ATTRIBUTE.findall(text)
@@ -29,7 +29,7 @@ def attributes(text):
 
 
 def feed(html, reader):
-    """Tell a reader of each tag by `start` and `end`, of text by `data`."""
+    """Call a reader's `start` and `end` for tags, and its `data` for text."""
     at = 0
     while token := TOKEN.search(html, at):
         if token.start() > at:

@@ -1,9 +1,9 @@
 """Write one small style sheet and one small script for the whole site.
 
-The theme links ten style sheets and a dozen scripts, most of whose bytes no
-page uses. Our templates link one of each. They are written once all pages are
-known: the style sheets without the rules that no page can match, the scripts
-joined, and the icon fonts cut down to the icons in use.
+The theme links ten style sheets and a dozen scripts, and pages use few of
+their bytes. Our templates link one of each. Both are written once all pages
+are known: the style sheet without rules that no page can match, the script
+joined from its parts, and the icon fonts with only the icons in use.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ THEME_STYLES = (
     "exercise.css",
     "sphinx-design.min.css",
 )
-# Kept whole, because figures' scripts and readers bring about their states.
+# Kept whole, because scripts and readers create states that no page shows yet.
 OWN_STYLES = ("figures.css", "practice.css", "site.css")
 SCRIPTS = (
     "documentation_options.js",
@@ -39,11 +39,11 @@ SCRIPTS = (
     "scripts/sphinx-book-theme.js",
     "scripts/pydata-sphinx-theme.js",
 )
-# Further scripts of the search page.
+# More scripts of the search page.
 OTHERS = ("searchtools.js", "language_data.js", "searchindex.js")
-# Fontawesome's script draws as SVG the icons that its web fonts draw already.
-# Of Bootstrap a page needs a menu and a marked entry, and of the copy buttons
-# a few lines; site.js provides both.
+# Font Awesome's script draws as SVG the icons that its web fonts already draw.
+# From Bootstrap a page needs only a menu and a marked entry, and from the copy
+# buttons a few lines; site.js provides both.
 DROPPED = (
     "scripts/fontawesome.js",
     "scripts/bootstrap.js",
@@ -51,9 +51,10 @@ DROPPED = (
     "clipboard.min.js",
     "copybutton.js",
 )
-# Words of scripts that are not the class of anything that scripts make: of a
-# list of versions and an announcement, which the book has not, and words that
-# have another meaning there. A page that has one as a class keeps its rules.
+# Words in scripts that are not classes of anything that scripts create: they
+# belong to a list of versions and an announcement, which the book does not
+# have, or have another meaning there. If a page has one of them as a class,
+# its rules are kept.
 UNSET = {
     "alert",
     "bd-header-announcement",
@@ -65,8 +66,8 @@ UNSET = {
     "version-switcher__button",
     "version-switcher__menu",
 }
-# Beginnings of inline scripts in the theme's head that may be left out: our
-# layout chooses the colours, and no script of the site reads the options.
+# The first words of inline scripts in the theme's head that may be left out:
+# our layout sets the colours, and no script of the site reads the options.
 INLINE = ("document.documentElement.dataset.mode", "DOCUMENTATION_OPTIONS.")
 ICON_FONTS = ("fa-solid-900", "fa-regular-400", "fa-brands-400")
 UNUSED_FONT = "fa-v4compatibility"
@@ -74,21 +75,21 @@ UNUSED_FONT = "fa-v4compatibility"
 MEASURED = re.compile(r'\["pre",[^\]]*\]')
 # The name of a page, which layout.html writes into the theme's body tag.
 BODY = re.compile(r"<body [^>]*data-page=")
-# Comments with copyright or licence notices stay.
+# Comments with copyright or licence notices are kept.
 RIGHTS = re.compile(r"copyright|licen[cs]e|©", re.I)
 COMMENT = re.compile(r"^[ \t]*(?://.*|/\*(?s:.*?)\*/[ \t]*)(?:\n|\Z)", re.M)
 
 
 def changed(what):
-    """Return the error of a theme that differs from what is expected."""
+    """Return the error for a theme that differs from the expected one."""
     return ExtensionError(
         f"attention_site.lean: {what}; has the theme changed? With `lean: "
-        "false` in _config.yml the site is built all the same, of more bytes"
+        "false` in _config.yml the site can still be built, with more bytes"
     )
 
 
 def find(static, pattern):
-    """Return the one file that matches; none or several fail the build."""
+    """Return the one file that matches; otherwise the build fails."""
     found = sorted(static.glob(pattern))
     if len(found) != 1:
         raise changed(
@@ -99,7 +100,7 @@ def find(static, pattern):
 
 
 class _Head(HTMLParser):
-    """Collects what a part of the theme's head loads."""
+    """Collects the files that a part of the theme's head loads."""
 
     def __init__(self):
         super().__init__()
@@ -126,7 +127,7 @@ def _known(url, names):
 
 
 class Loaded:
-    """Compares what the theme loads on each page with what is bundled."""
+    """Compares the files that the theme loads on each page with the bundle."""
 
     def __init__(self):
         self.asked = set()
@@ -134,7 +135,7 @@ class Loaded:
     def page_scripts(self, html):
         """Return the scripts of `html` that are not in the bundle.
 
-        `html` is a part of the theme's head. The page loads them itself.
+        `html` is a part of the theme's head. The page then loads them itself.
         """
         head = _Head()
         head.feed(html)
@@ -157,7 +158,7 @@ class Loaded:
         return name
 
     def check(self):
-        """Refuse bundled files that no page of this build asked for."""
+        """Refuse bundled files that no page of this build loads."""
         bundled = {*THEME_STYLES, *SCRIPTS, *DROPPED}
         unasked = sorted(bundled - self.asked)
         if self.asked and unasked:
@@ -203,7 +204,7 @@ def write_styles(static, words, elements, kept):
         for path in sorted(static.rglob("*.css"))
         if path.name != "bundle.css"
     )
-    # Names that no style sheet has make no difference to the bundle.
+    # The cache ignores names that occur in no style sheet.
     names = kept(styles.names, "\n".join(text for _, text in sheets))
     css, icons = kept(
         _bundle_of,
@@ -221,7 +222,7 @@ def write_styles(static, words, elements, kept):
 
 
 def _bundle_of(_, static, words, elements):
-    """Call `bundle_styles`; the texts, which it reads, are for `kept`."""
+    """Call `bundle_styles`. The first argument serves only as `kept`'s key."""
     return bundle_styles(Path(static), set(words), set(elements))
 
 
@@ -238,8 +239,8 @@ def bundle_scripts(static):
 def unmeasured(script):
     """Keep the theme's script from measuring elements that may scroll.
 
-    It measures all of them, even in closed folds, whenever anything on the
-    page changes. site.js does it instead.
+    The script measures all of them, even in closed folds, whenever anything on
+    the page changes. site.js does so less often.
     """
     script, found = MEASURED.subn('["[data-none]"]', script)
     if found != 1:
@@ -248,7 +249,7 @@ def unmeasured(script):
 
 
 def uncommented(script):
-    """Drop comments that have lines of their own.
+    """Drop comments that are on lines of their own.
 
     The last line of a script may name its source map, which does not fit the
     bundle.
@@ -259,7 +260,7 @@ def uncommented(script):
 
 
 def unindented(script):
-    """Drop indents and blank lines; a template of more lines is refused."""
+    """Drop indents and blank lines, and refuse templates of several lines."""
     if any(text.count("`") % 2 for text in script.splitlines()):
         raise ExtensionError(
             "attention_site.lean: site.js has a template of several lines, "
@@ -326,7 +327,7 @@ def link_pages(app, names):
         "site.js": digest(own),
         "bundle.js": digest(scripts),
     }
-    # A figure alone needs none of the theme's scripts.
+    # The page of a single figure needs none of the theme's scripts.
     without = {k: digests[k] for k in ("bundle.css", "site.js")}
     for path, page in pages.items():
         bare = path.parent == out / alone.FOLDER

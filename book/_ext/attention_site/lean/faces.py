@@ -1,7 +1,7 @@
 """Cut the book's fonts down to the characters that its pages show.
 
-The whole fonts are among our static files, each with its licence; the site's
-copies are cut once all pages are known. Prose is set in STIX Two Text, which
+The whole fonts are among our static files, each with its licence; the site
+gets cut copies once all pages are known. Prose is set in STIX Two Text, which
 matches the formulas, and headings, labels and numbers are set in Atkinson
 Hyperlegible Next, whose digits cannot be mistaken for letters.
 """
@@ -13,12 +13,12 @@ from html import unescape
 
 # The font of formulas; the others are for text.
 MATH_FONT = "stix-two-math"
-# Fonts of labels and of single bold words, where kerning cannot be seen. It
-# makes a tenth to a fifth of a font.
+# Fonts of labels and of single bold words, where kerning cannot be seen.
+# Kerning takes a tenth to a fifth of a font.
 UNKERNED = "atkinson-hyperlegible-next-regular", "stix-two-text-semibold"
 FORMULA = re.compile(r"<math.*?</math>", re.S)
-# A browser writes a lone letter of a formula as an italic character, which has
-# a code point of its own; h has an older one than its neighbours.
+# A browser writes a single letter of a formula as an italic character with its
+# own code point. That of h is outside the range of the others.
 LONE = re.compile(r"<mi[^>]*>(.)</mi>")
 ITALIC = {chr(65 + n): chr(0x1D434 + n) for n in range(26)}
 ITALIC |= {chr(97 + n): chr(0x1D44E + n) for n in range(26)} | {"h": "\u210e"}
@@ -26,7 +26,8 @@ ITALIC |= {chr(0x391 + n): chr(0x1D6E2 + n) for n in range(25)}
 ITALIC |= {chr(0x3B1 + n): chr(0x1D6FC + n) for n in range(25)}
 ITALIC |= {c: chr(0x1D715 + n) for n, c in enumerate("∂ϵϑϰϕϱϖ")}
 ITALIC["∇"] = chr(0x1D6FB)
-# Formulas do not contain this sign; the browser draws it for <msqrt>.
+# The root sign is not in the text of formulas; the browser draws it for
+# <msqrt>.
 ROOT = "√"
 
 logging.getLogger("fontTools").setLevel(logging.ERROR)
@@ -34,23 +35,24 @@ logging.getLogger("fontTools").setLevel(logging.ERROR)
 
 def cut(font, characters, features=()):
     """Return the file of a font with some characters and features only."""
-    # Only a build that cuts a font anew imports this, for half a second.
+    # Imported here, because it takes half a second and most builds cut no
+    # font.
     from fontTools import subset
     from fontTools.ttLib import TTFont
 
     font = TTFont(io.BytesIO(font), recalcTimestamp=False)
     options = subset.Options(flavor="woff2", layout_features=[*features])
     options.hinting = False
-    # Copyright and names; the rest is for installed fonts.
+    # Keep the copyright and the names; other names are for installed fonts.
     options.name_IDs = [0, 1, 2]
     options.drop_tables += ["STAT", "gasp"]
     cutter = subset.Subsetter(options)
     cutter.populate(text=characters)
     cutter.subset(font)
     if "MATH" in font:
-        # Corner kerning: left to a later version of MathML Core.
+        # Drop corner kerning, which MathML Core leaves to a later version.
         font["MATH"].table.MathGlyphInfo.MathKernInfo = None
-    font.flavor, font.flavorData = "woff2", None  # as if read from ttf
+    font.flavor, font.flavorData = "woff2", None  # as if from ttf
     buffer = io.BytesIO()
     font.save(buffer)
     return buffer.getvalue()
@@ -64,7 +66,7 @@ def formula_characters(page):
 
 
 def cut_faces(fonts, pages, scripts, kept):
-    """Leave in each font only what pages and scripts can show."""
+    """Keep only the characters that pages and scripts can show."""
     text = set(scripts).union(*(page.characters for page in pages))
     formulas = set().union(*(page.in_formulas for page in pages))
     for name, path in fonts.items():

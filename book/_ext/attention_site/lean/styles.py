@@ -1,6 +1,6 @@
-"""Join style sheets, without the rules that no page can match.
+"""Join style sheets, without rules that no page can match.
 
-Everything here works on the tokens that tinycss2 parses, not on text.
+All functions work on the tokens that tinycss2 parses, not on text.
 """
 
 import re
@@ -53,8 +53,8 @@ def _imported(rule, path):
     if len(words) != 1 or len(urls) != 1:
         raise ExtensionError(
             f"attention_site.lean: {path.name} imports "
-            f"{tinycss2.serialize(rule.prelude).strip()}; only an address "
-            "alone can be joined, without conditions and layers"
+            f"{tinycss2.serialize(rule.prelude).strip()}; only imports "
+            "without conditions and layers can be joined"
         )
     return _file(urls[0].value, path)
 
@@ -79,8 +79,8 @@ def _file(url, path):
     file = (path.parent / parts.path).resolve()
     if parts.scheme or parts.netloc or not file.is_file():
         raise ExtensionError(
-            f"attention_site.lean: {path.name} asks for {url}, which is no "
-            "file of the site"
+            f"attention_site.lean: {path.name} asks for {url}, which is not "
+            "a file of the site"
         )
     return file
 
@@ -96,11 +96,11 @@ def _relocate(token, path, static):
 
 
 def vocabulary(pages, scripts, unset=frozenset()):
-    """Every name that a class, an id or an element of the site could have,
-    and every custom property that a page or a script asks for.
+    """Return all names and elements that the site could have.
 
-    What scripts do is not known before they run: any word in them counts but
-    those of `unset`.
+    Names are classes, ids, and the custom properties that pages and scripts
+    use. Because scripts may create any of them, every word in a script counts,
+    except those of `unset`.
     """
     said = set(re.findall(r"[\w-]+", scripts)) - set(unset)
     words = said.union(*(page.words for page in pages))
@@ -144,7 +144,7 @@ def split(prelude):
 
 
 def purge(rules, words, elements):
-    """Return the rules that a page with some names could match, as text."""
+    """Return the rules that a page with these names could match, as text."""
 
     def matches(selector):
         its_words, its_elements = asked(selector)
@@ -163,7 +163,7 @@ def _is(token, signs):
 
 
 def tight(tokens):
-    """Return the tokens of a block without the spaces that separate nothing.
+    """Return the tokens of a block without redundant spaces.
 
     An empty custom property keeps its space, which is its value.
     """
@@ -202,7 +202,7 @@ def _written(rule, wanted):
 def _declared(rules):
     """Yield each qualified rule, at any depth, and its declarations.
 
-    A change of a rule is stored when the next one is asked for.
+    A change of a rule is stored when the next rule is requested.
     """
     for rule in rules:
         if rule.type == "qualified-rule":
@@ -218,11 +218,11 @@ def _declared(rules):
 
 
 def drop_unasked(rules, others, words):
-    """Drop the custom properties from `rules` that nothing asks for.
+    """Drop the custom properties from `rules` that nothing uses.
 
-    `rules`, `others` and `words` (of pages and scripts) ask for properties,
-    which ask for others in turn. A property that only dropped ones ask for
-    is dropped too.
+    `rules`, `others` and `words` (of pages and scripts) use properties, which
+    may use other properties in turn. A property that only dropped properties
+    use is dropped too.
     """
     asks, wanted = {}, set(words)
     for part in (part for _, parts in _declared(rules) for part in parts):
@@ -253,14 +253,14 @@ def _animation(rule):
 
 
 def played(rules, others):
-    """Drop the animations from `rules` that neither list names."""
+    """Drop the animations from `rules` that no rule of either list names."""
     rest = [rule for rule in (*rules, *others) if not _animation(rule)]
     named = {None, *re.findall(r"[\w-]+", written(rest))}
     return [rule for rule in rules if _animation(rule) in named]
 
 
 def is_font(rule, name):
-    """Whether a rule is the font-face of the file `name`, of any suffix."""
+    """Whether a rule is the font-face of the file `name`, with any suffix."""
     return (
         rule.type == "at-rule"
         and rule.lower_at_keyword == "font-face"
@@ -269,7 +269,7 @@ def is_font(rule, name):
 
 
 def load_instead(rule, url):
-    """Let a font-face load one file only."""
+    """Make a font-face load only one file."""
     others = tinycss2.serialize(
         [
             part
@@ -290,9 +290,9 @@ def _is_icon(token):
 
 
 def hush(rule):
-    """Make screen readers skip the icon that a rule draws; whether it does.
+    """Make screen readers skip a rule's icon; return whether it draws one.
 
-    A browser that does not know alternative texts ignores the addition.
+    Browsers that do not know alternative texts ignore the addition.
     """
     if rule.type != "qualified-rule":
         return False
@@ -309,7 +309,7 @@ def hush(rule):
 
 
 def icons(rules):
-    """Return the characters of icon fonts that some rules draw."""
+    """Return the characters of icon fonts that the rules draw."""
     return {
         character
         for rule in rules
