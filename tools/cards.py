@@ -1,10 +1,10 @@
-"""Draw the cards of the landing page from the figures they lead to.
+"""Draw the cards of the landing page from the figures to which they lead.
 
     python -m tools.cards
 
-Writes book/_static/cards/: each figure's own drawing in one state, without
-its words, which would be too small to read. The site puts the drawings into
-the page, where figures.css colours them in both schemes.
+The command writes book/_static/cards/: each figure's own drawing in one state,
+without its text, which would be too small to read. The site inlines the
+drawings, so that figures.css colours them in both schemes.
 """
 
 import re
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 FOLDER = ROOT / "book" / "_static" / "cards"
 CELL = 20
-# `card` of each module; the figure on the landing page itself has none.
+# The `card` of each module; the figure on the landing page itself has none.
 CARDS = {name: figures.card(name) for name in figures.classes()}
 CARDS = {name: card for name, card in CARDS.items() if card}
 

@@ -1,9 +1,9 @@
 """Number the chapters by their order in `_toc.yml`, the only source.
 
 Parts of the table of contents with `numbered: 1` hold chapters, which are
-numbered consecutively. A text refers to a chapter by a link,
-`[chapter 6](mask.ipynb)`, and `make texts` fills in the number, so adding a
-chapter renames nothing.
+numbered consecutively. A text refers to a chapter by a link, `[chapter
+6](mask.ipynb)`, and `make texts` fills in the number, so adding a chapter
+needs no renaming.
 """
 
 import re
@@ -36,28 +36,28 @@ def numbers():
 
 @lru_cache
 def left_out():
-    """Return the lessons that a book of some chapters does not have."""
+    """Return the lessons that a book with only some chapters leaves out."""
     text = (ROOT / "_toc.yml").read_text(encoding="utf-8")
     listed = set(re.findall(r"file: book/([\w-]+)$", text, re.MULTILINE))
     return {path.stem for path in ROOT.glob("book/*.ipynb")} - listed
 
 
 def number(path):
-    """Return the number of the chapter in a file; None for other pages."""
+    """Return the number of the chapter in a file; or None for other pages."""
     if path is None or path.parent != ROOT / "book":
         return None
     return numbers().get(path.stem)
 
 
 def number_chapters(markdown):
-    """Write the right number into each link to a chapter.
+    """Write the correct number into each link to a chapter.
 
     Raises
     ------
     ValueError
-        If a link with a number leads to no numbered chapter. A book of some
-        chapters may link to the others, which keep their number: the site
-        shows their titles.
+        If a link with a number leads to no numbered chapter. A book with only
+        some chapters may link to the others, which keep their numbers: the
+        site shows their titles instead.
     """
 
     def numbered(link):

@@ -35,7 +35,7 @@ def plain(latex):
 
 
 def families(entry):
-    """Return the short names of the authors: one, two, or one et al."""
+    """Return one author, two authors, or one author et al."""
     names = [
         plain(" ".join([*person.prelast_names, *person.last_names]))
         for person in entry.persons["author"]
@@ -50,9 +50,9 @@ def families(entry):
 
 @lru_cache
 def works():
-    """Return name and entry of each work by its key, sorted by name.
+    """Return the name and the entry of each work by key, sorted by name.
 
-    Works of the same people and year get letters, in the order of titles.
+    Works by the same authors from one year get letters, ordered by title.
     """
     alike = defaultdict(list)
     for key, entry in parse_file(BIB).entries.items():

@@ -1,7 +1,8 @@
 """Describe how an output differs from the stored one.
 
-`make nbval`, `make refresh` and `make portable` print the same lines: what
-differs, where, and both texts. Code cells are counted from 0, as in nbval.
+`make nbval`, `make refresh` and `make portable` print the same lines: the kind
+of difference, its position, and both texts. Code cells are counted from 0, as
+in nbval.
 """
 
 import re
@@ -16,7 +17,7 @@ MEASURED = "nbval-ignore-output"
 
 
 def around(text, at):
-    """Return a part of a long text around a place."""
+    """Return the part of a long text around a position."""
     start = max(0, at - WIDE // 2)
     end = start + WIDE
     return "…" * (start > 0) + text[start:end] + "…" * (end < len(text))
@@ -30,7 +31,7 @@ def both(stored, now):
 
 
 def in_part(stored, now):
-    """Yield the kind of each difference of two parts, with a line on it."""
+    """Yield the kind of each difference of two parts, with a description."""
     if stored == now:
         return
     if not stored.startswith("<") or not now.startswith("<"):
@@ -54,7 +55,7 @@ def in_part(stored, now):
 
 
 def in_figure(stored, now):
-    """Return lines on two SVGs: the first difference of each kind."""
+    """Describe the first difference of each kind between two SVGs."""
     alt = re.search(r'aria-label="([^"]*)"', stored)
     old, new = PART.findall(stored), PART.findall(now)
     kinds = {}
@@ -72,7 +73,7 @@ def in_figure(stored, now):
 
 
 def in_text(stored, now):
-    """Return lines on two texts: the first difference, and how many."""
+    """Describe the first difference of two texts, and count all of them."""
     pairs = zip_longest(
         stored.splitlines(), now.splitlines(), fillvalue="(no such line)"
     )
@@ -85,12 +86,12 @@ def in_text(stored, now):
 
 
 def tell(kind, stored, now):
-    """Return lines on two outputs of one kind that differ.
+    """Describe the differences of two outputs of one kind.
 
     Parameters
     ----------
     kind : str
-        A MIME type, the name of a stream, or what nbval calls the output.
+        A MIME type, the name of a stream, or nbval's name for the output.
     stored, now : str
 
     Examples
@@ -104,7 +105,7 @@ def tell(kind, stored, now):
 
 
 def parts(cell):
-    """Return what nbval compares of a cell: pairs of kind and text."""
+    """Return the outputs that nbval compares, as pairs of kind and text."""
     for output in cell.outputs:
         if output.output_type == "stream":
             yield output.name, output.text
@@ -117,12 +118,12 @@ def parts(cell):
 
 
 def in_notebook(stored, now):
-    """Return lines on each cell whose outputs differ in two notebooks.
+    """Describe each cell whose outputs differ in two notebooks.
 
     Parameters
     ----------
     stored, now : NotebookNode
-        In normal form, with the same cells. Measured cells are left out,
+        In normal form, with the same cells. Measured cells are skipped,
         because their outputs differ from run to run.
     """
     pairs = [

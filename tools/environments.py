@@ -1,9 +1,9 @@
-"""Numeric environments of one machine, in which last bits differ.
+"""Numeric environments of one machine that differ in the last bits.
 
 Libraries choose their code by the features of the processor. Environment
-variables make them choose as on another processor: OpenBLAS its kernels
-(which sum in another order), NumPy its loops, and the C library its `exp` and
-`sin`.
+variables make them choose as on another processor. They change the kernels of
+OpenBLAS (which sum in another order), the loops of NumPy, and the `exp` and
+`sin` of the C library.
 """
 
 import os
@@ -12,7 +12,8 @@ import sys
 
 import numpy as np
 
-# Features that an OpenBLAS kernel needs, as older and newer NumPy name them.
+# Processor features that an OpenBLAS kernel needs, by their names in older and
+# newer NumPy.
 NEEDS = {
     "Nehalem": set(),
     "Haswell": {"AVX2", "X86_V3"},
@@ -21,15 +22,15 @@ NEEDS = {
 
 
 def features():
-    """Return the features that this NumPy would use and can do without."""
+    """Return processor features that this NumPy uses but does not need."""
     return np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
 
 
 def kernels():
-    """Return three kernels for OpenBLAS; "" lets it choose.
+    """Return three kernels for OpenBLAS; with "" it chooses by itself.
 
-    On ARM it can choose the plainest. NumPy for newer versions of macOS has
-    Apple's library instead, which has no choice.
+    On ARM the plainest kernel can be chosen. NumPy for newer versions of macOS
+    uses Apple's library instead, which offers no choice.
     """
     if platform.machine().lower() not in ("x86_64", "amd64"):
         return ["ARMV8", "", ""]
@@ -43,21 +44,21 @@ def kernels():
 def variables(
     *, kernel="", plain=False, threads=1, seed=0, language="", zone="UTC"
 ):
-    """Environment variables for a fresh Python on this machine.
+    """Return environment variables for a new Python on this machine.
 
     Parameters
     ----------
     kernel : str
-        The kernels of OpenBLAS, by their name.
+        The name of the OpenBLAS kernels.
     plain : bool
-        NumPy and the C library do without what not every processor has: AVX2,
-        fused multiply-add and so on.
+        Whether NumPy and the C library avoid instructions that not every
+        processor has: AVX2, fused multiply-add and so on.
     threads : int
-        Threads of OpenBLAS.
+        The number of OpenBLAS threads.
     seed : int
-        Of Python's hashes, and so the order of sets.
+        The seed of Python's hashes, and so of the order of sets.
     language : str
-        A locale, for all that follows from it.
+        A locale.
     zone : str
         A time zone.
     """
@@ -77,15 +78,15 @@ def variables(
 
 
 def other():
-    """Return the environment that differs most from the machine's own."""
-    # One thread, because OpenBLAS uses one per core by default.
+    """Return the environment that differs most from this machine's own."""
+    # The default of OpenBLAS is one thread per core, so use a single thread.
     return os.environ | variables(
         kernel=kernels()[0], plain=True, seed=1, zone="Asia/Kathmandu"
     )
 
 
 if __name__ == "__main__":
-    # Older and newer NumPy have other names for the features.
+    # Older and newer NumPy have different names for the features.
     kernel, plain, threads, seed = sys.argv[1:]
     chosen = variables(
         kernel=kernel, plain=plain == "1", threads=threads, seed=seed

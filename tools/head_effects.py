@@ -3,10 +3,11 @@
     python -m tools.head_effects heads     # a quarter of an hour
     python -m tools.head_effects check     # the same; writes nothing
 
-The first writes `helpers/trained/head-effects.json`: what each of the 270
-heads attends to in six texts, and the loss of each text without this head.
-The second fails where a result differs. `make model` installs the weights. A
-result depends on the machine in its last digits, which are float32.
+The first command writes `helpers/trained/head-effects.json`: for each of the
+270 heads, the tokens that it attends to in six texts, and the loss of each
+text without this head. The second fails if a result differs. `make model`
+installs the weights. The last digits of a result, which are float32, depend on
+the machine.
 """
 
 import json
@@ -73,7 +74,7 @@ barcos hasta que desaparecen.""",
 
 
 def tokens_of(tokenizer):
-    """Six texts of `LENGTH` tokens; the last repeats random tokens."""
+    """Return six texts of `LENGTH` tokens; the last repeats random tokens."""
     texts = [tokenizer.encode(text)[:LENGTH] for text in TEXTS.values()]
     rng = np.random.default_rng(SEED)
     row = rng.integers(1000, len(tokenizer), LENGTH // 2).tolist()
@@ -81,19 +82,19 @@ def tokens_of(tokenizer):
 
 
 def first_row():
-    """From which row on a text counts: its next token can be known."""
+    """Return the first row of each text whose next token is predictable."""
     return np.array([4] * len(TEXTS) + [LENGTH // 2])
 
 
 def loss_of(logits, tokens):
-    """The mean loss of each text, in nats per token."""
+    """Return the mean loss of each text, in nats per token."""
     losses = token_losses(logits[:, :-1], tokens[:, 1:])
     counted = np.arange(LENGTH - 1) >= first_row()[:, None]
     return losses.mean(-1, where=counted)
 
 
 def scores_of(weights, tokens):
-    """What the heads of a block attend to in each text, (3, texts, H)."""
+    """Return three scores of a block's heads per text, (3, texts, H)."""
     pairs = list(zip(weights, tokens, strict=True))
     return np.array(
         [
@@ -105,7 +106,7 @@ def scores_of(weights, tokens):
 
 
 def rest(params, config, block, stream):
-    """The model from a block on, which reads these rows: tokens 0, 1, ..."""
+    """Return the model from a block upward, with these rows as embeddings."""
     table = params["embedding"].copy()
     rows = stream.reshape(-1, config.d_model)
     table[: len(rows)] = rows
@@ -121,9 +122,9 @@ def rest(params, config, block, stream):
 
 
 def without_each(tokens, model, only=None):
-    """The loss of each text without each head, (n_layers, H, texts).
+    """Return the loss of each text without each head, (n_layers, H, texts).
 
-    The blocks below a head do not know that it is off, and run once.
+    The blocks below a head do not depend on it, so they run only once.
     """
     params, config = model.params, model.config
     whole = forward(tokens, params, config)
@@ -153,7 +154,7 @@ def write(name, made, **content):
 
 
 def measured_heads():
-    """All that `head-effects.json` holds."""
+    """Return the content of `head-effects.json`."""
     model = load(smollm2_path())
     tokens = tokens_of(model.tokenizer)
     whole = forward(tokens, model.params, model.config)
@@ -173,12 +174,12 @@ def measured_heads():
 
 
 def heads():
-    """Measure all heads, and store it."""
+    """Measure all heads, and store the results."""
     write("head-effects", "head_effects heads", **measured_heads())
 
 
 def furthest(old, new):
-    """The largest difference of the numbers under each name."""
+    """Return the largest difference of the numbers under each name."""
     return {
         name: float(np.abs(np.subtract(old[name], new[name])).max())
         for name in new
@@ -187,7 +188,7 @@ def furthest(old, new):
 
 
 def check():
-    """Measure everything again; exit with 1 where a number has moved."""
+    """Measure everything again; exit with 1 if a number has changed."""
     off = furthest(stored("head-effects"), measured_heads())
     print(off)
     sys.exit(max(off.values()) > 0.01)

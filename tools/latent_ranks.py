@@ -3,10 +3,11 @@
     python -m tools.latent_ranks          # a minute
     python -m tools.latent_ranks check    # the same; writes nothing
 
-The first writes `helpers/trained/latent-ranks.json`: for each layer, in how
-many directions 99% of the variance of its keys and values is, before the keys
-are rotated and after. The second fails where a number differs by more than
-one, which float32 may cause. `make model` installs the weights.
+The first command writes `helpers/trained/latent-ranks.json`: for each layer,
+the number of directions that contain 99% of the variance of its keys and
+values, before and after the keys are rotated. The second fails if a number
+differs by more than one, which float32 may cause. `make model` installs the
+weights.
 """
 
 import sys
@@ -34,7 +35,7 @@ def tokens_of(tokenizer):
 
 
 def directions(rows, share=SHARE):
-    """How many directions hold a share of the variance of some rows."""
+    """Count the directions that contain a share of the rows' variance."""
     rows = np.asarray(rows, float) - np.mean(rows, axis=0, dtype=float)
     variances = np.linalg.svd(rows, compute_uv=False) ** 2
     parts = np.cumsum(variances) / variances.sum()
@@ -42,9 +43,9 @@ def directions(rows, share=SHARE):
 
 
 def kept(layer, params, group):
-    """Keys and values of a layer, the keys still and as they are kept.
+    """Return keys and values of a layer, with unrotated and rotated keys.
 
-    Attention was given each key once for every query head of its group.
+    Attention received each key once for every query head of its group.
     """
     names = (f"{layer.block}.W_{name}" for name in "KV")
     still, values = (layer.read @ params[name] for name in names)
@@ -53,7 +54,7 @@ def kept(layer, params, group):
 
 
 def first_layers(model, n):
-    """The model without the blocks from the n-th upward."""
+    """Return the model without the blocks from the n-th upward."""
     params = {
         name: array
         for name, array in model.params.items()
@@ -64,7 +65,7 @@ def first_layers(model, n):
 
 
 def measured(model, n_layers=None):
-    """The number of directions, (n_layers, 2): still and rotated keys."""
+    """Count the directions, (n_layers, 2): unrotated and rotated keys."""
     n_layers = model.config.n_layers if n_layers is None else n_layers
     params, config = first_layers(model, n_layers)
     group = config.n_heads // config.kv_heads

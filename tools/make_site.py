@@ -2,11 +2,13 @@
 
 python -m tools.make_site
 
-* Nothing: there is nothing to do.
-* Pages, scripts or styles: Sphinx reads and writes the pages in question.
-* Anything else, such as the table of contents or the package: all anew. So
-  it is too after a build that failed or did not end, because Sphinx would
-  not say again what was wrong with a page that it has read.
+* If nothing has changed, nothing is built.
+* If pages, scripts or styles have changed, Sphinx reads and writes the pages
+  affected.
+* If anything else has changed, such as the table of contents or the package,
+  everything is built anew. The same happens after a build that failed or did
+  not finish, because Sphinx would not repeat its warnings about pages that it
+  has already read.
 """
 
 import hashlib
@@ -23,16 +25,17 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "_build"
 SITE = BUILD / "html"
 RECORD = BUILD / "built.json"
-# Folders that no page is made from.
+# Folders that contain no sources of pages.
 APART = {"_build", "build", "tests", "tools", "bench", "__pycache__"}
 # Files whose changes Sphinx and our extension notice, page by page.
 BY_PAGE = (".ipynb", ".md", ".js", ".css")
-# By itself, because the whole extension imports Sphinx, which takes a second.
+# Loaded as a single file, because importing the whole extension imports
+# Sphinx, which takes a second.
 LAUNCH = runpy.run_path(ROOT / "book/_ext/attention_site/launch.py")
 
 
 def files(folder):
-    """Yield the files of a folder that a page could be made from."""
+    """Yield the files of a folder that a page could depend on."""
     for path, folders, names in os.walk(folder):
         folders[:] = [
             name
@@ -45,7 +48,7 @@ def files(folder):
 
 
 def given(root):
-    """Return the inputs of a build: a digest of each file, and the rest."""
+    """Return the inputs of a build: a digest of each file, and versions."""
     found = {
         path.relative_to(root).as_posix(): hashlib.sha256(
             path.read_bytes()
@@ -60,7 +63,7 @@ def given(root):
 
 
 def made(site):
-    """Return the files of the built site, with size and time."""
+    """Return the files of the built site, with their sizes and times."""
     stats = {
         path.relative_to(site).as_posix(): path.stat()
         for path in site.rglob("*")
@@ -70,7 +73,7 @@ def made(site):
 
 
 def to_do(before, now):
-    """Return what has to be built: "nothing", "some" or "all"."""
+    """Return how much has to be built: "nothing", "some" or "all"."""
     if before == now:
         return "nothing"
     if before is None or before["given"].keys() != now["given"].keys():

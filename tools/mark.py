@@ -3,13 +3,13 @@
     python tools/mark.py book/practice/NAME.ipynb FOLDER [SEED]
 
 The functions of each notebook are found by their names, in any cell and any
-file. They run in a process of their own, which gets arguments and returns
-results. This process judges the results, and runs no code of a student, so
-stored outputs and checks of the notebook do not count. A seed draws other
-arguments than those of the page.
+file. They run in a separate process, which receives arguments and returns
+results. This process judges the results and runs no code of a student, so
+stored outputs and checks in the notebook do not count. With a seed, the
+arguments differ from those of the page.
 
 The process is not isolated from files and the network: run this program in a
-container or under an account that can do no harm.
+container, or under an account that can do no harm.
 """
 
 import ast
@@ -29,7 +29,7 @@ import numpy as np
 from helpers.practice import Reply, Task
 
 SECONDS = 60
-NO_NOTEBOOK = Reply(False, "The file is no notebook.")
+NO_NOTEBOOK = Reply(False, "The file is not a notebook.")
 
 
 class Mark(NamedTuple):
@@ -42,13 +42,13 @@ class Mark(NamedTuple):
 
 
 def codes(path):
-    """The code cells of a notebook."""
+    """Return the code cells of a notebook."""
     cells = nbformat.read(path, as_version=4).cells
     return [cell for cell in cells if cell.cell_type == "code"]
 
 
 def written(path):
-    """The code cells of a notebook but the solutions that its page has."""
+    """Return the code cells of a notebook, except its page's solutions."""
     return [
         cell
         for cell in codes(path)
@@ -58,7 +58,7 @@ def written(path):
 
 
 def calls_of(source):
-    """The tasks that a cell checks a function with: (task, function)."""
+    """Yield the checks in a cell as pairs: (task, function)."""
     with contextlib.suppress(SyntaxError):
         for node in ast.walk(ast.parse(source)):
             if (
@@ -72,7 +72,7 @@ def calls_of(source):
 
 
 def tasks(page):
-    """The tasks of a page by the names of the functions they ask for."""
+    """Return the tasks of a page by the names of the requested functions."""
     space, found = {}, {}
     for cell in codes(page):
         with contextlib.redirect_stdout(io.StringIO()):
@@ -84,14 +84,14 @@ def tasks(page):
 
 
 def fresh(task, seed):
-    """Return the task with other arguments, if it draws any."""
-    cases = task.drawn(len(task.cases), [seed, 1])  # no seed of a page
+    """Return the task with other arguments, if it draws its arguments."""
+    cases = task.drawn(len(task.cases), [seed, 1])  # a seed that no page uses
     try:
         return Task(
             task.solution, cases or task.cases, task.wrong,
             tolerance=task.tolerance,
         )  # fmt: skip
-    except ValueError:  # they do not tell a slip
+    except ValueError:  # the new arguments would miss a wrong answer
         return task
 
 
@@ -109,7 +109,7 @@ def run(notebook, cases):
 
 
 def _called(function, arguments):
-    """A result as JSON has it: {} for none, or an error as text."""
+    """Return a result for JSON: a value, {} for none, or an error as text."""
     if function is None:
         return {}
     arguments = [np.array(a)[()] for a in arguments]
@@ -124,7 +124,7 @@ def _called(function, arguments):
 
 
 class Raised(Exception):
-    """The error of a student's function, with its own message."""
+    """An error of a student's function, with its original message."""
 
     def __repr__(self):
         return str(self)
@@ -164,7 +164,7 @@ def results_of(notebook, asked, seconds=SECONDS):
 
 
 def claimed(notebook):
-    """The functions whose check says "right" in a stored output."""
+    """Return the functions whose stored output says "right"."""
     return {
         function
         for cell in codes(notebook)
@@ -178,7 +178,7 @@ def mark(notebook, asked, seconds=SECONDS):
     who = notebook.stem
     try:
         claims = claimed(notebook)
-    except (ValueError, AttributeError):  # what nbformat raises
+    except (ValueError, AttributeError):  # the errors that nbformat raises
         for name in asked:
             yield Mark(who, name, NO_NOTEBOOK, False)
         return
@@ -195,7 +195,7 @@ def mark(notebook, asked, seconds=SECONDS):
 
 
 def report(marks):
-    """Return the lines of the report: who, and what to talk about."""
+    """Yield the lines of the report: results, and frequent mistakes."""
     for who in dict.fromkeys(m.who for m in marks):
         own = [m for m in marks if m.who == who]
         right = sum(bool(m.reply.right) for m in own)
@@ -205,7 +205,7 @@ def report(marks):
             yield f"    {m.what}: {m.reply!r}" + doubt * (
                 m.claims and not m.reply.right
             )
-    yield "What was said most often of wrong answers:"
+    yield "The most frequent replies to wrong answers:"
     said = Counter(
         (m.what, m.reply.text) for m in marks if m.reply.right is False
     )

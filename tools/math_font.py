@@ -1,12 +1,12 @@
-"""Cut STIX Two Math down to what the book's formulas use.
+"""Cut STIX Two Math down to the characters of the book's formulas.
 
     python tools/math_font.py SOURCE.woff2 [CHARACTERS]
 
-SOURCE is the whole font, version 2.12, as its project publishes it.
-CHARACTERS are added to those that the book's font already has.
+SOURCE is the whole font, version 2.12, as published by its project. CHARACTERS
+are added to those that the book's font already has.
 
-Of the root sign only the first form is kept. Browsers leave room for the
-widest form a font has, whichever they draw, and so a gap after every root.
+Only the first form of the root sign is kept, because browsers reserve room for
+the widest form, whichever they draw, which would leave a gap after every root.
 """
 
 import sys
@@ -22,7 +22,7 @@ ROOT = 0x221A
 
 
 def cut(source, characters):
-    """The font with those characters only, and one form of the root sign."""
+    """Return the font with these characters and one form of the root sign."""
     font = TTFont(source)
     variants = font["MATH"].table.MathVariants
     glyph = font.getBestCmap()[ROOT]

@@ -1,4 +1,4 @@
-"""Change a Python program in every small way, and see what tests notice.
+"""Make every small change to a Python program, and see which tests notice.
 
 python -m tools.mutate helpers/softmax.py tests/core/test_softmax.py
 """
@@ -18,7 +18,7 @@ KINDS = """Add Sub Mult,Mult Div,Div FloorDiv Mod,Pow Mult,MatMult Mult,And Or,
 BitAnd BitOr BitXor,Lt LtE,Gt GtE,Lt Gt,LtE GtE,Eq NotEq,Eq LtE GtE,Is IsNot,
 In NotIn,any all,min max,argmin argmax,minimum maximum,sin cos,exp log,
 floor ceil,zeros ones,tril triu,sum mean,rint trunc,isnan isinf""".split(",")
-AROUND = {  # what may stand around an expression, by its field or statement
+AROUND = {  # expressions that replace an expression, by its field or statement
     "iter": ["{}[1:]", "{}[:-1]", "{}[-1:]"],
     "test": ["not {}", "False"],
     "Return": ["-{}", "{} + 1", "2 * {}", "{}[0]", "{}[-1:]"],
@@ -37,7 +37,7 @@ def but(node, field, new):
 
 
 def changes(node, names):
-    """Yield what may replace a node; any text may replace a name."""
+    """Yield the replacements of a node. Any text may stand in a `Name`."""
     text = ast.unparse(node)
     yield from (getattr(ast, new)() for new in others(type(node).__name__))
     for field, items in ast.iter_fields(node):
@@ -84,7 +84,7 @@ def changes(node, names):
 
 
 def variants(node, names, f=None, around=()):
-    """The node with one change in it, and in which function that is."""
+    """Yield the changed function's name, and the node with one change."""
     if f and isinstance(node, ast.AST):
         wraps = (ast.Name(t.format(f"({ast.unparse(node)})")) for t in around)
         yield from ((f.name, new) for new in [*changes(node, names), *wraps])
@@ -100,7 +100,7 @@ def variants(node, names, f=None, around=()):
 
 
 def mutants(source, slips=True):
-    """Yield a function's name, a changed line of it, and the program."""
+    """Yield a function's name, its changed line, and the changed program."""
     tree = ast.parse(source)
     names = {n.arg for n in ast.walk(tree) if slips and isinstance(n, ast.arg)}
     old = ast.unparse(tree)
@@ -116,7 +116,7 @@ def passes(item):
 
 
 def pytest_runtestloop(session):
-    """Run the tests once, then in a fork for each change those it needs."""
+    """Run all tests once, then for each change its own tests in a fork."""
     module = sys.modules[sys.argv[1][:-3].replace("/", ".")]
     ran, noticed = {}, []
     for item in session.items:
@@ -126,13 +126,13 @@ def pytest_runtestloop(session):
     sys.settrace(None)
     source = module.__loader__.get_source(module.__name__)
     for name, line, program in mutants(source, slips=False):
-        code = compile(program, line, "exec")  # or its child would fail
+        code = compile(program, line, "exec")  # errors show here
         if not (child := os.fork()):
-            signal.setitimer(signal.ITIMER_PROF, 60)  # it may have no end
+            signal.setitimer(signal.ITIMER_PROF, 60)  # it may not end
             exec(code, names := dict(vars(module)))
             found = [f for f in gc.get_objects() if type(f) is FunctionType]
             new = {f.__qualname__: f for f in found if f.__globals__ is names}
-            for f in found:  # also those that other modules hold
+            for f in found:  # also those that others import
                 if f.__code__.co_filename == module.__file__:
                     to = new.get(f.__qualname__, f)
                     f.__code__, f.__defaults__ = to.__code__, to.__defaults__

@@ -1,13 +1,13 @@
-"""Print the built site as two books, or some pages alone.
+"""Print the built site as two books, or print some of its pages.
 
     python -m tools.pdf                       both books, into _build/pdf
     python -m tools.pdf book/mask book/heads  these pages, a file for each
 
-The first book has the lessons, the second the practice pages and the audits.
-Chromium prints them from one document, in which links between pages have
-become links within it. On purpose left out are code in folds, which imports,
-draws or checks, and fields and buttons. Other folds are open, and solutions
-stand at the end.
+The first book contains the lessons, the second the practice pages and the
+audits. Chromium prints each from one document, in which links between pages
+are links within the document. The books leave out folded code, which imports,
+draws or checks, and they leave out fields and buttons. Other folds are open,
+and solutions are at the end.
 """
 
 import sys
@@ -37,7 +37,7 @@ BACK = ("book/notation", "book/by-heart", "book/glossary", "book/bibliography")
 
 
 def contents():
-    """Return parts and pages of the table of contents: caption, pages."""
+    """Return the parts of the table of contents, each with its pages."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
     return [
         (
@@ -77,12 +77,12 @@ def practice():
 
 
 def anchor(page, name=""):
-    """Return the id of a page, or of a place in it, in the document."""
+    """Return the id of a page, or of an anchor on it, in the document."""
     return f"{page}--{name}" if name else page
 
 
 def article(page):
-    """Return the article of a built page, ready for paper."""
+    """Return the article of a built page, ready for printing."""
     html = (SITE / f"{page}.html").read_text("utf-8")
     found = BeautifulSoup(html, "lxml").select_one("article.bd-article")
     for it in found.select(APART):
@@ -92,7 +92,7 @@ def article(page):
             fold.decompose()
     for fold in found.select("details"):
         fold["open"] = ""
-    for level in (5, 4, 3, 2, 1):  # below the heading of a part
+    for level in (5, 4, 3, 2, 1):  # one level below the heading of a part
         for it in found.select(f"h{level}"):
             it.name = f"h{level + 1}"
     for it in found.select("[id]"):
@@ -116,7 +116,7 @@ def is_solution(fold):
 
 
 def solutions(found):
-    """Take the solutions out of a page, and return them with their titles."""
+    """Remove the solutions from a page, and return them with their titles."""
     taken = []
     for card in found.select(".question-card"):
         title = card.select_one(".admonition-title")
@@ -124,16 +124,16 @@ def solutions(found):
             if is_solution(fold) and title is not None:
                 body = fold.extract()
                 body.summary.decompose()
-                body.name = "div"  # a fold without a label is named "Details"
+                body.name = "div"  # Chromium labels a fold "Details"
                 taken.append((title.get_text(" ", strip=True), body))
     return taken
 
 
 def relink(document, pages, address):
-    """Lead links between pages to their place in the document.
+    """Point links between pages to anchors in the document.
 
-    Links to other pages of the site lead to its address, if it has one, and
-    are words otherwise.
+    Links to other pages of the site get its address, if it has one, and
+    otherwise become plain text.
     """
     for link in document.select("a[href]"):
         href = link["href"]
@@ -174,7 +174,7 @@ def alone(page):
 
 
 def blank(title):
-    """Return a document without contents, in the styles of the site."""
+    """Return an empty document with the styles of the site."""
     document = BeautifulSoup(
         "<html lang=en><head></head><body></body>", "lxml"
     )
@@ -225,7 +225,7 @@ def answered(document, title, page, taken):
 
 
 def assemble(title, parts, numbers):
-    """Return a book as a document, with these numbers in its contents."""
+    """Return a book as a document, with these page numbers in its contents."""
     document = blank(title)
     listing = document.new_tag("section", attrs={"class": "contents"})
     listing.append(heading(document, 1, "Contents"))
@@ -260,7 +260,7 @@ def assemble(title, parts, numbers):
 
 
 def site_address():
-    """Return where the site is published, or None."""
+    """Return the address at which the site is published, or None."""
     address = LAUNCH["repository"](ROOT)
     return LAUNCH["pages_address"](address) if address else None
 
@@ -283,7 +283,7 @@ def printed(browser, html, target):
 
 
 def places(path):
-    """Return the number of the page on which each name stands."""
+    """Return the page number of each named destination."""
     reader = PdfReader(path)
     return {
         unquote(name.lstrip("/")): str(
@@ -294,7 +294,7 @@ def places(path):
 
 
 def settle(path, title):
-    """Give a file title and date of its commit, so that equals are equal."""
+    """Set title and date, so that equal books give equal files."""
     writer = PdfWriter(clone_from=path)
     day = git("log", "-1", "--format=%cd", "--date=format:%Y%m%d%H%M%S")
     writer.metadata = {
@@ -307,7 +307,7 @@ def settle(path, title):
 
 
 def make(browser, title, parts, target):
-    """Print a book twice: the second time with the numbers of the first."""
+    """Print a book twice: the second time with page numbers from the first."""
     printed(browser, str(assemble(title, parts, {})), target)
     document = assemble(title, parts, places(target))
     printed(browser, str(document), target)

@@ -1,12 +1,12 @@
 """Execute every notebook as on other machines, and compare its outputs.
 
     python -m tools.portable                             nine environments
-    python -m tools.portable --only 1,2 book/mask.ipynb  some, of some
+    python -m tools.portable --only 1,2 book/mask.ipynb  some of both
 
-Nine environments cover every pair of settings. A table says which notebook is
-green in which environment, and names the first difference. The oldest and
-newest versions that pyproject.toml allows are installed below
-_build/portable, which also has the log of each run.
+The nine environments cover every pair of settings. A table shows which
+notebook is green in which environment, and names the first difference. The
+oldest and newest versions that pyproject.toml allows are installed below
+_build/portable, which also holds the log of each run.
 """
 
 import argparse
@@ -26,13 +26,15 @@ from tools.refresh import ROOT, notebooks
 MADE = ROOT / "_build" / "portable"
 KERNELS = environments.kernels()
 RESOLUTIONS = {"oldest": "lowest-direct", "newest": "highest"}
-# From 3.11 on Matplotlib measures text otherwise and lays each figure out
-# anew, by half a point. The weekly workflow reports what such versions show.
+# From version 3.11, Matplotlib measures text differently and moves the layout
+# of each figure by half a point. The weekly workflow reports the effects of
+# such versions.
 HELD = "matplotlib<3.11"
-ZONES = ("UTC", "Asia/Kathmandu")  # whose time differs by 5 h 45 min
+ZONES = ("UTC", "Asia/Kathmandu")  # their times differ by 5 h 45 min
 COLUMNS = "kernel versions plain threads seed language zone path".split()
-# Kernels by place in KERNELS; what follows the versions is off or on.
-# tests/tools/test_portable.py says that each two columns have all pairs.
+# The first column is an index into KERNELS; the columns after `versions` are
+# off or on. tests/tools/test_portable.py checks that every two columns have
+# all pairs.
 TABLE = [
     (0, "pinned", 1, 0, 1, 1, 0, 1),
     (0, "oldest", 0, 1, 1, 1, 0, 0),
@@ -47,7 +49,7 @@ TABLE = [
 
 
 def languages():
-    """A usual locale, and one with other numbers and letters if there is."""
+    """Return a common locale and, if installed, a different one."""
     wanted = ("de_DE.UTF-8", "tr_TR.UTF-8", "fr_FR.UTF-8", "C")
     before = locale.setlocale(locale.LC_ALL)
     for name in wanted:
@@ -61,12 +63,12 @@ def languages():
 
 
 def setting(row):
-    """Return one row of the table by name."""
+    """Return the settings of one row of the table by name."""
     return dict(zip(COLUMNS, row, strict=True))
 
 
 def python(versions):
-    """Return the Python with these versions; install it if missing."""
+    """Return the Python with these versions, and install it if missing."""
     if versions == "pinned":
         return sys.executable
     folder = MADE / versions
@@ -134,7 +136,7 @@ def run(number, paths):
     env = os.environ | dict(line.split("=", 1) for line in lines)
     env["LC_ALL"] = languages()[chosen["language"]]
     env["TZ"] = ZONES[chosen["zone"]]
-    # Threads of NumPy that share cores with others wait for one another.
+    # NumPy threads that share cores with other processes wait for one another.
     workers = "1" if chosen["threads"] else "logical"
     MADE.mkdir(parents=True, exist_ok=True)
     report, log = MADE / f"{number}.xml", MADE / f"{number}.txt"
@@ -155,13 +157,13 @@ def run(number, paths):
             stdout=said,
             stderr=said,
         )
-    if done.returncode > 1:  # 1: some are red; more: the run broke
+    if done.returncode > 1:  # 1: some are red; above 1: it failed
         sys.exit(log.read_text(encoding="utf-8"))
     return red(report, paths)
 
 
 def described(row):
-    """One environment in words."""
+    """Describe one environment in words."""
     chosen = setting(row)
     return ", ".join(
         [
@@ -178,7 +180,7 @@ def described(row):
 
 
 def table(paths, results):
-    """Rows are notebooks and columns environments: `-`, or the red cell."""
+    """Return a row per notebook: `-` or the red cell, per environment."""
     width = max(map(len, paths))
     yield " " * width + "".join(f"{number:>5}" for number in results)
     for path in paths:

@@ -1,8 +1,9 @@
-"""Draw the picture that a link to the book shows: the mark and one sentence.
+"""Draw the preview picture of a link to the book: the logo and one sentence.
 
     python -m tools.preview
 
-Writes book/_static/preview.png, 1200 by 630, with the browser of the tests.
+The command writes book/_static/preview.png, 1200 by 630, with the tests'
+browser.
 """
 
 import tempfile
@@ -35,7 +36,7 @@ p {{ font: 34px S; margin: 0 }}
 
 
 def page():
-    """The picture as a page."""
+    """Return the picture as a page."""
     shown = BeautifulSoup(figures.Words().html(), "html.parser")
     return PAGE.format(
         fonts=(STATIC / "fonts").as_uri(),

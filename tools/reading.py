@@ -1,8 +1,8 @@
 """Compute the reading time of a chapter by a rule.
 
-The words on the open path, 55 per minute: the prose, the code in sight and
-the questions. Folded text, exercises and all that comes after them do not
-count. The time is rounded up to five minutes.
+The rule counts the words on the open path at 55 per minute: the prose, the
+visible code and the questions. Folded text, exercises and everything after
+them do not count. The time is rounded up to a multiple of five minutes.
 """
 
 import re
@@ -16,13 +16,14 @@ DROPDOWN = re.compile(r"^(`{3,}|:{3,})\{dropdown\}.*?^\1\s*$", re.M | re.S)
 MARKUP = re.compile(r"^(?:`{3,}|:{3,}).*$|^:\w+:.*$|\]\([^)]*\)", re.M)
 WORD = re.compile(r"\w[\w'’.,/-]*")
 QUESTION = "data-question="
-# Of a question: what is shown without scripts, and the words on its buttons.
+# Parts of a question that are not read: the text for pages without scripts,
+# and the words on its buttons.
 UNREAD = re.compile(r"<(noscript|button|p)\b.*?</\1>", re.S)
 HTML = re.compile(r"<[^>]*>")
 
 
 def body(cells):
-    """The cells of a lesson before its exercises."""
+    """Return the cells of a lesson before its exercises."""
     for cell in cells:
         before, end, _ = cell.source.partition("## On your own\n")
         if cell.cell_type == "markdown" and end:
@@ -52,7 +53,7 @@ def questions(cells):
 
 
 def open_path(cells):
-    """Count the words of prose, of code in sight and of questions."""
+    """Count the words of prose, of visible code and of questions."""
     read = list(body(cells))
     prose = [c["source"] for c in read if c["cell_type"] == "markdown"]
     code = [

@@ -1,11 +1,11 @@
-"""Store what every head of SmolLM2-135M-Instruct attends to, for some texts.
+"""Store the attention weights of every head of SmolLM2-135M-Instruct.
 
     python -m tools.real_heads         # writes helpers/trained/heads-*.json
-    python -m tools.real_heads check   # runs all again; writes nothing
+    python -m tools.real_heads check   # runs everything again; writes nothing
 
-The figure `RealHeads` shows them. `check` fails where a weight differs by
-more than half a step of its byte, which the weekly workflow asks of all texts
-and `tests/figures/test_realheads.py` of one.
+The figure `RealHeads` shows the weights for a few texts. `check` fails if a
+weight differs by more than half a step of its byte. The weekly workflow checks
+all texts, and `tests/figures/test_realheads.py` checks one.
 """
 
 import json
@@ -50,12 +50,12 @@ TEXTS = {
         "<|im_start|>assistant\nThe"
     ),
 }
-# Half a step of a byte, and what float32 may differ by between processors.
+# Half a step of a byte, plus a possible float32 difference between processors.
 NEAR = 1 / 510 + 1e-4
 
 
 def largest_difference(checkpoint, name):
-    """How far the stored weights of a text are from the model's, at most."""
+    """Return the largest difference of stored weights from the model's."""
     stored = recorded(name)
     kept = forward(
         np.array(stored["ids"]), checkpoint.params, checkpoint.config
@@ -65,7 +65,7 @@ def largest_difference(checkpoint, name):
 
 
 def check(checkpoint):
-    """Run all texts again, and name those that differ."""
+    """Run all texts again, and exit with the names of those that differ."""
     wrong = []
     for name in NAMES:
         far = largest_difference(checkpoint, name)

@@ -3,10 +3,10 @@
     python -m tools.reality measure   # two minutes
     python -m tools.reality check     # the same; writes nothing
 
-`helpers/trained/reality-predictions.json` was written first: ten statements,
-and what each would show, as a number and its limit. The first command writes
-the numbers to `reality.json`, beside it. The second fails where a statement
-is judged differently.
+`helpers/trained/reality-predictions.json` was written first. It contains ten
+statements, and for each a measurable number with its limit. The first command
+writes the measured numbers to `reality.json`, beside it. The second fails if
+the verdict on a statement differs.
 """
 
 import sys
@@ -35,12 +35,12 @@ from helpers.transformer import (
 )
 from tools.head_effects import tokens_of, write
 
-HALF = 32  # of the 64 tokens of each text
+HALF = 32  # half of the 64 tokens of each text
 CAUSAL = causal_mask(2 * HALF)
 
 
 def losses(logits, tokens, start=0):
-    """The mean loss of each text, of the tokens after row `start`."""
+    """Return the mean loss of each text over the tokens after row `start`."""
     after = tokens[:, start + 1 :]
     rows = logits[:, -len(after[0]) - 1 : -1]
     return token_losses(rows, after).mean(-1)
@@ -51,7 +51,7 @@ def run(tokens, model, **how):
 
 
 def continued(tokens, n, model, change):
-    """The logits from token n on, after a change of what is cached."""
+    """Return the logits from token n upward, after a change to the cache."""
     params, config = model.params, model.config
     short = replace(config, max_len=tokens.shape[-1])
     batch = tokens.shape[:-1]
@@ -66,7 +66,7 @@ def continued(tokens, n, model, change):
 
 
 def moved_back(distance, config):
-    """Keys as if their tokens were this much further back."""
+    """Return a change that moves cached keys this much further back."""
 
     def change(K, V):
         at = np.full(K.shape[-2], -distance)
@@ -77,12 +77,12 @@ def moved_back(distance, config):
 
 
 def far_off(moved, exact):
-    """The largest difference, as a share of the largest number."""
+    """Return the largest difference relative to the largest number."""
     return float(np.abs(moved - exact).max() / np.abs(exact).max())
 
 
-# One function for each statement. `texts` are the five of words, `repeat` is
-# the sixth; `whole` is the forward pass of the five.
+# One function per statement. `texts` are the five texts in words, `repeat` is
+# the sixth, and `whole` is the forward pass of the five.
 
 
 def scale(texts, repeat, whole, model):
@@ -115,7 +115,7 @@ def layer_entropy(texts, repeat, whole, model):
 
 
 def in_bits(X, bits, axis):
-    """Numbers as they come back from whole numbers with one scale a line."""
+    """Quantise numbers with one scale per line, and convert them back."""
     most = 2 ** (bits - 1) - 1
     step = np.abs(X).max(axis, keepdims=True) / most
     step = np.where(step == 0, 1, step)
@@ -144,7 +144,7 @@ def bits(texts, repeat, whole, model):
 
 
 def kept(first, latest):
-    """True for the first keys, and for the latest."""
+    """Return a causal mask of the first keys and the latest ones."""
     mask = window_mask(2 * HALF, left=latest - 1, right=0)
     return CAUSAL & (mask | (np.arange(2 * HALF) < first))
 
@@ -166,7 +166,7 @@ def window(texts, repeat, whole, model):
 
 
 def scalings(config, factor=4):
-    """The model's rotations, slowed down in three ways."""
+    """Return the model with rotations slowed down in three ways."""
     d, base = config.d_k, config.base
 
     def slowed(theta, **more):
@@ -184,7 +184,7 @@ def scalings(config, factor=4):
 
 def positions(texts, repeat, whole, model):
     def copying(distance, config=model.config):
-        """The loss of a row whose first copy is this much further back."""
+        """Return the loss of a row whose first copy is further back."""
         own = model._replace(config=config)
         change = moved_back(distance, config)
         return float(
@@ -200,7 +200,8 @@ def positions(texts, repeat, whole, model):
         - exact
         for name, own in slow.items()
     }
-    # Asked after the rest was known: 32,768 / 4 is just past 8,192.
+    # This factor was added after the other results were known: 32,768 / 4 is
+    # just past 8,192.
     slower = scalings(model.config, 8)
     rescued_by_8 = {name: copying(32768, own) for name, own in slower.items()}
     far = plain[32768] - plain[4096]
@@ -217,7 +218,7 @@ def positions(texts, repeat, whole, model):
 
 
 def other_order(model):
-    """Query head h on key/value head h % 3 in place of h // 3."""
+    """Return the model with head h on key/value head h % 3, not h // 3."""
     H, share = model.config.n_heads, model.config.kv_heads
     order = np.arange(H).reshape(-1, share).T.ravel()
     params = dict(model.params)
@@ -278,7 +279,7 @@ def tiles(texts, repeat, whole, model):
 
 
 def deleting(texts, repeat, whole, model):
-    """A token in the middle of the first text: masked, and taken out."""
+    """Compare masking a token of the first text with removing it."""
     at, text = 20, texts[:1]
     see = CAUSAL & (np.arange(2 * HALF) != at)
     see[at, at] = True
@@ -324,7 +325,7 @@ CHECKS = {
 
 
 def plain(found):
-    """Numbers with four digits, for a file."""
+    """Return numbers with four digits, for a file."""
     if isinstance(found, dict):
         return {name: plain(value) for name, value in found.items()}
     if np.ndim(found):
@@ -333,7 +334,7 @@ def plain(found):
 
 
 def measured():
-    """The numbers of all statements."""
+    """Return the numbers of all statements."""
     model = load(smollm2_path())
     tokens = tokens_of(model.tokenizer)
     texts, repeat = tokens[:5], tokens[5:]
@@ -346,12 +347,12 @@ def measured():
 
 
 def measure():
-    """Measure all statements, and store it."""
+    """Measure all statements, and store the results."""
     write("reality", "reality measure", statements=measured())
 
 
 def held(results):
-    """Which parts of each statement hold."""
+    """Return which parts of each statement are true."""
     compare = {"<": np.less, ">": np.greater, ">=": np.greater_equal}
     statements = stored("reality-predictions")["statements"]
     return {
@@ -364,7 +365,7 @@ def held(results):
 
 
 def check():
-    """Measure everything again; exit with 1 where a verdict has changed."""
+    """Measure everything again; exit with 1 if a verdict has changed."""
     old, new = stored("reality")["statements"], measured()
     sys.exit(held(old) != held(new))
 

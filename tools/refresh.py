@@ -1,12 +1,12 @@
 """Execute chapters and store their outputs in a normal form.
 
 A second run gives the same bytes: cells keep their ids, execution counts
-follow from their order, and versions are left out. An output that differs in
-another numeric environment of the same machine is refused, because its check
-would fail on another processor. A measured cell (tag ``nbval-ignore-output``)
-runs but keeps its stored times. Either all measured cells of a chapter keep
-them or none does, so that all times come from one run: edit one of the cells,
-or clear its output, to measure again.
+follow from the order of cells, and versions are left out. An output that
+differs in another numeric environment of the same machine is refused, because
+its check would fail on another processor. A measured cell (tag
+``nbval-ignore-output``) runs but keeps its stored times. Either all measured
+cells of a chapter keep their times or none does, so that all times come from
+one run. To measure again, edit one of these cells or clear its output.
 """
 
 import copy
@@ -28,7 +28,7 @@ from tools.reading import state_time
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ("tags", "mystnb", "measured")
-# JupyterLab folds what the site folds if the cell's metadata say so.
+# JupyterLab folds the same cells as the site if their metadata say so.
 FOLDED = {
     "hide-cell": {"source_hidden": True, "outputs_hidden": True},
     "hide-input": {"source_hidden": True},
@@ -40,12 +40,12 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 def digest(source):
-    """Eight characters that depend on the text of a cell alone."""
+    """Return eight characters that depend only on the text of a cell."""
     return hashlib.sha256(source.strip("\n").encode()).hexdigest()[:8]
 
 
 def cell_id(cell, taken):
-    """The cell's own id, so that an edit shows as an edit; else a new one."""
+    """Return the cell's id, so that edits show as edits, or a new id."""
     wanted = cell.get("id", "")
     if not re.fullmatch(r"[\w-]{1,64}", wanted) or wanted in taken:
         wanted = digest(cell.source)
@@ -65,7 +65,7 @@ def cell_metadata(metadata):
 
 
 def merge_streams(outputs):
-    """Join neighbouring pieces of a stream, which arrive in any sizes."""
+    """Join adjacent pieces of a stream, whose sizes vary from run to run."""
     merged = []
     for output in outputs:
         last = merged[-1] if merged else None
@@ -81,7 +81,7 @@ def merge_streams(outputs):
 
 
 def fill_in(notebook, path):
-    """Fill in what a text takes from other places: numbers, names, times."""
+    """Fill in numbers, names and times that a text takes from elsewhere."""
     state_time(notebook.cells)
     prose = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
     texts = [
@@ -104,7 +104,7 @@ def first_cell():
 
 
 def normalise(notebook, path=None):
-    """Keep what a reader sees and nbval compares, and nothing else."""
+    """Keep only the parts that readers see or nbval compares."""
     taken, count = set(), 0
     fill_in(notebook, path)
     for cell in notebook.cells:
@@ -123,7 +123,7 @@ def normalise(notebook, path=None):
         for output in cell.outputs:
             if output.output_type == "execute_result":
                 output.execution_count = count
-            # The id of a live widget; the page shows the figure's HTML.
+            # Drop the id of a live widget; the page shows the figure's HTML.
             output.get("data", {}).pop(WIDGET, None)
             if output.output_type == "error":
                 output.traceback = [f"{output.ename}: {output.evalue}"]
@@ -144,11 +144,11 @@ def is_measured(cell):
 
 
 def measured(notebook):
-    """The outputs of measured cells, by place; none if one is to measure."""
+    """Return measured cells' outputs by index, or none if one is due."""
     kept = {}
     for place, cell in enumerate(notebook.cells):
         if is_measured(cell):
-            # The times belong to the text that the cell had then.
+            # The stored times are valid only for the cell's text at that time.
             same = cell.metadata.get("measured") == digest(cell.source)
             if not (same and cell.outputs):
                 return {}
@@ -157,10 +157,10 @@ def measured(notebook):
 
 
 def execute(notebook, path, env=os.environ):
-    """Run a notebook, in place, in a fresh kernel and in its folder."""
+    """Run a notebook in place, in a new kernel and in its own folder."""
     client = NotebookClient(
         notebook,
-        timeout=600,  # a cell that trains, on a busy machine
+        timeout=600,  # enough for a cell that trains on a busy machine
         kernel_name="python3",
         resources={"metadata": {"path": str(path.parent)}},
     )
@@ -168,7 +168,7 @@ def execute(notebook, path, env=os.environ):
 
 
 def refuse_what_differs(stored, again):
-    """Raise where a second environment printed something else."""
+    """Raise an error if a second environment printed something else."""
     found = [f"  {lines}" for lines in in_notebook(stored, again)]
     if found:
         raise ValueError(
@@ -184,7 +184,7 @@ def refuse_what_differs(stored, again):
 
 
 def refresh(path):
-    """Execute one chapter twice and store what both runs printed."""
+    """Execute one chapter twice, and store its outputs if they agree."""
     notebook = nbformat.read(path, as_version=4)
     kept = measured(notebook)
     for cell in notebook.cells:
@@ -231,7 +231,7 @@ def write_texts():
 
 
 def main(names):
-    """Refresh the named chapters or all; each that fails keeps its file."""
+    """Refresh the named chapters, or all. A failing chapter is not changed."""
     failed = []
     for path in [Path(name).resolve() for name in names] or notebooks():
         try:

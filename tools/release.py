@@ -1,14 +1,14 @@
-"""Make a release, or say what is missing for one.
+"""Make a release, or report what is missing for one.
 
     python -m tools.release             check, write the files, and tag
-    python -m tools.release --rehearse  write the files, say what is missing
-    python -m tools.release --tagged    check and write: the tag is there
+    python -m tools.release --rehearse  write the files, report what is missing
+    python -m tools.release --tagged    check and write; the tag exists already
 
-The files of a release, in _build/release: the site, the notebooks with what
-they need, the PDFs (`make pdf`), and the checksums of all. Two releases of
-one commit are the same bytes. The version stands in pyproject.toml, what
-changed for readers in CHANGELOG.md, and what only the owner knows in
-owner.yml.
+The files of a release, in _build/release, are the site, the notebooks with the
+files that they need, the PDFs (`make pdf`), and the checksums of all. Two
+releases of one commit have the same bytes. The version is in pyproject.toml,
+the changes for readers are in CHANGELOG.md, and facts that only the owner
+knows are in owner.yml.
 """
 
 import argparse
@@ -37,13 +37,13 @@ KEYWORDS = [
     "NumPy",
     "executable book",
 ]
-# The chapters and what they need to run.
+# The chapters, and the files that they need to run.
 NEEDED = (
     *("index.ipynb", "book", ":!book/_ext", ":!book/_static", "helpers"),
     *("requirements.txt", "requirements-model.txt", "pyproject.toml"),
     *("runtime.txt", "postBuild", "README.md", "LICENSE"),
 )
-# Where a mark may stand, and the mark.
+# The files that may contain the marker, and the marker.
 MARKED = ("paper/paper.md", "CODE_OF_CONDUCT.md", "SECURITY.md", "SUPPORT.md")
 MARK = re.compile(r"\{owner: ([^}]+)\}")
 HEADING = re.compile(r"^## (\S+), (.+)$", re.M)
@@ -56,12 +56,12 @@ def project():
 
 
 def owner():
-    """Return what the owner filled in."""
+    """Return the facts that the owner has filled in."""
     return yaml.safe_load((ROOT / "owner.yml").read_text("utf-8"))
 
 
 def released():
-    """Return version and date of the newest heading of CHANGELOG.md."""
+    """Return the version and date of the newest entry in CHANGELOG.md."""
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
     return HEADING.search(text).groups()
 
@@ -96,7 +96,7 @@ def citation():
 
 
 def zenodo():
-    """Return .zenodo.json: what the archive of a release shows."""
+    """Return .zenodo.json: how Zenodo describes the archived release."""
     creators = owner()["authors"] or [{"name": NO_NAMES}]
     fields = {
         "title": TITLE,
@@ -115,7 +115,7 @@ def zenodo():
 
 
 def write_metadata():
-    """Write the two files that say how the course is cited."""
+    """Write the two files that say how to cite the course."""
     (ROOT / "CITATION.cff").write_text(citation(), "utf-8")
     (ROOT / ".zenodo.json").write_text(zenodo(), "utf-8")
 
@@ -124,7 +124,7 @@ def git(*words):
     return subprocess.run(
         ["git", *words],
         cwd=ROOT,
-        env={**os.environ, "TZ": "UTC"},  # an archive states local times
+        env={**os.environ, "TZ": "UTC"},  # archives contain local times
         check=True,
         capture_output=True,
         text=True,
@@ -132,7 +132,7 @@ def git(*words):
 
 
 def missing(tagged=False):
-    """Return what stands in the way of a release, a sentence each."""
+    """Return the obstacles to a release, one sentence each."""
     told = [
         f"owner.yml: {key} is empty" for key, it in owner().items() if not it
     ]
@@ -148,12 +148,12 @@ def missing(tagged=False):
     if not is_day(day):
         told.append(f"CHANGELOG.md: version {number} has no date")
     if git("status", "--porcelain"):
-        told.append("git: there are changes that no commit has")
+        told.append("git: there are uncommitted changes")
     at = git("tag", "--points-at", "HEAD", "--list", f"v{number}")
     if tagged and not at:
         told.append(f"git: this commit has no tag v{number}")
     if not tagged and git("tag", "--list", f"v{number}"):
-        told.append(f"git: there is a tag v{number} already")
+        told.append(f"git: the tag v{number} exists already")
     return told
 
 
@@ -163,7 +163,8 @@ def write_files():
     for path in MADE.iterdir():
         path.unlink()
     stem = f"{NAME}-{project()['version']}"
-    # Each build of the site writes this archive, the same bytes each time.
+    # Each build of the site writes this archive, with the same bytes each
+    # time.
     shutil.copy(BUILD / "html" / f"{NAME}.zip", MADE / f"{stem}-site.zip")
     target = MADE / f"{stem}-notebooks.zip"
     git("archive", f"--prefix={stem}/", f"--output={target}", "HEAD", *NEEDED)
@@ -179,7 +180,7 @@ def write_files():
 
 
 def notes():
-    """Return what CHANGELOG.md says of the newest version."""
+    """Return what CHANGELOG.md says about the newest version."""
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
     return HEADING.split(text)[3].strip() + "\n"
 
@@ -193,14 +194,14 @@ def main():
     for line in told:
         print(f"missing: {line}")
     if told and not asked.rehearse:
-        sys.exit("no release: fill in what is missing, or add --rehearse")
+        sys.exit("no release: fill in the missing facts, or add --rehearse")
     for path in write_files():
         print(f"{path.stat().st_size / 1e6:6.1f} MB  {path.relative_to(ROOT)}")
     (BUILD / "release-notes.md").write_text(notes(), "utf-8")
     if not (asked.rehearse or asked.tagged):
         tag = f"v{project()['version']}"
         git("tag", "--annotate", tag, "--message", f"Version {tag[1:]}")
-        print(f"tagged {tag}; publish it by: git push origin {tag}")
+        print(f"tagged {tag}; publish it with: git push origin {tag}")
 
 
 if __name__ == "__main__":

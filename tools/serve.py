@@ -16,7 +16,7 @@ SITE = Path(__file__).resolve().parent.parent / "_build" / "html"
 
 
 class Server(ThreadingHTTPServer):
-    """A server that never shares a port, which Windows would let it."""
+    """A server that never shares a port, although Windows would allow it."""
 
     allow_reuse_address = os.name == "posix"
 
@@ -32,11 +32,11 @@ def server(port):
 
 if __name__ == "__main__":
     if not SITE.exists():
-        sys.exit("There is no site yet: make book, or README.md without make")
+        sys.exit("There is no site yet: run make book (or see README.md)")
     with server(8000) as site, contextlib.suppress(KeyboardInterrupt):
         address = f"http://127.0.0.1:{site.server_port}"
         print(f"The site is at {address} (stop with Ctrl+C)", flush=True)
-        # A browser of the terminal keeps its caller waiting.
+        # A browser in the terminal would block its caller.
         threading.Thread(
             target=webbrowser.open, args=(address,), daemon=True
         ).start()

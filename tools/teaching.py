@@ -1,4 +1,4 @@
-"""Compute what the page for teachers says about the chapters.
+"""Compute the page for teachers from the chapters.
 
 The page has blocks between lines `% begin: NAME` and `% end: NAME`;
 `make texts` fills them in.
@@ -67,13 +67,13 @@ def prose(name):
 
 
 def asked_for(name):
-    """Return the pages that a chapter says one needs."""
+    """Return the pages that a chapter names as prerequisites."""
     section = NEEDS.search(prose(name))[1]
     return set(re.findall(r"\(([\w-]+)\.ipynb", section)) - {name}
 
 
 def needs():
-    """Return the chapters that each chapter needs, by name."""
+    """Return the prerequisites of each chapter, by name."""
     known = numbers()
     return {
         name: [other for other in known if other in asked_for(name)]
@@ -82,7 +82,7 @@ def needs():
 
 
 def exercises(name):
-    """Count the exercises on the practice page; 0 without a page."""
+    """Count the exercises on the practice page; without a page, return 0."""
     page = ROOT / "book" / "practice" / f"{name}.ipynb"
     if not page.exists():
         return 0
@@ -120,7 +120,7 @@ def plan(sessions):
 
 
 def reduced(graph):
-    """Return the edges (from, to) that no longer path replaces."""
+    """Return the edges (from, to) that no longer path implies."""
 
     def before(name):
         return set(graph[name]).union(*map(before, graph[name]))
@@ -191,12 +191,12 @@ def fill(text):
 
 
 def write():
-    """Fill in the page, after the chapters state their times."""
+    """Fill in the page, after the chapters' times are filled in."""
     PAGE.write_text(fill(PAGE.read_text("utf-8")), encoding="utf-8")
 
 
 def unmet():
-    """Yield prerequisites missing in a plan: (plan, chapter, missing)."""
+    """Yield prerequisites missing from a plan: (plan, chapter, missing)."""
     wanted = needs()
     for name, sessions in PLANS.items():
         order = [n for n in chain(*sessions) if n in numbers()]

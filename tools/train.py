@@ -8,13 +8,14 @@
     python tools/train.py first       # a minute; needs the model of SmolLM2
     python tools/train.py check       # all but two of these; writes nothing
 
-The first writes `helpers/trained/induction.json` (the last weights, 16 bits
-each) and `induction-steps.json` (checkpoints, 8 bits each), the second
-`words.json` (weights of two decimals), and the next three files of their own
-names. `check` trains for all but the first and `first` again, and fails where
-a result differs. A result depends on the machine in its last
-digits, and training magnifies them: what must hold of it is tested
-(tests/core/test_training.py), digits are not.
+The first command writes `helpers/trained/induction.json` (the final weights,
+16 bits each) and `induction-steps.json` (checkpoints, 8 bits each). The second
+writes `words.json` (weights with two decimals), and each of the next three
+writes the file with its own name. `check` trains everything again except the
+models of `induction` and `first`, and fails if a result differs. The last
+digits of a result depend on the machine, and training magnifies such
+differences. Therefore tests (tests/core/test_training.py) check the properties
+that must hold, but not the digits.
 """
 
 import json
@@ -72,7 +73,7 @@ def write(name, made, **content):
 
 
 def induction(seed=SEED, steps=STEPS):
-    """Train the model of the figure, and store it along the way."""
+    """Train the model of the figure, and store checkpoints."""
     rng = np.random.default_rng(seed)
     params = init_transformer(rng, INDUCTION)
     unseen = induction_batch(np.random.default_rng(seed + 1000), (256,))
@@ -112,12 +113,12 @@ WORD_TASK = {
     "steps": [800, 400],
     "rates": [0.01, 0.002],
 }
-# Its beginning, which the tests repeat.
+# The first steps of the word model's training, which the tests repeat.
 WORD_START = WORD_TASK | {"steps": [100]}
 
 
 def trained_on_words(task=WORD_TASK):
-    """The parameters of the word model, with two decimals each."""
+    """Return the parameters of the word model, with two decimals each."""
     rng = np.random.default_rng(task["seed"])
     params = init_transformer(rng, WORD_MODEL)
     for steps, rate in zip(task["steps"], task["rates"], strict=False):
@@ -133,7 +134,7 @@ def words():
     early, _ = expected_loss(trained_on_words(WORD_START))
     params = trained_on_words()
     loss, least = (round(x, 4) for x in expected_loss(params))
-    print(f"loss {loss} on all sentences, {least} at least")
+    print(f"loss {loss} on all sentences; the minimum is {least}")
     made = "python tools/train.py words"
     hundredths = {
         name: " ".join(map(str, np.rint(100 * x).astype(int).ravel()))
@@ -152,8 +153,8 @@ def words():
     )
 
 
-# Each group asks one question of the same task. What a variant does not name
-# is as in the figure's model.
+# Each group varies one setting of the same task. Settings that a variant does
+# not name are those of the figure's model.
 VARIANTS = {
     "layers": {
         "one": {"n_layers": 1},
@@ -193,7 +194,7 @@ TASK = {"seeds": 5, "steps": 300, "batch": 32, "rate": 0.01}
 
 
 def trained(config, task, std=0.02):
-    """The parameters of several seeds, trained side by side."""
+    """Return the parameters of several seeds, trained in one batch."""
     rng = np.random.default_rng(SEED)
     shape = (task["seeds"], task["batch"])
     params = init_transformer(rng, config, runs=shape[:1], std=std)
@@ -204,7 +205,7 @@ def trained(config, task, std=0.02):
 
 
 def measure(change, task):
-    """Train one variant with several seeds at once, and try unseen data."""
+    """Train one variant with several seeds at once, and test unseen data."""
     change = dict(change)
     std = change.pop("std", 0.02)
     config = replace(INDUCTION, **change)
@@ -219,7 +220,7 @@ def measure(change, task):
 
 
 def one(params, run, config, unseen):
-    """Accuracy and loss of one run on unseen sequences."""
+    """Return the accuracy and loss of one run on unseen sequences."""
     own = {name: x[run] for name, x in params.items()}
     logits = transformer(unseen.tokens, own, config)
     loss = cross_entropy(logits, unseen.targets, where=unseen.where)
@@ -227,7 +228,7 @@ def one(params, run, config, unseen):
 
 
 def variants(task=TASK):
-    """Every variant measured; one that stands in several groups, once."""
+    """Measure every variant, but only once if it is in several groups."""
     known = {}
     for group, members in VARIANTS.items():
         for name, change in members.items():
@@ -244,7 +245,7 @@ def evidence():
     write("evidence", made, task=TASK, variants=list(variants()))
 
 
-# Past the trained length ----------------------------------------------------
+# Beyond the trained length --------------------------------------------------
 
 KINDS = {
     "RoPE, base 10,000": {},
@@ -266,7 +267,7 @@ REACH = {
 
 
 def slowed(frequencies):
-    """The changes of a configuration for other rotary frequencies."""
+    """Return a function that gives a configuration other frequencies."""
 
     def change(config, factor):
         new = frequencies(config.d_k, factor, base=config.base)
@@ -276,7 +277,7 @@ def slowed(frequencies):
 
 
 def yarn(config, factor):
-    """YaRN, the scaled scores included."""
+    """Return a configuration with YaRN's frequencies and score scale."""
 
     def frequencies(d, factor, *, base):
         return yarn_frequencies(d, factor, INDUCTION.max_len, base=base)
@@ -294,7 +295,7 @@ RESCALED = {
 
 
 def right(params, config, batch):
-    """The share of right answers of each run."""
+    """Return the share of right answers of each run."""
     return [
         round(
             accuracy(
@@ -310,14 +311,14 @@ def right(params, config, batch):
 
 
 def tests_of(T):
-    """Unseen sequences of one length: the answer near, and far."""
+    """Return unseen sequences of one length, with near and far answers."""
     rng = np.random.default_rng(SEED + T)
     near = induction_batch(rng, (4096 // T,), T=T)
     return {"near": near, "far": recall_batch(rng, (8192 // T,), T=T)}
 
 
 def reach_of(params, config, task=REACH):
-    """Right answers at each length, before and after rescaling."""
+    """Yield the right answers per length, before and after rescaling."""
     turning = config.positions == "rotary" and config.frequencies is None
     for how in RESCALED if turning else ["as trained"]:
         found = {"near": [], "far": []}
@@ -330,7 +331,7 @@ def reach_of(params, config, task=REACH):
 
 
 def reach(task=REACH):
-    """Train each kind of positions, and try it past the trained length."""
+    """Train each position scheme, and test it beyond the trained length."""
     for kind, change in KINDS.items():
         config = replace(INDUCTION, **change)
         params = trained(config, task)
@@ -340,7 +341,7 @@ def reach(task=REACH):
 
 
 def longer():
-    """Measure all kinds of positions, and store it."""
+    """Measure all position schemes, and store the results."""
     made = "python tools/train.py longer"
     write("longer", made, task=REACH, results=list(reach()))
 
@@ -357,7 +358,7 @@ SPENDING = {"seeds": 5, "steps": 400, "batch": 16, "T": 24, "rate": 0.01}
 
 
 def spending(change, task=SPENDING):
-    """Train one form with several seeds; where its head's weight goes."""
+    """Train one form with several seeds, and measure its head's weights."""
     config = replace(COPYING, **change)
     rng = np.random.default_rng(SEED)
     shape = (task["seeds"], task["batch"])
@@ -374,11 +375,11 @@ def spending(change, task=SPENDING):
 
 
 def spent(params, config, batch):
-    """What one model loses, and where its only head's weight goes."""
+    """Return one model's loss, and where its only head's weight goes."""
     kept = forward(batch.tokens, params, config)
     loss = cross_entropy(kept.logits, batch.targets, where=batch.where)
     seen = kept.layers[0].attended
-    late = np.arange(batch.tokens.shape[-1]) >= 4  # where few keys are left
+    late = np.arange(batch.tokens.shape[-1]) >= 4  # early ones see few keys
     found = {"excess": loss - least_copying_loss(batch)}
     for kind, rows in (
         ("plain", late & (batch.tokens > 2)),
@@ -414,7 +415,7 @@ TEXT = (
 
 
 def first():
-    """The weight on the first token in each head of a published model."""
+    """Measure each head's weight on the first token in a published model."""
     config, params, tokenizer = load(smollm2_path())
     tokens = np.array(tokenizer.encode(TEXT))
     kept = forward(tokens[None], params, config)
@@ -435,7 +436,7 @@ def first():
 
 
 def moved(old, new):
-    """Whether the median over the seeds has changed; says so if it has."""
+    """Return whether the seeds' median has changed, and print a change."""
     off = np.median(new, -1) - np.median(old, -1)
     if np.abs(off).max() > 0.05:
         print(f"  was {old}")
@@ -443,7 +444,7 @@ def moved(old, new):
 
 
 def check():
-    """Measure everything again; exit with 1 where a median has moved."""
+    """Measure everything again; exit with 1 if a median has changed."""
     before = {
         (v["group"], v["name"]): v["accuracy"]
         for v in stored("evidence")["variants"]
@@ -460,14 +461,15 @@ def check():
         wrong += sum(moved(old[test], new[test]) for test in ("near", "far"))
     for name, old in stored("sinks")["results"].items():
         new = spending(OUTLETS[name])
-        # How much each seed leaves to the first token differs widely.
+        # Compare medians only: seeds differ widely in their weight on the
+        # first token.
         wrong += sum(moved(old[key], new[key]) for key in CHECKED)
     wrong += fares_otherwise(trained_on_words())
     sys.exit(wrong > 0)
 
 
 def fares_otherwise(params):
-    """Whether a word model's loss is not the stored one; says so if it is."""
+    """Return whether a word model's loss has changed, and print a change."""
     loss, _ = expected_loss(params)
     was = stored("words")["loss"]
     if abs(loss - was) > 0.02:

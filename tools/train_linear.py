@@ -3,9 +3,10 @@
     python -m tools.train_linear          # three minutes
     python -m tools.train_linear check    # as long; writes nothing
 
-The first writes `helpers/trained/linear.json`. The second trains all of it
-again and fails where a median over the seeds has moved: a result depends on
-the machine in its last digits, and training magnifies them.
+The first command writes `helpers/trained/linear.json`. The second trains
+everything again and fails if a median over the seeds has changed. Single
+results depend on the machine in their last digits, and training magnifies such
+differences.
 """
 
 import sys
@@ -16,8 +17,8 @@ from helpers.recall import KINDS, pairs_batch, recalled, train_memory
 from helpers.training import stored
 from tools.train import moved, write
 
-# How many pairs a text has, and whether its keys come again: every kind of
-# memory is trained anew for each.
+# The number of pairs in a text, and whether its keys are repeated. Every kind
+# of memory is trained separately for each.
 TEXTS = [(n, False) for n in (2, 4, 8, 16, 32)] + [(8, True), (16, True)]
 TASK = {
     "seeds": 5,
@@ -32,7 +33,7 @@ TASK = {
 
 
 def measure(kind, n_pairs, again, task=TASK, seed=1):
-    """Train a memory with several seeds at once, and try unseen texts."""
+    """Train a memory with several seeds at once, and test unseen texts."""
     runs = (task["seeds"],)
     params = train_memory(
         np.random.default_rng([seed, n_pairs]),
@@ -75,7 +76,7 @@ def results(task=TASK):
 
 
 def check():
-    """Measure everything again; exit with 1 where a median has moved."""
+    """Measure everything again; exit with 1 if a median has changed."""
     before = stored("linear")["results"]
     wrong = sum(
         moved(old[part], new[part])

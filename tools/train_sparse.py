@@ -1,10 +1,10 @@
-"""Train attention that reads a part of the pairs, and an indexer for it.
+"""Train attention that reads a subset of the pairs, and an indexer for it.
 
     python -m tools.train_sparse          # two minutes
     python -m tools.train_sparse check    # as long; writes nothing
 
-The first writes `helpers/trained/sparse.json`. The second trains all of it
-again and fails where a median over the seeds has moved.
+The first command writes `helpers/trained/sparse.json`. The second trains
+everything again and fails if a median over the seeds has changed.
 """
 
 import itertools
@@ -36,7 +36,7 @@ TASK = {
 }
 BUDGETS = 1, 2, 4, 8
 WAYS = ("own", "warm", "random", "newest")
-# Heads and width of the indexers.
+# The number of heads and the width of each indexer.
 INDEXERS = (1, 1), (1, 2), (1, 4), (1, 8), (4, 2)
 
 
@@ -53,7 +53,7 @@ def newest(k):
 
 
 def any_of(k, rng):
-    """Read pairs that are drawn anew for each question."""
+    """Read random pairs, drawn separately for each question."""
     return lambda scores: chosen_mask(rng.normal(size=scores.shape), k)
 
 
@@ -66,7 +66,7 @@ def all_at_first(k, steps):
 
 
 def choices(way, k, task, seed):
-    """How training chooses, and how a text is read afterwards."""
+    """Return the choices of pairs during training and after it."""
     if way == "random":
         rng = np.random.default_rng([seed + 2000, k])
         return any_of(k, rng), any_of(k, rng)
@@ -97,12 +97,12 @@ def unseen_texts(task, seed):
 
 
 def share(answers):
-    """Of each seed, the share of right answers."""
+    """Return the share of right answers of each seed."""
     return answers.mean((1, 2)).round(4).tolist()
 
 
 def measure(way, k, task=TASK, seed=1):
-    """Train several seeds at once, and read unseen texts so and in full."""
+    """Train several seeds at once, and test with chosen and with all pairs."""
     learn, read = choices(way, k, task, seed)
     params, texts = trained(task, seed, learn), unseen_texts(task, seed)
     return {
@@ -114,7 +114,7 @@ def measure(way, k, task=TASK, seed=1):
 
 
 def measure_indexer(n_heads, d, params, task=TASK, seed=1):
-    """Train an indexer for memories that read all, and choose by it."""
+    """Train an indexer for memories that read all pairs, and test it."""
     tables = train_indexer(
         np.random.default_rng([seed + 3000, n_heads, d]),
         params,
@@ -127,7 +127,7 @@ def measure_indexer(n_heads, d, params, task=TASK, seed=1):
     )
     texts = unseen_texts(task, seed)
     scores = indexed(texts, tables)
-    # The pair that is asked for is on the diagonal.
+    # The requested pair is on the diagonal.
     asked = np.diagonal(scores, axis1=-2, axis2=-1)
     found = {"heads": n_heads, "width": d, "silent": share(asked == 0)}
     found |= {"right": {}, "picked": {}}
@@ -143,7 +143,7 @@ def measure_indexer(n_heads, d, params, task=TASK, seed=1):
 
 
 def results(task=TASK, seed=1):
-    """All ways and budgets; the first is of a memory that reads all."""
+    """Yield all ways and budgets, first the memory that reads all pairs."""
     ways = [("all", task["pairs"])]
     ways += [(way, k) for way in WAYS for k in BUDGETS]
     for way, k in ways:
@@ -153,7 +153,7 @@ def results(task=TASK, seed=1):
 
 
 def after(task=TASK, seed=1):
-    """A memory that was trained to read all reads its best pairs alone."""
+    """Test a memory that was trained on all pairs with its best pairs only."""
     params, texts = trained(task, seed), unseen_texts(task, seed)
     return {
         str(k): share(recalled(texts, params, "softmax", choose=best(k)))
@@ -178,7 +178,7 @@ def everything():
 
 
 def lists(found):
-    """The shares of all seeds, list by list."""
+    """Return all lists of shares in a nested result."""
     if isinstance(found, dict):
         return [x for part in found.values() for x in lists(part)]
     if isinstance(found, list) and isinstance(found[0], dict):
@@ -187,7 +187,7 @@ def lists(found):
 
 
 def check():
-    """Measure everything again; exit with 1 where a median has moved."""
+    """Measure everything again; exit with 1 if a median has changed."""
     before, now = stored("sparse"), everything()
     wrong = sum(
         moved(old, new)

@@ -37,13 +37,13 @@ CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
 # Old addresses of pages, with their targets.
 MOVED = CONFIG["sphinx"]["config"]["moved_pages"]
 LESSONS = [f"book/{name}" for name in chapters.numbers()]
-# Pages that the build adds to the table of contents. A test compares both
-# lists with the built pages.
+# Pages that the build adds to those of the table of contents. A test compares
+# both lists with the built pages.
 GENERATED = ["404", "search"]
-# Those of one figure each, which tests/site/test_alone.py opens.
+# The pages of single figures, which tests/site/test_alone.py opens.
 ALONE = [f"figure/{name}" for name in classes()]
 EVERY_PAGE = PAGES + GENERATED
-# The first is the same browser without its windows, and a fifth cheaper.
+# The first is the same browser without windows, and needs a fifth less time.
 BROWSERS = (
     "chromium-headless-shell",
     "chromium",
@@ -58,7 +58,7 @@ def is_notebook(page):
 
 
 def figures(page):
-    """The kinds of interactive figures that a page has stored."""
+    """Return the kinds of interactive figures that a page has stored."""
     text = (ROOT / f"{page}.ipynb").read_text("utf-8")
     return set(re.findall(r'data-figure=\\"(\w+)', text))
 
@@ -67,8 +67,8 @@ def pages_with_figures():
     return [page for page in filter(is_notebook, PAGES) if figures(page)]
 
 
-# What lies under the bar at the top comes free when the reader scrolls: it
-# is no overlap, so none is left there.
+# Fields that are under the bar at the top become visible when the reader
+# scrolls. They do not count as overlaps, so scroll until none is there.
 CLEAR_OF_THE_BAR = """() => {
   const bar = document.querySelector(".bd-header-article");
   const under = () => {
@@ -83,16 +83,16 @@ CLEAR_OF_THE_BAR = """() => {
 
 
 def scroll_through(tab):
-    """Bring each interactive figure to life, and scroll to the end.
+    """Start each interactive figure, and scroll to the end.
 
-    It stops a little above the end: then the button to the top appears.
+    Stop a little above the end, where the button to the top appears.
     """
     tab.evaluate("document.fonts.ready.then(() => 0)")
     for figure in tab.locator("[data-figure]").all():
         figure.scroll_into_view_if_needed()
         name = figure.get_attribute("data-figure")
         controls = figure.locator(".av-controls")
-        expect(controls, f"the figure {name} comes to life").to_be_visible()
+        expect(controls, f"the figure {name} starts").to_be_visible()
     for way in ("document.documentElement.scrollHeight", "-300"):
         tab.evaluate(f"scrollBy({{ top: {way}, behavior: 'instant' }})")
     tab.evaluate(CLEAR_OF_THE_BAR)
@@ -121,11 +121,11 @@ def build(folder):
 
 @functools.lru_cache(maxsize=64)
 def _encoded(path, _changed):
-    """The bytes that are sent, and how they are encoded."""
+    """Return the bytes to send, and their encoding."""
     body = path.read_bytes()
     if path.suffix == ".css":
-        # A face that a page may do without is left out where this machine is
-        # busy, and other letters stand in other places.
+        # A busy machine may leave out an optional font, which would move the
+        # text.
         body = body.replace(b"font-display: optional", b"font-display: block")
     if path.suffix in (".woff2", ".woff", ".png"):
         return body, None
@@ -133,7 +133,7 @@ def _encoded(path, _changed):
 
 
 class _StaticHost(http.server.SimpleHTTPRequestHandler):
-    """Sends what a static host sends: gzip, but fonts and pictures as is."""
+    """Answers as a static host: gzip, except for fonts and pictures."""
 
     protocol_version = "HTTP/1.1"
 
@@ -162,8 +162,8 @@ class _StaticHost(http.server.SimpleHTTPRequestHandler):
 def serve(folder):
     """Serve `folder` on a free port of this machine; return the server.
 
-    Its `sent` lists the path and the bytes of every answer, in order: the
-    browser's own count comes late, and at times never.
+    Its `sent` lists the path and the bytes of every answer, in order. The
+    browser's own count comes late, and sometimes never.
     """
     handler = functools.partial(_StaticHost, directory=str(folder))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -173,9 +173,9 @@ def serve(folder):
     return server
 
 
-# Pages of the browser's own, two behind the address bar of every window: they
-# cost as much as a page of the book. The others are what Playwright leaves
-# out, as the last list of a command counts.
+# The browser's own pages, two of them behind the address bar of every window,
+# cost as much as a page of the book. The others are switched off by Playwright
+# too, but Chromium uses only the last such list of a command.
 UNUSED = [
     "WebUIOmniboxPopup", "WebUIOmniboxAimPopup",
     "AvoidUnnecessaryBeforeUnloadCheckSync", "AutoDeElevate",
@@ -187,9 +187,9 @@ UNUSED = [
 
 
 def launch(playwright):
-    """The system's Chromium where there is one, else Playwright's own."""
-    # What a page comes to show is awaited as long as what it is asked for;
-    # 5 s, the default, is little on a busy machine.
+    """Launch the system's Chromium if there is one, else Playwright's."""
+    # Results that a page shows may take as long as its actions, and the
+    # default of 5 s is too short on a busy machine.
     expect.set_options(timeout=30_000)
     return playwright.chromium.launch(
         executable_path=CHROMIUM,
@@ -204,15 +204,15 @@ def launch(playwright):
 
 
 def no_browser():
-    """Say what to do if there is no Chromium; None if there is one."""
+    """Return what to do if there is no Chromium, or None if there is one."""
     if CHROMIUM:
         return None
     with sync_playwright() as playwright:
         if Path(playwright.chromium.executable_path).exists():
             return None
     return (
-        "The tests of the pages need Chromium, and found none. Install it by\n"
-        "    sudo apt-get install chromium\nor by\n"
+        "The tests of the pages need Chromium. Install it with\n"
+        "    sudo apt-get install chromium\nor with\n"
         f"    {Path(sys.executable).with_name('playwright')} install chromium"
     )
 
@@ -221,8 +221,8 @@ def no_browser():
 def patience(seconds):
     """End the browsers of this process if the block takes longer.
 
-    Some calls of Playwright have no time limit. A call that waits for a
-    browser that is gone raises `TargetClosedError` at once.
+    Some calls of Playwright have no time limit. After the browser has ended, a
+    waiting call raises `TargetClosedError` at once.
     """
 
     def end_browsers():

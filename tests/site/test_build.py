@@ -623,11 +623,11 @@ def test_imports_are_joined_and_addresses_made_anew(tmp_path):
 @pytest.mark.parametrize(
     ("css", "said"),
     [
-        ('@import "gone.css";', "gone.css, which is no file"),
+        ('@import "gone.css";', "gone.css, which is not a file"),
         ('@import "https://x.example/a.css";', "no file of the site"),
         ('@import "sheet.css" print;', "only an address alone"),
         ("p { y: url(//x.example/a.png) }", "no file of the site"),
-        ("p { y: url('gone.png') }", "gone.png, which is no file"),
+        ("p { y: url('gone.png') }", "gone.png, which is not a file"),
         ("p { y: z", "line 1"),
     ],
 )

@@ -120,7 +120,7 @@ def test_the_report_says_who_cheats_and_what_to_talk_about(marks):
     assert "ana (1): 2 of 3" in lines
     assert "eve: 0 of 3" in lines
     assert sum("its stored output says right" in line for line in lines) == 3
-    talk = lines[lines.index("What was said most often of wrong answers:") :]
+    talk = lines[lines.index("The most frequent replies to wrong answers:") :]
     assert any("KeyError" in line for line in talk)
 
 

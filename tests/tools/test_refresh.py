@@ -97,9 +97,9 @@ def test_a_figure_without_a_link_would_keep_the_number_nought():
     linked = 'See <a href="#fig-map">Figure 0.0</a>.'
     *_, said = captions.number_figures([caption, linked], chapter=9)
     assert said == 'See <a href="#fig-map">Figure 9.1</a>.'
-    with pytest.raises(ValueError, match="no link, and so no number"):
+    with pytest.raises(ValueError, match="must be a link to be numbered"):
         captions.number_figures([caption, "See Figure 0.0."], chapter=9)
-    with pytest.raises(ValueError, match="no caption here has this name"):
+    with pytest.raises(ValueError, match="this page has no such caption"):
         captions.number_figures([caption, linked.replace("map", "m")])
 
 

@@ -1,1 +1,1 @@
-"""The rules of English that a pattern can check, and what checks them."""
+"""The rules of English that patterns can check, and their checker."""

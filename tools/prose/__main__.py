@@ -1,8 +1,8 @@
-"""Check the English of everything that a reader meets: `make prose`.
+"""Check the English of everything that readers see: `make prose`.
 
-Texts are written into `_build/prose`, one file per page, and textlint reads
-them there: the prose of pages and notebooks, the questions, hints and replies
-of practice pages, the messages of the helpers, and the words of the figures.
+Texts are written into `_build/prose`, one file per page, where textlint reads
+them: the prose of pages and notebooks, the questions, hints and replies of
+practice pages, the messages of the helpers, and the texts of the figures.
 """
 
 import ast
@@ -16,9 +16,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 OUT = ROOT / "_build" / "prose"
-# A text has a space between words; a name, a pattern or a path has none.
+# A text has a space between words, unlike a name, a pattern or a path.
 SENTENCE = re.compile(r"[A-Za-z]{2,},? [A-Za-z]{2,}")
-# What is no English, and the examples of what not to write.
+# Spanish text, and the examples of how not to write.
 APART = re.compile(
     r'<(\w+) lang="es">.*?</\1>|^## How we write\n.*?(?=^## )', re.S | re.M
 )
@@ -28,10 +28,10 @@ DERIVED = ("book/bibliography.md",)
 
 
 def strings(source):
-    """Yield the texts among the strings of a Python program."""
+    """Yield the strings of a Python program that are texts."""
     try:
         tree = ast.parse(source)
-    except SyntaxError:  # a cell that shows an error
+    except SyntaxError:  # a cell that shows a syntax error
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -49,7 +49,7 @@ def of_notebook(path):
 
 
 def of_script(path):
-    """Yield the texts among the literals of a JavaScript module."""
+    """Yield the literals of a JavaScript module that are texts."""
     for quoted, template in LITERAL.findall(path.read_text(encoding="utf-8")):
         text = re.sub(r"\$\{[^}]*\}|<[^>]*>", "7", quoted or template)
         if SENTENCE.search(text):
@@ -57,7 +57,7 @@ def of_script(path):
 
 
 def texts():
-    """Yield each file that a reader meets, and its texts."""
+    """Yield each file that readers see, with its texts."""
     book = [p for p in (ROOT / "book").rglob("*") if "_ext" not in p.parts]
     for path in [*(ROOT / name for name in PAGES), *sorted(book)]:
         name = path.relative_to(ROOT).as_posix()
