@@ -1,8 +1,8 @@
 """How matrix products get fast: threads, and sizes that suit OpenBLAS.
 
-Nothing here knows what attention is. OpenBLAS starts threads of its own for
-products of 2**19 multiply-adds and more. Ours are kept below that, since two
-sets of threads slow each other.
+These functions are independent of attention. OpenBLAS starts its own threads
+for products of 2**19 multiply-adds and more. Our products are kept below that
+limit, because two sets of threads slow each other down.
 """
 
 import os
@@ -15,7 +15,7 @@ STRIP = 120  # columns, or terms, in one product
 
 
 def cores():
-    """How many cores this process may use, where the system tells."""
+    """The number of cores this process may use, if the system reports it."""
     if hasattr(os, "process_cpu_count"):  # Python 3.13
         return os.process_cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):  # Linux
@@ -34,7 +34,7 @@ def on_all_cores(function, tasks):
                 function(task)
 
     with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(work, range(workers)))  # raises what a worker raised
+        list(pool.map(work, range(workers)))  # raises the error of a worker
 
 
 def strips(X, width):

@@ -7,13 +7,13 @@ from numbers import Real
 
 import numpy as np
 
-# Below this float64 tells every integer from the next. No size, and no
-# integer that is computed with, may reach it.
+# Below this limit float64 can represent every integer. No size, and no integer
+# used in a computation, may reach it.
 EXACT = 2**53
 
 
 def _is_masked(x):
-    """Whether `x` is a masked array, or lists that hold one."""
+    """Whether `x` is a masked array, or lists that contain one."""
     if isinstance(x, list | tuple):
         return any(map(_is_masked, x))
     return isinstance(x, np.ma.MaskedArray)
@@ -66,7 +66,7 @@ def floats(x, name, *, ndim=0, axes=None):
 
 
 def finite_floats(x, name, *, ndim=0, axes=None):
-    """`floats`, and neither NaN nor infinity anywhere."""
+    """`x` as by `floats`, but without NaN and infinity."""
     x = floats(x, name, ndim=ndim, axes=axes)
     if not np.isfinite(x).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(x))[0])
@@ -77,10 +77,10 @@ def finite_floats(x, name, *, ndim=0, axes=None):
 
 
 def finite_matrix(x, name, axes):
-    """`finite_floats` without a second array of the size of `x`."""
+    """`x` unchanged if it is finite, without a copy of its size."""
     x = floats(x, name, ndim=2, axes=axes)
     if x.size and not np.isfinite([x.min(), x.max()]).all():
-        finite_floats(x, name)  # raises, and says where
+        finite_floats(x, name)  # raises an error, and says where
     return x
 
 
@@ -98,9 +98,9 @@ def widened(*arrays):
 def rounded(x, dtype, overflow, /, **arguments):
     """The result `x` in `dtype`, if all of it is finite.
 
-    An entry of an argument that is not finite makes an entry of the result
-    not finite. So the arguments are read only where the result is not, or is
-    empty; where they are not the cause, `overflow` says what happened.
+    An argument's entry that is not finite makes an entry of the result not
+    finite. Therefore the arguments are read only if the result is not finite
+    or is empty. If they are not the cause, `overflow` is the message.
     """
     if x.dtype != dtype:
         with np.errstate(over="ignore"):
@@ -115,9 +115,9 @@ def rounded(x, dtype, overflow, /, **arguments):
 
 
 def total(x, axis):
-    """The sum of `x` along an axis or several, which stay with length one."""
-    # NumPy adds pairwise along the innermost axis alone. Along another, the
-    # rounding error grows with the number of terms.
+    """The sum of `x` along axes, which are kept with length one."""
+    # NumPy uses pairwise summation only along the innermost axis. Along other
+    # axes the rounding error grows with the number of terms.
     if axis in (-1, x.ndim - 1) and x.flags.c_contiguous:
         return x.sum(axis=-1, keepdims=True)
     axes = (axis,) if isinstance(axis, int) else axis
@@ -129,7 +129,7 @@ def total(x, axis):
 
 
 def integer(n, name, *, least=0):
-    """`n` as an int that is at least `least`."""
+    """`n` as an int, which must be at least `least`."""
     try:
         if isinstance(n, bool | np.ma.MaskedArray):
             raise TypeError
@@ -142,7 +142,7 @@ def integer(n, name, *, least=0):
 
 
 def size(n, name, *, least=0):
-    """`integer`, for the length of an axis: below 2**53."""
+    """`n` as by `integer`, for the length of an axis: below 2**53."""
     n = integer(n, name, least=least)
     if n >= EXACT:
         raise ValueError(f"{name} must be below 2**53; got {n}")
@@ -165,7 +165,7 @@ def generator(rng):
 
 
 def axis_of(x, axis, name):
-    """`axis` as the number of an axis of `x`, counted from its front."""
+    """`axis` as the non-negative index of an axis of `x`."""
     axis = integer(axis, "axis", least=-x.ndim)
     if axis >= x.ndim:
         raise ValueError(
@@ -208,9 +208,9 @@ def broadcast(x, name, shape, target):
 def mask_of_scores(mask, shape, *, spare=0):
     """A mask that broadcasts to the `shape` of the scores, as booleans.
 
-    `padding_mask` has an axis for the batch, one for the heads and one for
-    the queries. Scores of one sequence lack the first, and scores of one
-    head lack axis -3: `spare` says which one may be left out, with length 1.
+    `padding_mask` has axes for the batch, the heads and the queries. Scores of
+    one sequence lack the first, and scores of one head lack axis -3: `spare`
+    is the axis that may be left out if its length is 1.
     """
     mask = _without(array(mask, "mask"), spare, len(shape))
     return booleans(mask, "mask", shape, "scores")
@@ -219,7 +219,7 @@ def mask_of_scores(mask, shape, *, spare=0):
 def bias_of_scores(bias, shape, *, spare=0):
     """A bias that broadcasts to the `shape` of the scores, as floats."""
     bias = _without(floats(bias, "bias"), spare, len(shape))
-    if not (bias < np.inf).all():  # nor is NaN below it
+    if not (bias < np.inf).all():  # this also excludes NaN
         raise ValueError("bias must not hold NaN or +inf")
     return broadcast(bias, "bias", shape, "scores")
 
@@ -227,7 +227,7 @@ def bias_of_scores(bias, shape, *, spare=0):
 def sinks_of_heads(sinks, lead, dtype):
     """A sink for each head: floats of `dtype` that broadcast to `lead`."""
     sinks = floats(sinks, "sinks")
-    if not (sinks < np.inf).all():  # nor is NaN below it
+    if not (sinks < np.inf).all():  # this also excludes NaN
         raise ValueError("sinks must not hold NaN or +inf")
     sinks = broadcast(sinks, "sinks", lead, "the leading axes of the scores")
     with np.errstate(over="ignore"):
@@ -240,7 +240,7 @@ def sinks_of_heads(sinks, lead, dtype):
 
 
 def cap_of_scores(softcap, dtype, name="softcap"):
-    """`softcap` as a positive float that numbers of `dtype` can have."""
+    """`softcap` as a positive float in the range of `dtype`."""
     softcap = real(softcap, name)
     if softcap <= 0:
         raise ValueError(f"{name} must be above 0; got {softcap}")
@@ -278,7 +278,7 @@ def leading_axes(**shapes):
 def real(x, name):
     """`x` as a finite Python float."""
     number = x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
-    # To NumPy a span of time is an integer, to Python a truth value is.
+    # NumPy treats a time span as an integer, and Python treats a bool as one.
     odd = isinstance(number, bool | np.timedelta64)
     if odd or not isinstance(number, Real):
         raise TypeError(f"{name} must be a number; got {x!r}")
@@ -300,9 +300,9 @@ def default_scale(scale, d_k):
 
 @contextmanager
 def undone_on_failure(*caches):
-    """Take back what is appended to some caches here, if this fails.
+    """Undo what the block appended to the caches if it fails.
 
-    A cache may be None. One without `truncate` keeps what it was given.
+    A cache may be None. A cache without `truncate` keeps what was appended.
     """
     caches = [cache for cache in caches if cache is not None]
     lengths = [len(cache) for cache in caches]
@@ -315,7 +315,7 @@ def undone_on_failure(*caches):
         raise
 
 
-# What to say where a result leaves its type.
+# The messages for results that exceed their type.
 SCORE_OVERFLOW = (
     "the scores overflow {dtype}; pass Q and K in a wider type, or smaller"
 )

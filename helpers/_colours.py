@@ -1,27 +1,27 @@
 """The colours of the book's figures, on white and in the dark.
 
-The site needs them for stored figures, and is built in less time without
-Matplotlib, whose colour maps are made of them in `plotting`.
+The site needs them for stored figures, and is built faster without Matplotlib,
+whose colour maps `plotting` makes from them.
 """
 
 import numpy as np
 
 INK = "#1f2933"
-# Dark ink in a dark notebook needs a light ground; the site takes it away.
+# Dark ink in a dark notebook needs a light background; the site removes it.
 GROUND = 'style="background: #fff"'
-# What stands for a role has its colour, as in formulas and live figures
-# (figures.css, light; told apart by every kind of colour vision).
+# Each role has its colour, as in formulas and live figures (figures.css,
+# light; distinguishable with every kind of colour vision).
 ROLES = {
     "query": "#b90795",
     "key": "#ab3a00",
     "value": "#00794a",
     "weight": "#084a6e",
 }
-# Okabe and Ito's palette, without yellow and black: told apart by every kind
-# of colour vision, and visible on white and on near-black.
+# Okabe and Ito's palette, without yellow and black: distinguishable with every
+# kind of colour vision, and visible on white and on near-black.
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
-# From -1 over 0 to 1: nothing is near the page's ground, and much stands out
-# from it. On white that is dark, and in the dark bright (svg.js has both).
+# From -1 over 0 to 1: zero is close to the page's background, and large values
+# contrast with it: dark on white, and bright in the dark (svg.js has both).
 STOPS = {
     "light": [
         "#532700", "#b05e10", "#ecb482",
@@ -32,11 +32,11 @@ STOPS = {
         "#1c2b3a", "#17527e", "#4a9fdc", "#e3f2ff",
     ],
 }  # fmt: skip
-LEVELS, SIGNED_LEVELS = 256, 511  # of the map from 0 to 1, of the whole one
+LEVELS, SIGNED_LEVELS = 256, 511  # from 0 to 1, and from -1 to 1
 
 
 def shades(stops, levels):
-    """Return so many colours at even distances from the first to the last."""
+    """Return colours at equal distances from the first stop to the last."""
     rgb = [[int(s[k : k + 2], 16) for k in (1, 3, 5)] for s in stops]
     at = np.linspace(0, len(stops) - 1, levels)
     columns = [np.interp(at, range(len(stops)), c) for c in np.transpose(rgb)]
@@ -46,8 +46,8 @@ def shades(stops, levels):
     ]
 
 
-# What each colour of the two maps is in the dark. No line, no role and no
-# other thing has one of them, so that a colour says what it stands for.
+# The dark counterpart of each colour of the two maps. No line, no role and no
+# other element has one of these colours, so that each colour has one meaning.
 DARK = {
     light: dark
     for first, levels in [(0, SIGNED_LEVELS), (3, LEVELS)]
@@ -57,7 +57,7 @@ DARK = {
         strict=True,
     )
 }
-# Numbers on cells that need another ink in the dark: as good as black and
-# white here, and told from these there.
+# Numbers on cells that need another ink on dark pages: indistinguishable from
+# black and white, but recognisable by their codes.
 TURNS_WHITE, TURNS_BLACK = "#010101", "#fefefe"
 DARK |= {TURNS_WHITE: "#ffffff", TURNS_BLACK: "#000000"}

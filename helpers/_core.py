@@ -1,8 +1,8 @@
 """The formulas of the helpers, without checks.
 
-The modules `softmax` and `layers` have the functions that check their
-arguments and explain what these do. Arguments here are floats that fit each
-other, and masks that are boolean.
+The modules `softmax` and `layers` contain the functions that check arguments
+and document these formulas. Arguments here are floats of fitting shapes, and
+boolean masks.
 """
 
 import math
@@ -13,7 +13,7 @@ from ._checks import total
 
 
 def exponentials(x, axis=-1, *, where=None, sink=None):
-    """exp(x - m) with the maximum m of what is allowed, and m."""
+    """exp(x - m) and m, the maximum of the allowed entries."""
     allowed = True if where is None else where
     # The maximum of a fully masked row is the lowest number, not -inf,
     # because -inf - -inf is NaN.
@@ -21,14 +21,14 @@ def exponentials(x, axis=-1, *, where=None, sink=None):
     top = x.max(axis=axis, keepdims=True, initial=low, where=allowed)
     if sink is not None:
         top = np.maximum(top, sink)
-    # Exactly zero where it is not allowed.
+    # Exactly zero where attending is not allowed.
     return np.exp(np.where(allowed, x - top, -np.inf)), top
 
 
 def softmax(x, axis=-1, *, where=None, sink=None):
     """Weights along an axis; exactly zero in a fully masked row.
 
-    A `sink` is one more score for each row, whose weight is left out.
+    A `sink` is one more score for each row, whose weight is not returned.
     """
     exp, top = exponentials(x, axis, where=where, sink=sink)
     added = total(exp, axis)
@@ -58,18 +58,18 @@ def logistic(x):
 
 def flat(x, n_runs):
     """`x` with all axes between the runs and the last made one."""
-    rows = math.prod(x.shape[n_runs:-1])  # -1 would not do for empty axes
+    rows = math.prod(x.shape[n_runs:-1])  # -1 fails for empty axes
     return x.reshape(*x.shape[:n_runs], rows, x.shape[-1])
 
 
 def along(vector, x):
-    """A vector of each run, (..., d), so that it broadcasts over `x`."""
+    """One vector per run, (..., d), shaped to broadcast over `x`."""
     *runs, d = vector.shape
     return vector.reshape(*runs, *(1,) * (x.ndim - vector.ndim), d)
 
 
 def lookup(table, indices):
-    """A row of each run's table, (..., n, d), for each of its indices."""
+    """For each index, a row of its run's table, (..., n, d)."""
     flat_indices = indices.reshape(*table.shape[:-2], -1, 1)
     rows = np.take_along_axis(table, flat_indices, axis=-2)
     return rows.reshape(*indices.shape, table.shape[-1])

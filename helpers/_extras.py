@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def extra(name):
-    """Name the extra that holds what the block could not import."""
+    """Name the extra that contains the package missing in the block."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -1,10 +1,11 @@
 """Join ES modules into one text, in the order of what they import.
 
-Jupyter takes one text for each figure, and a page that is opened from a
-folder, with no server, may load scripts but no modules. So the modules of
-`helpers/js` import one another by name, as editors and the linter know them,
-and are joined here, without their import lines and the word "export". What is
-joined shares one scope: no two modules of a figure may declare one name.
+Jupyter takes one text for each figure, and a page that is opened from a folder
+without a server may load scripts but not modules. So the modules of
+`helpers/js` import one another by name, which editors and the linter
+understand, and are joined here without their import lines and the word
+"export". Joined modules share one scope, so no two modules of a figure may
+declare the same name.
 """
 
 import re
@@ -18,20 +19,20 @@ LEFT = re.compile(r"^(?:import|export)\b.*", re.M)
 DECLARED = re.compile(
     r"^(?:const|let|class|function) (\w+|[\[{][^=]+[\]}])", re.M
 )
-# What a pattern such as { a: b, c } declares: b and c.
+# The names that a pattern such as { a: b, c } declares: b and c.
 BOUND = re.compile(r"(\w+)\s*[,\]}]")
 
 
 def joined(folder, file):
-    """Return a module and all that it imports as one text.
+    """Return a module and everything that it imports as one text.
 
     Parameters
     ----------
     folder : Path
         Where the modules are.
     file : str
-        The name of the module's file, such as "causal.js". Its own
-        ``export default`` stays.
+        The name of the module's file, such as "causal.js". Its own ``export
+        default`` is kept.
 
     Returns
     -------
@@ -40,8 +41,8 @@ def joined(folder, file):
     Raises
     ------
     ValueError
-        If two modules declare one name, import each other, or have a form of
-        import or export that is not known here.
+        If two modules declare the same name, import each other, or use an
+        unsupported form of import or export.
     """
     texts, todo = {}, [file]
     while todo:
@@ -72,7 +73,7 @@ def _plain(file, text, whole):
 
 
 def _check_clashes(texts):
-    """Refuse a name that two modules declare."""
+    """Refuse names that two modules declare."""
     owners = {}
     for file, text in texts.items():
         for target in DECLARED.findall(text):

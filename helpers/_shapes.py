@@ -1,4 +1,4 @@
-"""Which shapes fit each other: what several helpers ask about sizes."""
+"""Which shapes fit each other: rules about sizes for several helpers."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from ._checks import booleans, flag, leading_axes, size
 
 
 def distance(T, S):
-    """How far key j lies before query i, as a (T, S) array of integers."""
+    """The distance of key j before query i, as (T, S) integers."""
     T = size(T, "T")
     S = T if S is None else size(S, "S")
     if T > S:
@@ -14,7 +14,7 @@ def distance(T, S):
             "the T queries are the last of the S positions, so T <= S; "
             f"got T {T} and S {S}"
         )
-    # Lower-right alignment: query i stands at position S - T + i.
+    # Lower-right alignment: query i is at position S - T + i.
     return (np.arange(T)[:, None] + S - T) - np.arange(S)
 
 
@@ -31,7 +31,7 @@ def head_counts(n_heads, n_kv_heads):
 
 
 def head_width(W, name, count, n):
-    """The columns of `W` in one of its `n` heads, which `count` names."""
+    """The number of columns of `W` per head; `count` names `n` in messages."""
     if W.shape[1] % n:
         raise ValueError(
             f"{count} must divide the columns of {name}; "
@@ -41,7 +41,7 @@ def head_width(W, name, count, n):
 
 
 def expect_projections(projections, kind):
-    """Refuse what is no `kind` of projections."""
+    """Refuse projections that are not of this `kind`."""
     if not isinstance(projections, kind):
         raise TypeError(
             f"projections must be {kind.__name__}; "
@@ -79,10 +79,10 @@ def latent_shapes(d_model, H, d_c, d_r, d_k, d_v, d_q):
 
 
 def default_projections(d_model, n_heads, n_kv_heads, d_k, d_v, *, check):
-    """The shapes where some sizes are not given, and both counts of heads.
+    """The shapes with defaults for missing sizes, and both counts of heads.
 
-    `check` is `size` where arrays are made, and `integer`, which has no
-    upper limit, where their entries are counted.
+    `check` is `size` if arrays are made, and `integer`, which has no upper
+    limit, if their entries are only counted.
     """
     d_model = check(d_model, "d_model", least=1)
     n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
@@ -98,7 +98,7 @@ def default_projections(d_model, n_heads, n_kv_heads, d_k, d_v, *, check):
 
 
 def tiled_lead(Q, K, V, causal):
-    """The leading axes of three arrays, of which only shapes are read."""
+    """The leading axes of three arrays; only their shapes are read."""
     T, S = Q.shape[-2], K.shape[-2]
     if Q.shape[-1] != K.shape[-1]:
         raise ValueError(

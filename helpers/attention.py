@@ -42,8 +42,8 @@ def attention(
     V : (..., S, d_v) array
         Values.
     mask : (..., T, S) boolean array, optional
-        True = may attend. Broadcasts to the shape of the scores. Where they
-        have no axis of heads, that of the mask may have length one, as in
+        True = may attend. Broadcasts to the shape of the scores. If the scores
+        have no axis of heads, that axis of the mask may have length one, as in
         the (B, 1, 1, S) of `padding_mask`.
     bias : (..., T, S) float array, optional
         Added to the scaled scores. ``-inf`` forbids, as a mask does.
@@ -53,9 +53,10 @@ def attention(
         Replaces each scaled score s by ``softcap * tanh(s / softcap)``,
         before `bias` and `mask`.
     sinks : (...) float array, optional
-        One score for each head, so (..., H) where the scores are (..., H,
-        T, S). Each row's softmax has it as one more column, whose weight is
-        left out; the others then sum to less than one. ``-inf`` is no sink.
+        One score for each head, so (..., H) if the scores are (..., H, T, S).
+        It is one more column in each row's softmax, whose weight is not
+        returned, so the other weights sum to less than one. ``-inf`` is no
+        sink.
 
     Returns
     -------
@@ -66,8 +67,8 @@ def attention(
     Raises
     ------
     TypeError
-        If an array does not hold real numbers, `mask` is not boolean, or
-        `bias` is.
+        If an array does not hold real numbers, if `mask` is not boolean, or if
+        `bias` is boolean.
     ValueError
         If shapes do not fit, an entry is not finite, or numbers overflow.
 
@@ -111,7 +112,7 @@ def attention(
 
 
 def _attention(Q, K, V, mask, bias, scale, softcap, sinks):
-    """Output and weights, of arguments that fit."""
+    """Output and weights, for checked arguments."""
     scores = _scores(Q, K, scale)  # (..., T, S)
     if softcap is not None:
         cap(scores, softcap)
@@ -122,7 +123,7 @@ def _attention(Q, K, V, mask, bias, scale, softcap, sinks):
 
 
 def _scores(Q, K, scale):
-    """Scaled dot products, refused where one is not finite."""
+    """Scaled dot products, which must be finite."""
     scores = Q @ K.swapaxes(-1, -2) * scale
     return rounded(scores, scores.dtype, SCORE_OVERFLOW, Q=Q, K=K)
 

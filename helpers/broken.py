@@ -1,8 +1,8 @@
-"""Twelve small bugs, each planted in a copy of these helpers, to be found.
+"""Twelve small bugs for readers to find, each in its own copy of the helpers.
 
-To read on is to see the answers: each bug of `BUGS` names the line that it
-changes and what stands there instead. A patient is a copy of the package's
-modules in which one line was changed; the package itself stays as it is.
+Reading on reveals the answers: each bug of `BUGS` names the line that it
+changes and its replacement. A patient is a copy of the package's modules in
+which one line is changed; the package itself is not changed.
 """
 
 import math
@@ -15,7 +15,7 @@ import numpy as np
 
 from . import training
 
-# In an order in which each finds what it imports.
+# In an order in which each module's imports come before it.
 MODULES = (
     "_checks", "_blas", "_core", "_shapes", "softmax", "attention", "masks",
     "cache", "layers", "heads", "positions", "tiled", "gradients", "latent",
@@ -23,7 +23,7 @@ MODULES = (
     "model.forward", "model.backward", "model.adam", "model.sampling",
     "transformer",
 )  # fmt: skip
-# The private modules that a module is made of: their lines count as its own.
+# The private modules that a module uses: their lines count as its own.
 PARTS = {
     "softmax": ["_core"],
     "transformer": ["model.forward", "model.mixers"],
@@ -31,15 +31,15 @@ PARTS = {
 
 
 class Bug(NamedTuple):
-    """A line of a helper, and what stands there instead."""
+    """A line of a helper, and its replacement."""
 
-    module: str  #: where
-    right: str  #: text that is there once
-    wrong: str  #: what takes its place
+    module: str  #: the module's name
+    right: str  #: text that occurs there once
+    wrong: str  #: its replacement
 
 
 _WEIGHTS = "weights = softmax(scores, where=mask, sink=sinks)"
-# The first twelve are the patients' bugs, in their order; the others are
+# The first twelve are the patients' bugs, in their order. The others are
 # rivals, which a reader may suspect.
 BUGS = {
     "repeat": Bug(
@@ -157,22 +157,22 @@ def bug_of(number):
 
 
 def planted(*bugs):
-    """A copy of the helpers with some bugs in it.
+    """Make a copy of the helpers with some bugs in it.
 
     Parameters
     ----------
     *bugs : Bug
-        None gives a healthy copy.
+        Without bugs, the copy is healthy.
 
     Returns
     -------
     module
-        A package: its attribute `attention` is the module of that name.
+        A package, whose attribute `attention` is the module of that name.
 
     Raises
     ------
     ValueError
-        If the text of a bug does not stand in its module exactly once.
+        If the text of a bug does not occur exactly once in its module.
 
     Examples
     --------
@@ -198,14 +198,14 @@ def planted(*bugs):
                 vars(part),
             )
             setattr(sys.modules[part.__package__], last, part)
-    finally:  # Its parts have found each other; nobody else shall.
+    finally:  # hide the copies, whose imports are done
         for entry in made:
             del sys.modules[entry]
     return package
 
 
 def _patched(bugs):
-    """The text of each module, with the bugs put in."""
+    """The text of each module, with the bugs inserted."""
     folder = files("helpers")
     texts = {
         module: (folder / f"{module.replace('.', '/')}.py").read_text("utf-8")
@@ -218,8 +218,8 @@ def _patched(bugs):
         times = [texts[place].count(bug.right) for place in places]
         if sum(times) != 1:
             raise ValueError(
-                f"{bug.right!r} must stand in {bug.module} once; it stands "
-                f"there {sum(times)} times"
+                f"{bug.right!r} must occur in {bug.module} once; it occurs "
+                f"{sum(times)} times"
             )
         place = places[times.index(1)]
         texts[place] = texts[place].replace(bug.right, bug.wrong)
@@ -227,7 +227,7 @@ def _patched(bugs):
 
 
 def patient(number):
-    """A copy of the helpers with the bug of that number in it.
+    """Make a copy of the helpers with the bug of this number in it.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def patient(number):
     return planted(BUGS[bug_of(number)])
 
 
-# What is measured. Each takes a copy of the helpers and gives a number. ----
+# The measurements. Each takes a copy of the helpers and returns a number. ----
 
 
 def _inputs(T=6, d=8, seed=0):
@@ -353,7 +353,7 @@ def _slopes(h):
 
 
 def _model(h):
-    """The stored induction model, in a copy's own classes."""
+    """The stored induction model, in the classes of a copy."""
     fields = vars(training.INDUCTION)
     config = h.transformer.TransformerConfig(**fields)
     return training.trained_induction(), config
@@ -411,7 +411,7 @@ def examine(helpers):
     Returns
     -------
     dict of str to float
-        One number for each of `PROBES`. NaN where nothing could be computed.
+        One number for each of `PROBES`. NaN if a number could not be computed.
 
     Examples
     --------
@@ -430,7 +430,7 @@ def examine(helpers):
 
 
 def symptoms(found, healthy):
-    """Where two examinations differ.
+    """Return the numbers in which two examinations differ.
 
     Parameters
     ----------
@@ -440,7 +440,7 @@ def symptoms(found, healthy):
     Returns
     -------
     dict of str to float
-        Of `found`, what differs by more than 0.002, in the order of
+        The numbers in `found` that differ by more than 0.002, in the order of
         `PROBES`.
 
     Examples

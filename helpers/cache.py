@@ -25,7 +25,7 @@ def _floating(dtype):
 
 
 def _empty(shape, dtype):
-    """Room for numbers, which NumPy may not be able to count."""
+    """An empty array, even if its size is too large for NumPy to count."""
     try:
         return np.zeros(shape, dtype)
     except ValueError:
@@ -35,7 +35,7 @@ def _empty(shape, dtype):
 
 
 def _rows_for(store, X, name):
-    """`X` in the type of `store`, if its rows fit behind those stored."""
+    """`X` in the type of `store`, if its rows fit after the stored ones."""
     X = finite_floats(X, name)
     *lead, _, width = store.shape
     if X.ndim != store.ndim or X.shape[:-2] + X.shape[-1:] != (*lead, width):
@@ -52,7 +52,7 @@ def _rows_for(store, X, name):
 
 
 def _prefix(store, n):
-    """The first `n` positions, as a view that refuses to be written to."""
+    """The first `n` positions, as a read-only view."""
     view = store[..., :n, :]
     view.flags.writeable = False
     return view
@@ -64,7 +64,7 @@ class KVCache:
     Parameters
     ----------
     max_len : int
-        How many positions fit. Their memory is taken at once.
+        The number of positions that fit. Their memory is allocated at once.
     n_kv_heads : int
         H_kv, the number of key/value heads.
     d_k : int
@@ -72,9 +72,9 @@ class KVCache:
     d_v : int, optional
         Width of a value; `d_k` by default.
     batch : tuple of int, default ()
-        Sizes of the axes in front of the heads.
+        Sizes of the axes before that of the heads.
     dtype : floating type, default float
-        What is stored, whatever arrives: `append` rounds to it.
+        The stored type: `append` rounds to it.
 
     Raises
     ------
@@ -87,8 +87,8 @@ class KVCache:
     Notes
     -----
     Shazeer 2019, section 2.4, keeps K and V in this way between the steps of
-    a decoder. An empty cache is false where a truth value is asked for: test
-    ``cache is not None``.
+    a decoder. An empty cache is false in a boolean context, so test ``cache is
+    not None``.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class KVCache:
 
     @property
     def max_len(self):
-        """How many positions fit; ``len(cache)`` says how many are stored."""
+        """The number of positions that fit; ``len(cache)`` are stored."""
         return self._max_len
 
     @property
@@ -132,7 +132,7 @@ class KVCache:
         return self._K.nbytes + self._V.nbytes
 
     def append(self, K, V):
-        """Store the keys and values of the next positions, get all so far.
+        """Store the keys and values of the next positions, and return all.
 
         Parameters
         ----------
@@ -155,13 +155,13 @@ class KVCache:
         ValueError
             If shapes do not fit, an entry is not finite or overflows the
             cache's type, or more than `max_len` positions would be stored.
-            The cache then is what it was.
+            The cache is then unchanged.
 
         Notes
         -----
-        Both results are read-only views of the cache, not copies. A later
-        call writes behind them and not into them, unless `truncate` has
-        given up some of their positions.
+        Both results are read-only views of the cache, not copies. A later call
+        writes behind them and does not change them, unless `truncate` has
+        removed some of their positions.
 
         Examples
         --------
@@ -187,12 +187,12 @@ class KVCache:
         return _prefix(self._K, S), _prefix(self._V, S)
 
     def truncate(self, length):
-        """Give up the positions from `length` on, as if never appended.
+        """Remove the positions from `length` upward, as if never appended.
 
         Parameters
         ----------
         length : int
-            How many positions stay, counted from the first.
+            The number of positions to keep, counted from the first.
 
         Raises
         ------
@@ -200,12 +200,12 @@ class KVCache:
             If `length` is not an integer.
         ValueError
             If `length` is negative, or above the number of positions stored.
-            The cache then is what it was.
+            The cache is then unchanged.
 
         Notes
         -----
-        Nothing is copied or erased. The next `append` writes over what was
-        given up, also where an array that was returned before still shows it.
+        Nothing is copied or erased. The next `append` overwrites the removed
+        positions, even if an array that was returned before still shows them.
 
         Examples
         --------
@@ -236,11 +236,11 @@ class StateCache:
     d_k, d_v : int
         Width of a key and of a value in one head.
     width : int
-        How many rows the short convolution before the memory mixes.
+        The number of rows that the short convolution before it mixes.
     batch : tuple of int, default ()
-        Sizes of the axes in front of the heads.
+        Sizes of the axes before that of the heads.
     dtype : floating type, default float
-        What is stored, whatever arrives.
+        The stored type.
 
     Raises
     ------
@@ -249,8 +249,8 @@ class StateCache:
 
     Notes
     -----
-    As that of `helpers.linear.gated_delta_rule`, and of
-    `helpers.linear.short_convolution` for all queries, keys and values.
+    It holds the state of `helpers.linear.gated_delta_rule`, and the last rows
+    for `helpers.linear.short_convolution` of all queries, keys and values.
 
     Examples
     --------
@@ -296,21 +296,21 @@ class StateCache:
         return self.state.nbytes + self.rows.nbytes
 
     def update(self, state, rows, n):
-        """Put the memory after `n` more positions in the place of the old.
+        """Replace the memory by the memory after `n` more positions.
 
         Parameters
         ----------
         state : (..., H, d_k, d_v) array
-            What `gated_delta_rule` returned.
+            The state that `gated_delta_rule` returned.
         rows : (..., width - 1, channels) array
-            What `short_convolution` returned.
+            The rows that `short_convolution` returned.
         n : int
-            How many positions they took.
+            The number of positions that they processed.
 
         Raises
         ------
         TypeError, ValueError
-            As `KVCache.append`; the cache then is what it was.
+            As `KVCache.append`; the cache is then unchanged.
 
         Examples
         --------
@@ -326,7 +326,7 @@ class StateCache:
         self._len = length
 
     def _like(self, name, x):
-        """`x` in the shape and type of what stands in its place."""
+        """`x` in the type of the array it replaces, if the shapes agree."""
         old = getattr(self, name)
         x = finite_floats(x, name)
         if x.shape != old.shape:
@@ -343,7 +343,7 @@ class StateCache:
         Parameters
         ----------
         length : int
-            How many positions stay: all, as many as before the last
+            The number of positions to keep: all, as many as before the last
             `update`, or 0.
 
         Raises
@@ -351,8 +351,8 @@ class StateCache:
         TypeError
             If `length` is not an integer.
         ValueError
-            If it is another number: what a state has taken in cannot be
-            taken out of it.
+            If it is another number, because a state cannot forget single
+            positions.
 
         Examples
         --------

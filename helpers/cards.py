@@ -1,8 +1,8 @@
-"""Model cards: what a published configuration says of attention.
+"""Model cards: what a published configuration says about attention.
 
-`layers_of` reads a ``config.json`` in the form of Hugging Face. It guesses
-nothing: what it needs and does not find it names, and so it does what it
-knows to count in another way. `unread` lists the keys that it has no use for.
+`layers_of` reads a ``config.json`` in the form of Hugging Face. It does not
+guess: it names keys that are missing, and keys whose effect it cannot count.
+`unread` lists the keys that it does not use.
 """
 
 import re
@@ -19,15 +19,15 @@ FULL, SLIDING, CHUNKED, LINEAR = (
     "chunked_attention",
     "linear_attention",
 )
-# The models whose code gives its window to every layer.
+# Models whose code applies its window to every layer.
 ALL_SLIDING = ("mistral", "mixtral", "phi3")
-# The models whose heads have a gate, as wide as the output.
+# Models whose heads have a gate, which is as wide as the output.
 GATED = ("qwen3_next", "qwen3_5_text")
-# The models whose layers with a state are counted: a gated delta rule with one
-# decay for each head, and one with a decay for each column of the keys.
+# Models with layers of fixed state that are counted: a gated delta rule with
+# one decay per head, and a rule with one decay per column of the keys.
 DELTA = ("qwen3_next", "qwen3_5_text")
 KIMI = ("kimi_linear",)
-# Keys that change the count in a way that is not counted here.
+# Keys that change the count in a way that this module does not support.
 REFUSED = (
     "attn_layer_period",
     "attn_type_list",
@@ -71,7 +71,7 @@ READ = (
     "use_sliding_window",
     "v_head_dim",
 )
-# Keys of other parts of a model, or of what does not change these counts.
+# Keys of other parts of a model, or keys that do not change these counts.
 IDLE = (
     r"_.*|.*(_token_id|_dropout|_eps|epsilon|_bias|_act|activation|_version)",
     r"(rope|partial_rotary|router|moe|mlp|initializer|expert|norm_topk).*",
@@ -90,8 +90,7 @@ IDLE = (
 )
 
 
-# The sizes of a state, by the keys that state them: heads of keys and of
-# values, and their widths.
+# The sizes of a state, by key: heads of keys and of values, and their widths.
 STATE_KEYS = (
     "linear_num_key_heads",
     "linear_num_value_heads",
@@ -105,7 +104,7 @@ def _refuse(rule, got):
 
 
 def _size(config, key, most=WIDEST, default=None):
-    """A whole number of a configuration, which must be there."""
+    """A whole number that the configuration must state."""
     value = default if config.get(key) is None else config[key]
     if value is None:
         _refuse(f"state {key}", "no such key")
@@ -125,12 +124,12 @@ def _slides(config):
 
 
 def _every(n, L, other):
-    """Each n-th layer is full, and the others are not."""
+    """Types of layers of which every n-th is full."""
     return [FULL if (i + 1) % n == 0 else other for i in range(L)]
 
 
 def _types(config):
-    """What each layer is, where the configuration says so."""
+    """The type of each layer, as stated by the configuration."""
     L = _size(config, "num_hidden_layers", LONGEST)
     types, linear = config.get("layer_types"), config.get("linear_attn_config")
     if types is not None:
@@ -163,10 +162,10 @@ def _is_map(value):
 
 
 def _grouped(config, kind, shared):
-    """Query heads that share key/value heads, perhaps of another layer."""
+    """A layer of query heads that share key/value heads."""
     d = _size(config, "hidden_size")
     H = _size(config, "num_attention_heads", 1024)
-    own = kind == FULL  # some models have other heads where all is read
+    own = kind == FULL  # some models have other heads in full layers
     n = _size(config, "num_key_value_heads", 1024, H)
     wide = d / H if config.get("head_dim") is None else None
     if wide is not None and d % H:
@@ -192,7 +191,7 @@ def _grouped(config, kind, shared):
 
 
 def _latent(config):
-    """A latent vector and a rotary key for all heads, absorbed."""
+    """A layer with a latent vector and one rotary key, absorbed."""
     d = _size(config, "hidden_size")
     H = _size(config, "num_attention_heads", 1024)
     r = _size(config, "kv_lora_rank")
@@ -210,7 +209,7 @@ def _latent(config):
 
 
 def _state(config):
-    """A gated delta rule: a matrix for each head."""
+    """A layer with a gated delta rule: one matrix per head."""
     d, kind = _size(config, "hidden_size"), config.get("model_type")
     if kind in DELTA:
         keys, values, d_k, d_v = (_size(config, k, 1024) for k in STATE_KEYS)
@@ -238,8 +237,8 @@ def layers_of(config):
     Parameters
     ----------
     config : dict
-        What ``config.json`` states, by its keys; where it has a
-        ``text_config``, what that states.
+        The content of ``config.json``; if it has a ``text_config``, that part
+        is read.
 
     Returns
     -------
@@ -250,10 +249,10 @@ def layers_of(config):
     Raises
     ------
     TypeError
-        If `config` is no mapping.
+        If `config` is not a mapping.
     ValueError
-        If a key that is needed is missing or has no value that fits, or a key
-        changes the count in a way that is not counted here.
+        If a required key is missing or its value does not fit, or if a key
+        changes the count in a way that is not supported.
 
     Examples
     --------
@@ -292,15 +291,15 @@ def _inner(config):
 
 
 def unread(config):
-    """List the keys of a configuration that no count here depends on.
+    """List the keys of a configuration that do not affect the counts.
 
-    Keys of other parts of a model, such as its vocabulary, are left out: what
-    remains might bear on attention, and was not read.
+    Keys of other parts of a model, such as its vocabulary, are left out. The
+    remaining keys might affect attention, but were not read.
 
     Parameters
     ----------
     config : dict
-        What ``config.json`` states, by its keys.
+        The content of ``config.json``.
 
     Returns
     -------
@@ -320,7 +319,7 @@ def unread(config):
 
 
 def _repeated(*kinds, layers):
-    """The types of layers that repeat, and perhaps end early."""
+    """Types of layers in a repeating pattern, cut off at `layers`."""
     return [kinds[i % len(kinds)] for i in range(layers)]
 
 
@@ -355,7 +354,7 @@ def _mixed(*kinds, layers, **more):
 _FIVE = (SLIDING,) * 5 + (FULL,)
 _HYBRID = (LINEAR,) * 3 + (FULL,)
 _DELTA = dict(zip(STATE_KEYS, (16, 32, 128, 128), strict=True))
-# What each configuration states of attention, as published.
+# What each configuration says about attention, as published.
 MODELS = {
     "Llama 2 7B": _plain("llama", 4096, 32, 32, 32),
     "Llama 3.1 8B": _plain("llama", 4096, 32, 32, 8),

@@ -67,8 +67,8 @@ def attention_flops(T, S, d_k, d_v, *, n_heads=1, batch=1):
     ``2 m n k``. The softmax takes 5 for each weight: a comparison for the
     maximum, a subtraction, an exponential, an addition and a division, one
     each. Sums and maxima start from an accumulator: n terms, n operations.
-    The projections are counted by `projection_flops`. A mask changes nothing
-    here: masked scores are computed too.
+    The projections are counted by `projection_flops`. A mask does not change
+    the count, because masked scores are computed too.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def projection_flops(
     Parameters
     ----------
     T : int
-        Number of positions that are projected.
+        The number of projected positions.
     d_model : int
         Width of a token's vector.
     n_heads : int
@@ -145,14 +145,14 @@ def projection_flops(
 
 
 def latent_flops(T, S, n_heads, d_c, d_r, d_k, d_v, *, absorbed, batch=1):
-    """Count the operations of latent attention over what is kept.
+    """Count the operations of latent attention over latent vectors.
 
     Parameters
     ----------
     T : int
         Number of queries.
     S : int
-        Number of keys, of which latent vectors are kept.
+        Number of keys, whose latent vectors are cached.
     n_heads : int
         H, the number of heads.
     d_c : int
@@ -160,7 +160,7 @@ def latent_flops(T, S, n_heads, d_c, d_r, d_k, d_v, *, absorbed, batch=1):
     d_r : int
         Width of a rotated key.
     d_k : int
-        Width of what is not rotated of a key, in one head.
+        Width of the part of a key that is not rotated, in one head.
     d_v : int
         Width of a value in one head.
     absorbed : bool
@@ -178,15 +178,15 @@ def latent_flops(T, S, n_heads, d_c, d_r, d_k, d_v, *, absorbed, batch=1):
     Raises
     ------
     TypeError
-        If a size is not an integer, or `absorbed` not a bool.
+        If a size is not an integer, or if `absorbed` is not a bool.
     ValueError
         As `attention_flops`.
 
     Notes
     -----
-    For `helpers.latent.latent_attention`. The plain form makes the keys and
-    values of all S positions in each call, because they are not kept. Both
-    forms project alike where T = S.
+    For `helpers.latent.latent_attention`. The plain form computes the keys and
+    values of all S positions in each call, because they are not cached. If T =
+    S, the projections of both forms cost the same.
 
     Examples
     --------
@@ -207,14 +207,14 @@ def latent_flops(T, S, n_heads, d_c, d_r, d_k, d_v, *, absorbed, batch=1):
 
 
 def index_flops(T, S, n_heads, d_k, *, batch=1):
-    """Count the operations of an indexer, which scores what to read.
+    """Count the operations of an indexer, which scores the keys to read.
 
     Parameters
     ----------
     T : int
         Number of queries.
     S : int
-        Number of keys; each is scored, whatever is chosen.
+        Number of keys, all of which are scored.
     n_heads : int
         Number of the indexer's heads.
     d_k : int
@@ -353,7 +353,7 @@ def kv_cache_bytes(S, n_layers, n_kv_heads, d_k, d_v, itemsize, *, batch=1):
 
 
 class Layer(NamedTuple):
-    """What the attention of one layer is made of, keeps and computes.
+    """The sizes of one layer's attention, and what it keeps and computes.
 
     Parameters
     ----------
@@ -364,13 +364,13 @@ class Layer(NamedTuple):
     parameters : int
         Entries of its matrices.
     width : int
-        Numbers that it reads for each position.
+        The numbers that it reads per position.
     reach : int or None
-        Positions that it reads at most; None: all.
+        The most positions that it reads; None means all.
     state : int
-        Numbers that it keeps whatever the length, in 32 bits.
+        The numbers that it keeps independently of the length, in 32 bits.
     pair : int
-        FLOPs of one query with one position: its score and its value.
+        FLOPs per query and position: for the score and the value.
     """
 
     kind: str
@@ -381,14 +381,14 @@ class Layer(NamedTuple):
     pair: int
 
 
-STATE_BYTES = 4  # a state is kept in 32 bits
-# Decay a state, read what it holds for the key, add the new product, and read
-# the answer: 1, 2, 2 and 2 for each of its numbers.
+STATE_BYTES = 4  # per number of a state
+# Decay the state, read its value for the key, add the new product, and read
+# the answer: 1, 2, 2 and 2 FLOPs for each number.
 STATE_FLOPS = 7
 
 
 def _positions(layer, S):
-    """How many of S positions a layer reads."""
+    """The number of positions that a layer reads, of S."""
     return S if layer.reach is None else min(S, layer.reach)
 
 
@@ -403,7 +403,7 @@ def cache_bytes(layers, S, itemsize, *, batch=1):
         Number of positions.
     itemsize : int
         Bytes of one number: 4 for float32, 2 for float16 and bfloat16.
-        Numbers of a state have 4 whatever this is.
+        Numbers of a state always take 4.
     batch : int, default 1
         B, the number of sequences.
 
@@ -447,14 +447,14 @@ def step_flops(layers, S, *, batch=1):
     layers : sequence of Layer
         The layers, in order.
     S : int
-        Number of positions so far, with the new one.
+        Number of positions so far, including the new one.
     batch : int, default 1
         B, the number of sequences, each with one new token.
 
     Returns
     -------
     list of int
-        FLOPs by layer: its matrices, and the products with what it keeps.
+        FLOPs by layer: its matrices, and the products with its cache.
 
     Raises
     ------
@@ -465,9 +465,9 @@ def step_flops(layers, S, *, batch=1):
 
     Notes
     -----
-    A multiply-add is 2 FLOPs, so a matrix costs 2 for each entry. The softmax
-    is left out, as is everything that is not attention. A latent layer is
-    counted in its absorbed form.
+    A multiply-add is 2 FLOPs, so a matrix costs 2 per entry. The softmax is
+    not counted, nor is anything outside attention. A latent layer is counted
+    in its absorbed form.
 
     Examples
     --------
@@ -494,16 +494,16 @@ def step_bytes(layers, S, itemsize, *, batch=1):
     layers : sequence of Layer
         The layers, in order.
     S : int
-        Number of positions so far, with the new one.
+        Number of positions so far, including the new one.
     itemsize : int
-        Bytes of one number, of matrices and of what is kept.
+        Bytes of one number, of matrices and of caches.
     batch : int, default 1
         B, the number of sequences, which share the matrices.
 
     Returns
     -------
     list of int
-        Bytes by layer: its matrices once, and what each sequence keeps once;
+        Bytes by layer: its matrices once, and the cache of each sequence once;
         a state is also written back.
 
     Raises
@@ -529,14 +529,14 @@ def step_bytes(layers, S, itemsize, *, batch=1):
 
 
 def arithmetic_intensity(flops, n_bytes):
-    """Say how many FLOPs are done for each byte that is moved.
+    """Compute the FLOPs per byte that is moved.
 
     Parameters
     ----------
     flops : int
         Operations of a computation.
     n_bytes : int
-        Bytes that it reads from memory and writes to memory.
+        Bytes that it reads from and writes to memory.
 
     Returns
     -------
@@ -572,10 +572,10 @@ def roofline(intensity, peak_flops, bandwidth):
     intensity : (...) array or float
         FLOPs per byte.
     peak_flops : float
-        The most FLOPs that the machine does in a second.
+        The machine's peak, in FLOPs per second.
     bandwidth : float
-        The most bytes that it moves to and from the memory for which they
-        were counted, in a second. A cache is faster than main memory.
+        The most bytes per second between the machine and the memory for which
+        the bytes were counted. A cache is faster than main memory.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""Exact attention over keys that lie on several machines.
+"""Exact attention over keys that are spread over several machines.
 
-Each worker of a Dask cluster holds a part of the keys and values, a shard,
-and computes attention over it. Only queries and partials travel. A worker of
-a cluster elsewhere must be able to import this package.
+Each worker of a Dask cluster holds a part of the keys and values, a shard, and
+computes attention over it. Only queries and partial results are sent. A worker
+of a remote cluster must be able to import this package.
 """
 
 from concurrent.futures import CancelledError
@@ -30,30 +30,30 @@ with extra("cluster"):
     from dask.distributed import Client
 
 _BLOCK = 512  # queries, and keys, in one tile of scores
-_PATIENCE = 5  # seconds until a cluster counts as not there
-_LOSSES = 10  # so often a loss of workers is mended in one call
+_PATIENCE = 5  # seconds until a cluster counts as absent
+_LOSSES = 10  # how often lost workers are replaced in one call
 
 
 class PlacedArray:
-    """Keys or values whose rows lie on the workers of a cluster.
+    """Keys or values whose rows are on the workers of a cluster.
 
-    `place_keys` makes two of them. What a worker takes with it when it dies
-    is placed again from the array that was given: keep that as it is.
+    `place_keys` makes two of them. If a worker dies, its shards are placed
+    again from the original array, so keep that array unchanged.
 
     Attributes
     ----------
     shape : tuple of int
-        Of the whole array, (..., S, d).
+        The shape of the whole array, (..., S, d).
     dtype : dtype
-        Of its numbers.
+        The type of its numbers.
     positions : list of range
-        For each shard, which of the S positions it holds.
+        For each shard, the positions that it holds, out of S.
     workers : list of str
         For each shard, the address of the worker that holds it.
     shards : list of dask.distributed.Future
-        The shards themselves, as the cluster knows them.
+        The shards themselves, as the cluster's futures.
     client : dask.distributed.Client
-        The connection that keeps the shards alive; closing it lets them go.
+        The connection that keeps the shards alive; closing it frees them.
     """
 
     def __init__(self, client, source, positions, workers):
@@ -90,23 +90,23 @@ def place_keys(client, K, V, *, striped=False, workers=None):
     ----------
     client : dask.distributed.Client or str
         A client of the cluster, or its address. With an address the returned
-        arrays have a client of their own; ``K.client.close()`` lets them go.
+        arrays have their own client; ``K.client.close()`` frees them.
     K : (..., S, d_k) array
         Keys.
     V : (..., S, d_v) array
         Values.
     striped : bool, default False
-        Worker w of N gets the positions w, w + N, w + 2N, ..., which balances
-        the work under a causal mask. By default it gets one block.
+        If True, worker w of N gets the positions w, w + N, w + 2N, ..., which
+        balances the work under a causal mask. By default it gets one block.
     workers : list of str, optional
-        The addresses of the workers that get a shard; by default all.
+        The addresses of the workers that get a shard; all by default.
 
     Returns
     -------
     Placed
-        `K` and `V` as two `PlacedArray`, which know which positions lie
-        where. They keep the arrays that were given, to place a shard again
-        whose worker is lost; an array in a file (`numpy.memmap`) will do.
+        `K` and `V` as two `PlacedArray`, which record where each position is.
+        They keep the original arrays, so that a lost shard can be placed
+        again; an array in a file (`numpy.memmap`) is enough.
 
     Raises
     ------
@@ -114,15 +114,15 @@ def place_keys(client, K, V, *, striped=False, workers=None):
         If there is no cluster, or it has no workers.
     TypeError
         If an array does not hold real numbers, `client` is neither a
-        synchronous client nor an address, or `workers` no list.
+        synchronous client nor an address, or `workers` is not a list.
     ValueError
         If shapes do not fit, an entry is not finite, or `workers` are not
-        those of the cluster.
+        workers of the cluster.
 
     Notes
     -----
     Blocks as in Liu et al. 2023, stripes as in Brandon et al. 2023. The
-    lengths of the shards differ by at most one; some are empty where S < N.
+    lengths of the shards differ by at most one; some are empty if S < N.
 
     Examples
     --------
@@ -161,21 +161,21 @@ def place_keys(client, K, V, *, striped=False, workers=None):
 
 
 def split_attention(client, Q, K, V, *, causal=False, scale=None):
-    """Attention whose keys lie on the workers of a cluster.
+    """Compute attention with keys that are on the workers of a cluster.
 
     Parameters
     ----------
     client : dask.distributed.Client or str
         A client of the cluster, or its address.
     Q : (..., T, d_k) array
-        Queries; all of them travel to each worker.
+        Queries; all of them are sent to each worker.
     K : (..., S, d_k) array or PlacedArray
-        Keys: an array, which is spread over the workers for this call (in
-        stripes where `causal`), or what `place_keys` returned.
+        Keys: either an array, which is spread over the workers for this call
+        (in stripes if `causal`), or the result of `place_keys`.
     V : (..., S, d_v) array or PlacedArray
         Values, likewise.
     causal : bool, default False
-        Let each query see itself and what came before it; the T queries are
+        Let each query see itself and all earlier positions; the T queries are
         the last of the S positions, as in `helpers.masks.causal_mask`.
     scale : float, optional
         Factor on the dot products; 1/sqrt(d_k) by default.
@@ -183,7 +183,7 @@ def split_attention(client, Q, K, V, *, causal=False, scale=None):
     Returns
     -------
     (..., T, d_v) array
-        The output of `helpers.attention.attention`, to rounding.
+        The output of `helpers.attention.attention`, up to rounding.
 
     Raises
     ------
@@ -192,7 +192,7 @@ def split_attention(client, Q, K, V, *, causal=False, scale=None):
     RuntimeError
         If workers are lost again and again.
     TypeError
-        As `place_keys`; or if one of `K` and `V` is placed and one is not.
+        As `place_keys`; or if only one of `K` and `V` is placed.
     ValueError
         If shapes do not fit, an entry is not finite, T > S with `causal`,
         numbers overflow, or `K` and `V` were not placed by one call, on the
@@ -200,11 +200,11 @@ def split_attention(client, Q, K, V, *, causal=False, scale=None):
 
     Notes
     -----
-    Partials are merged on the workers in a tree (Shyam et al. 2024), each
-    pair where its left one lies. With N shards on N workers there cross
-    ``(N - 1) * T * (d_k + d_v + 1)`` numbers between workers, times the
-    leading axes. When a worker dies, its shards are placed on others from
-    the array that was given, and what it had not handed on is computed again.
+    Partial results are merged on the workers in a tree (Shyam et al. 2024),
+    each pair where its left one is. With N shards on N workers, ``(N - 1) * T
+    * (d_k + d_v + 1)`` numbers are sent between workers, times the leading
+    axes. When a worker dies, its shards are placed on other workers from the
+    original array, and its missing results are computed again.
 
     Examples
     --------
@@ -229,7 +229,7 @@ def split_attention(client, Q, K, V, *, causal=False, scale=None):
 
 
 def bytes_received(client):
-    """How many bytes each worker has fetched from other workers.
+    """Count the bytes that each worker has fetched from other workers.
 
     Parameters
     ----------
@@ -256,10 +256,11 @@ def _received(dask_worker):
 
 
 class _Client(Client):
-    """A client that is closed at once where it cannot start.
+    """A client that is closed at once if it cannot start.
 
-    Dask leaves this to the garbage collector. It may come while another
-    client starts, which holds the lock that closing takes: both wait for ever.
+    Dask leaves this to the garbage collector. The collector may run while
+    another client is starting and holds the lock that closing needs, which
+    would be a deadlock.
     """
 
     def start(self, **kwargs):
@@ -271,7 +272,7 @@ class _Client(Client):
 
 
 def _client(client):
-    """A client that is connected, made if an address was given."""
+    """A connected client, which is made if an address is given."""
     if isinstance(client, str):
         try:
             return _Client(client, timeout=_PATIENCE, set_as_default=False)
@@ -293,7 +294,7 @@ def _client(client):
 
 @contextmanager
 def _connected(client):
-    """`_client`, closed at the end if it was made here."""
+    """A client as from `_client`, closed at the end if it was made here."""
     own = _client(client)
     try:
         yield own
@@ -303,7 +304,7 @@ def _connected(client):
 
 
 def _workers(client):
-    """The addresses of the workers that are there, or soon will be."""
+    """The addresses of the workers, after waiting for the first one."""
     _client(client)
     try:
         client.wait_for_workers(1, timeout=_PATIENCE)
@@ -315,7 +316,7 @@ def _workers(client):
 
 
 def _same_cluster(client, K, V):
-    """Refuse shards that do not belong together, or lie elsewhere."""
+    """Refuse shards of different calls or of another cluster."""
     ours, theirs = ((X.client, X.positions, X.workers) for X in (K, V))
     if ours != theirs:
         raise ValueError("K and V must come from one call of place_keys")
@@ -330,13 +331,13 @@ def _same_cluster(client, K, V):
 
 
 def _send(client, array, worker):
-    """A future of an array on a worker; none if it did not arrive."""
+    """A future of an array on a worker, or None if it did not arrive."""
     array = np.ascontiguousarray(array)
     try:
         return client.scatter(
             array, workers=[worker], hash=False, timeout=_PATIENCE
         )
-    except (KeyError, OSError):  # what Dask says of a worker that died
+    except (KeyError, OSError):  # Dask's errors for a worker that died
         return None
 
 
@@ -354,19 +355,19 @@ def _place(client, K, V, positions, workers):
 
 
 def _mend(placed, alive):
-    """Place the shards again that are on no living worker."""
+    """Place shards again if their worker has died."""
     K, V = placed
     for i, worker in enumerate(K.workers):
         lost = any(_gone(X.shards[i]) for X in placed)
         if lost or worker not in alive:
-            if worker not in alive:  # where fewest shards lie
+            if worker not in alive:  # choose the worker with the fewest shards
                 worker = min(alive, key=K.workers.count)
             K._put(i, worker)
             V._put(i, worker)
 
 
 def _split(Q, K, V, causal, scale):
-    """Attention over placed keys, taken up again after each loss."""
+    """Attention over placed keys, continued after each loss of workers."""
     tiled_lead(Q, K, V, causal)
     scale = default_scale(scale, Q.shape[-1])
     first = K.shape[-2] - Q.shape[-2] if causal else None
@@ -376,7 +377,7 @@ def _split(Q, K, V, causal, scale):
         _mend((K, V), _workers(K.client))
         try:
             merged = _result(K, _merged(Q, K, V, parts, first, scale))
-        except CancelledError:  # a worker took with it what this needs
+        except CancelledError:  # a worker that this needs has died
             continue
         return merged.output.astype(dtype)
     raise RuntimeError(
@@ -386,7 +387,7 @@ def _split(Q, K, V, causal, scale):
 
 
 def _merged(Q, K, V, parts, first, scale):
-    """A future of all partials merged; `parts` keeps those that are there."""
+    """A future of all partial results merged; `parts` caches them."""
     q = _send(K.client, Q, K.workers[0])
     if any(future is None for future in (q, *K.shards, *V.shards)):
         raise CancelledError
@@ -400,7 +401,7 @@ def _merged(Q, K, V, parts, first, scale):
 
 
 def _tree(client, parts, workers):
-    """Merge neighbours, then the neighbours that result, until one is left."""
+    """Merge neighbours in pairs, again and again, until one is left."""
     while len(parts) > 1:
         pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
         workers = workers[::2]
@@ -414,22 +415,21 @@ def _tree(client, parts, workers):
 
 
 def _result(K, future):
-    """The value of a future; CancelledError when it cannot come."""
+    """The value of a future, or CancelledError if a worker has died."""
     while True:
         try:
-            # To wait first, and for the state alone: a value that is fetched
-            # when its time is over takes Dask's later fetches with it, which
-            # then end in an error of its own.
+            # Wait for the state first. If fetching a value times out, Dask's
+            # later fetches fail too, with an unrelated error.
             future.exception(timeout=1)
             return future.result(timeout=60)
         except TimeoutError:
-            # A task that waits for a worker which is gone waits for ever.
+            # A task that needs a worker that has died would wait for ever.
             if not set(K.workers) <= set(_workers(K.client)):
                 raise CancelledError from None
 
 
 def _partial(Q, K, V, positions, first, scale):
-    """Attention over one shard; query t stands at position ``first + t``."""
+    """Attention over one shard; query t is at position ``first + t``."""
     seen = np.full(Q.shape[-2], len(positions))
     if first is not None:
         at = np.arange(first, first + Q.shape[-2])
@@ -446,9 +446,9 @@ def _partial(Q, K, V, positions, first, scale):
 
 
 def _rows(Q, K, V, seen, scale):
-    """A few queries' partial; query t sees the first ``seen[t]`` keys."""
+    """The partial result of some queries; query t sees ``seen[t]`` keys."""
     done = _tile(Q, K[..., :0, :], V[..., :0, :], seen, scale)
-    # Keys that no query sees are not computed: that is what stripes balance.
+    # Skip keys that no query sees; stripes balance this saving.
     for start in range(0, seen.max(initial=0), _BLOCK):
         keys = slice(start, min(start + _BLOCK, seen.max()))
         k, v = K[..., keys, :], V[..., keys, :]
@@ -457,7 +457,7 @@ def _rows(Q, K, V, seen, scale):
 
 
 def _tile(Q, K, V, seen, scale):
-    """The partial of one tile of scores."""
+    """The partial result of one tile of scores."""
     dtype, Q, K, V = widened(Q, K, V)
     scores = attention_scores(Q, K, scale=scale)
     where = np.arange(K.shape[-2]) < seen[:, None]
@@ -469,5 +469,5 @@ def _tile(Q, K, V, seen, scale):
 
 
 def _join(*parts):
-    """Some partials as one."""
+    """Merge partial results."""
     return merge_partials(*map(np.stack, zip(*parts, strict=True)))

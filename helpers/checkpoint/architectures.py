@@ -1,9 +1,9 @@
-"""What a file calls the settings and the weights of an architecture.
+"""How files name the settings and the weights of each architecture.
 
-An architecture is data: how a file's settings make a `TransformerConfig`, and
-which of the file's tensors hold which parameters. There is one forward pass,
-that of `helpers.transformer`. The architectures of GGUF are here, and those
-of folders in `folders`.
+An architecture is data: how a file's settings become a `TransformerConfig`,
+and which of the file's tensors hold which parameters. There is only one
+forward pass, that of `helpers.transformer`. The architectures of GGUF are
+here, and those of folders are in `folders`.
 """
 
 from typing import NamedTuple
@@ -18,14 +18,14 @@ from .settings import config_of
 class Stored(NamedTuple):
     """How one tensor of a file holds parameters."""
 
-    params: tuple  #: their names; several lie side by side, column by column
-    transposed: bool = False  #: one row per output, as PyTorch keeps matrices
+    params: tuple  #: their names; several are side by side, as columns
+    transposed: bool = False  #: one row per output, as in PyTorch
     interleaved: bool = False  #: columns 2i and 2i + 1 of a head rotate
-    plus: float = 0.0  #: what is added to the file's numbers
-    groups: int = 1  #: how often they take turns: once in each group of heads
+    plus: float = 0.0  #: added to the file's numbers
+    groups: int = 1  #: groups of heads in which the parameters alternate
 
     def shape(self, shapes):
-        """The shape that the file must state, from those of the parameters."""
+        """The shape that the file must state, from the parameters' shapes."""
         *rows, _ = shapes[self.params[0]]
         whole = (*rows, sum(shapes[name][-1] for name in self.params))
         return whole[::-1] if self.transposed else whole
@@ -102,7 +102,7 @@ def matrices(names, **layout):
 
 
 def norms(names, parts, plus=0.0):
-    """Rules for the norms, whose gain a file calls its weight."""
+    """Rules for norms, whose gain is called weight in files."""
     return {
         f"{own}.{part}": Stored((f"{name}.{ours}",), plus=plus)
         for own, name in names.items()
@@ -111,7 +111,7 @@ def norms(names, parts, plus=0.0):
 
 
 def biased(names, *, transposed):
-    """Rules for matrices with a vector; several names lie side by side."""
+    """Rules for matrices with a bias; several names are side by side."""
     rules = {}
     for own, params in names.items():
         rules[f"{own}.weight"] = Stored(params, transposed)
@@ -125,17 +125,17 @@ QKV = ("W_Q", "W_K", "W_V")
 
 
 class Architecture(NamedTuple):
-    """How one format calls what one architecture consists of."""
+    """How one format names the parts of one architecture."""
 
     config: object  #: from `Settings`, and whether the output is tied
-    block: str  #: what the names of block i begin with, with ``{i}``
-    #: `Stored` by the name inside of a block; or a function that gives it
+    block: str  #: how the names of block i begin, with ``{i}``
+    #: `Stored` by the name within a block, or a function that returns it
     #: for the choices of a block
     inside: object
-    outside: dict  #: `Stored` by the name of the others
+    outside: dict  #: `Stored` by the names of all other tensors
     output: str  #: the tensor of the output matrix, which may be tied
-    tied: bool = False  #: whether it is where a file says nothing
-    skipped: tuple = ()  #: names that hold no parameter, as endings
+    tied: bool = False  #: whether it is tied if the file does not say
+    skipped: tuple = ()  #: endings of names that hold no parameter
 
 
 GGUF = {
@@ -186,7 +186,7 @@ GGUF = {
 
 
 def rules_of(architecture, config):
-    """Which tensor of a file holds which parameters.
+    """Return which tensor of a file holds which parameters.
 
     Parameters
     ----------
@@ -214,17 +214,17 @@ def rules_of(architecture, config):
 
 
 def parameters(rules, config, source):
-    """Read every parameter, once names and shapes are seen to fit.
+    """Read every parameter after checking names and shapes.
 
     Parameters
     ----------
     rules : dict of str to Stored
-        As `rules_of` gives them.
+        The result of `rules_of`.
     config : TransformerConfig
         The model.
     source : object
         ``name`` of the file, ``shapes`` of its tensors by name, and
-        ``read(name)``, which gives one as float32.
+        ``read(name)``, which returns a tensor as float32.
 
     Returns
     -------
@@ -234,7 +234,7 @@ def parameters(rules, config, source):
     Raises
     ------
     CheckpointError
-        If a tensor is missing, not known or of another shape, or holds a
+        If a tensor is missing, is not known, has another shape, or holds a
         number that is not finite.
     """
     shapes = parameter_shapes(config)
@@ -254,13 +254,13 @@ def parameters(rules, config, source):
     params = {}
     for name, stored in rules.items():
         array = source.read(name)
-        # The extremes are NaN or infinite where a number is.
+        # The extremes are NaN or infinite if any number is.
         if not np.isfinite([array.min(), array.max()]).all():
             raise CheckpointError(
                 f"{source.name}: tensor {name!r} must be finite"
             )
         params |= _unpacked(array, stored, shapes, config)
-    if "output.bias" in shapes:  # no file has one
+    if "output.bias" in shapes:  # no file contains one
         params["output.bias"] = np.zeros(shapes["output.bias"], np.float32)
     return {name: params[name] for name in shapes}
 
@@ -284,6 +284,6 @@ def _unpacked(array, stored, shapes, config):
 
 
 def _halves(W, d_k):
-    """Columns 2i and 2i + 1 of each head become columns i and i + d_k / 2."""
+    """Move columns 2i and 2i + 1 of each head to columns i and i + d_k / 2."""
     pairs = W.reshape(len(W), -1, d_k // 2, 2)
     return pairs.swapaxes(-1, -2).reshape(W.shape)

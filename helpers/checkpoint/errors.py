@@ -1,4 +1,4 @@
-"""What a file of weights may be refused with."""
+"""The error for a file of weights that is refused."""
 
 
 class CheckpointError(ValueError):
@@ -6,6 +6,6 @@ class CheckpointError(ValueError):
 
 
 def shown(text, most=60):
-    """A value of a file as a message quotes it, of a bearable length."""
+    """A value of a file as text for a message, shortened to `most` letters."""
     quoted = repr(text)
     return quoted if len(quoted) <= most else f"{quoted[:most]}…"

@@ -1,4 +1,4 @@
-"""Architectures as Hugging Face saves them: `config.json` and tensors."""
+"""Architectures in the form of Hugging Face: `config.json` and tensors."""
 
 from ..model.configuration import LatentWidths, MemoryWidths
 from .architectures import (
@@ -20,7 +20,7 @@ from .settings import IGNORED, config_of
 
 
 def _sizes(settings):
-    """The fields that all architectures like Llama have."""
+    """The fields that all architectures similar to Llama have."""
     take = settings.take
     H = take("num_attention_heads", int)
     return LIKE_LLAMA | {
@@ -36,7 +36,7 @@ def _sizes(settings):
 
 
 def _width(settings, fields):
-    """d_k, which `fields` get where it is not d_model / H."""
+    """Return d_k, and add it to `fields` unless it is d_model / H."""
     d_k = settings.take("head_dim", int, 0)
     if d_k == 0 or d_k * fields["n_heads"] == fields["d_model"]:
         return config_of(settings, **fields).d_k
@@ -45,11 +45,11 @@ def _width(settings, fields):
 
 
 def _close(settings, *, act="silu", key="hidden_act"):
-    """Refuse what is not known: biases, dropout, other activations."""
+    """Refuse unsupported settings: biases, dropout, other activations."""
     settings.expect(key, act)
     for name in ("attention_bias", "mlp_bias"):
         settings.expect(name, False)
-    settings.left.pop("attention_dropout", None)  # of a training
+    settings.left.pop("attention_dropout", None)  # affects only training
     settings.close(IGNORED)
 
 
@@ -69,7 +69,7 @@ LINEAR = "linear_attention"
 
 
 def _kinds(settings, default, known=(SLIDING, FULL)):
-    """Which kind of layer each block has: as stated, or by default."""
+    """The kind of layer of each block: as stated, or by default."""
     kinds = settings.left.pop("layer_types", None)
     if kinds is None:
         return default
@@ -82,21 +82,21 @@ def _kinds(settings, default, known=(SLIDING, FULL)):
 
 
 def _by_block(blocks):
-    """The fields of blocks, of which all may be alike."""
+    """The fields of blocks, which may all be equal."""
     if all(block == blocks[0] for block in blocks):
         return blocks[0]
     return {"blocks": tuple(blocks)}
 
 
 def _reach(settings, kinds, window):
-    """For each block, its window where it has one."""
+    """The window of each block, or None."""
     if window is None and SLIDING in kinds:
         settings.refuse("sliding_window", f"stated for {SLIDING}", window)
     return [{"window": window} if kind == SLIDING else {} for kind in kinds]
 
 
 def _used_window(settings):
-    """The window, in files that say apart whether it is used."""
+    """The window, in files with a separate flag for its use."""
     window = settings.optional("sliding_window", int)
     used = settings.take("use_sliding_window", bool, False)
     return window if used else None
@@ -118,7 +118,7 @@ def qwen3_folder(settings, tied):
 
 
 def smollm3_folder(settings, tied):
-    """The settings of SmolLM3: some blocks have no positions."""
+    """The settings of SmolLM3, in which some blocks have no positions."""
     fields = _sizes(settings) | {"tied": tied}
     d_k, n = _width(settings, fields), fields["n_layers"]
     turns = _turns(settings, n)
@@ -135,13 +135,13 @@ def smollm3_folder(settings, tied):
     rotations = rotations_of(settings, d_k, base=2000000.0)
     fields |= rotations.fields(d_k) | _by_block(blocks)
     config = config_of(settings, **fields)
-    settings.left.pop("max_window_layers", None)  # which its code ignores
+    settings.left.pop("max_window_layers", None)  # its code ignores this
     _close(settings)
     return config
 
 
 def _turns(settings, n):
-    """For each block, whether queries and keys rotate: 1, or 0."""
+    """Whether queries and keys rotate, as 1 or 0 for each block."""
     every = settings.take("no_rope_layer_interval", int, 4)
     turns = settings.left.pop("no_rope_layers", None)
     if turns is None:
@@ -157,7 +157,7 @@ def _turns(settings, n):
 
 
 def olmo2_folder(settings, tied):
-    """The settings of OLMo 2: norms of what a layer gives, and of heads."""
+    """The settings of OLMo 2: norms of layers' outputs and of heads."""
     fields = _sizes(settings) | {
         "tied": tied,
         "norm": "output",
@@ -172,7 +172,7 @@ def olmo2_folder(settings, tied):
 
 
 def _gemma(settings, tied):
-    """The fields that Gemma 2 and 3 have alike."""
+    """The fields that Gemma 2 and 3 have in common."""
     fields = _sizes(settings) | {
         "tied": tied,
         "norm": "sandwich",
@@ -188,7 +188,7 @@ def _gemma(settings, tied):
 
 
 def _close_gemma(settings):
-    settings.expect("hidden_act", "gelu_pytorch_tanh")  # in old files
+    settings.expect("hidden_act", "gelu_pytorch_tanh")  # as in old files
     settings.expect("use_bidirectional_attention", False)
     _close(settings, act="gelu_pytorch_tanh", key="hidden_activation")
 
@@ -208,7 +208,7 @@ def gemma2_folder(settings, tied):
 
 
 def _unscaled(settings, rotations):
-    """Refuse rotations that also scale, beside a scale that is stated."""
+    """Refuse rotations that scale the scores if the file states a scale."""
     if rotations.factor != 1:
         settings.refuse(
             "query_pre_attn_scalar",
@@ -222,7 +222,7 @@ def gemma3_folder(settings, tied):
     """The settings of Gemma 3's text model: two kinds of rotations."""
     fields, d_k = _gemma(settings, tied)
     fields["query_key_norm"] = "head"
-    settings.expect("attn_logit_softcapping")  # stated, its code ignores it
+    settings.expect("attn_logit_softcapping")  # its code ignores this
     every = settings.left.pop("_sliding_window_pattern", 6)
     every = settings.take("sliding_window_pattern", int, every)
     if every < 1:
@@ -246,7 +246,7 @@ def _two_rotations(settings, d_k):
     """The rotations of both kinds of layers, by kind."""
     inner = settings.left.pop("rope_parameters", None)
     bases = {FULL: 1000000.0, SLIDING: 10000.0}
-    if inner is None:  # an old file
+    if inner is None:  # in an old file
         local = settings.take("rope_local_base_freq", float, bases[SLIDING])
         whole = rotations_of(settings, d_k, base=bases[FULL])
         return {FULL: whole, SLIDING: Rotations(local)}
@@ -259,7 +259,7 @@ def _two_rotations(settings, d_k):
     return found
 
 
-# What a file says of mixtures of experts, where no layer has one.
+# Settings of mixtures of experts, in files without such a layer.
 EXPERTS = (
     "aux_loss_alpha", "decoder_sparse_step", "ep_size", "mlp_only_layers",
     "moe_intermediate_size", "moe_layer_freq", "n_group", "n_routed_experts",
@@ -271,7 +271,7 @@ EXPERTS = (
 
 
 def _no_experts(settings, key, rule, dense):
-    """Refuse a mixture of experts; forget its sizes where there is none."""
+    """Refuse a mixture of experts, or drop its sizes if there is none."""
     if not dense:
         rule = f"{rule}: mixtures of experts are not known here"
         settings.refuse(key, rule, settings.left.get(key))
@@ -280,7 +280,7 @@ def _no_experts(settings, key, rule, dense):
 
 
 def deepseek_folder(settings, tied):
-    """The settings of DeepSeek-V3, of which each layer is dense."""
+    """The settings of DeepSeek-V3 with dense layers only."""
     take, optional = settings.take, settings.optional
     fields = _sizes(settings) | {"tied": tied}
     H, H_kv = fields["n_heads"], fields.pop("n_kv_heads")
@@ -288,7 +288,7 @@ def deepseek_folder(settings, tied):
         settings.refuse("num_key_value_heads", f"{H}, the heads", H_kv)
     n, key = fields["n_layers"], "first_k_dense_replace"
     dense = take(key, int)
-    settings.left[key] = dense  # which a message quotes
+    settings.left[key] = dense  # for a message
     _no_experts(settings, key, f"at least {n}, all layers", dense >= n)
     del settings.left[key]
     latent = LatentWidths(
@@ -315,13 +315,13 @@ def deepseek_folder(settings, tied):
         scale=rotations.of_scores / max(d_k + latent.d_r, 1) ** 0.5,
     )
     for name in ("num_nextn_predict_layers", "num_mtp_layers"):
-        settings.left.pop(name, None)  # further modules, not in the model
+        settings.left.pop(name, None)  # of modules outside the model
     _close(settings)
     return config
 
 
 def qwen3_next_folder(settings, tied):
-    """The settings of Qwen3-Next, of which each layer is dense."""
+    """The settings of Qwen3-Next with dense layers only."""
     fields = _sizes(settings) | {
         "tied": tied,
         "query_key_norm": "head",
@@ -346,7 +346,7 @@ def qwen3_next_folder(settings, tied):
 
 
 def _dense_qwen(settings, n):
-    """Refuse the files of Qwen3-Next that have experts in a layer."""
+    """Refuse files of Qwen3-Next that have experts in a layer."""
     step = settings.take("decoder_sparse_step", int, 1)
     count = settings.take("num_experts", int)
     named = settings.left.get("mlp_only_layers") or []
@@ -421,7 +421,7 @@ OF_HEADS = {"self_attn.q_norm": "norm_Q", "self_attn.k_norm": "norm_K"}
 
 
 def _turned(*params, groups=1):
-    """A matrix with one row per output, cut into several parameters."""
+    """A matrix with one row per output, split into several parameters."""
     return Stored(params, transposed=True, groups=groups)
 
 
@@ -460,7 +460,7 @@ def _qwen3_next(config):
         "conv1d.weight": _turned("filters"),
         "dt_bias": Stored(("decay_bias",)),
         "A_log": Stored(("log_rate",)),
-        "norm.weight": Stored(("norm_O.gain",)),  # of its own kind: 1 is 1
+        "norm.weight": Stored(("norm_O.gain",)),  # this norm does not add 1
         "out_proj.weight": _turned("W_O"),
     }
     rules = {f"linear_attn.{name}": x for name, x in own.items()}
@@ -468,9 +468,10 @@ def _qwen3_next(config):
 
 
 def _like_llama(config, inside, *, plus=0.0, tied=False):
-    """An architecture with the names of Llama outside of its blocks.
+    """An architecture with the names of Llama outside its blocks.
 
-    Inside of them it has the same, with these norms, or what a function says.
+    Inside its blocks it has Llama's names and these norms, or the names that a
+    function returns.
     """
     if not callable(inside):
         inside = MATRICES | norms(inside, GAIN, plus)
@@ -514,7 +515,7 @@ FOLDER = {
     "qwen3": _like_llama(qwen3_folder, BEFORE | OF_HEADS),
     "smollm3": _like_llama(smollm3_folder, BEFORE, tied=True),
     "olmo2": _like_llama(olmo2_folder, BEHIND | OF_HEADS),
-    # A gain of Gemma is stored as what it exceeds 1 by.
+    # A gain of Gemma is stored minus 1.
     "gemma2": _like_llama(gemma2_folder, AROUND, plus=1, tied=True),
     "gemma3_text": _like_llama(
         gemma3_folder, AROUND | OF_HEADS, plus=1, tied=True

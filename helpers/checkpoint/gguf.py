@@ -4,9 +4,9 @@ A file begins with the letters GGUF, a version, and two counts. The metadata
 follow, each a key, the number of a type and a value; then one entry for each
 tensor, with its name, its shape, its type and where its bytes begin. All
 numbers are little-endian. The bytes of the tensors come last, from the next
-multiple of ``general.alignment`` on.
+multiple of ``general.alignment``.
 
-Nothing in the header is believed before the file is seen to be long enough
+No count in the header is trusted before the file is known to be long enough
 for it, so that a damaged file is refused and takes no memory.
 """
 
@@ -19,28 +19,28 @@ from .errors import CheckpointError, shown
 from .quantised import KINDS, OTHER_KINDS, dequantised
 
 VERSIONS = (2, 3)
-# The types of a value in the metadata, by their number in a file.
+# The types of a value in the metadata, by their numbers in a file.
 NUMBERS = dict(
     enumerate(("<B", "<b", "<H", "<h", "<I", "<i", "<f", None, None, None))
 )
 NUMBERS |= {10: "<Q", 11: "<q", 12: "<d"}
 TRUTH, TEXT, LIST = 7, 8, 9
 MOST_AXES = 4
-DEEPEST = 4  # of lists in lists
+DEEPEST = 4  # the deepest nesting of lists
 
 
 class Tensor(NamedTuple):
-    """Where a tensor is in a file, and how it is stored."""
+    """The position of a tensor in a file, and how it is stored."""
 
     name: str
-    shape: tuple  #: as NumPy has it: the last axis is stored together
+    shape: tuple  #: as in NumPy: the last axis is contiguous
     kind: str  #: such as "Q4_1"
-    start: int  #: the byte of the file where it begins
+    start: int  #: the byte of the file at which it begins
     nbytes: int
 
 
 class Header(NamedTuple):
-    """What a file says of itself."""
+    """The header of a file."""
 
     metadata: dict
     tensors: dict  #: `Tensor` by name
@@ -52,9 +52,9 @@ class Bytes:
     Parameters
     ----------
     file : binary file
-        Where to read.
+        The file to read.
     name : str
-        What messages call it.
+        Its name in messages.
     """
 
     def __init__(self, file, name):
@@ -66,7 +66,7 @@ class Bytes:
 
     @property
     def left(self):
-        """How many bytes are still to come."""
+        """The number of bytes that remain."""
         return self.size - self.file.tell()
 
     def take(self, n, what):
@@ -79,7 +79,7 @@ class Bytes:
         return self.file.read(n)
 
     def number(self, form, what):
-        """The next number, in a form of `struct`."""
+        """The next number, in a format of `struct`."""
         return struct.unpack(form, self.take(struct.calcsize(form), what))[0]
 
     def count(self, least, what):
@@ -109,7 +109,7 @@ def read_header(file, name):
     file : binary file
         Open at its first byte.
     name : str
-        What messages call it.
+        Its name in messages.
 
     Returns
     -------
@@ -169,7 +169,7 @@ def _value(source, kind, what, deepest):
         form = NUMBERS.get(inner)
         least = struct.calcsize(form) if form else 1 if inner == TRUTH else 8
         n = source.count(least, what)
-        if form:  # all at once
+        if form:  # all entries at once
             data = source.take(n * least, what)
             return list(struct.unpack(f"<{n}{form[1]}", data))
         return [_value(source, inner, what, deepest - 1) for _ in range(n)]
@@ -206,7 +206,7 @@ def _entry(source, i):
 
 
 def _placed(source, entries, metadata):
-    """The tensors by name, once none overlaps and all lie in the file."""
+    """The tensors by name, if none overlap and all are within the file."""
     alignment = metadata.get("general.alignment", 32)
     if not isinstance(alignment, int) or alignment < 8 or alignment % 8:
         source.refuse(
@@ -239,14 +239,14 @@ def _placed(source, entries, metadata):
 
 
 def read_tensor(file, tensor):
-    """The numbers of a tensor, as float32.
+    """Read the numbers of a tensor, as float32.
 
     Parameters
     ----------
     file : binary file
-        Where it lies.
+        The file that contains it.
     tensor : Tensor
-        As `read_header` gave it.
+        An entry of `read_header`.
 
     Returns
     -------

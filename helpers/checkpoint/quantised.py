@@ -1,7 +1,7 @@
-"""Weights that a file stores in few bits, as floats again.
+"""Convert weights that a file stores in few bits back to floats.
 
-A type stores rows in blocks of so many weights in so many bytes. Q4_0, Q4_1
-and Q8_0 keep, for each block of 32 weights, a scale and small integers.
+A type stores rows in blocks with a fixed number of weights and bytes. Q4_0,
+Q4_1 and Q8_0 store a scale and small integers for each block of 32 weights.
 """
 
 from typing import NamedTuple
@@ -13,12 +13,12 @@ class Kind(NamedTuple):
     """How a type of GGUF stores numbers."""
 
     name: str
-    weights: int  #: in a block
-    nbytes: int  #: of a block
+    weights: int  #: per block
+    nbytes: int  #: per block
 
 
-# The types that are read, by their number in a file; then the names of the
-# others, for messages. From the table `ggml_type` of the format's definition.
+# The supported types, by their numbers in a file; then the names of the
+# others, for messages. From the table `ggml_type` in the format's definition.
 KINDS = {
     0: Kind("F32", 1, 4),
     1: Kind("F16", 1, 2),
@@ -46,7 +46,7 @@ BLOCKS = {
 
 
 def bfloat16(data):
-    """Floats whose upper 16 bits are stored.
+    """Convert floats of which the upper 16 bits are stored.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def bfloat16(data):
 
 
 def dequantised(data, kind):
-    """The numbers of whole blocks, as float32.
+    """Convert whole blocks to numbers, as float32.
 
     Parameters
     ----------
@@ -79,14 +79,14 @@ def dequantised(data, kind):
     Returns
     -------
     (n,) float32 array
-        With scale d and, in Q4_1, lowest weight m of the block: ``d * q`` for
-        Q8_0, ``d * (q - 8)`` for Q4_0, ``d * q + m`` for Q4_1. In the 4-bit
-        types byte i holds weight i in its lower half and weight i + 16 in its
-        upper half.
+        With scale d and, in Q4_1, the block's minimum m: ``d * q`` for Q8_0,
+        ``d * (q - 8)`` for Q4_0, ``d * q + m`` for Q4_1. In the 4-bit types,
+        byte i holds weight i in its lower half and weight i + 16 in its upper
+        half.
 
     Examples
     --------
-    A block of Q4_1: scale 0.5, lowest weight -1, and 32 times the code 6.
+    A block of Q4_1: scale 0.5, minimum -1, and 32 times the code 6.
 
     >>> block = np.array([0.5, -1], "<f2").tobytes() + bytes([0x66] * 16)
     >>> dequantised(block, "Q4_1")[:3].tolist()

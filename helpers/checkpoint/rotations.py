@@ -1,4 +1,4 @@
-"""How fast a model's rotations turn, from the settings of a folder."""
+"""The frequencies of a model's rotations, from the settings of a folder."""
 
 from typing import NamedTuple
 
@@ -12,39 +12,40 @@ from .settings import Settings, named
 
 
 class Rotations(NamedTuple):
-    """What a `TransformerConfig` is told."""
+    """The rotary settings of a `TransformerConfig`."""
 
     base: float
-    frequencies: tuple | None = None  #: in the place of the base
-    factor: float = 1.0  #: that queries and keys are multiplied by
-    #: that DeepSeek multiplies its scores by, those that do not rotate too
+    frequencies: tuple | None = None  #: in place of the base
+    factor: float = 1.0  #: by which queries and keys are multiplied
+    #: by which DeepSeek multiplies all scores, those without rotation too
     of_scores: float = 1.0
 
     def fields(self, d_k):
         """The fields of a model whose heads rotate as a whole."""
         found = {"base": self.base, "frequencies": self.frequencies}
-        if self.factor != 1:  # of both, so the scores have its square
+        if self.factor != 1:  # both are scaled, so the scores get its square
             found["scale"] = self.factor**2 / d_k**0.5
         return found
 
 
 def rotations_of(settings, d, *, base=None):
-    """The rotations that all blocks share, in files old and new.
+    """Read the rotations that all blocks share, in old and new files.
 
     Parameters
     ----------
     settings : Settings
-        Of the file. Old files have the base beside the others and the rest
-        in `rope_scaling`; new ones have all of it in `rope_parameters`.
+        The file's settings. Old files have the base beside other settings and
+        the rest in `rope_scaling`; new files have everything in
+        `rope_parameters`.
     d : int
-        Number of columns that rotate.
+        The number of columns that rotate.
     base : float, optional
-        Where the file states none.
+        The base if the file states none.
 
     Returns
     -------
     Rotations
-        What the file asks for.
+        The rotations that the file describes.
     """
     inner = settings.left.pop("rope_parameters", None)
     if inner is not None:
@@ -60,18 +61,18 @@ def rotations_of(settings, d, *, base=None):
 
 
 def partial_rotations(settings, d_k, *, share, base):
-    """The frequencies of heads of which the first columns alone rotate.
+    """Read the frequencies of heads in which only the first columns rotate.
 
     Parameters
     ----------
     settings : Settings
-        Of the file, which states the share in one of two places.
+        The file's settings, with the share in one of two places.
     d_k : int
-        Columns of a head.
+        The number of columns of a head.
     share : float
-        The share of them that rotates, where the file states none.
+        The share of them that rotates if the file states none.
     base : float
-        Where the file states none.
+        The base if the file states none.
 
     Returns
     -------
@@ -96,11 +97,11 @@ def partial_rotations(settings, d_k, *, share, base):
 
 
 def read(settings, key, inner, d, base=None):
-    """The rotations that an object of the file asks for."""
+    """The rotations that an object of the file describes."""
     if not isinstance(inner, dict):
         settings.refuse(key, "an object", inner)
     inside = Settings(inner, f"{settings.name}: {key}")
-    old = inside.left.pop("type", None)  # what "rope_type" was called
+    old = inside.left.pop("type", None)  # the old name of "rope_type"
     kind = inside.take("rope_type", str, old)
     if old is not None and old != kind:
         inside.refuse("type", f"{kind!r}, as rope_type", old)
@@ -123,7 +124,7 @@ def _linear(inside, d, base):
 
 
 def _llama3(inside, d, base):
-    """The paper's YaRN, with borders of its own and scores as they are."""
+    """The paper's YaRN with different limits and without a score factor."""
     take = inside.take
     return _at(
         base,
@@ -162,7 +163,7 @@ def _yarn_factors(inside, paper):
         inside.optional(key, float)
         for key in ("attention_factor", "mscale", "mscale_all_dim")
     )
-    # Each multiplies the logarithm in the paper's factor.
+    # Each value multiplies the logarithm in the paper's factor.
     above, below = (1 + by * (paper - 1) if by else 1 for by in (over, under))
     ratio = above / below if over and under else paper
     return {"factor": ratio if own is None else own, "of_scores": below**2}

@@ -1,22 +1,22 @@
-"""The settings of a file, asked for one by one and refused by name."""
+"""The settings of a file, read one by one and refused by name."""
 
 from ..model.configuration import TransformerConfig
 from .errors import CheckpointError, shown
 
-MOST_LAYERS = 10_000  # published models have some hundreds at most
+MOST_LAYERS = 10_000  # published models have a few hundred at most
 
 
 class Settings:
-    """The settings of a file, each asked for once and by its name.
+    """The settings of a file, each of which is read once and by its name.
 
     Parameters
     ----------
     given : dict
-        What the file states.
+        The settings that the file states.
     name : str
-        What messages call the file.
+        The file's name in messages.
     start : str, default ""
-        What the keys of the architecture begin with.
+        The prefix of the architecture's keys.
     """
 
     def __init__(self, given, name, start=""):
@@ -30,13 +30,13 @@ class Settings:
         )
 
     def take(self, key, kind, default=None):
-        """The setting `key`, a `kind` of number or text."""
+        """The setting `key`, which must be of this `kind`."""
         value = self.left.pop(key, None)
-        if value is None:  # JSON's null is as good as no setting
+        if value is None:  # JSON's null counts as no setting
             value = default
         if value is None:
             raise CheckpointError(f"{self.name}: {self.start}{key} is missing")
-        # To Python True is 1; JSON writes 10000.0 as 10000.
+        # In Python, True equals 1; JSON may write 10000.0 as 10000.
         kinds = (int, float) if kind is float else kind
         if isinstance(value, bool) != (kind is bool) or not isinstance(
             value, kinds
@@ -45,27 +45,27 @@ class Settings:
         return value
 
     def optional(self, key, kind):
-        """The setting `key`, or None where the file has none, or null."""
+        """The setting `key`, or None if the file has none, or null."""
         if self.left.get(key) is None:
             return self.left.pop(key, None)
         return self.take(key, kind)
 
     def layers(self, key):
-        """The number of blocks, before a list is made that long."""
+        """The number of blocks, limited before a list is made that long."""
         n = self.take(key, int)
         if not 1 <= n <= MOST_LAYERS:
             self.refuse(key, f"from 1 to {MOST_LAYERS}", n)
         return n
 
     def expect(self, key, *values):
-        """Refuse a setting that is there and none of `values`."""
+        """Refuse a setting that is present and not one of `values`."""
         value = self.left.pop(key, None)
         if value is not None and value not in values:
             listed = " or ".join(map(repr, values))
             self.refuse(key, f"{listed}, the one that is known here", value)
 
     def close(self, ignored=()):
-        """Refuse what nothing asked for: it could change the results."""
+        """Refuse settings that nothing read, because they could matter."""
         odd = sorted(self.left.keys() - set(ignored))
         if odd:
             raise CheckpointError(
@@ -75,7 +75,7 @@ class Settings:
 
 
 def named(settings, function, *args, **more):
-    """The result of a function, whose refusals name the file."""
+    """The result of a function, with errors that name the file."""
     try:
         return function(*args, **more)
     except CheckpointError:
@@ -85,11 +85,11 @@ def named(settings, function, *args, **more):
 
 
 def config_of(settings, **fields):
-    """A `TransformerConfig`, whose refusals name the file."""
+    """A `TransformerConfig`, with errors that name the file."""
     return named(settings, TransformerConfig, **fields)
 
 
-# What changes nothing in a forward pass of a trained model.
+# Settings that change nothing in the forward pass of a trained model.
 IGNORED = (
     "_name_or_path", "add_cross_attention", "architectures", "attn_pdrop",
     "bos_token_id", "cache_implementation", "chunk_size_feed_forward",

@@ -1,4 +1,4 @@
-"""From a text to the numbers of its tokens, and back."""
+"""Convert a text to token numbers, and back."""
 
 import numpy as np
 
@@ -11,18 +11,18 @@ with extra("checkpoint"):
     import tokenizers
     from tokenizers import decoders, models, pre_tokenizers
 
-CONTROL, USER_DEFINED = 3, 4  # types of tokens that a text is cut at
+CONTROL, USER_DEFINED = 3, 4  # types of tokens at which a text is split
 
 
 class Tokenizer:
-    """Cut a text into the tokens of a model, by its own rules.
+    """Split a text into the tokens of a model, by the model's rules.
 
     Parameters
     ----------
     rules : tokenizers.Tokenizer
         The vocabulary and the merges.
     missing : set of int, default ()
-        Bytes that no token stands for, which `encode` would drop.
+        Bytes without a token, which `encode` would drop.
     """
 
     def __init__(self, rules, missing=()):
@@ -36,7 +36,7 @@ class Tokenizer:
         return f"Tokenizer({len(self)} tokens)"
 
     def encode(self, text):
-        """The tokens of a text.
+        """Convert a text to tokens.
 
         Parameters
         ----------
@@ -64,7 +64,8 @@ class Tokenizer:
             ) from None
         ids = self._rules.encode(text, add_special_tokens=False).ids
         ids = np.array(ids, dtype=np.int64)
-        # The name of a control token is one token, whatever its letters.
+        # The name of a control token is a single token, whatever its letters
+        # are.
         if lost and self.decode(ids) != text:
             raise ValueError(
                 "text must consist of bytes that the vocabulary has; "
@@ -73,7 +74,7 @@ class Tokenizer:
         return ids
 
     def decode(self, tokens):
-        """The text of some tokens.
+        """Convert tokens to text.
 
         Parameters
         ----------
@@ -83,14 +84,14 @@ class Tokenizer:
         Returns
         -------
         str
-            Bytes that are no whole letter become the replacement character.
+            Bytes of incomplete characters become the replacement character.
 
         Raises
         ------
         TypeError
             If tokens are not integers.
         ValueError
-            If a token is outside the vocabulary, or they have more axes.
+            If a token is outside the vocabulary, or `tokens` has more axes.
         """
         tokens = token_ids(array(tokens, "tokens"), len(self))
         if tokens.ndim != 1:
@@ -99,7 +100,7 @@ class Tokenizer:
 
 
 def from_file(path):
-    """The tokenizer of a `tokenizer.json`.
+    """Read the tokenizer of a `tokenizer.json`.
 
     Parameters
     ----------
@@ -113,11 +114,11 @@ def from_file(path):
     Raises
     ------
     CheckpointError
-        If the file is none.
+        If the file is not a tokenizer.
     """
     try:
         rules = tokenizers.Tokenizer.from_file(str(path))
-    except Exception as error:  # the package raises no other class
+    except Exception as error:  # the package raises only this class
         raise CheckpointError(
             f"{path.name}: the file must be a tokenizer; {shown(str(error))}"
         ) from None
@@ -132,7 +133,7 @@ def _missing(rules):
 
 
 def _letters():
-    """The letter that stands for each byte in a vocabulary of bytes."""
+    """The letter for each byte in a vocabulary of bytes."""
     printed = {*range(33, 127), *range(161, 173), *range(174, 256)}
     others = (b for b in range(256) if b not in printed)
     moved = {b: chr(256 + i) for i, b in enumerate(others)}
@@ -142,7 +143,7 @@ def _letters():
 LETTERS = _letters()
 
 
-# What a text is cut into before the merges, by the name GGUF gives it.
+# How a text is split before the merges, by the name in GGUF.
 BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False)
 DIGITS = pre_tokenizers.Digits(individual_digits=True)
 CUTS = {
@@ -153,24 +154,24 @@ CUTS = {
 
 
 def from_metadata(metadata, name):
-    """The tokenizer that the metadata of a GGUF file describe.
+    """Make the tokenizer that the metadata of a GGUF file describe.
 
     Parameters
     ----------
     metadata : dict
-        As `read_header` gives them.
+        The metadata from `read_header`.
     name : str
-        What messages call the file.
+        The file's name in messages.
 
     Returns
     -------
     Tokenizer
-        Byte-pair encoding, as GPT-2 has it.
+        Byte-pair encoding, as in GPT-2.
 
     Raises
     ------
     CheckpointError
-        If there is none, its kind is not known, or its parts do not fit.
+        If there is no tokenizer, its kind is not known, or its parts disagree.
     """
 
     def get(key, kinds, default=None):

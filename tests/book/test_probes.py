@@ -326,7 +326,7 @@ def test_two_bugs_can_be_planted_at_once():
     ("bug", "said"),
     [
         (Bug("softmax", "nowhere", ""),
-         "'nowhere' must stand in softmax once; it stands there 0 times"),
+         "'nowhere' must occur in softmax once; it occurs 0 times"),
         (Bug("practice", "x", "y"),
          f"module must be one of {', '.join(broken.MODULES)}"),
     ],

@@ -1079,7 +1079,7 @@ def test_a_prediction_without_an_end_stops_the_build(other):
     after = [nodes.paragraph("", "one"), nodes.comment("", other)]
     document, _ = predicted(*after)
     app = SimpleNamespace(env=SimpleNamespace(docname="page"))
-    with pytest.raises(ExtensionError, match="page has a prediction without a line"):
+    with pytest.raises(ExtensionError, match="a prediction without a line"):
         practice.show(app, document)
 
 
