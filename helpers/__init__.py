@@ -5,11 +5,11 @@ module of the chapter you are in. Names are imported from their module::
 
     from helpers.attention import attention
 
-A public function checks its arguments and calls a few lines that compute.
-Code that several modules share is in modules whose names begin with an
-underscore: `_core` computes without checks, `_checks` contains the rules for
-arguments and results, `_shapes` the rules for sizes, and `_blas` makes
-products fast. `transformer` consists of the modules in `helpers.model`.
+A public function checks its arguments and calls a few lines that compute. Code
+that several modules share is in modules whose names begin with an underscore:
+`_core` computes without checks, `_checks` contains the rules for arguments and
+results, `_shapes` the rules for sizes, and `_blas` makes products fast.
+`transformer` consists of the modules in `helpers.model`.
 
 Shapes are written with these letters, here and in the whole book:
 

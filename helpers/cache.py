@@ -154,8 +154,8 @@ class KVCache:
             If `K` or `V` does not hold real numbers.
         ValueError
             If shapes do not fit, an entry is not finite or overflows the
-            cache's type, or more than `max_len` positions would be stored.
-            The cache is then unchanged.
+            cache's type, or more than `max_len` positions would be stored. The
+            cache is then unchanged.
 
         Notes
         -----

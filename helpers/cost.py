@@ -402,8 +402,8 @@ def cache_bytes(layers, S, itemsize, *, batch=1):
     S : int
         Number of positions.
     itemsize : int
-        Bytes of one number: 4 for float32, 2 for float16 and bfloat16.
-        Numbers of a state always take 4.
+        Bytes of one number: 4 for float32, 2 for float16 and bfloat16. Numbers
+        of a state always take 4.
     batch : int, default 1
         B, the number of sequences.
 

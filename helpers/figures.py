@@ -33,13 +33,13 @@ SHOWN, HIDDEN = "<section ", '<section hidden="hidden" '
 
 
 def _data(name, value):
-    """A script that gives a module data, which it asks for with `known`."""
+    """A script that gives data to a module, which reads it with `known`."""
     start = "globalThis.attentionData ??= {};\nglobalThis.attentionData"
     return f'{start}["{name}"] = {json.dumps(value)};\n'
 
 
 def _untrained():
-    """The first weights of the induction model, and how each step fares."""
+    """The initial weights of the induction model, and each step's accuracy."""
     checkpoints = stored("induction-steps")["checkpoints"]
     given = {
         "weights": checkpoints[0]["weights"],
@@ -50,7 +50,7 @@ def _untrained():
 
 
 def _compared():
-    """The right answers of every seed, of schemes as trained and with YaRN."""
+    """The accuracies of every seed, for schemes as trained and with YaRN."""
     rows = []
     for found in stored("longer")["results"]:
         way = found["rescaled"]
@@ -63,7 +63,7 @@ def _compared():
 
 
 def _evidence():
-    """The shares right of some stored designs, one for each seed."""
+    """The accuracies of some stored designs, one per seed."""
     runs = {
         f"{v['group']}: {v['name']}": v["accuracy"]
         for v in stored("evidence")["variants"]
@@ -73,7 +73,7 @@ def _evidence():
 
 
 def _texts():
-    """The names of the texts, and of the first what the picture needs."""
+    """The names of the texts, and the data of the first picture."""
     names = real_heads.NAMES
     return _data("realheads", {"names": names, "first": real_heads.opening()})
 
@@ -110,7 +110,7 @@ GIVEN = {
 
 
 def _later_steps():
-    """The weights after the first step, the last of them in 16 bits."""
+    """The weights after the first step; the final ones have 16 bits."""
     _, *later = stored("induction-steps")["checkpoints"]
     weights = {c["step"]: c["weights"] for c in later}
     weights[later[-1]["step"]] = stored("induction")["weights"]
@@ -129,20 +129,20 @@ LATER = {
 
 @lru_cache
 def _later(name):
-    """The texts of these files, by their names."""
+    """The texts of a module's later files, by name."""
     return {
         file: _data(file, made()) for file, made in LATER.get(name, {}).items()
     }
 
 
 def _text(name):
-    """The module of a figure without what is loaded later."""
+    """The module of a figure without the data that is loaded later."""
     given = GIVEN[name]() if name in GIVEN else ""
     return given + joined(FOLDER, f"{name}.js")
 
 
 def module(name):
-    """The complete ES module of a figure, as Jupyter runs it.
+    """Return the complete ES module of a figure, as Jupyter runs it.
 
     Parameters
     ----------
@@ -157,10 +157,10 @@ def module(name):
 
 
 def script(name):
-    """The module of a figure as a script that any page can load.
+    """Return the module of a figure as a script that any page can load.
 
-    A page that is opened from a folder, with no server, may load scripts but
-    no modules. The script sets ``attentionFigures[name]``.
+    A page that is opened from a folder without a server may load scripts but
+    not modules. The script sets ``attentionFigures[name]``.
 
     Parameters
     ----------
@@ -173,15 +173,15 @@ def script(name):
     """
     start = f"globalThis.attentionFigures ??= {{}};\nattentionFigures.{name} ="
     text = _text(name).replace("export default", start)
-    # Readers load no comments: of a page's 250 KB they would take three.
+    # Strip comments, which would take three of a page's 250 KB.
     text = re.sub(r"^/\*\*.*?\*/\n", "", text, flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"^ *//.*\n", "", text, flags=re.MULTILINE)
-    # A module is strict and has a scope of its own; a script is given both.
+    # A module is strict and has its own scope, so the script gets both.
     return f'(() => {{\n"use strict";\n{text}\n}})();\n'
 
 
 def scripts(name):
-    """The files of a figure that a page loads.
+    """Return the files of a figure that a page loads.
 
     Parameters
     ----------
@@ -192,20 +192,20 @@ def scripts(name):
     -------
     dict of str to str
         The text of each script by the name of its file. The first is the
-        module's; others hold data that only some states ask for.
+        module's; the others hold data that only some states need.
     """
     later = {f"{file}.js": text for file, text in _later(name).items()}
     return {f"{name}.js": script(name), **later}
 
 
 def styles(*names):
-    """The style sheet of some figures.
+    """Return the style sheet of some figures.
 
     Parameters
     ----------
     *names : str
-        The figures' names. What several figures have comes first, then the
-        rules of each, where it has some of its own.
+        The figures' names. Shared rules come first, then the rules of each
+        figure, if it has its own.
 
     Returns
     -------
@@ -217,20 +217,20 @@ def styles(*names):
 
 @lru_cache
 def _engine(name):
-    """The functions of a figure's module, callable from Python."""
+    """Return a function that calls a figure's module from Python."""
     engine = quickjs.Context()
     engine.set_max_stack_size(4 * 2**20)
     for text in scripts(name).values():
         engine.eval(text)
     return engine.eval(
-        # Not JSON.parse, which knows neither NaN nor Infinity.
+        # Not JSON.parse, which does not accept NaN and Infinity.
         f"(what, state) => JSON.stringify("
         f"attentionFigures.{name}[what](eval(`(${{state}})`)))"
     )
 
 
 def controls(name):
-    """The settings of a figure, as its module lists them.
+    """Return the settings of a figure, as listed by its module.
 
     Parameters
     ----------
@@ -240,14 +240,14 @@ def controls(name):
     Returns
     -------
     list of dict
-        Each with ``key``, ``kind`` and ``label``; ``first``, which it starts
-        with; ``about``, what it sets; and its limits.
+        Each with ``key``, ``kind`` and ``label``; ``first``, its initial
+        value; ``about``, its meaning; and its limits.
     """
     return json.loads(_engine(name)("controls", "null"))
 
 
 def presets(name):
-    """The ready-made settings of a figure, as its module lists them.
+    """Return the ready-made settings of a figure, as listed by its module.
 
     Parameters
     ----------
@@ -257,13 +257,13 @@ def presets(name):
     Returns
     -------
     dict of str to dict
-        For each preset the settings that it fills in.
+        The settings of each preset.
     """
     return json.loads(_engine(name)("presets", "null"))
 
 
 def card(name):
-    """The part of a figure that its card on the landing page shows.
+    """Return the part of a figure that its landing-page card shows.
 
     Parameters
     ----------
@@ -273,18 +273,19 @@ def card(name):
     Returns
     -------
     dict or None
-        The selector of the drawing as ``part``; ``which`` of several, the
-        ``box`` that is cut out, and the ``state``, where they are not the
-        first or the whole. None for a figure that has no card.
+        ``part``, the selector of the drawing; and, unless they are the first
+        or the whole, ``which`` of several drawings, the ``box`` that is cut
+        out, and the ``state``. None for a figure without a card.
     """
     return json.loads(_engine(name)("card", "null"))
 
 
 def drawing(stored):
-    """The part of a stored output that a page shows.
+    """Return the part of a stored output that a page shows.
 
-    A notebook that shows a stored output has no kernel that ran the cell, and
-    no style for the drawing: there it is hidden, and a note says what to do.
+    If a notebook shows a stored output, no kernel has run the cell, and the
+    drawing has no style. Then the drawing is hidden, and a note says what to
+    do.
 
     Parameters
     ----------
@@ -294,29 +295,29 @@ def drawing(stored):
     Returns
     -------
     str
-        What the figure's `html` gave.
+        The result of the figure's `html`.
 
     Raises
     ------
     ValueError
-        If no figure is there.
+        If the output contains no figure.
     """
     return stored[stored.index(HIDDEN) :].replace(HIDDEN, SHOWN, 1)
 
 
 def plain(value):
-    """An array or a NumPy number as Python's lists and numbers."""
+    """Convert an array or a NumPy number to Python's lists and numbers."""
     return value.tolist() if hasattr(value, "tolist") else value
 
 
 class Setting:
-    """A trait that takes NumPy's values too, and says its rule in words."""
+    """A trait that also takes NumPy's values, and states its rule in words."""
 
     def validate(self, obj, value):
         given = plain(value)
         try:
-            # To Python True is 1, and to a trait 1 is True: a slip, here.
-            # And a text takes bytes.
+            # Python treats True as 1, and a trait treats 1 as True, which is a
+            # mistake here. A text trait would also accept bytes.
             flag = isinstance(given, bool) != isinstance(self, Bool)
             if flag or isinstance(given, bytes):
                 self.error(obj, given)
@@ -336,13 +337,13 @@ class Text(Setting, Unicode):
 
 
 class Whole(Setting, Int):
-    """A setting that counts."""
+    """A setting that is a whole number."""
 
     rule = "a whole number"
 
 
 class Number(Setting, Float):
-    """A setting that measures."""
+    """A setting that is a real number."""
 
     rule = "a number"
 
@@ -373,7 +374,7 @@ TRAITS = {
 
 
 def _trait(control):
-    """The trait of a control, with the value that it starts with."""
+    """The trait of a control, with its initial value."""
     kind, first = control["kind"], control["first"]
     if kind in TRAITS:
         return TRAITS[kind](first)
@@ -420,7 +421,7 @@ def _parameter(control, trait):
     if isinstance(trait, Matrix):
         first = f"{control['shape']} array"
     elif control["kind"] == "text":
-        first = "str"  # what it starts with may be long
+        first = "str"  # the initial value may be long
     else:
         name = type(trait.default_value).__name__
         quote = '"' if name == "str" else ""
@@ -459,7 +460,7 @@ class InteractiveFigure(anywidget.AnyWidget):
     )
 
     def __init_subclass__(cls, **options):
-        # A widget puts a class of its own below each figure's: no name there.
+        # A widget makes a subclass of each figure's class, which has no name.
         if "_name" in vars(cls):
             cls._esm, cls._css = module(cls._name), styles(cls._name)
             cls._declare(controls(cls._name))
@@ -467,7 +468,7 @@ class InteractiveFigure(anywidget.AnyWidget):
 
     @classmethod
     def _declare(cls, listed):
-        """Make the settings that a module lists traits, and document them."""
+        """Turn a module's settings into traits, and document them."""
         parameters = []
         for control in listed:
             missing = [k for k in ("first", "about") if k not in control]
@@ -489,7 +490,7 @@ class InteractiveFigure(anywidget.AnyWidget):
         self._check()
 
     def __setattr__(self, name, value):
-        # A misspelt setting would be kept, and change nothing.
+        # A misspelt setting would be stored but have no effect.
         if not hasattr(type(self), name) and not name.startswith("_"):
             self._know(name)
         super().__setattr__(name, value)
@@ -512,7 +513,7 @@ class InteractiveFigure(anywidget.AnyWidget):
         ]
 
     def _own(self):
-        """What the figure has beside its settings, by the name ``own``."""
+        """The figure's own data beside its settings, as ``own``."""
         return {}
 
     def _call(self, what, **more):
@@ -562,21 +563,21 @@ class InteractiveFigure(anywidget.AnyWidget):
 
 
 class Moving:
-    """A figure that moves by itself; it can be asked for any moment."""
+    """An animated figure, which can be drawn at any time."""
 
     def frame(self, ms):
-        """The picture that many milliseconds after the start.
+        """Return the picture at a time after the start.
 
         Parameters
         ----------
         ms : float
-            Milliseconds.
+            The time in milliseconds.
 
         Returns
         -------
         dict
-            What changes with time as ``own``, the numbers as ``values``, and
-            the drawing as ``html``.
+            The settings that change with time as ``own``, the numbers as
+            ``values``, and the drawing as ``html``.
 
         Examples
         --------
@@ -604,7 +605,7 @@ class CausalHeatmap(InteractiveFigure):
 
 
 class MaskPainter(InteractiveFigure):
-    """A mask that is painted cell by cell, and the outputs under it.
+    """A mask to paint cell by cell, and the outputs under it.
 
     The sentence is *dogs bark pad pad*, where the last two tokens are padding.
     The scores and values are fixed. ``padding`` and ``later`` are the weights
@@ -622,10 +623,10 @@ class MaskPainter(InteractiveFigure):
 
 
 class StepThrough(InteractiveFigure):
-    """Every matrix of one attention call, and what made each entry.
+    """Every matrix of one attention call, and the origin of each entry.
 
-    Starts from `X`, which is then queries, keys and values at once, or from
-    `Q`, `K` and `V` where one of them is given.
+    Starts from `X`, which then serves as queries, keys and values, or from
+    `Q`, `K` and `V` if one of them is given.
 
     Examples
     --------
@@ -643,10 +644,10 @@ class StepThrough(InteractiveFigure):
 
 
 class Saturation(InteractiveFigure):
-    """How the width of queries and keys hardens the softmax.
+    """How the width of queries and keys saturates the softmax.
 
-    Thirty-two queries and up to 64 keys hold standard normal numbers, made
-    from the seed by mulberry32 and the Box-Muller formula.
+    Thirty-two queries and up to 64 keys hold standard normal numbers,
+    generated from the seed by mulberry32 and the Box-Muller transform.
 
     Examples
     --------
@@ -664,9 +665,9 @@ class TwoHeads(InteractiveFigure):
 
     Head 0 owns the first `cut` columns of red, blue, ball and box, and head 1
     the others; each compares and mixes its own columns only. A feature that
-    two objects share multiplies the exponential by 4. ``weights`` has those of
-    both heads, zero where a head owns no column, and ``output`` the merged
-    rows, where the columns of a head that is off are zero.
+    two objects share multiplies the exponential by 4. ``weights`` has the
+    weights of both heads, zero if a head owns no column, and ``output`` the
+    merged rows, in which the columns of a head that is switched off are zero.
 
     Examples
     --------
@@ -679,12 +680,12 @@ class TwoHeads(InteractiveFigure):
 
 
 class HeadsAndGroups(InteractiveFigure):
-    """Columns cut into heads, and heads that share keys and values.
+    """Columns divided into heads, and heads that share keys and values.
 
     Head h owns columns ``h * d_k`` to ``h * d_k + d_k - 1`` and reads
-    key/value head ``h // (H / H_kv)``. Parameters are those of one layer
-    with ``d_model = H * d_k``, ``d_v = d_k`` and no biases; the cache holds
-    2 bytes a number.
+    key/value head ``h // (H / H_kv)``. Parameters are those of one layer with
+    ``d_model = H * d_k``, ``d_v = d_k`` and no biases; the cache holds 2 bytes
+    per number.
 
     Examples
     --------
@@ -699,12 +700,12 @@ class HeadsAndGroups(InteractiveFigure):
 class Positions(InteractiveFigure):
     """Sinusoids, rotations and biases, one method at a time.
 
-    *sinusoid*: `T` positions in ``2 * pairs`` columns; `pair` is drawn as
-    two waves. *RoPE*: a query that is (1, 0) in each pair, turned to
-    position `m`, and a key that is `angle` degrees ahead of it in each
-    pair, turned to `n`; `shift` moves both. Scores are divided by the root
-    of ``2 * pairs``, and ``by_distance`` runs from -32 to 32. *ALiBi*:
-    slopes by `rule`, and the bias of each head at distances 0 to T - 1.
+    *sinusoid*: `T` positions in ``2 * pairs`` columns; `pair` is drawn as two
+    waves. *RoPE*: a query that is (1, 0) in each pair, rotated to position
+    `m`, and a key that is `angle` degrees ahead of it in each pair, rotated to
+    `n`; `shift` moves both. Scores are divided by the root of ``2 * pairs``,
+    and ``by_distance`` runs from -32 to 32. *ALiBi*: slopes by `rule`, and the
+    bias of each head at distances 0 to T - 1.
 
     Examples
     --------
@@ -719,12 +720,12 @@ class Positions(InteractiveFigure):
 class KVCacheCalculator(Moving, InteractiveFigure):
     """The bytes that the keys and values of all positions take.
 
-    ``n_layers * n_kv_heads * (d_k + d_v)`` numbers for each of `S`
-    positions in each of `batch` sequences. ``now`` are the bytes of all keys
-    and of all values so far, ``room`` the positions of each sequence that
-    `memory` has room for. Counts are exact integers; MiB
-    and GiB are binary. More than 1 PiB is refused. ``presets("kvcache")``
-    holds the sizes of published models.
+    The cache takes ``n_layers * n_kv_heads * (d_k + d_v)`` numbers for each of
+    `S` positions in each of `batch` sequences. ``now`` has the bytes of all
+    keys and of all values so far, and ``room`` the positions per sequence that
+    fit into `memory`. Counts are exact integers; MiB and GiB are binary. More
+    than 1 PiB is refused. ``presets("kvcache")`` contains the sizes of
+    published models.
 
     Examples
     --------
@@ -740,17 +741,17 @@ class KVCacheCalculator(Moving, InteractiveFigure):
 class Tiles(Moving, InteractiveFigure):
     """Exact attention that visits one block of scores at a time.
 
-    The score of query i and key j is ``(1 + j / 8) cos(i - 2 j)``. Blocks
-    are visited query block by query block; with `causal`, those above the
-    diagonal are left out. ``maxima``, ``factors``, ``added`` and ``sums``
-    are what one query remembers after each of its blocks among the first
-    `step`: the maximum so far, the factor on the old sum, what the block
-    adds, and the sum of exponentials. ``held`` counts numbers in memory at
-    once, beyond inputs and output: for plain attention all scores, for
-    tiles one block of scores and two numbers per query of the block.
-    ``keys_read`` counts rows of keys. ``tile`` is what the on-chip memory
-    has after the last visit: the block's scores, None where a key is later
-    than the query, and the maximum and the sum of each of its queries.
+    The score of query i and key j is ``(1 + j / 8) cos(i - 2 j)``. Blocks are
+    visited query block by query block; with `causal`, those above the diagonal
+    are left out. ``maxima``, ``factors``, ``added`` and ``sums`` are the
+    running state of one query after each of its blocks among the first `step`:
+    the maximum so far, the factor on the old sum, the block's addition, and
+    the sum of exponentials. ``held`` counts the numbers in memory at once,
+    beyond inputs and output: for plain attention all scores, for tiles one
+    block of scores and two numbers per query of the block. ``keys_read``
+    counts rows of keys. ``tile`` is the content of the on-chip memory after
+    the last visit: the block's scores, None where a key is later than the
+    query, and the maximum and the sum of each of its queries.
 
     Examples
     --------
@@ -764,18 +765,18 @@ class Tiles(Moving, InteractiveFigure):
 
 
 class Machines(Moving, InteractiveFigure):
-    """Eight keys on several machines: what a tree sends, and what a ring.
+    """Eight keys on several machines: what a tree and a ring send.
 
     The scores of query 0 are the logarithms of 2, 1, 3, 3, 1, 5, 4, 5; those
     of query i are these times cos(i). In the *tree* the queries go out from
     machine 0, each machine attends over its own keys, and the partial results
     are merged in pairs. In the *ring* each machine owns a part of the queries,
-    and the keys and values go round. A query is one number, a partial result
-    two for each query, a key with its value two. ``outputs`` and
+    and the keys and values go round. A query counts as one number, a partial
+    result as two per query, and a key with its value as two. ``outputs`` and
     ``logsumexps`` have a row for each machine and a column for each query,
-    None where the machine has no partial result. ``sent`` counts numbers up
-    to the last whole step, ``totals`` those of each plan, and from
-    ``ring_from`` queries on the ring sends fewer.
+    None where the machine has no partial result. ``sent`` counts numbers up to
+    the last whole step, ``totals`` those of each plan, and from ``ring_from``
+    queries upward the ring sends fewer.
 
     Examples
     --------
@@ -788,7 +789,7 @@ class Machines(Moving, InteractiveFigure):
 
 
 class Balance(InteractiveFigure):
-    """Machines in a ring under a causal mask: who works, and who waits.
+    """Machines in a ring under a causal mask: which work, and which wait.
 
     Each machine has queries and keys at its positions, and computes the pairs
     of its queries. In round r machine w holds the keys of machine w - r, and
@@ -811,11 +812,12 @@ class Balance(InteractiveFigure):
 class Checks(InteractiveFigure):
     """Nine programs for attention, and six checks of each.
 
-    The first program is right, and each of the others has one mistake. At
-    `tokens` 0 the queries and keys are the three unit vectors, at 1 they share
-    no symmetry. A check compares pairs of numbers: ``found`` and ``expected``
-    are the first pair that differs, or the first of all, by program and check;
-    ``refused`` is 1 where they differ, by more than rounding, and 0 elsewhere.
+    The first program is correct, and each of the others has one mistake. If
+    `tokens` is 0, the queries and keys are the three unit vectors; if it is 1,
+    they share no symmetry. A check compares pairs of numbers: ``found`` and
+    ``expected`` are the first pair that differs, or the first of all, by
+    program and check; ``refused`` is 1 where they differ, by more than
+    rounding, and 0 elsewhere.
 
     Examples
     --------
@@ -830,11 +832,10 @@ class Checks(InteractiveFigure):
 class Digits(InteractiveFigure):
     """A printed number on a line with the value that it should round to.
 
-    The value is what an example counts, in the unit that is chosen, plus
-    `shift` hundredths of the last printed digit. It reproduces the printed
-    digits if it is within half a unit of the last of them, ties included;
-    ``off`` is how far it is away, in these units. The comparison is one of
-    whole numbers, and exact.
+    The value is an example's count, in the chosen unit, plus `shift`
+    hundredths of the last printed digit. It reproduces the printed digits if
+    it is within half a unit of the last of them, ties included; ``off`` is its
+    distance in these units. The comparison uses whole numbers and is exact.
 
     Examples
     --------
@@ -853,8 +854,8 @@ class FileBlock(InteractiveFigure):
 
     The bytes are those of the type Q4_1 in the file of SmolLM2: a scale and a
     minimum as float16, then 16 bytes with the codes of two parameters each.
-    ``parameters`` has ``scale * code + minimum`` as float32, with `code` in
-    place of the one that the file has at `at`.
+    ``parameters`` has ``scale * code + minimum`` as float32, where `code`
+    replaces the file's code at `at`.
 
     Examples
     --------
@@ -870,14 +871,15 @@ class FileBlock(InteractiveFigure):
 class Induction(InteractiveFigure):
     """A small trained transformer, and what its four heads attend to.
 
-    The model is `helpers.training.INDUCTION` with its stored weights: after
-    300 steps those of 16 bits, before that those of 8. It was trained on
-    rows of 6 to 12 different symbols that repeat. Of each position that the
-    model reads, `logits` has a row, and of each head of each block `weights`
-    has one. ``previous`` and ``followed`` have each head's mean weight on the
-    symbol before, and on what followed the last time. ``answer`` is what
-    followed the last time that the symbol of the query was read, ``counted``
-    the positions that have one, ``right`` those where the model says it.
+    The model is `helpers.training.INDUCTION` with its stored weights: those
+    after 300 steps in 16 bits, and earlier ones in 8. It was trained on
+    repeated rows of 6 to 12 different symbols. `logits` has a row for each
+    position, and `weights` has one for each head of each block as well.
+    ``previous`` and ``followed`` have each head's mean weight on the previous
+    symbol, and on the symbol that followed last time. ``answer`` is the symbol
+    that followed the last occurrence of the query's symbol, ``counted`` the
+    positions that have an answer, and ``right`` the positions where the model
+    predicts it.
 
     Examples
     --------
@@ -893,15 +895,16 @@ class Induction(InteractiveFigure):
 class Flow(InteractiveFigure):
     """A sentence on its way through a small trained model to its next word.
 
-    The model is `helpers.sentences.WORD_MODEL` with its stored weights. Of
-    every word, ``embedded`` has the row that enters the first block,
-    ``attended`` and ``after`` those after the attention and after the network
-    of each block, and ``hidden`` those inside its network; ``queries``,
-    ``keys``, ``values``, ``weights`` and ``mixed`` are those of `head` in each
-    block. ``chances`` are the probabilities of what follows `word`, and
-    ``order`` has the words by them; ``said`` is the likeliest word after the
-    last. ``opened`` is how one number was made: its ``parts``, which are
-    products or exponentials, their ``total``, and its ``value``.
+    The model is `helpers.sentences.WORD_MODEL` with its stored weights. For
+    each word, ``embedded`` has the row that enters the first block,
+    ``attended`` and ``after`` the rows after the attention and after the
+    network of each block, and ``hidden`` the rows within its network;
+    ``queries``, ``keys``, ``values``, ``weights`` and ``mixed`` are those of
+    `head` in each block. ``chances`` are the probabilities of the word after
+    `word`, and ``order`` ranks the words by them; ``said`` is the most
+    probable word after the last. ``opened`` shows how one number was computed:
+    its ``parts``, which are products or exponentials, their ``total``, and its
+    ``value``.
 
     Examples
     --------
@@ -935,11 +938,11 @@ class Words(Moving, InteractiveFigure):
 class Film(Moving, InteractiveFigure):
     """One query from its words to its output, step by step.
 
-    Rows of `X` are queries, keys and values at once; or, where one of `W_Q`,
-    `W_K` and `W_V` is given, the query ``q``, the keys ``K`` and the values
-    ``V`` are made from them first, a step for each row. The query meets each
-    key, a step each; then all dot products are divided by the root of d_k,
-    exponentials are taken and summed, each is divided by the sum, and the
+    Rows of `X` serve as queries, keys and values; or, if one of `W_Q`, `W_K`
+    and `W_V` is given, the query ``q``, the keys ``K`` and the values ``V``
+    are computed from them first, in one step per row. The query meets the
+    keys, in one step each; then all dot products are divided by the root of
+    d_k, exponentials are taken and summed, each is divided by the sum, and the
     values, each times its weight, are added up. A page without scripts shows
     the film as a strip of stills.
 
@@ -965,13 +968,13 @@ class Film(Moving, InteractiveFigure):
 
 
 class Roof(InteractiveFigure):
-    """The work of one layer under the roof of a machine.
+    """The operations of one layer under the roofline of a machine.
 
     Heads are 128 columns wide, numbers have 16 bits, and the model is as wide
-    as its heads together. ``points`` has FLOPs, bytes, FLOPs per byte and the
-    most FLOPs in a second of five kinds of work: attention over the prompt
-    with the scores not stored ("prefill") and stored ("stored"), the
-    projections of the prompt ("read"), attention of one new token of each
+    as its heads together. ``points`` has the FLOPs, the bytes, the FLOPs per
+    byte and the attainable FLOPs per second of five operations: attention over
+    the prompt with the scores not stored ("prefill") and stored ("stored"),
+    the projections of the prompt ("read"), attention of one new token of each
     sequence over `T` keys ("decode"), and its projections ("write").
     ``prompt`` and ``token`` are the least seconds of attention, scores not
     stored, and projections together.
@@ -987,7 +990,7 @@ class Roof(InteractiveFigure):
 
 
 class Projections(InteractiveFigure):
-    """Two tokens in the plane, and the query, key and value made of them.
+    """Two tokens in the plane, with a query, a key and a value.
 
     Token x asks and token y is asked: ``q = x W_Q``, ``k = y W_K`` and
     ``v = y W_V``, each a row times a matrix. The dot product of q and k is the
@@ -1006,11 +1009,11 @@ class Projections(InteractiveFigure):
 class Temperature(InteractiveFigure):
     """A soft lookup on a shelf of four jars, at a temperature.
 
-    The jars stand at 0 to 3 and hold 10, 40, 20 and 30 marbles. The score of
-    a jar is minus half its squared distance from `place`, plus what its bar
-    was pulled by. ``answer`` is the mean of the marbles under the weights,
-    ``exact`` those of the jar with the highest score; ``curve`` and
-    ``stairs`` are both over the shelf, from -0.5 to 3.5.
+    The jars stand at 0 to 3 and contain 10, 40, 20 and 30 marbles. The score
+    of a jar is minus half its squared distance from `place`, plus the distance
+    by which its bar was dragged. ``answer`` is the weighted mean of the
+    marbles, ``exact`` the number in the jar with the highest score; ``curve``
+    and ``stairs`` show both over the shelf, from -0.5 to 3.5.
 
     Examples
     --------
@@ -1023,13 +1026,13 @@ class Temperature(InteractiveFigure):
 
 
 class QuadraticCost(InteractiveFigure):
-    """The FLOPs of one layer: what grows with the square of the length.
+    """The FLOPs of one layer: which grow with the square of the length.
 
     A layer is attention with its four projections and a feed-forward network
     of `matrices` matrices. ``flops`` counts its parts, ``crossing`` is the
     first length at which the two products of attention take as much as the
-    rest, and ``doubled`` the factor that twice as many tokens cost. Scale and
-    softmax are left out.
+    rest, and ``doubled`` the factor in FLOPs for twice as many tokens. Scale
+    and softmax are not counted.
 
     Examples
     --------
@@ -1042,14 +1045,14 @@ class QuadraticCost(InteractiveFigure):
 
 
 class TileTraffic(InteractiveFigure):
-    """What plain attention and attention in tiles move between memories.
+    """The numbers that plain and tiled attention move between memories.
 
     One head of width `d` over `N` positions, and `M` numbers of on-chip
     memory, which hold four blocks of ``rows`` rows. ``moved`` counts the
     numbers of three programs: the standard one, tiles with the keys in the
     outer loop, and with the queries; ``parts`` divides them into inputs and
-    output, scores and weights, and running states. From ``turn`` upward the
-    second moves fewer than the first.
+    output, scores and weights, and running states. From a memory of ``turn``
+    numbers upward, the second program moves fewer numbers than the first.
 
     Examples
     --------
@@ -1065,9 +1068,9 @@ class InfluenceTest(InteractiveFigure):
     """A token is changed, and the outputs that change with it are recorded.
 
     Programs that apply a causal mask to *the cat sat down*. ``influence`` has
-    a row per output and a column per token whose key and value are changed;
-    an output changes if it moves by more than a billionth. ``leaks`` and
-    ``misses`` count where it is not the ``mask``; ``after`` are the outputs
+    a row per output and a column per token whose key and value are changed; an
+    output changes if it moves by more than a billionth. ``leaks`` and
+    ``misses`` count disagreements with the ``mask``; ``after`` are the outputs
     with `token` changed.
 
     Examples
@@ -1087,10 +1090,10 @@ class FloatSoftmax(InteractiveFigure):
 
     The shift is added to all scores before they are stored. Each exponential
     and each weight is the number of the type that is nearest to the exact
-    result; the sum is added up in float32 and rounded once. None stands for
-    infinity in ``exps`` and ``total``, and in ``weights`` for what is not a
-    number. ``spacing`` is the distance of neighbouring numbers at the largest
-    score, and ``error`` the largest of a weight.
+    result; the sum is added up in float32 and rounded once. None represents
+    infinity in ``exps`` and ``total``, and NaN in ``weights``. ``spacing`` is
+    the distance between adjacent numbers at the largest score, and ``error``
+    the largest error of a weight.
 
     Examples
     --------
@@ -1105,7 +1108,7 @@ class FloatSoftmax(InteractiveFigure):
 
 
 class Sinks(InteractiveFigure):
-    """How one query spends its weight, in five ways.
+    """How one query distributes its weight, in five ways.
 
     The keys have values 10, 40, 20, 30 and 50, and each score is `length`
     times a fit. The ways are, in this order: none, a sink, a gate on the
@@ -1126,7 +1129,7 @@ class Backward(InteractiveFigure):
     """A gradient of the output, and every gradient that follows from it.
 
     `dY` is the gradient of a loss with respect to the output of attention;
-    ``means`` are those of each row of ``dA`` under its weights.
+    ``means`` are the means of each row of ``dA`` under its weights.
 
     Examples
     --------
@@ -1139,15 +1142,15 @@ class Backward(InteractiveFigure):
 
 
 class Angles(InteractiveFigure):
-    """The angle of each pair at a distance, and which are new to it.
+    """The angle of each pair at a distance, and the angles new to it.
 
-    A head of width 16, trained with RoPE on texts of 32 positions. An angle
-    is new to a pair, ``fresh``, from one trained step past its last trained
-    angle to the full circle; each of ``runs`` is a pair with the first and
-    the last of some distances in a row at which it is. ``arcs`` are the
-    angles that training covers, ``angles`` those of `distance`, and
-    ``before`` those that it has with the frequencies of training. YaRN has
-    the rule of its code.
+    A head of width 16, trained with RoPE on texts of 32 positions. An angle is
+    new to a pair, ``fresh``, from one trained step past its last trained angle
+    to the full circle; ``runs`` lists a pair with the first and the last of
+    consecutive distances at which its angles are new. ``arcs`` are the angles
+    that training covers, ``angles`` those at `distance`, and ``before`` those
+    at `distance` with the frequencies of training. YaRN follows the rule of
+    its code.
 
     Examples
     --------
@@ -1164,15 +1167,15 @@ class Angles(InteractiveFigure):
 class Pages(Moving, InteractiveFigure):
     """A server's memory for keys and values, which texts fill and free.
 
-    Ten requests come in steps 0 to 6 to a memory of 64 slots, a slot per
-    token. In a step the texts that are complete leave, each of the others
-    writes a token, and requests are let in by their order while there is
-    memory for their prompts. A text takes a page when it has filled the one
-    before, or it has reserved 16 slots, as many as any text may need. Of
-    each slot ``owner`` is the text that has it, or -1, and ``filled`` tells
-    whether it holds a token. ``pages`` and ``pieces`` count the texts that
-    run in each step, ``run`` and ``waits`` those of `step`, in the chosen
-    memory and in the other.
+    Ten requests arrive in steps 0 to 6 at a memory of 64 slots, one slot per
+    token. In each step complete texts leave, every other text writes a token,
+    and requests are admitted in order while there is memory for their prompts.
+    Either a text takes a page when it has filled the last one, or it has
+    reserved 16 slots, the most that any text may need. For each slot,
+    ``owner`` is the text that has it, or -1, and ``filled`` whether it
+    contains a token. ``pages`` and ``pieces`` count the running texts per
+    step, and ``run`` and ``waits`` count the running and waiting texts of
+    `step`, in the chosen memory and in the other.
 
     Examples
     --------
@@ -1185,15 +1188,16 @@ class Pages(Moving, InteractiveFigure):
 
 
 class Batch(InteractiveFigure):
-    """What one decoding step reads and does, for a batch of texts.
+    """What one decoding step reads and computes for a batch of texts.
 
-    Llama 3 8B in 16 bits on an A100. A step reads the ``weights`` once for
-    all texts, and of each text its cache: ``caches`` in all, in bytes. From
-    ``crossing`` texts on the caches are no less than the weights.
-    ``intensity`` is in FLOPs per byte; no batch reaches ``limit``, and the
-    device needs ``balance``. ``seconds`` is the least time of a step, and
-    ``per_second`` the tokens of all texts that it allows. ``curves`` has the
-    intensities of 1, 2, 4, ..., 512 texts for each number of tokens.
+    Llama 3 8B in 16 bits on an A100. A step reads the ``weights`` once for all
+    texts, and the cache of each text: ``caches`` in total, in bytes. From
+    ``crossing`` texts upward, the caches are at least as large as the weights.
+    ``intensity`` is in FLOPs per byte; ``limit`` is its supremum over all
+    batches, and ``balance`` the machine balance. ``seconds`` is the least time
+    of a step, and ``per_second`` the tokens of all texts that it allows.
+    ``curves`` has the intensities of 1, 2, 4, ..., 512 texts for each number
+    of tokens.
 
     Examples
     --------
@@ -1206,13 +1210,13 @@ class Batch(InteractiveFigure):
 
 
 class Schemes(InteractiveFigure):
-    """Position schemes past the trained length, four seeds each.
+    """Position schemes beyond the trained length, four seeds each.
 
-    The stored right answers of ``python tools/train.py longer``. ``order``
-    has the schemes by their ``medians``, from the highest; ``trained`` are
-    the medians at 32 tokens, and ``moved`` counts those whose rank differs
-    from the one there. ``better`` counts the pairs of schemes of which each
-    seed of one beats each seed of the other.
+    The right answers are stored by ``python tools/train.py longer``. ``order``
+    ranks the schemes by their ``medians``, from the highest; ``trained`` are
+    the medians at 32 tokens, and ``moved`` counts the schemes whose rank
+    differs from their rank there. ``better`` counts the pairs of schemes in
+    which each seed of one beats each seed of the other.
 
     Examples
     --------
@@ -1225,7 +1229,7 @@ class Schemes(InteractiveFigure):
 
 
 class Decode(InteractiveFigure):
-    """What each decoding step computes, with a KV cache and without.
+    """What each decoding step computes, with a KV cache and without it.
 
     The text is ``a rose is a rose is a rose``. ``counts`` says how often the
     steps so far compute each score, query by key; ``keys`` and ``scores``
@@ -1248,12 +1252,13 @@ class Decode(InteractiveFigure):
 class ResidualStream(InteractiveFigure):
     """The row of a token on its way through two blocks.
 
-    Tokens, matrices and the feed-forward network are the hand-made ones of
-    the lesson on blocks; both blocks have the same. ``rows`` are the row that
-    enters and that after each of the four parts, ``reads`` what each part
-    reads, ``changes`` what it adds, ``sums`` the sums before a norm. ``kept``
-    is the factor with which the row that entered is in the row that leaves,
-    ``whole`` the row that leaves where no part is switched off.
+    Tokens, matrices and the feed-forward network are the hand-made ones of the
+    lesson on blocks, and are the same in both blocks. ``rows`` are the row
+    that enters and the rows after each of the four parts, ``reads`` the inputs
+    of the parts, ``changes`` their outputs, and ``sums`` the sums before a
+    norm. ``kept`` is the factor of the entering row in the row that leaves,
+    and ``whole`` the row that leaves if no part is switched off. ``whole`` the
+    row that leaves where no part is switched off.
 
     Examples
     --------
@@ -1267,12 +1272,12 @@ class ResidualStream(InteractiveFigure):
 
 
 class ParameterAreas(InteractiveFigure):
-    """Where the parameters of a transformer are, part by part.
+    """The parameters of a transformer, part by part.
 
-    The model is built as GPT-2: layer norm, biases, 1,024 learned positions,
-    and ``d_model = 64 * heads``; an output matrix of its own has a bias.
+    The model is built like GPT-2: layer norm, biases, 1,024 learned positions,
+    and ``d_model = 64 * heads``; a separate output matrix has a bias.
     ``parts`` has the parameters of all blocks together, ``block`` those of
-    one. ``presets("parameters")`` holds the four models of GPT-2's paper.
+    one. ``presets("parameters")`` contains the four models of GPT-2's paper.
 
     Examples
     --------
@@ -1287,14 +1292,14 @@ class ParameterAreas(InteractiveFigure):
 class EvidenceOfSeeds(InteractiveFigure):
     """Two designs, and what a few runs of each would have shown.
 
-    Runs are those that the lesson on evidence stores: five seeds for each kind
-    of positions and each number of heads. A reader has `n` runs of each
-    design. One is ahead where each of its runs beats each of the other: 1 in
-    ``conclusions`` where it is the first, -1 where it is the second, and 0
-    where ranges overlap, for every choice of runs of the first (rows) and of
-    the second (columns). ``counts`` has how many of them say 1, 0 and -1,
-    ``whole`` the conclusion from all runs, and ``against`` the choices that
-    say the opposite of the medians.
+    The runs are those that the lesson on evidence stores: five seeds for each
+    position scheme and each number of heads. A reader has `n` runs of each
+    design. A design is ahead if each of its runs beats each run of the other.
+    For every choice of runs of the first design (rows) and of the second
+    (columns), ``conclusions`` is 1 if the first is ahead, -1 if the second is,
+    and 0 if their ranges overlap. ``counts`` counts the 1s, 0s and -1s,
+    ``whole`` is the conclusion from all runs, and ``against`` counts the
+    choices that contradict the medians.
 
     Examples
     --------
@@ -1312,12 +1317,13 @@ class RealHeads(InteractiveFigure):
     The model is SmolLM2-135M-Instruct, 30 layers of 9 query heads; `of` shows
     another model or a text of your own. ``first``, ``previous`` and
     ``followed`` are the mean weights of each head on the first token, on the
-    token before, and on what followed the same token last time, from
-    ``asked`` queries; ``evenly`` are those of even rows. ``kinds`` says what
-    each head does: 1 first token, 2 previous token, 3 induction, and 0 none
-    of them; ``counts`` counts them from 0 to 3. ``weights`` are all weights
-    of the two chosen ``heads``, stored as bytes, and ``chances`` the
-    probabilities of the likeliest next tokens.
+    previous token, and on the token that followed the last occurrence of the
+    query's token, from ``asked`` queries; ``evenly`` are the same means for
+    uniform rows. ``kinds`` gives the role of each head: 1 first token, 2
+    previous token, 3 induction, and 0 none of them; ``counts`` counts them
+    from 0 to 3. ``weights`` are all weights of the two chosen ``heads``,
+    stored as bytes, and ``chances`` the probabilities of the most probable
+    next tokens.
 
     Examples
     --------
@@ -1334,7 +1340,7 @@ class RealHeads(InteractiveFigure):
 
     @classmethod
     def of(cls, checkpoint, text, **settings):
-        """The figure for a text of your own, which a model reads now.
+        """Make the figure for a text of your own, which a model reads now.
 
         Parameters
         ----------
@@ -1343,7 +1349,7 @@ class RealHeads(InteractiveFigure):
         text : str
             What the model reads: 2 to 48 tokens.
         **settings
-            As the figure takes them; without `query`, the last token.
+            Settings of the figure; `query` is the last token by default.
 
         Returns
         -------
@@ -1363,7 +1369,8 @@ class RealHeads(InteractiveFigure):
         return {} if self._given is None else {"own": self._given}
 
     def html(self):
-        # A page has no kernel that read the text: there this stays as drawn.
+        # A page has no kernel that has read the text, so this figure is static
+        # there.
         shown = super().html()
         if self._given is None:
             return shown
@@ -1373,12 +1380,12 @@ class RealHeads(InteractiveFigure):
 class LinearMemory(InteractiveFigure):
     """A memory of two numbers, and the pairs that are written into it.
 
-    The keys have two columns and length one, and the values one, so the
-    state is a point of the plane. The pairs A, B and C are written in this
-    order. ``states`` are the state before the first write and after each;
+    The keys have two columns and length one, and the values have one column,
+    so the state is a point of the plane. The pairs A, B and C are written in
+    this order. ``states`` are the state before the first write and after each;
     the last write started from ``shrunk`` and added its key times ``error``,
-    and beta with the delta rule. A key is ``right`` if its pair is written
-    and what it ``reads`` is at most 0.05 off its value.
+    and times beta with the delta rule. A key is ``right`` if its pair is
+    written and the value it ``reads`` is at most 0.05 off.
 
     Examples
     --------
@@ -1393,14 +1400,15 @@ class LinearMemory(InteractiveFigure):
 
 
 class LatentVector(InteractiveFigure):
-    """What latent attention keeps of a token, and what its two forms multiply.
+    """What latent attention caches per token, and the cost of its two forms.
 
     Keys and values have ``width`` columns in each head, and ``rotated`` more
-    columns of a key are shared by all. ``kept`` counts the numbers per token
-    of one layer: of multi-head attention, of at most eight groups, of one,
-    and of latent attention, which keeps as many as ``heads`` heads. ``plain``
-    and ``absorbed`` have the multiply-adds of both forms by stage, and from
-    ``from`` queries upward the plain form takes fewer (0: for no number).
+    columns of a key are shared by all heads. ``kept`` counts the cached
+    numbers per token of one layer: of multi-head attention, of at most eight
+    groups, of one group, and of latent attention, which caches as many numbers
+    as ``heads`` heads. ``plain`` and ``absorbed`` have the multiply-adds of
+    both forms by stage, and from ``from`` queries upward the plain form takes
+    fewer (0 if it never does).
 
     Examples
     --------
@@ -1415,12 +1423,12 @@ class LatentVector(InteractiveFigure):
 
 
 def classes():
-    """The figures that this module defines, by the names of their modules.
+    """Return the figures of this module, by the names of their modules.
 
     Returns
     -------
     dict of str to type
-        Such as `CausalHeatmap` for "causal".
+        For example, `CausalHeatmap` for "causal".
     """
     return {
         cls._name: cls
@@ -1430,15 +1438,15 @@ def classes():
 
 
 class ChooseTokens(InteractiveFigure):
-    """One query and sixteen tokens, of which it reads a part.
+    """One query and sixteen tokens, of which it reads a subset.
 
-    ``picks`` are the numbers by which the ``chosen`` tokens were chosen:
-    index scores, mean scores of blocks, positions or the scores themselves.
-    ``missed`` is the weight of the others. ``answer`` is what attention over
-    the chosen tokens gives, and ``whole`` what it gives over all. ``covered``
-    and ``best`` are the weight that each budget reads, chosen so and at best.
-    ``choosing``, ``reading`` and ``all`` count the FLOPs of products, in the
-    sizes of DeepSeek-V3.2.
+    ``picks`` are the numbers by which the ``chosen`` tokens were chosen: index
+    scores, mean scores of blocks, positions or the scores themselves.
+    ``missed`` is the weight of the other tokens. ``answer`` is the output of
+    attention over the chosen tokens, and ``whole`` the output over all.
+    ``covered`` and ``best`` are the weights that each budget reads with this
+    choice and with the best choice. ``choosing``, ``reading`` and ``all``
+    count the FLOPs of products, with the sizes of DeepSeek-V3.2.
 
     Examples
     --------
@@ -1456,11 +1464,12 @@ class ChooseTokens(InteractiveFigure):
 class ModelCard(InteractiveFigure):
     """What attention keeps and moves, from a model's configuration.
 
-    The configuration is one of `helpers.cards.MODELS`, or what is pasted:
-    a key that is needed and missing is named, and so are keys that were not
+    The configuration is one of `helpers.cards.MODELS` or a pasted one.
+    Required keys that are missing are named, and so are keys that were not
     read. ``kept`` has the bytes of each layer, ``cache`` their sum; ``flops``
-    and ``moved`` are of one step of decoding, attention alone, and ``room``
-    counts the sequences that fit beside the weights. A state has 32 bits.
+    and ``moved`` are those of attention in one step of decoding, and ``room``
+    counts the sequences that fit beside the weights. A state has 32 bits per
+    number.
 
     Examples
     --------

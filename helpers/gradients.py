@@ -1,7 +1,7 @@
 """The backward pass of attention, written by hand.
 
-A vector-Jacobian product takes the gradient of the loss with respect to what
-a function returned, and gives the gradient with respect to what it was given.
+A vector-Jacobian product takes the gradient of the loss with respect to a
+function's result, and returns the gradient with respect to its arguments.
 """
 
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from ._core import sum_to
 
 
 class AttentionGradients(NamedTuple):
-    """Gradients of the loss, each with the shape of what it belongs to."""
+    """Gradients of the loss, each with the shape of its array."""
 
     Q: np.ndarray  #: (..., T, d_k)
     K: np.ndarray  #: (..., S, d_k)
@@ -38,7 +38,7 @@ def _expect(name, array, shape, rule):
 
 
 def _gradient(x, dtype, name):
-    """The gradient of `name`, refused where it left the range of `dtype`."""
+    """The gradient of `name`, refused if it exceeds the range of `dtype`."""
     return rounded(
         x,
         dtype,
@@ -49,11 +49,11 @@ def _gradient(x, dtype, name):
 
 def _distributions(weights, axis, sinks=None):
     """Refuse weights that no softmax can have returned."""
-    # Rounding to float16, or to the digits that a page prints, changes less.
+    # Rounding to float16, or to the digits of a page, changes the sum by less.
     sums = total(weights, axis)
     ones = (abs(sums - 1) <= 0.02) | (sums == 0)
     rule = "or to 0 where nothing is attended"
-    if sinks is not None:  # part of a row's weight is left out
+    if sinks is not None:  # the sink has part of a row's weight
         ones |= (sums < 1) & (sinks[..., None, None] > -np.inf)
         rule += ", or to less where there is a sink"
     if not ((weights >= 0) & ones).all():
@@ -71,7 +71,7 @@ def softmax_vjp(grad, weights, axis=-1):
     grad : (..., S) array
         Gradient of the loss with respect to the weights.
     weights : (..., S) array
-        What softmax returned.
+        The weights that softmax returned.
     axis : int, default -1
         The axis along which the weights sum to one.
 
@@ -90,8 +90,8 @@ def softmax_vjp(grad, weights, axis=-1):
 
     Notes
     -----
-    The Jacobian of one row is ``diag(w) - w w^T``; times `grad` that is
-    ``w * (grad - sum(grad * w))``, with no matrix formed.
+    The Jacobian of one row is ``diag(w) - w w^T``; its product with `grad` is
+    ``w * (grad - sum(grad * w))``, without forming a matrix.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def softmax_vjp(grad, weights, axis=-1):
 
 
 def _softmax_vjp(grad, weights, axis=-1):
-    """The gradient of the scores, of arguments that fit."""
+    """The gradient of the scores, for checked arguments."""
     scores = weights * (grad - total(grad * weights, axis))
     return scores
 
@@ -205,14 +205,14 @@ def attention_vjp(
         _gradient(dK, dtype, "K"),
         _gradient(dV, dtype, "V"),
         weights,
-        dS.astype(dtype, copy=False),  # fits where that of the weights does
+        dS.astype(dtype, copy=False),  # it fits if dA does
     )
 
 
 def _attention_vjp(dO, Q, K, V, A, scale, softcap):
-    """The five gradients, of arguments that fit."""
+    """The five gradients, for checked arguments."""
     dA = dO @ V.swapaxes(-1, -2)  # (..., T, S)
-    # Holds with a sink too: its column adds nothing to the sum.
+    # This also holds with a sink, whose column adds nothing to the sum.
     dS = _softmax_vjp(dA, np.broadcast_to(A, dA.shape))
     if softcap is not None:
         scores = Q @ K.swapaxes(-1, -2) * scale
@@ -231,11 +231,11 @@ def sinks_vjp(grad_output, output, weights, sinks):
     grad_output : (..., T, d_v) array
         Gradient of the loss with respect to the output.
     output : (..., T, d_v) array
-        What attention returned.
+        The output that attention returned.
     weights : (..., T, S) array
-        The weights that it returned; the sink has the rest of each row.
+        The weights that it returned; the rest of each row is the sink's.
     sinks : (...) array
-        The sinks that it was given.
+        The sinks that attention was given.
 
     Returns
     -------
@@ -255,7 +255,7 @@ def sinks_vjp(grad_output, output, weights, sinks):
     The sink's column has the weight ``a = 1 - rowsum(A)`` and the value zero.
     `softmax_vjp` of this column is ``-a * sum_j A_j dA_j``, and the sum is
     ``dO . O``, as dA is ``dO V^T``. The gradients of all queries add up.
-    Where `a` is below the rounding of 1, so is what is returned.
+    Where `a` is below the rounding error of 1, the result is too.
 
     Examples
     --------

@@ -32,12 +32,13 @@ from .layers import rms_norm
 
 
 class Projections(NamedTuple):
-    """The weights of multi-head attention, and how they are cut into heads.
+    """The weights of multi-head attention, and the numbers of heads.
 
     Head h owns columns ``h * d_k`` to ``(h + 1) * d_k - 1`` of `W_Q`, and the
-    rows of `W_O` that its output meets; key/value head g owns the same blocks
-    of `W_K` and `W_V`. ``n_kv_heads`` equal to ``n_heads`` is multi-head
-    attention, 1 is multi-query, and what lies between is grouped-query.
+    rows of `W_O` that multiply its output; key/value head g owns the same
+    blocks of `W_K` and `W_V`. If ``n_kv_heads`` equals ``n_heads``, this is
+    multi-head attention; if it is 1, multi-query; and in between,
+    grouped-query attention.
     """
 
     W_Q: np.ndarray  #: (d_model, H * d_k)
@@ -49,13 +50,13 @@ class Projections(NamedTuple):
 
 
 def split_heads(X, n_heads):
-    """Cut the columns into heads and put the heads before the positions.
+    """Divide the columns into heads, and put the heads before the positions.
 
     Parameters
     ----------
     X : (..., T, H * d) array
-        One row a position; head h owns columns ``h * d`` to
-        ``(h + 1) * d - 1``.
+        One row per position; head h owns columns ``h * d`` to ``(h + 1) * d -
+        1``.
     n_heads : int
         H, a divisor of the number of columns.
 
@@ -99,7 +100,7 @@ def merge_heads(X):
     Parameters
     ----------
     X : (..., H, T, d) array
-        One matrix a head.
+        One matrix per head.
 
     Returns
     -------
@@ -127,20 +128,20 @@ def merge_heads(X):
 
 
 def repeat_kv(X, n_rep):
-    """Give each key/value head to `n_rep` query heads in a row.
+    """Repeat each key/value head for `n_rep` adjacent query heads.
 
     Parameters
     ----------
     X : (..., H_kv, S, d) array
-        Keys or values, one matrix a key/value head.
+        Keys or values, one matrix per key/value head.
     n_rep : int
-        H / H_kv, the number of query heads that share one.
+        H / H_kv, the number of query heads that share a key/value head.
 
     Returns
     -------
     (..., H_kv * n_rep, S, d) array
-        Query head h finds its keys at h: those of key/value head
-        ``h // n_rep``.
+        Index h holds the keys of query head h: those of key/value head ``h //
+        n_rep``.
 
     Raises
     ------
@@ -165,12 +166,12 @@ def repeat_kv(X, n_rep):
 def init_projections(
     rng, d_model, n_heads, n_kv_heads=None, *, d_k=None, d_v=None
 ):
-    """Random weights that keep the size of what they multiply.
+    """Draw random weights that keep the variance of their inputs.
 
     Parameters
     ----------
     rng : numpy.random.Generator
-        Where the random numbers come from.
+        The source of random numbers.
     d_model : int
         Width of a token's vector.
     n_heads : int
@@ -197,7 +198,7 @@ def init_projections(
 
     Notes
     -----
-    Sums of n products keep a variance of 1 when each weight has the
+    Sums of n products keep a variance of 1 if each weight has
     variance 1/n: LeCun et al. 1998, Efficient BackProp, section 4.6.
 
     Examples
@@ -226,7 +227,7 @@ def _matrix(W, name):
 
 
 def _checked(projections):
-    """The four matrices, by name, that fit each other, and both counts."""
+    """The four matrices by name, checked, and both counts."""
     expect_projections(projections, Projections)
     H, H_kv = head_counts(projections.n_heads, projections.n_kv_heads)
     names = Projections._fields[:4]
@@ -256,7 +257,7 @@ def _tokens(X, name, d_model):
 
 
 def _source(X, context, cache, d_model):
-    """The rows that keys and values are made of."""
+    """The rows from which keys and values are computed."""
     if context is None:
         return X
     if cache is not None:
@@ -267,7 +268,7 @@ def _source(X, context, cache, d_model):
 
 
 def _expect_cache(cache):
-    """Refuse what cannot append keys together with values."""
+    """Refuse a cache that cannot append keys together with values."""
     if isinstance(cache, list) or not hasattr(cache, "append"):
         raise TypeError(
             "cache must be a KVCache, or append keys and values as one does; "
@@ -278,13 +279,13 @@ def _expect_cache(cache):
 class Attended(NamedTuple):
     """The results of an attention layer, for its gradient and maps."""
 
-    X: np.ndarray  #: (..., T, d_model), what it read
-    Q: np.ndarray  #: (..., H, T, d_k), rotated where positions ask for it
+    X: np.ndarray  #: (..., T, d_model), its input
+    Q: np.ndarray  #: (..., H, T, d_k), rotated if positions require it
     K: np.ndarray  #: (..., H, S, d_k), repeated for the heads that share it
     V: np.ndarray  #: (..., H, S, d_v), likewise
     weights: np.ndarray  #: (..., H, T, S)
     mixed: np.ndarray  #: (..., H, T, d_v), the weighted sums of the values
-    gate: np.ndarray | None  #: (..., H, T, d_v), where there is one
+    gate: np.ndarray | None  #: (..., H, T, d_v), if there is one
     heads: np.ndarray  #: (..., H, T, d_v), gated, before they are merged
 
 
@@ -305,7 +306,7 @@ def attention_layer(
     eps=1e-5,
     keep=None,
 ):
-    """The steps of multi-head attention, with all that they compute.
+    """Take the steps of multi-head attention, and return every result.
 
     `multi_head_attention` and the blocks of `helpers.transformer` check
     their arguments and take these steps.
@@ -315,34 +316,33 @@ def attention_layer(
     X : (..., T, d_model) array
         One row per token, finite.
     p : dict of str to array
-        ``W_Q``, ``W_K``, ``W_V`` and ``W_O`` as in `Projections`, and,
-        where they exist, the vectors that are added: ``W_Q.bias`` and so
-        on; `W_G`, where a sigmoid gates what the heads give; and
-        ``norm_Q.gain`` and ``norm_K.gain``, where queries and keys are
-        normalised: as wide as a head, or as all heads together. Leading axes
-        are runs, as in `helpers.layers.linear`.
+        ``W_Q``, ``W_K``, ``W_V`` and ``W_O`` as in `Projections`; if they
+        exist, the biases ``W_Q.bias`` and so on; `W_G`, if a sigmoid gates the
+        heads' outputs; and ``norm_Q.gain`` and ``norm_K.gain``, if queries and
+        keys are normalised: as wide as a head, or as all heads together.
+        Leading axes are runs, as in `helpers.layers.linear`.
     n_heads, n_kv_heads : int
         H, and H_kv, a divisor of it.
     source : (..., S, d_model) array, optional
-        Where keys and values come from; `X` by default.
+        The rows from which keys and values are computed; `X` by default.
     rotate : callable, optional
-        What is done to queries and to keys, (..., H, T, d_k), before they
-        meet and before keys are cached.
+        The function applied to queries and to keys, (..., H, T, d_k), before
+        their products and before keys are cached.
     mask, bias, scale, softcap, sinks
         As `helpers.attention.attention`, for scores (..., H, T, S).
     cache : KVCache, optional
         Keys and values of earlier positions; those of `X` are appended.
     eps : float, default 1e-5
-        Of the norms of queries and keys.
+        The `eps` of the norms of queries and keys.
     keep : (H,) array, optional
-        What each head's output is multiplied by: 0 switches it off.
+        The factor on each head's output: 0 switches it off.
 
     Returns
     -------
     output : (..., T, d_model) array
-        What the layer adds to the rows.
+        The rows that the layer adds.
     attended : Attended
-        The steps on the way.
+        The intermediate results.
 
     Raises
     ------
@@ -395,15 +395,15 @@ def attention_layer(
 
 
 def _normed_heads(rows, gain, n_heads, eps):
-    """Queries or keys cut into heads, normalised where there is a gain."""
+    """Queries or keys divided into heads, normalised if there is a gain."""
     if gain is not None and gain.shape[-1] == rows.shape[-1]:
-        rows, gain = rms_norm(rows, gain, eps=eps), None  # all heads by one
+        rows, gain = rms_norm(rows, gain, eps=eps), None  # all heads together
     heads = split_heads(rows, n_heads)
     return heads if gain is None else rms_norm(heads, gain, eps=eps)
 
 
 def _project(X, p, name, what):
-    """The rows times a matrix, plus its vector where there is one."""
+    """The rows times a matrix, plus its bias if there is one."""
     vector = f"{name}.bias"
     weights = {n: p[n] for n in (name, vector) if p.get(n) is not None}
     dtype, *wide = widened(X, *weights.values())
@@ -424,16 +424,16 @@ def multi_head_attention(
     softcap=None,
     sinks=None,
 ):
-    """Several attentions side by side, their outputs mixed by one matrix.
+    """Run several attentions in parallel, and mix their outputs.
 
     Parameters
     ----------
     X : (..., T, d_model) array
-        One row per token; each asks one query in every head.
+        One row per token; each has one query in every head.
     projections : Projections
         The weights, and the number of query and of key/value heads.
     context : (..., S, d_model) array, optional
-        Where keys and values come from (cross-attention); `X` by default.
+        The rows of keys and values (cross-attention); `X` by default.
     mask : (..., H, T, S) boolean array, optional
         True = may attend. Broadcasts: (T, S) serves every head, and the
         (B, 1, 1, S) of `padding_mask` every head and query.
@@ -457,9 +457,9 @@ def multi_head_attention(
         If an array does not hold real numbers, `mask` is not boolean, or
         `projections` is not a `Projections`.
     ValueError
-        If shapes or head counts do not fit, an entry is not finite, a
-        product overflows, or both `context` and `cache` are given. A
-        `KVCache` then is what it was.
+        If shapes or head counts do not fit, an entry is not finite, a product
+        overflows, or both `context` and `cache` are given. A `KVCache` is then
+        unchanged.
 
     Notes
     -----

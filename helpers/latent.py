@@ -1,6 +1,6 @@
-"""Latent attention: keys and values made of one short vector per token.
+"""Latent attention: keys and values computed from one short vector per token.
 
-A cache keeps that vector and one rotated key, which all heads share, and no
+A cache stores that vector and one rotated key, which all heads share, but no
 head's keys or values. DeepSeek-AI 2024 (DeepSeek-V2), section 2.1.
 """
 
@@ -31,10 +31,9 @@ from .positions import rotary_embedding
 class LatentProjections(NamedTuple):
     """The weights of latent attention.
 
-    Head h owns the h-th block of columns of `W_UK`, `W_UV`, `W_UQ` and
-    `W_QR`, and the rows of `W_O` that its output meets. A model that does
-    not compress its queries has None for `W_DQ` and `gain_Q`; d_q is then
-    d_model.
+    Head h owns the h-th block of columns of `W_UK`, `W_UV`, `W_UQ` and `W_QR`,
+    and the rows of `W_O` that multiply its output. A model that does not
+    compress its queries has None for `W_DQ` and `gain_Q`; d_q is then d_model.
     """
 
     W_DKV: np.ndarray  #: (d_model, d_c), down to the latent vector
@@ -51,7 +50,7 @@ class LatentProjections(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What is kept of each position: d_c + d_r numbers, for all heads."""
+    """The cached d_c + d_r numbers of each position, for all heads."""
 
     latent: np.ndarray  #: (..., T, d_c), after its norm
     K_rotated: np.ndarray  #: (..., T, d_r)
@@ -60,31 +59,31 @@ class Kept(NamedTuple):
 class LatentQueries(NamedTuple):
     """The two parts of each head's queries."""
 
-    Q: np.ndarray  #: (..., H, T, d_k), for keys made of the latent vector
+    Q: np.ndarray  #: (..., H, T, d_k), for keys from the latent vector
     Q_rotated: np.ndarray  #: (..., H, T, d_r), for the rotated key
 
 
 class LatentGradients(NamedTuple):
-    """Gradients of a loss, shaped like what `latent_attention` was given."""
+    """Gradients of a loss, shaped like the arguments of `latent_attention`."""
 
     X: np.ndarray  #: (..., T, d_model)
     projections: LatentProjections  #: None where a weight is None
 
 
 def _even(d_r):
-    """`d_r`, if its columns can turn in pairs."""
+    """`d_r`, if its columns can rotate in pairs."""
     if d_r % 2:
-        raise ValueError(f"d_r must be even, to turn in pairs; got {d_r}")
+        raise ValueError(f"d_r must be even, to rotate in pairs; got {d_r}")
     return d_r
 
 
 def init_latent(rng, d_model, n_heads, *, d_c, d_r, d_k, d_v=None, d_q=None):
-    """Random weights that keep the size of what they multiply.
+    """Draw random weights that keep the variance of their inputs.
 
     Parameters
     ----------
     rng : numpy.random.Generator
-        Where the random numbers come from.
+        The source of random numbers.
     d_model : int
         Width of a token's vector.
     n_heads : int
@@ -94,12 +93,12 @@ def init_latent(rng, d_model, n_heads, *, d_c, d_r, d_k, d_v=None, d_q=None):
     d_r : int
         Width of the rotated key, and of each head's rotated query; even.
     d_k : int
-        Width of what is not rotated of a key and of a query, in one head.
+        Width of the part of a key and of a query that is not rotated.
     d_v : int, optional
         Width of a value in one head; `d_k` by default.
     d_q : int, optional
-        Width of the vector to which queries are compressed; they are not
-        by default.
+        Width of the vector to which queries are compressed; by default they
+        are not.
 
     Returns
     -------
@@ -143,7 +142,7 @@ def init_latent(rng, d_model, n_heads, *, d_c, d_r, d_k, d_v=None, d_q=None):
 
 
 def _head_width(W, name, H):
-    """The columns of `W`, which may be no matrix, in one of its H heads."""
+    """The columns of `W` per head, after checking that `W` is a matrix."""
     if W.ndim != 2 or W.size == 0:
         raise ValueError(
             f"{name} must have two axes, and none of length 0; "
@@ -186,12 +185,12 @@ def _rows(X, p):
 
 
 def _times(X, W, rows, matrix):
-    """Each row times a matrix; both have names for messages."""
+    """The rows times a matrix; both have names for messages."""
     return linear(X, W, names=(rows, matrix, ""))
 
 
 def _turned(X, positions, base, frequencies):
-    """Neighbouring columns turned as pairs."""
+    """`X` with adjacent columns rotated as pairs."""
     return rotary_embedding(
         X, positions, base=base, frequencies=frequencies, interleaved=True
     )
@@ -206,7 +205,7 @@ def compress(
     frequencies=None,
     eps=1e-6,
 ):
-    """Make what is kept of each position.
+    """Compute the numbers that are cached for each position.
 
     Parameters
     ----------
@@ -215,7 +214,7 @@ def compress(
     projections : LatentProjections
         The weights.
     positions : (..., T) array, optional
-        Where the rows stand; 0 to T - 1 by default.
+        The positions of the rows; 0 to T - 1 by default.
     base, frequencies
         As `helpers.positions.rotary_embedding`.
     eps : float, default 1e-6
@@ -225,7 +224,7 @@ def compress(
     -------
     Kept
         ``latent`` (..., T, d_c) and ``K_rotated`` (..., T, d_r), of which
-        neighbouring columns turn together.
+        adjacent columns rotate as pairs.
 
     Raises
     ------
@@ -238,7 +237,7 @@ def compress(
     Notes
     -----
     DeepSeek-AI 2024 (DeepSeek-V2), equations 9 and 15. The norm is not
-    among them; section 3.1.2 names it, and the published code has it.
+    among them, but section 3.1.2 names it, and the published code has it.
 
     Examples
     --------
@@ -265,7 +264,7 @@ def latent_queries(
     frequencies=None,
     eps=1e-6,
 ):
-    """Make both parts of the queries, which nothing keeps.
+    """Compute both parts of the queries, which are not cached.
 
     Parameters
     ----------
@@ -300,7 +299,7 @@ def latent_queries(
         rows = rms_norm(rows, p.gain_Q, eps=eps)
     Q = _times(rows, p.W_UQ, "the rows of queries", "W_UQ")
     R = _times(rows, p.W_QR, "the rows of queries", "W_QR")
-    if positions is not None:  # each head stands where its token does
+    if positions is not None:  # heads share the tokens' positions
         positions = finite_floats(positions, "positions", ndim=1,
                                   axes="(..., T)")[..., None, :]  # fmt: skip
     R = _turned(split_heads(R, p.n_heads), positions, base, frequencies)
@@ -308,19 +307,19 @@ def latent_queries(
 
 
 def expand(latent, projections):
-    """Make each head's keys and values of the latent vectors.
+    """Compute each head's keys and values from the latent vectors.
 
     Parameters
     ----------
     latent : (..., S, d_c) array
-        As `compress` returns it.
+        The latent vectors from `compress`.
     projections : LatentProjections
         The weights.
 
     Returns
     -------
     K : (..., H, S, d_k) array
-        Keys, without the part that is rotated.
+        Keys, without the rotated part.
     V : (..., H, S, d_v) array
         Values.
 
@@ -362,15 +361,15 @@ def absorb(Q, projections):
     Parameters
     ----------
     Q : (..., H, T, d_k) array
-        As `latent_queries` returns it.
+        The queries from `latent_queries`.
     projections : LatentProjections
         The weights.
 
     Returns
     -------
     (..., H, T, d_c) array
-        Queries whose dot product with a latent vector is that of `Q` with
-        the key that `expand` makes of it.
+        Queries whose dot product with a latent vector equals that of `Q` with
+        the key that `expand` computes from it.
 
     Raises
     ------
@@ -381,7 +380,7 @@ def absorb(Q, projections):
     -----
     ``q (c W_UK)^T = (q W_UK^T) c^T``: DeepSeek-AI 2024 (DeepSeek-V2),
     section 2.1.2. It cannot be done for a rotated key, because a rotation
-    that depends on the distance stands between the two: section 2.1.3.
+    that depends on the distance is between the two: section 2.1.3.
 
     Examples
     --------
@@ -408,7 +407,7 @@ def _widened_keys(K, K_rotated):
 
 
 def _plain(queries, kept, p, mask, scale):
-    """Each head reads the keys and values made for it."""
+    """Each head reads its own expanded keys and values."""
     K, V = expand(kept.latent, p)
     return attention(
         np.concatenate(queries, axis=-1),  # (..., H, T, d_k + d_r)
@@ -420,7 +419,7 @@ def _plain(queries, kept, p, mask, scale):
 
 
 def _absorbed(queries, kept, p, mask, scale):
-    """All heads read the latent vectors: keys and values in one."""
+    """All heads read the latent vectors as keys and as values."""
     Q = absorb(queries.Q, p)
     latent = kept.latent[..., None, :, :]  # (..., 1, S, d_c)
     mixed, weights = attention(
@@ -435,7 +434,7 @@ def _absorbed(queries, kept, p, mask, scale):
 
 
 def _appended(cache, kept):
-    """All that is kept so far; the cache has one head of each."""
+    """All cached positions; the cache has one head of each kind."""
     if isinstance(cache, list) or not hasattr(cache, "append"):
         raise TypeError(
             "cache must be a KVCache, or append keys and values as one does; "
@@ -458,7 +457,7 @@ def latent_attention(
     frequencies=None,
     eps=1e-6,
 ):
-    """Attention that keeps one short vector and one key of each position.
+    """Attention that caches one short vector and one key per position.
 
     Parameters
     ----------
@@ -467,9 +466,9 @@ def latent_attention(
     projections : LatentProjections
         The weights.
     absorbed : bool, default False
-        Whether the up projections are folded into queries and outputs, so
-        that no head's keys and values are made. The result is the same but
-        for rounding.
+        Whether the up projections are folded into queries and outputs, so that
+        no head's keys and values are computed. The result is the same up to
+        rounding.
     mask : (..., H, T, S) boolean array, optional
         True = may attend. Broadcasts as in
         `helpers.heads.multi_head_attention`.
@@ -477,7 +476,7 @@ def latent_attention(
         ``KVCache(max_len, 1, d_c, d_r)``: latent vectors and rotated keys of
         earlier positions. Those of `X` are appended, and S counts all.
     positions : (..., T) array, optional
-        Where the rows of `X` stand; behind those in the cache by default.
+        The positions of the rows of `X`; by default after the cached ones.
     scale : float, optional
         Factor on the dot products; 1/sqrt(d_k + d_r) by default.
     base, frequencies, eps
@@ -495,13 +494,13 @@ def latent_attention(
         `absorbed` is not a bool, or `projections` is not a
         `LatentProjections`.
     ValueError
-        If shapes do not fit, an entry is not finite, or a product overflows.
-        A `KVCache` then is what it was.
+        If shapes do not fit, an entry is not finite, or a product overflows. A
+        `KVCache` is then unchanged.
 
     Notes
     -----
-    DeepSeek-AI 2024 (DeepSeek-V2), section 2.1. The bytes
-    that are kept are ``kv_cache_bytes(S, n_layers, 1, d_c, d_r, itemsize)``.
+    DeepSeek-AI 2024 (DeepSeek-V2), section 2.1. The cache takes
+    ``kv_cache_bytes(S, n_layers, 1, d_c, d_r, itemsize)``.
 
     Examples
     --------
@@ -534,7 +533,7 @@ def latent_attention(
 
 
 def _scale(p):
-    """One over the root of the width of a whole query."""
+    """One over the square root of the width of a whole query."""
     return 1 / math.sqrt(p.W_UK.shape[1] // p.n_heads + p.W_KR.shape[1])
 
 
@@ -557,17 +556,17 @@ def latent_attention_vjp(
     grad_output : (..., T, d_model) array
         Gradient of the loss with respect to the output.
     X, projections
-        As `latent_attention` was given them, without a cache.
+        The arguments of `latent_attention`, without a cache.
     weights : (..., H, T, T) array
         The weights that it returned. Masked entries are zero, so the mask is
         not needed again.
     positions, scale, base, frequencies, eps
-        As it was given them.
+        The arguments of `latent_attention`.
 
     Returns
     -------
     LatentGradients
-        Both forms have the same, because they are the same function.
+        Both forms have the same gradients, because their results agree.
 
     Raises
     ------
@@ -576,7 +575,7 @@ def latent_attention_vjp(
 
     Notes
     -----
-    The plain form, step by step from its end. The rotated key is shared, so
+    The steps of the plain form in reverse order. The rotated key is shared, so
     its gradient is the sum over heads, and a rotation is undone by the
     rotation to the opposite positions.
 
@@ -625,12 +624,12 @@ def latent_attention_vjp(
 
 
 def _product_vjp(grad, X, W):
-    """Gradients of `X` and of `W`, of whose product this is the gradient."""
+    """Gradients of `X` and of `W`, from the gradient of their product."""
     return linear_vjp(grad, X, W)[:2]
 
 
 def _unturned(grad, positions, turning):
-    """The gradient before a rotation, from that after it."""
+    """The gradient before a rotation, from the gradient after it."""
     back = -np.asarray(positions)
     return rotary_embedding(grad, back, interleaved=True, **turning)
 
@@ -660,7 +659,7 @@ def _queries_vjp(dQ, d_k, X, p, positions, turning, eps):
     """Gradients of `X`, and of the weights of queries by name."""
     down = None if p.W_DQ is None else X @ p.W_DQ
     rows = X if down is None else rms_norm(down, p.gain_Q, eps=eps)
-    each = np.asarray(positions)[..., None, :]  # the same in each head
+    each = np.asarray(positions)[..., None, :]  # the same for each head
     rotated = _unturned(dQ[..., d_k:], each, turning)
     by_still, W_UQ = _product_vjp(merge_heads(dQ[..., :d_k]), rows, p.W_UQ)
     by_rotated, W_QR = _product_vjp(merge_heads(rotated), rows, p.W_QR)

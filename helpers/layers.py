@@ -1,12 +1,12 @@
 """The layers of a transformer, each beside its gradient.
 
-A layer's gradient has the layer's name with ``_vjp``. It takes the gradient
-of the loss with respect to what the layer returned, then what the layer was
-given, and returns one gradient for each of those.
+A layer's gradient has the layer's name with ``_vjp``. It takes the gradient of
+the loss with respect to the layer's result, then the layer's arguments, and
+returns one gradient for each of them.
 
-Parameters may have leading axes, one for each kind of *run*: models trained
-side by side that share nothing. Inputs then start with the same axes, and no
-gradient crosses them.
+Parameters may have leading axes, one for each kind of *run*: models that are
+trained side by side and share nothing. Inputs then start with the same axes,
+and gradients do not cross them.
 """
 
 import math
@@ -50,13 +50,13 @@ def linear(x, W, b=None, *, names=("x", "W", "b")):
     Parameters
     ----------
     x : (..., d_in) array
-        One row a position.
+        One row per position.
     W : (d_in, d_out) array
         The matrix. Leading axes are runs, and must be the first of `x`.
     b : (d_out,) array, optional
         The vector that is added to each row.
     names : (str, str, str)
-        What messages call the three.
+        The names of the three in messages.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def linear(x, W, b=None, *, names=("x", "W", "b")):
 
 
 def _fitting(x, W, rows, matrix):
-    """Rows and a matrix as floats that fit each other."""
+    """Rows and a matrix as floats of fitting shapes."""
     x = floats(x, rows, ndim=1, axes="(..., d_in)")
     W = floats(W, matrix, ndim=2, axes="(..., d_in, d_out)")
     _expect_rows(x, W, rows, matrix)
@@ -96,7 +96,7 @@ def _fitting(x, W, rows, matrix):
 
 
 def _fitting_vector(b, W, vector, matrix):
-    """A vector with an entry for each column of a matrix."""
+    """A vector with one entry per column of a matrix."""
     b = floats(b, vector)
     if b.shape != (*W.shape[:-2], W.shape[-1]):
         raise ValueError(
@@ -107,7 +107,7 @@ def _fitting_vector(b, W, vector, matrix):
 
 
 def _fits(x, dtype, what, /, **arguments):
-    """`x` in `dtype`, refused where it left its range."""
+    """`x` in `dtype`, refused if it exceeds the range of `dtype`."""
     overflow = (
         f"{what} overflow {{dtype}}; pass a wider type, or smaller numbers"
     )
@@ -126,7 +126,7 @@ def linear_vjp(grad, x, W, *, names=("x", "W")):
     W : (d_in, d_out) array
         As given to `linear`.
     names : (str, str)
-        What messages call `x` and `W`.
+        The names of `x` and `W` in messages.
 
     Returns
     -------
@@ -168,11 +168,11 @@ def _expect_grad(grad, shape):
 
 
 def _standard(x, eps, *, centred):
-    """`x` with rows of mean square 1, and what each was divided by."""
+    """`x` with rows of mean square 1, and the divisor of each row."""
     with np.errstate(over="ignore", invalid="ignore"):
         if centred:
             x = x - x.mean(-1, keepdims=True)
-            x = x - x.mean(-1, keepdims=True)  # what rounding left
+            x = x - x.mean(-1, keepdims=True)  # removes the rounding error
         root = np.sqrt((x * x).mean(-1, keepdims=True) + eps)
     if not np.isfinite(root).all():
         raise ValueError(
@@ -213,18 +213,18 @@ def layer_norm(x, gain, bias, *, eps=1e-5):
     Parameters
     ----------
     x : (..., d_model) array
-        One row a position.
+        One row per position.
     gain : (d_model,) array
-        What each column is multiplied by.
+        The factor on each column.
     bias : (d_model,) array
-        What is added to each column.
+        The number added to each column.
     eps : float, default 1e-5
         Added to the variance, so that a constant row is not divided by 0.
 
     Returns
     -------
     (..., d_model) array
-        ``gain * (x - mean) / sqrt(variance + eps) + bias``, mean and variance
+        ``gain * (x - mean) / sqrt(variance + eps) + bias``, with the mean
         those of the row, the variance divided by d_model.
 
     Raises
@@ -259,9 +259,9 @@ def rms_norm(x, gain, *, eps=1e-5):
     Parameters
     ----------
     x : (..., d_model) array
-        One row a position.
+        One row per position.
     gain : (d_model,) array
-        What each column is multiplied by.
+        The factor on each column.
     eps : float, default 1e-5
         Added to the mean square, so that a row of zeros is not divided by 0.
 
@@ -310,7 +310,7 @@ def _norm_vjp(grad, x, gain, eps, *, centred):
 
 
 def _over_rows(grad, vector):
-    """`grad` summed to the shape of the vector that all rows share."""
+    """`grad` summed over rows to the shape of the vector that they share."""
     return _core.flat(grad, vector.ndim - 1).sum(-2)
 
 
@@ -340,10 +340,10 @@ def layer_norm_vjp(grad, x, gain, *, eps=1e-5):
 
     Notes
     -----
-    With z the normalised row, r what it was divided by, and d = grad * gain:
-    ``dx = (d - mean(d) - z * mean(d * z)) / r``. Changing x along a constant
-    or, but for eps, along z itself changes nothing, so neither direction
-    takes a gradient.
+    With z the normalised row, r its divisor, and d = grad * gain: ``dx = (d -
+    mean(d) - z * mean(d * z)) / r``. Changing x along a constant or, except
+    for eps, along z itself changes nothing, so neither direction has a
+    gradient.
 
     Examples
     --------
@@ -397,14 +397,14 @@ _erf = np.vectorize(math.erf, otypes=[float])
 
 
 def gelu(x, *, approximate=None):
-    """Multiply each number by the probability that a normal one is less.
+    """Multiply each number by the normal probability of a smaller one.
 
     Parameters
     ----------
     x : array
         Any numbers.
     approximate : {None, "tanh"}
-        Whether to take the formula with the hyperbolic tangent.
+        Use the formula with the hyperbolic tangent if "tanh".
 
     Returns
     -------
@@ -416,12 +416,12 @@ def gelu(x, *, approximate=None):
     TypeError
         If `x` does not hold real numbers.
     ValueError
-        If an entry is not finite, or `approximate` is neither.
+        If an entry is not finite, or `approximate` is neither value.
 
     Notes
     -----
     Hendrycks and Gimpel 2016, section 2, which has both formulas. GPT-2's
-    code takes the one with the tangent.
+    code uses the formula with the tangent.
 
     Examples
     --------
@@ -479,7 +479,7 @@ def _phi(x):
 
 
 def _phi_tanh(x):
-    """Its approximation with a tangent, and the slope of that."""
+    """The approximation of `_phi` with a tangent, and its slope."""
     c = math.sqrt(2 / math.pi)
     x = np.clip(x, -40, 40)  # beyond, the tangent is 1 to the last bit
     tanh = np.tanh(c * (x + 0.044715 * x**3))
@@ -578,27 +578,27 @@ def _approximation(activation):
 def feed_forward(
     x, W_1, b_1, W_2, b_2, *, W_3=None, b_3=None, activation="gelu"
 ):
-    """Widen each row, bend it, and narrow it again: no row sees another.
+    """Widen each row, apply a nonlinearity, and narrow it, row by row.
 
     Parameters
     ----------
     x : (..., d_model) array
-        One row a position.
+        One row per position.
     W_1 : (d_model, d_ff) array
         The widening matrix.
     b_1 : (d_ff,) array or None
-        Added after it.
+        The bias added after `W_1`.
     W_2 : (d_ff, d_model) array
         The narrowing matrix.
     b_2 : (d_model,) array or None
-        Added after it.
+        The bias added after `W_2`.
     W_3 : (d_model, d_ff) array, optional
         A second widening matrix, for a gated network: the activated rows are
         multiplied by ``x @ W_3 + b_3``, entry by entry.
     b_3 : (d_ff,) array, optional
-        Added after it.
+        The bias added after `W_3`.
     activation : {"gelu", "gelu_tanh", "relu", "silu"}
-        The function of each number after the first matrix.
+        The function applied to each number after the first matrix.
 
     Returns
     -------
@@ -635,7 +635,7 @@ def feed_forward(
 
 
 def _gate(x, W_3, b_3, W_1):
-    """The factors of the hidden rows, or None where nothing is gated."""
+    """The factors of the hidden rows, or None without a gate."""
     if W_3 is None:
         if b_3 is not None:
             raise ValueError("b_3 needs W_3; got b_3 alone")
@@ -659,7 +659,7 @@ def _gated(hidden, gate):
 def feed_forward_vjp(
     grad, x, W_1, b_1, W_2, *, W_3=None, b_3=None, activation="gelu"
 ):
-    """Gradients of `feed_forward` with respect to what it was given.
+    """Gradients of `feed_forward` with respect to its arguments.
 
     Parameters
     ----------
@@ -680,7 +680,7 @@ def feed_forward_vjp(
 
     Notes
     -----
-    The hidden rows are computed again, not kept.
+    The hidden rows are recomputed instead of being stored.
 
     Examples
     --------
@@ -711,16 +711,16 @@ def feed_forward_vjp(
 
 
 def token_ids(tokens, vocab, name="tokens"):
-    """`tokens` as an array of integers from 0 to ``vocab - 1``.
+    """Return `tokens` as an array of integers from 0 to ``vocab - 1``.
 
     Parameters
     ----------
     tokens : (...,) integers
-        What to check.
+        The tokens to check.
     vocab : int
-        How many tokens there are.
+        The number of tokens in the vocabulary.
     name : str, default "tokens"
-        What messages call them.
+        Their name in messages.
 
     Returns
     -------
@@ -732,7 +732,7 @@ def token_ids(tokens, vocab, name="tokens"):
     TypeError
         If they, or `vocab`, are not integers.
     ValueError
-        If one is outside the vocabulary, or that is empty.
+        If a token is outside the vocabulary, or the vocabulary is empty.
 
     Examples
     --------
@@ -754,7 +754,7 @@ def token_ids(tokens, vocab, name="tokens"):
 
 
 def one_hot(tokens, vocab):
-    """Rows that are 1 at their token and 0 elsewhere.
+    """Return rows that are 1 at their token and 0 elsewhere.
 
     Parameters
     ----------
@@ -766,7 +766,7 @@ def one_hot(tokens, vocab):
     Returns
     -------
     (..., vocab) array
-        To look a token up in a table is to multiply its row by the table.
+        The product of a row and a table is the token's row of the table.
 
     Raises
     ------
@@ -788,9 +788,9 @@ def token_losses(logits, targets):
     Parameters
     ----------
     logits : (..., T, vocab) array
-        One row a position.
+        One row per position.
     targets : (..., T) integers
-        The token that came next.
+        The next token at each position.
 
     Returns
     -------
@@ -807,8 +807,9 @@ def token_losses(logits, targets):
 
     Notes
     -----
-    Right to about the spacing of numbers near the largest logit. Where
-    logits are large and the type is narrow, subtract that from its row first.
+    The result is accurate to about the spacing of numbers near the largest
+    logit. If logits are large and the type is narrow, subtract the largest
+    logit from its row first.
 
     Examples
     --------
@@ -868,9 +869,9 @@ def cross_entropy(logits, targets, *, where=None):
     Parameters
     ----------
     logits : (..., T, vocab) array
-        One row a position.
+        One row per position.
     targets : (..., T) integers
-        The token that came next.
+        The next token at each position.
     where : (..., T) boolean array, optional
         Which positions count; broadcasts. All by default.
 
@@ -904,8 +905,8 @@ def cross_entropy_vjp(logits, targets, *, where=None):
     Returns
     -------
     (..., T, vocab) array
-        ``(softmax(row) - one_hot(target)) / n`` where a position counts, n
-        of them in all; zero elsewhere.
+        ``(softmax(row) - one_hot(target)) / n`` at each of the n positions
+        that count, and zero elsewhere.
 
     Raises
     ------

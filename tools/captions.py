@@ -1,9 +1,9 @@
 """Number the captions of a page, and the texts that refer to them.
 
-A caption is a markdown cell that follows its figure and begins with
-`<div class="caption" id="fig-NAME">`, an empty line and `**Figure 0.0.**`.
-A text refers to it by `<a href="#fig-NAME">Figure 0.0</a>`. `make texts` fills
-in the numbers: chapter and index in a lesson, and only the index elsewhere.
+A caption is a markdown cell that follows its figure and begins with `<div
+class="caption" id="fig-NAME">`, an empty line and `**Figure 0.0.**`. A text
+refers to it by `<a href="#fig-NAME">Figure 0.0</a>`. `make texts` fills in the
+numbers: chapter and index in a lesson, and only the index elsewhere.
 """
 
 import re

@@ -1,15 +1,16 @@
-"""The ledger of published numbers: what belongs here, and in which order.
+"""The ledger of published numbers: its modules, in reading order.
 
-Everything that reads, judges or shows what a source printed belongs here. The
-data are in `helpers/ledgers/`; notebooks import from `helpers.published`.
+This package contains everything that reads, judges or shows numbers printed by
+a source. The data are in `helpers/ledgers/`; notebooks import from
+`helpers.published`.
 
 * `numerals`: exact arithmetic. When does a number give the printed digits?
 * `nested`: lists of lists, as ledgers print matrices.
 * `entries`: an entry as a frozen dataclass.
 * `schema`: the form of a ledger, which a library checks.
-* `rules`: what no schema can say.
+* `rules`: rules that a schema cannot express.
 * `files`: a YAML file as texts.
-* `compare`: where computed numbers miss the printed ones.
+* `compare`: where computed numbers differ from the printed ones.
 * `ledger`: a source's entries, and which of them were compared.
 * `show`, `beside`: the lines that an audit and a lesson print.
 * `page`: tables in HTML.

@@ -1,4 +1,4 @@
-"""A reader's numbers under the printed ones, with nothing judged."""
+"""A reader's numbers under the printed ones, without a verdict."""
 
 from decimal import Decimal
 
@@ -13,29 +13,29 @@ from .numerals import INFINITE, exact, multiplier
 
 
 def beside(ledger, values, *, inputs, names=None):
-    """Print a reader's numbers beside the printed ones; judge nothing.
+    """Print a reader's numbers beside the printed ones, without a verdict.
 
     Parameters
     ----------
     ledger : Ledger
     values : dict of str to number, array or nested lists
-        By id of a figure: the number that was computed here.
+        The computed number, by the id of its figure.
     inputs : dict of str to number, array or nested lists
-        By id of an input: the number that it was computed from.
+        The number used in the computation, by the id of its input.
     names : dict of str to str, optional
-        By id of a figure: what a lesson calls it. Without, its name is the
-        ledger's, in the words of the source.
+        The name of a figure in a lesson, by its id. By default it is the
+        ledger's name, in the words of the source.
 
     Raises
     ------
     LedgerError
-        If an id is not in the ledger, its entry has no figures, what
-        stands beside them are no numbers, or a name is of no figure shown.
+        If an id is not in the ledger, its entry has no figures, its values are
+        not numbers, or `names` contains a figure that is not shown.
 
     Notes
     -----
-    Nothing is refused because of a number: who changes an input goes on,
-    and reads that the comparison is no longer one with the source.
+    No number is refused. If you change an input, the output says that it no
+    longer compares with the source.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def _same_shape(entry, value):
 
 
 def _differ(entry, value):
-    """The indices at which `value` does not give the printed figures."""
+    """The indices at which `value` does not round to the printed figures."""
     return {miss.index for miss in misses(entry, "printed", value, "value")}
 
 
@@ -122,7 +122,7 @@ def _count(differ):
 
 
 def _block(label, rows):
-    """Rows of figures; the first has the label, the others stand under it."""
+    """Rows of figures, of which only the first shows the label."""
     lines = []
     for row in rows:
         lines.append(f"    {label:8s}{' '.join(row)}".rstrip())
@@ -131,7 +131,7 @@ def _block(label, rows):
 
 
 def _like(text, number, times):
-    """`number` with as many decimals as `text` has, in its unit."""
+    """`number` with as many decimals as `text`, in the unit of `text`."""
     if text in INFINITE or not np.isfinite(float(number)):
         return str(float(number))
     decimals = max(0, -Decimal(text).as_tuple().exponent)

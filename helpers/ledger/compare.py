@@ -1,4 +1,4 @@
-"""Where computed numbers do not give the printed figures."""
+"""Where computed numbers do not round to the printed figures."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -9,7 +9,7 @@ from .numerals import matches, number
 
 
 class Miss(NamedTuple):
-    """A printed figure, and the computed number that does not give it."""
+    """A printed figure, and the computed number that does not round to it."""
 
     index: tuple
     text: str
@@ -17,7 +17,7 @@ class Miss(NamedTuple):
 
 
 def misses(entry, field, value, name):
-    """Where `value` does not give the figures of a field.
+    """Return where `value` does not round to the figures of a field.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def misses(entry, field, value, name):
     field : {"printed", "corrected"}
     value : number, array, or nested lists of numbers
     name : str
-        What an error calls the value.
+        The name of the value in errors.
 
     Returns
     -------
@@ -34,7 +34,7 @@ def misses(entry, field, value, name):
     Raises
     ------
     TypeError, ValueError
-        If `value` has another shape, or holds what is not a real number.
+        If `value` has another shape, or an entry is not a real number.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def misses(entry, field, value, name):
 
 
 def told(missed):
-    """The rule for figures, and each that breaks it beside its number.
+    """State the rule for figures, and each violation beside its number.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def told(missed):
 
 
 def _short(number):
-    """Ten digits of a number of any size."""
+    """The first ten digits of a number of any size."""
     if isinstance(number, int | Fraction):
         number = Decimal(number.numerator) / number.denominator
     return f"{number:.10g}"

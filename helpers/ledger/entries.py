@@ -1,12 +1,12 @@
-"""An entry of a ledger: what a source printed, and what became of it."""
+"""An entry of a ledger: what a source printed, and the verdict on it."""
 
 from dataclasses import dataclass
 
 from .nested import leaves
 
 FIGURES, STATEMENTS = ("given", "figure"), ("formula", "claim")
-# How the work that an entry cites was read: the document that its authors
-# published; its text as others keep it; or what other works say of it.
+# How the cited work of an entry was read: the document that its authors
+# published; a copy of its text; or quotations in other works.
 READINGS = ("first-hand", "stored copy", "second hand")
 
 
@@ -15,8 +15,8 @@ class Entry:
     """One figure or one statement of a source, with its verdict.
 
     The fields are those of the YAML file (CONTRIBUTING.md, *Rules for the
-    ledger*); None where the file has none. `from_` is its field ``from``,
-    which Python keeps for itself.
+    ledger*), or None if the file does not have them. `from_` is the file's
+    field ``from``, which is a keyword in Python.
 
     Parameters
     ----------
@@ -27,19 +27,19 @@ class Entry:
     what, says : str, optional
         The name of the figures, or the statement.
     printed, corrected : str or nested lists of str, optional
-        The digits of the source, and the right ones of an erratum.
+        The digits of the source, and the correct ones for an erratum.
     places : int, optional
     times : str, default "1"
     about : bool, default False
         How figures are compared, as in `numerals.unit`.
     cause, because, accident, from_, cite : str, optional
-        Why the verdict is as it is.
+        The reasons for the verdict.
     basis : {"computed", "cited", "conjectured"}
-        What the verdict rests on.
+        The basis of the verdict.
     read : {"first-hand", "stored copy", "second hand"}, optional
         How the cited work was read.
     copy : str, optional
-        Which copy of it, and on which day.
+        The copy that was read, and the date.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Entry:
 
     @property
     def how(self):
-        """How its figures are compared: keywords of `numerals.matches`."""
+        """How its figures are compared: arguments of `numerals.matches`."""
         return {
             "places": self.places,
             "times": self.times,
@@ -80,13 +80,13 @@ class Entry:
 
 
 def read_entry(fields, rivals=()):
-    """An entry, from the texts that a ledger's file holds.
+    """Make an entry from the texts of a ledger's file.
 
     Parameters
     ----------
     fields : dict of str to str or nested lists of str
     rivals : container of str
-        The causes that are the best fit of a search.
+        The causes that were found as the best fit of a search.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def read_entry(fields, rivals=()):
 
 
 def errata(entry):
-    """The indices at which the corrected digits differ from the printed.
+    """Return the indices at which corrected and printed digits differ.
 
     Parameters
     ----------

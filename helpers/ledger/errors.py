@@ -1,4 +1,4 @@
-"""How a ledger says what is wrong, and where."""
+"""The error of a ledger, which says what is wrong and where."""
 
 from contextlib import contextmanager
 
@@ -6,18 +6,18 @@ from contextlib import contextmanager
 class LedgerError(AssertionError):
     """The ledger breaks a rule, or the computation disagrees with it.
 
-    The message says where (source, entry, field) and which rule.
+    The message names the place (source, entry, field) and the rule.
     """
 
 
 @contextmanager
 def located(*where):
-    """Say where it was that an argument or a field broke a rule.
+    """Add the place at which an argument or a field broke a rule.
 
     Parameters
     ----------
     *where : str
-        The source, and the entry if it was in one.
+        The source and, if applicable, the entry.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A ledger's file: YAML, of which every value is read as text."""
+"""A ledger's file: YAML whose values are all read as text."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "ledgers"
 
 
 class Once:
-    """A loader that also refuses a field that is given twice."""
+    """A loader that refuses fields that are given twice."""
 
     def construct_mapping(self, node, deep=False):
         mapping = super().construct_mapping(node, deep=deep)
@@ -24,18 +24,18 @@ class Once:
 
 
 class Texts(Once, getattr(yaml, "CBaseLoader", yaml.BaseLoader)):
-    """Every value is text: 0.50 keeps its zero. Fast where libyaml is."""
+    """Reads every value as text, so 0.50 keeps its zero; fast with libyaml."""
 
 
 def read(slug, folder=FOLDER):
-    """The record of one source, as its file has it.
+    """Read the record of one source from its file.
 
     Parameters
     ----------
     slug : str
         The source's short name, which is the name of its file.
     folder : path, optional
-        Where the YAML files are.
+        The folder of the YAML files.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def read(slug, folder=FOLDER):
     FileNotFoundError
         If there is no ledger of that name.
     LedgerError
-        If the file is no YAML, gives a field twice, or has another slug.
+        If the file is not YAML, gives a field twice, or has another slug.
 
     Examples
     --------

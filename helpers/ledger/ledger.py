@@ -1,4 +1,4 @@
-"""A source's entries, and which of them an audit has compared."""
+"""A source's entries, and a record of which an audit has compared."""
 
 from contextlib import contextmanager
 
@@ -17,7 +17,7 @@ class Ledger:
     Parameters
     ----------
     record : dict
-        What the YAML file holds, every value as text. Its fields are
+        The content of the YAML file, every value as text. Its fields are
         attributes, and `entries` maps each id to its `Entry`.
 
     Raises
@@ -55,7 +55,7 @@ class Ledger:
         return f"<Ledger {self.slug}: {len(self.entries)} entries>"
 
     def compare(self, name, value, *, mistake=None):
-        """Hold computed numbers against the printed ones, and say the verdict.
+        """Compare computed numbers with the printed ones; print the verdict.
 
         Parameters
         ----------
@@ -64,14 +64,14 @@ class Ledger:
         value : number, array, or nested lists of numbers
             The exact value, unrounded, in the shape of the printed figures.
         mistake : like value, optional
-            The same computation with the error put back in. It must give
-            every printed digit. Required for an erratum and an accident.
+            The same computation with the source's error. It must give every
+            printed digit. Required for an erratum and an accident.
 
         Raises
         ------
         LedgerError
-            If the verdict, the corrected digits or the cause on file do not
-            follow from the numbers, or if one of them is not a number.
+            If the stored verdict, corrected digits or cause do not follow from
+            the numbers, or if an entry of `value` is not a number.
         """
         with self._comparing(name, FIGURES) as entry:
             wrong = misses(entry, "printed", value, "value")
@@ -83,22 +83,21 @@ class Ledger:
         print(describe(entry))
 
     def claim(self, name, *, holds, charitably=None):
-        """Judge a formula or a statement, and say the verdict.
+        """Judge a formula or a statement, and print the verdict.
 
         Parameters
         ----------
         name : str
             The entry's id.
         holds : bool
-            Whether it is true as it stands. Computed, never typed.
+            Whether it is literally true. Compute it; never type it.
         charitably : bool, optional
-            Whether it is true as it was probably meant.
+            Whether it is true in the sense that was probably meant.
 
         Raises
         ------
         LedgerError
-            If the verdict on file is another, or what was computed is no
-            bool.
+            If the stored verdict is different, or an argument is not a bool.
         """
         with self._comparing(name, STATEMENTS) as entry:
             if entry.basis == "cited":
@@ -112,17 +111,17 @@ class Ledger:
         print(describe(entry))
 
     def cite(self, name):
-        """Say a verdict that a cited work decides, and no code can.
+        """Print a verdict that rests on a cited work instead of code.
 
         Parameters
         ----------
         name : str
-            The entry's id. The entry names the work and what it says there.
+            The entry's id. The entry names the work and what it says.
 
         Raises
         ------
         LedgerError
-            If the verdict is to be computed.
+            If the verdict must be computed.
         """
         with self._comparing(name, STATEMENTS) as entry:
             if entry.basis != "cited":
@@ -130,7 +129,7 @@ class Ledger:
         print(describe(entry))
 
     def close(self):
-        """Say the counts; refuse if an entry was not compared.
+        """Print the counts, and refuse if an entry was not compared.
 
         Raises
         ------
@@ -150,7 +149,7 @@ class Ledger:
 
     @contextmanager
     def _comparing(self, name, kinds):
-        """An entry to compare; compared once nothing was refused."""
+        """Yield an entry to compare, and record it if no error is raised."""
         with located(self.slug):
             if not isinstance(name, str) or name not in self.entries:
                 raise ValueError(f"there is no entry {name!r}")
@@ -168,7 +167,7 @@ class Ledger:
 
 
 def _refuse_another_verdict(entry, verdict, said):
-    """The verdict on file must be the computed one."""
+    """Require that the stored verdict is the computed one."""
     if entry.verdict != verdict:
         raise ValueError(
             f"the ledger says {entry.verdict}, "
@@ -177,7 +176,7 @@ def _refuse_another_verdict(entry, verdict, said):
 
 
 def _refuse_another_correction(entry, value, wrong):
-    """The corrected digits must be right, and stand where print is wrong."""
+    """Require corrected digits to be right, and only where print is wrong."""
     off = misses(entry, "corrected", value, "value")
     if off:
         raise ValueError(f"the corrected digits are not right; {told(off)}")
@@ -189,7 +188,7 @@ def _refuse_another_correction(entry, value, wrong):
 
 
 def _refuse_another_cause(entry, mistake):
-    """The mistake, put back in, must give what was printed."""
+    """Require that the mistake reproduces the printed digits."""
     if mistake is not None:
         off = misses(entry, "printed", mistake, "mistake")
         if off:
@@ -201,14 +200,14 @@ def _refuse_another_cause(entry, mistake):
 
 
 def load(slug, folder=FOLDER):
-    """The ledger of one source.
+    """Load the ledger of one source.
 
     Parameters
     ----------
     slug : str
         The source's short name, which is the name of its file.
     folder : path, optional
-        Where the YAML files are.
+        The folder of the YAML files.
 
     Returns
     -------
@@ -219,7 +218,7 @@ def load(slug, folder=FOLDER):
     FileNotFoundError
         If there is no ledger of that name.
     LedgerError
-        If the file is no YAML, gives a field twice, or breaks a rule of
+        If the file is not YAML, gives a field twice, or breaks a rule of
         `check`.
 
     Examples
@@ -231,7 +230,7 @@ def load(slug, folder=FOLDER):
 
 
 def entries_of(ledger):
-    """The entries of a ledger, in the order of the source.
+    """Return the entries of a ledger, in the order of the source.
 
     Parameters
     ----------
@@ -257,7 +256,7 @@ def entries_of(ledger):
 
 
 def basis(ledger, name):
-    """The basis of the verdict of an entry.
+    """Return the basis of an entry's verdict.
 
     Parameters
     ----------
@@ -269,8 +268,8 @@ def basis(ledger, name):
     -------
     str
         "computed": code decided it. "cited": a work says so. "conjectured":
-        the figure is wrong, as code shows, and its cause is the best fit of
-        a search, which other causes fit too.
+        code shows that the figure is wrong, but its cause is the best fit of a
+        search, and other causes fit too.
 
     Raises
     ------
@@ -290,7 +289,7 @@ def basis(ledger, name):
 
 
 def summary(ledger):
-    """How many figures, errata by cause, and statements by verdict.
+    """Count figures, errata by cause, and statements by verdict.
 
     Parameters
     ----------

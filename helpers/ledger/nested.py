@@ -4,7 +4,7 @@ import numpy as np
 
 
 def leaves(nested):
-    """The texts of nested lists, each with its index.
+    """Return the texts of nested lists, each with its index.
 
     Parameters
     ----------
@@ -29,13 +29,13 @@ def leaves(nested):
 
 
 def shape(nested, name="nested lists"):
-    """The shape of nested lists.
+    """Return the shape of nested lists.
 
     Parameters
     ----------
     nested : str or nested lists of str
     name : str, optional
-        What an error calls them.
+        Their name in errors.
 
     Returns
     -------
@@ -60,13 +60,13 @@ def shape(nested, name="nested lists"):
 
 
 def lists(value, name):
-    """Arrays and tuples as nested lists; what they hold stays exact.
+    """Convert arrays and tuples to nested lists, with exact entries.
 
     Parameters
     ----------
     value : number, array, or nested lists of them
     name : str
-        What an error calls it.
+        Its name in errors.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def lists(value, name):
 
 
 def rows(nested, show):
-    """Texts for figures, grouped in the rows that they are printed in.
+    """Return texts for figures, grouped by printed rows.
 
     Parameters
     ----------

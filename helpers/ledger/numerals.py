@@ -1,7 +1,7 @@
 """Exact arithmetic: whether a number, rounded, gives the printed digits.
 
-Nothing here is rounded: a printed number is a fraction, a float is the
-fraction that it stores, and half a unit of the last digit is a fraction too.
+No function rounds: a printed number is a fraction, a float is the fraction
+that it stores, and half a unit of the last digit is a fraction too.
 """
 
 import re
@@ -12,21 +12,21 @@ import numpy as np
 
 from .. import _checks
 
-# Three digits of an exponent hold every float, and no integer that fills
-# the memory.
+# Three digits suffice for the exponent of any float, and they exclude integers
+# that would fill the memory.
 NUMERAL = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?"
 INFINITE = ("inf", "-inf")
 
 
 def numeral(text, name):
-    """`text`, if a source can print such a number.
+    """Return `text` if it is a number as sources print it.
 
     Parameters
     ----------
     text : str
-        ASCII digits with a sign, a point and an exponent where needed.
+        ASCII digits, optionally with a sign, a point and an exponent.
     name : str
-        What an error calls it.
+        Its name in errors.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def numeral(text, name):
 
 
 def multiplier(text):
-    """The positive number that one stands for, such as 1e6 for M.
+    """Return the multiplier that a text denotes, which must be positive.
 
     Parameters
     ----------
@@ -81,13 +81,13 @@ def multiplier(text):
 
 
 def number(value, name):
-    """`value` as an int or a Fraction, which are exact, or as a float.
+    """Return `value` as an int, a Fraction or a float.
 
     Parameters
     ----------
     value : int, float, Fraction, Decimal, NumPy scalar or () array
     name : str
-        What an error calls it.
+        Its name in errors.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def number(value, name):
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, np.generic) and value.dtype.kind in "iuf":
-        value = value.item()  # a Fraction of NumPy's integers would wrap
+        value = value.item()  # Fractions of NumPy integers would overflow
     if isinstance(value, Decimal) and value.is_finite():
         value = Fraction(value)
     real = isinstance(value, int | Fraction | float | np.longdouble)
@@ -116,7 +116,7 @@ def number(value, name):
 
 
 def unit(printed, *, places=None, times="1", about=False):
-    """The worth of the last digit of a printed number.
+    """Return the unit of the last digit of a printed number.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def unit(printed, *, places=None, times="1", about=False):
     places : int, optional
         Decimals that were printed before trailing zeros were dropped.
     times : str, default "1"
-        What one stands for, such as "1e6" where the source prints M.
+        The unit of the source, such as "1e6" if it prints M.
     about : bool, default False
         The source says "about": trailing zeros of an integer do not count.
 
@@ -136,8 +136,8 @@ def unit(printed, *, places=None, times="1", about=False):
     Raises
     ------
     TypeError, ValueError
-        If `printed` or `times` is not a numeral, or `places` are fewer than
-        the decimals that are there.
+        If `printed` or `times` is not a numeral, or `places` is less than the
+        number of printed decimals.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def unit(printed, *, places=None, times="1", about=False):
 
 
 def exact(value):
-    """`value` as a fraction; a float stands for the number it stores.
+    """Return `value` as a fraction; a float means the number it stores.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def exact(value):
 
 
 def matches(printed, value, *, places=None, times="1", about=False):
-    """Whether `value`, rounded to the printed digits, gives `printed`.
+    """Return whether `value`, rounded to the printed digits, is `printed`.
 
     Parameters
     ----------
@@ -207,8 +207,8 @@ def matches(printed, value, *, places=None, times="1", about=False):
 
     Notes
     -----
-    A float may miss an exact tie by its own rounding, so a float gets a slack
-    of 1e-9 units; an integer, a fraction or a decimal gets none.
+    A float may miss an exact tie by its own rounding, so floats have a
+    tolerance of 1e-9 units. Integers, fractions and decimals have none.
 
     Examples
     --------

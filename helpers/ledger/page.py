@@ -14,7 +14,7 @@ from .show import reading
 
 
 class _Html:
-    """HTML that a notebook shows, with a fixed text for everything else."""
+    """HTML for notebooks, with a fixed text for other displays."""
 
     def __init__(self, html, text):
         self.html, self.text = html, text
@@ -27,7 +27,7 @@ class _Html:
 
 
 def _figures(entry):
-    """The printed figures as HTML, errors struck and corrected."""
+    """The printed figures as HTML, with errors struck out and corrected."""
     printed, wrong = leaves(entry.printed), errata(entry)
 
     def show(index):
@@ -63,12 +63,12 @@ def _cells(body):
     return "\n".join(f"<tr>{line}</tr>" for line in lines)
 
 
-# What a reader looks for first: errors.
+# The order of verdicts in the table: errors come first.
 ORDER = ("erratum", "false", "loose", "reproduced", "true")
 
 
 def _verdict(entry):
-    """The verdict, and what it rests on where no code decided it."""
+    """The verdict, with its basis if no code decided it."""
     rests = "" if entry.basis == "computed" else f", {entry.basis}"
     if entry.basis == "cited":
         rests += f": {entry.cite}"
@@ -76,7 +76,7 @@ def _verdict(entry):
 
 
 def _why(entry):
-    """The cause, the sentences, where an error comes from, what was read."""
+    """The cause, the sentences, the origin of an error, and what was read."""
     sentences = [entry.because, entry.accident]
     notes = [escape(text) for text in sentences if text is not None]
     if entry.cause is not None:
@@ -91,7 +91,8 @@ def _why(entry):
 def _entry_row(entry, slug):
     said = entry.kind in STATEMENTS
     kind = " (input)" if entry.kind == "given" else ""
-    # A name that a style sheet could ask for: scripts of the theme do.
+    # A name that is valid as a CSS selector, because the theme's scripts use
+    # it as one.
     name = re.sub(r"[^\w-]", "-", f"{slug}-{entry.id}")
     return (
         f'<a id="{name}" href="#{name}">{escape(slug)}</a>',
@@ -104,7 +105,7 @@ def _entry_row(entry, slug):
 
 
 def table(ledgers):
-    """Every entry of some ledgers as one table, errors first.
+    """Return a table of every entry of some ledgers, errors first.
 
     Parameters
     ----------
@@ -148,11 +149,12 @@ def _number(ledgers):
 
 
 def totals(ledgers):
-    """How many figures and statements each source has, and how many hold.
+    """Count the figures and statements of each source, and the true ones.
 
-    Inputs are what a source starts from, figures what it arrives at; both can
-    be in error. Statements are formulas and claims; the last column says how
-    many verdicts on them a cited work decides, and no code.
+    Inputs are the numbers from which a source starts, and figures the numbers
+    at which it arrives; both can be in error. Statements are formulas and
+    claims. The last column counts the verdicts that rest on a cited work
+    instead of code.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The rules of a ledger that no schema can say."""
+"""The rules of a ledger that a schema cannot express."""
 
 from fractions import Fraction
 
@@ -15,12 +15,12 @@ def check(record):
     Parameters
     ----------
     record : dict
-        What the YAML file holds, every value as text.
+        The content of the YAML file, every value as text.
 
     Raises
     ------
     LedgerError
-        At the first broken rule; says the source, the entry and the field.
+        At the first broken rule, naming the source, the entry and the field.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def check(record):
 
 
 def _check_causes(causes, rivals, entries):
-    """Each cause explains an entry, and each rival is of a cause."""
+    """Require that each cause explains an entry and each rival has a cause."""
     for cause in rivals:
         if cause not in causes:
             raise ValueError(f"rivals must be of a cause; got {cause!r}")
@@ -60,7 +60,7 @@ def _check_causes(causes, rivals, entries):
 
 
 def _check_links(entry, earlier, causes):
-    """An id is new, a cause is listed, an error comes from before."""
+    """Require new ids, listed causes, and errors from earlier entries."""
     if entry.id in earlier:
         raise ValueError("id must be used once")
     if entry.cause is not None and entry.cause not in causes:
@@ -74,7 +74,7 @@ def _check_links(entry, earlier, causes):
 
 
 def _check_digits(entry, field):
-    """Figures fill a shape, and their last digits have a worth."""
+    """Require figures that fill a shape and whose last digit has a unit."""
     figures = getattr(entry, field)
     shape(figures, field)
     for text in leaves(figures).values():
@@ -83,7 +83,7 @@ def _check_digits(entry, field):
 
 
 def _check_corrections(entry):
-    """Corrected digits are as many as the wrong ones, and tell them apart."""
+    """Require corrected digits of the same number that differ noticeably."""
     ours, theirs = shape(entry.corrected), shape(entry.printed)
     if ours != theirs:
         raise ValueError(

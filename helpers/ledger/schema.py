@@ -1,7 +1,7 @@
-"""The form of a ledger: which fields there are, and what each may hold.
+"""The form of a ledger: which fields there are, and which values they allow.
 
 `SCHEMA` is a JSON schema (draft 7), which a library checks. Each `description`
-says in words what its part asks for; a message quotes it.
+states in words what its part requires; messages quote it.
 """
 
 from .._extras import extra
@@ -33,7 +33,7 @@ TEXT = {
     "pattern": r"\S",
     "description": "must be text, and not empty",
 }
-# A figure, or lists of what is again a figure or lists.
+# A figure, or a list of figures or of such lists.
 PRINTED = {
     "if": {"type": "array"},
     "then": {
@@ -69,7 +69,7 @@ DIGITS = {"places", "times", "about"}
 WORK = {"cite", "read", "copy"}
 FIGURE_VERDICTS = ("reproduced", "erratum")
 STATEMENT_VERDICTS = ("true", "loose", "false")
-# By verdict: the fields that an entry must have, and those that it may have.
+# The fields that an entry must have and may have, by verdict.
 FIELDS = {
     "reproduced": (
         ENTRY | {"what", "printed"},
@@ -85,7 +85,7 @@ FIELDS = {
 }
 
 
-# What a field needs beside it, and how a message says why.
+# The fields that another field requires, and the reason for messages.
 NEEDS = {
     "basis": ["because", "cite"],
     "copy": ["read"],
@@ -99,19 +99,19 @@ WHY = {
 
 
 def _when(field, value, then):
-    """A schema for the entries that have a certain value in a field."""
+    """A schema for the entries with a certain value in a field."""
     return {"if": {"properties": {field: {"enum": [value]}}}, "then": then}
 
 
 def _verdicts_of(kind):
-    """A schema for the entries of one kind: which verdicts there are."""
+    """A schema for the verdicts of the entries of one kind."""
     words = FIGURE_VERDICTS if kind in FIGURES else STATEMENT_VERDICTS
     verdict = _one_of(words, f" for a {kind}")
     return _when("kind", kind, {"properties": {"verdict": verdict}})
 
 
 def _fields(required, optional):
-    """A schema for the fields of a dict: none is missing, none is unknown."""
+    """A schema for a dict with no missing and no unknown field."""
     forms = {name: FORMS.get(name, TEXT) for name in required | optional}
     return {
         "required": sorted(required),
@@ -158,12 +158,12 @@ _validated = fastjsonschema.compile(SCHEMA)
 
 
 def check_form(record):
-    """Refuse a record that lacks the form of a ledger.
+    """Refuse a record that does not have the form of a ledger.
 
     Parameters
     ----------
     record : dict
-        What the YAML file holds, every value as text.
+        The content of the YAML file, every value as text.
 
     Raises
     ------
@@ -187,7 +187,7 @@ def check_form(record):
 
 
 def _place(record, path):
-    """The source and the entry of a path, and the field in it."""
+    """The source, the entry and the field at a path."""
     slug = record.get("slug") if isinstance(record, dict) else None
     place = [str(slug or "ledger")]
     if path[:1] == ["entries"] and len(path) > 1:

@@ -1,4 +1,4 @@
-"""The lines that an audit prints: an entry's verdict, and the counts."""
+"""The lines that an audit prints: verdicts of entries, and counts."""
 
 from collections import Counter
 from textwrap import fill
@@ -8,7 +8,7 @@ from .nested import leaves
 
 
 def counts(entries):
-    """How many figures, errata by cause, and statements by verdict.
+    """Count figures, errata by cause, and statements by verdict.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def counts(entries):
 
 
 def describe(entry):
-    """The verdict of an entry, its digits and its sentences, as lines.
+    """Return the verdict of an entry, its digits and its sentences, as lines.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def describe(entry):
 
 
 def reading(entry):
-    """The sentence that says how its work was read, or None.
+    """Return the sentence about how the cited work was read, or None.
 
     Parameters
     ----------
@@ -120,8 +120,8 @@ def _line(figures):
 
 
 def _indent(text):
-    """`text` wrapped, four spaces in; runs of spaces are kept.
+    """`text` wrapped and indented by four spaces; runs of spaces are kept.
 
-    Fifty characters are what a phone shows without scrolling sideways.
+    A phone shows fifty characters without scrolling sideways.
     """
     return fill(text, 50, initial_indent="    ", subsequent_indent="    ")

@@ -2,10 +2,10 @@
 
 A question is one card: the exercise, its field, its hint and its solution.
 
-A prediction (`helpers.practice.Predict`) precedes its answer. The page folds
-A prediction (`helpers.practice.Predict`) comes before its answer. The page
-folds everything from its cell to a line `% So much for the prediction.`, and
-the script opens the fold when the reader has made a prediction.
+A prediction (`helpers.practice.Predict`) precedes its answer. The page folds A
+prediction (`helpers.practice.Predict`) comes before its answer. The page folds
+everything from its cell to a line `% So much for the prediction.`, and the
+script opens the fold when the reader has made a prediction.
 """
 
 from pathlib import Path
