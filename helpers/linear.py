@@ -1,9 +1,9 @@
 """A memory of fixed size: linear attention, the delta rule, and their gate.
 
-A state of d_k rows and d_v columns takes the place of all keys and values.
-Each position shrinks it, writes into it, and reads from it. The three public
-functions differ in the writing. Each has three forms that are equal to
-rounding: step by step, in chunks, and as one masked product.
+A state of d_k rows and d_v columns replaces all keys and values. At each
+position it decays, is written to, and is read. The three public functions
+differ in how they write. Each has three forms that agree up to rounding: step
+by step, in chunks, and as one masked product.
 """
 
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from ._core import sum_to
 
 
 class LinearGradients(NamedTuple):
-    """Gradients of the loss; None for what the function does not take."""
+    """Gradients of the loss; None for arguments that the function lacks."""
 
     Q: np.ndarray  #: (..., T, d_k)
     K: np.ndarray  #: (..., T, d_k)
@@ -36,7 +36,7 @@ class LinearGradients(NamedTuple):
 def linear_attention(
     Q, K, V, log_decay=None, *, state=None, chunk=None, scale=None
 ):
-    """Causal attention without a softmax, by a state of fixed size.
+    """Compute causal attention without a softmax, by a state of fixed size.
 
     Parameters
     ----------
@@ -47,22 +47,24 @@ def linear_attention(
     V : (..., T, d_v) array
         Values.
     log_decay : (..., T) array, optional
-        Logarithm of the factor, at most 1, by which the state shrinks before
-        a position writes. ``-inf`` empties it. By default nothing shrinks.
+        Logarithm of the factor, at most 1, by which the state shrinks before a
+        position writes. ``-inf`` empties it. By default the state does not
+        shrink.
     state : (..., d_k, d_v) array, optional
-        What earlier positions left; empty by default.
+        The state after earlier positions; zeros by default.
     chunk : int, optional
-        Positions that are computed together, as masked products; `T` or more
-        make one masked product of all. By default one step per position.
+        The number of positions that are computed together, as masked products;
+        `T` or more give one masked product of all. By default one step per
+        position.
     scale : float, optional
         Factor on the queries; 1/sqrt(d_k) by default.
 
     Returns
     -------
     output : (..., T, d_v) array
-        What each query reads, after its own position has written.
+        The row that each query reads after its own position has written.
     state : (..., d_k, d_v) array
-        What the positions leave, for the next call.
+        The state after all positions, for the next call.
 
     Raises
     ------
@@ -93,7 +95,7 @@ def linear_attention(
 
 
 def delta_rule(Q, K, V, beta, *, state=None, chunk=None, scale=None):
-    """Linear attention that replaces what stands under a key.
+    """Compute linear attention that replaces the value stored for a key.
 
     Parameters
     ----------
@@ -104,10 +106,10 @@ def delta_rule(Q, K, V, beta, *, state=None, chunk=None, scale=None):
     V : (..., T, d_v) array
         Values.
     beta : (..., T) array
-        How far a position moves what its key reads towards its value: with
-        a key of length one, 0 not at all and 1 the whole way.
+        How far a position moves the value read by its key towards its own
+        value: with a key of length one, 0 not at all and 1 the whole way.
     state : (..., d_k, d_v) array, optional
-        What earlier positions left; empty by default.
+        The state after earlier positions; zeros by default.
     chunk : int, optional
         As in `linear_attention`.
     scale : float, optional
@@ -116,9 +118,9 @@ def delta_rule(Q, K, V, beta, *, state=None, chunk=None, scale=None):
     Returns
     -------
     output : (..., T, d_v) array
-        What each query reads, after its own position has written.
+        The row that each query reads after its own position has written.
     state : (..., d_k, d_v) array
-        What the positions leave, for the next call.
+        The state after all positions, for the next call.
 
     Raises
     ------
@@ -128,9 +130,9 @@ def delta_rule(Q, K, V, beta, *, state=None, chunk=None, scale=None):
     Notes
     -----
     ``S_t = S_(t-1) + beta_t k_t^T (v_t - k_t S_(t-1))``: Schlag et al. 2021,
-    equation 24; in chunks as Yang et al. 2024, section 3. The step is one
-    of gradient descent, with rate beta, on half the squared error of what
-    the key reads.
+    equation 24; in chunks as Yang et al. 2024, section 3. The step is one of
+    gradient descent, with rate beta, on half the squared error of the value
+    that the key reads.
 
     Examples
     --------
@@ -148,7 +150,7 @@ def delta_rule(Q, K, V, beta, *, state=None, chunk=None, scale=None):
 def gated_delta_rule(
     Q, K, V, beta, log_decay, *, state=None, chunk=None, scale=None
 ):
-    """The delta rule on a state that also decays.
+    """Apply the delta rule to a state that also decays.
 
     Parameters
     ----------
@@ -163,7 +165,7 @@ def gated_delta_rule(
     log_decay : (..., T) array
         As in `linear_attention`; the state shrinks before the key reads it.
     state : (..., d_k, d_v) array, optional
-        What earlier positions left; empty by default.
+        The state after earlier positions; zeros by default.
     chunk : int, optional
         As in `linear_attention`.
     scale : float, optional
@@ -172,9 +174,9 @@ def gated_delta_rule(
     Returns
     -------
     output : (..., T, d_v) array
-        What each query reads, after its own position has written.
+        The row that each query reads after its own position has written.
     state : (..., d_k, d_v) array
-        What the positions leave, for the next call.
+        The state after all positions, for the next call.
 
     Raises
     ------
@@ -184,8 +186,8 @@ def gated_delta_rule(
     Notes
     -----
     ``S_t = a_t (I - beta_t k_t^T k_t) S_(t-1) + beta_t k_t^T v_t``: Yang et
-    al. 2025, equation 10, with rows for columns. In a chunk, what all
-    positions write solves one triangular system. float16 is computed in
+    al. 2025, equation 10, with rows in place of columns. In a chunk, the
+    writes of all positions solve one triangular system. float16 is computed in
     float32 and rounded once.
 
     Examples
@@ -201,14 +203,14 @@ def gated_delta_rule(
 
 
 def short_convolution(X, filters, *, before=None):
-    """Mix each row with the few before it, each column by itself.
+    """Mix each row with the last few rows, separately in each column.
 
     Parameters
     ----------
     X : (..., T, d) array
         One row per position.
     filters : (width, d) array
-        What each column is multiplied by, from the oldest row to the newest.
+        The factors of each column, from the oldest row to the newest.
     before : (..., width - 1, d) array, optional
         The rows before those of `X`; zeros by default.
 
@@ -217,7 +219,7 @@ def short_convolution(X, filters, *, before=None):
     output : (..., T, d) array
         ``sum_j filters[j] * X[t - width + 1 + j]``.
     rows : (..., width - 1, d) array
-        The last rows, which the next call takes as `before`.
+        The last rows, for `before` in the next call.
 
     Raises
     ------
@@ -228,7 +230,7 @@ def short_convolution(X, filters, *, before=None):
 
     Notes
     -----
-    Layers with a delta rule have it before queries, keys and values: Yang et
+    Layers with a delta rule apply it to queries, keys and values: Yang et
     al. 2024, section 3.3; it is the causal depthwise convolution of Mamba.
 
     Examples
@@ -273,7 +275,7 @@ def short_convolution(X, filters, *, before=None):
 
 
 def _memory(given, corrects, chunk, scale):
-    """Output and state of arguments that are yet to be checked."""
+    """Output and state, for arguments that are not yet checked."""
     x, lead = _inputs(given)
     scale = default_scale(scale, x["Q"].shape[-1])
     T = x["Q"].shape[-2]
@@ -304,7 +306,7 @@ AXES = {
 
 
 def _inputs(given):
-    """What is given as floats that fit each other, and the leading axes."""
+    """The arguments as floats of fitting shapes, and the leading axes."""
     x = {}
     for name, array in given.items():
         if array is not None or name not in ("log_decay", "state"):
@@ -326,7 +328,7 @@ def _inputs(given):
             "state must be (..., d_k, d_v); "
             f"got state {x['state'].shape}, K {K} and V {V}"
         )
-    if "log_decay" in x and not (x["log_decay"] <= 0).all():  # NaN neither
+    if "log_decay" in x and not (x["log_decay"] <= 0).all():  # not NaN either
         raise ValueError(
             "log_decay must be at most 0, the logarithm of a factor up to 1; "
             f"got {x['log_decay'].max()}"
@@ -336,7 +338,7 @@ def _inputs(given):
 
 
 def _matrix_shape(name, shape):
-    """The shape with a second of two last axes where there is one only."""
+    """The shape with two last axes, of which a missing second is added."""
     return (*shape, 1) if name in ("beta", "log_decay") else shape
 
 
@@ -357,7 +359,7 @@ def _wide(x, lead):
 
 
 def _stepped(Q, K, V, beta, log_decay, S, corrects):
-    """One position after the other; `corrects` asks for the delta rule."""
+    """The positions one by one; `corrects` chooses the delta rule."""
     decay, output = np.exp(log_decay), []
     for t in range(K.shape[-2]):
         row = slice(t, t + 1)
@@ -374,14 +376,14 @@ def _stepped(Q, K, V, beta, log_decay, S, corrects):
 
 
 def _step(S, k, v, beta, decay, corrects):
-    """The shrunk state, what is written, and the state that comes of it."""
+    """The decayed state, the row that is written, and the new state."""
     shrunk = decay * S
     error = v - k @ shrunk if corrects else v
     return shrunk, error, shrunk + _turned(k) @ (beta * error)
 
 
 def _chunked(Q, K, V, beta, log_decay, S, corrects, chunk):
-    """A chunk of positions after the other."""
+    """The positions chunk by chunk."""
     output = []
     for start in range(0, K.shape[-2], chunk):
         at = slice(start, start + chunk)
@@ -399,7 +401,8 @@ def _chunk(Q, K, V, beta, log_decay, S, corrects):
     D = _decays(log_decay)  # (..., C, C)
     errors = V
     if corrects:
-        # What position t writes depends on what those before it wrote.
+        # The row that position t writes depends on the earlier positions'
+        # rows.
         earlier = np.tril(K @ _turned(K) * D, -1) * beta[..., None, :]
         errors = _solved(earlier, V - since * (K @ S))
     written = beta[..., None] * errors
@@ -409,10 +412,10 @@ def _chunk(Q, K, V, beta, log_decay, S, corrects):
 
 
 def _decays(log_decay):
-    """D[t, s]: the factor on what s wrote when t reads it; 0 where s > t.
+    """D[t, s]: the factor on the row of s when t reads it; 0 if s > t.
 
-    Sums and no differences of sums, which lose digits next to a large one
-    and are NaN next to -inf.
+    It uses sums instead of differences of sums, which lose digits next to
+    large sums and are NaN next to -inf.
     """
     C = log_decay.shape[-1]
     after = np.tri(C, k=-1, dtype=bool)  # t > s
@@ -421,7 +424,7 @@ def _decays(log_decay):
 
 
 def _solved(A, b):
-    """x with (I + A) x = b, for A that is zero on and above its diagonal."""
+    """x with (I + A) x = b, for A with zeros on and above its diagonal."""
     n = A.shape[-1]
     if n < 2:
         return b
@@ -457,7 +460,7 @@ def linear_attention_vjp(
     grad_output : (..., T, d_v) array
         Gradient of the loss with respect to the output.
     Q, K, V, log_decay, state, scale
-        What `linear_attention` was given.
+        The arguments of `linear_attention`.
     grad_state : (..., d_k, d_v) array, optional
         Gradient of the loss with respect to the state that it returned; zero
         by default.
@@ -466,7 +469,7 @@ def linear_attention_vjp(
     -------
     LinearGradients
         An array that was broadcast gets the sum over its copies. ``beta`` is
-        None, as is what was not given.
+        None, and so are the gradients of arguments that were not given.
 
     Raises
     ------
@@ -475,8 +478,8 @@ def linear_attention_vjp(
 
     Notes
     -----
-    The steps backwards: ``dS += scale q^T do``, ``dv = k dS``,
-    ``dk = v dS^T``; the state before has the gradient ``a dS``.
+    In reverse order: ``dS += scale q^T do``, ``dv = k dS``, ``dk = v dS^T``;
+    the earlier state has the gradient ``a dS``.
 
     Examples
     --------
@@ -498,7 +501,7 @@ def delta_rule_vjp(
     grad_output : (..., T, d_v) array
         Gradient of the loss with respect to the output.
     Q, K, V, beta, state, scale
-        What `delta_rule` was given.
+        The arguments of `delta_rule`.
     grad_state : (..., d_k, d_v) array, optional
         Gradient of the loss with respect to the state that it returned; zero
         by default.
@@ -542,7 +545,7 @@ def gated_delta_rule_vjp(
     grad_output : (..., T, d_v) array
         Gradient of the loss with respect to the output.
     Q, K, V, beta, log_decay, state, scale
-        What `gated_delta_rule` was given.
+        The arguments of `gated_delta_rule`.
     grad_state : (..., d_k, d_v) array, optional
         Gradient of the loss with respect to the state that it returned; zero
         by default.
@@ -550,7 +553,7 @@ def gated_delta_rule_vjp(
     Returns
     -------
     LinearGradients
-        As `linear_attention_vjp`, with every field but perhaps ``state``.
+        As `linear_attention_vjp`, with every field except perhaps ``state``.
 
     Raises
     ------
@@ -559,10 +562,10 @@ def gated_delta_rule_vjp(
 
     Notes
     -----
-    With the shrunk state ``P = a S`` and the error ``e = v - k P``, the step
-    writes ``beta k^T e``. Backwards: ``de = beta k dS``, ``dv = de``,
-    ``dk = beta e dS^T - de P^T``, ``dP = dS - k^T de``,
-    ``dlog_decay = sum(P * dP)``.
+    With the decayed state ``P = a S`` and the error ``e = v - k P``, the step
+    writes ``beta k^T e``. In reverse order: ``de = beta k dS``, ``dv = de``,
+    ``dk = beta e dS^T - de P^T``, ``dP = dS - k^T de``, ``dlog_decay = sum(P *
+    dP)``.
 
     Examples
     --------
@@ -577,7 +580,7 @@ def gated_delta_rule_vjp(
 
 
 def _memory_vjp(grad_output, grad_state, given, corrects, scale):
-    """The gradients of arguments that are yet to be checked."""
+    """The gradients, for arguments that are not yet checked."""
     x, lead = _inputs(given)
     scale = default_scale(scale, x["Q"].shape[-1])
     for name in x.keys() - {"log_decay"}:
@@ -607,7 +610,7 @@ def _memory_vjp(grad_output, grad_state, given, corrects, scale):
 
 
 def _like(name, array, shape, target):
-    """The gradient of a result, if it has the shape of the result."""
+    """The gradient of a result, which must have the result's shape."""
     array = finite_floats(array, name, ndim=2, axes=f"of the {target}")
     if array.shape != shape:
         raise ValueError(
@@ -618,7 +621,7 @@ def _like(name, array, shape, target):
 
 
 def _stepped_vjp(dO, dS, Q, K, V, beta, log_decay, S, corrects, scale):
-    """The six gradients, of arguments that fit."""
+    """The six gradients, for checked arguments."""
     beta, decay = beta[..., None], np.exp(log_decay)[..., None]
     T, steps = K.shape[-2], []
     for t in range(T):

@@ -7,7 +7,7 @@ from ._shapes import distance as _distance
 
 
 def causal_mask(T, S=None):
-    """Let each query see itself and what came before it.
+    """Let each query see itself and all earlier positions.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def causal_mask(T, S=None):
 
 
 def window_mask(T, S=None, *, left, right):
-    """Let each query see the keys within a reach on either side of it.
+    """Let each query see the keys within a distance on either side of it.
 
     Parameters
     ----------
@@ -52,14 +52,14 @@ def window_mask(T, S=None, *, left, right):
     S : int, optional
         Number of keys; T by default.
     left, right : int or None
-        How many keys before and behind the query's own it may attend to;
-        all of them where it is None.
+        The numbers of earlier and later keys that a query may attend to; None
+        means all of them.
 
     Returns
     -------
     (T, S) boolean array
-        True where the key is at most `left` positions before the query and
-        at most `right` behind it. Each query sees its own position.
+        True where the key is at most `left` positions before the query and at
+        most `right` positions after it. Each query sees its own position.
 
     Raises
     ------
@@ -71,8 +71,8 @@ def window_mask(T, S=None, *, left, right):
     Notes
     -----
     Beltagy et al. 2020 (Longformer), section 3.1, look to both sides. With
-    ``right=0`` it is a sliding window of ``left + 1`` keys, the query's own
-    included, and with ``left=None`` too, it is `causal_mask`. Jiang et al.
+    ``right=0`` this is a sliding window of ``left + 1`` keys, including the
+    query's own, and with ``left=None`` too it is `causal_mask`. Jiang et al.
     2023 (Mistral 7B), section 2, count in two ways: at most W tokens in the
     caption of figure 1, which is ``left=W - 1`` here; from i - W to i in the
     text, which is ``left=W``.
@@ -89,7 +89,7 @@ def window_mask(T, S=None, *, left, right):
     """
     left = left if left is None else integer(left, "left")
     right = right if right is None else integer(right, "right")
-    distance = _distance(T, S)  # how far a key lies before the query
+    distance = _distance(T, S)  # from each query back to a key
     mask = np.ones(distance.shape, bool)
     if left is not None:
         mask &= distance <= left
@@ -99,12 +99,12 @@ def window_mask(T, S=None, *, left, right):
 
 
 def padding_mask(lengths, S):
-    """Hide the padding behind each sequence of a batch.
+    """Hide the padding after each sequence of a batch.
 
     Parameters
     ----------
     lengths : (B,) integers
-        How many of the S positions of each sequence are real.
+        The number of real positions of each sequence, of S.
     S : int
         Number of keys.
 
@@ -118,7 +118,7 @@ def padding_mask(lengths, S):
     TypeError
         If `lengths` or `S` is not integer.
     ValueError
-        If `lengths` is not one axis, or a length is not between 0 and S.
+        If `lengths` does not have one axis, or a length is not from 0 to S.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""One style for every figure of the book, and the few figures it repeats.
+"""One style for every figure of the book, and the figures that it repeats.
 
 Figures are SVG. Text and lines are drawn in `INK`, and queries, keys, values
 and weights in `ROLES`; the site replaces these by the page's own colours, so
-that a figure reads in light and in dark.
+that figures are readable on light and dark pages.
 """
 
 import hashlib
@@ -43,8 +43,9 @@ def _map(name, stops, levels):
 CMAP = _map("book", STOPS["light"][3:], LEVELS)
 SIGNED = _map("book signed", STOPS["light"], SIGNED_LEVELS)  # 0 in the middle
 
-# The column of prose, in inches. On a phone it is 390 pixels, and a letter of
-# 11 points still more than 9 pixels (tests/core/test_plotting.py).
+# The width of a column of prose, in inches. On a phone it is 390 pixels wide,
+# and a letter of 11 points is still more than 9 pixels high
+# (tests/core/test_plotting.py).
 WIDEST = 6.4
 
 _STYLE = {
@@ -73,7 +74,7 @@ _STYLE = {
 
 
 def use_book_style():
-    """Draw every later figure in the style of the book."""
+    """Draw all later figures in the style of the book."""
     mpl.rcParams.update(_STYLE)
 
 
@@ -97,7 +98,7 @@ def show(fig, *, alt):
     ----------
     fig : matplotlib Figure
     alt : str
-        What is seen in the figure, for readers who do not see it.
+        A description of the figure, for readers who cannot see it.
 
     Raises
     ------
@@ -131,11 +132,11 @@ def show(fig, *, alt):
 
 
 class _Plain(mpl.ticker.LogFormatterSciNotation):
-    """Powers in one form an axis: an exponent is too small for a phone.
+    """Powers in one form per axis, because exponents are too small for phones.
 
-    Up to 10,000 they are written as in the text. On an axis that goes farther
-    thousands are k, millions M: in a row of small zeros nobody counts them.
-    Below a thousandth they are 1e-6.
+    Up to 10,000 they are written as in the text. If an axis goes further,
+    thousands are written with k and millions with M, because long rows of
+    small zeros are hard to count. Below a thousandth they are written as 1e-6.
     """
 
     def __call__(self, x, pos=None):
@@ -151,7 +152,7 @@ class _Plain(mpl.ticker.LogFormatterSciNotation):
 
 
 def _write_powers_out(fig):
-    """Label the logarithmic axes with numbers of one size."""
+    """Label logarithmic axes with numbers in one type size."""
     for axis in (axis for ax in fig.axes for axis in (ax.xaxis, ax.yaxis)):
         for kind in ("major", "minor"):
             old = getattr(axis, f"get_{kind}_formatter")()
@@ -160,7 +161,7 @@ def _write_powers_out(fig):
                 getattr(axis, f"set_{kind}_formatter")(new)
 
 
-# Lines of labels that name a role and nothing else; ∂Q has the colour of Q.
+# Labels that consist of the name of a role; ∂Q has the colour of Q.
 _NAMES = {
     "query": "query|queries|∂?Q[0-9]*",
     "key": "keys?|∂?K[0-9]*",
@@ -170,34 +171,35 @@ _NAMES = {
 
 
 def _colour_roles(svg):
-    """Give each line that names a role the colour of that role."""
+    """Give each label that names a role the colour of that role."""
     for role, names in _NAMES.items():
         line = rf'fill: {INK}("[^<>]*>(?:{names})</text>)'
         svg = re.sub(line, rf"fill: {ROLES[role]}\1", svg)
     return svg
 
 
-# What a last bit of a number could change in a figure: the digits inside
-# tags, and the ids that Matplotlib makes by hashing them.
+# The parts of a figure that a last bit could change: digits inside tags, and
+# the ids that Matplotlib makes by hashing them.
 _TAG = re.compile(r"<\w[^>]*>")
 _NUMBER = re.compile(r"-?\b\d+\.\d+\b|-0\b")
 _ID = re.compile(r'(\bid="|\bhref="#|\burl\(#)([^")]+)')
-# Halves, thirds and tenths of a hundredth are where a regular layout puts
-# things; from here up is rounded up, as far from simple fractions as can be.
+# A regular layout places things at halves, thirds and tenths of a hundredth.
+# The rounding threshold is therefore as far from simple fractions as possible.
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def _hundredths(number):
-    """A number of points to a hundredth, which is less than an eye sees."""
+    """A number of points rounded to a hundredth, which no eye can see."""
     places = math.floor(100 * float(number) + 1 - _GOLDEN)
     return f"{places / 100:.2f}".rstrip("0").rstrip(".")
 
 
 def _normal(svg, alt):
-    """`svg` in a form that processors whose last bits differ agree on.
+    """`svg` in a form that is the same on processors that differ in last bits.
 
-    Coordinates are rounded, and ids count in order of appearance. They begin
-    with a digest of the alt text, so that figures on one page share none.
+    Coordinates are rounded, and ids are numbered in order of appearance. They
+    begin with a digest of the alt text, so that figures on one page share no
+    ids.
     """
     start, counted = hashlib.sha256(alt.encode()).hexdigest()[:6], {}
 
@@ -212,7 +214,7 @@ def _normal(svg, alt):
 
 
 def _accessible(svg, alt):
-    """The `<svg>` element alone, named by its alt text."""
+    """Only the `<svg>` element, named by its alt text."""
     alt = alt.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.S)
@@ -221,7 +223,7 @@ def _accessible(svg, alt):
 
 
 def _luminance(color):
-    """Relative luminance of a colour, as WCAG 2.2 defines it.
+    """The relative luminance of a colour, as defined by WCAG 2.2.
 
     Black text on a luminance above 0.179, and white text below, both have a
     contrast of at least 4.5 to 1.
@@ -234,7 +236,7 @@ def _luminance(color):
 
 
 def _ink(color):
-    """Black or white, whichever is read on a cell, in both schemes."""
+    """Black or white, whichever is readable on a cell, in both schemes."""
     color = mpl.colors.to_hex(color)
     light, dark = (
         _luminance(ground) > 0.179
@@ -283,9 +285,9 @@ def show_weights(
     keys : list of str
         Names of the S columns.
     ax : matplotlib Axes, optional
-        Where to draw; a new figure by default.
+        The axes to draw on; a new figure by default.
     fmt : str, default "z.2f"
-        Format of the values written into the cells; "" writes none.
+        Format of the numbers in the cells; "" for no numbers.
     vmin : float
         The value at the faint end of the colour scale.
     vmax : float
@@ -293,8 +295,8 @@ def show_weights(
     cbar : bool, default False
         Draw the colour scale.
     cmap : str or Colormap, optional
-        The colour map; by default that of the book, in which much stands out
-        from the page. `SIGNED` is its twin for numbers on both sides of zero.
+        The colour map; by default that of the book, in which large values
+        contrast with the page. `SIGNED` is its twin for values of both signs.
 
     Returns
     -------
@@ -323,7 +325,8 @@ def show_weights(
         )
     if weights.size == 0:
         raise ValueError(f"weights must hold entries; got {weights.shape}")
-    # Colours change at a quarter or a half: no last bit may decide which.
+    # Colours change at a quarter or a half, so drop the last bits of the
+    # weights.
     six_digits = np.vectorize(lambda w: float(f"{w:.6g}"))
     weights, vmin, vmax = map(six_digits, (weights, vmin, vmax))
     if ax is None:
@@ -356,7 +359,7 @@ def show_weights(
 
 
 def show_heads(weights, *, queries, keys, labels=None, **style):
-    """Draw one heatmap a head, side by side on one colour scale.
+    """Draw one heatmap per head, side by side on one colour scale.
 
     Parameters
     ----------
@@ -380,8 +383,8 @@ def show_heads(weights, *, queries, keys, labels=None, **style):
     TypeError
         As `show_weights`.
     ValueError
-        If `weights` has not three axes or no entries, or `labels` not one
-        name a head.
+        If `weights` does not have three axes or has no entries, or if `labels`
+        does not have one name per head.
 
     Examples
     --------
@@ -420,21 +423,21 @@ def show_heads(weights, *, queries, keys, labels=None, **style):
 
 
 def _role_color(label):
-    """The colour of an array that is named Q, K, V or A, or ∂ one of them."""
+    """The colour of an array named Q, K, V or A, or ∂ and one of these."""
     role = dict(zip("QKVA", ROLES, strict=True)).get(label.lstrip("∂"))
     return ROLES[role] if role else INK
 
 
 def show_shapes(stages):
-    """Draw the arrays of a computation as rectangles in proportion.
+    """Draw the arrays of a computation as rectangles, to scale.
 
-    Those that are named Q, K, V or A, or the gradient of one, such as ∂Q,
-    have the colours of their roles.
+    Arrays that are named Q, K, V or A, or their gradients, such as ∂Q, have
+    the colours of their roles.
 
     Parameters
     ----------
     stages : list of (str, (int, int))
-        Each array's label and its shape, rows first, in order of the flow.
+        The label and the shape (rows first) of each array, in order.
 
     Returns
     -------
@@ -445,8 +448,8 @@ def show_shapes(stages):
     TypeError
         If a size is not an integer.
     ValueError
-        If there is nothing to draw, a shape has not two axes, or a size is
-        below one.
+        If there is nothing to draw, a shape does not have two axes, or a size
+        is below one.
 
     Examples
     --------

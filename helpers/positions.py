@@ -27,7 +27,7 @@ def _frequencies(d, base):
 
 
 def sinusoidal_encoding(T, d_model, *, base=10000.0):
-    """One vector for each position: sines and cosines, to add to the input.
+    """Return one vector per position: sines and cosines to add to the input.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def sinusoidal_encoding(T, d_model, *, base=10000.0):
 
 
 def _rotary_angles(X, positions, frequencies):
-    """The (..., T, pairs) angles by which pairs of `X` turn, in radians."""
+    """The (..., T, pairs) angles by which pairs of `X` rotate, in radians."""
     T = X.shape[-2]
     positions = np.arange(T) if positions is None else positions
     positions = finite_floats(positions, "positions", ndim=1, axes="(..., T)")
@@ -86,8 +86,7 @@ def _rotary_angles(X, positions, frequencies):
         )
     if (abs(positions) >= EXACT).any():
         raise ValueError(
-            "positions must be below 2**53, where float64 tells each from "
-            "the next"
+            "positions must be below 2**53, where float64 can represent each"
         )
     broadcast(positions, "positions", X.shape[:-1], "the rows of X")
     with np.errstate(over="ignore"):
@@ -97,12 +96,12 @@ def _rotary_angles(X, positions, frequencies):
 
 
 def _turning(X, base, frequencies):
-    """The frequencies that turn the pairs of `X`."""
+    """The frequencies that rotate the pairs of `X`."""
     d = X.shape[-1]
     if frequencies is None:
         if d == 0 or d % 2:
             raise ValueError(
-                f"X must have an even width, to turn in pairs; got X {X.shape}"
+                f"X must have an even width, as pairs rotate; got X {X.shape}"
             )
         return _frequencies(d, base)
     frequencies = finite_floats(frequencies, "frequencies")
@@ -124,7 +123,7 @@ def _pair_columns(d, interleaved):
 def rotary_embedding(
     X, positions=None, *, base=10000.0, frequencies=None, interleaved=False
 ):
-    """Turn each pair of columns by an angle that grows with the position.
+    """Rotate each pair of columns by an angle that grows with the position.
 
     Parameters
     ----------
@@ -134,21 +133,20 @@ def rotary_embedding(
         The position of each row, 0 to T - 1 by default. Leading axes
         broadcast against those of `X`: (B, 1, T) for X of (B, H, T, d).
     base : float, default 10000.0
-        Pair i turns by ``position * base^(-2i/d)`` radians.
+        Pair i is rotated by ``position * base^(-2i/d)`` radians.
     frequencies : (n,) array, optional
-        Takes the place of `base`: pair i turns by ``position *
-        frequencies[i]`` radians. Where 2n < d the first 2n columns turn and
-        the others stay: partial rotary.
+        Replaces `base`: pair i is rotated by ``position * frequencies[i]``
+        radians. If 2n < d, only the first 2n columns are rotated: partial
+        rotary.
     interleaved : bool, default False
-        Which columns are a pair: column i with column i + d/2 (with i + n,
-        where n frequencies are given), or, if true, column 2i with column
-        2i + 1. Weights that were trained with one pairing are wrong with the
-        other.
+        Which columns form a pair: column i with column i + d/2 (with i + n, if
+        n frequencies are given), or, if true, column 2i with column 2i + 1.
+        Weights that were trained with one pairing are wrong with the other.
 
     Returns
     -------
     (..., T, d) array
-        `X`, turned; the same dtype, and rows of the same length. The angles
+        `X`, rotated; the same dtype, and rows of the same length. The angles
         are computed in float64.
 
     Raises
@@ -163,11 +161,11 @@ def rotary_embedding(
     Notes
     -----
     ``(a, b) -> (a cos - b sin, a sin + b cos)``: Su et al. 2024 (RoFormer),
-    section 3.2.2, which pairs neighbours. Pairs of halves are the layout of
-    GPT-NeoX and of the Llama weights in Hugging Face's format. The dot
-    product of a turned query and a turned key depends on their positions
+    section 3.2.2, which pairs adjacent columns. Pairs of halves are the layout
+    of GPT-NeoX and of the Llama weights in Hugging Face's format. The dot
+    product of a rotated query and a rotated key depends on their positions
     only through the difference. Partial rotary: Black et al. 2022 (GPT-NeoX),
-    section 2.1.1, turn the first quarter of the columns.
+    section 2.1.1, rotate the first quarter of the columns.
 
     Examples
     --------
@@ -193,7 +191,7 @@ def rotary_embedding(
 
 
 def _factor(factor):
-    """`factor`, at least 1: how many times longer texts will be."""
+    """`factor`, the ratio of the lengths of texts, which is at least 1."""
     factor = real(factor, "factor")
     if factor < 1:
         raise ValueError(f"factor must be at least 1; got {factor}")
@@ -201,14 +199,14 @@ def _factor(factor):
 
 
 def rotary_frequencies(d, *, base=10000.0):
-    """How many radians each pair of columns turns from a position to the next.
+    """Return the rotation of each pair of columns, in radians per position.
 
     Parameters
     ----------
     d : int
-        Number of columns that turn: d_k, or less where a part of it turns.
+        Number of rotated columns: d_k, or fewer for partial rotary.
     base : float, default 10000.0
-        The larger, the slower all pairs but the first.
+        The larger it is, the slower all pairs except the first rotate.
 
     Returns
     -------
@@ -238,16 +236,16 @@ def rotary_frequencies(d, *, base=10000.0):
 
 
 def interpolated_frequencies(d, factor, *, base=10000.0):
-    """Position interpolation: each pair turns `factor` times more slowly.
+    """Position interpolation: each pair rotates `factor` times more slowly.
 
     Parameters
     ----------
     d : int
-        Number of columns that turn.
+        Number of rotated columns.
     factor : float
-        How many times longer texts get, at least 1.
+        The ratio by which texts become longer, at least 1.
     base : float, default 10000.0
-        That of the training.
+        The base of the training.
 
     Returns
     -------
@@ -263,7 +261,7 @@ def interpolated_frequencies(d, factor, *, base=10000.0):
 
     Notes
     -----
-    Chen et al. 2023, section 2.3, divide positions; the angle is the same.
+    Chen et al. 2023, section 2.3, divide positions, which gives equal angles.
 
     Examples
     --------
@@ -279,17 +277,17 @@ def ntk_frequencies(d, factor, *, base=10000.0):
     Parameters
     ----------
     d : int
-        Number of columns that turn; at least 4.
+        Number of rotated columns; at least 4.
     factor : float
-        How many times more slowly the last pair turns, at least 1.
+        The factor by which the last pair rotates more slowly, at least 1.
     base : float, default 10000.0
-        That of the training.
+        The base of the training.
 
     Returns
     -------
     (d/2,) array
         The frequencies of the base ``base * factor^(d/(d-2))``. The first is
-        1 as before, the last is divided by `factor`.
+        still 1, and the last is divided by `factor`.
 
     Raises
     ------
@@ -309,7 +307,7 @@ def ntk_frequencies(d, factor, *, base=10000.0):
     [1.0, 0.005]
     """
     d, factor = size(d, "d", least=4), _factor(factor)
-    rotary_frequencies(d, base=base)  # refuses what it does not take
+    rotary_frequencies(d, base=base)  # checks the arguments
     try:
         larger = base * factor ** (d / (d - 2))
     except OverflowError:
@@ -324,15 +322,15 @@ def _rule(rule):
 
 
 def _kept_by_turns(frequencies, original_length, beta_slow, beta_fast):
-    """The paper's share of each frequency that stays: linear in the turns."""
+    """The paper's share of each frequency to keep: linear in the rotations."""
     turns = original_length * frequencies / (2 * np.pi)
     return np.clip((turns - beta_slow) / (beta_fast - beta_slow), 0, 1)
 
 
 def _kept_by_pair(d, base, original_length, beta_slow, beta_fast):
-    """The code's share of each frequency that stays: linear in the pair."""
+    """The code's share of each frequency to keep: linear in the pair."""
 
-    def pair(turns):  # which makes so many, as a real number
+    def pair(turns):  # with this many turns, as a real number
         return d / 2 * math.log(original_length / (2 * np.pi * turns), base)
 
     first = max(math.floor(pair(beta_fast)), 0)
@@ -351,27 +349,26 @@ def yarn_frequencies(
     beta_fast=32.0,
     rule="reference",
 ):
-    """Interpolate the slow pairs, keep the fast ones, blend in between.
+    """Interpolate slow pairs, keep fast ones, and blend those in between.
 
     Parameters
     ----------
     d : int
-        Number of columns that turn.
+        Number of rotated columns.
     factor : float
-        How many times longer texts get, at least 1.
+        The ratio by which texts become longer, at least 1.
     original_length : float
         The trained length, in positions.
     base : float, default 10000.0
-        That of the training; above 1.
+        The base of the training; above 1.
     beta_slow, beta_fast : float
-        A pair that makes fewer turns than `beta_slow` within the trained
-        length is divided by `factor`; one that makes more than `beta_fast`
-        is kept.
+        A pair with fewer rotations than `beta_slow` within the trained length
+        is divided by `factor`; a pair with more than `beta_fast` is kept.
     rule : {"reference", "paper"}
-        How the share that is kept falls in between. "paper": linearly with
-        the number of turns. "reference", the authors' code and what models
-        were tuned with: linearly with the number of the pair, of which the
-        first is kept whatever the length.
+        How the share that is kept falls in between. "paper": linearly with the
+        number of rotations. "reference", as in the authors' code and the
+        models tuned with it: linearly with the index of the pair, where the
+        first pair is always kept.
 
     Returns
     -------
@@ -391,7 +388,7 @@ def yarn_frequencies(
     -----
     Peng et al. 2024, definition 2 ("NTK-by-parts"), and the code published
     with it. YaRN multiplies the scores as well: `yarn_attention_factor`.
-    Llama 3.1 has the paper's rule, with `beta_fast` 4 and base 500,000.
+    Llama 3.1 uses the paper's rule, with `beta_fast` 4 and base 500,000.
 
     Examples
     --------
@@ -416,12 +413,12 @@ def yarn_frequencies(
 
 
 def yarn_attention_factor(factor):
-    """The factor of YaRN for queries and keys; scores get its square.
+    """Return YaRN's factor for queries and keys; scores get its square.
 
     Parameters
     ----------
     factor : float
-        How many times longer texts get, at least 1.
+        The ratio by which texts become longer, at least 1.
 
     Returns
     -------
@@ -447,16 +444,16 @@ def yarn_attention_factor(factor):
 
 
 def alibi_slopes(n_heads, *, rule="reference"):
-    """How fast each head's bias falls with the distance of a key.
+    """Return how fast each head's bias falls with a key's distance.
 
     Parameters
     ----------
     n_heads : int
         Number of query heads H.
     rule : {"reference", "paper"}
-        What to do where H is not a power of two; both give the same where
-        it is. "reference" is what the authors' code does and what models
-        were trained with; "paper" is the formula in the text.
+        The rule for an H that is not a power of two; both rules agree if it
+        is. "reference" is the rule of the authors' code and of trained models;
+        "paper" is the formula in the text.
 
     Returns
     -------
@@ -468,7 +465,7 @@ def alibi_slopes(n_heads, *, rule="reference"):
     TypeError
         If `n_heads` is not an integer.
     ValueError
-        If `n_heads` is below one or `rule` is neither.
+        If `n_heads` is below one or `rule` is neither value.
 
     Notes
     -----
@@ -497,7 +494,7 @@ def alibi_slopes(n_heads, *, rule="reference"):
 
 
 def alibi_bias(n_heads, T, S=None, *, rule="reference"):
-    """A penalty for distance, to add to the scaled scores.
+    """Return a penalty for distance, to add to the scaled scores.
 
     Parameters
     ----------
@@ -513,9 +510,9 @@ def alibi_bias(n_heads, T, S=None, *, rule="reference"):
     Returns
     -------
     (H, T, S) array
-        ``-slope * distance``: zero at the query's own position, and falling
-        on both sides of it. Pass it as ``bias``, with a causal mask where
-        the model has one.
+        ``-slope * distance``: zero at the query's own position, and falling on
+        both sides of it. Pass it as ``bias``, with a causal mask if the model
+        has one.
 
     Raises
     ------
@@ -527,8 +524,8 @@ def alibi_bias(n_heads, T, S=None, *, rule="reference"):
     Notes
     -----
     Press et al. 2022, section 3 and figure 3, which show past keys only. The
-    authors' code adds ``slope * key`` in every row: the same, but for a
-    constant per row, which softmax ignores, and for later keys, which it
+    authors' code adds ``slope * key`` in every row. The two differ by a
+    constant per row, which softmax ignores, and for later keys, which the code
     would reward if its causal mask did not hide them. Here a later key is
     penalised like an earlier one, the symmetric form for encoders.
 
@@ -543,7 +540,7 @@ def alibi_bias(n_heads, T, S=None, *, rule="reference"):
 
 def _starts(buckets, max_distance):
     """The first distance of each bucket, by exact integers."""
-    near = buckets // 2  # a bucket each
+    near = buckets // 2  # a bucket per distance
     far = buckets - near
     yield from range(near)
     distances = range(near, max_distance)
@@ -556,7 +553,7 @@ def _starts(buckets, max_distance):
 def relative_buckets(
     T, S=None, *, num_buckets=32, max_distance=128, bidirectional=False
 ):
-    """Which of a few buckets each distance falls into: T5's relative bias.
+    """Return the bucket of each distance, for T5's relative bias.
 
     Parameters
     ----------
@@ -565,13 +562,14 @@ def relative_buckets(
     S : int, optional
         Number of keys; T by default.
     num_buckets : int, default 32
-        How many there are. The lower half has a distance each; the widths of
-        the others grow like powers, up to `max_distance`.
+        The number of buckets. The lower half have one distance each; the
+        widths of the others grow exponentially, up to `max_distance`.
     max_distance : int, default 128
-        From here on each distance is in the last bucket.
+        From this distance upward all distances are in the last bucket.
     bidirectional : bool, default False
         Whether later keys have the upper half of the buckets, as in an
-        encoder; else a later key is in bucket 0, for a causal mask to hide.
+        encoder; otherwise a later key is in bucket 0, for a causal mask to
+        hide.
 
     Returns
     -------
@@ -582,7 +580,7 @@ def relative_buckets(
     Raises
     ------
     TypeError
-        If a size is not an integer, or `bidirectional` not a bool.
+        If a size is not an integer, or `bidirectional` is not a bool.
     ValueError
         If T > S, `num_buckets` is below 2 (4, and even, if bidirectional),
         or `max_distance` does not exceed the distances with a bucket each.
@@ -602,7 +600,7 @@ def relative_buckets(
     if two_sides:
         if buckets % 2:
             raise ValueError(
-                f"num_buckets must be even, half a side; got {buckets}"
+                f"num_buckets must be even, half per side; got {buckets}"
             )
         buckets //= 2
     max_distance = integer(max_distance, "max_distance")

@@ -1,8 +1,8 @@
 """Questions that check an answer: on a page, in Jupyter, and in a test.
 
 A question is made in a cell, from values that the cell's code has computed:
-the right answer, and the answers that typical slips give, each with a reply.
-What the page gets is a record, from which no answer can be read;
+the correct answer, and the answers that typical slips give, each with a reply.
+The page receives a record, from which the answer cannot be read;
 `helpers.questions.record` explains it.
 """
 

@@ -1,10 +1,10 @@
 """The ledger of published numbers: load it, compare with it, close it.
 
-A ledger holds every figure that one source gives on its subject, as printed,
-and what became of it. A chapter computes each figure and calls
-`Ledger.compare`; the verdict follows from the two numbers, and the one on file
-must agree. `helpers.ledger_page` shows ledgers as tables, and `helpers.ledger`
-holds the parts of both.
+A ledger contains every figure that one source gives on its subject, as
+printed, with a verdict. A chapter computes each figure and calls
+`Ledger.compare`; the verdict follows from the two numbers, and must agree with
+the stored verdict. `helpers.ledger_page` shows ledgers as tables, and
+`helpers.ledger` contains the parts of both.
 """
 
 from .ledger.beside import beside

@@ -1,8 +1,9 @@
 """The weights of every head of a published model, for one text.
 
-Belongs here: what the figure `RealHeads` shows. A weight is kept as a byte,
-in steps of 1/255, and a head as the triangle that a causal mask leaves.
-`python -m tools.real_heads` stores those of some texts in `helpers/trained`.
+This module prepares the data of the figure `RealHeads`. A weight is stored as
+a byte, in steps of 1/255, and a head as the triangle of weights that a causal
+mask allows. `python -m tools.real_heads` stores some texts in
+`helpers/trained`.
 """
 
 import base64
@@ -19,9 +20,9 @@ from .training import (
 )
 from .transformer import forward
 
-LONGEST = 48  # tokens that the figure has room for
+LONGEST = 48  # the most tokens that fit into the figure
 MOST_LAYERS, MOST_HEADS = 48, 16
-SAID = 6  # next tokens that are kept
+SAID = 6  # the number of next tokens that are stored
 
 #: The texts that are stored, in the order of the figure.
 NAMES = (
@@ -34,11 +35,11 @@ NAMES = (
     "a chat",
 )
 
-OPENING = ((17, 5), (16, 0))  # the layer and the head of what is seen first
+OPENING = ((17, 5), (16, 0))  # layer and head of the first two
 
 
 def file_of(name):
-    """The file in `helpers/trained` that holds a text, without its ending.
+    """Return the name of a text's file in `helpers/trained`, without ending.
 
     Examples
     --------
@@ -49,7 +50,7 @@ def file_of(name):
 
 
 def recorded(name):
-    """What is stored of a text: as `record` gives it, and what made it.
+    """Return the stored record of a text, with the command that made it.
 
     Parameters
     ----------
@@ -72,29 +73,29 @@ def recorded(name):
 
 
 def record(checkpoint, text):
-    """Run a model on a text, and keep what its heads attend to.
+    """Run a model on a text, and record what its heads attend to.
 
     Parameters
     ----------
     checkpoint : Checkpoint
         A model with its tokenizer, from `helpers.checkpoint.load`.
     text : str
-        What the model reads: 2 to 48 tokens.
+        The text for the model: 2 to 48 tokens.
 
     Returns
     -------
     dict
         ``text``; ``ids`` and ``pieces``, its tokens as numbers and as texts;
-        ``layers`` and ``heads``, how many there are; ``next``, the likeliest
-        next tokens, each with its probability in four decimals; ``weights``,
-        of each head of each layer its rows up to the diagonal, a byte for
-        each weight in steps of 1/255, in base 64.
+        ``layers`` and ``heads``, their numbers; ``next``, the most probable
+        next tokens, each with its probability to four decimals; and
+        ``weights``: for each head of each layer its rows up to the diagonal,
+        with one byte per weight in steps of 1/255, in base 64.
 
     Raises
     ------
     ValueError
-        If the text has too few tokens or too many, the model has no
-        tokenizer, or more layers or heads than the figure has room for.
+        If the text has too few or too many tokens, or if the model has no
+        tokenizer or has more layers or heads than fit into the figure.
 
     Notes
     -----
@@ -102,7 +103,7 @@ def record(checkpoint, text):
 
     Examples
     --------
-    A stored text again, with the model that `make model` installs:
+    Repeat a stored text with the model that `make model` installs:
 
     >>> from helpers.checkpoint import load, smollm2_path
     >>> text = recorded("a bracket")["text"]
@@ -142,7 +143,7 @@ def record(checkpoint, text):
 
 
 def packed(weights):
-    """Causal weights as bytes, in base 64.
+    """Convert causal weights to bytes, in base 64.
 
     Parameters
     ----------
@@ -174,7 +175,7 @@ def packed(weights):
 
 
 def unpacked(record):
-    """The weights that a record holds.
+    """Return the weights of a record.
 
     Parameters
     ----------
@@ -200,7 +201,7 @@ def unpacked(record):
 
 
 def shown(name):
-    """What the figure needs of a stored text.
+    """Return the figure's data for a stored text.
 
     Parameters
     ----------
@@ -222,15 +223,15 @@ def shown(name):
 
 
 def opening():
-    """What the first picture needs: two heads, and what all of them do.
+    """Return the first picture's data: two heads, and scores of all heads.
 
     Returns
     -------
     dict
-        As `shown`. In place of ``weights`` it has ``sums``, the bytes of all
-        queries on the first key, on the one before, and on what followed,
-        added up for each head; and ``picked``, the layer, the head and the
-        weights of those in `OPENING`.
+        As `shown`, with ``sums`` in place of ``weights``: for each head the
+        sums of the bytes of all queries on the first key, on the previous key,
+        and on the key that followed last time; and with ``picked``: the layer,
+        the head and the weights of the heads in `OPENING`.
 
     Examples
     --------

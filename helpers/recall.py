@@ -1,9 +1,9 @@
-"""Recall of pairs: a memory that is trained to give the value of a key.
+"""Recall of pairs: a memory that is trained to return the value of a key.
 
 A text shows pairs of a key and a value, and then asks for its keys. Four
 memories of equal size are compared: softmax attention, linear attention, the
-delta rule and the gated delta rule. Softmax attention may read a part of the
-pairs, and an indexer learns to foresee which.
+delta rule and the gated delta rule. Softmax attention may read a subset of the
+pairs, and an indexer learns to predict which pairs matter.
 """
 
 from typing import NamedTuple
@@ -30,43 +30,43 @@ KINDS = ("softmax", "linear", "delta", "gated")
 
 
 class Pairs(NamedTuple):
-    """Texts of pairs, and what each asks for after all of them."""
+    """Texts of pairs, and the questions after all pairs."""
 
     keys: np.ndarray  #: (..., N) integers
     values: np.ndarray  #: (..., N) integers
-    asked: np.ndarray  #: (..., M) integers, the keys that are asked for
+    asked: np.ndarray  #: (..., M) integers, the requested keys
     targets: np.ndarray  #: (..., M) integers, the last value of each
 
 
 def pairs_batch(rng, shape, n_pairs, *, again=False, n_keys=32, n_values=16):
-    """Texts of pairs, each key with a value of its own.
+    """Draw texts of pairs, in which each key has its own value.
 
     Parameters
     ----------
     rng : numpy.random.Generator
-        Where the random numbers come from.
+        The source of random numbers.
     shape : tuple of int
-        How many texts, as leading axes.
+        The number of texts, as leading axes.
     n_pairs : int
-        Pairs in a text.
+        The number of pairs in a text.
     again : bool, default False
         Whether the second half of the text has the keys of the first half in
         a new order, with new values.
     n_keys : int, default 32
-        How many keys there are.
+        The number of different keys.
     n_values : int, default 16
-        How many values there are.
+        The number of different values.
 
     Returns
     -------
     Pairs
-        Values are drawn independently. Each key is asked for once, in the
-        order in which the text had it last.
+        Values are drawn independently. Each key is requested once, in the
+        order of its last occurrence in the text.
 
     Raises
     ------
     TypeError
-        If a size is not an integer, `again` not a bool, or `rng` no
+        If a size is not an integer, `again` is not a bool, or `rng` is not a
         Generator.
     ValueError
         If a size is below one, there are more keys than `n_keys`, or an odd
@@ -101,20 +101,20 @@ def pairs_batch(rng, shape, n_pairs, *, again=False, n_keys=32, n_values=16):
 
 
 def init_memory(rng, kind, *, runs=(), n_keys=32, n_values=16, d=8):
-    """The tables of a memory before training.
+    """Draw the tables of a memory before training.
 
     Parameters
     ----------
     rng : numpy.random.Generator
-        Where the random numbers come from.
+        The source of random numbers.
     kind : {"softmax", "linear", "delta", "gated"}
-        Which memory.
+        The kind of memory.
     runs : tuple of int
         Leading axes: memories that are trained side by side.
     n_keys : int, default 32
-        How many keys there are.
+        The number of different keys.
     n_values : int, default 16
-        How many values there are.
+        The number of different values.
     d : int, default 16
         Width of queries, keys and values.
 
@@ -123,15 +123,15 @@ def init_memory(rng, kind, *, runs=(), n_keys=32, n_values=16, d=8):
     dict of str to array
         ``queries`` and ``keys`` (n_keys, d), ``values`` (n_values, d) and
         ``answers`` (d, n_values), standard normal; with the delta rule
-        ``beta`` (), of which the sigmoid is taken, at 2; with a gate
-        ``decay`` (), of which the softplus is subtracted, at -5.
+        ``beta`` (), initially 2, to which a sigmoid is applied; with a gate
+        ``decay`` (), initially -5, whose softplus is subtracted.
 
     Raises
     ------
     TypeError
-        If `rng` is no Generator, or a size not an integer.
+        If `rng` is not a Generator, or a size is not an integer.
     ValueError
-        If `kind` is none of the four, or a size below one.
+        If `kind` is none of the four, or a size is below one.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def init_memory(rng, kind, *, runs=(), n_keys=32, n_values=16, d=8):
 
 
 def recall_logits(batch, params, kind, *, choose=None):
-    """What a memory answers for each key of a text, after all pairs.
+    """Compute a memory's answer for each key of a text, after all pairs.
 
     Parameters
     ----------
@@ -169,16 +169,16 @@ def recall_logits(batch, params, kind, *, choose=None):
     params : dict of str to array
         From `init_memory`.
     kind : {"softmax", "linear", "delta", "gated"}
-        Which memory.
+        The kind of memory.
     choose : callable, optional
         With "softmax": takes the scores (..., M, N) and returns the mask of
-        the pairs that are read, such as `helpers.sparse.chosen_mask` does.
-        All are read without it.
+        the pairs to read, as `helpers.sparse.chosen_mask` does. By default all
+        are read.
 
     Returns
     -------
     (..., M, n_values) array
-        One row for each key that is asked for.
+        One row for each requested key.
 
     Raises
     ------
@@ -187,9 +187,9 @@ def recall_logits(batch, params, kind, *, choose=None):
 
     Notes
     -----
-    Queries and keys of a state are divided by their length, and its scale is
-    1; those of the softmax keep theirs, and its scale is 1/sqrt(d). No memory
-    has positions, and a key is asked for when all pairs were read.
+    The queries and keys of a state are divided by their length, and its scale
+    is 1; those of the softmax are not, and its scale is 1/sqrt(d). No memory
+    has positions, and a key is requested after all pairs have been read.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def recall_logits(batch, params, kind, *, choose=None):
 
 
 def recall_loss_and_gradients(batch, params, kind, *, choose=None):
-    """The loss of a memory on a batch, and its gradients.
+    """Return the loss of a memory on a batch, and its gradients.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def recall_loss_and_gradients(batch, params, kind, *, choose=None):
     loss : float
         Mean cross-entropy of the answers, in nats, summed over the runs.
     gradients : dict of str to array
-        For each parameter.
+        The gradient for each parameter.
 
     Raises
     ------
@@ -239,7 +239,8 @@ def recall_loss_and_gradients(batch, params, kind, *, choose=None):
     answers = _over(params["answers"], 2, batch)
     logits, runs = read @ answers, params["answers"].shape[:-2]
     n_runs = int(np.prod(runs, dtype=int))
-    # The mean is over all runs; each trains as if it were alone.
+    # The mean is over all runs, so scale it; each run trains as if it were
+    # alone.
     loss = cross_entropy(logits, batch.targets) * n_runs
     dlogits = cross_entropy_vjp(logits, batch.targets) * n_runs
     dread = dlogits @ answers.swapaxes(-1, -2)
@@ -274,27 +275,28 @@ def train_memory(
     batch=32,
     lr=0.03,
 ):
-    """Train a memory on texts of so many pairs.
+    """Train a memory on texts of `n_pairs` pairs.
 
     Parameters
     ----------
     rng : numpy.random.Generator
-        Where parameters and texts come from.
+        The source of parameters and texts.
     kind : {"softmax", "linear", "delta", "gated"}
-        Which memory.
+        The kind of memory.
     n_pairs : int
-        Pairs in a text.
+        The number of pairs in a text.
     steps : int
-        Steps of Adam. Over them the learning rate falls to 0 evenly.
+        The number of steps of Adam, in which the learning rate falls linearly
+        to 0.
     again : bool, default False
         As in `pairs_batch`.
     choose : callable, optional
         As in `recall_logits`.
     runs : tuple of int
-        Leading axes: memories that are trained side by side, each on texts
-        of its own.
+        Leading axes: memories that are trained side by side, each on its own
+        texts.
     batch : int, default 32
-        Texts in a step.
+        The number of texts per step.
     lr : float, default 0.03
         The learning rate at the start.
 
@@ -330,7 +332,7 @@ def train_memory(
 
 
 def recalled(batch, params, kind, *, choose=None):
-    """Which answers of a memory are right.
+    """Return which answers of a memory are right.
 
     Parameters
     ----------
@@ -340,7 +342,7 @@ def recalled(batch, params, kind, *, choose=None):
     Returns
     -------
     (..., M) boolean array
-        Whether the largest logit of a key that is asked for is its target's.
+        Whether the largest logit for a requested key is its target's.
 
     Examples
     --------
@@ -354,7 +356,7 @@ def recalled(batch, params, kind, *, choose=None):
 
 
 def indexed(batch, tables):
-    """Score each pair of a text for each key that is asked for.
+    """Score each pair of a text for each requested key.
 
     Parameters
     ----------
@@ -380,14 +382,14 @@ def indexed(batch, tables):
 
 
 def index_loss_and_gradients(batch, tables, weights):
-    """How far an indexer is from the weights that it should foresee.
+    """Return an indexer's divergence from the weights to predict.
 
     Parameters
     ----------
     batch, tables
         As in `indexed`.
     weights : (..., M, N) array
-        Those of attention over all pairs.
+        The weights of attention over all pairs.
 
     Returns
     -------
@@ -395,7 +397,7 @@ def index_loss_and_gradients(batch, tables, weights):
         Mean divergence (Kullback-Leibler) of the softmax of the index scores
         from `weights`, in nats, summed over the runs.
     gradients : dict of str to array
-        For each table.
+        The gradient for each table.
 
     Notes
     -----
@@ -415,7 +417,7 @@ def index_loss_and_gradients(batch, tables, weights):
     runs = tables["keys"].shape[:-2]
     rows = np.prod(batch.asked.shape[len(runs) :], dtype=int)
     logs = scores - logsumexp(scores, keepdims=True)
-    # A weight of 0 adds nothing, whatever its logarithm.
+    # A weight of 0 adds nothing, so its logarithm does not matter.
     known = np.log(np.where(weights > 0, weights, 1))
     loss = (weights * (known - logs)).sum() / rows
     grad = (np.exp(logs) - weights)[..., None, :, :] / rows
@@ -433,22 +435,23 @@ def index_loss_and_gradients(batch, tables, weights):
 def train_indexer(
     rng, params, n_pairs, *, steps, n_heads=1, d=4, batch=32, lr=0.03
 ):
-    """Train an indexer for a memory that stays as it is.
+    """Train an indexer for a memory that does not change.
 
     Parameters
     ----------
     rng : numpy.random.Generator
-        Where tables and texts come from.
+        The source of tables and texts.
     params : dict of str to array
         A memory of kind "softmax", with its runs as leading axes.
     n_pairs : int
-        Pairs in a text.
+        The number of pairs in a text.
     steps : int
-        Steps of Adam. Over them the learning rate falls to 0 evenly.
+        The number of steps of Adam, in which the learning rate falls linearly
+        to 0.
     n_heads, d : int
-        Heads of the indexer, and the width of its queries and keys.
+        The number of heads, and the width of queries and keys.
     batch : int, default 32
-        Texts in a step.
+        The number of texts per step.
     lr : float, default 0.03
         The learning rate at the start.
 
@@ -490,14 +493,14 @@ def train_indexer(
 
 
 def _over(table, ndim, batch):
-    """A run's table or number, so that it broadcasts over the run's texts."""
+    """A run's table or number, shaped to broadcast over the run's texts."""
     runs = table.shape[: table.ndim - ndim]
     between = (1,) * (batch.keys.ndim - 1 - len(runs))
     return table.reshape((*runs, *between, *table.shape[len(runs) :]))
 
 
 def _rows(table, index):
-    """A row of each run's table for each of the run's indices."""
+    """For each index, a row of its run's table."""
     runs = table.shape[:-2]
     flat = index.reshape(*runs, -1, 1)
     rows = np.take_along_axis(table, flat, axis=-2)
@@ -505,7 +508,7 @@ def _rows(table, index):
 
 
 def _scattered(grad, index, shape):
-    """Gradients of rows, added up where the table has them."""
+    """Gradients of rows, added up at the rows' indices in the table."""
     *runs, n, d = shape
     flat = index.reshape(*runs, -1)
     hot = (flat[..., None, :] == np.arange(n)[:, None]).astype(grad.dtype)
@@ -525,7 +528,7 @@ def _index_inputs(batch, tables):
 
 
 def _inputs(batch, params, kind):
-    """Queries, keys and values of a text, and its writing and decay."""
+    """Queries, keys and values of a text, and the rates of a state."""
     x = {
         "Q": _rows(params["queries"], batch.asked),
         "K": _rows(params["keys"], batch.keys),
@@ -559,7 +562,7 @@ BACKWARD = {
 
 
 def _given(x):
-    """What the function of a state takes; what it outputs is not used."""
+    """The arguments for the function of a state, whose output is not used."""
     gates = {name: x[name] for name in ("beta", "log_decay") if name in x}
     return {"Q": x["K"], "K": x["K"], "V": x["V"], **gates}
 
@@ -574,7 +577,7 @@ def _chosen(x, kind, choose):
 
 
 def _read(x, kind, chosen):
-    """What each key of a text reads, after all pairs."""
+    """The row that each key of a text reads, after all pairs."""
     if kind == "softmax":
         return attention(x["Q"], x["K"], x["V"], mask=chosen).output
     _, S = FORWARD[kind](**_given(x), chunk=x["K"].shape[-2])
@@ -582,7 +585,7 @@ def _read(x, kind, chosen):
 
 
 def _read_vjp(dread, x, kind, chosen):
-    """The gradients of what `_inputs` gave."""
+    """The gradients of the results of `_inputs`."""
     if kind == "softmax":
         weights = attention(x["Q"], x["K"], x["V"], mask=chosen).weights
         grads = attention_vjp(dread, x["Q"], x["K"], x["V"], weights)
@@ -594,7 +597,7 @@ def _read_vjp(dread, x, kind, chosen):
         grad_state=x["Q"].swapaxes(-1, -2) @ dread,
     )
     found = grads._asdict() | {"Q": dread @ S.swapaxes(-1, -2)}
-    for name in "QK":  # through the division by the length
+    for name in "QK":  # through the normalisation
         g, unit = found[name], x[name]
         along = (g * unit).sum(-1, keepdims=True)
         found[name] = (g - along * unit) / x["long " + name]

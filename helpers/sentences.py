@@ -1,8 +1,8 @@
 """Sentences of a small grammar: who did what where, and why.
 
-A model that is trained on them has to read more than the last word. Where a
-sentence goes on depends on its subject, and its reason on the verb, several
-words before.
+A model that is trained on them must read more than the last word, because the
+continuation of a sentence depends on its subject, and its reason on the verb,
+several words earlier.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from .transformer import (
 )
 
 ADJECTIVES = ("old", "young", "small")
-PRONOUNS = {"king": "he", "queen": "she"}  # of all others: it
+PRONOUNS = {"king": "he", "queen": "she"}  # all others: it
 REASONS = {
     "drank": "thirsty",
     "ate": "hungry",
@@ -27,7 +27,7 @@ REASONS = {
     "swam": "hot",
     "ran": "late",
 }
-# What each subject does, and the words that follow the verb.
+# The verbs of each subject, and the words that follow the verb.
 DEEDS = {
     "cat": {
         "drank": ["the milk"],
@@ -73,7 +73,7 @@ DEEDS = {
 
 
 def _words():
-    """All words of the grammar, each where it is met first."""
+    """All words of the grammar, in order of their first occurrence."""
     text = ["the", *ADJECTIVES, *DEEDS, *REASONS]
     for deeds in DEEDS.values():
         for ways in deeds.values():
@@ -83,11 +83,11 @@ def _words():
 
 
 WORDS = _words()
-LONGEST = 12  # tokens of a sentence, its full stop included
+LONGEST = 12  # tokens of a sentence, including its full stop
 
 WORD_MODEL = TransformerConfig(
     vocab=len(WORDS),
-    max_len=LONGEST - 1,  # what follows the full stop nobody asks
+    max_len=LONGEST - 1,  # nothing follows the full stop
     d_model=16,
     n_layers=2,
     n_heads=2,
@@ -99,20 +99,21 @@ WORD_MODEL = TransformerConfig(
 
 
 def every_sentence():
-    """All sentences of the grammar, each with its probability.
+    """Return all sentences of the grammar, each with its probability.
 
     Returns
     -------
     dict of tuple of str to float
-        The words of each sentence, its full stop among them, and how often it
-        is drawn; these sum to one.
+        The words of each sentence, including its full stop, and the
+        probability of the sentence; these sum to one.
 
     Notes
     -----
-    A subject is drawn, then one of its deeds, then one of the ways to name
-    the place or the thing, all alike. Half of the sentences go on with a
-    reason, three of ten with another deed, and the others end. One of four
-    that have no other deed names the subject with an adjective.
+    A subject is drawn, then one of its deeds, then one of the ways to name the
+    place or the thing, all with equal probability. Half of the sentences
+    continue with a reason, three in ten with another deed, and the others end.
+    One in four of the sentences without another deed names the subject with an
+    adjective.
 
     Examples
     --------
@@ -134,7 +135,7 @@ def every_sentence():
 
 
 def _endings(subject, deeds, verb):
-    """How a sentence may go on after its first deed, and how often."""
+    """The continuations after the first deed, with their probabilities."""
     yield 0.2, ()
     pronoun = PRONOUNS.get(subject, "it")
     yield 0.5, ("because", pronoun, "was", REASONS[verb])
@@ -146,7 +147,7 @@ def _endings(subject, deeds, verb):
 
 
 def _names(subject, end):
-    """What the subject may be called; with two deeds there is no room."""
+    """The names of the subject; with two deeds an adjective does not fit."""
     if end[:1] == ("and",):
         yield 1, (subject,)
         return
@@ -156,18 +157,18 @@ def _names(subject, end):
 
 
 def as_batch(sentences):
-    """Sentences as what a model reads and what comes next.
+    """Convert sentences to tokens and the tokens that come next.
 
     Parameters
     ----------
     sentences : iterable of tuple of str
-        Of at most `LONGEST` words each.
+        Sentences of at most `LONGEST` words each.
 
     Returns
     -------
     helpers.training.Batch
-        Of one row for each, ``LONGEST - 1`` tokens long. What stands after the
-        end does not count.
+        One row per sentence, ``LONGEST - 1`` tokens long. Positions after the
+        end do not count.
 
     Raises
     ------
@@ -190,7 +191,7 @@ def as_batch(sentences):
 
 
 def token_ids_of(words):
-    """The numbers of some words.
+    """Return the token numbers of some words.
 
     Parameters
     ----------
@@ -221,26 +222,26 @@ def token_ids_of(words):
 
 
 def sentence_batches(rng, n, *, steps):
-    """Sentences of the grammar, drawn at random, for each step of a training.
+    """Draw sentences of the grammar at random, for each step of a training.
 
     Parameters
     ----------
     rng : numpy.random.Generator
-        Where the random numbers come from.
+        The source of random numbers.
     n : int
-        Sentences of a batch.
+        The number of sentences in a batch.
     steps : int
-        How many batches.
+        The number of batches.
 
     Yields
     ------
     helpers.training.Batch
-        Of `n` rows.
+        A batch of `n` rows.
 
     Raises
     ------
     TypeError
-        If a size is not an integer, or `rng` no Generator.
+        If a size is not an integer, or `rng` is not a Generator.
     ValueError
         If a size is below one.
 
@@ -260,7 +261,7 @@ def sentence_batches(rng, n, *, steps):
 
 
 def expected_loss(params):
-    """The mean loss on a word of the grammar, and the least that there is.
+    """Return the mean loss per word of the grammar, and the least possible.
 
     Parameters
     ----------
@@ -270,8 +271,8 @@ def expected_loss(params):
     Returns
     -------
     loss, least : float
-        In nats per word, over all sentences and not over a sample. The least
-        is that of a model that knows the grammar.
+        In nats per word, over all sentences instead of a sample. The least is
+        the loss of a model that knows the grammar.
 
     Examples
     --------
@@ -289,7 +290,7 @@ def expected_loss(params):
 
 
 def trained_words():
-    """The stored parameters of the word model.
+    """Return the stored parameters of the word model.
 
     Returns
     -------

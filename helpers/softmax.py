@@ -17,7 +17,7 @@ def _checked(x, axis, where):
 
 
 def _expect_numbers(x, where):
-    """Refuse what has no softmax."""
+    """Refuse entries that have no softmax."""
     allowed = True if where is None else where
     if np.any((np.isnan(x) | np.isposinf(x)) & allowed):
         raise ValueError("x must not hold NaN or +inf where it is allowed")
@@ -29,11 +29,11 @@ def softmax(x, axis=-1, *, where=None):
     Parameters
     ----------
     x : (..., S) array
-        Scores. ``-inf`` gives the weight zero.
+        Scores. ``-inf`` gives weight zero.
     axis : int, default -1
         The axis along which the weights sum to one.
     where : boolean array, optional
-        Broadcasts to the shape of `x`. An entry that is not allowed gets the
+        Broadcasts to the shape of `x`. An entry that is not allowed gets
         weight zero and has no influence on the others.
 
     Returns
@@ -79,14 +79,14 @@ def logsumexp(x, axis=-1, *, where=None, keepdims=False):
     axis : int, default -1
         The axis that is summed.
     where : boolean array, optional
-        Entries that take part; broadcasts to the shape of `x`.
+        The entries to include; broadcasts to the shape of `x`.
     keepdims : bool, default False
         Keep `axis` with length one.
 
     Returns
     -------
     (...,) array
-        ``log(sum(exp(x)))``, in nats; ``-inf`` where nothing is allowed.
+        ``log(sum(exp(x)))``, in nats; ``-inf`` if nothing is allowed.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def logsumexp(x, axis=-1, *, where=None, keepdims=False):
 
 
 def entropy(weights, axis=-1):
-    """How spread out a distribution is, in nats.
+    """Measure the spread of a distribution, in nats.
 
     Parameters
     ----------
@@ -130,8 +130,8 @@ def entropy(weights, axis=-1):
     Returns
     -------
     (...,) array
-        Entropy in nats: 0 where one entry has all the weight, ``log(S)``
-        where all are equal, and 0 for a fully masked row.
+        Entropy in nats: 0 if one entry has all the weight, ``log(S)`` if all
+        are equal, and 0 for a fully masked row.
 
     Raises
     ------
@@ -142,8 +142,8 @@ def entropy(weights, axis=-1):
 
     Notes
     -----
-    ``-sum_j w_j log(w_j)`` with ``0 log 0 = 0``. That the weights sum to one
-    is not checked: the entropies of two parts add up to that of the whole.
+    ``-sum_j w_j log(w_j)`` with ``0 log 0 = 0``. The weights need not sum to
+    one: the entropies of two parts add up to that of the whole.
 
     Examples
     --------
@@ -157,6 +157,6 @@ def entropy(weights, axis=-1):
         raise ValueError("weights must lie between 0 and 1")
     dtype, weights = widened(np.minimum(weights, 1))
     log = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
-    # 0 - x where -x would be -0.0.
+    # Use 0 - x, because -x could be -0.0.
     spread = 0 - total(weights * log, axis)
     return spread.squeeze(axis).astype(dtype, copy=False)

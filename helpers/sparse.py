@@ -1,4 +1,4 @@
-"""Choose what to read: a cheap score for each key, and the best of them.
+"""Choose which keys to read: a cheap score for each key, and the best keys.
 
 Attention over the chosen keys is exact. It differs from attention over all
 keys, because the others get no weight. DeepSeek-AI 2025 (DeepSeek-V3.2),
@@ -25,16 +25,16 @@ from .masks import window_mask
 
 
 def index_scores(Q, K, weights):
-    """Score each key for each query, by a few small heads and one key.
+    """Score each key for each query, with a few small heads and one key.
 
     Parameters
     ----------
     Q : (..., H, T, d) array
-        The indexer's queries, in H heads of its own.
+        The indexer's queries, in its own H heads.
     K : (..., S, d) array
-        Its keys, which all its heads share.
+        The indexer's keys, which its heads share.
     weights : (..., T, H) array
-        How much each head counts, for each query; of either sign.
+        The weight of each head for each query, of either sign.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def index_scores(Q, K, weights):
     Notes
     -----
     DeepSeek-AI 2025 (DeepSeek-V3.2), equation 1. The published code also
-    multiplies by positive constants, which leave the order of the keys.
+    multiplies by positive constants, which do not change the order of keys.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def index_scores(Q, K, weights):
 
 
 def _expect_index(Q, K, weights):
-    """Refuse what an indexer cannot score."""
+    """Refuse arrays that an indexer cannot score."""
     if Q.shape[-1] != K.shape[-1]:
         raise ValueError(
             f"Q and K must share d; got Q {Q.shape} and K {K.shape}"
@@ -99,17 +99,17 @@ def chosen_mask(scores, k, *, mask=None):
     Parameters
     ----------
     scores : (..., T, S) array
-        As `index_scores` returns them.
+        Scores as from `index_scores`.
     k : int
-        How many keys each query may attend to, at most.
+        The most keys that each query may attend to.
     mask : (..., T, S) boolean array, optional
         True = may be chosen. Broadcasts as in `helpers.attention.attention`.
 
     Returns
     -------
     (..., T, S) boolean array
-        True at `k` keys of each row, or at all that `mask` allows where
-        these are fewer. Of equal scores the earlier key is chosen.
+        True at `k` keys of each row, or at all that `mask` allows if these are
+        fewer. Of equal scores the earlier key is chosen.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def chosen_mask(scores, k, *, mask=None):
     Notes
     -----
     DeepSeek-AI 2025 (DeepSeek-V3.2), section 2.1.1, with 2,048 keys. One
-    choice serves all heads: give the heads an axis of length one.
+    choice serves all heads: use an axis of length one for the heads.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def chosen_mask(scores, k, *, mask=None):
 
 
 def chosen_attention(Q, K, V, chosen, *, scale=None):
-    """Attend to the chosen keys alone, which are gathered for each query.
+    """Attend only to the chosen keys, which are gathered for each query.
 
     Parameters
     ----------
@@ -156,16 +156,15 @@ def chosen_attention(Q, K, V, chosen, *, scale=None):
     V : (..., S, d_v) array
         Values.
     chosen : (..., T, S) boolean array
-        As `chosen_mask` returns it. Broadcasts to the shape of the scores.
+        A mask as from `chosen_mask`. Broadcasts to the shape of the scores.
     scale : float, optional
         As `helpers.attention.attention`.
 
     Returns
     -------
     (..., T, d_v) array
-        What `attention` gives with ``mask=chosen``, but for rounding. A
-        score is computed for as many keys of each query as the query with
-        the most has.
+        The output of `attention` with ``mask=chosen``, up to rounding. Every
+        query costs as many scores as the query with the most keys.
 
     Raises
     ------
@@ -212,17 +211,17 @@ def _gathered(X, where, lead):
 
 
 def pooled_blocks(X, length, *, stride=None):
-    """Give one row for each block of rows: their mean.
+    """Return one row per block of rows: their mean.
 
     Parameters
     ----------
     X : (..., S, d) array
         Keys or values.
     length : int
-        How many rows a block has.
+        The number of rows in a block.
     stride : int, optional
-        From each so many rows on there is a block. By default `length`, so
-        that no row is in two blocks.
+        The distance between the starts of adjacent blocks. By default it is
+        `length`, so that no row is in two blocks.
 
     Returns
     -------
@@ -239,8 +238,7 @@ def pooled_blocks(X, length, *, stride=None):
     Notes
     -----
     Yuan et al. 2025 (Native Sparse Attention), equation 7, where a trained
-    network stands in for the mean. The block of the last rows is left out
-    until it is complete.
+    network replaces the mean. The last block is left out until it is complete.
 
     Examples
     --------
@@ -253,7 +251,7 @@ def pooled_blocks(X, length, *, stride=None):
     dtype, X = widened(X)
     starts = np.arange(0, X.shape[-2] - length + 1, stride)
     rows = starts[:, None] + np.arange(length)  # (n, length)
-    parts = X[..., rows, :] / length  # whose sum overflows nowhere
+    parts = X[..., rows, :] / length  # divided first, so that no sum overflows
     return parts.sum(-2).astype(dtype)
 
 
@@ -265,11 +263,11 @@ def chosen_blocks(scores, n, length, S, *, mask=None):
     scores : (..., T, n_blocks) array
         A number for each query and block.
     n : int
-        How many blocks each query may attend to, at most.
+        The most blocks that each query may attend to.
     length : int
-        How many keys a block has; block i starts at key i * `length`.
+        The number of keys in a block; block i starts at key i * `length`.
     S : int
-        Number of keys; those behind the last block are not chosen.
+        Number of keys; keys after the last block are not chosen.
     mask : (..., T, n_blocks) boolean array, optional
         True = the block may be chosen.
 
@@ -317,21 +315,21 @@ def three_branches(Q, K, V, gates, *, length, n, window, scale=None):
     V : (..., S, d_v) array
         Values.
     gates : (..., T, 3) array
-        What the outputs of the three branches are multiplied by.
+        The factors on the outputs of the three branches.
     length : int
-        How many keys a block has. A query sees the blocks that are complete.
+        The number of keys in a block. A query sees only complete blocks.
     n : int
-        How many blocks are chosen, by their scores in the first branch.
+        The number of chosen blocks, by their scores in the first branch.
     window : int
-        How many keys the third branch reads, the query's own among them.
+        The number of keys of the third branch, including the query's own.
     scale : float, optional
         As `helpers.attention.attention`.
 
     Returns
     -------
     (..., T, d_v) array
-        The sum of the three outputs, each times its gate. A branch with
-        nothing to read gives 0.
+        The sum of the three outputs, each times its gate. The output of a
+        branch with no keys is 0.
 
     Raises
     ------
@@ -342,8 +340,8 @@ def three_branches(Q, K, V, gates, *, length, n, window, scale=None):
     Notes
     -----
     Yuan et al. 2025 (Native Sparse Attention), equation 5, simplified: one
-    length for both kinds of blocks, means in place of a trained network, the
-    same keys and values in all branches, and a choice for each head alone.
+    length for both kinds of blocks, means instead of a trained network, the
+    same keys and values in all branches, and a separate choice for each head.
 
     Examples
     --------
@@ -386,19 +384,19 @@ def three_branches(Q, K, V, gates, *, length, n, window, scale=None):
 def tokens_read(
     S, *, length=32, stride=16, chosen_length=64, n_chosen=16, window=512
 ):
-    """Count what one step of native sparse attention reads of S tokens.
+    """Count the tokens that one step of native sparse attention reads.
 
     Parameters
     ----------
     S : int
         The paper's s, the number of tokens so far; at least `length`.
     length, stride : int
-        l and d: of `length` tokens, from each `stride`-th on, one
-        compressed token is made.
+        l and d: from every `stride`-th token, the next `length` tokens make
+        one compressed token.
     chosen_length, n_chosen : int
         l' and n: the length of a chosen block, and the number of them.
     window : int
-        w, the number of neighbours.
+        w, the number of nearest tokens.
 
     Returns
     -------
@@ -416,9 +414,9 @@ def tokens_read(
     -----
     ``floor((s - l) / d) + n l' + w``, the most that a step reads: Yuan et
     al. 2025 (Native Sparse Attention), section 5.2; the sizes above are
-    theirs. Blocks that start at 0, d, 2d and so on are one more than their
-    first term counts. What chosen blocks share with the window is counted
-    twice.
+    theirs. Blocks that start at 0, d, 2d and so on are one more than the
+    paper's first term counts. Tokens in both a chosen block and the window are
+    counted twice.
 
     Examples
     --------

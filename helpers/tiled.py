@@ -1,6 +1,6 @@
-"""Exact attention, one tile of scores after the other, in little memory.
+"""Exact attention, tile by tile, in little memory.
 
-The scores of all pairs never exist at once: extra memory grows neither with
+The scores of all pairs never exist at once, so extra memory grows neither with
 the number of keys nor with the number of queries.
 """
 
@@ -36,12 +36,12 @@ class Partial(NamedTuple):
 
 
 def merge_partials(outputs, logsumexps):
-    """Join attention over parts of the keys into attention over all of them.
+    """Merge attention over parts of the keys into attention over all of them.
 
     Parameters
     ----------
     outputs : (n, ..., T, d_v) array
-        What attention gave for each of n parts of the keys.
+        The output of attention for each of n parts of the keys.
     logsumexps : (n, ..., T) array
         The logarithm of the sum of the exponentials of each part's scores,
         in nats; ``-inf`` for a part in which the query may attend to nothing.
@@ -62,9 +62,9 @@ def merge_partials(outputs, logsumexps):
 
     Notes
     -----
-    A part with logsumexp l has the weight ``exp(l)``, so the parts are
-    averaged with the softmax of their logsumexps. No parts, or empty parts
-    only, give zero.
+    A part with logsumexp l has weight ``exp(l)``, so the parts are averaged
+    with the softmax of their logsumexps. No parts, or only empty parts, give
+    zero.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def tiled_attention(
     block_q=256,
     block_k=480,
 ):
-    """Attention that looks at one tile of queries and keys at a time.
+    """Compute attention one tile of queries and keys at a time.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def tiled_attention(
     V : (..., S, d_v) array
         Values.
     causal : bool, default False
-        Let each query see itself and what came before it; the T queries are
+        Let each query see itself and all earlier positions; the T queries are
         the last of the S positions, as in `helpers.masks.causal_mask`.
     scale : float, optional
         Factor on the dot products; 1/sqrt(d_k) by default.
@@ -126,16 +126,16 @@ def tiled_attention(
         As `helpers.attention.attention`. A sink is one more part to merge,
         whose value is zero.
     block_q : int
-        Queries in one tile.
+        The number of queries in one tile.
     block_k : int
-        Keys in one tile. Both sizes change time and memory, and the result
-        by rounding only.
+        The number of keys in one tile. Both sizes change time and memory, but
+        the result only by rounding.
 
     Returns
     -------
     (..., T, d_v) array
-        The output of `helpers.attention.attention`, to rounding. Exactly zero
-        where there are no keys.
+        The output of `helpers.attention.attention`, up to rounding. Exactly
+        zero if there are no keys.
 
     Raises
     ------
@@ -144,17 +144,17 @@ def tiled_attention(
         block size is not an integer.
     ValueError
         If shapes do not fit, an entry is not finite, a block size is below
-        one, T > S with `causal`, or numbers overflow; those of a tile may
-        where those of `attention` do not, as its values are added up before
-        they are divided.
+        one, T > S with `causal`, or numbers overflow. A tile may overflow
+        where `attention` does not, because its values are added up before they
+        are divided.
 
     Notes
     -----
     The online softmax of Milakov and Gimelshein 2018, over tiles as in Dao
     et al. 2022, with the queries in the outer loop (Dao 2023). Each worker
-    thread, one a core, holds one tile and its keys, a little more than
+    thread, one per core, holds one tile and its keys, a little more than
     ``block_q * (block_k + d_k + 2 d_v) + block_k * d_k`` numbers. float16 is
-    computed in float32 and rounded once. With a handful of queries,
+    computed in float32 and rounded once. For only a few queries,
     `helpers.attention.attention` is faster.
 
     Examples
@@ -185,7 +185,8 @@ def tiled_attention(
         )
 
     if S and output.size:
-        # The last blocks see most keys: they go first, so that no core waits.
+        # The last blocks see the most keys, so they go first, and no core
+        # waits at the end.
         on_all_cores(attend, range(blocks * len(heads))[::-1])
     return output
 
@@ -200,11 +201,11 @@ def _inputs(Q, K, V, causal):
 
 
 def _attend(Q, K, V, scale, softcap, sink, first, block_k):
-    """The output for a few queries; the first one stands at `first`."""
+    """The output for a few queries, the first of which is at `first`."""
     dtype = np.result_type(Q, K, V, np.float32)
     width = max(K.shape[-1], V.shape[-1])
     q = strips(Q.astype(dtype) * scale, width)  # (g, r, d_k)
-    # A sink is taken in first: a score whose value is zero.
+    # A sink comes first, as a score whose value is zero.
     top = np.full((*q.shape[:2], 1), sink, dtype)  # the running maximum,
     total = (top > -np.inf).astype(dtype)  # the sum of exp(score - top),
     mix = np.zeros((*q.shape[:2], V.shape[-1]), dtype)  # and of V so weighted
@@ -212,11 +213,11 @@ def _attend(Q, K, V, scale, softcap, sink, first, block_k):
     memory = np.empty(top.size * min(block_k, end), dtype)
     for start in range(0, end, block_k):
         keys = slice(start, min(start + block_k, end))
-        # Strips that lie before the first key of the tile see none of it.
+        # Strips before the first key of the tile see none of it.
         past = 0 if first is None else max(0, start - first) // q.shape[1]
         k = K[keys].astype(dtype, copy=False)
         scores = products(q[past:], k, memory)
-        if scores.min() == -np.inf:  # it would pass for a key that is hidden
+        if scores.min() == -np.inf:  # it would look like a hidden key
             raise ValueError(SCORE_OVERFLOW.format(dtype=dtype))
         if softcap is not None:
             _cap(scores, softcap)
@@ -228,16 +229,16 @@ def _attend(Q, K, V, scale, softcap, sink, first, block_k):
 
 
 def _cap(scores, softcap):
-    """Cap a tile in place; what overflowed would pass for a large score."""
+    """Cap a tile in place, after refusing overflowed scores."""
     if scores.max() == np.inf:
         raise ValueError(SCORE_OVERFLOW.format(dtype=scores.dtype))
     cap(scores, softcap)
 
 
 def _hide_later(scores, position):
-    """Forbid the keys that lie after their query, in place.
+    """Forbid the keys that are later than their query, in place.
 
-    The first query of the tile stands at column `position`.
+    The first query of the tile is at column `position`.
     """
     skip = max(0, position + 1)  # columns that all queries may see
     later = scores[..., skip:]
@@ -250,7 +251,7 @@ def _hide_later(scores, position):
 def _take_in(scores, v, top, total, mix):
     """Add a tile to the running maximum, sum and mixture, in place."""
     new = np.maximum(top, scores.max(axis=-1, keepdims=True))
-    shrink = np.exp(top - new)  # what was added so far was relative to top
+    shrink = np.exp(top - new)  # rescales earlier sums to the new maximum
     top[...] = new
     scores -= new
     weights = np.exp(scores, out=scores)
@@ -261,7 +262,7 @@ def _take_in(scores, v, top, total, mix):
 
 
 def _finish(top, total, mix):
-    """The output, one row per query; refused if something overflowed."""
+    """The output, one row per query, which must be finite."""
     if not np.isfinite(top).all():
         raise ValueError(SCORE_OVERFLOW.format(dtype=top.dtype))
     if not np.isfinite(mix).all():

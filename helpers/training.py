@@ -1,4 +1,4 @@
-"""Training a transformer: batches, steps, what heads do, stored weights."""
+"""Training a transformer: batches, steps, scores of heads, stored weights."""
 
 import base64
 import json
@@ -39,39 +39,40 @@ INDUCTION = TransformerConfig(
 
 
 def induction_batch(rng, shape, *, T=32, vocab=12, shortest=6):
-    """Sequences that repeat: different tokens in a row, and again, and again.
+    """Draw sequences that repeat a row of different tokens.
 
     Parameters
     ----------
     rng : numpy.random.Generator
-        Where the random numbers come from.
+        The source of random numbers.
     shape : tuple of int
-        How many sequences, as leading axes.
+        The number of sequences, as leading axes.
     T : int, default 32
-        Tokens that the model reads of each.
+        The number of tokens of each that the model reads.
     vocab : int, default 12
-        How many tokens there are; the longest row that repeats.
+        The size of the vocabulary, and the length of the longest row.
     shortest : int, default 6
-        The shortest row that repeats.
+        The length of the shortest row.
 
     Returns
     -------
     Batch
-        A position counts where its target follows from what was read: from
-        the second time that a token is read.
+        A position counts if its target follows from the earlier tokens, which
+        is from the second occurrence of a token onward.
 
     Raises
     ------
     TypeError
-        If a size is not an integer, or `rng` no Generator.
+        If a size is not an integer, or `rng` is not a Generator.
     ValueError
         If a size is below one, or `shortest` above `vocab`.
 
     Notes
     -----
-    The length of the row is drawn from `shortest` to `vocab`, all alike, and
+    The length of the row is drawn uniformly from `shortest` to `vocab`, and
     the row from all arrangements of that length. So the distance to the last
-    time differs from sequence to sequence: only the tokens tell it.
+    occurrence differs from sequence to sequence, and only the tokens reveal
+    it.
 
     Examples
     --------
@@ -95,20 +96,20 @@ def induction_batch(rng, shape, *, T=32, vocab=12, shortest=6):
 
 
 def recall_batch(rng, shape, *, T=32, row=6, vocab=12):
-    """A row of tokens, long ago, and again at the end.
+    """Draw sequences with one row of tokens at the start and at the end.
 
     Parameters
     ----------
     rng : numpy.random.Generator
-        Where the random numbers come from.
+        The source of random numbers.
     shape : tuple of int
-        How many sequences, as leading axes.
+        The number of sequences, as leading axes.
     T : int, default 32
-        Tokens that the model reads of each.
+        The number of tokens of each that the model reads.
     row : int, default 6
-        Tokens in the row.
+        The number of tokens in the row.
     vocab : int, default 12
-        How many tokens there are.
+        The size of the vocabulary.
 
     Returns
     -------
@@ -119,15 +120,15 @@ def recall_batch(rng, shape, *, T=32, row=6, vocab=12):
     Raises
     ------
     TypeError
-        If a size is not an integer, or `rng` no Generator.
+        If a size is not an integer, or `rng` is not a Generator.
     ValueError
         If `row` is below two, two rows do not fit into `T`, or `vocab` is
         not above `row`.
 
     Notes
     -----
-    Between the two a row of the other tokens is repeated. So the distance
-    grows with `T`, and the number of tokens that differ does not.
+    Between the two, a row of the other tokens is repeated. So the distance
+    grows with `T`, but the number of different tokens does not.
 
     Examples
     --------
@@ -163,43 +164,44 @@ COPYING = TransformerConfig(
     bias=False,
     tied=False,
 )
-# Of each text's entropy: what follows a plain token is drawn from four.
+# The distribution of the token after a plain token, whose entropy sets the
+# least loss.
 CHOICES = (1 / 8, 1 / 8, 3 / 8, 3 / 8)
 
 
 def copying_batch(rng, shape, *, T=32):
-    """Texts in which a head is needed now and then.
+    """Draw texts in which a head is needed only sometimes.
 
-    Token 0 starts each text, 1 and 2 are *triggers*, and 3 to 10 are plain.
-    After a trigger comes the token before it, once more. A plain token is
-    followed by each trigger with probability 1/8, and by the plain token one
-    and three further on, counted round, with probability 3/8 each.
+    Token 0 starts each text, 1 and 2 are *triggers*, and 3 to 10 are plain. A
+    trigger is followed by a copy of the token before it. A plain token is
+    followed by each trigger with probability 1/8, and by the plain tokens one
+    and three further on, cyclically, with probability 3/8 each.
 
     Parameters
     ----------
     rng : numpy.random.Generator
-        Where the random numbers come from.
+        The source of random numbers.
     shape : tuple of int
-        How many texts, as leading axes.
+        The number of texts, as leading axes.
     T : int, default 32
-        Tokens that the model reads of each.
+        The number of tokens of each that the model reads.
 
     Returns
     -------
     Batch
-        All positions count but the first, after which anything may come.
+        All positions count except the first, after which any token may come.
 
     Raises
     ------
     TypeError
-        If `T` is not an integer, or `rng` no Generator.
+        If `T` is not an integer, or `rng` is not a Generator.
     ValueError
         If `T` is below two.
 
     Notes
     -----
-    After Guo et al. 2024, section 2. What comes after a plain token does not
-    depend on the past: attention has nothing to add there.
+    After Guo et al. 2024, section 2. The token after a plain token does not
+    depend on earlier tokens, so attention cannot help there.
 
     Examples
     --------
@@ -222,7 +224,7 @@ def copying_batch(rng, shape, *, T=32):
 
 
 def least_copying_loss(batch):
-    """The loss of the best guesser of such texts, on average over texts.
+    """Return the expected loss of the best predictor of such texts.
 
     Parameters
     ----------
@@ -232,8 +234,8 @@ def least_copying_loss(batch):
     Returns
     -------
     float
-        In nats: the entropy of `CHOICES` where a plain token counts, and 0
-        after a trigger.
+        In nats: the entropy of `CHOICES` after a plain token that counts, and
+        0 after a trigger.
 
     Examples
     --------
@@ -251,13 +253,13 @@ def train(params, config, batches, *, lr=0.01):
     Parameters
     ----------
     params : dict of str to array
-        Where to start.
+        The parameters to start from.
     config : TransformerConfig
         The model.
     batches : iterable of Batch
         One for each step.
     lr : float, default 0.01
-        The learning rate: `rate` of `adam_step`.
+        The learning rate: `lr` of `adam_step`.
 
     Yields
     ------
@@ -290,14 +292,14 @@ def train(params, config, batches, *, lr=0.01):
 
 
 def accuracy(logits, batch):
-    """The share of counted positions whose largest logit is the target's.
+    """Return the share of counted positions whose largest logit is right.
 
     Parameters
     ----------
     logits : (..., T, vocab) array
-        What a model said.
+        The logits of a model.
     batch : Batch
-        What it was given.
+        The batch that it read.
 
     Returns
     -------
@@ -333,7 +335,7 @@ def _on_average(weights, keys, counted):
 
 
 def previous_token_score(weights):
-    """How much of its weight a head gives to the token before.
+    """Return the mean weight that a head gives to the previous token.
 
     Parameters
     ----------
@@ -343,7 +345,7 @@ def previous_token_score(weights):
     Returns
     -------
     (H,) array
-        The mean weight on the key before the query, from the second row on.
+        The mean weight on the key before the query, from row 1 upward.
 
     Raises
     ------
@@ -362,7 +364,7 @@ def previous_token_score(weights):
 
 
 def first_token_score(weights):
-    """How much of its weight a head gives to the first token.
+    """Return the mean weight that a head gives to the first token.
 
     Parameters
     ----------
@@ -372,8 +374,8 @@ def first_token_score(weights):
     Returns
     -------
     (H,) array
-        The mean weight on the first key, from the second row on: the first
-        row has no other key.
+        The mean weight on the first key, from the second row onward, because
+        the first row has no other key.
 
     Raises
     ------
@@ -383,7 +385,7 @@ def first_token_score(weights):
     Notes
     -----
     Xiao et al. 2024, section 3.1: models give the first tokens much weight,
-    whatever they are.
+    independently of their content.
 
     Examples
     --------
@@ -400,25 +402,25 @@ def _rows(weights):
 
 
 def induction_score(weights, tokens):
-    """How much weight a head gives to what followed the same token last time.
+    """Return a head's mean weight on the token that followed last time.
 
     Parameters
     ----------
     weights : (..., H, T, T) array
         Attention weights.
     tokens : (..., T) integers
-        What was read.
+        The tokens that were read.
 
     Returns
     -------
     (H,) array
-        The mean weight on the key after the last earlier place of the
-        query's token, over the queries whose token was read before.
+        The mean weight on the key after the last earlier occurrence of the
+        query's token, over the queries with such an occurrence.
 
     Raises
     ------
     ValueError
-        If no token was read before, or an entry is not finite.
+        If no token occurred before, or an entry is not finite.
 
     Notes
     -----
@@ -444,14 +446,14 @@ def induction_score(weights, tokens):
 
 
 def pack(params, *, bits=16):
-    """Parameters as integers with one scale an array, for a text file.
+    """Convert parameters to integers with one scale per array, as text.
 
     Parameters
     ----------
     params : dict of str to array
-        What to store.
+        The parameters to store.
     bits : {8, 16}
-        Width of an integer.
+        The width of an integer.
 
     Returns
     -------
@@ -462,7 +464,7 @@ def pack(params, *, bits=16):
     Raises
     ------
     ValueError
-        If `bits` is neither, or an entry is not finite.
+        If `bits` is neither value, or an entry is not finite.
 
     Examples
     --------
@@ -482,14 +484,14 @@ def pack(params, *, bits=16):
 
 
 def unpack(packed, config):
-    """The parameters that `pack` stored.
+    """Return the parameters that `pack` stored.
 
     Parameters
     ----------
     packed : dict
         From `pack`.
     config : TransformerConfig
-        The model, which knows the shapes.
+        The model, which determines the shapes.
 
     Returns
     -------
@@ -499,7 +501,7 @@ def unpack(packed, config):
     Raises
     ------
     ValueError
-        If names or the number of integers are not those of the model, or
+        If names or the number of integers are not those of the model, or if
         the data is not in base 64.
 
     Examples
@@ -533,17 +535,17 @@ def unpack(packed, config):
 
 
 def stored(name):
-    """A file that ships with the package: trained weights or measurements.
+    """Read a file that ships with the package: weights or measurements.
 
     Parameters
     ----------
     name : str
-        Its name, without folder and ending.
+        The file's name, without folder and ending.
 
     Returns
     -------
     dict
-        ``made`` says by what command it was made; the rest differs.
+        ``made`` is the command that made the file; the other keys differ.
 
     Raises
     ------
@@ -560,12 +562,12 @@ def stored(name):
 
 
 def trained_induction(step=None):
-    """The stored parameters of the induction model.
+    """Return the stored parameters of the induction model.
 
     Parameters
     ----------
     step : int, optional
-        After how many steps of training; the last by default.
+        The number of training steps; the last by default.
 
     Returns
     -------
@@ -575,7 +577,7 @@ def trained_induction(step=None):
     Raises
     ------
     ValueError
-        If nothing is stored of this step.
+        If this step is not stored.
 
     Examples
     --------

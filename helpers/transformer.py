@@ -1,8 +1,9 @@
-"""A small transformer: its forward pass, its gradients, training, drawing.
+"""A small transformer: its forward pass, gradients, training and sampling.
 
-The parts are in `helpers.model`; import them from here. So can the layers of
-a block and their gradients be, which are in `helpers.layers`. Parameters are
-a dict of arrays; leading axes are runs, models trained side by side.
+The parts are in `helpers.model`, but import them from here. The layers of a
+block and their gradients, from `helpers.layers`, can be imported from here
+too. Parameters are a dict of arrays; leading axes are runs, models trained
+side by side.
 """
 
 from .heads import Attended

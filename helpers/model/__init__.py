@@ -1,7 +1,7 @@
-"""A small transformer: what `helpers.transformer` is made of.
+"""A small transformer: the modules behind `helpers.transformer`.
 
 Read it in this order: `configuration`, `forward`, `backward`, `adam`,
-`sampling`. What the forward and the backward pass share is in `parts`.
-Parameters are a dict of arrays; leading axes are runs, models trained side by
-side.
+`sampling`. Steps that the forward and the backward pass share are in `parts`.
+Parameters are a dict of arrays; leading axes are runs, which are models
+trained side by side.
 """

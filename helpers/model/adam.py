@@ -10,18 +10,18 @@ from .._checks import finite_floats, real, rounded
 class AdamState(NamedTuple):
     """The state that Adam keeps from step to step."""
 
-    step: int  #: how many steps were taken
+    step: int  #: the number of steps taken
     mean: dict  #: running mean of each gradient
     square: dict  #: running mean of its square
 
 
 def adam_init(params):
-    """The state before the first step: zeros.
+    """Make the state before the first step: zeros.
 
     Parameters
     ----------
     params : dict of str to array
-        What will be trained.
+        The parameters to train.
 
     Returns
     -------
@@ -40,20 +40,20 @@ def adam_init(params):
 def adam_step(
     params, gradients, state, *, lr=1e-3, betas=(0.9, 0.999), eps=1e-8
 ):
-    """One step of Adam.
+    """Take one step of Adam.
 
     Parameters
     ----------
     params : dict of str to array
         The parameters before the step.
     gradients : dict of str to array
-        The gradient of the loss for each.
+        The gradient of the loss for each parameter.
     state : AdamState
         From `adam_init`, or the step before.
     lr : float, default 1e-3
-        The learning rate: about how far a parameter moves in a step.
+        The learning rate: about how far a parameter moves per step.
     betas : (float, float)
-        How much of the running means each step keeps, at least 0 and below 1.
+        The fractions of the running means that a step keeps, in [0, 1).
     eps : float, default 1e-8
         Added to the root, so that a gradient of 0 is not divided by 0.
 
@@ -75,7 +75,7 @@ def adam_step(
     Notes
     -----
     Kingma and Ba 2015, algorithm 1. The running means start at 0 and are
-    divided by ``1 - beta**step``, the share that they have seen.
+    divided by ``1 - beta**step``, the total weight of their terms.
 
     Examples
     --------

@@ -30,16 +30,16 @@ from .parts import (
 def loss_and_gradients(
     tokens, targets, params, config, *, where=None, mask=None
 ):
-    """The loss, and its gradient for each parameter.
+    """Return the loss, and its gradient for each parameter.
 
     Parameters
     ----------
     tokens : (..., T) integers
-        Sequences of tokens. Where the parameters have runs, so do these.
+        Sequences of tokens, with runs if the parameters have runs.
     targets : (..., T) integers
         The token that comes after each position.
     params : dict of str to array
-        As `init_transformer` makes them.
+        Parameters as from `init_transformer`.
     config : TransformerConfig
         The model.
     where : (..., T) boolean array, optional
@@ -51,7 +51,7 @@ def loss_and_gradients(
     Returns
     -------
     loss : float or array
-        Mean loss in nats; one for each run where the parameters have runs.
+        Mean loss in nats, or one per run if the parameters have runs.
     gradients : dict of str to array
         With the names, shapes and types of `params`.
 
@@ -86,7 +86,7 @@ def loss_and_gradients(
 
 
 def _expect_gradients(config):
-    """Refuse layers through which no gradient is derived here."""
+    """Refuse layers whose gradient this module does not implement."""
     expect_config(config)
     for own in map(config.of_block, range(config.n_layers)):
         for name in ("latent", "memory"):
@@ -98,7 +98,7 @@ def _expect_gradients(config):
 
 
 def _gradients(dlogits, tokens, kept, params, config):
-    """Go through a forward pass from its end to its start."""
+    """Go through a forward pass in reverse order."""
     dx, grads = _output_gradients(dlogits, kept.stream, params, config)
     for layer in reversed(kept.layers):
         p, own = block(params, layer.block), config.of_block(layer.block)
@@ -118,7 +118,7 @@ def _output_gradients(dlogits, x, params, config):
 
 
 def _layer_gradients(dx, layer, p, config):
-    """Through a layer and around it: the residual adds both gradients."""
+    """Add the gradients through a layer and around it."""
     name = "norm_2" if layer.attended is None else "norm_1"
     grads = {}
     if config.norm == "post":
@@ -144,7 +144,7 @@ def _embedding_gradients(dx, tokens, params, config, grads):
     _, dtable, _ = linear_vjp(dx, rows, params["embedding"])
     if config.embedding_scale is not None:
         dtable = dtable * config.embedding_scale
-    if config.tied:  # the table is used twice
+    if config.tied:  # the table is also the output matrix
         dtable = dtable + grads["output"].swapaxes(-1, -2)
     grads["embedding"] = dtable
     if config.positions == "learned":
@@ -190,7 +190,7 @@ def _attend_gradients(grad, kept, p, config):
             back.scores, p["positions"], config
         )
     if config.positions == "rotary":
-        # A rotation's transpose turns back.
+        # The transpose of a rotation rotates back.
         at = -np.arange(Q.shape[-2])
         dQ, dK = rotate(dQ, at, config), rotate(dK, at, config)
     into = {"W_Q": dQ, "W_K": dK, "W_V": dV}
@@ -209,8 +209,8 @@ def _attend_gradients(grad, kept, p, config):
 
 
 def _head_norm_vjp(grad, rows, gain, config):
-    """Through the norm of queries or keys, to rows of all heads."""
-    d = gain.shape[-1]  # the width of a head, or of all
+    """The gradient through the norm of queries or keys, for all heads."""
+    d = gain.shape[-1]  # the width of one head, or of all heads
     n = rows.shape[-1] // d
     grad, rows = split_heads(grad, n), split_heads(rows, n)
     drows, dgain = rms_norm_vjp(grad, rows, gain, eps=config.eps)
@@ -218,13 +218,13 @@ def _head_norm_vjp(grad, rows, gain, config):
 
 
 def _sum_kv(grad, n_kv_heads):
-    """Undo `repeat_kv` for a gradient: sum over the heads that shared one."""
+    """Sum a gradient over the heads that shared a key/value head."""
     *lead, H, S, d = grad.shape
     return grad.reshape(*lead, n_kv_heads, H // n_kv_heads, S, d).sum(-3)
 
 
 def _score_bias_gradient(grad, table, config):
-    """The gradient of T5's table: what its scores got, summed by bucket."""
+    """The gradient of T5's table: the scores' gradients, summed by bucket."""
     runs = table.shape[:-2]
     between = tuple(range(len(runs), grad.ndim - 3))
     grad = grad.sum(between)  # (runs, H, T, S)

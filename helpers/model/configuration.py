@@ -19,7 +19,7 @@ CHOICES = {
     "activation": ACTIVATIONS,
     "query_key_norm": (None, "head", "whole"),
 }
-# What a model calls two fields of `helpers.latent.LatentProjections`.
+# The names in a model of two fields of `helpers.latent.LatentProjections`.
 IN_A_MODEL = {"gain_KV": "norm_KV.gain", "gain_Q": "norm_Q.gain"}
 OF_A_BLOCK = ("window", "positions", "base", "frequencies", "memory")
 
@@ -27,37 +27,37 @@ OF_A_BLOCK = ("window", "positions", "base", "frequencies", "memory")
 class LatentWidths(NamedTuple):
     """The widths of latent attention, beside `TransformerConfig.d_k`."""
 
-    d_c: int  #: of the latent vector
-    d_r: int  #: of the key that rotates; even
-    d_v: int  #: of a value in one head
-    d_q: int | None = None  #: to which queries are compressed, if they are
-    eps: float = 1e-6  #: of the norms of what is compressed
+    d_c: int  #: the width of the latent vector
+    d_r: int  #: the width of the rotated key; even
+    d_v: int  #: the width of a value in one head
+    d_q: int | None = None  #: of compressed queries; None: uncompressed
+    eps: float = 1e-6  #: of the norms of the compressed vectors
 
 
 class MemoryWidths(NamedTuple):
     """The sizes of a memory by the gated delta rule."""
 
     n_key_heads: int  #: heads of queries and keys
-    n_value_heads: int  #: H, a multiple of them; each has a state
-    d_k: int  #: of a query and a key in one head
-    d_v: int  #: of a value in one head
-    width: int  #: how many rows the short convolution mixes
+    n_value_heads: int  #: H, a multiple of `n_key_heads`; each has a state
+    d_k: int  #: width of a query and a key in one head
+    d_v: int  #: width of a value in one head
+    width: int  #: the number of rows that the short convolution mixes
 
     @property
     def channels(self):
-        """Columns of all queries, keys and values."""
+        """The number of columns of all queries, keys and values."""
         wide = 2 * self.n_key_heads * self.d_k
         return wide + self.n_value_heads * self.d_v
 
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig:
-    """The sizes and choices of a transformer, without its numbers.
+    """The sizes and choices of a transformer, without its parameters.
 
     Parameters
     ----------
     vocab : int, default 12
-        How many tokens there are; a token is an integer below it.
+        The size of the vocabulary; a token is an integer below it.
     max_len : int, default 32
         The longest sequence, in tokens.
     d_model : int, default 32
@@ -74,61 +74,60 @@ class TransformerConfig:
     d_ff : int, optional
         Width of the feed-forward network; without it, attention only.
     norm : {"pre", "post", "output", "sandwich"}
-        Normalise what a layer reads, the sum that it leaves, what it adds
-        to the sum, or both what it reads and what it adds.
+        Normalise a layer's input, its sum with the residual stream, its
+        output, or both its input and its output.
     norm_kind : {"layer", "rms"}
-        Layer normalisation, or by the root mean square alone.
+        Layer normalisation, or only by the root mean square.
     positions : {"learned", "sinusoidal", "rotary", "alibi", "t5", None}
-        How a token's position enters. "t5" adds learned numbers to the
-        scores, one for each head and bucket of distances.
+        How a token's position enters. "t5" adds learned numbers to the scores,
+        one per head and bucket of distances.
     activation : {"gelu", "gelu_tanh", "relu", "silu"}
         The function between the matrices of the feed-forward network.
     gated : bool, default False
         Whether a third matrix, `W_3`, gates the feed-forward network.
     eps : float, default 1e-5
-        What a norm adds before its square root.
+        The number that a norm adds before its square root.
     bias : bool, default True
-        Whether matrices come with a vector that is added. An output matrix
-        that is tied has none.
+        Whether matrices come with a bias vector. A tied output matrix has
+        none.
     tied : bool, default True
-        Whether the embedding, transposed, is the output matrix too.
+        Whether the transposed embedding is also the output matrix.
     window : int, optional
-        How many keys a query may attend to, itself included; all that are
-        not later by default.
+        The number of keys that a query may attend to, including its own; by
+        default all keys that are not later.
     scale : float, optional
         Factor on the dot products; 1/sqrt(d_k) by default.
     softcap : float, optional
-        Bounds the scaled scores, as in `helpers.attention.attention`; not
-        with positions "t5".
+        Limits the scaled scores, as in `helpers.attention.attention`; not with
+        positions "t5".
     sinks : bool, default False
-        Whether each head learns a sink, as `helpers.attention.attention`
-        takes it.
+        Whether each head learns a sink, as in `helpers.attention.attention`.
     query_key_norm : {None, "head", "whole"}
         Whether queries and keys are divided by their root mean square before
         they rotate: each head's by its own, or the row of all heads by one.
     output_gate : bool, default False
-        Whether a matrix `W_G` gates what the heads give: each number of
-        theirs is multiplied by a sigmoid of what the layer read.
+        Whether a matrix `W_G` gates the heads' outputs: each number is
+        multiplied by a sigmoid that depends on the layer's input.
     base : float, default 10000.0
-        Of the sinusoids and rotations.
+        The base of the sinusoids and rotations.
     frequencies : tuple of float, optional
-        Of the rotations, in the place of `base`; at most one for each pair
-        of a head's columns, and where there are fewer the rest do not turn.
+        The frequencies of the rotations, in place of `base`; at most one for
+        each pair of a head's columns. Pairs without a frequency do not rotate.
     num_buckets, max_distance : int, default 32 and 128
-        Of "t5", as `relative_buckets`.
+        For "t5", as in `relative_buckets`.
     embedding_scale : float, optional
-        What the rows of the embedding are multiplied by where they enter.
+        The factor on the rows of the embedding.
     logits_softcap : float, optional
-        Bounds the logits, as `softcap` does the scores.
+        Limits the logits, as `softcap` limits the scores.
     blocks : tuple of dict, optional
-        For each block, what it has in the place of the fields above:
-        ``window``, ``positions`` (of "rotary" and None), ``base``,
-        ``frequencies`` and ``memory``.
+        For each block, its own values for some of the fields above:
+        ``window``, ``positions`` ("rotary" or None), ``base``, ``frequencies``
+        and ``memory``.
     latent : LatentWidths, optional
-        Latent attention in the place of attention: `helpers.latent`.
+        Latent attention instead of attention: `helpers.latent`.
     memory : MemoryWidths, optional
-        A memory of fixed size in the place of attention, which has no
-        positions but a short convolution: `helpers.linear`.
+        A memory of fixed size instead of attention, with a short convolution
+        instead of positions: `helpers.linear`.
 
     Raises
     ------
@@ -228,25 +227,25 @@ class TransformerConfig:
 
     @property
     def kv_heads(self):
-        """H_kv as a number, also where `n_kv_heads` is None."""
+        """H_kv as a number, even if `n_kv_heads` is None."""
         return self.n_heads if self.n_kv_heads is None else self.n_kv_heads
 
     @property
     def turning(self):
-        """The width of what may rotate of a key, and its name."""
+        """The width of the part of a key that may rotate, and its name."""
         if self.latent is not None:
             return self.latent.d_r, "d_r"
         return self.d_k, "d_k"
 
     def of_block(self, i):
-        """The choices of block `i`, as if all blocks were like it."""
+        """The configuration in which all blocks are like block `i`."""
         if self.blocks is None:
             return self
         return replace(self, blocks=None, **self.blocks[i])
 
 
 def _expect_blocks(config):
-    """Refuse blocks that are not one dict for each, or cannot be."""
+    """Refuse blocks that are not one valid dict per block."""
     blocks = config.blocks
     if not isinstance(blocks, tuple) or not all(
         isinstance(block, dict) for block in blocks
@@ -264,7 +263,7 @@ def _expect_blocks(config):
             for place in (config.positions, block["positions"]):
                 name = "positions, where blocks have their own,"
                 one_of(place, name, ("rotary", None))
-        config.of_block(i)  # which checks the values
+        config.of_block(i)  # this checks the values
 
 
 def _at_least(least, x, name):
@@ -272,7 +271,7 @@ def _at_least(least, x, name):
         raise ValueError(f"{name} must be at least {least}; got {x}")
 
 
-# What latent attention has nothing of.
+# Options that latent attention does not have.
 NOT_LATENT = {
     "positions": "rotary",
     "n_kv_heads": None,
@@ -285,7 +284,7 @@ NOT_LATENT = {
 
 
 def _expect_latent(config):
-    """Refuse widths that cannot be, and what is not known beside them."""
+    """Refuse invalid widths, and options that latent attention lacks."""
     latent = config.latent
     if not isinstance(latent, LatentWidths):
         raise TypeError(f"latent must be LatentWidths; got {latent!r}")
@@ -302,7 +301,7 @@ def _expect_latent(config):
 
 
 def _expect_memory(memory):
-    """Refuse sizes that cannot be."""
+    """Refuse invalid sizes."""
     if not isinstance(memory, MemoryWidths):
         raise TypeError(f"memory must be MemoryWidths; got {memory!r}")
     for name, n in memory._asdict().items():
@@ -333,7 +332,7 @@ def _fitting(frequencies, width, name):
 
 
 def parameter_shapes(config):
-    """The shape of each parameter, by name.
+    """Return the shape of each parameter, by name.
 
     Parameters
     ----------
@@ -343,14 +342,14 @@ def parameter_shapes(config):
     Returns
     -------
     dict of str to tuple
-        Those of block i start with ``"i."``; `norm_1` stands at the
-        attention, `norm_2` at the feed-forward network, and `norm_1_out`
-        and `norm_2_out` where a norm is given what the layer adds.
+        The names of block i start with ``"i."``; `norm_1` belongs to the
+        attention, `norm_2` to the feed-forward network, and `norm_1_out` and
+        `norm_2_out` to norms of a layer's output.
 
     Raises
     ------
     TypeError
-        If `config` is no `TransformerConfig`.
+        If `config` is not a `TransformerConfig`.
 
     Examples
     --------
@@ -377,7 +376,7 @@ def parameter_shapes(config):
 
 
 def _matrix_shapes(name, shape, config):
-    """A matrix, with the vector that is added after it."""
+    """A matrix, with the bias that is added after it."""
     bias = {f"{name}.bias": shape[1:]} if config.bias else {}
     return {name: shape, **bias}
 
@@ -388,7 +387,7 @@ def _norm_shapes(name, config):
 
 
 def _norms_of_layer(name, config):
-    """The norms around a layer, by the place that they have."""
+    """The norms around a layer, according to `config.norm`."""
     shapes = {}
     if config.norm != "output":
         shapes |= _norm_shapes(name, config)
@@ -398,7 +397,7 @@ def _norms_of_layer(name, config):
 
 
 def _latent_shapes(config):
-    """Those of `helpers.latent.LatentProjections`."""
+    """The shapes of `helpers.latent.LatentProjections`."""
     d_c, d_r, d_v, d_q, _ = config.latent
     sizes = config.d_model, config.n_heads, d_c, d_r, config.d_k, d_v, d_q
     return {
@@ -408,7 +407,7 @@ def _latent_shapes(config):
 
 
 def _memory_shapes(config):
-    """A gate, and for each head how far it writes and how fast it forgets."""
+    """The matrices of a memory, its gate, and its rates of each head."""
     d, memory = config.d_model, config.memory
     H, d_v = memory.n_value_heads, memory.d_v
     keys = memory.n_key_heads * memory.d_k
@@ -457,7 +456,7 @@ def _block_shapes(config):
 
 
 def parameter_count(config):
-    """How many numbers a model has, as an exact integer.
+    """Count the parameters of a model, as an exact integer.
 
     Parameters
     ----------
@@ -472,7 +471,7 @@ def parameter_count(config):
     Raises
     ------
     TypeError
-        If `config` is no `TransformerConfig`.
+        If `config` is not a `TransformerConfig`.
 
     Examples
     --------
@@ -485,31 +484,31 @@ def parameter_count(config):
 
 
 def init_transformer(rng, config, *, runs=(), std=0.02):
-    """Random parameters to start a training from.
+    """Draw random parameters with which a training starts.
 
     Parameters
     ----------
     rng : numpy.random.Generator
-        Where the random numbers come from.
+        The source of random numbers.
     config : TransformerConfig
         The model.
     runs : tuple of int, default ()
         Leading axes of all parameters: models to train side by side.
     std : float or None, default 0.02
-        Standard deviation of matrices and tables; None takes
-        ``1/sqrt(rows)`` for the matrices inside of a block.
+        Standard deviation of matrices and tables; with None it is
+        ``1/sqrt(rows)`` for the matrices within a block.
 
     Returns
     -------
     dict of str to array
         Gains of 1, biases, sinks and rates of 0, and normal numbers. `W_O` and
-        `W_2`, whose results are added up over the blocks, are divided by
+        `W_2`, whose outputs are added up over the blocks, are divided by
         ``sqrt(2 * n_layers)``.
 
     Raises
     ------
     TypeError
-        If `rng` is no Generator, or `config` no `TransformerConfig`.
+        If `rng` is not a Generator, or `config` not a `TransformerConfig`.
     ValueError
         If `std` is not above 0.
 
@@ -556,7 +555,7 @@ def expect_config(config):
 
 
 def expect_params(params, config):
-    """The run axes of `params`, if names and shapes are those of `config`."""
+    """The run axes of `params`, after checking names and shapes."""
     shapes = parameter_shapes(config)
     for name, x in params.items():
         if not isinstance(x, np.ndarray) or x.dtype.kind != "f":

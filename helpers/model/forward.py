@@ -32,59 +32,59 @@ class Layer(NamedTuple):
     """The inputs of one sublayer of a block: attention or feed-forward."""
 
     block: int  #: the number of its block
-    normed: np.ndarray  #: (..., T, d_model), what its norm was given
-    read: np.ndarray  #: (..., T, d_model), what the layer itself was given
+    normed: np.ndarray  #: (..., T, d_model), the input of its norm
+    read: np.ndarray  #: (..., T, d_model), the layer's own input
     #: None in a feed-forward layer
     attended: Attended | Attention | Remembered | None
-    change: np.ndarray  #: (..., T, d_model), what the layer gave
+    change: np.ndarray  #: (..., T, d_model), the layer's output
 
 
 class Forward(NamedTuple):
     """The results of a forward pass."""
 
     logits: np.ndarray  #: (..., T, vocab)
-    layers: list  #: a `Layer` for each, in order
-    stream: np.ndarray  #: (..., T, d_model), what the last block left
+    layers: list  #: one `Layer` per sublayer, in order
+    stream: np.ndarray  #: (..., T, d_model), after the last block
 
 
 def forward(tokens, params, config, *, cache=None, heads=None, mask=None):
-    """Run a transformer, and keep what its layers were given.
+    """Run a transformer, and keep the inputs of its layers.
 
     Parameters
     ----------
     tokens : (..., T) integers
-        Sequences of tokens. Where the parameters have runs, so do these.
+        Sequences of tokens, with runs if the parameters have runs.
     params : dict of str to array
-        As `init_transformer` makes them.
+        Parameters as from `init_transformer`.
     config : TransformerConfig
         The model.
     cache : list of KVCache and StateCache, optional
-        One for each block, from `new_cache`: the keys and values of what
-        came before `tokens`, or the memory of it. `tokens` are added.
+        One for each block, from `new_cache`: the keys and values of the
+        earlier tokens, or the memory of them. `tokens` are added.
     heads : (n_layers, n_heads) array, optional
-        What each head's output is multiplied by: 0 switches it off.
+        The factor on each head's output: 0 switches it off.
     mask : (..., H, T, S) boolean array, optional
-        True = may attend, where the model lets it: what is later stays
-        hidden. Broadcasts, as the (B, 1, 1, S) of `padding_mask`; S counts
-        the tokens in the cache too.
+        True = may attend, if the model allows it: later positions stay hidden.
+        Broadcasts, as the (B, 1, 1, S) of `padding_mask`; S includes the
+        tokens in the cache.
 
     Returns
     -------
     Forward
-        The logits, and what `loss_and_gradients` and a map need.
+        The logits, and the arrays that `loss_and_gradients` and maps need.
 
     Raises
     ------
     TypeError
-        If tokens are not integers, `config` is no `TransformerConfig`, a
-        parameter no array of floats, `cache` no list of one for a block, or
-        `mask` is not boolean.
+        If tokens are not integers, `config` is not a `TransformerConfig`, a
+        parameter is not an array of floats, `cache` is not a list of one cache
+        per block, or `mask` is not boolean.
     ValueError
-        If a token is outside the vocabulary, the sequence is longer than
-        the model's, shapes do not fit, a number is not finite or overflows,
-        or the caches differ in length. The caches then are what they were.
-        If `heads` or runs are given to a model with latent attention, or
-        these or a mask to one with memories of fixed size.
+        If a token is outside the vocabulary, the sequence is longer than the
+        model's, shapes do not fit, a number is not finite or overflows, or the
+        caches differ in length. The caches are then unchanged. If `heads` or
+        runs are given to a model with latent attention, or these or a mask to
+        a model with memories of fixed size.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def _after(x, change, p, norm, config):
 
 
 def _logits(x, params, config):
-    """The scores of all tokens, from what the last block left."""
+    """The scores of all tokens, from the rows after the last block."""
     W, b = output_matrix(params, config), params.get("output.bias")
     logits = linear(final(x, params, config), W, b)
     if config.logits_softcap is not None:
@@ -194,7 +194,7 @@ def _checked_tokens(tokens, config, runs, start):
 
 
 def _expect_caches(cache, config):
-    """Refuse caches of which some are missing, or further on than others."""
+    """Refuse missing caches, and caches of different lengths."""
     if cache is None:
         return
     if not isinstance(cache, list) or len(cache) != config.n_layers:
@@ -226,22 +226,22 @@ def _checked_heads(heads, config):
 
 
 def new_cache(config, *, batch=(), dtype=float):
-    """An empty cache for each block.
+    """Make an empty cache for each block.
 
     Parameters
     ----------
     config : TransformerConfig
         The model.
     batch : tuple of int, default ()
-        The axes of the tokens in front of the positions.
+        The axes of the tokens before that of the positions.
     dtype : floating type, default float
-        What is stored.
+        The stored type.
 
     Returns
     -------
     list of KVCache and StateCache
-        What `transformer` takes: a `StateCache` where a block has a memory
-        of fixed size.
+        The caches for `transformer`: a `StateCache` if a block has a memory of
+        fixed size.
 
     Raises
     ------
@@ -270,7 +270,7 @@ def _empty_cache(config, batch, dtype):
 
 
 def transformer(tokens, params, config, *, cache=None, mask=None):
-    """The logits of the next token at each position.
+    """Compute the logits of the next token at each position.
 
     Parameters
     ----------
@@ -290,8 +290,8 @@ def transformer(tokens, params, config, *, cache=None, mask=None):
 
     Notes
     -----
-    Vaswani et al. 2017, section 3, the decoder alone; blocks as in Radford
-    et al. 2019 where `norm` is "pre".
+    Vaswani et al. 2017, section 3, only the decoder; blocks as in Radford et
+    al. 2019 if `norm` is "pre".
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""The layers of a block in which positions meet, a function for each kind.
+"""The layers that mix the positions of a block, one function per kind.
 
-Attention, latent attention, and a memory of fixed size. Each gives the rows
-that it adds, and what a map or a gradient needs of the steps on the way.
+The kinds are attention, latent attention, and a memory of fixed size. Each
+returns the rows that it adds, and the results that a map or a gradient needs.
 """
 
 from functools import partial
@@ -20,11 +20,11 @@ from ..positions import alibi_bias
 from .configuration import IN_A_MODEL
 from .parts import buckets, rotate, sinks_of_scores
 
-CHUNK = 64  # positions of a memory that are computed together
+CHUNK = 64  # positions of a memory per chunk
 
 
 class Remembered(NamedTuple):
-    """What a memory of fixed size was given, and what it holds in the end."""
+    """The inputs of a memory of fixed size, and its final state."""
 
     Q: np.ndarray  #: (..., H, T, d_k), of length one
     K: np.ndarray  #: (..., H, T, d_k), of length one
@@ -35,31 +35,31 @@ class Remembered(NamedTuple):
 
 
 def mix(X, p, config, keep, cache, start, mask):
-    """The rows that a block's layer adds, and the steps on the way.
+    """Return the rows that a block's layer adds, and intermediate results.
 
     Parameters
     ----------
     X : (..., T, d_model) array
-        What the layer reads.
+        The layer's input.
     p : dict of str to array
         The parameters of the block.
     config : TransformerConfig
-        The choices of the block, as `TransformerConfig.of_block` gives them.
+        The choices of the block, from `TransformerConfig.of_block`.
     keep : (H,) array or None
-        What each head's output is multiplied by.
+        The factor on each head's output.
     cache : KVCache, StateCache or None
-        What earlier positions left.
+        The keys and values, or the memory, of earlier positions.
     start : int
         The position of the first row.
     mask : (..., H, T, S) boolean array or None
-        True = may attend, where the model lets it.
+        True = may attend, if the model allows it.
 
     Returns
     -------
     change : (..., T, d_model) array
-        What the layer adds to the rows.
+        The rows that the layer adds.
     attended : Attended, Attention or Remembered
-        The steps on the way.
+        The intermediate results.
     """
     if config.memory is not None:
         return _remember(X, p, config, keep, cache, mask)
@@ -73,7 +73,7 @@ def mix(X, p, config, keep, cache, start, mask):
 
 
 def _attend(X, p, config, keep, cache, mask, shape, at):
-    """Attention, with all that the book builds on it."""
+    """Attention, with all its options."""
     rotation = None
     if config.positions == "rotary":
         rotation = partial(rotate, at=at, config=config)
@@ -95,7 +95,7 @@ def _attend(X, p, config, keep, cache, mask, shape, at):
 
 
 def _mask(config, mask, shape):
-    """True where a key is not later, in the window, and not masked."""
+    """True for keys that are not later, in the window, and not masked."""
     T, S = shape[-2:]
     if config.window is None:
         own = causal_mask(T, S)
@@ -118,7 +118,7 @@ def _score_bias(shape, p, config):
 
 
 def _expect_plain(p, what, **given):
-    """Refuse what only attention itself is asked for."""
+    """Refuse options that only plain attention supports."""
     for name, value in given.items():
         if value is not None:
             raise ValueError(f"{name} must be None where a block has {what}")
@@ -129,7 +129,7 @@ def _expect_plain(p, what, **given):
 
 
 def _attend_latent(X, p, config, keep, cache, mask, shape, at):
-    """Keys and values made of one short vector per position."""
+    """Attention with keys and values from one short vector per position."""
     _expect_plain(p, "latent attention", heads=keep)
     weights = {
         field: p.get(IN_A_MODEL.get(field, field))
@@ -179,7 +179,7 @@ def _times(X, p, name, bias=None):
 
 
 def _written(X, p, memory, cache):
-    """Queries, keys and values, and the last rows before they were mixed."""
+    """Queries, keys and values, and the last rows before the convolution."""
     rows = np.concatenate([_times(X, p, f"W_{n}") for n in "QKV"], axis=-1)
     before = None if cache is None else cache.rows
     mixed, kept = short_convolution(rows, p["filters"][:, 0], before=before)
@@ -194,7 +194,7 @@ def _written(X, p, memory, cache):
 
 
 def _of_length_one(x):
-    """Rows divided by their length, as the published code does it."""
+    """Rows divided by their length, as in the published code."""
     d = x.shape[-1]
     gain = np.full(d, d**-0.5, x.dtype)
     return rms_norm(x, gain, eps=1e-6 / d)

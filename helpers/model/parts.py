@@ -5,9 +5,9 @@ from ..positions import relative_buckets, rotary_embedding
 
 
 def block(params, i):
-    """The parameters of block `i`, without its number, and the shared table.
+    """The parameters of block `i` without its number, and the shared table.
 
-    The table is that of the positions, which blocks read with "t5" alone.
+    The table is that of the positions, which blocks read only with "t5".
     """
     start = f"{i}."
     return {
@@ -25,14 +25,14 @@ def before(x, p, norm, config):
 
 
 def added(change, p, norm, config):
-    """The rows that a layer adds to the sum."""
+    """The rows that a layer adds to the residual stream."""
     if config.norm in ("output", "sandwich"):
         return normalised(change, p, f"{norm}_out", config)
     return change
 
 
 def final(x, params, config):
-    """The rows of which logits are made."""
+    """The rows from which logits are computed."""
     if config.norm == "post":
         return x
     return normalised(x, params, "norm", config)
@@ -47,7 +47,7 @@ def normalised(x, p, name, config):
 
 
 def output_matrix(params, config):
-    """The matrix that turns the last rows into logits."""
+    """The matrix that maps the last rows to logits."""
     if config.tied:
         return params["embedding"].swapaxes(-1, -2)
     return params["output"]
@@ -61,7 +61,7 @@ def rotate(X, at, config):
 
 
 def buckets(T, S, config):
-    """Which of the model's buckets each distance falls into."""
+    """The bucket of each distance, of the model's buckets."""
     return relative_buckets(
         T, S, num_buckets=config.num_buckets, max_distance=config.max_distance
     )

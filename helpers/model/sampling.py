@@ -1,4 +1,4 @@
-"""From logits to the next token, and so to a text."""
+"""From logits to the next token, and then to a text."""
 
 from dataclasses import replace
 
@@ -14,26 +14,26 @@ from .forward import new_cache, transformer
 def next_token_probabilities(
     logits, *, temperature=1.0, top_k=None, top_p=None
 ):
-    """The chances from which the next token is drawn.
+    """Return the probabilities from which the next token is drawn.
 
     Parameters
     ----------
     logits : (..., vocab) array
         Scores of the next token.
     temperature : float, default 1.0
-        What the logits are divided by. Towards 0 the largest takes all; at 0
-        it does, the first of several that are equal.
+        The divisor of the logits. Towards 0 the largest logit takes all the
+        probability; at 0 it does, and of equal logits the first.
     top_k : int, optional
-        Keep the k largest logits; of equal ones those with the lower token.
+        Keep the k largest logits; of equal logits, those of lower tokens.
     top_p : float, optional
-        Keep the fewest tokens, from the likeliest down, whose chances sum
-        to `top_p` (where a sum is just that, rounding decides); at least
-        one. Applied after `top_k`.
+        Keep the fewest tokens, from the most probable down, whose
+        probabilities sum to `top_p` (if a sum equals it, rounding decides),
+        but at least one. Applied after `top_k`.
 
     Returns
     -------
-    (..., vocab) array
-        Chances that sum to one, computed in float64 and rounded to the type
+    Probabilities that sum to one, computed in float64 and rounded to the type
+    of the logits.
         of the logits.
 
     Raises
@@ -66,7 +66,8 @@ def next_token_probabilities(
     rank = np.argsort(order, axis=-1)  # 0 at the largest
     if temperature == 0:
         return (rank == 0).astype(dtype)
-    # From the largest, so that a small temperature overflows to -inf alone.
+    # Subtract the largest logit, so that a small temperature overflows only to
+    # -inf.
     with np.errstate(over="ignore"):
         scaled = (logits - logits.max(-1, keepdims=True)) / temperature
     keep = rank < top_k
@@ -74,7 +75,7 @@ def next_token_probabilities(
     if top_p is None or top_p == 1:
         return chances.astype(dtype)
     falling = np.take_along_axis(chances, order, -1)
-    before = np.cumsum(falling, -1) - falling  # of all that are likelier
+    before = np.cumsum(falling, -1) - falling  # of all more probable ones
     enough = np.take_along_axis(before, rank, -1) >= top_p
     return softmax(scaled, where=keep & ~enough).astype(dtype)
 
@@ -82,27 +83,27 @@ def next_token_probabilities(
 def generate(
     rng, tokens, params, config, n, *, temperature=1.0, top_k=None, top_p=None
 ):
-    """Continue sequences, token by token, with a cache.
+    """Continue sequences token by token, with a cache.
 
     Parameters
     ----------
     rng : numpy.random.Generator
-        Where the random numbers come from: one a sequence and token.
+        The source of random numbers: one per sequence and token.
     tokens : (..., T) integers
-        What to continue; at least one token.
+        The sequences to continue, of at least one token.
     params : dict of str to array
-        As `init_transformer` makes them.
+        Parameters as from `init_transformer`.
     config : TransformerConfig
         The model.
     n : int
-        How many tokens to add.
+        The number of tokens to add.
     temperature, top_k, top_p
         As `next_token_probabilities`.
 
     Returns
     -------
     (..., T + n) integers
-        The tokens and what follows them.
+        The tokens and their continuation.
 
     Raises
     ------
@@ -132,7 +133,7 @@ def generate(
             f"at most max_len = {config.max_len} tokens fit; "
             f"got tokens {tokens.shape} and n {n}"
         )
-    # Room for this text alone, in the type that the parameters have.
+    # Only as large as this text needs, in the type of the parameters.
     short = replace(config, max_len=tokens.shape[-1] + n)
     dtype = params["embedding"].dtype
     cache = new_cache(short, batch=tokens.shape[:-1], dtype=dtype)
@@ -148,8 +149,8 @@ def generate(
 
 
 def _draw(rng, chances):
-    """One token for each row of chances."""
-    # The first whose running sum is above a number from 0 to 1.
+    """One token for each row of probabilities."""
+    # The first token whose running sum exceeds a random number from 0 to 1.
     running = np.cumsum(chances, -1)
     u = rng.random(chances.shape[:-1])[..., None] * running[..., -1:]
     return (running <= u).sum(-1)

@@ -1,4 +1,4 @@
-"""The look of a question: a form in HTML, and a widget in Jupyter."""
+"""The appearance of a question: a form in HTML, and a widget in Jupyter."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from html import escape
 
 
 def prose(text):
-    """A text as HTML, with `code` in backticks.
+    """Return a text as HTML, with `code` in backticks.
 
     Examples
     --------
@@ -19,7 +19,7 @@ def prose(text):
 
 @cache
 def widget_class():
-    """The class that shows a question in Jupyter: its form, and our script."""
+    """Return the class that shows a question in Jupyter, with our script."""
     import anywidget
     from traitlets import Unicode
 
@@ -34,12 +34,12 @@ def widget_class():
 
 
 def counted(given, count):
-    """The names of rows or columns: given, or counted from 0.
+    """Return the names of rows or columns: as given, or counted from 0.
 
     Parameters
     ----------
     given : str or list of str
-        What one is called, or the names.
+        One name, which is numbered, or all names.
     count : int
 
     Returns
@@ -57,14 +57,14 @@ def counted(given, count):
 
 
 def field_table(fields, rows, columns):
-    """A table of fields; names that are empty or alone are left out.
+    """Return a table of fields; empty names and single names are left out.
 
     Parameters
     ----------
     fields : (m, n) array of str
         The HTML of each field.
     rows, columns : list of str
-        What they are called.
+        Their names.
 
     Returns
     -------
@@ -108,7 +108,7 @@ class Shown:
         return {**data, **shown}, metadata
 
     def form(self, kind, fields, button):
-        """The form of a question; its record goes with it."""
+        """The form of a question, which includes its record."""
         record = escape(json.dumps(self.record, ensure_ascii=False))
         return (
             f'<form class="av-question {kind}" data-question="{self.name}" '

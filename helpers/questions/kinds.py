@@ -1,4 +1,4 @@
-"""The kinds of questions: their answers, and what is asked with them."""
+"""The kinds of questions, and their answers."""
 
 import json
 import re
@@ -15,28 +15,28 @@ NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 class Question(Shown, ABC):
-    """The base of all questions: a record, a check, a form.
+    """The base class of all questions: a record, a check, a form.
 
     Parameters
     ----------
     name : str
-        Its own in the whole book: words of small letters and digits, joined
-        by hyphens.
+        Unique in the whole book: words of small letters and digits, joined by
+        hyphens.
     ask : str
-        The question as it is read out, with `code` in backticks.
+        The text of the question, with `code` in backticks.
     answers : list of (values, Reply)
-        Each answer that has a reply of its own, as numbers. The first is
-        right, and no other.
+        Each answer that has its own reply, as numbers. Only the first is
+        correct.
     otherwise : str
         The reply to any other answer: where to look.
     where : str
-        Where the answer is found without scripts.
+        Where to find the answer without scripts.
     places : int, optional
-        Decimal places of numbers that are typed. What differs by at most
-        half a unit of the last is the same, or half a tenth where whole
-        numbers are asked for. Without it numbers are counts.
+        Decimal places of typed numbers. Numbers that differ by at most half a
+        unit of the last place are equal, or half a tenth if whole numbers are
+        asked for. Without `places`, numbers are counts.
     labels : list of str
-        What each number is called.
+        The name of each number.
 
     Raises
     ------
@@ -59,15 +59,15 @@ class Question(Shown, ABC):
 
     @abstractmethod
     def _given(self, answer):
-        """An answer as the page has it; a Reply if it has another form."""
+        """An answer in the page's form, or a Reply if it has another form."""
 
     def check(self, answer):
-        """The reply to an answer, as the page gives it.
+        """Return the reply to an answer, as on the page.
 
         Parameters
         ----------
         answer : object
-            As the kind of question asks for it; None or ``...`` for none.
+            In the form of this question; None or ``...`` for no answer.
 
         Returns
         -------
@@ -85,19 +85,19 @@ class Matrix(Question):
     Parameters
     ----------
     name, ask, otherwise, where
-        As in `Question`. The reply to an answer with other numbers says
-        also how many are right, and names the first that is not.
+        As in `Question`. The reply to other answers also says how many numbers
+        are right, and names the first that is wrong.
     answer : (n,) or (m, n) array
-        What is right, computed.
+        The correct numbers, computed.
     why : str
-        The reply to it.
+        The reply to the correct answer.
     places : int
-        Decimal places that are asked for. What differs by at most half a
-        unit of the last is right.
+        Decimal places that are asked for. Numbers that differ by at most half
+        a unit of the last place are right.
     wrong : list of (array, str)
-        What typical slips give, computed, each with its reply.
+        The results of typical slips, computed, each with its reply.
     rows, columns : str or list of str
-        What a row and a column is; "jar" stands for jar 0, jar 1 and so on.
+        The names of rows and columns; "jar" means jar 0, jar 1 and so on.
 
     Raises
     ------
@@ -141,7 +141,7 @@ class Matrix(Question):
         )
 
     def _coarse(self, answers):
-        """The right answer with one place too few, where that is another."""
+        """The correct answer with one place too few, if it then differs."""
         right, slips = answers[0][0], [values for values, _ in answers[1:]]
         coarse = [round(value, self.places - 1) for value in right]
         unit = 10.0**-self.places
@@ -164,7 +164,7 @@ class Matrix(Question):
         return [str(text) for text in texts.ravel()]
 
     def html(self):
-        """The question as a page shows it before its script runs."""
+        """Return the question as a page shows it before its script runs."""
         fields = [
             f'<input type="text" size="7" aria-label="{escape(name)}" '
             'inputmode="decimal" autocapitalize="off" spellcheck="false">'
@@ -189,13 +189,13 @@ class Number(Matrix):
     name, ask, otherwise, where
         As in `Question`.
     answer : float
-        What is right, computed.
+        The correct number, computed.
     why : str
-        The reply to it.
+        The reply to the correct answer.
     places : int
         Decimal places that are asked for.
     wrong : list of (float, str)
-        What typical slips give, computed, each with its reply.
+        The results of typical slips, computed, each with its reply.
 
     Raises
     ------
@@ -221,20 +221,20 @@ Not answered yet.)
 
 
 class Choice(Question):
-    """A question with options, of which code has found one to be right.
+    """A question with options, one of which code has found to be right.
 
     Parameters
     ----------
     name, ask, where
         As in `Question`.
     options : list of (str, bool, str)
-        Each option, whether it holds, and the reply to it. They are shown
+        Each option, whether it is right, and the reply to it. They are shown
         in another order.
 
     Raises
     ------
     TypeError
-        If whether an option holds is not a bool.
+        If the second entry of an option is not a bool.
     ValueError
         As `Question`.
 
@@ -268,7 +268,7 @@ class Choice(Question):
         return [self.options.index(answer)]
 
     def html(self):
-        """The question as a page shows it before its script runs."""
+        """Return the question as a page shows it before its script runs."""
         rows = "".join(
             f'<label><input type="radio" name="{self.name}"> '
             f"<span>{prose(text)}</span></label>"
@@ -278,7 +278,7 @@ class Choice(Question):
 
 
 class Cell(Question):
-    """A matrix with one wrong number in it, which is to be found.
+    """A matrix with one wrong number, which the reader must find.
 
     Parameters
     ----------
@@ -287,15 +287,15 @@ class Cell(Question):
     shown : (m, n) array
         The matrix with the slip in it.
     true : (m, n) array
-        The same without it. They differ in one place, at `places`.
+        The correct matrix. They differ in one number, to `places`.
     why : str
-        The reply to the right place.
+        The reply to the right cell.
     wrong : list of ((int, int), str)
-        Row and column of other places, each with its reply.
+        Row and column of other cells, each with its reply.
     places : int, default 2
         Decimal places that are shown.
     rows, columns : str
-        What a row and a column is.
+        The names of rows and columns.
 
     Raises
     ------
@@ -345,7 +345,7 @@ class Cell(Question):
         return [self._place(answer)]
 
     def html(self):
-        """The question as a page shows it before its script runs."""
+        """Return the question as a page shows it before its script runs."""
 
         names = product(*self.heads)
         fields = [
@@ -362,14 +362,14 @@ class Cell(Question):
 
 
 class Order(Question):
-    """Items to be put in order, by values that code has computed.
+    """A question whose answer is an order of items, by computed values.
 
     Parameters
     ----------
     name, ask, otherwise, where
         As in `Question`.
     items : dict of str to float
-        The items, each with the value that it is ordered by, smallest first.
+        The items, each with the value by which it is ordered, smallest first.
     why : str
         The reply to the right order.
     wrong : list of (list of float, str)
@@ -408,7 +408,7 @@ class Order(Question):
 
     @staticmethod
     def _sorted(name, values):
-        """The places of the items, smallest value first."""
+        """The indices of the items, smallest value first."""
         values = [float(value) for value in values]
         order = sorted(range(len(values)), key=values.__getitem__)
         if any(values[i] == values[j] for i, j in pairwise(order)):
@@ -421,7 +421,7 @@ class Order(Question):
         return [self.items.index(item) for item in answer]
 
     def html(self):
-        """The question as a page shows it before its script runs."""
+        """Return the question as a page shows it before its script runs."""
         rows = "".join(
             f'<li data-item="{i}"><span>{prose(text)}</span>'
             '<span class="av-press">'
@@ -434,26 +434,26 @@ class Order(Question):
 
 
 class Predict(Shown):
-    """A prediction, and what was computed beside it.
+    """A prediction, and the computed result beside it.
 
-    It judges nothing. What follows it in the text, up to a line
-    ``% So much for the prediction.``, the page folds until then.
+    A prediction is not judged. Until the reader makes one, the page folds the
+    text that follows, up to a line ``% So much for the prediction.``
 
     Parameters
     ----------
     name : str
         As in `Question`.
     ask : str
-        What is predicted, in a few words.
+        The question to predict, in a few words.
     shown : dict of str to str
-        What is computed, by the label of the field for the prediction.
+        The computed results, by the labels of the prediction's fields.
     then : str
         One sentence on what a gap between the two means.
 
     Raises
     ------
     ValueError
-        If the name has another form, or nothing is asked for.
+        If the name has another form, or `shown` is empty.
 
     Examples
     --------
@@ -476,7 +476,7 @@ class Predict(Shown):
         return f"Predict: {self.ask}"
 
     def html(self):
-        """The prediction as a page shows it before its script runs."""
+        """Return the prediction as a page shows it before its script runs."""
         fields = "".join(
             f'<label>{prose(label)} <input type="text"></label>'
             for label in self.shown

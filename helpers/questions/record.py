@@ -1,10 +1,11 @@
 """The record of a question: how a page checks an answer that it never shows.
 
-A page can compare hashes, from which no answer can be read. But typed numbers
-may be off by a tolerance, and a hash tells only equal texts. So the number
-line is cut into *slots*, each as wide as all that is accepted, and the record
-says where slots begin but not which slot is right. Say that 0.25 is right, to
-two decimal places: everything from 0.245 to 0.255 is accepted.
+A page can compare hashes, from which the answer cannot be read. But typed
+numbers may be off by a tolerance, and a hash only recognises equal texts. So
+the number line is divided into *slots*, each as wide as the accepted interval,
+and the record states where slots begin but not which slot is right. For
+example, let 0.25 be right, to two decimal places: everything from 0.245 to
+0.255 is accepted.
 
 1. Count in *steps* of a hundredth of the tolerance, here 0.00005. The answer
    is step 5,000; steps 4,900 to 5,100 are accepted, which are 201.
@@ -27,16 +28,16 @@ True
 >>> judge(record, ["1/4"]), judge(record, ["0.2551"])
 (✓ Right. Yes., ✗ Not yet. No.)
 
-Where options are chosen there are no steps: the key holds their places. It is
-no lock: if you try all options, or open the cell that makes the question, you
-find what is right. `helpers/js/practice.js` follows the same rules.
+If options are chosen there are no steps: the key contains their indices. This
+is no lock: if you try all options, or open the cell that makes the question,
+you find the correct answer. `helpers/js/practice.js` follows the same rules.
 """
 
 import re
 from math import floor, isfinite
 from typing import NamedTuple
 
-STEPS = 100  # that a tolerance has, to each side
+STEPS = 100  # per tolerance, on each side
 SLOT = 2 * STEPS + 1
 # A comma groups three digits, as in 7,241.7.
 DECIMAL = re.compile(
@@ -55,9 +56,9 @@ class Reply(NamedTuple):
     Parameters
     ----------
     right : bool or None
-        None where there is no answer yet, or none that can be read.
+        None if there is no answer yet, or none that can be read.
     text : str
-        What to look at.
+        The text after the verdict.
     """
 
     right: bool | None
@@ -68,7 +69,7 @@ class Reply(NamedTuple):
 
 
 def parse(text):
-    """A number as readers write one.
+    """Read a number as readers write it.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ def parse(text):
 
 
 def mark(text):
-    """A number of 32 bits that tells `text` from others (the FNV-1a hash).
+    """Return the 32-bit FNV-1a hash of a text.
 
     Parameters
     ----------
@@ -119,12 +120,12 @@ def mark(text):
 
 
 def scramble(message, key):
-    """Bytes, each changed by a number that `key` and its place give.
+    """Change each byte by a number that depends on `key` and its position.
 
     Parameters
     ----------
     message : bytes
-        Clear, or what `scramble` gave for the same key.
+        Plain bytes, or the result of `scramble` with the same key.
     key : str
 
     Returns
@@ -143,18 +144,19 @@ def scramble(message, key):
 
 
 def step_of(places):
-    """The step in which typed numbers are counted.
+    """Return the step in which typed numbers are counted.
 
     Parameters
     ----------
     places : int or None
-        Decimal places that are asked for; None where options are chosen.
+        Decimal places that are asked for; None if options are chosen.
 
     Returns
     -------
     float or None
-        A hundredth of half a unit of the last place. Whole numbers keep
-        their neighbours apart, so theirs is that of one decimal place.
+        A hundredth of half a unit of the last place. Whole numbers must be
+        distinguished from their neighbours, so their step is that of one
+        decimal place.
 
     Examples
     --------
@@ -168,7 +170,7 @@ def step_of(places):
 
 
 def steps_in(value, step):
-    """A value as a whole number of steps; the place of an option is one.
+    """Return a value as a whole number of steps; options count as they are.
 
     Parameters
     ----------
@@ -188,7 +190,7 @@ def steps_in(value, step):
 
 
 def start_of(value, step):
-    """Where slots begin that have `value` in the middle of one.
+    """Return where slots begin if `value` is in the middle of one.
 
     Parameters
     ----------
@@ -208,7 +210,7 @@ def start_of(value, step):
 
 
 def slot_of(value, step, start):
-    """The number of the slot that `value` lies in.
+    """Return the number of the slot that contains `value`.
 
     Parameters
     ----------
@@ -229,14 +231,14 @@ def slot_of(value, step, start):
 
 
 def key_of(record, values, starts):
-    """The mark of an answer: the slots that hold its numbers.
+    """Return the key of an answer: the slots that contain its numbers.
 
     Parameters
     ----------
     record : dict
-        Of which `name` and `step` are used.
+        A record with `name` and `step`.
     values : list of float or int
-        Numbers, or the places of options.
+        Numbers, or the indices of options.
     starts : list of int
         Where the slots of each number begin.
 
@@ -256,19 +258,19 @@ def key_of(record, values, starts):
 
 
 def record_of(name, answers, otherwise, places=None, labels=()):
-    """The part of a question that a page gets.
+    """Make the part of a question that a page gets.
 
     Parameters
     ----------
     name : str
     answers : list of (values, Reply)
-        Each answer that has a reply of its own; the first is right.
+        Each answer that has its own reply; the first is right.
     otherwise : str
         The reply to any other answer.
     places : int, optional
-        Decimal places of numbers that are typed.
+        Decimal places of typed numbers.
     labels : list of str
-        What each number is called.
+        The name of each number.
 
     Returns
     -------
@@ -297,7 +299,7 @@ def record_of(name, answers, otherwise, places=None, labels=()):
 
 
 def _refuse_twins(record, answers):
-    """Each answer must get its own reply, also at its slots' edges."""
+    """Require a distinct reply for each answer, even at its slots' edges."""
     step = record["step"]
     near = SLOT if step else 1
     for i, (one, first) in enumerate(answers):
@@ -315,14 +317,14 @@ def _refuse_twins(record, answers):
 
 
 def _starts(record, values):
-    """Where the slots of each number begin; none where options are chosen."""
+    """Where the slots of each number begin; empty for options."""
     if record["step"] is None:
         return []
     return [start_of(value, record["step"]) for value in values]
 
 
 def _hidden(record, values, reply):
-    """An answer as the record holds it: starts, mark, scrambled reply."""
+    """An answer in the record's form: starts, mark, scrambled reply."""
     starts = _starts(record, values)
     key = key_of(record, values, starts)
     sign = "+" if reply.right else "-"
@@ -334,21 +336,21 @@ def _hidden(record, values, reply):
 
 
 def _cell(record, place, value, label):
-    """One right number, by itself: its start, its mark and its name."""
+    """One number of the right answer: its start, its mark and its name."""
     start = start_of(value, record["step"])
     key = key_of(record, [value], [start])
     return [start, mark(f"{place}|{key}"), label]
 
 
 def judge(record, given):
-    """The reply of a record to an answer, by the rules of the page.
+    """Return a record's reply to an answer, by the rules of the page.
 
     Parameters
     ----------
     record : dict
         The record of a question.
     given : list
-        Texts where numbers are typed, else the places of what was chosen.
+        Texts if numbers are typed, otherwise the indices of the choice.
 
     Returns
     -------
@@ -378,7 +380,7 @@ def judge(record, given):
 
 
 def _so_far(record, values):
-    """How many numbers of a matrix are right, and which is not."""
+    """Say how many numbers of a matrix are right, and which one is not."""
     wrong = [
         label
         for place, (start, known, label) in enumerate(record["cells"])

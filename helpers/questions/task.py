@@ -1,4 +1,4 @@
-"""Functions that readers write, and what is said of a wrong one."""
+"""Functions that readers write, and the replies to wrong ones."""
 
 import warnings
 
@@ -6,31 +6,31 @@ import numpy as np
 
 from .record import Reply
 
-SHOWN = 8  # numbers of an array that a reply shows
-DRAWN = 60  # cases at random that a function is tried with
+SHOWN = 8  # a reply shows at most this many numbers of an array
+DRAWN = 60  # the number of random cases
 
 
 class Task:
-    """A function to be written, and what is said of one that was.
+    """A function that readers write, and the replies to wrong ones.
 
-    It is tried with cases made by hand, and then with cases that are drawn:
-    few functions are right for all of these by accident.
+    The function is tried on hand-made cases first, and then on random cases.
+    Few functions are right on all of these by accident.
 
     Parameters
     ----------
     solution : callable
-        A right function.
+        A correct function.
     cases : list of tuple
-        Arguments that it is tried with first.
+        The arguments of the hand-made cases.
     wrong : list of (callable, str)
         Functions with a typical slip, each with its reply. Each differs from
         the solution in some case.
     inputs : callable, optional
         Draws the arguments of one more case with a `numpy.random.Generator`.
-        All that the exercise allows should come up: sizes that differ, ties,
-        large numbers.
+        Everything that the exercise allows should occur: different sizes,
+        ties, large numbers.
     tolerance : float, default 1e-9
-        How far a number may be off, as a part of the largest.
+        The error that is accepted, relative to the largest number.
 
     Raises
     ------
@@ -55,14 +55,14 @@ class Task:
         self.inputs, self.tolerance = inputs, tolerance
         self.cases = [*cases, *self.drawn(DRAWN, seed=0)]
         self.right = [self._run(solution, case) for case in self.cases]
-        # What is wrong for a case made by hand is told by that.
+        # A function that fails on a hand-made case is explained by that case.
         self.ends = len(cases), len(self.cases)
         for function, text in wrong:
             if not self._off(self._tried(function, self.cases)):
                 raise ValueError(f"no case shows the slip of {text!r}")
 
     def drawn(self, count, seed):
-        """The arguments of so many cases, small ones first."""
+        """Return the arguments of random cases, small ones first."""
         if self.inputs is None:
             return []
         rng = np.random.default_rng(seed)
@@ -71,13 +71,13 @@ class Task:
 
     @staticmethod
     def _run(function, case):
-        """The result of a function, for arguments that it may spoil."""
+        """The result of a function on copies of arguments."""
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # empty means
             return function(*(np.copy(a)[()] for a in case))
 
     def _tried(self, function, cases):
-        """The results of a function for some cases, or its error."""
+        """The results of a function on some cases, or its error."""
         results = []
         for case in cases:
             try:
@@ -87,7 +87,7 @@ class Task:
         return results
 
     def _agree(self, given, right):
-        """Which numbers agree; None where there are others than asked for."""
+        """Which numbers agree, or None if the result has another form."""
         try:
             if np.iscomplexobj(given):
                 return None
@@ -109,18 +109,18 @@ class Task:
         return agree is not None and bool(np.all(agree))
 
     def _off(self, results):
-        """Which of the first cases have a wrong result."""
+        """The indices of the hand-made cases with a wrong result."""
         pairs = zip(results, self.right, strict=False)
         return [i for i, pair in enumerate(pairs) if not self._close(*pair)]
 
     def check(self, function):
-        """The reply to a function.
+        """Return the reply to a function.
 
         Parameters
         ----------
         function : callable
-            As its exercise asks for it; one that gives None or ``...`` is not
-            written yet.
+            The function of the exercise. If it returns None or ``...``, it
+            counts as not yet written.
 
         Returns
         -------
@@ -164,13 +164,13 @@ class Task:
 
 
 def told(value, digits=6):
-    """A value in a sentence, with few digits.
+    """Return a value as text for a sentence, with few digits.
 
     Parameters
     ----------
     value : object
     digits : int, default 6
-        Of a float.
+        The number of digits of a float.
 
     Returns
     -------
@@ -187,7 +187,7 @@ def told(value, digits=6):
     if isinstance(value, np.ndarray | list):
         try:
             value = np.asarray(value)
-        except ValueError:  # rows that differ in length
+        except ValueError:  # rows of different lengths
             return f"[{', '.join(told(row, digits) for row in value)}]"
         shape = "" if value.ndim < 2 else f" of shape {value.shape}"
         text = np.array2string(

@@ -750,13 +750,13 @@ def test_a_base_below_one_is_refused(base):
         ),
         (
             ValueError,
-            "X must have an even width, to turn in pairs; got X (2, 3)",
+            "X must have an even width, as pairs rotate; got X (2, 3)",
             np.ones((2, 3)),
             None,
         ),
         (
             ValueError,
-            "X must have an even width, to turn in pairs; got X (2, 0)",
+            "X must have an even width, as pairs rotate; got X (2, 0)",
             np.ones((2, 0)),
             None,
         ),
@@ -780,8 +780,7 @@ def test_a_base_below_one_is_refused(base):
         ),
         (
             ValueError,
-            "positions must be below 2**53, where float64 tells each from "
-            "the next",
+            "positions must be below 2**53, where float64 can represent each",
             np.ones((2, 4)),
             [0, -(2.0**53)],
         ),
@@ -987,7 +986,7 @@ def test_yarn_refuses(options, got):
         ),
         (
             ValueError,
-            "num_buckets must be even, half a side; got 5",
+            "num_buckets must be even, half per side; got 5",
             {"num_buckets": 5, "bidirectional": True},
         ),
         (
