@@ -59,8 +59,8 @@ def floats(x, name, *, ndim=0, axes=None):
         return x if native else x.astype(x.dtype.newbyteorder("="))
     if x.size and max(-int(x.min()), x.max()) >= EXACT:
         raise ValueError(
-            f"{name} must hold integers below 2**53, which float64 tells "
-            "apart; pass floats where that does not matter"
+            f"{name} must hold integers below 2**53, which float64 can "
+            "represent; pass floats if rounding does not matter"
         )
     return x.astype(np.float64)
 

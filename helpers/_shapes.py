@@ -89,7 +89,7 @@ def default_projections(d_model, n_heads, n_kv_heads, d_k, d_v, *, check):
     H, H_kv = head_counts(n_heads, n_kv_heads)
     if d_k is None and d_model % H:
         raise ValueError(
-            "n_heads must divide d_model where d_k is not given; "
+            "n_heads must divide d_model if d_k is not given; "
             f"got n_heads {H} and d_model {d_model}"
         )
     d_k = check(d_model // H if d_k is None else d_k, "d_k", least=1)

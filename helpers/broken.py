@@ -147,11 +147,11 @@ def bug_of(number):
     --------
     >>> bug_of(13)
     Traceback (most recent call last):
-    ValueError: patients have the numbers 1 to 12; got 13
+    ValueError: patients are numbered from 1 to 12; got 13
     """
     if number not in range(1, COUNT + 1):
         raise ValueError(
-            f"patients have the numbers 1 to {COUNT}; got {number!r}"
+            f"patients are numbered from 1 to {COUNT}; got {number!r}"
         )
     return list(BUGS)[number - 1]
 

@@ -52,10 +52,10 @@ def _distributions(weights, axis, sinks=None):
     # Rounding to float16, or to the digits of a page, changes the sum by less.
     sums = total(weights, axis)
     ones = (abs(sums - 1) <= 0.02) | (sums == 0)
-    rule = "or to 0 where nothing is attended"
+    rule = "or to 0 if nothing is attended"
     if sinks is not None:  # the sink has part of a row's weight
         ones |= (sums < 1) & (sinks[..., None, None] > -np.inf)
-        rule += ", or to less where there is a sink"
+        rule += ", or to less if there is a sink"
     if not ((weights >= 0) & ones).all():
         raise ValueError(
             "weights must be at least 0 and sum to 1 along the axis of the "

@@ -250,8 +250,8 @@ def _tokens(X, name, d_model):
     X = finite_floats(X, name, ndim=2, axes="(..., positions, d_model)")
     if X.shape[-1] != d_model:
         raise ValueError(
-            f"{name} must have the d_model = {d_model} columns that the "
-            f"rows of the projections ask for; got {name} {X.shape}"
+            f"{name} must have d_model = {d_model} columns, one per row of "
+            f"the projections; got {name} {X.shape}"
         )
     return X
 
@@ -271,7 +271,7 @@ def _expect_cache(cache):
     """Refuse a cache that cannot append keys together with values."""
     if isinstance(cache, list) or not hasattr(cache, "append"):
         raise TypeError(
-            "cache must be a KVCache, or append keys and values as one does; "
+            "cache must be a KVCache, or append keys and values like one; "
             f"got {type(cache).__name__}"
         )
 

@@ -178,8 +178,8 @@ def _rows(X, p):
     X = finite_floats(X, "X", ndim=2, axes="(..., T, d_model)")
     if X.shape[-1] != len(p.W_DKV):
         raise ValueError(
-            f"X must have the d_model = {len(p.W_DKV)} columns that the rows "
-            f"of the projections ask for; got X {X.shape}"
+            f"X must have d_model = {len(p.W_DKV)} columns, one per row of "
+            f"the projections; got X {X.shape}"
         )
     return X
 
@@ -437,7 +437,7 @@ def _appended(cache, kept):
     """All cached positions; the cache has one head of each kind."""
     if isinstance(cache, list) or not hasattr(cache, "append"):
         raise TypeError(
-            "cache must be a KVCache, or append keys and values as one does; "
+            "cache must be a KVCache, or append keys and values like one; "
             f"got {type(cache).__name__}"
         )
     stored = cache.append(*(x[..., None, :, :] for x in kept))

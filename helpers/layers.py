@@ -38,8 +38,8 @@ def _expect_rows(x, W, rows, matrix):
     runs = W.shape[:-2]
     if x.shape[-1] != W.shape[-2] or x.shape[: len(runs)] != runs:
         raise ValueError(
-            f"the rows of {rows} must be as long as {matrix} has rows, and "
-            f"its first axes those of {matrix}; "
+            f"each row of {rows} must have one entry per row of {matrix}, "
+            f"and {rows} must start with the runs of {matrix}; "
             f"got {rows} {x.shape} and {matrix} {W.shape}"
         )
 
@@ -181,7 +181,7 @@ def _standard(x, eps, *, centred):
         )
     if not root.all():
         raise ValueError(
-            "eps must be above 0 where the squares of a row of x are 0 in "
+            "eps must be above 0 if the squares of a row of x are 0 in "
             f"{x.dtype}; got {eps}"
         )
     return x / root, root
@@ -202,7 +202,7 @@ def _expect_vector(vector, name, x):
     *runs, d = vector.shape
     if x.shape[-1] != d or x.shape[: len(runs)] != (*runs,):
         raise ValueError(
-            f"{name} must have an entry for each column of x, and x start "
+            f"{name} must have an entry per column of x, and x must start "
             f"with its runs; got {name} {vector.shape} and x {x.shape}"
         )
 

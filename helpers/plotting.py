@@ -116,7 +116,7 @@ def show(fig, *, alt):
     if not isinstance(alt, str):
         raise TypeError(f"alt must be a text; got {alt!r}")
     if not alt.strip():
-        raise ValueError("alt must say what is seen in the figure")
+        raise ValueError("alt must describe the figure")
     _write_powers_out(fig)
     buffer = io.StringIO()
     fig.savefig(

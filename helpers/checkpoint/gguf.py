@@ -165,7 +165,7 @@ def _value(source, kind, what, deepest):
         if inner not in (*NUMBERS, TRUTH, TEXT, LIST):
             source.refuse(f"{what} must have a known type; got {inner}")
         if not deepest:
-            source.refuse(f"{what} must be no list in lists in lists")
+            source.refuse(f"{what} must not be nested so deeply")
         form = NUMBERS.get(inner)
         least = struct.calcsize(form) if form else 1 if inner == TRUTH else 8
         n = source.count(least, what)

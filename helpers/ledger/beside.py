@@ -75,7 +75,7 @@ def _check_names(ledger, values, inputs, names):
     for name in names:
         with located(ledger.slug, name):
             if name not in values:
-                raise ValueError("names must be of figures in values")
+                raise ValueError("names must belong to figures in values")
 
 
 def _same_shape(entry, value):

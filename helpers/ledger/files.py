@@ -65,7 +65,5 @@ def read(slug, folder=FOLDER):
         except yaml.YAMLError as error:
             raise ValueError(error) from None
         if not isinstance(record, dict) or record.get("slug") != slug:
-            raise ValueError(
-                f"slug must be there, and the file's name, {slug!r}"
-            )
+            raise ValueError(f"slug must be the name of the file, {slug!r}")
     return record

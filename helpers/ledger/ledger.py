@@ -196,7 +196,7 @@ def _refuse_another_cause(entry, mistake):
                 f"the mistake must give every printed digit; {told(off)}"
             )
     elif entry.verdict == "erratum" or entry.accident is not None:
-        raise ValueError("needs its mistake, put back in")
+        raise ValueError("needs the mistake that gives the printed digits")
 
 
 def load(slug, folder=FOLDER):

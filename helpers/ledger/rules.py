@@ -52,7 +52,7 @@ def _check_causes(causes, rivals, entries):
     """Require that each cause explains an entry and each rival has a cause."""
     for cause in rivals:
         if cause not in causes:
-            raise ValueError(f"rivals must be of a cause; got {cause!r}")
+            raise ValueError(f"rivals must belong to a cause; got {cause!r}")
     used = {entry.get("cause") for entry in entries}
     for cause in causes:
         if cause not in used:

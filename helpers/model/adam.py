@@ -108,7 +108,7 @@ def _checked_step(params, gradients, state, lr, betas, eps):
             odd = sorted(params.keys() ^ other.keys())
             raise ValueError(
                 f"params and {name} must have the same names; "
-                f"{odd[0]} is in one alone"
+                f"{odd[0]} is in only one"
             )
         for key, x in params.items():
             if np.shape(x) != np.shape(other[key]):

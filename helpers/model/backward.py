@@ -92,7 +92,7 @@ def _expect_gradients(config):
         for name in ("latent", "memory"):
             if getattr(own, name) is not None:
                 raise ValueError(
-                    f"{name} must be None in a model that is trained here; "
+                    f"{name} must be None in a model to be trained; "
                     f"got {getattr(own, name)}"
                 )
 

@@ -253,7 +253,7 @@ def _expect_blocks(config):
         raise TypeError(f"blocks must be a tuple of dicts; got {blocks!r}")
     if len(blocks) != config.n_layers:
         raise ValueError(
-            "blocks must be one for each of n_layers; "
+            "blocks must have one dict per layer; "
             f"got {len(blocks)} and {config.n_layers}"
         )
     for i, block in enumerate(blocks):
@@ -326,7 +326,7 @@ def _fitting(frequencies, width, name):
         real(x, f"frequencies[{i}]")
     if 2 * len(frequencies) > width:
         raise ValueError(
-            "frequencies must be at most one for two columns of a head; "
+            "frequencies must have at most one per two columns of a head; "
             f"got {len(frequencies)} and {name} {width}"
         )
 

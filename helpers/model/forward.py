@@ -207,7 +207,7 @@ def _expect_caches(cache, config):
     lengths = [len(stored) for stored in cache]
     if len(set(lengths)) > 1 or len(set(map(id, cache))) < len(cache):
         raise ValueError(
-            "cache must hold as many tokens for each block, and none twice; "
+            "caches must hold equally many tokens, and none may come twice; "
             f"got {lengths}"
         )
 

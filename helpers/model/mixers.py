@@ -121,7 +121,7 @@ def _expect_plain(p, what, **given):
     """Refuse options that only plain attention supports."""
     for name, value in given.items():
         if value is not None:
-            raise ValueError(f"{name} must be None where a block has {what}")
+            raise ValueError(f"{name} must be None if a block has {what}")
     if p["W_O"].ndim > 2:
         raise ValueError(
             f"params must be of one model, without runs, to have {what}"

@@ -132,7 +132,7 @@ class Matrix(Question):
         ]
         self.places = places
         if places == 0 and (right != right.round()).any():
-            raise ValueError(f"{name}: no whole numbers; give places")
+            raise ValueError(f"{name}: give places, or whole numbers")
         answers = [(right.ravel().tolist(), Reply(True, why))]
         answers += [(v.ravel().tolist(), Reply(False, t)) for v, t in slips]
         answers += self._coarse(answers)
@@ -250,7 +250,9 @@ class Choice(Question):
     def __init__(self, name, ask, options, where="The solution is below."):
         for text, holds, _ in options:
             if not isinstance(holds, bool | np.bool_):
-                raise TypeError(f"{name}: whether {text!r} holds is no bool")
+                raise TypeError(
+                    f"{name}: whether {text!r} holds must be a bool"
+                )
         shown = sorted(options, key=lambda option: mark(name + option[0]))
         self.options = [text for text, _, _ in shown]
         answers = [

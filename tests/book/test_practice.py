@@ -446,7 +446,7 @@ def test_a_question_that_cannot_tell_answers_apart_is_refused(make, said):
 
 
 def test_whether_an_option_holds_is_computed():
-    with pytest.raises(TypeError, match="is no bool"):
+    with pytest.raises(TypeError, match="must be a bool"):
         Choice("it", "?", [("a", 1, ""), ("b", False, "")])
 
 

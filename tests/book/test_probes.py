@@ -340,6 +340,6 @@ def test_what_cannot_be_planted_is_named_and_leaves_nothing(bug, said):
 
 @pytest.mark.parametrize("number", [0, 13])
 def test_a_patient_that_is_not_there_is_named(number):
-    said = f"^patients have the numbers 1 to 12; got {number}$"
+    said = f"^patients are numbered from 1 to 12; got {number}$"
     with pytest.raises(ValueError, match=said):
         broken.bug_of(number)

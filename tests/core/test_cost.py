@@ -286,7 +286,7 @@ def test_heads_that_do_not_divide_are_refused():
     )
     refused(
         ValueError,
-        "n_heads must divide d_model where d_k is not given; "
+        "n_heads must divide d_model if d_k is not given; "
         "got n_heads 3 and d_model 16",
         lambda: projection_flops(2, 16, 3),
     )

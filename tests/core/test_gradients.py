@@ -258,7 +258,7 @@ I2, I3 = np.eye(2), np.eye(3)
             lambda: softmax_vjp([1.0, 2.0], [0.25, 0.25]),
             ValueError,
             "weights must be at least 0 and sum to 1 along the axis of the "
-            "softmax, or to 0 where nothing is attended",
+            "softmax, or to 0 if nothing is attended",
         ),
         (
             lambda: softmax_vjp([1.0, 2.0], [1.25, -0.25]),

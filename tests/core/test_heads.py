@@ -552,7 +552,7 @@ X35 = np.ones((3, 5))
         (
             lambda: init_projections(RNG, 8, 3),
             ValueError,
-            "n_heads must divide d_model where d_k is not given; "
+            "n_heads must divide d_model if d_k is not given; "
             "got n_heads 3 and d_model 8",
         ),
         (
@@ -618,13 +618,13 @@ X35 = np.ones((3, 5))
         (
             lambda: call(cache=[]),
             TypeError,
-            "cache must be a KVCache, or append keys and values as one does; "
+            "cache must be a KVCache, or append keys and values like one; "
             "got list",
         ),
         (
             lambda: call(cache={}),
             TypeError,
-            "cache must be a KVCache, or append keys and values as one does; "
+            "cache must be a KVCache, or append keys and values like one; "
             "got dict",
         ),
         (
@@ -689,8 +689,8 @@ X35 = np.ones((3, 5))
         (
             lambda: call(X=np.ones((3, 4))),
             ValueError,
-            "X must have the d_model = 5 columns that the rows of the "
-            "projections ask for; got X (3, 4)",
+            "X must have d_model = 5 columns, one per row of the "
+            "projections; got X (3, 4)",
         ),
         (
             lambda: call(X=np.ones(5)),
@@ -700,8 +700,8 @@ X35 = np.ones((3, 5))
         (
             lambda: call(context=np.ones((3, 12))),
             ValueError,
-            "context must have the d_model = 5 columns that the rows of "
-            "the projections ask for; got context (3, 12)",
+            "context must have d_model = 5 columns, one per row of "
+            "the projections; got context (3, 12)",
         ),
         (
             lambda: call(X=np.ones((2, 3, 5)), context=np.ones((4, 3, 5))),

@@ -294,7 +294,7 @@ def test_weights_that_do_not_fit_are_refused(change, error, message):
          "positions must hold one position for each"),
         (lambda X, p: latent_attention(X, p, eps=-1.0), ValueError, "eps"),
         (lambda X, p: expand(np.ones((2, 4)), p), ValueError,
-         "the rows of latent must be as long as W_UK has rows"),
+         "each row of latent must have one entry per row of W_UK"),
         (lambda X, p: absorb(np.ones((2, 2, 3)), p), ValueError,
          "Q must be (..., 3, T, 3) to fit W_UK and n_heads"),
         (lambda X, p: init_latent(None, 7, 3, **SIZES), TypeError,

@@ -447,7 +447,7 @@ def test_a_constant_row_needs_eps():
         lambda: layers.rms_norm_vjp([0, 0], [0, 0], [1, 1], eps=0),
     ):
         said = (
-            "eps must be above 0 where the squares of a row of x are 0 in "
+            "eps must be above 0 if the squares of a row of x are 0 in "
             "float64; got 0"
         )
         with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
@@ -473,13 +473,13 @@ def test_what_rounding_leaves_of_a_constant_row_is_no_variance():
 REFUSALS = [
     (
         lambda: layers.linear(np.ones((2, 3)), np.ones((4, 2))),
-        "the rows of x must be as long as W has rows, and its first axes "
-        "those of W; got x (2, 3) and W (4, 2)",
+        "each row of x must have one entry per row of W, and x must start "
+        "with the runs of W; got x (2, 3) and W (4, 2)",
     ),
     (
         lambda: layers.linear(np.ones((2, 3)), np.ones((5, 3, 2))),
-        "the rows of x must be as long as W has rows, and its first axes "
-        "those of W; got x (2, 3) and W (5, 3, 2)",
+        "each row of x must have one entry per row of W, and x must start "
+        "with the runs of W; got x (2, 3) and W (5, 3, 2)",
     ),
     (
         lambda: layers.linear(np.ones((2, 3)), np.ones((3, 4)), np.ones(3)),
@@ -491,22 +491,22 @@ REFUSALS = [
     ),
     (
         lambda: layers.linear_vjp(np.ones(2), np.ones(4), np.ones((3, 2))),
-        "the rows of x must be as long as W has rows, and its first axes "
-        "those of W; got x (4,) and W (3, 2)",
+        "each row of x must have one entry per row of W, and x must start "
+        "with the runs of W; got x (4,) and W (3, 2)",
     ),
     (
         lambda: layers.layer_norm(np.ones((2, 3)), np.ones(4), np.ones(3)),
-        "gain must have an entry for each column of x, and x start with its "
+        "gain must have an entry per column of x, and x must start with its "
         "runs; got gain (4,) and x (2, 3)",
     ),
     (
         lambda: layers.layer_norm(np.ones((2, 3)), np.ones(3), np.ones(2)),
-        "bias must have an entry for each column of x, and x start with its "
+        "bias must have an entry per column of x, and x must start with its "
         "runs; got bias (2,) and x (2, 3)",
     ),
     (
         lambda: layers.rms_norm(np.ones((2, 3)), np.ones((3, 3))),
-        "gain must have an entry for each column of x, and x start with its "
+        "gain must have an entry per column of x, and x must start with its "
         "runs; got gain (3, 3) and x (2, 3)",
     ),
     (

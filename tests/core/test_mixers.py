@@ -140,7 +140,7 @@ def test_caches_have_the_size_that_is_kept():
 def test_what_is_not_derived_is_refused(rng):
     for form, name in (("latent", "latent"), ("hybrid", "memory")):
         config, params = made(form, rng)
-        says = f"{name} must be None in a model that is trained here; got "
+        says = f"{name} must be None in a model to be trained; got "
         with pytest.raises(ValueError, match=says):
             loss_and_gradients([1], [2], params, config)
         heads = np.ones((2, 2))
@@ -150,7 +150,7 @@ def test_what_is_not_derived_is_refused(rng):
         with pytest.raises(ValueError, match="must be of one model, without"):
             transformer([[1], [2]], runs, config)
     mask = np.ones((1, 1), bool)
-    with pytest.raises(ValueError, match="mask must be None where a block h"):
+    with pytest.raises(ValueError, match="mask must be None if a block h"):
         transformer([1], params, config, mask=mask)
 
 
@@ -184,7 +184,7 @@ LATENT = LatentWidths(d_c=4, d_r=2, d_v=3)
         ),
         (
             {"latent": LATENT, "frequencies": (1.0, 0.1)},
-            "frequencies must be at most one for two columns of a head; "
+            "frequencies must have at most one per two columns of a head; "
             "got 2 and d_r 2",
             ValueError,
         ),

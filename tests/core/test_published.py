@@ -224,11 +224,11 @@ REFUSED = [
     ),
     (
         lambda: ledger().compare("1-bad", [0.5, 0.25]),
-        "toy: 1-bad: needs its mistake, put back in",
+        "toy: 1-bad: needs the mistake that gives the printed digits",
     ),
     (
         lambda: ledger().compare("1-luck", 2),
-        "toy: 1-luck: needs its mistake, put back in",
+        "toy: 1-luck: needs the mistake that gives the printed digits",
     ),
     (
         lambda: ledger().compare("1-bad", [0.5, 0.25], mistake=[0.5, 0.25]),
@@ -627,7 +627,7 @@ def test_load_refuses_a_slug_that_is_not_the_name_of_its_file(tmp_path):
     text = yaml.dump(RECORD)
     for other in (text, "", "- a", "title: A"):
         said = refusal(partial(load, "a", written(tmp_path, other, "a")))
-        rule = "slug must be there, and the file's name, 'a'"
+        rule = "slug must be the name of the file, 'a'"
         assert said == f"a: {rule}"
 
 
@@ -997,7 +997,7 @@ def test_beside_with_names_of_the_lesson(capsys):
         said = refusal(
             lambda n=name: beside(toy, shown, inputs={}, names={n: "cat"})
         )
-        assert said == f"toy: {name}: names must be of figures in values"
+        assert said == f"toy: {name}: names must belong to figures in values"
 
 
 def test_beside_shows_a_matrix_in_rows(capsys):

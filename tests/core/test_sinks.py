@@ -345,7 +345,7 @@ def test_gradients_refuse_other_weights():
     half = np.full((2, 2), 0.25)
     attention_vjp(I2, I2, I2, I2, half, sinks=0)
     sinks_vjp(I2, I2, half, 0)
-    message = "or to 0 where nothing is attended, or to less where there is"
+    message = "or to 0 if nothing is attended, or to less if there is"
     for weights, sink in ((half, -math.inf), (4 * half, 0), (-half, 0)):
         with pytest.raises(ValueError, match=message):
             attention_vjp(I2, I2, I2, I2, weights, sinks=sink)

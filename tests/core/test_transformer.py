@@ -636,7 +636,7 @@ CONFIGS = [
     ({"logits_softcap": -1}, "logits_softcap must be above 0; got -1.0"),
     (
         {"blocks": ({},)},
-        "blocks must be one for each of n_layers; got 1 and 2",
+        "blocks must have one dict per layer; got 1 and 2",
     ),
     (
         {"blocks": ({}, {"d_ff": 3})},
@@ -679,7 +679,7 @@ CONFIGS = [
     ),
     (
         {"frequencies": (1.0, 0.1, 0.01)},
-        "frequencies must be at most one for two columns of a head; "
+        "frequencies must have at most one per two columns of a head; "
         "got 3 and d_k 4",
     ),
     (
@@ -891,7 +891,7 @@ def test_caches_that_do_not_belong_together_are_refused(rng):
 
     first, second = new_cache(SMALL)
     transformer([1, 2], params, SMALL, cache=[first, new_cache(SMALL)[0]])
-    rule = "cache must hold as many tokens for each block, and none twice; got"
+    rule = "caches must hold equally many tokens, and none may come twice; got"
     refused(call([first, second]), f"{rule} [2, 0]")
     refused(call([second, second]), f"{rule} [0, 0]")
     rule = "cache must be a list of 2 KVCache, one for each block; got"
@@ -1039,7 +1039,7 @@ def test_bad_steps_are_refused():
     for arguments, says in (
         (
             ({"y": np.ones(2)}, state),
-            "params and gradients must have the same names; x is in one alone",
+            "params and gradients must have the same names; x is in only one",
         ),
         (
             ({"x": np.ones(3)}, state),
