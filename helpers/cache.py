@@ -319,13 +319,13 @@ class StateCache:
         >>> len(cache), cache.state.item()
         (5, 1.0)
         """
-        new = self._like("state", state), self._like("rows", rows)
+        new = self._fitting("state", state), self._fitting("rows", rows)
         length = len(self) + size(n, "n")
         self._last = self.state, self.rows, len(self)
         self.state, self.rows = new
         self._len = length
 
-    def _like(self, name, x):
+    def _fitting(self, name, x):
         """`x` in the type of the array it replaces, if the shapes agree."""
         old = getattr(self, name)
         x = finite_floats(x, name)

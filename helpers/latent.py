@@ -189,7 +189,7 @@ def _times(X, W, rows, matrix):
     return linear(X, W, names=(rows, matrix, ""))
 
 
-def _turned(X, positions, base, frequencies):
+def _rotated(X, positions, base, frequencies):
     """`X` with adjacent columns rotated as pairs."""
     return rotary_embedding(
         X, positions, base=base, frequencies=frequencies, interleaved=True
@@ -251,7 +251,7 @@ def compress(
     K = _times(X, p.W_KR, "X", "W_KR")
     return Kept(
         rms_norm(latent, p.gain_KV, eps=eps),
-        _turned(K, positions, base, frequencies),
+        _rotated(K, positions, base, frequencies),
     )
 
 
@@ -302,7 +302,7 @@ def latent_queries(
     if positions is not None:  # heads share the tokens' positions
         positions = finite_floats(positions, "positions", ndim=1,
                                   axes="(..., T)")[..., None, :]  # fmt: skip
-    R = _turned(split_heads(R, p.n_heads), positions, base, frequencies)
+    R = _rotated(split_heads(R, p.n_heads), positions, base, frequencies)
     return LatentQueries(split_heads(Q, p.n_heads), R)
 
 
@@ -628,7 +628,7 @@ def _product_vjp(grad, X, W):
     return linear_vjp(grad, X, W)[:2]
 
 
-def _unturned(grad, positions, turning):
+def _rotate_back(grad, positions, turning):
     """The gradient before a rotation, from the gradient after it."""
     back = -np.asarray(positions)
     return rotary_embedding(grad, back, interleaved=True, **turning)
@@ -644,7 +644,7 @@ def _kept_vjp(dK, dV, latent, d_k, X, p, positions, turning, eps):
     )
     by_latent, W_DKV = _product_vjp(down, X, p.W_DKV)
     by_rotated, W_KR = _product_vjp(
-        _unturned(rotated, positions, turning), X, p.W_KR
+        _rotate_back(rotated, positions, turning), X, p.W_KR
     )
     return by_latent + by_rotated, {
         "W_DKV": W_DKV,
@@ -660,7 +660,7 @@ def _queries_vjp(dQ, d_k, X, p, positions, turning, eps):
     down = None if p.W_DQ is None else X @ p.W_DQ
     rows = X if down is None else rms_norm(down, p.gain_Q, eps=eps)
     each = np.asarray(positions)[..., None, :]  # the same for each head
-    rotated = _unturned(dQ[..., d_k:], each, turning)
+    rotated = _rotate_back(dQ[..., d_k:], each, turning)
     by_still, W_UQ = _product_vjp(merge_heads(dQ[..., :d_k]), rows, p.W_UQ)
     by_rotated, W_QR = _product_vjp(merge_heads(rotated), rows, p.W_QR)
     grad, found = by_still + by_rotated, {"W_UQ": W_UQ, "W_QR": W_QR}

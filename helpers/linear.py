@@ -379,7 +379,7 @@ def _step(S, k, v, beta, decay, corrects):
     """The decayed state, the row that is written, and the new state."""
     shrunk = decay * S
     error = v - k @ shrunk if corrects else v
-    return shrunk, error, shrunk + _turned(k) @ (beta * error)
+    return shrunk, error, shrunk + _transposed(k) @ (beta * error)
 
 
 def _chunked(Q, K, V, beta, log_decay, S, corrects, chunk):
@@ -403,11 +403,11 @@ def _chunk(Q, K, V, beta, log_decay, S, corrects):
     if corrects:
         # The row that position t writes depends on the earlier positions'
         # rows.
-        earlier = np.tril(K @ _turned(K) * D, -1) * beta[..., None, :]
+        earlier = np.tril(K @ _transposed(K) * D, -1) * beta[..., None, :]
         errors = _solved(earlier, V - since * (K @ S))
     written = beta[..., None] * errors
-    output = since * (Q @ S) + (Q @ _turned(K) * D) @ written
-    kept = _turned(K * D[..., -1, :, None])
+    output = since * (Q @ S) + (Q @ _transposed(K) * D) @ written
+    kept = _transposed(K * D[..., -1, :, None])
     return output, since[..., -1:, :] * S + kept @ written
 
 
@@ -435,7 +435,7 @@ def _solved(A, b):
     return np.concatenate([first, rest], axis=-2)
 
 
-def _turned(x):
+def _transposed(x):
     return x.swapaxes(-1, -2)
 
 
@@ -586,10 +586,12 @@ def _memory_vjp(grad_output, grad_state, given, corrects, scale):
     for name in x.keys() - {"log_decay"}:
         finite_floats(x[name], name)
     d_k, (T, d_v) = x["K"].shape[-1], x["V"].shape[-2:]
-    dO = _like("grad_output", grad_output, (*lead, T, d_v), "output")
+    dO = _result_gradient(
+        "grad_output", grad_output, (*lead, T, d_v), "output"
+    )
     if grad_state is None:
         grad_state = np.zeros((*lead, d_k, d_v), dO.dtype)
-    dS = _like("grad_state", grad_state, (*lead, d_k, d_v), "state")
+    dS = _result_gradient("grad_state", grad_state, (*lead, d_k, d_v), "state")
     dtype, dO, dS, *wide = widened(dO, dS, *x.values())
     _, *wide = _wide(dict(zip(x, wide, strict=True)), lead)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -609,7 +611,7 @@ def _memory_vjp(grad_output, grad_state, given, corrects, scale):
     )
 
 
-def _like(name, array, shape, target):
+def _result_gradient(name, array, shape, target):
     """The gradient of a result, which must have the result's shape."""
     array = finite_floats(array, name, ndim=2, axes=f"of the {target}")
     if array.shape != shape:
@@ -633,16 +635,16 @@ def _stepped_vjp(dO, dS, Q, K, V, beta, log_decay, S, corrects, scale):
     dbeta, dlog = np.zeros_like(beta), np.zeros_like(decay)
     for t in reversed(range(T)):
         row, (shrunk, error, S) = np.s_[..., t : t + 1, :], steps[t]
-        dQ[row] = scale * dO[row] @ _turned(S)
-        dS = dS + scale * _turned(Q[row]) @ dO[row]
+        dQ[row] = scale * dO[row] @ _transposed(S)
+        dS = dS + scale * _transposed(Q[row]) @ dO[row]
         reads = K[row] @ dS
         dbeta[row] = (reads * error).sum(-1, keepdims=True)
         derror = beta[row] * reads
         dV[row] = derror
-        dK[row] = beta[row] * error @ _turned(dS)
+        dK[row] = beta[row] * error @ _transposed(dS)
         if corrects:
-            dK[row] -= derror @ _turned(shrunk)
-            dS = dS - _turned(K[row]) @ derror
+            dK[row] -= derror @ _transposed(shrunk)
+            dS = dS - _transposed(K[row]) @ derror
         dlog[row] = (shrunk * dS).sum((-1, -2))[..., None, None]
         dS = decay[row] * dS
     return dQ, dK, dV, dbeta[..., 0], dlog[..., 0], dS

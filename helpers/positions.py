@@ -95,7 +95,7 @@ def _rotary_angles(X, positions, frequencies):
     return rounded(angles, angles.dtype, overflow)
 
 
-def _turning(X, base, frequencies):
+def _checked_frequencies(X, base, frequencies):
     """The frequencies that rotate the pairs of `X`."""
     d = X.shape[-1]
     if frequencies is None:
@@ -176,7 +176,7 @@ def rotary_embedding(
     [[0.0, 1.0, 3.0, 4.0]]
     """
     X = finite_floats(X, "X", ndim=2, axes="(..., T, d)")
-    frequencies = _turning(X, base, frequencies)
+    frequencies = _checked_frequencies(X, base, frequencies)
     angles = _rotary_angles(X, positions, frequencies)  # (..., T, d/2)
     cos, sin = np.cos(angles), np.sin(angles)
     interleaved = flag(interleaved, "interleaved")

@@ -201,7 +201,7 @@ def recall_logits(batch, params, kind, *, choose=None):
     one_of(kind, "kind", KINDS)
     x = _inputs(batch, params, kind)
     read = _read(x, kind, _chosen(x, kind, choose))
-    return read @ _over(params["answers"], 2, batch)
+    return read @ _per_run(params["answers"], 2, batch)
 
 
 def recall_loss_and_gradients(batch, params, kind, *, choose=None):
@@ -236,7 +236,7 @@ def recall_loss_and_gradients(batch, params, kind, *, choose=None):
     x = _inputs(batch, params, kind)
     chosen = _chosen(x, kind, choose)
     read = _read(x, kind, chosen)  # (..., M, d)
-    answers = _over(params["answers"], 2, batch)
+    answers = _per_run(params["answers"], 2, batch)
     logits, runs = read @ answers, params["answers"].shape[:-2]
     n_runs = int(np.prod(runs, dtype=int))
     # The mean is over all runs, so scale it; each run trains as if it were
@@ -492,7 +492,7 @@ def train_indexer(
 # The parts ------------------------------------------------------------------
 
 
-def _over(table, ndim, batch):
+def _per_run(table, ndim, batch):
     """A run's table or number, shaped to broadcast over the run's texts."""
     runs = table.shape[: table.ndim - ndim]
     between = (1,) * (batch.keys.ndim - 1 - len(runs))
@@ -544,7 +544,7 @@ def _inputs(batch, params, kind):
     }
     for name in gates.keys() & params.keys():
         argument, gate = gates[name]
-        own = gate(_over(params[name], 0, batch)[..., None])
+        own = gate(_per_run(params[name], 0, batch)[..., None])
         x[argument] = np.broadcast_to(own, batch.keys.shape)
     return x
 

@@ -222,9 +222,9 @@ def _attend(Q, K, V, scale, softcap, sink, first, block_k):
         if softcap is not None:
             _cap(scores, softcap)
         if first is not None:
-            _hide_later(scores, first + past * q.shape[1] - start)
+            _mask_later(scores, first + past * q.shape[1] - start)
         v = V[keys].astype(dtype, copy=False)
-        _take_in(scores, v, top[past:], total[past:], mix[past:])
+        _accumulate(scores, v, top[past:], total[past:], mix[past:])
     return _finish(top, total, mix)[: len(Q)]
 
 
@@ -235,7 +235,7 @@ def _cap(scores, softcap):
     cap(scores, softcap)
 
 
-def _hide_later(scores, position):
+def _mask_later(scores, position):
     """Forbid the keys that are later than their query, in place.
 
     The first query of the tile is at column `position`.
@@ -248,7 +248,7 @@ def _hide_later(scores, position):
         np.copyto(later, -np.inf, where=~visible.reshape(g, r, n))
 
 
-def _take_in(scores, v, top, total, mix):
+def _accumulate(scores, v, top, total, mix):
     """Add a tile to the running maximum, sum and mixture, in place."""
     new = np.maximum(top, scores.max(axis=-1, keepdims=True))
     shrink = np.exp(top - new)  # rescales earlier sums to the new maximum

@@ -121,7 +121,7 @@ def smollm3_folder(settings, tied):
     """The settings of SmolLM3, in which some blocks have no positions."""
     fields = _sizes(settings) | {"tied": tied}
     d_k, n = _width(settings, fields), fields["n_layers"]
-    turns = _turns(settings, n)
+    turns = _rotating(settings, n)
     window = _used_window(settings)
     default = [FULL if turn or not window else SLIDING for turn in turns]
     blocks = [
@@ -140,7 +140,7 @@ def smollm3_folder(settings, tied):
     return config
 
 
-def _turns(settings, n):
+def _rotating(settings, n):
     """Whether queries and keys rotate, as 1 or 0 for each block."""
     every = settings.take("no_rope_layer_interval", int, 4)
     turns = settings.left.pop("no_rope_layers", None)
@@ -420,7 +420,7 @@ AROUND = BEHIND | {
 OF_HEADS = {"self_attn.q_norm": "norm_Q", "self_attn.k_norm": "norm_K"}
 
 
-def _turned(*params, groups=1):
+def _transposed(*params, groups=1):
     """A matrix with one row per output, split into several parameters."""
     return Stored(params, transposed=True, groups=groups)
 
@@ -429,17 +429,17 @@ def _deepseek(config):
     """The tensors of a block of DeepSeek-V3."""
     H, names = config.n_heads, BEFORE | {"self_attn.kv_a_layernorm": "norm_KV"}
     if config.latent.d_q is None:
-        queries = {"q_proj": _turned("W_UQ", "W_QR", groups=H)}
+        queries = {"q_proj": _transposed("W_UQ", "W_QR", groups=H)}
     else:
         names = names | {"self_attn.q_a_layernorm": "norm_Q"}
         queries = {
-            "q_a_proj": _turned("W_DQ"),
-            "q_b_proj": _turned("W_UQ", "W_QR", groups=H),
+            "q_a_proj": _transposed("W_DQ"),
+            "q_b_proj": _transposed("W_UQ", "W_QR", groups=H),
         }
     own = queries | {
-        "kv_a_proj_with_mqa": _turned("W_DKV", "W_KR"),
-        "kv_b_proj": _turned("W_UK", "W_UV", groups=H),
-        "o_proj": _turned("W_O"),
+        "kv_a_proj_with_mqa": _transposed("W_DKV", "W_KR"),
+        "kv_b_proj": _transposed("W_UK", "W_UV", groups=H),
+        "o_proj": _transposed("W_O"),
     }
     rules = {f"self_attn.{name}.weight": x for name, x in own.items()}
     return NETWORK | norms(names, GAIN) | rules
@@ -448,20 +448,20 @@ def _deepseek(config):
 def _qwen3_next(config):
     """The tensors of a block of Qwen3-Next, of either kind."""
     if config.memory is None:
-        gated = _turned("W_Q", "W_G", groups=config.n_heads)
+        gated = _transposed("W_Q", "W_G", groups=config.n_heads)
         own = MATRICES | {"self_attn.q_proj.weight": gated}
         return own | norms(BEFORE | OF_HEADS, GAIN, plus=1)
     groups = config.memory.n_key_heads
     own = {
-        "in_proj_qkvz.weight": _turned(
+        "in_proj_qkvz.weight": _transposed(
             "W_Q", "W_K", "W_V", "W_G", groups=groups
         ),
-        "in_proj_ba.weight": _turned("W_B", "W_A", groups=groups),
-        "conv1d.weight": _turned("filters"),
+        "in_proj_ba.weight": _transposed("W_B", "W_A", groups=groups),
+        "conv1d.weight": _transposed("filters"),
         "dt_bias": Stored(("decay_bias",)),
         "A_log": Stored(("log_rate",)),
         "norm.weight": Stored(("norm_O.gain",)),  # this norm does not add 1
-        "out_proj.weight": _turned("W_O"),
+        "out_proj.weight": _transposed("W_O"),
     }
     rules = {f"linear_attn.{name}": x for name, x in own.items()}
     return NETWORK | norms(BEFORE, GAIN, plus=1) | rules

@@ -97,7 +97,9 @@ def _lines(entry, value, what):
         ]
     numbers, texts = leaves(numbers), leaves(entry.printed)
     differ = _differ(entry, value)
-    yours = {i: _like(texts[i], numbers[i], entry.times) for i in texts}
+    yours = {
+        i: _with_decimals_of(texts[i], numbers[i], entry.times) for i in texts
+    }
     widest = max(map(len, [*yours.values(), *texts.values()]))
 
     def our_figure(index):
@@ -130,7 +132,7 @@ def _block(label, rows):
     return lines
 
 
-def _like(text, number, times):
+def _with_decimals_of(text, number, times):
     """`number` with as many decimals as `text`, in the unit of `text`."""
     if text in INFINITE or not np.isfinite(float(number)):
         return str(float(number))

@@ -31,7 +31,7 @@ def form(address):
     return f"{address}/-/issues/new", "gitlab"
 
 
-def told(entry):
+def list_item(entry):
     """Return one entry as an item of a list, in Markdown."""
     was = f"It said “{entry['said']}”." if "said" in entry else entry["did"]
     return f"* *Until {entry['until']}.* {was} {entry['right'].strip()}"
@@ -44,7 +44,9 @@ def listed(entries, docname):
     lines = []
     for page in pages:
         lines += [f"**[]({up}{page})**" if page else "**Several pages**", ""]
-        lines += [told(entry) for entry in entries if entry["page"] == page]
+        lines += [
+            list_item(entry) for entry in entries if entry["page"] == page
+        ]
         lines.append("")
     return lines
 

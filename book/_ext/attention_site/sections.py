@@ -54,7 +54,7 @@ class _Sections:
 
     def start(self, tag, attributes):
         if tag == "br":
-            self._say(" ")
+            self._add_text(" ")
         if tag in VOID:
             return
         said, section, into = self.open[-1][1:] if self.open else (1, 0, 2)
@@ -79,16 +79,16 @@ class _Sections:
             return
         if self.formula:
             parts = self.formula.pop()
-            self._say(read(tag, parts))
+            self._add_text(read(tag, parts))
         if tag in ENDS and not self.formula:
-            self._say(" ")
+            self._add_text(" ")
         while self.open and self.open.pop()[0] != tag:
             pass
 
     def data(self, data):
-        self._say(data.strip() if self.formula else data)
+        self._add_text(data.strip() if self.formula else data)
 
-    def _say(self, text):
+    def _add_text(self, text):
         if self.formula:
             self.formula[-1].append(text)
         elif self.open and self.open[-1][1]:
