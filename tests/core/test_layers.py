@@ -458,7 +458,7 @@ def test_what_rounding_leaves_of_a_constant_row_is_no_variance():
     for x in ([0.1] * 3, [1 / 3] * 7):  # sums that are rounded
         one, zero = np.ones(len(x)), np.zeros(len(x))
         assert not layers.layer_norm(x, one, zero).any()
-        with pytest.raises(ValueError, match="eps must be above 0 where"):
+        with pytest.raises(ValueError, match="eps must be above 0 if"):
             layers.layer_norm(x, one, zero, eps=0)
     far = np.full(768, 1e5 / 3, "f")
     flat = layers.layer_norm(far, np.ones(768, "f"), np.zeros(768, "f"))

@@ -144,7 +144,7 @@ def test_what_is_not_derived_is_refused(rng):
         with pytest.raises(ValueError, match=says):
             loss_and_gradients([1], [2], params, config)
         heads = np.ones((2, 2))
-        with pytest.raises(ValueError, match="heads must be None where a bl"):
+        with pytest.raises(ValueError, match="heads must be None if a block"):
             forward([1, 2], params, config, heads=heads)
         runs = init_transformer(rng, config, runs=(2,))
         with pytest.raises(ValueError, match="must be of one model, without"):

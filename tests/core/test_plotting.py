@@ -367,7 +367,7 @@ def test_shapes_are_drawn_in_proportion():
     [
         (
             lambda: plotting.show(plt.figure(), alt=" "),
-            "alt must say what is seen",
+            "alt must describe",
         ),
         (
             lambda: plotting.show_weights(WEIGHTS, queries=["a"], keys=["b"]),

@@ -544,7 +544,7 @@ def source(**fields):
         (source(causes={}), "toy: 1-bad: cause must be one of ; got 'slip'"),
         (source(causes=RECORD["causes"] | {"fog": "Fog."}),
          "toy: causes must be used; fog is not"),
-        (source(rivals={"slop": "Another."}), "toy: rivals must be of a "
+        (source(rivals={"slop": "Another."}), "toy: rivals must belong to a "
          "cause; got 'slop'"),
         (source(rivals=["slip"]), "toy: rivals must be a dict; got ['slip']"),
         (source(rivals={"slip": " "}), "toy: rivals at [slip] must be text, "
