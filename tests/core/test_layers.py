@@ -639,6 +639,6 @@ def test_a_second_matrix_that_does_not_fit_is_told_from_the_first():
         lambda: layers.feed_forward(x, W_1, b_1, W_2, x),
         lambda: layers.feed_forward_vjp(x, x, W_1, b_1, W_2),
     ):
-        says = r"^the rows of hidden must .* hidden \(3,\) and W_2 \(4, 2\)$"
+        says = r"^each row of hidden must .* hidden \(3,\) and W_2 \(4, 2\)$"
         with pytest.raises(ValueError, match=says):
             call()
