@@ -1188,7 +1188,7 @@ class Pages(Moving, InteractiveFigure):
 
 
 class Batch(InteractiveFigure):
-    """What one decoding step reads and computes for a batch of texts.
+    """The bytes and FLOPs of one decoding step, for a batch of texts.
 
     Llama 3 8B in 16 bits on an A100. A step reads the ``weights`` once for all
     texts, and the cache of each text: ``caches`` in total, in bytes. From
@@ -1312,7 +1312,7 @@ class EvidenceOfSeeds(InteractiveFigure):
 
 
 class RealHeads(InteractiveFigure):
-    """What the heads of a published model do with a text.
+    """How the heads of a published model read a text.
 
     The model is SmolLM2-135M-Instruct, 30 layers of 9 query heads; `of` shows
     another model or a text of your own. ``first``, ``previous`` and
