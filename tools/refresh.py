@@ -99,7 +99,7 @@ def first_cell():
     Colab reads it from the repository, so it holds the owner's address.
     """
     text = (ROOT / "tools" / "first_cell.py").read_text("utf-8").strip("\n")
-    address = release.owner()["repository"]
+    address = release.owner().get("repository")
     return text.replace("ADDRESS", address, 1) if address else text
 
 

@@ -30,6 +30,33 @@ def test_the_stored_metadata_agree_with_their_sources():
     assert told["title"] == kept["title"]
 
 
+CODE = re.compile(r"```.*?```|`[^`]*`", re.S)  # an example leads nowhere
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+TEXTS = [
+    path
+    for folder in (".", "paper", "findings")
+    for path in sorted((release.ROOT / folder).glob("*.md"))
+]
+
+
+def anchors(text):
+    """The names that GitHub gives the headings of a text."""
+    for line in re.findall(r"^#+ (.+)$", text, re.M):
+        yield re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
+def test_links_of_the_texts_beside_the_book_lead_somewhere(path):
+    for link in LINK.findall(CODE.sub("", path.read_text("utf-8"))):
+        if "://" in link or link.startswith("mailto:"):
+            continue
+        name, _, place = link.partition("#")
+        target = path.parent / name if name else path
+        assert target.exists(), link
+        if place:
+            assert place in set(anchors(target.read_text("utf-8"))), link
+
+
 def test_the_names_come_from_one_place(monkeypatch):
     monkeypatch.setattr(release, "owner", lambda: FULL)
     told = yaml.safe_load(release.citation())["authors"]
