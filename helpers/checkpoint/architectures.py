@@ -253,7 +253,8 @@ def parameters(rules, config, source):
             )
     params = {}
     for name, stored in rules.items():
-        array = source.read(name)
+        with np.errstate(invalid="ignore"):  # as a scale that is infinite
+            array = source.read(name)
         # The extremes are NaN or infinite if any number is.
         if not np.isfinite([array.min(), array.max()]).all():
             raise CheckpointError(

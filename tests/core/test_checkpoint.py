@@ -580,6 +580,22 @@ def test_load_refuses_a_model_without_a_tokenizer(write):
     assert load(path, tokenizer=False).tokenizer is None
 
 
+@pytest.mark.parametrize("number", [1, 2, 3, 8])
+@pytest.mark.parametrize("code", [0x00, 0x88])
+def test_load_refuses_an_infinite_scale(number, code, write):
+    kind = KINDS[number]
+    block = struct.pack("<e", math.inf) + bytes([code] * (kind.nbytes - 2))
+
+    def store(array):
+        if array.ndim == 1:
+            return tensor_bytes(array)
+        return number, array.size // kind.weights * block
+
+    tensors = llama_tensors(made(CONFIG), CONFIG)
+    with pytest.raises(CheckpointError, match="embd.weight' must be finite"):
+        load(write(gguf_bytes(LLAMA, tensors, store=store)))
+
+
 DAMAGED = 600
 LARGE = (0, 1, 2**31, 2**32 - 1, 2**60, 2**64 - 1)
 
