@@ -17,7 +17,6 @@ from ._extras import extra
 with extra("plots"):
     import matplotlib as mpl
     import matplotlib.pyplot as plt
-    import seaborn as sns
     from IPython.display import display
 
 from ._checks import array, finite_floats, flag, integer, real
@@ -315,6 +314,9 @@ def show_weights(
     >>> show_weights([[1.0]], queries=["a"], keys=["a"]).get_ylabel()
     'queries'
     """
+    with extra("plots"):  # it brings pandas, 45 MB that few chapters need
+        import seaborn as sns
+
     weights, cbar = _drawn(weights), flag(cbar, "cbar")
     queries, keys = _names(queries, "queries"), _names(keys, "keys")
     vmin, vmax = real(vmin, "vmin"), real(vmax, "vmax")

@@ -95,19 +95,44 @@ def forward(tokens, params, config, *, cache=None, heads=None, mask=None):
     >>> kept.logits.shape, kept.layers[1].attended.weights.shape
     ((3, 12), (2, 3, 3))
     """
+    layers = []
+    logits, stream = _run(
+        tokens, params, config, cache, heads, mask, layers.append
+    )
+    return Forward(logits, layers, stream)
+
+
+def _forget(layer):
+    """Keep nothing: all layers together take far more memory than one."""
+
+
+def _run(
+    tokens,
+    params,
+    config,
+    cache,
+    heads=None,
+    mask=None,
+    note=_forget,
+    rows=slice(None),
+):
+    """The logits of these rows, and what the last block left.
+
+    `note` is called with each `Layer`.
+    """
     runs = expect_params(params, config)
     _expect_caches(cache, config)
     start = 0 if cache is None else len(cache[0])
     tokens = _checked_tokens(tokens, config, runs, start)
     heads = _checked_heads(heads, config)
     with undone_on_failure(*(cache or ())):
-        return _through(tokens, params, config, cache, heads, start, mask)
+        x = _embed(tokens, params, config, start)
+        x = _through(x, params, config, cache, heads, start, mask, note)
+        return _logits(x[..., rows, :], params, config), x
 
 
-def _through(tokens, params, config, cache, heads, start, mask):
-    """The forward pass itself."""
-    x = _embed(tokens, params, config, start)
-    layers = []
+def _through(x, params, config, cache, heads, start, mask, note):
+    """What the last block leaves."""
     for i in range(config.n_layers):
         own, p = config.of_block(i), block(params, i)
         stored = None if cache is None else cache[i]
@@ -115,13 +140,13 @@ def _through(tokens, params, config, cache, heads, start, mask):
         keep = None if heads is None else heads[i]
         change, attended = mix(read, p, own, keep, stored, start, mask)
         x, normed = _after(x, change, p, "norm_1", config)
-        layers.append(Layer(i, normed, read, attended, change))
+        note(Layer(i, normed, read, attended, change))
         if config.d_ff is not None:
             read = before(x, p, "norm_2", config)
             change = _feed_forward(read, p, config)
             x, normed = _after(x, change, p, "norm_2", config)
-            layers.append(Layer(i, normed, read, None, change))
-    return Forward(_logits(x, params, config), layers, x)
+            note(Layer(i, normed, read, None, change))
+    return x
 
 
 def _after(x, change, p, norm, config):
@@ -301,4 +326,10 @@ def transformer(tokens, params, config, *, cache=None, mask=None):
     >>> transformer([[3, 1, 3]], params, config).shape
     (1, 3, 12)
     """
-    return forward(tokens, params, config, cache=cache, mask=mask).logits
+    return _run(tokens, params, config, cache, mask=mask)[0]
+
+
+def next_logits(tokens, params, config, cache):
+    """As `transformer`, of the last position alone: (..., vocab)."""
+    logits, _ = _run(tokens, params, config, cache, rows=slice(-1, None))
+    return logits[..., 0, :]

@@ -8,7 +8,7 @@ from .._checks import finite_floats, generator, real, size
 from ..layers import token_ids
 from ..softmax import softmax
 from .configuration import expect_config
-from .forward import new_cache, transformer
+from .forward import new_cache, next_logits
 
 
 def next_token_probabilities(
@@ -139,7 +139,7 @@ def generate(
     cache = new_cache(short, batch=tokens.shape[:-1], dtype=dtype)
     new = tokens
     for _ in range(n):
-        logits = transformer(new, params, config, cache=cache)[..., -1, :]
+        logits = next_logits(new, params, config, cache)
         chances = next_token_probabilities(
             logits, temperature=temperature, top_k=top_k, top_p=top_p
         )

@@ -592,7 +592,7 @@ def test_load_refuses_an_infinite_scale(number, code, write):
         return number, array.size // kind.weights * block
 
     tensors = llama_tensors(made(CONFIG), CONFIG)
-    with pytest.raises(CheckpointError, match="embd.weight' must be finite"):
+    with pytest.raises(CheckpointError, match=r"embd.*' must be finite"):
         load(write(gguf_bytes(LLAMA, tensors, store=store)))
 
 

@@ -2,6 +2,7 @@
 
 import math
 import re
+import tracemalloc
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -516,6 +517,32 @@ def test_a_single_prompt_and_nothing_to_add(rng):
     params = init_transformer(rng, SMALL)
     assert generate(rng, [3, 1], params, SMALL, 3).shape == (5,)
     assert generate(rng, [3, 1], params, SMALL, 0).tolist() == [3, 1]
+
+
+def peak(function, *arguments):
+    """The most bytes that a call takes at any moment."""
+    tracemalloc.start()
+    try:
+        function(*arguments)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_logits_alone_keep_no_layers(rng):
+    config = replace(SMALL, max_len=64, d_model=32, d_ff=64, n_layers=16)
+    params, tokens = init_transformer(rng, config), rng.integers(0, 7, 64)
+    kept = peak(forward, tokens, params, config)
+    # Sixteen blocks: what is kept grows with them, and one does not.
+    assert peak(transformer, tokens, params, config) < kept / 4
+
+
+def test_generation_scores_the_last_token_alone(rng):
+    config = replace(SMALL, vocab=20_000, max_len=80)
+    params, tokens = init_transformer(rng, config), rng.integers(0, 7, 79)
+    table = 79 * 20_000 * 8
+    assert peak(transformer, tokens, params, config) > table
+    assert peak(generate, rng, tokens, params, config, 1) < table / 2
 
 
 def test_tokens_are_drawn_as_often_as_they_should(rng):
