@@ -1,8 +1,9 @@
 """A published model: time and bytes of a token, with a cache and without.
 
-Run by `make bench`. Nothing here is asserted: times are of this machine. Where
-PyTorch and transformers are installed, with gguf and accelerate, the same file
-runs there too, on as many threads, and the ratio is printed.
+Run by `make bench`. Nothing here is asserted: times are of this machine. To
+compare with PyTorch, which then runs the same file on one thread as well, take
+a Python with the packages of this project, torch, transformers, gguf and
+accelerate, in the root of the project: `PYTHONPATH=. python -m bench.model`.
 """
 
 import os
