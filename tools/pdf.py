@@ -192,10 +192,11 @@ def blank(title):
 def cover(document, title):
     """Return the first page."""
     first = document.new_tag("section", attrs={"class": "cover"})
-    first.append(heading(document, 1, "Attention, Verified"))
+    name, _, about = TITLE.partition(": ")
+    first.append(heading(document, 1, name))
     for text in (
         title,
-        TITLE.partition(": ")[2].capitalize(),
+        about[:1].upper() + about[1:],
         f"Version {project()['version']}, {git('log', '-1', '--format=%cs')}",
         "Text and figures: CC BY 4.0. Code: BSD 3-Clause.",
     ):
@@ -298,7 +299,7 @@ def settle(path, title):
     writer = PdfWriter(clone_from=path)
     day = git("log", "-1", "--format=%cd", "--date=format:%Y%m%d%H%M%S")
     writer.metadata = {
-        "/Title": f"Attention, Verified: {title}",
+        "/Title": f"{TITLE.partition(': ')[0]}: {title}",
         "/CreationDate": f"D:{day}Z",
         "/ModDate": f"D:{day}Z",
     }
