@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import zipfile
+from html import escape
 from io import StringIO
 from types import SimpleNamespace
 from xml.etree import ElementTree
@@ -31,6 +32,7 @@ from bs4 import BeautifulSoup
 from docutils import nodes
 from docutils.utils import new_document
 from pygments.lexers import PythonLexer
+from sphinx.environment.collectors.toctree import TocTreeCollector
 from sphinx.errors import ExtensionError
 from sphinx.highlighting import PygmentsBridge
 
@@ -394,20 +396,86 @@ def test_the_archive_holds_the_site_and_not_itself(book):
                 assert f"attention-verified/_static/{url.value}" in names
 
 
-def test_the_second_figure_of_a_kind_has_an_anchor_of_its_own():
-    stored = [
-        f'<p>note</p><section hidden="hidden" data-figure="{name}"></section>'
-        for name in ("film", "step", "film", "film")
-    ]
+def section_of(anchor, *inside):
+    return nodes.section("", nodes.title("", anchor), *inside, ids=[anchor])
+
+
+def figure_of(name, label="a <b>"):
+    html = f'data-figure="{name}" aria-label="{escape(label)}"></section>'
+    return nodes.raw("", f'<section hidden="hidden" {html}', format="html")
+
+
+def caption_of(number):
+    yield nodes.raw("", '<div class="caption" id="x">', format="html")
+    yield nodes.paragraph("", "", nodes.strong("", f"{number}."))
+    yield nodes.raw("", "</div>", format="html")
+
+
+def shown_in(*sections):
+    """Return the page with its figures shown, and its contents."""
     page = new_document("page")
-    page += [nodes.raw("", html, format="html") for html in stored]
-    figures.show(None, page)
-    assert [node.astext() for node in page] == [
-        f'<section id="figure-{anchor}" data-figure="{name}"></section>'
-        for anchor, name in zip(
-            ("film", "step", "film-2", "film-3"),
-            ("film", "step", "film", "film"),
-            strict=True,
+    page += sections
+    env = SimpleNamespace(docname="page", tocs={}, toc_num_entries={})
+    app = SimpleNamespace(env=env)
+    TocTreeCollector().process_doc(app, page)
+    figures.show(app, page)
+    return page, env.tocs["page"]
+
+
+def test_the_second_figure_of_a_kind_has_an_anchor_of_its_own():
+    names = ("film", "step", "film", "film")
+    page, _ = shown_in(section_of("top", *map(figure_of, names)))
+    anchors = [
+        re.search('id="([^"]+)"', raw.astext())[1]
+        for raw in page.findall(nodes.raw)
+    ]
+    assert anchors == [
+        f"figure-{name}" for name in ("film", "step", "film-2", "film-3")
+    ]
+
+
+def test_the_contents_name_each_figure_in_its_section():
+    _, listed = shown_in(
+        section_of(
+            "top",
+            figure_of("film"),
+            *caption_of("Figure 1.1"),
+            figure_of("words", "one word"),
+            section_of("early"),
+            section_of(
+                "late",
+                nodes.container("", figure_of("film")),
+                *caption_of("Figure 1.2"),
+                section_of("inner"),
+            ),
+        )
+    )
+
+    def nested(entries):
+        return [
+            (
+                item[0].astext(),
+                item[0][0]["anchorname"],
+                *(nested(rest) for rest in item[1:]),
+            )
+            for item in entries
+        ]
+
+    film, second = ("Figure 1.1: a <b>", "Figure 1.2: a <b>")
+    assert nested(listed) == [
+        (
+            "top",
+            "",
+            [
+                (film, "#figure-film"),
+                ("One word", "#figure-words"),
+                ("early", "#early"),
+                (
+                    "late",
+                    "#late",
+                    [(second, "#figure-film-2"), ("inner", "#inner")],
+                ),
+            ],
         )
     ]
 

@@ -1,10 +1,13 @@
-"""Show each interactive figure, and write its script beside the pages."""
+"""Show each interactive figure, list it among the contents of its page, and
+write its script beside the pages."""
 
 import collections
 import re
+from html import unescape
 from pathlib import Path
 
 from docutils import nodes
+from sphinx import addnodes
 
 from helpers import figures
 
@@ -28,13 +31,54 @@ def anchored(html, before):
     )
 
 
+def called(raw):
+    """Return the number in the caption of a shown figure, and its label."""
+    label = unescape(re.search(r'aria-label="([^"]*)"', raw.astext())[1])
+    after = {"siblings": True, "ascend": True}
+    caption = raw.next_node(nodes.raw, **after)
+    if caption and 'class="caption"' in caption.astext():
+        bold = caption.next_node(nodes.strong, **after).astext()
+        if number := re.fullmatch(r"(Figure \d+\.\d+)\.", bold):
+            return f"{number[1]}: {label}"
+    return label[0].upper() + label[1:]
+
+
+def list_in(contents, raw, page):
+    """Put a shown figure first among the contents of its section."""
+    section = raw.parent
+    while not isinstance(section, nodes.section):
+        section = section.parent
+    title = isinstance(section.parent, nodes.document)
+    heading = "" if title else f"#{section['ids'][0]}"
+    entry = next(
+        link.parent.parent
+        for link in contents.findall(nodes.reference)
+        if link["anchorname"] == heading
+    )
+    if not isinstance(entry[-1], nodes.bullet_list):
+        entry += nodes.bullet_list()
+    anchor = re.search(r'id="(figure-[\w-]+)"', raw.astext())[1]
+    link = nodes.reference(
+        *("", called(raw)), internal=True, refuri=page, anchorname=f"#{anchor}"
+    )
+    line = addnodes.compact_paragraph("", "", link)
+    entry[-1].insert(0, nodes.list_item("", line))
+
+
 def show(app, doctree):
     """Show the drawing, and drop the note that only notebooks need."""
     before = collections.Counter()
-    for raw in doctree.findall(nodes.raw):
-        if "data-figure=" in raw.astext():
-            html = figures.drawing(raw.astext())
-            raw[0] = nodes.Text(anchored(html, before))
+    page = app.env.docname
+    shown = [
+        raw
+        for raw in doctree.findall(nodes.raw)
+        if "data-figure=" in raw.astext()
+    ]
+    for raw in shown:
+        html = figures.drawing(raw.astext())
+        raw[0] = nodes.Text(anchored(html, before))
+    for raw in reversed(shown):
+        list_in(app.env.tocs[page], raw, page)
 
 
 def write_scripts(app, exception):
