@@ -208,7 +208,20 @@ const groupsOf = (layers) => {
 // --- drawing -------------------------------------------------------------
 
 const KINDS = ["global", "window", "latent", "state", "shared"];
-const BOX = { width: 400, left: 56, right: 6, top: 20, high: 130, row: 17 };
+// Bytes of one layer and of all, on one logarithmic axis that stays.
+const PLOT = { width: 400, left: 56, right: 392, top: 22, foot: 150, row: 17 };
+const LENGTHS = [1, 1e7];
+const SIZES = [1e3, 1e15];
+const NAMED = [
+  [1e3, "1 kB"],
+  [1e6, "1 MB"],
+  [1e9, "1 GB"],
+  [1e12, "1 TB"],
+  [1e15, "1 PB"],
+];
+const part = (v, [low, high]) => Math.log(v / low) / Math.log(high / low);
+const plotX = (S) => PLOT.left + part(S, LENGTHS) * (PLOT.right - PLOT.left);
+const plotY = (n) => PLOT.foot - Math.min(Math.max(part(n, SIZES), 0), 1) * (PLOT.foot - PLOT.top);
 const at = (x) => +x.toFixed(2);
 const inGib = (n) => `${grouped(+(n / GIB).toPrecision(4))} GiB`;
 const size = (n) =>
@@ -218,27 +231,35 @@ const size = (n) =>
       ? `${grouped(+(n / 2 ** 20).toPrecision(4))} MiB`
       : `${grouped(+(n / 2 ** 10).toPrecision(4))} KiB`;
 
-// One bar per layer, and below it a mark in the row of its kind.
+const sizes = () =>
+  NAMED.map(
+    ([n, name]) =>
+      `<path class="av-rule" d="M${PLOT.left} ${at(plotY(n))}H${PLOT.right}"/>` +
+      `<text x="${PLOT.left - 6}" y="${at(plotY(n) + 4)}" text-anchor="end">${name}</text>`,
+  ).join("");
+
+// The bytes of each layer, and below a mark in the row of its kind. On this axis
+// lengths say nothing, so the end of a bar is what stands out.
 const bars = (layers, kept) => {
-  const { width, left, right, top, high, row } = BOX;
-  const step = (width - left - right) / layers.length;
-  const thick = Math.max(step * 0.8, 0.8);
+  const { width, left, right, foot, row } = PLOT;
+  const step = (right - left) / layers.length;
+  const thick = at(Math.max(step * 0.8, 0.8));
   const most = Math.max(...kept);
-  const floor = top + high;
   const there = KINDS.filter((kind) => layers.some((layer) => layer.kind === kind));
   const drawn = layers.map(({ kind }, i) => {
     const x = at(left + step * i + (step - thick) / 2);
-    const tall = (high * kept[i]) / most;
-    const y = floor + 10 + row * there.indexOf(kind);
+    const y = foot + 10 + row * there.indexOf(kind);
+    const end = at(plotY(kept[i]));
     return (
-      `<rect class="av-kind-${kind}" x="${x}" y="${at(floor - tall)}" width="${at(thick)}" ` +
-      `height="${at(tall)}"/>` +
-      `<path class="av-kind-mark" d="M${x} ${at(y)}h${at(thick)}v8h${at(-thick)}z"/>`
+      (kept[i]
+        ? `<path class="av-kind-${kind}" d="M${x} ${end}h${thick}V${foot}h${-thick}z"/>` +
+          `<rect class="av-kind-${kind}" x="${x}" y="${at(end - 2)}" width="${thick}" height="4"/>`
+        : "") + `<path class="av-kind-mark" d="M${x} ${at(y)}h${thick}v8h${-thick}z"/>`
     );
   });
   const names = there.map(
     (kind, k) =>
-      `<text x="${left - 6}" y="${floor + 18 + row * k}" text-anchor="end">${kind}</text>`,
+      `<text x="${left - 6}" y="${foot + 18 + row * k}" text-anchor="end">${kind}</text>`,
   );
   const label =
     `Bytes that each of ${count(layers.length, "layer")} keeps, in order; the most is ` +
@@ -247,53 +268,43 @@ const bars = (layers, kept) => {
       .join(", ")}`;
   return (
     `<svg class="av-card-bars" role="img" aria-label="${label}" viewBox="0 0 ${width} ` +
-    `${floor + 16 + row * there.length}">` +
-    `<path class="av-rule" d="M${left} ${floor}H${width - right}"/>` +
-    `<text x="${left}" y="13">one layer, at most ${size(most)}</text>` +
-    `${drawn.join("")}${names.join("")}</svg>`
+    `${foot + 16 + row * there.length}">` +
+    `<text x="${left}" y="13">each layer, at most ${size(most)}</text>` +
+    `${sizes()}${drawn.join("")}${names.join("")}</svg>`
   );
 };
 
-const ROOM = { width: 400, left: 6, across: 388, high: 22 };
-// The weights and the cache beside the memory of the machine, on one scale.
+const ROOM = { width: 400, left: 6, across: 388, high: 22, beyond: 1.25 };
+// Weights and cache beside the memory of the machine. The edge of the memory
+// stays, and what ends more than a quarter beyond it is cut.
 const memory = (state, { cache, room }) => {
-  const { width, left, across, high } = ROOM;
+  const { width, left, across, high, beyond } = ROOM;
   const [, , has] = MACHINES[state.machine];
   const weights = state.weights * 1e9;
-  const scale = across / Math.max(has, weights + cache);
-  const [a, b, edge] = [weights * scale, cache * scale, left + has * scale];
+  const along = (n) => across * Math.min(n / (beyond * has), 1);
+  const [a, b, edge] = [along(weights), along(weights + cache), left + along(has)];
   const label =
     `${fixed(weights / 1e9, 1)} GB of weights and ${tick(cache / 1e9)} GB of cache in a memory ` +
     `of ${whole(has / 1e9)} GB; room for ${whole(room)}`;
-  const side = edge > width - 90 ? "end" : "start";
+  const cut =
+    weights + cache > beyond * has
+      ? `<path class="av-card-cut" d="M${left + across - 3} 16l6 6l-8 6l10 8l-8 8l4 6"/>`
+      : "";
   return (
     `<svg class="av-card-room" role="img" aria-label="${label}" viewBox="0 0 ${width} 70">` +
     `<text x="${left}" y="14">weights ${fixed(weights / 1e9, 1)} GB, cache ` +
     `${tick(cache / 1e9)} GB</text>` +
     `<rect class="av-card-weights" x="${left}" y="22" width="${at(a)}" height="${high}"/>` +
-    `<rect class="av-card-cache" x="${at(left + a)}" y="22" width="${at(b)}" height="${high}"/>` +
-    `<path class="av-card-limit" d="M${at(edge)} 16V50"/>` +
-    `<text x="${at(edge)}" y="64" text-anchor="${side}">memory ${whole(has / 1e9)} GB</text></svg>`
+    `<rect class="av-card-cache" x="${at(left + a)}" y="22" width="${at(b - a)}" height="${high}"/>` +
+    `<path class="av-card-limit" d="M${at(edge)} 16V50"/>${cut}` +
+    `<text x="${at(edge)}" y="64" text-anchor="middle">memory ${whole(has / 1e9)} GB</text></svg>`
   );
 };
 
-// The size of the cache against the length. Both axes are logarithmic and fixed.
-const PLOT = { width: 400, left: 56, right: 392, top: 22, foot: 150 };
-const LENGTHS = [1, 1e7];
-const SIZES = [1e3, 1e15];
-const part = (v, [low, high]) => Math.log(v / low) / Math.log(high / low);
-const plotX = (S) => PLOT.left + part(S, LENGTHS) * (PLOT.right - PLOT.left);
-const plotY = (n) => PLOT.foot - Math.min(Math.max(part(n, SIZES), 0), 1) * (PLOT.foot - PLOT.top);
+// What the cache takes for every length.
 const lengthAt = (x) =>
   LENGTHS[0] * (LENGTHS[1] / LENGTHS[0]) ** ((x - PLOT.left) / (PLOT.right - PLOT.left));
 const cacheOf = (layers, state) => sum(layers.map((layer) => keptBy(layer, state)));
-const NAMED = [
-  [1e3, "1 kB"],
-  [1e6, "1 MB"],
-  [1e9, "1 GB"],
-  [1e12, "1 TB"],
-  [1e15, "1 PB"],
-];
 const plot = (layers, state, { cache }) => {
   const { width, left, right, foot } = PLOT;
   const [, , has] = MACHINES[state.machine];
@@ -301,14 +312,11 @@ const plot = (layers, state, { cache }) => {
   const places = Array.from({ length: 57 }, (_, k) => Math.round(10 ** (k / 8)));
   const line = places.map((S) => `${at(plotX(S))} ${at(plotY(cacheOf(layers, { ...state, S })))}`);
   const [x, y] = [at(plotX(state.S)), at(plotY(cache))];
-  const rule = (n, name) =>
-    `<path class="av-rule" d="M${left} ${at(plotY(n))}H${right}"/>` +
-    `<text x="${left - 6}" y="${at(plotY(n) + 4)}" text-anchor="end">${name}</text>`;
   const label = `Bytes of the cache over the positions; at ${whole(state.S)} they are ${size(cache)}`;
   return (
     `<svg class="av-card-plot" role="img" aria-label="${label}" viewBox="0 0 ${width} ${foot + 36}">` +
     `<text x="${left}" y="13">cache, by the positions of a sequence</text>` +
-    NAMED.map(([n, name]) => rule(n, name)).join("") +
+    sizes() +
     [1, 100, 1e4, 1e6]
       .map(
         (S) => `<text x="${at(plotX(S))}" y="${foot + 18}" text-anchor="middle">${whole(S)}</text>`,

@@ -1,7 +1,7 @@
 // Positions: added waves, rotated queries and keys, penalties for distance.
 
 import { count, dot, fixed, range, setting, tick } from "./numbers.js";
-import { chart, escape, mosaic, stride } from "./svg.js";
+import { chart, escape, frameOf, mosaic, stride } from "./svg.js";
 import { grid } from "./tables.js";
 import { grip } from "./handles.js";
 import { figureModule, say } from "./common.js";
@@ -9,6 +9,10 @@ import { figureModule, say } from "./common.js";
 const KINDS = ["sinusoid", "RoPE", "ALiBi"];
 const REACH = 32; // distances drawn on either side
 const FINE = 8; // points of a curve from one whole position to the next
+// Axes hold whatever the controls allow, so that they stay while one moves.
+const FAR = [0, 64];
+const SCORES = [-3, 3]; // at most the root of half of 16 pairs
+const BIASES = [-48, 0]; // at least −63 · 2 ** −0.5
 const DEGREES = 180 / Math.PI;
 const only =
   (...kinds) =>
@@ -45,7 +49,7 @@ const compute = {
       table: range(T).map((t) =>
         frequencies(pairs).flatMap((f) => [Math.sin(t * f), Math.cos(t * f)]),
       ),
-      waves: range((T - 1) * FINE + 1).map((i) =>
+      waves: range(FAR[1] * FINE + 1).map((i) =>
         [Math.sin, Math.cos].map((wave) => wave((i * theta) / FINE)),
       ),
       wavelength: (2 * Math.PI) / theta,
@@ -99,10 +103,13 @@ const shaded = ({ label, names, rows, columns, values, low, high, most = 12 }) =
       });
 };
 
-// The end of an axis whose four ticks are round numbers.
-const end = (x) => {
-  const unit = 10 ** Math.floor(Math.log10(x));
-  return unit * [1, 2, 4, 6, 8, 10].find((part) => part * unit >= x);
+// A chart over the positions, pale beyond the last one of the table.
+const upTo = (last, given) => {
+  const { px, py } = frameOf({ x: FAR, ...given });
+  const [low, high] = given.y;
+  const d = `M${px(last).toFixed(1)} ${py(high) - 3}H${px(FAR[1]) + 3}V${py(low) + 3}H${px(last).toFixed(1)}z`;
+  const over = `<path class="av-beyond" d="${d}"/>`; // and as wide as a line is
+  return chart({ x: FAR, ...given, over });
 };
 
 // A dial: the directions of one pair's query at the positions of its first
@@ -195,9 +202,8 @@ const view = {
         low: -1,
         high: 1,
       }) +
-      chart({
-        label: `Sine and cosine of pair ${i} over the positions`,
-        x: [0, 4 * Math.ceil((T - 1) / 4)],
+      upTo(T - 1, {
+        label: `Sine and cosine of pair ${i} over the positions, pale beyond the table`,
         y: [-1, 1],
         xlabel: "position",
         ylabel: `pair ${i}`,
@@ -216,7 +222,6 @@ const view = {
   RoPE: (state, { query, key, score, unmoved, curve, by_distance, turns }) => {
     const { pairs, pair, m, n, shift, angle } = state;
     const i = Math.min(pair, pairs - 1);
-    const most = end(Math.sqrt(pairs / 2));
     const points = curve.map((s, k) => [k / FINE - REACH, s]);
     const where = shift ? ` (moved by ${shift})` : "";
     const both = turns.slice(1).map((x) => fixed(x, 1));
@@ -237,7 +242,7 @@ const view = {
       chart({
         label: "The score over the distance, query position minus key position",
         x: [-REACH, REACH],
-        y: [-most, most],
+        y: SCORES,
         xlabel: "distance m − n",
         ylabel: "score",
         lines: [{ points, name: "score" }],
@@ -259,13 +264,12 @@ const view = {
       )
     );
   },
-  ALiBi: ({ T, heads, rule }, { slopes, bias, left }) => {
+  ALiBi: ({ T, heads, rule }, { slopes, left }) => {
     const shown = slopes.map((m, h) => `head ${h}: ${+m.toPrecision(4)}`);
     const steep = slopes.indexOf(Math.max(...slopes));
     const flat = slopes.indexOf(Math.min(...slopes));
-    const low = Math.min(...bias.flat());
-    const tail = { name: `head ${steep}`, points: bias[steep].map((b, k) => [k, b]) };
-    const rest = { name: `head ${flat}`, points: bias[flat].map((b, k) => [k, b]), dash: "6 4" };
+    const line = (h) => ({ name: `head ${h}`, points: FAR.map((x) => [x, 0 - slopes[h] * x]) });
+    const lines = steep === flat ? [line(steep)] : [line(steep), { ...line(flat), dash: "6 4" }];
     return (
       shaded({
         label:
@@ -279,13 +283,12 @@ const view = {
         low: 0,
         high: 1,
       }) +
-      chart({
-        label: "The bias of the steepest and of the flattest head over the distance",
-        x: [0, 4 * Math.ceil((T - 1) / 4)],
-        y: [-end(-low), 0],
+      upTo(T - 1, {
+        label: "The bias of the steepest and of the flattest head, pale beyond the table",
+        y: BIASES,
         xlabel: "distance",
         ylabel: "bias",
-        lines: steep === flat ? [tail] : [tail, rest],
+        lines,
       }) +
       say(
         `${count(heads, "head")}, rule of the ` +

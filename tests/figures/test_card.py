@@ -1,5 +1,6 @@
 """The model card: a configuration's layers, and what they keep and move."""
 
+import itertools
 import json
 import math
 import re
@@ -152,25 +153,38 @@ def worked(formula):
 
 def shows(state, expected, shown):
     layers = layers_in(state)
-    bars, most = shown.select(".av-card-bars rect"), max(expected["kept"])
+    svg, most = shown.select_one(".av-card-bars"), max(expected["kept"])
     kinds = list(dict.fromkeys(
         k for k in ("global", "window", "latent", "state", "shared")
         if any(layer.kind == k for layer in layers)
     ))  # fmt: skip
-    names = [
-        t.text for t in shown.select('.av-card-bars text[text-anchor="end"]')
-    ]
-    assert names == kinds
-    marks = shown.select(".av-card-bars .av-kind-mark")
-    for bar, mark, layer, kept in zip(
-        bars, marks, layers, expected["kept"], strict=True
+    named = svg.select('text[text-anchor="end"]')
+    assert [t.text for t in named] == [*SIZES, *kinds]
+    for text, rule, k in zip(
+        named, svg.select(".av-rule"), range(5), strict=False
     ):
-        assert bar["class"] == [f"av-kind-{layer.kind}"]
-        assert float(bar["height"]) == pytest.approx(130 * kept / most, abs=1)
-        assert float(bar["y"]) + float(bar["height"]) == pytest.approx(150)
-        x, y = re.match(r"M(\S+) ([^h]+)h", mark["d"]).groups()
-        assert x == bar["x"]
+        height = 150 - 128 * k / 4
+        assert float(text["y"]) == pytest.approx(height + 4, abs=0.01)
+        assert path_of(rule)[1] == pytest.approx(height, abs=0.01)
+    marks, ends = svg.select(".av-kind-mark"), svg.select("rect")
+    bars = svg.select("[d]:not(.av-kind-mark, .av-rule)")
+    keeps = [kept > 0 for kept in expected["kept"]]
+    assert len(bars) == len(ends) == sum(keeps)
+    for mark, layer in zip(marks, layers, strict=True):
+        y = re.match(r"M\S+ ([^h]+)h", mark["d"])[1]
         assert float(y) == 160 + 17 * kinds.index(layer.kind)
+    drawn = zip(
+        *(itertools.compress(each, keeps)
+          for each in (marks, layers, expected["kept"])),
+        bars, ends, strict=True,
+    )  # fmt: skip
+    for mark, layer, kept, bar, end in drawn:
+        assert bar["class"] == end["class"] == [f"av-kind-{layer.kind}"]
+        x, y, *_ = path_of(bar)
+        assert x == float(end["x"]) == path_of(mark)[0]
+        assert y == pytest.approx(height_of(kept), abs=0.01)
+        middle = float(end["y"]) + float(end["height"]) / 2
+        assert middle == pytest.approx(y, abs=0.01)
     size_shows(re.search(r"most (.*)", shown.select_one("text").text)[1], most)
     # Every formula, worked out, gives its result; and the results add up.
     for name in ("kept", "work", "moved"):
@@ -188,13 +202,20 @@ def shows(state, expected, shown):
     assert str(len(layers)) in captions(shown)[0]
 
 
+SIZES = ("1 kB", "1 MB", "1 GB", "1 TB", "1 PB")
+
+
+def height_of(n):
+    """Where so many bytes are, on the axis from 1 kB to 1 PB."""
+    return 150 - 128 * np.clip(np.log10(n / 1e3) / 12, 0, 1)
+
+
 def plot_shows(state, expected, svg):
     """The cache of every length, on two logarithmic axes that stay."""
     layers = layers_in(state)
 
     def place(S, kept):
-        share = np.clip(np.log10(kept / 1e3) / 12, 0, 1)
-        return 56 + 336 * np.log10(S) / 7, 150 - 128 * share
+        return 56 + 336 * np.log10(S) / 7, height_of(kept)
 
     line = np.reshape(path_of(svg.select_one(".av-card-line")), (-1, 2))
     lengths = [round(10 ** (k / 8)) for k in range(57)]
@@ -219,16 +240,21 @@ def plot_shows(state, expected, svg):
 
 
 def room_shows(state, expected, svg):
-    """Weights, then the cache, and the edge of the memory: one scale."""
+    """Weights, then the cache, cut a quarter beyond a memory that stays."""
     memory, weights = MACHINES[state["machine"]][2], state["weights"]
-    scale = 388 / max(memory, weights + expected["cache"] / GB)
+    ends = 388 * np.minimum(
+        [weights / (1.25 * memory),
+         (weights + expected["cache"] / GB) / (1.25 * memory)], 1
+    )  # fmt: skip
     first, second = svg.select("rect")
-    assert float(first["width"]) == pytest.approx(weights * scale, abs=0.01)
-    assert float(second["x"]) == pytest.approx(6 + weights * scale, abs=0.01)
-    wide = expected["cache"] / GB * scale
+    assert float(first["width"]) == pytest.approx(ends[0], abs=0.01)
+    assert float(second["x"]) == pytest.approx(6 + ends[0], abs=0.01)
+    wide = ends[1] - ends[0]
     assert float(second["width"]) == pytest.approx(wide, abs=0.01)
     edge = re.match(r"M(\S+) ", svg.select_one(".av-card-limit")["d"])[1]
-    assert float(edge) == pytest.approx(6 + memory * scale, abs=0.01)
+    assert float(edge) == pytest.approx(6 + 388 / 1.25, abs=0.01)
+    cut = weights + expected["cache"] / GB > 1.25 * memory
+    assert len(svg.select(".av-card-cut")) == cut
     tells(
         svg["aria-label"],
         *((weights, 1), significant(expected["cache"] / GB, 3)),

@@ -16,6 +16,7 @@ from helpers.positions import (
 from helpers.softmax import softmax
 from tests.figures.reading import (
     all_say,
+    axes,
     captions,
     curves,
     follows,
@@ -53,7 +54,7 @@ def expected(state):
         pair = min(state["pair"], pairs - 1)
         wavelength = 2 * np.pi * 10000 ** (pair / pairs)
         # A wave is the shadow of a point that goes round once a wavelength.
-        fine = np.exp(2j * np.pi * np.arange(8 * (T - 1) + 1) / 8 / wavelength)
+        fine = np.exp(2j * np.pi * np.arange(513) / 8 / wavelength)
         return {
             "table": sinusoidal_encoding(T, 2 * pairs),
             "waves": np.stack([fine.imag, fine.real], axis=1),
@@ -102,7 +103,16 @@ def expected(state):
     }
 
 
+# What any setting can give fits on these axes.
+AXES = {
+    "sinusoid": [[0, 64], [-1, 1]],
+    "RoPE": [[-32, 32], [-3, 3]],
+    "ALiBi": [[0, 64], [-48, 0]],
+}
+
+
 def shows(state, expected, shown):
+    assert axes(shown) == [AXES[state["kind"]]]
     {"sinusoid": waves_show, "RoPE": turns_show, "ALiBi": charges_show}[
         state["kind"]
     ](state, expected, shown)
@@ -113,10 +123,11 @@ def waves_show(state, expected, shown):
     table = expected["table"]
     matrix_shows(shown, table, 3)
     at = np.arange(state["T"])
-    fine = np.arange(8 * (state["T"] - 1) + 1) / 8
+    fine = np.arange(513) / 8
     lines, _, near = curves(shown.select_one(".av-chart"))
     for line, wave in zip(lines, np.transpose(expected["waves"]), strict=True):
         follows(line, np.stack([fine, wave], axis=1), near)
+    pale_after(shown, state["T"] - 1)
     numbers = table[:, 2 * pair : 2 * pair + 2].ravel()
     both = np.stack([np.repeat(at, 2), numbers])
     follows(dots_of(shown), both.T, near)
@@ -130,6 +141,15 @@ def waves_show(state, expected, shown):
     tells(sine, 2 * pair)
     tells(cosine, 2 * pair + 1)
     verdict(sine + cosine.upper(), sine=True, COSINE=True)
+
+
+def pale_after(shown, last):
+    """All beyond the last position is pale."""
+    x, _, right = path_of(shown.select_one(".av-beyond"))[:3]
+    frame = path_of(shown.select_one(".av-chart .av-rule"))
+    left, end = frame[0], frame[2]
+    assert right == end + 3
+    assert x == pytest.approx(left + (end - left) * last / 64, abs=0.051)
 
 
 def dots_of(shown):
@@ -232,9 +252,12 @@ def charges_show(state, expected, shown):
     matrix_shows(shown, expected["left"], 3)
     lines, _, near = curves(shown.select_one(".av-chart"))
     steep, flat = slopes.argmax(), slopes.argmin()
-    at = np.arange(state["T"])
+    # A line goes on beyond the table, which the helper's bias ends with.
     for line, head in zip(lines, dict.fromkeys((steep, flat)), strict=True):
-        follows(line, np.stack([at, bias[head]], axis=1), near)
+        follows(
+            line, [(0, 0), (64, 64 * bias[head][-1] / (state["T"] - 1))], near
+        )
+    pale_after(shown, state["T"] - 1)
     text = sentence(shown)
     four = [significant(m, 4) for m in slopes]
     tells(text, len(slopes), *four, *where(steep != flat, steep, flat))
