@@ -18,7 +18,8 @@ const FINGER = 22;
  * @property {string} id - the value of `data-handle` in the drawing
  * @property {string} name - what it is, such as "query of cat"
  * @property {[number, number]} [at] - where it is drawn, in units of its drawing
- * @property {string[]} [keys] - the setting that it moves, or one for each axis, x first
+ * @property {string[]} [keys] - the setting that it moves, or one for each axis, x first.
+ *   "W.0.1" is the number of the matrix W in row 0 and column 1, which moves in tenths
  * @property {(at: [number, number]) => object} [read] - the settings for a
  *   position in the same units; they need not be valid
  * @property {string} [value] - its value in words; by default, the values of its settings
@@ -84,16 +85,42 @@ const nextOf = (boxes, from, [dx, dy]) => {
   return least === Infinity ? -1 : all.indexOf(least);
 };
 
+// Each number of a matrix as a setting of its own, and back into matrices.
+const TENTH = 0.1;
+const entriesOf = (state) => {
+  const numbers = Object.entries(state).flatMap(([key, A]) =>
+    Array.isArray(A?.[0]) ? A.flatMap((row, i) => row.map((x, j) => [`${key}.${i}.${j}`, x])) : [],
+  );
+  return { ...state, ...Object.fromEntries(numbers) };
+};
+const matricesOf = (settings, state) => {
+  const all = {};
+  for (const [key, value] of Object.entries(settings)) {
+    const [name, i, j] = key.split(".");
+    if (i) (all[name] ??= state[name].map((row) => [...row]))[i][j] = value;
+    else all[key] = value;
+  }
+  return all;
+};
+
 // The handles of a figure on a page. `steer(settings)` applies settings,
 // `note(text)` shows a message, and `first` holds the settings that the Home key
 // restores.
-export const handsOf = (figure, { result, read, steer, note, first }) => {
+export const handsOf = (figure, { result, read: given, steer: take_, note, first: start }) => {
+  const read = () => entriesOf(given());
+  const steer = (settings, moved) => take_(matricesOf(settings, given()), moved?.split(".")[0]);
+  const first = entriesOf(start);
   let known = {};
   let mine; // the figure's own data
   let held = null; // the dragged handle, its offset from the pointer, and the settings it asks for
   let brush = null; // the handle on which a press began, and the handles it has pressed
   const stops = {}; // for each group, the handle that the tab key reaches
-  const controlOf = (key) => figure.controls.find((c) => c.key === key);
+  const controlOf = (key) => {
+    const [name, ...at] = key.split(".");
+    const control = figure.controls.find((c) => c.key === name);
+    const entry = { key, kind: "range", label: `${name}[${at.join("][")}]`, step: TENTH };
+    return at.length ? { ...control, ...entry } : control;
+  };
   const parts = () => [...result.querySelectorAll("[data-handle]")];
   const partOf = (id) => parts().find((part) => part.dataset.handle === id);
   const handleOf = (part) => part && known[part.dataset.handle];
@@ -119,7 +146,8 @@ export const handsOf = (figure, { result, read, steer, note, first }) => {
     part.closest("svg")?.setAttribute("role", "group");
   };
   // After each drawing: set names and values, and restore the focus.
-  const show = (state, values, own, focused) => {
+  const show = (whole, values, own, focused) => {
+    const state = entriesOf(whole);
     mine = own;
     known = Object.fromEntries(figure.handles(state, values, own).map((h) => [h.id, h]));
     for (const part of parts()) {
@@ -176,7 +204,7 @@ export const handsOf = (figure, { result, read, steer, note, first }) => {
     ]);
     steer(Object.fromEntries(given), given[0][0]);
   };
-  const press = (handle) => steer(handle.press(read()));
+  const press = (handle) => steer(handle.press(given()));
 
   const take = (event) => {
     let part = event.target.closest("[data-handle]");
@@ -243,7 +271,10 @@ export const handsOf = (figure, { result, read, steer, note, first }) => {
         next.focus();
       }
     } else if (handle.keys && event.key === "Home")
-      steer(Object.fromEntries(handle.keys.map((key) => [key, first[key]])), handle.keys[0]);
+      steer(
+        Object.fromEntries(handle.keys.map((key) => [key, first[key] ?? read()[key]])),
+        handle.keys[0],
+      );
     else if (handle.keys && way) {
       const by = way.map((x) => x * (event.shiftKey ? 10 : 1));
       const [across, up] = handle.keys;

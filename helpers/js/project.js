@@ -67,21 +67,32 @@ const arrow = (vector, end, kind) => {
   return `<path class="av-${kind}" d="M${SIDE / 2} ${SIDE / 2}L${x} ${y}"/>${head}`;
 };
 
+const KIND = { W_Q: "query", W_K: "key", W_V: "value" };
+const columnsOf = (W) => [0, 1].map((c) => W.map((line) => line[c]));
+// Tokens, and the columns of one matrix: a product with a token is a number of
+// its query, key or value, so columns are in the plane of the tokens.
 const tokenArrows = (state) => {
   const end = END.token;
   const [x, y] = tokens(state);
-  const both = [
+  const kind = KIND[state.matrix];
+  const all = [
+    ...columnsOf(state[state.matrix]).map((w, c) => [`w${c}`, w, `${kind} av-of-w`, 0]),
     ["y", y, "name", -0.9],
     ["x", x, "name", 0.9],
   ];
-  const written = names(both, end);
-  return both
-    .map(([name, vector], k) => {
+  const written = names(all, end);
+  return all
+    .map(([name, vector, of], k) => {
       const [cx, cy] = place(vector, end);
+      const token = of === "name";
       return (
-        arrow(vector, end, `token-${name}`) +
+        arrow(vector, end, token ? `token-${name}` : of) +
         written[k] +
-        grip(name, [cx, cy], `<circle class="av-hold av-hold-${name}" cx="0" cy="0" r="9"/>`)
+        grip(
+          name,
+          [cx, cy],
+          `<circle class="av-hold${token ? ` av-hold-${name}` : ""}" cx="0" cy="0" r="9"/>`,
+        )
       );
     })
     .join("");
@@ -189,7 +200,18 @@ const matrixOf = ([key, first, about]) => ({
 const figure = {
   name: "project",
   card: { part: ".av-made", box: "40 62 150 92" },
-  controls: [...COORDINATES.map(coordinate), ...MATRICES.map(matrixOf)],
+  controls: [
+    ...COORDINATES.map(coordinate),
+    {
+      key: "matrix",
+      kind: "choice",
+      label: "columns of the matrix",
+      first: "W_Q",
+      about: "The matrix whose columns are drawn beside the tokens",
+      options: Object.keys(KIND),
+    },
+    ...MATRICES.map(matrixOf),
+  ],
   compute: (state) => {
     const [x, y] = tokens(state);
     const [q, k, v] = [times(x, state.W_Q), times(y, state.W_K), times(y, state.W_V)];
@@ -205,10 +227,12 @@ const figure = {
       `<svg class="av-${kind}" role="img" aria-label="${label}" viewBox="0 0 ${SIDE} ${SIDE}">` +
       `${inside}</svg>`;
     return (
-      `<div class="av-planes"><div><p class="av-caption">Tokens: drag x, y</p>` +
+      `<div class="av-planes"><div><p class="av-caption">Drag x, y, and w0, w1 of ` +
+      `${state.matrix}</p>` +
       svg(
         "given",
-        `The tokens x ${row(x)} and y ${row(y)}`,
+        `The tokens x ${row(x)} and y ${row(y)}, and the columns ` +
+          `${columnsOf(state[state.matrix]).map(row).join(" and ")} of ${state.matrix}`,
         paper(END.token) + tokenArrows(state),
       ) +
       `</div><div><p class="av-caption">q of x; k, v of y</p>` +
@@ -244,21 +268,33 @@ const figure = {
       says: "Here q and k are at a right angle, so the score is 0.",
     };
   },
-  handles: (state) =>
-    tokens(state).map((vector, i) => {
-      const name = "xy"[i];
-      const unit = scaled(END.token);
-      return {
-        id: name,
-        name: `token ${name}`,
-        keys: [`${name}1`, `${name}2`],
-        at: [SIDE / 2 + vector[0] * unit, SIDE / 2 - vector[1] * unit],
-        read: ([u, v]) => ({
-          [`${name}1`]: (u - SIDE / 2) / unit,
-          [`${name}2`]: (SIDE / 2 - v) / unit,
-        }),
-      };
-    }),
+  handles: (state) => {
+    const unit = scaled(END.token);
+    const handle = (id, name, keys, vector) => ({
+      ...{ id, name, keys },
+      at: [SIDE / 2 + vector[0] * unit, SIDE / 2 - vector[1] * unit],
+      read: ([u, v]) => ({ [keys[0]]: (u - SIDE / 2) / unit, [keys[1]]: (SIDE / 2 - v) / unit }),
+    });
+    const { matrix } = state;
+    return [
+      ...tokens(state).map((vector, i) =>
+        handle(
+          "xy"[i],
+          `token ${"xy"[i]}`,
+          [1, 2].map((c) => `${"xy"[i]}${c}`),
+          vector,
+        ),
+      ),
+      ...columnsOf(state[matrix]).map((w, c) =>
+        handle(
+          `w${c}`,
+          `column ${c} of ${matrix}`,
+          [0, 1].map((i) => `${matrix}.${i}.${c}`),
+          w,
+        ),
+      ),
+    ];
+  },
 };
 
 export default figureModule(figure);

@@ -37,6 +37,14 @@ const places = (numbers) => {
 
 const given = (state) =>
   state.what === ONE ? [state.X, state.X, state.X] : [state.Q, state.K, state.V];
+// Words name the rows where each key has one; the last of them are the queries'.
+const wordsOf = (state) => {
+  const [Q, K] = given(state);
+  const words = state.words.split(" ");
+  return words.length === K.length && Q.length <= K.length
+    ? { asks: words.slice(K.length - Q.length), keys: words }
+    : null;
+};
 const shape = (A) => `(${A.length}, ${A[0].length})`;
 // The queries are the last of the positions, as in helpers.masks.
 const sees = (state, i, j) => {
@@ -50,10 +58,12 @@ const steps = (state, { dots, scores, weights, output }) => {
   const [Q, K, V] = given(state);
   const [q, k, v] = state.what === ONE ? ["X", "X", "X"] : ["Q", "K", "V"];
   const named = (letter, rows) => rows.map((_, i) => `${letter}${i}`);
-  const [queries, keys, columns] = [named("q", Q), named("k", K), V[0].map((_, c) => c)];
+  const words = wordsOf(state);
+  const [queries, keys] = [words?.asks ?? named("q", Q), words?.keys ?? named("k", K)];
+  const columns = V[0].map((_, c) => c);
   const inputs =
     state.what === ONE
-      ? [{ name: "X", title: "Q = K = V", rows: named("", Q), values: Q }]
+      ? [{ name: "X", title: "Q = K = V", rows: words?.keys ?? named("", Q), values: Q }]
       : [
           { name: "Q", title: "queries", rows: queries, values: Q },
           { name: "K", title: "keys", rows: keys, values: K },
@@ -70,6 +80,7 @@ const steps = (state, { dots, scores, weights, output }) => {
       made,
       from,
       shaded: true,
+      who: (i, j) => words && `Query ${words.asks[i]}, key ${words.keys[j]}`,
       ...more,
     });
 
@@ -152,7 +163,7 @@ const steps = (state, { dots, scores, weights, output }) => {
       ["weights", i, null],
       [v, null, c],
     ],
-    { columns, shaded: false },
+    { columns, shaded: false, who: (i) => words && `Query ${words.asks[i]}` },
   );
   return list;
 };
@@ -163,7 +174,9 @@ const worked = (list, entry) => {
   const [name, i, j] = String(entry).split(",");
   const found = list.find((A) => A.made && A.name === name && A.values[i]?.[j] !== undefined);
   if (!found) return worked(list, `dots,0,${list.find((A) => A.made).columns.length - 1}`);
-  return { entry, text: `${name}[${i}][${j}] = ${found.made(+i, +j)}`, from: found.from(+i, +j) };
+  const who = found.who(+i, +j);
+  const text = `${who ? `${who}: ` : ""}${name}[${i}][${j}] = ${found.made(+i, +j)}`;
+  return { entry, text, from: found.from(+i, +j) };
 };
 const role = ({ entry, from }, name, i, j) => {
   if (entry === `${name},${i},${j}`) return "av-picked";
@@ -183,6 +196,17 @@ const figure = {
       first: ONE,
       about: "What is shown",
       options: [ONE, THREE],
+    },
+    {
+      key: "words",
+      kind: "words",
+      label: "words",
+      first: "cat sat mat",
+      about:
+        "A word for each key, which names its row and column; with fewer or more of them, numbers do",
+      min: 1,
+      max: 6,
+      letters: 7,
     },
     {
       key: "X",

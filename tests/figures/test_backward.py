@@ -44,7 +44,7 @@ def fitted(state):
     """Shapes that fit, and numbers at which softmax is not yet a choice."""
     state["X"] = [[0]]  # the step figure cuts Q, K and V
     state = fitted_step(state)
-    del state["X"]
+    del state["X"], state["words"]
     T, width = len(state["Q"]), len(state["V"][0])
     given = [x for row in state["dY"] for x in row]
     state["dY"] = [

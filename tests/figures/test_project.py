@@ -26,6 +26,7 @@ CASES = [
     {"x1": 1, "x2": 0, "y1": 0, "y2": 1, **SAME_THREE},
     {"x1": 2, "x2": 2, "y1": -2, "y2": -2, **SAME_THREE},
     {"x1": 0.5, "x2": -1, "W_Q": [[0.25, 1 / 3], [0, -1]]},
+    {"matrix": "W_V", "W_V": [[-1, 0], [1, 0]]},
 ]
 
 
@@ -65,14 +66,14 @@ def translation(group):
     return re.findall(r"[-.\d]+", group["transform"])
 
 
-def arrow_is(svg, kind, vector, end):
+def arrow_is(svg, kind, vector, end, k=0):
     """An arrow goes from the middle to its tip, where its head is."""
     of = plane_of(svg, end)
-    (path,) = svg.select(f"path.av-{kind}")
+    path = svg.select(f"path.av-{kind}")[k]
     points = path_of(path)
     assert points[:2] == [115, 115]
     assert of(*points[2:]) == pytest.approx(list(vector), abs=2e-3 * end)
-    (head,) = svg.select(f"circle.av-{kind}, rect.av-{kind}")
+    head = svg.select(f"circle.av-{kind}, rect.av-{kind}")[k]
     half = float(head.get("width", 0)) / 2
     x, y = (head.get(a) or head[b] for a, b in (("cx", "x"), ("cy", "y")))
     tip = of(float(x) + half, float(y) + half)
@@ -88,6 +89,9 @@ def shows(state, expected, shown):
         (hold,) = given.select(f".av-hold-{name}")
         here = plane_of(given, 2)(*translation(hold.parent))
         assert here == pytest.approx(token, abs=4e-3)
+    columns = np.transpose(state[state["matrix"]])
+    for k, column in enumerate(columns):
+        arrow_is(given, kinds[state["matrix"][-1].lower()], column, 2, k)
     for name, kind in kinds.items():
         arrow_is(made, kind, expected[name], 4)
     of = plane_of(made, 4)
@@ -100,7 +104,7 @@ def shows(state, expected, shown):
     assert k == pytest.approx(list(expected["k"]), abs=8e-3)
     # What the eye sees: the drop is at a right angle to the query.
     assert abs(np.subtract(k, foot) @ expected["q"]) < 0.1
-    names_stand_clear(given, tokens)
+    names_stand_clear(given, {**tokens, "w0": columns[0], "w1": columns[1]})
     names_stand_clear(made, {n: expected[n] for n in kinds})
     tells_of(state, expected, shown)
 
@@ -123,7 +127,9 @@ def tells_of(state, expected, shown):
     x, y = ([(state[f"{t}{i}"], 4) for i in (1, 2)] for t in "xy")
     q, k, v = ([(n, 4) for n in expected[name]] for name in "qkv")
     given, made = captions(shown)
-    tells(given, *x, *y)
+    tells(
+        given, *x, *y, *((w, 4) for w in np.ravel(state[state["matrix"]], "F"))
+    )
     tells(made, *q, *k, *v, (expected["shadow"], 2))
     dots, length = expected["dot"], expected["length"]
     across, none = abs(dots) < 1e-9, length < 1e-9
@@ -206,3 +212,28 @@ def test_token_is_dragged_to_the_edge_and_to_a_score_of_zero(page):
     assert "the score is 0" in page.do("error()")
     to(-0.5, -2, down=False)
     assert to(1, 1) == [-0.5, -2, 1.5, -1], "let go"
+
+
+def test_a_column_of_a_matrix_is_dragged_and_moves_by_keys(page):
+    """Both of its numbers, in tenths, and nothing else."""
+    page.open("project", W_Q=[[1, -0.5], [1, 0.5]])
+    box = page.tab.locator(".av-given").bounding_box()
+    unit = box["width"] / 2 / 2.35
+
+    def at(x, y):
+        middle = box["x"] + box["width"] / 2, box["y"] + box["width"] / 2
+        return middle[0] + unit * x, middle[1] - unit * y
+
+    page.tab.mouse.move(*at(-0.5, 0.5))
+    page.tab.mouse.down()
+    page.tab.mouse.move(*at(-0.72, -1.6))
+    page.tab.mouse.up()
+    now = "await frame(); return m.state.W_Q"
+    assert page.do(now) == [[1, -0.7], [1, -1]], "it stays in its limits"
+    assert "W_Q[1][1] must be" in page.do("return error()")
+    assert page.do(f"""
+      press(el.querySelector("[data-handle=w0]"), "ArrowLeft");
+      {now}""") == [[0.9, -0.7], [1, -1]]
+    assert page.do(f"""
+      press(el.querySelector("[data-handle=w1]"), "Home");
+      {now}""") == [[0.9, -0.5], [1, 0.5]]

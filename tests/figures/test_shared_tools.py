@@ -5,6 +5,7 @@ that it is: two numbers that a dot in a plane moves, a slider of powers, and a
 row of cells that are painted. It runs on an empty page.
 """
 
+import functools
 import json
 import shutil
 
@@ -647,7 +648,11 @@ def test_every_handle_says_where_it_is(name):
     for handle in figure._call("handles"):
         assert handle["name"]
         for key in handle.get("keys", []):
-            assert handle["reads"][key] == pytest.approx(state[key], abs=1e-6)
+            name, *entry = key.split(".")
+            value = functools.reduce(
+                lambda A, k: A[int(k)], entry, state[name]
+            )
+            assert handle["reads"][key] == pytest.approx(value, abs=1e-6)
         assert ("keys" in handle) != ("presses" in handle)
         if "presses" in handle:
             type(figure)(**state | handle["presses"])

@@ -21,6 +21,9 @@ from tests.figures.reading import (
 
 CASES = [
     {},
+    {"X": [[1, 0], [2, 3]], "words": "dogs bark", "causal": True},
+    # One query of three positions is the last.
+    {"Q": [[2.0]], "K": [[1.0], [0.5], [1]], "V": [[3.0], [1], [2]]},
     {"causal": True},
     {"scale": False},
     {"X": [[0.5, 1 / 3], [2, -1], [1e-5, 7]], "causal": True},
@@ -50,6 +53,8 @@ def fitted(state):
         state[key] = [row[:columns] for row in state[key][:n]]
     for key in "XQKV":
         state[key] = [[round(x / 50, 3) for x in row] for row in state[key]]
+    n = len(state["X"] if state.get("what") == "X" else state["K"])
+    state["words"] = " ".join(["<b>", "is", "a", "no", "no", "x"][:n])
     return state
 
 
@@ -92,7 +97,7 @@ def shows(state, expected, shown):
         exact = values[np.isfinite(values)]
         short = np.allclose(exact, exact.round(digits), rtol=0, atol=1e-11)
         assert digits == 3 or short, "too few digits"
-        numbered(tables[name], values.shape[1])
+        named(tables[name], name, state)
         width = np.shape(state["X" if one else "Q"])[1]
         root = where(name == "scores", width)
         tells(tables[name].caption.text, *values.shape, *root)
@@ -115,6 +120,39 @@ def shows(state, expected, shown):
     }
     found = {cell["data-at"] for cell in shown.select(".av-source")}
     assert found == wanted
+
+
+def words_of(state):
+    """The words of the keys, if each has one and a query is one of them."""
+    Q, K = (state["X" if state["what"] == "X" else c] for c in "QK")
+    words = state["words"].split(" ")
+    return words if len(words) == len(K) >= len(Q) else None
+
+
+def named(table, name, state):
+    """Words name what is a query or a key, and else numbers do."""
+    numbered(table, len(table.select("tbody tr")[0].select("td")))
+    words = words_of(state)
+    if words:
+        heads = [th.text for th in table.select("thead th")]
+        names = [th.text for th in table.select("tbody th")]
+        assert names == (words if name in "XKV" else words[-len(names) :])
+        between = name in ("dots", "scores", "masked", "weights")
+        assert (heads == words) == between
+
+
+def who(state, name, i, j):
+    """Whose entry a sentence says that it is of, before it begins."""
+    words = words_of(state)
+    if not words:
+        return ""
+    late = len(words) - len(state["X" if state["what"] == "X" else "Q"])
+    query = f"Query {words[int(i) + late]}"
+    return (
+        f"{query}: "
+        if name == "output"
+        else (f"{query}, key {words[int(j)]}: ")
+    )
 
 
 def matches(at, matrix, row, column):
@@ -218,7 +256,8 @@ def test_step_tells_each_entry_with_its_numbers_and_sources(drawn_states):
             tells(text, *numbers)
             assert (sources, own) == (origins, at)
             name, i, j = at.split(",")
-            assert text.startswith(f"{name}[{i}][{j}] = ")
+            begins = f"{who(state, name, i, j)}{name}[{i}][{j}] = "
+            assert text.startswith(begins)
             exact_where_it_says_so(text, state, expected, at)
 
 
@@ -243,7 +282,12 @@ def exact_where_it_says_so(text, state, expected, at):
 def test_step_starts_where_an_entry_is_not_there():
     script = """(state, at) =>
       worked(steps(state, figure.compute(state)), at).entry"""
-    state = {"what": "X", "X": [[1, 2], [3, 4], [5, 6]], "scale": True}
+    state = {
+        "what": "X",
+        "X": [[1, 2], [3, 4], [5, 6]],
+        "scale": True,
+        "words": "a",
+    }
     for at in ("dots,3,0", "dots,0,3", "masked,0,0", "X,0,0", "undefined"):
         assert call(script, state, at, of="step") == "dots,0,2"
     assert call(script, state, "dots,2,0", of="step") == "dots,2,0"
