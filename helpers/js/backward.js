@@ -2,8 +2,10 @@
 // it.
 
 import { dot, fixed, matmul, range, setting, softmax, transpose } from "./numbers.js";
+import { colorOf, escape } from "./svg.js";
 import { grid } from "./tables.js";
 import { show } from "./controls.js";
+import { grip } from "./handles.js";
 import { figureModule, say } from "./common.js";
 
 const NUDGE = 0.1;
@@ -40,6 +42,53 @@ const sentence = (state, { weights, dA, dS, means }) => {
     `dS[${i}][${j}] = A × (dA − mean) = ${three(weights[i][j])} × (${three(dA[i][j])} − ` +
     `${factor(means[i])}) ≈ ` +
     `${three(dS[i][j])}: a higher score ${way} the loss.`
+  );
+};
+
+// The entry that is stepped, as a bar to drag, and the gradients of the scores in
+// its row. The axis holds all that dY may be: logarithmic on either side, and
+// straight in the hundredths around zero.
+const AXIS = { width: 400, middle: 240, half: 120, top: 30, row: 24, straight: 0.01 };
+const decades = (x) => Math.log10(1 + x / AXIS.straight);
+const across = (x) =>
+  AXIS.middle + Math.sign(x) * AXIS.half * Math.min(decades(Math.abs(x)) / decades(MOST), 1);
+const valueAt = (u) => {
+  const far = (u - AXIS.middle) / AXIS.half;
+  return Math.sign(far) * AXIS.straight * (10 ** (Math.abs(far) * decades(MOST)) - 1);
+};
+const bars = (state, { dS }) => {
+  const { width, middle, half, top, row } = AXIS;
+  const [i, c] = spotOf(state);
+  const at = (x) => x.toFixed(2);
+  const open = openOf(state)[i];
+  const named = dS[i].map((x, j) => [`dS[${i}][${j}]`, x]).filter((_, j) => open[j]);
+  const lines = [[`dY[${i}][${c}]`, state.dY[i][c]], ...named];
+  const end = top + row * lines.length;
+  const ticks = [-10, -1, -0.1, 0, 0.1, 1, 10].map(
+    (x) =>
+      `<path class="av-rule" d="M${at(across(x))} ${top}V${end}"/>` +
+      `<text x="${at(across(x))}" y="${top - 8}" text-anchor="middle">${setting(x)}</text>`,
+  );
+  const drawn = lines.map(([name, x], k) => {
+    const y = top + row * k + 4;
+    const [a, b] = [middle, across(x)].sort((p, q) => p - q);
+    return (
+      `<rect x="${at(a)}" y="${y}" width="${at(b - a)}" height="${row - 8}" ` +
+      `fill="${colorOf(0.67 * Math.sign(x))}"/>` +
+      `<text x="2" y="${y + 12}">${name}</text>` +
+      `<text x="${middle - half - 8}" y="${y + 12}" text-anchor="end">${k ? three(x) : setting(x)}</text>`
+    );
+  });
+  const knob = '<circle r="8" style="fill:var(--av-ground);stroke:currentColor;stroke-width:2.5"/>';
+  const label =
+    `The gradient dY[${i}][${c}], ${setting(state.dY[i][c])}, and those of the scores in its ` +
+    `row: ${named.map(([, x]) => three(x)).join(", ")}`;
+  return (
+    `<svg class="av-chart av-pull" role="img" aria-label="${escape(label)}" ` +
+    `viewBox="0 0 ${width} ${end + 4}">${ticks.join("")}` +
+    `<path d="M${middle} ${top}V${end}" stroke="currentColor"/>${drawn.join("")}` +
+    grip("given", [at(across(state.dY[i][c])), top + row / 2], knob) +
+    "</svg>"
   );
 };
 
@@ -193,9 +242,22 @@ const figure = {
       table("query", "dQ", `dS K / √${state.Q[0].length}`, dQ, queries, sized()),
       table("key", "dK", `dSᵀ Q / √${state.Q[0].length}`, dK, keys, sized()),
     ];
-    return `<div class="av-row av-step">${tables.join("")}</div>${say(sentence(state, values))}`;
+    return `${bars(state, values)}<div class="av-row av-step">${tables.join("")}</div>${say(sentence(state, values))}`;
   },
 
+  handles: (state) => {
+    const [i, c] = spotOf(state);
+    const key = `dY.${i}.${c}`;
+    return [
+      {
+        id: "given",
+        name: `entry ${c} of the gradient of output ${i}`,
+        keys: [key],
+        at: [across(state.dY[i][c]), AXIS.top + AXIS.row / 2],
+        read: ([u]) => ({ [key]: valueAt(u) }),
+      },
+    ];
+  },
   // The buttons step the entry of dY that was pressed.
   enhance: (result, state, values, set) => {
     result.onclick = ({ target }) => {

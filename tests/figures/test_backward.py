@@ -1,6 +1,9 @@
 """The backward pass: every gradient, and what an entry of dY does."""
 
+import re
+
 import numpy as np
+import pytest
 
 from helpers.attention import attention
 from helpers.gradients import attention_vjp
@@ -10,6 +13,8 @@ from tests.figures.reading import (
     depth,
     ground,
     numbered,
+    path_of,
+    read,
     says,
     sentence,
     tells,
@@ -97,7 +102,7 @@ def shows(state, expected, shown):
             assert abs(seen - share) < 0.01, "strong is far from zero"
         root = where(name in ("dQ", "dK"), len(state["Q"][0]))
         tells(table.caption.text, *values.shape, *root)
-    assert len(captions(shown)) == len(tables)
+    assert len(captions(shown)) == len(tables) + 1
     wide = len(state["dY"][0])
     entry = min(state["entry"], T * wide - 1)
     (picked,) = shown.select(".av-picked")
@@ -106,6 +111,38 @@ def shows(state, expected, shown):
             for cell in shown.select(".av-source")}  # fmt: skip
     assert rows == {f"q{entry // wide}"}
     tells_of(state, expected, sentence(shown), *divmod(entry, wide))
+    svg = shown.select_one(".av-pull")
+    pull_shows(state, expected, svg, *divmod(entry, wide))
+
+
+def pull_shows(state, expected, svg, i, c):
+    """A bar for the entry, and one for each score that its row may use."""
+    T, S = np.shape(expected["dS"])
+    seen = i + S - T + 1 if state["causal"] else S
+    numbers = [state["dY"][i][c], *expected["dS"][i][:seen]]
+
+    def far(x):  # 120 units are 10, and a thousandth of the rest are 0.01
+        return np.sign(x) * min(np.log(1 + 100 * abs(x)) / np.log(1001), 1)
+
+    for bar, x in zip(svg.select("rect"), numbers, strict=True):
+        ends = sorted([240, 240 + 120 * far(x)])
+        left, width = float(bar["x"]), float(bar["width"])
+        assert [left, left + width] == pytest.approx(ends, abs=0.02)
+        share = depth(bar["fill"])
+        assert np.sign(np.round(share, 1)) == np.sign(x)
+    texts = [t.text for t in svg.select("text")]
+    ticks, rest = texts[:7], texts[7:]
+    for text, rule in zip(ticks, svg.select(".av-rule"), strict=True):
+        place = path_of(rule)[0]
+        assert place == pytest.approx(240 + 120 * far(read(text)), abs=0.01)
+    says(rest[1], numbers[0], 4)
+    for k, (name, number) in enumerate(
+        zip(rest[2::2], rest[3::2], strict=True)
+    ):
+        tells(name, i, k)
+        says(number, numbers[k + 1], 3)
+    x = float(re.match(r"translate\((\S+) ", svg.g["transform"])[1])
+    assert x == pytest.approx(240 + 120 * far(numbers[0]), abs=0.01)
 
 
 def tells_of(state, expected, text, i, c):
@@ -124,3 +161,29 @@ def tells_of(state, expected, text, i, c):
         raises=dS[i, j] > 0 and not small,
         lowers=dS[i, j] < 0 and not small,
     )
+
+
+def test_backward_entry_is_dragged_in_tenths(page):
+    """From 1 to 0.3, to the end, and back by a key; no other entry moves."""
+    page.open("backward")
+    box = page.tab.locator(".av-pull").bounding_box()
+    unit = box["width"] / 400
+
+    def to(value):
+        far = np.sign(value) * np.log(1 + 100 * abs(value)) / np.log(1001)
+        page.tab.mouse.move(
+            box["x"] + unit * (240 + 120 * far), box["y"] + unit * 42
+        )
+
+    to(1)
+    page.tab.mouse.down()
+    to(0.31)
+    now = "await frame(); return [m.state.dY, el.values.dV]"
+    dY, dV = page.do(now)
+    assert dY == [[0, 0], [0, 0], [0.3, 0]]
+    assert np.sum(dV) == pytest.approx(0.3)
+    to(-40)
+    page.tab.mouse.up()
+    assert page.do(now)[0] == [[0, 0], [0, 0], [-10, 0]]
+    press = 'press(el.querySelector("[data-handle=given]"), "ArrowRight");'
+    assert page.do(press + now)[0] == [[0, 0], [0, 0], [-9.9, 0]]
