@@ -106,9 +106,9 @@ const matricesOf = (settings, state) => {
 // The handles of a figure on a page. `steer(settings)` applies settings,
 // `note(text)` shows a message, and `first` holds the settings that the Home key
 // restores.
-export const handsOf = (figure, { result, read: given, steer: take_, note, first: start }) => {
-  const read = () => entriesOf(given());
-  const steer = (settings, moved) => take_(matricesOf(settings, given()), moved?.split(".")[0]);
+export const handsOf = (figure, { result, read: current, steer: apply, note, first: start }) => {
+  const read = () => entriesOf(current());
+  const steer = (settings, moved) => apply(matricesOf(settings, current()), moved?.split(".")[0]);
   const first = entriesOf(start);
   let known = {};
   let mine; // the figure's own data
@@ -204,7 +204,7 @@ export const handsOf = (figure, { result, read: given, steer: take_, note, first
     ]);
     steer(Object.fromEntries(given), given[0][0]);
   };
-  const press = (handle) => steer(handle.press(given()));
+  const press = (handle) => steer(handle.press(current()));
 
   const take = (event) => {
     let part = event.target.closest("[data-handle]");
