@@ -41,7 +41,7 @@ KEYWORDS = [
 NEEDED = (
     *("index.ipynb", "book", ":!book/_ext", ":!book/_static", "helpers"),
     *("requirements.txt", "requirements-model.txt", "pyproject.toml"),
-    *("runtime.txt", "postBuild", "README.md", "LICENSE"),
+    *("runtime.txt", "postBuild", "tools/jupyter", "README.md", "LICENSE"),
 )
 # The files that may contain the marker, and the marker.
 MARKED = ("paper/paper.md", "CODE_OF_CONDUCT.md", "SECURITY.md", "SUPPORT.md")
@@ -131,6 +131,18 @@ def git(*words):
     ).stdout.strip()
 
 
+def stem():
+    return f"{NAME}-{project()['version']}"
+
+
+def built():
+    """Return the built files of a release and their names in it."""
+    # Each build of the site writes this archive, with the same bytes each
+    # time.
+    site = {BUILD / "html" / f"{NAME}.zip": f"{stem()}-site.zip"}
+    return site | {BUILD / "pdf" / it: f"{stem()}-{it}" for it in PAPERS}
+
+
 def missing(tagged=False):
     """Return the obstacles to a release, one sentence each."""
     told = [
@@ -139,6 +151,9 @@ def missing(tagged=False):
     for name in MARKED:
         for mark in MARK.findall((ROOT / name).read_text("utf-8")):
             told.append(f"{name}: {mark} is open")
+    for path in built():
+        if not path.exists():
+            told.append(f"{path.name}: not built; make release builds it")
     number, day = released()
     if number != project()["version"]:
         told.append(
@@ -162,14 +177,12 @@ def write_files():
     MADE.mkdir(parents=True, exist_ok=True)
     for path in MADE.iterdir():
         path.unlink()
-    stem = f"{NAME}-{project()['version']}"
-    # Each build of the site writes this archive, with the same bytes each
-    # time.
-    shutil.copy(BUILD / "html" / f"{NAME}.zip", MADE / f"{stem}-site.zip")
-    target = MADE / f"{stem}-notebooks.zip"
-    git("archive", f"--prefix={stem}/", f"--output={target}", "HEAD", *NEEDED)
-    for paper in PAPERS:
-        shutil.copy(BUILD / "pdf" / paper, MADE / f"{stem}-{paper}")
+    target = MADE / f"{stem()}-notebooks.zip"
+    prefix = f"--prefix={stem()}/"
+    git("archive", prefix, f"--output={target}", "HEAD", *NEEDED)
+    for path, name in built().items():
+        if path.exists():  # a rehearsal has said what is not there
+            shutil.copy(path, MADE / name)
     made = sorted(MADE.iterdir())
     sums = [
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n"

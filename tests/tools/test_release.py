@@ -73,13 +73,16 @@ def ready(tmp_path, monkeypatch):
         (tmp_path / name).write_text("text", "utf-8")
     log = "# Log\n\n## 9.9.9, 2026-01-02\n\n* New.\n\n## 9.9.8, 2026-01-01\n"
     (tmp_path / "CHANGELOG.md").write_text(log, "utf-8")
-    said = {"status": "", "tag": "", "ls-files": "index.ipynb\ntests/a.py"}
+    said = {"status": "", "tag": "", "archive": ""}
     monkeypatch.setattr(release, "ROOT", tmp_path)
     monkeypatch.setattr(release, "BUILD", tmp_path / "_build")
     monkeypatch.setattr(release, "MADE", tmp_path / "_build" / "release")
     monkeypatch.setattr(release, "owner", lambda: FULL)
     monkeypatch.setattr(release, "project", lambda: {"version": "9.9.9"})
     monkeypatch.setattr(release, "git", lambda word, *_: said[word])
+    for path in release.built():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("built", "utf-8")
     return tmp_path, said
 
 
@@ -104,6 +107,17 @@ def test_what_the_owner_left_empty_stops_a_release(ready, monkeypatch):
 def test_an_open_place_stops_a_release(ready, file, text, told):
     (ready[0] / file).write_text(text, "utf-8")
     assert told in "\n".join(release.missing())
+
+
+def test_what_is_not_built_stops_a_release_and_no_rehearsal(
+    ready, monkeypatch
+):
+    ready[0].joinpath("_build/html/attention-verified.zip").unlink()
+    told = "attention-verified.zip: not built; make release builds it"
+    assert release.missing() == [told]
+    made = [path.name for path in release.write_files()]
+    assert not [name for name in made if name.endswith("site.zip")]
+    assert "attention-verified-9.9.9-lessons.pdf" in made
 
 
 @pytest.mark.parametrize(
@@ -136,4 +150,5 @@ def test_files_of_a_release_repeat_to_the_byte(ready, monkeypatch):
     names = zipfile.ZipFile(path).namelist()
     top = "attention-verified-9.9.9/"
     assert {f"{top}index.ipynb", f"{top}helpers/softmax.py"} <= set(names)
+    assert f"{top}tools/jupyter/labconfig/" in names, "postBuild copies it"
     assert not [name for name in names if "/_ext/" in name or "tests/" in name]
