@@ -125,7 +125,7 @@ const figure = {
     const mean = entropies.reduce((a, b) => a + b, 0) / T;
     const small = T <= 12;
     const label =
-      `Attention weights: a row a query, a column a key; hatched${small ? ", with a dot," : ""} ` +
+      `Attention weights: one row per query, one column per key; hatched${small ? ", with a dot," : ""} ` +
       "where the mask forbids";
     const detail =
       { sliding: `, window ${Math.min(state.window, T)}` }[mask] ??

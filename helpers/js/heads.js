@@ -192,7 +192,7 @@ const figure = {
       "</th></tr></thead><tbody>" +
       ["W_Q", "W_K", "W_V", "W_O"].map((name) => line(name, parameters[name], full)).join("") +
       line("all four", parameters.total, multi_head.total) +
-      line("cache, bytes a token", cache, multi_head.cache) +
+      line("cache, bytes per token", cache, multi_head.cache) +
       "</tbody></table>";
 
     const kind = H_kv === H ? "Multi-head" : H_kv === 1 ? "Multi-query" : "Grouped-query";
@@ -202,7 +202,7 @@ const figure = {
         `${kind} attention: ${shared} query head${shared > 1 ? "s" : ""} to a key/value head. ` +
           `Column ${at} is place ${place} of query head ${head}, since ${at} = ${head} · ` +
           `${d_k} + ${place}; that head reads K${group} and V${group}. ` +
-          `The cache takes ${whole(cache)} bytes a ` +
+          `The cache takes ${whole(cache)} bytes per ` +
           `token${shared > 1 ? `, 1/${shared} of what multi-head attention takes` : ""}.`,
       )
     );

@@ -176,8 +176,8 @@ const figure = {
   view: (state, values) => {
     const { T, d } = state;
     const label =
-      `FLOPs of one layer as areas: for each of ${whole(T)} tokens a row, on the left what it ` +
-      `takes alone, on the right a unit for each key`;
+      `FLOPs of one layer as areas: one row for each of ${whole(T)} tokens; on the left what the ` +
+      `token takes alone, on the right a unit for each key`;
     return (
       `<svg class="av-cost" role="img" aria-label="${label}" viewBox="0 0 ${BOX.width} ` +
       `${at(BAR.top + BAR.high + 22)}">` +
