@@ -15,7 +15,7 @@ const MOST = 12; // queries
 
 // --- partial results -----------------------------------------------------
 
-// Merge the outputs of some parts, each weighted by exp(log-sum-exp).
+// Merge the outputs of some parts, each weighted by exp(logsumexp).
 const mix = (outputs, logsumexps) => {
   const top = Math.max(...logsumexps);
   const exps = logsumexps.map((x) => Math.exp(x - top));

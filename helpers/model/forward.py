@@ -132,7 +132,7 @@ def _run(
 
 
 def _through(x, params, config, cache, heads, start, mask, note):
-    """What the last block leaves."""
+    """The residual stream after the last block."""
     for i in range(config.n_layers):
         own, p = config.of_block(i), block(params, i)
         stored = None if cache is None else cache[i]
