@@ -5,6 +5,7 @@ import numpy as np
 from .._shapes import loss_shares
 from ..gradients import attention_vjp, sinks_vjp
 from ..heads import merge_heads, split_heads
+from ..latent import latent_attention_vjp
 from ..layers import (
     feed_forward_vjp,
     layer_norm_vjp,
@@ -15,8 +16,9 @@ from ..layers import (
     token_losses,
     token_losses_vjp,
 )
-from .configuration import NORMS, expect_config
+from .configuration import IN_A_MODEL, NORMS, expect_config
 from .forward import forward
+from .mixers import latent_projections
 from .parts import (
     block,
     buckets,
@@ -59,7 +61,7 @@ def loss_and_gradients(
     ------
     TypeError, ValueError
         As `transformer` and `cross_entropy`; and ValueError if a block has
-        latent attention or a memory of fixed size.
+        a memory of fixed size.
 
     Examples
     --------
@@ -89,12 +91,11 @@ def _expect_gradients(config):
     """Refuse layers whose gradient this module does not implement."""
     expect_config(config)
     for own in map(config.of_block, range(config.n_layers)):
-        for name in ("latent", "memory"):
-            if getattr(own, name) is not None:
-                raise ValueError(
-                    f"{name} must be None in a model to be trained; "
-                    f"got {getattr(own, name)}"
-                )
+        if own.memory is not None:
+            raise ValueError(
+                "memory must be None in a model to be trained; "
+                f"got {own.memory}"
+            )
 
 
 def _gradients(dlogits, tokens, kept, params, config):
@@ -130,6 +131,8 @@ def _layer_gradients(dx, layer, p, config):
         )
     if layer.attended is None:
         dread, new = _feed_forward_gradients(dchange, layer.read, p, config)
+    elif config.latent is not None:
+        dread, new = _latent_gradients(dchange, layer, p, config)
     else:
         dread, new = _attend_gradients(dchange, layer.attended, p, config)
     grads |= new
@@ -206,6 +209,22 @@ def _attend_gradients(grad, kept, p, config):
         d, grads[name], grads[f"{name}.bias"] = linear_vjp(d, X, p[name])
         dX = dX + d
     return dX, grads
+
+
+def _latent_gradients(grad, layer, p, config):
+    """Gradients of the rows and of the parameters, a dict."""
+    dX, own = latent_attention_vjp(
+        grad,
+        layer.read,
+        latent_projections(p, config),
+        layer.attended.weights,
+        scale=config.scale,
+        base=config.base,
+        frequencies=config.frequencies,
+        eps=config.latent.eps,
+    )
+    found = {IN_A_MODEL.get(n, n): d for n, d in own._asdict().items()}
+    return dX, {name: d for name, d in found.items() if name in p}
 
 
 def _head_norm_vjp(grad, rows, gain, config):

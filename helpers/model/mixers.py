@@ -128,16 +128,21 @@ def _expect_plain(p, what, **given):
         )
 
 
-def _attend_latent(X, p, config, keep, cache, mask, shape, at):
-    """Attention with keys and values from one short vector per position."""
-    _expect_plain(p, "latent attention", heads=keep)
+def latent_projections(p, config):
+    """The weights of a block as latent attention takes them."""
     weights = {
         field: p.get(IN_A_MODEL.get(field, field))
         for field in LatentProjections._fields
     }
+    return LatentProjections(**weights | {"n_heads": config.n_heads})
+
+
+def _attend_latent(X, p, config, keep, cache, mask, shape, at):
+    """Attention with keys and values from one short vector per position."""
+    _expect_plain(p, "latent attention", heads=keep)
     found = latent_attention(
         X,
-        LatentProjections(**weights | {"n_heads": config.n_heads}),
+        latent_projections(p, config),
         mask=_mask(config, mask, shape),
         cache=cache,
         positions=at,

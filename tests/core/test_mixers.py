@@ -15,6 +15,7 @@ from helpers.transformer import (
     LatentWidths,
     MemoryWidths,
     TransformerConfig,
+    cross_entropy,
     forward,
     generate,
     init_transformer,
@@ -24,7 +25,7 @@ from helpers.transformer import (
 )
 from tests.core import laws, reference_linear
 from tests.core import reference_transformer as reference
-from tests.core.closeness import assert_close
+from tests.core.closeness import assert_close, assert_gradient
 
 SMALL = TransformerConfig(
     vocab=7,
@@ -123,6 +124,33 @@ def test_padding_is_hidden_from_latent_attention(rng):
     assert_close(logits[0, :3], alone, eps=512)
 
 
+@pytest.mark.parametrize("form", [f for f in FORMS if "latent" in f])
+@pytest.mark.parametrize("padded", [False, True])
+def test_gradients_through_latent_attention_equal_differences(
+    form, padded, rng
+):
+    config, params = made(form, rng)
+    tokens, targets = rng.integers(0, config.vocab, (2, 3, 5))
+    where = np.arange(15).reshape(3, 5) % 3 > 0
+    mask = padding_mask([5, 2, 4], 5) if padded else None
+    loss, gradients = loss_and_gradients(
+        tokens, targets, params, config, where=where, mask=mask
+    )
+
+    def loss_at(changed):
+        logits = transformer(tokens, changed, config, mask=mask)
+        return cross_entropy(logits, targets, where=where)
+
+    assert_close(loss, np.float64(loss_at(params)))
+    assert list(gradients) == list(params)
+    for name, x in params.items():
+
+        def loss_of(x, name=name):
+            return loss_at(params | {name: x})
+
+        assert_gradient(loss_of, x, gradients[name], rng, directions=1)
+
+
 def test_caches_have_the_size_that_is_kept():
     config = replace(SMALL, **FORMS["latent"])
     cache = new_cache(config, batch=(3,), dtype=np.float32)[0]
@@ -138,17 +166,17 @@ def test_caches_have_the_size_that_is_kept():
 
 
 def test_what_is_not_derived_is_refused(rng):
-    for form, name in (("latent", "latent"), ("hybrid", "memory")):
+    for form in ("latent", "hybrid"):
         config, params = made(form, rng)
-        says = f"{name} must be None in a model to be trained; got "
-        with pytest.raises(ValueError, match=says):
-            loss_and_gradients([1], [2], params, config)
         heads = np.ones((2, 2))
         with pytest.raises(ValueError, match="heads must be None if a block"):
             forward([1, 2], params, config, heads=heads)
         runs = init_transformer(rng, config, runs=(2,))
         with pytest.raises(ValueError, match="must be of one model, without"):
             transformer([[1], [2]], runs, config)
+    says = "memory must be None in a model to be trained; got MemoryWidths"
+    with pytest.raises(ValueError, match=says):
+        loss_and_gradients([1], [2], params, config)
     mask = np.ones((1, 1), bool)
     with pytest.raises(ValueError, match="mask must be None if a block h"):
         transformer([1], params, config, mask=mask)
