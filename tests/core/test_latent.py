@@ -25,7 +25,7 @@ from tests.core import reference_latent
 from tests.core.closeness import assert_close
 
 FORMS = pytest.mark.parametrize("absorbed", [False, True])
-SIZES = {"d_c": 5, "d_r": 4, "d_k": 3, "d_v": 2}
+SIZES = {"d_c": 5, "d_r": 4, "d_k": 9, "d_v": 2}
 COMPRESSED = pytest.mark.parametrize("d_q", [None, 6])
 
 
@@ -230,7 +230,7 @@ def test_a_failure_leaves_the_cache():
     X, p = problem(9, 2)
     cache = KVCache(8, 1, SIZES["d_c"], SIZES["d_r"])
     latent_attention(X, p, cache=cache)
-    huge = p._replace(W_O=np.full_like(p.W_O, 1e308))
+    huge = p._replace(W_O=np.full_like(p.W_O, 1e308), W_UV=100 * p.W_UV)
     with pytest.raises(ValueError, match=r"^the products of the heads"):
         latent_attention(X, huge, cache=cache)
     assert len(cache) == 2
@@ -265,7 +265,7 @@ def test_weights_that_do_not_fit_are_refused(change, error, message):
         lambda p: compress(X, p),
         lambda p: latent_queries(X, p),
         lambda p: expand(np.ones((2, 5)), p),
-        lambda p: absorb(np.ones((3, 2, 3)), p),
+        lambda p: absorb(np.ones((3, 2, 9)), p),
     ):
         with pytest.raises(error, match=re.escape(message)):
             call(p._replace(**change))
@@ -296,7 +296,7 @@ def test_weights_that_do_not_fit_are_refused(change, error, message):
         (lambda X, p: expand(np.ones((2, 4)), p), ValueError,
          "each row of latent must have one entry per row of W_UK"),
         (lambda X, p: absorb(np.ones((2, 2, 3)), p), ValueError,
-         "Q must be (..., 3, T, 3) to fit W_UK and n_heads"),
+         "Q must be (..., 3, T, 9) to fit W_UK and n_heads"),
         (lambda X, p: init_latent(None, 7, 3, **SIZES), TypeError,
          "rng must be a numpy.random.Generator"),
         (lambda X, p: init_latent(
@@ -309,6 +309,39 @@ def test_weights_that_do_not_fit_are_refused(change, error, message):
 def test_bad_input_is_refused(call, error, message):
     with pytest.raises(error, match=re.escape(message)):
         call(*problem(11, 2))
+
+
+@pytest.mark.parametrize(
+    ("call", "rows", "matrix"),
+    [
+        (compress, "X", "W_DKV"),
+        (compress, "X", "W_KR"),
+        (latent_queries, "X", "W_DQ"),
+        (latent_queries, "the rows of queries", "W_UQ"),
+        (latent_queries, "the rows of queries", "W_QR"),
+        (expand, "latent", "W_UK"),
+        (expand, "latent", "W_UV"),
+    ],
+)
+def test_products_that_overflow_are_refused_by_name(call, rows, matrix):
+    X, p = problem(13, 2, d_q=6)
+    given = 1e200 * (np.ones((2, SIZES["d_c"])) if call is expand else X)
+    if rows == "the rows of queries":  # which a norm keeps near 1
+        given, factor = X, 1e308
+    else:
+        factor = 1e200
+    huge = p._replace(**{matrix: factor * np.ones_like(getattr(p, matrix))})
+    message = f"the products of {rows} and {matrix} overflow float64"
+    with pytest.raises(ValueError, match=f"^{message}; pass a wider"):
+        call(given, huge)
+
+
+def test_a_folded_query_that_overflows_is_refused():
+    _, p = problem(13, 2)
+    huge = p._replace(W_UK=np.full_like(p.W_UK, 1e200))
+    message = "a head's products overflow float64; pass a wider type"
+    with pytest.raises(ValueError, match=f"^{message}"):
+        absorb(np.full((3, 2, SIZES["d_k"]), 1e200), huge)
 
 
 def test_random_weights_keep_the_size():
@@ -383,6 +416,10 @@ def test_the_default_scale_and_positions_are_those_of_the_forward_pass():
         ({"weights": np.ones((2, 4, 4)) / 4}, ValueError,
          "weights must be (..., 3, T, T) to fit X and n_heads"),
         ({"weights": np.ones((3, 4, 4))}, ValueError, "weights"),
+        ({"weights": np.full((3, 4, 4), np.nan)}, ValueError,
+         "weights must be finite; got nan"),
+        ({"weights": np.ones((4, 4)) / 4}, ValueError,
+         "weights must have axes (..., H, T, T); got weights (4, 4)"),
         ({"X": np.ones((4, 6))}, ValueError, "X must have d_model = 7"),
         ({"grad_output": np.ones((4, 6))}, ValueError, "grad must"),
         ({"projections": 3}, TypeError, "projections must be LatentProj"),

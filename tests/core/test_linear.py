@@ -402,6 +402,29 @@ def test_a_gradient_that_does_not_fit_is_refused():
         gated_delta_rule_vjp(np.full((4, 2), 1e200), **x)
 
 
+@pytest.mark.parametrize("name", ["Q", "K", "V", "beta", "state"])
+def test_what_is_not_finite_is_refused_by_name(name):
+    x = problem(1, 4, 3, 2)
+    x[name].flat[0] = np.nan
+    for chunk in (None, 2):
+        with pytest.raises(ValueError, match=f"^{name} must be finite; got n"):
+            called("gated", x, chunk=chunk)
+    with pytest.raises(ValueError, match=f"^{name} must be finite; got nan"):
+        gated_delta_rule_vjp(ones((4, 2)), **x)
+
+
+def test_a_decay_that_underflows_is_no_error():
+    x = problem(1, 4, 3, 2) | {"log_decay": np.full(4, -744.0)}
+    quiet = [called("gated", x, chunk=chunk) for chunk in (None, 2)]
+    back = gated_delta_rule_vjp(ones((4, 2)), **x)
+    with np.errstate(all="raise"):
+        for chunk, want in zip((None, 2), quiet, strict=True):
+            found = called("gated", x, chunk=chunk)
+            np.testing.assert_array_equal(found[0], want[0])
+        again = gated_delta_rule_vjp(ones((4, 2)), **x)
+    np.testing.assert_array_equal(again.K, back.K)
+
+
 def test_chunk_is_at_least_one():
     x = problem(1, 4, 3, 2)
     with pytest.raises(ValueError, match=r"^chunk must be at least 1; got 0$"):
