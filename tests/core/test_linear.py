@@ -413,6 +413,16 @@ def test_what_is_not_finite_is_refused_by_name(name):
         gated_delta_rule_vjp(ones((4, 2)), **x)
 
 
+@EACH
+@pytest.mark.parametrize("chunk", [None, 2])
+def test_a_state_without_steps_is_returned_as_a_copy(kind, chunk):
+    x = problem(1, 0, 3, 2, (2,))
+    _, state = called(kind, x, chunk=chunk)
+    np.testing.assert_array_equal(state, x["state"])
+    state += 1  # the caller's own to change
+    assert not np.shares_memory(state, x["state"])
+
+
 def test_a_decay_that_underflows_is_no_error():
     x = problem(1, 4, 3, 2) | {"log_decay": np.full(4, -744.0)}
     quiet = [called("gated", x, chunk=chunk) for chunk in (None, 2)]
