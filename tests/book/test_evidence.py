@@ -22,10 +22,12 @@ from helpers.training import (
 )
 from helpers.transformer import (
     init_transformer,
+    new_cache,
     parameter_count,
     transformer,
 )
 from tools import train as command
+from tools import train_latent as latents
 from tools import train_linear as memories
 from tools import train_sparse as choices
 
@@ -232,6 +234,22 @@ def test_an_indexer_trained_anew_is_as_the_evidence_says():
     for k in ("1", "2", "4"):
         old = np.median(kept["right"][k])
         assert abs(found["right"][k][0] - old) < 0.15, k
+
+
+def test_evidence_of_latent_attention_is_beside_groups_of_equal_caches():
+    kept = stored("latent")
+    assert kept["task"] == latents.TASK == stored("evidence")["task"]
+    assert set(kept["results"]) == set(latents.WIDTHS)
+    for numbers, found in kept["results"].items():
+        config = latents.model(latents.WIDTHS[numbers])
+        assert found["parameters"] == parameter_count(config)
+        assert len(found["accuracy"]) == len(found["loss"]) == 5
+        groups = int(numbers) // 16  # a key and a value of width 8 each
+        change = command.VARIANTS["grouped"][f"{groups} for 4"]
+        beside = replace(INDUCTION, **change)
+        assert beside.d_k == config.d_k + config.latent.d_r
+        sizes = {new_cache(c)[0].nbytes for c in (config, beside)}
+        assert sizes == {8 * INDUCTION.max_len * int(numbers)}
 
 
 def test_the_first_steps_on_words_fare_as_stored():
