@@ -6,8 +6,8 @@
 The first book contains the lessons, the second the practice pages and the
 audits. Chromium prints each from one document, in which links between pages
 are links within the document. The books leave out folded code, which imports,
-draws or checks, and they leave out fields and buttons. Other folds are open,
-and solutions are at the end.
+draws or checks, and buttons. A question has lines and boxes for a pen where
+the site has fields. Other folds are open, and solutions are at the end.
 """
 
 import sys
@@ -85,6 +85,10 @@ def article(page):
     """Return the article of a built page, ready for printing."""
     html = (SITE / f"{page}.html").read_text("utf-8")
     found = BeautifulSoup(html, "lxml").select_one("article.bd-article")
+    for field in found.select(".av-question input"):
+        ticked = field.get("type") in ("checkbox", "radio")
+        field.name = "span"
+        field.attrs = {"class": "box" if ticked else "blank"}
     for it in found.select(APART):
         it.decompose()
     for fold in found.select("details.hide"):

@@ -13,7 +13,8 @@ PAGE = """<html><body><nav>menu</nav><article class="bd-article">
 </details>
 <details class="sd-dropdown"><summary>More</summary>Fine print.</details>
 <div class="question-card"><p class="admonition-title">Exercise {title}</p>
-<form data-question="q">How many?<input><button>Check</button>
+<form class="av-question" data-question="q">How many?<input>
+<input type="radio">one<button>Check</button>
 <noscript>Turn scripts on.</noscript></form>
 <details class="hide"><summary data-paper="The solution">x</summary>
 It is {title}.</details></div></article></body></html>"""
@@ -66,6 +67,12 @@ def test_solutions_stand_at_the_end_and_machinery_is_left_out(site):
     assert "It is" not in first
     assert "Exercise Page a It is Page a." in last
     assert "Exercise Page b It is Page b." in last
+
+
+def test_a_pen_finds_a_line_or_a_box_for_each_answer(site):
+    form = pdf.article("book/a").select_one("form")
+    assert [it["class"] for it in form.select("span")] == ["blank", "box"]
+    assert not form.select("input")
 
 
 def test_the_contents_have_the_numbers_of_the_pages(site, browser, tmp_path):
