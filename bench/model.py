@@ -31,13 +31,16 @@ REPEATS = 5
 
 
 def seconds(run, repeats=REPEATS):
-    """The median time of a call, after a first one that warms up."""
+    """The median time of a call, after a first one that warms up.
+
+    It is time of the processor: one thread runs, and other programs may.
+    """
     run()
     times = []
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = time.process_time()
         run()
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     return statistics.median(times)
 
 
