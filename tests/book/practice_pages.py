@@ -34,9 +34,10 @@ GIVE = """answers => answers.map(([name, given]) => {
 
 
 def cells(path):
-    """The code of a page after its first cell, which finds the package."""
+    """The code of a page after the cells that find package and weights."""
     found = nbformat.read(path, as_version=4).cells
-    return [cell for cell in found if cell.cell_type == "code"][1:]
+    _, *rest = (cell for cell in found if cell.cell_type == "code")
+    return [cell for cell in rest if cell.id != "weights"]
 
 
 def stub(cell):

@@ -646,9 +646,9 @@ def known(*off):
     [
         ((1.5, 2, 5), True, "3 of 3 within a factor of two."),
         ((0.76, 3.9, 2.6), True, "3 of 3"),
-        ((0.7, 2, 5), False, "2 of 3 within a factor of two. block 17: 1.5"),
-        ((1.5, 4.1, 11), False, "1 of 3.* block 18: 2.0; all five: 5.0"),
-        ((-1.5, 0, 5), False, "block 17: 1.5; block 18: 2.0"),
+        ((0.7, 2, 5), False, "2 of 3 within a factor of two. layer 17: 1.5"),
+        ((1.5, 4.1, 11), False, "1 of 3.* layer 18: 2.0; all five: 5.0"),
+        ((-1.5, 0, 5), False, "layer 17: 1.5; layer 18: 2.0"),
         ((1.5, 2), None, "three numbers"),
         ((), None, "three numbers"),
     ],
