@@ -74,9 +74,9 @@ def asked_for(name):
 
 def needs():
     """Return the prerequisites of each chapter, by name."""
-    known = numbers()
+    known = list(numbers())
     return {
-        name: [other for other in known if other in asked_for(name)]
+        name: sorted(asked_for(name) & set(known), key=known.index)
         for name in known
     }
 

@@ -1,6 +1,5 @@
 """Each figure has a page of its own, to open or to embed."""
 
-import pytest
 from bs4 import BeautifulSoup
 
 from helpers.figures import classes
@@ -12,18 +11,21 @@ FAULTS = """() => [
 ].filter((fault) => typeof fault === "string")"""
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_each_figure_is_live_on_a_page_of_its_own(browser, host, width):
+def test_each_figure_is_live_on_a_page_of_its_own(browser, host):
+    """On a phone, and as wide as a desk."""
     wrong = {}
+    tab = browser.new_page()
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.on("requestfailed", lambda request: said.append(request.url))
     for name in classes():
-        tab = browser.new_page(viewport={"width": width, "height": 800})
         said = wrong[name] = []
-        tab.on("pageerror", lambda error, said=said: said.append(str(error)))
-        tab.on("requestfailed", lambda it, said=said: said.append(it.url))
+        tab.set_viewport_size({"width": 390, "height": 800})
         tab.goto(f"{host.address}/figure/{name}.html")
         tab.wait_for_selector(".av-live")
         said += tab.evaluate(FAULTS)
-        tab.close()
+        tab.set_viewport_size({"width": 1280, "height": 800})
+        said += tab.evaluate(FAULTS)
+    tab.close()
     assert not {name: said for name, said in wrong.items() if said}
 
 

@@ -1224,6 +1224,8 @@ def test_a_book_of_some_chapters_leads_elsewhere_to_the_others(
     elsewhere = [f"{base}#part", base, base] if address else []
     assert [a["href"] for a in said("a")] == [*elsewhere, "second.html"]
     assert not (out / "gone.html").exists(), "its page is elsewhere"
+    if address:
+        return
     (tmp_path / "third.md").write_text("# Third\n\n[x](apart/two.md)\n")
     run, _ = build(tmp_path)
     assert "apart/two" in run.stderr, "a page that nobody has"
