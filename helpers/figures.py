@@ -18,10 +18,14 @@ from functools import lru_cache, partial
 from html import escape
 from pathlib import Path
 
-from . import cards, real_heads
+import numpy as np
+
+from . import cards, real_heads, sentences
 from ._extras import extra
 from ._modules import joined
+from .softmax import softmax
 from .training import stored
+from .transformer import forward
 
 with extra("figures"):
     import anywidget
@@ -98,6 +102,19 @@ def _cards():
     )
 
 
+# Sentences of the landing page whose next word follows from one before.
+ASKED = (
+    "the queen ate the cake because",
+    "the horse ran to the castle because it was",
+    "the cat drank the milk because it was",
+    "the bird sat in the",
+)
+
+
+def _asked():
+    return _data("words", ASKED)
+
+
 # Data that a module always has.
 GIVEN = {
     "flow": _word_model,
@@ -106,6 +123,7 @@ GIVEN = {
     "evidence": _evidence,
     "realheads": _texts,
     "card": _cards,
+    "words": _asked,
 }
 
 
@@ -117,9 +135,40 @@ def _later_steps():
     return weights
 
 
+def _trained():
+    """What the word model does with each sentence of `ASKED`.
+
+    Of the head that gives some word the most of the last word's weight: its
+    rows, and after each word the four likeliest next ones.
+    """
+    params, found = sentences.trained_words(), {}
+    for text in ASKED:
+        ids = np.array(sentences.token_ids_of(text.split()))
+        kept = forward(ids, params, sentences.WORD_MODEL)
+        heads = {
+            (block, head): weights.tolist()
+            for block, part in enumerate(
+                x.attended for x in kept.layers if x.attended is not None
+            )
+            for head, weights in enumerate(part.weights)
+        }
+        best = max(heads, key=lambda k: max(heads[k][-1]))
+        likely = [
+            [
+                (sentences.WORDS[i], float(row[i]))
+                for i in np.argsort(-row, kind="stable")[:4]
+            ]
+            for row in softmax(kept.logits)
+        ]
+        rows = [row[: i + 1] for i, row in enumerate(heads[best])]
+        found[text] = {"head": best, "rows": rows, "next": likely}
+    return found
+
+
 # Data that a page loads only when a state asks for it, file by file.
 LATER = {
     "induction": {"induction-steps": _later_steps},
+    "words": {"words-trained": _trained},
     "realheads": {
         real_heads.file_of(name): partial(real_heads.shown, name)
         for name in real_heads.NAMES
@@ -923,7 +972,8 @@ class Words(Moving, InteractiveFigure):
     The last word of *the cat drank milk because it* has the query (x, y).
     The keys were chosen by hand: the first number says how much a word is
     alive, the second how much it is a drink. Scores are divided by the root
-    of two. On a page the query turns away and returns, once.
+    of two. On a page the query turns away and returns, once. In the other
+    sentences a word asks in one head of the trained word model.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 import { dot, fixed, setting, softmax } from "./numbers.js";
 import { tell } from "./controls.js";
-import { figureModule, say } from "./common.js";
+import { figureModule, known, say } from "./common.js";
 
 // Vectors chosen by hand: how much each word is alive, and how much it is a
 // drink.
@@ -16,6 +16,15 @@ const KEYS = [
   [0.5, 0.5],
 ];
 const ASKS = WORDS.length - 1;
+// Other sentences are read by a small trained model. Their data is loaded when one
+// is chosen: the weights of a head, and the likeliest next words.
+const LATER = "words-trained";
+const HAND = `${WORDS.join(" ")} (by hand)`;
+const TRAINED = known("words"); // their sentences, from helpers.figures
+const LONGEST = Math.max(...TRAINED.map((text) => text.split(" ").length));
+const byHand = ({ sentence }) => sentence === HAND;
+const wordsOf = (state) => (byHand(state) ? WORDS : state.sentence.split(" "));
+const askerOf = (state) => (byHand(state) ? ASKS : Math.min(state.asks, wordsOf(state).length - 1));
 const END = 3; // the plane, and each number of the query, run from -END to END
 
 // --- the opening ---------------------------------------------------------
@@ -38,23 +47,30 @@ const at = ({ x, y }, ms) => {
 
 // --- drawing -------------------------------------------------------------
 
-const FULL = 360;
 const GAP = 15;
-const LETTER = (FULL - GAP * WORDS.length) / WORDS.join("").length;
+const WIDE = 9.2; // a letter in a long sentence
 const BASE = 118;
 const THICK = 17;
 const FAINT = 0.02;
 // The middle of each word, in a row of words as wide as their letters.
-const middle = (j) => {
-  const before = WORDS.slice(0, j).join("").length;
-  return (before + WORDS[j].length / 2) * LETTER + GAP * (j + 0.5);
+const rowOf = (words) => {
+  const letters = words.join("").length;
+  const full = Math.max(360, Math.ceil(letters * WIDE + GAP * words.length));
+  const letter = (full - GAP * words.length) / letters;
+  let before = 0;
+  const middles = words.map((word, j) => {
+    before += word.length;
+    return (before - word.length / 2) * letter + GAP * (j + 0.5);
+  });
+  return { words, full, middles };
 };
 
-const arc = (w, j) => {
-  const [from, to] = [middle(ASKS), middle(j)];
-  const rise = j === ASKS ? 26 : 20 + 0.32 * (from - to);
+const arc = (w, j, { asks, middles }) => {
+  const [from, to] = [middles[asks], middles[j]];
+  const rise = j === asks ? 26 : Math.min(20 + 0.32 * Math.abs(from - to), BASE + 5);
   // The arcs leave the asking word side by side.
-  const [start, end] = j === ASKS ? [from + 12, from - 11] : [from + 7.5 - 3 * j, to];
+  const side = j <= asks ? 1 : -1;
+  const [start, end] = j === asks ? [from + 12, from - 11] : [from + side * (7.5 - 3 * j), to];
   const faint = w < FAINT ? ' stroke-dasharray="6 4"' : "";
   const top = (BASE - 20 - rise).toFixed(1);
   return (
@@ -65,32 +81,60 @@ const arc = (w, j) => {
 };
 
 // The words, the contribution of each, and below them the mixture.
-const row = (weights, most) => {
-  const words = WORDS.map((word, j) => {
-    const x = middle(j).toFixed(1);
-    const kind = j === ASKS ? ' class="av-query"' : j === most ? ' class="av-most"' : "";
+const row = (weights, most, { asks, words, middles, full }) => {
+  const written = words.map((word, j) => {
+    const x = middles[j].toFixed(1);
+    const kind = j === asks ? ' class="av-query"' : j === most ? ' class="av-most"' : "";
     return (
-      `<text${kind} x="${x}" y="${BASE}" text-anchor="middle">${word}</text>` +
-      `<text class="av-weight" x="${x}" y="${BASE + 19}" text-anchor="middle">` +
-      `${fixed(weights[j])}</text>`
+      `<text${kind} data-word="${j}" x="${x}" y="${BASE}" text-anchor="middle">${word}</text>` +
+      (j < weights.length
+        ? `<text class="av-weight" x="${x}" y="${BASE + 19}" text-anchor="middle">` +
+          `${fixed(weights[j])}</text>`
+        : "")
     );
   });
   let left = 0;
   const parts = weights.map((w, j) => {
-    const width = w * FULL;
+    const width = w * full;
     const x = left;
     left += width;
     const name =
-      width > 9 * WORDS[j].length
+      width > 9 * words[j].length
         ? `<text class="av-part" x="${(x + width / 2).toFixed(1)}" y="${BASE + 53}" ` +
-          `text-anchor="middle">${WORDS[j]}</text>`
+          `text-anchor="middle">${words[j]}</text>`
         : "";
     return (
       `<rect class="av-value" x="${x.toFixed(1)}" y="${BASE + 36}" ` +
       `width="${width.toFixed(1)}" height="25"/>${name}`
     );
   });
-  return words.join("") + parts.join("");
+  return written.join("") + parts.join("");
+};
+const picture = (state, { weights, most }) => {
+  const line = { ...rowOf(wordsOf(state)), asks: askerOf(state) };
+  const { words, asks, full } = line;
+  const named = weights.map((w, j) => `${words[j]} ${fixed(w)}`).join(", ");
+  const label = `Arcs from ${words[asks]} to each word, as thick as its weight: ${named}`;
+  return (
+    `<svg class="av-sentence" role="img" aria-label="${label}" viewBox="0 0 ${full} ` +
+    `${BASE + 64}">${weights.map((w, j) => arc(w, j, line)).join("")}` +
+    `${row(weights, most, line)}</svg>`
+  );
+};
+
+// The likeliest next words of the trained model.
+const guesses = (next) => {
+  const bars = next.map(
+    ([word, p], k) =>
+      `<text x="80" y="${64 + 34 * k}" text-anchor="end">${word}</text>` +
+      `<rect class="av-value" x="88" y="${48 + 34 * k}" width="${(90 * p).toFixed(1)}" height="22"/>` +
+      `<text class="av-weight" x="${(94 + 90 * p).toFixed(1)}" y="${64 + 34 * k}">${fixed(p)}</text>`,
+  );
+  const label = `Likeliest next words: ${next.map(([word, p]) => `${word} ${fixed(p)}`).join(", ")}`;
+  return (
+    `<svg class="av-ask" role="img" aria-label="${label}" viewBox="0 0 ${SIDE} ${SIDE}">` +
+    `<text x="0" y="22">which word comes next?</text>${bars.join("")}</svg>`
+  );
 };
 
 const SIDE = 230;
@@ -132,6 +176,15 @@ const plane = (x, y) => {
 };
 
 const times = (a, b) => `${setting(a)}×${b < 0 ? `(${setting(b)})` : setting(b)}`;
+const told = (state, { weights, most, next, head }) => {
+  const words = wordsOf(state);
+  const [[word, p]] = next;
+  return (
+    `Trained, not drawn: in block ${head[0]}, head ${head[1]} of a small model, ` +
+    `“${words[askerOf(state)]}” gives ${fixed(weights[most])} of its weight to ` +
+    `“${words[most]}”. The likeliest next word is “${word}”, with probability ≈ ${fixed(p)}.`
+  );
+};
 const sentence = ({ x, y }, { dots, exponentials, weights, most }) => {
   const [a, b] = KEYS[most];
   const total = exponentials.reduce((sum, e) => sum + e, 0);
@@ -147,11 +200,20 @@ const figure = {
   name: "words",
   controls: [
     {
+      key: "sentence",
+      kind: "choice",
+      label: "sentence",
+      first: HAND,
+      about: "The sentence: one with vectors made by hand, or one that a trained model reads",
+      options: [HAND, ...TRAINED],
+    },
+    {
       key: "x",
       kind: "range",
       label: "it asks for: alive",
       first: 2,
       about: "How much the query asks for what is alive",
+      when: byHand,
       min: -END,
       max: END,
       step: 0.1,
@@ -162,14 +224,34 @@ const figure = {
       label: "a drink",
       first: 0.5,
       about: "How much it asks for a drink",
+      when: byHand,
       min: -END,
       max: END,
       step: 0.1,
     },
+    {
+      key: "asks",
+      kind: "range",
+      label: "word that asks",
+      first: LONGEST - 1,
+      about: "The word that asks in a sentence of the trained model, or its last",
+      min: 0,
+      max: LONGEST - 1,
+      step: 1,
+      upTo: (state) => wordsOf(state).length - 1,
+      when: (state) => !byHand(state),
+    },
   ],
   length: LENGTH,
   at,
+  later: (state) => (byHand(state) ? null : LATER),
   compute: (state, own) => {
+    if (!byHand(state)) {
+      const { head, rows, next } = known(LATER)[state.sentence];
+      const weights = rows[askerOf(state)];
+      const most = weights.indexOf(Math.max(...weights));
+      return { weights, most, next: next[askerOf(state)], head };
+    }
     const { x, y } = own ?? state;
     const dots = KEYS.map((key) => dot([x, y], key));
     const exponentials = dots.map((s) => Math.exp(s / Math.SQRT2));
@@ -178,14 +260,13 @@ const figure = {
   },
 
   view: (state, values, own) => {
+    const drawn = picture(state, values);
+    if (!byHand(state))
+      return `<div class="av-words">${drawn}${guesses(values.next)}</div>${say(told(state, values))}`;
     const { x, y } = own ?? state;
-    const { weights, most } = values;
-    const named = WORDS.map((word, j) => `${word} ${fixed(weights[j])}`).join(", ");
-    const label = `Arcs from ${WORDS[ASKS]} to each word, as thick as its weight: ${named}`;
     const where = `The keys of the words in a plane, and the query of ${WORDS[ASKS]}`;
     return (
-      `<div class="av-words"><svg class="av-sentence" role="img" aria-label="${label}" ` +
-      `viewBox="0 0 ${FULL} ${BASE + 64}">${weights.map(arc).join("")}${row(weights, most)}</svg>` +
+      `<div class="av-words">${drawn}` +
       `<svg class="av-ask" role="img" aria-label="${where}" viewBox="0 0 ${SIDE} ${SIDE}">` +
       `${plane(x, y)}</svg></div>${say(sentence({ x, y }, values))}`
     );
@@ -206,7 +287,11 @@ const figure = {
       result.onpointermove = follow;
     };
     result.onpointerup = result.onpointercancel = () => (result.onpointermove = null);
-    result.onclick = (event) => event.target.closest(".av-ask") && follow(event);
+    result.onclick = (event) => {
+      const { word } = event.target.dataset;
+      if (!byHand(state)) return word && set("asks", +word);
+      if (event.target.closest(".av-ask")) follow(event);
+    };
   },
 
   // Plays once, on a page in view: never if the reader prefers reduced motion,
@@ -242,7 +327,7 @@ const figure = {
       paint(); // in the same frame as the sliders
       requestAnimationFrame(advance);
     };
-    if (state && !asked && !still.matches && !document.hidden) {
+    if (state && byHand(state) && !asked && !still.matches && !document.hidden) {
       begun = performance.now();
       requestAnimationFrame(advance);
       for (const kind of ["pointerdown", "keydown", "input"])

@@ -1,10 +1,17 @@
 """The opening figure: what one word asks for, and what it gets."""
 
+import itertools
+import re
+
 import numpy as np
 import pytest
 
+from helpers import figures
 from helpers.attention import attention, attention_scores
 from helpers.figures import Words
+from helpers.sentences import WORD_MODEL, WORDS, token_ids_of, trained_words
+from helpers.softmax import softmax
+from helpers.transformer import forward, transformer
 from tests.figures.reading import (
     all_say,
     captions,
@@ -22,7 +29,12 @@ KEYS_OF_WORDS = {
     "because": (-1, -1),
     "it": (0.5, 0.5),
 }
+TRAINED = figures.ASKED
+HAND = "the cat drank milk because it (by hand)"
 CASES = [
+    *({"sentence": text} for text in TRAINED),
+    {"sentence": TRAINED[1], "asks": 3},
+    {"sentence": TRAINED[2], "asks": 0},
     {"x": 0, "y": 0},
     {"x": 3, "y": 3},
     {"x": -3, "y": -3},
@@ -32,8 +44,34 @@ CASES = [
 ]
 
 
+def trained(state):
+    """One row of the head that gives most to a word, by the helpers."""
+    words = state["sentence"].split(" ")
+    ids = np.array(token_ids_of(words))
+    i = min(state["asks"], len(words) - 1)
+    kept = forward(ids, trained_words(), WORD_MODEL)
+    maps = [x.attended.weights for x in kept.layers if x.attended]
+    block, head = np.unravel_index(
+        np.array(maps)[:, :, -1].max(axis=-1).argmax(), (2, 2)
+    )
+    weights = maps[block][head][i, : i + 1]
+    # Without the later words the model predicts the same.
+    shares = softmax(transformer(ids[: i + 1], trained_words(), WORD_MODEL))[
+        -1
+    ]
+    likely = sorted(range(len(WORDS)), key=lambda k: -shares[k])[:4]
+    return {
+        "weights": weights,
+        "most": int(weights.argmax()),
+        "next": [[WORDS[k], shares[k]] for k in likely],
+        "head": [int(block), int(head)],
+    }
+
+
 def expected(state):
     """One query over the keys of six words, by the helpers."""
+    if state["sentence"] != HAND:
+        return trained(state)
     query = np.array([[state["x"], state["y"]]], float)
     keys = np.array(list(KEYS_OF_WORDS.values()), float)
     weights = attention(query, keys, keys).weights[0]
@@ -45,29 +83,68 @@ def expected(state):
     }
 
 
-def shows(state, expected, shown):
-    weights = expected["weights"]
-    sentence_, plane = shown.select("svg")
-    all_say([t.text for t in sentence_.select(".av-weight")], weights, 2)
-    places = [float(t["x"]) for t in sentence_.select("text:not(.av-part)")][
-        ::2
-    ]
+def row_shows(state, weights, svg):
+    """Arcs, weights and the mixture, of any sentence; returns the words."""
+    full = float(svg["viewbox"].split(" ")[2])
+    texts = svg.select("text[data-word]")
+    assert [t["data-word"] for t in texts] == [*map(str, range(len(texts)))]
+    all_say([t.text for t in svg.select(".av-weight")], weights, 2)
+    places = [float(t["x"]) for t in texts]
     assert places == sorted(places), "the words stand in their order"
-    for link, w, place in zip(
-        sentence_.select(".av-link"), weights, places, strict=True
+    widths = np.diff(places) - [
+        4.5 * (len(a.text) + len(b.text)) for a, b in itertools.pairwise(texts)
+    ]
+    assert min(widths) > 4, "the words stand apart"
+    asks = len(weights) - 1
+    assert texts[asks]["class"] == ["av-query"]
+    for j, (link, w) in enumerate(
+        zip(svg.select(".av-link"), weights, strict=True)
     ):
         says(link["stroke-width"], max(17 * w, 0.8), 2)
         assert link.has_attr("stroke-dasharray") == (w < 0.02)
         start, *_, end, _ = path_of(link)
-        if place == places[-1]:  # a loop
-            assert start > place > end
+        assert min(path_of(link)) >= -26, "the arc is in the picture"
+        if j == asks:  # a loop
+            assert start > places[j] > end
         else:
-            assert end == place
-            assert abs(start - places[-1]) < 8
-    parts = sentence_.select("rect.av-value")
-    ends = np.cumsum([0, *weights]) * 360
+            assert end == places[j]
+            assert abs(start - places[asks]) < 18
+    parts = svg.select("rect.av-value")
+    ends = np.cumsum([0, *weights]) * full
     all_say([p["width"] for p in parts], np.diff(ends), 1)
     all_say([p["x"] for p in parts], ends[:-1], 1)
+    return [t.text for t in texts]
+
+
+def next_shows(state, expected, shown):
+    """The likeliest next words, and the sentence on the one that asks."""
+    words = state["sentence"].split(" ")
+    weights, likely = expected["weights"], expected["next"]
+    svg, bars = shown.select("svg")
+    assert row_shows(state, weights, svg) == words
+    texts = [t.text for t in bars.select("text")][1:]
+    assert texts[::2] == [word for word, _ in likely]
+    all_say(texts[1::2], [p for _, p in likely], 2)
+    rects = bars.select("rect")
+    all_say([r["width"] for r in rects], [90 * p for _, p in likely], 1)
+    text = sentence(shown)
+    most = expected["most"]
+    tells(text, *expected["head"], (weights[most], 2), (likely[0][1], 2))
+    named = re.findall("“(.*?)”", text)
+    assert named == [words[len(weights) - 1], words[most], likely[0][0]]
+    first, second = captions(shown)
+    tells(first, *((w, 2) for w in weights))
+    tells(second, *((p, 2) for _, p in likely))
+
+
+def shows(state, expected, shown):
+    if state["sentence"] != HAND:
+        next_shows(state, expected, shown)
+        return
+    weights = expected["weights"]
+    sentence_, plane = shown.select("svg")
+    words = row_shows(state, weights, sentence_)
+    assert words == list(KEYS_OF_WORDS)
     # The plane: 230 wide, from -3.35 to 3.35 each way, upwards.
     unit = 115 / 3.35
     for key, dot in zip(
@@ -93,9 +170,6 @@ def shows(state, expected, shown):
     )
     assert f"key of {word} =" in text
     tells(captions(shown)[0], *((w, 2) for w in weights))
-    # Each name beside its key, and its weight below the word.
-    words = [t.text for t in sentence_.select("text:not(.av-part)")]
-    assert words[::2] == list(KEYS_OF_WORDS)
     names = [t.text for t in plane.select("text.av-key")]
     assert names == list(KEYS_OF_WORDS)
 
@@ -119,3 +193,19 @@ def test_words_query_turns_to_a_drink_and_back(state):
             exact = from_ + away * (to - from_)
             assert abs(found - exact) <= 0.005 + 1e-9, ms
             assert round(found, 2) == found
+
+
+def test_a_word_of_the_trained_model_asks_once_it_is_pressed(page):
+    """The data of its sentences is a script that comes when one is chosen."""
+    scripts = figures.scripts("words")
+    assert list(scripts) == ["words.js", "words-trained.js"]
+    page.open("words")
+    page.tab.add_script_tag(content=scripts["words-trained.js"])
+    assert page.do(f"""
+      await become({{ sentence: {TRAINED[0]!r} }});
+      el.querySelector("[data-word='1']").dispatchEvent(
+        new MouseEvent("click", {{ bubbles: true }}));
+      await frame();
+      return [m.state.asks, el.values.weights.length,
+        field("x").closest("div").hidden];
+    """) == [1, 2, True]

@@ -71,10 +71,11 @@ def test_the_landing_page_says_what_the_book_is_in_one_screen(
         for part in ("h1", start, "[data-figure]"):
             box = tab.locator(f"article {part}").first.bounding_box()
             assert box["y"] + box["height"] <= height, part
-        # No code, no form to fill in: two sliders.
+        # No code, no form to fill in: a choice and two sliders.
         assert tab.locator("article pre:visible").count() == 0
         fields = tab.locator("article :is(input, select, textarea):visible")
-        assert [f.get_attribute("type") for f in fields.all()] == ["range"] * 2
+        kinds = [f.get_attribute("type") for f in fields.all()]
+        assert kinds == [None, "range", "range"]
         tab.close()
 
 
