@@ -116,7 +116,7 @@ def show(fig, *, alt):
         raise TypeError(f"alt must be a text; got {alt!r}")
     if not alt.strip():
         raise ValueError("alt must describe the figure")
-    _write_powers_out(fig)
+    _write_numbers_out(fig)
     buffer = io.StringIO()
     fig.savefig(
         buffer,
@@ -150,14 +150,26 @@ class _Plain(mpl.ticker.LogFormatterSciNotation):
         return f"{x / 1000**power:g}{' kMGTP'[power]}"
 
 
-def _write_powers_out(fig):
-    """Label logarithmic axes with numbers in one type size."""
+class _Grouped(mpl.ticker.ScalarFormatter):
+    """Numbers of a linear axis, with commas from 1,000 upward."""
+
+    def __call__(self, x, pos=None):
+        text = super().__call__(x, pos)
+        return re.sub(r"\d{4,}", lambda m: f"{int(m[0]):,}", text, count=1)
+
+
+def _write_numbers_out(fig):
+    """Label all axes with numbers as in the text, in one type size."""
     for axis in (axis for ax in fig.axes for axis in (ax.xaxis, ax.yaxis)):
         for kind in ("major", "minor"):
             old = getattr(axis, f"get_{kind}_formatter")()
             if type(old) is mpl.ticker.LogFormatterSciNotation:
                 new = _Plain(axis.get_transform().base, old.labelOnlyBase)
                 getattr(axis, f"set_{kind}_formatter")(new)
+            elif type(old) is mpl.ticker.ScalarFormatter and (
+                max(map(abs, axis.get_view_interval())) >= 1000
+            ):
+                getattr(axis, f"set_{kind}_formatter")(_Grouped())
 
 
 # Labels that consist of the name of a role; ∂Q has the colour of Q.

@@ -307,6 +307,13 @@ def test_the_powers_of_an_axis_have_one_form(monkeypatch, ticks, expected):
     assert words_of(svg, plotting.INK) == expected
 
 
+def test_thousands_on_a_linear_axis_have_commas(monkeypatch):
+    fig, ax = plt.subplots()
+    ax.set(xlim=(-1500, 20000), xticks=[-1500, 0, 999, 20000], yticks=[0.5])
+    words = words_of(shown(fig, monkeypatch)["image/svg+xml"], plotting.INK)
+    assert words == ["−1,500", "0", "999", "20,000", "0.5"]
+
+
 def test_ticks_that_a_figure_names_itself_are_kept(monkeypatch):
     fig, ax = plt.subplots()
     ax.set(xscale="log", xlim=(1, 20))
