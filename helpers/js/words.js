@@ -19,7 +19,7 @@ const ASKS = WORDS.length - 1;
 // Other sentences are read by a small trained model. Their data is loaded when one
 // is chosen: the weights of a head, and the likeliest next words.
 const LATER = "words-trained";
-const HAND = `${WORDS.join(" ")} (by hand)`;
+const HAND = `${WORDS.join(" ")} (toy)`;
 const TRAINED = known("words"); // their sentences, from helpers.figures
 const LONGEST = Math.max(...TRAINED.map((text) => text.split(" ").length));
 const byHand = ({ sentence }) => sentence === HAND;
@@ -122,7 +122,8 @@ const picture = (state, { weights, most }) => {
   );
 };
 
-// The likeliest next words of the trained model.
+// The likeliest next words of the trained model, each with its probability.
+const guessesOf = (state) => known(LATER)[state.sentence].next[askerOf(state)];
 const guesses = (next) => {
   const bars = next.map(
     ([word, p], k) =>
@@ -176,9 +177,9 @@ const plane = (x, y) => {
 };
 
 const times = (a, b) => `${setting(a)}×${b < 0 ? `(${setting(b)})` : setting(b)}`;
-const told = (state, { weights, most, next, head }) => {
+const told = (state, { weights, most, head }) => {
   const words = wordsOf(state);
-  const [[word, p]] = next;
+  const [[word, p]] = guessesOf(state);
   return (
     `Trained, not drawn: in block ${head[0]}, head ${head[1]} of a small model, ` +
     `“${words[askerOf(state)]}” gives ${fixed(weights[most])} of its weight to ` +
@@ -247,10 +248,10 @@ const figure = {
   later: (state) => (byHand(state) ? null : LATER),
   compute: (state, own) => {
     if (!byHand(state)) {
-      const { head, rows, next } = known(LATER)[state.sentence];
+      const { head, rows } = known(LATER)[state.sentence];
       const weights = rows[askerOf(state)];
       const most = weights.indexOf(Math.max(...weights));
-      return { weights, most, next: next[askerOf(state)], head };
+      return { weights, most, next: guessesOf(state).map(([, p]) => p), head };
     }
     const { x, y } = own ?? state;
     const dots = KEYS.map((key) => dot([x, y], key));
@@ -262,7 +263,7 @@ const figure = {
   view: (state, values, own) => {
     const drawn = picture(state, values);
     if (!byHand(state))
-      return `<div class="av-words">${drawn}${guesses(values.next)}</div>${say(told(state, values))}`;
+      return `<div class="av-words">${drawn}${guesses(guessesOf(state))}</div>${say(told(state, values))}`;
     const { x, y } = own ?? state;
     const where = `The keys of the words in a plane, and the query of ${WORDS[ASKS]}`;
     return (

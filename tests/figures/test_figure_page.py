@@ -844,7 +844,7 @@ def test_step_answers_to_tabs_and_arrow_keys(page):
     assert press("Tab") == "scores,0,0"
     assert press("Shift+Tab") == "dots,1,1", "where it was left"
     said = figure.locator(".av-say").inner_text()
-    assert said.startswith("dots[1][1] = X[1] · X[1] = ")
+    assert said.startswith("Query sat, key sat: dots[1][1] = X[1] · ")
 
 
 def test_step_answers_to_a_tap_in_sight_of_the_finger(page):

@@ -112,7 +112,7 @@ SENTENCES = [
 
 def test_step_sentence_of_an_entry(page):
     """The digits of the sources, and no zero over a zero."""
-    page.open("step")
+    page.open("step", words="one")
     for entry, state, sentence in SENTENCES:
         name, i, j = entry.split(",")
         assert (

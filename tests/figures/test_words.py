@@ -30,7 +30,7 @@ KEYS_OF_WORDS = {
     "it": (0.5, 0.5),
 }
 TRAINED = figures.ASKED
-HAND = "the cat drank milk because it (by hand)"
+HAND = "the cat drank milk because it (toy)"
 CASES = [
     *({"sentence": text} for text in TRAINED),
     {"sentence": TRAINED[1], "asks": 3},
@@ -60,18 +60,19 @@ def trained(state):
         -1
     ]
     likely = sorted(range(len(WORDS)), key=lambda k: -shares[k])[:4]
-    return {
+    numbers = {
         "weights": weights,
         "most": int(weights.argmax()),
-        "next": [[WORDS[k], shares[k]] for k in likely],
+        "next": [shares[k] for k in likely],
         "head": [int(block), int(head)],
     }
+    return numbers, [WORDS[k] for k in likely]
 
 
 def expected(state):
     """One query over the keys of six words, by the helpers."""
     if state["sentence"] != HAND:
-        return trained(state)
+        return trained(state)[0]
     query = np.array([[state["x"], state["y"]]], float)
     keys = np.array(list(KEYS_OF_WORDS.values()), float)
     weights = attention(query, keys, keys).weights[0]
@@ -119,7 +120,8 @@ def row_shows(state, weights, svg):
 def next_shows(state, expected, shown):
     """The likeliest next words, and the sentence on the one that asks."""
     words = state["sentence"].split(" ")
-    weights, likely = expected["weights"], expected["next"]
+    weights = expected["weights"]
+    likely = list(zip(trained(state)[1], expected["next"], strict=True))
     svg, bars = shown.select("svg")
     assert row_shows(state, weights, svg) == words
     texts = [t.text for t in bars.select("text")][1:]
