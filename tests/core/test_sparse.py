@@ -39,12 +39,16 @@ def test_scores_equal_the_loop(seed, T, S, H):
     assert_close(index_scores(*arrays), np.array(wanted), eps=64)
 
 
-def test_scores_of_a_batch_are_those_of_its_parts():
-    arrays = problem(0, lead=(2, 3))
+@pytest.mark.parametrize("lead", [(3,), (2, 3)])
+def test_scores_of_a_batch_are_those_of_its_parts(lead):
+    arrays = problem(0, lead=lead)
     found = index_scores(*arrays)
-    for i in np.ndindex(2, 3):
+    for i in np.ndindex(*lead):
         assert_close(found[i], index_scores(*(x[i] for x in arrays)))
-    Q, K, weights = arrays
+
+
+def test_a_key_can_be_shared_by_a_batch():
+    Q, K, weights = problem(0, lead=(2, 3))
     shared = index_scores(Q, K[0, 0], weights)
     assert_close(shared[1, 2], index_scores(Q[1, 2], K[0, 0], weights[1, 2]))
 
