@@ -88,6 +88,14 @@ def test_a_causal_choice_reads_no_later_key(seed, k):
         np.testing.assert_array_equal(chosen, np.stack([causal] * 2))
 
 
+def test_padding_is_not_chosen_if_heads_share_the_choice():
+    # A padding mask has an axis for heads, which scores for all heads lack.
+    scores = np.random.default_rng(4).normal(size=(2, 3, 5))
+    found = chosen_mask(scores, 2, mask=padding_mask([5, 2], 5))
+    np.testing.assert_array_equal(found[0], chosen_mask(scores[0], 2))
+    np.testing.assert_array_equal(found[1], [[1, 1, 0, 0, 0]] * 3)
+
+
 def attended(seed, T, S, k, H=2, dtype=float):
     """Queries, keys and values of some heads, and one choice for all."""
     rng = np.random.default_rng(seed)
@@ -309,11 +317,13 @@ def test_gradients_through_the_choice_equal_differences(seed, T, more, k):
 SIZES = st.tuples(*[st.integers(1, 9)] * 5)
 
 
+READ = "length", "stride", "chosen_length", "n_chosen", "window"
+
+
 @given(st.integers(0, 60), SIZES)
 def test_tokens_are_counted_as_by_the_loop(more, sizes):
     S = sizes[0] + more
-    names = "length", "stride", "chosen_length", "n_chosen", "window"
-    found = tokens_read(S, **dict(zip(names, sizes, strict=True)))
+    found = tokens_read(S, **dict(zip(READ, sizes, strict=True)))
     wanted = reference_sparse.tokens_read(S, *sizes)
     assert (*found.values(),) == (*wanted, sum(wanted))
 
@@ -423,13 +433,20 @@ def test_the_indexer_costs_more_than_the_reading_that_it_serves():
          "got gates (2, 2) and (..., T, 3) (2, 3)"),
         (lambda: three_branches(np.ones((3, 2)), *np.ones((2, 2, 2)),
                                 np.ones(3), length=1, n=1, window=1),
-         ValueError, "the T queries are the last of the S positions"),
+         ValueError, "the T queries are the last of the S positions, so "
+         "T <= S; got Q (3, 2) and K (2, 2)"),
         (lambda: three_branches(*np.ones((3, 2, 2)), np.ones(3), length=1,
                                 n=1, window=0), ValueError,
          "window must be at least 1; got 0"),
         (lambda: tokens_read(31), ValueError, "S must be at least 32; got 31"),
-        (lambda: tokens_read(32, stride=0), ValueError, "stride must be at"),
-        (lambda: tokens_read(32, window=1.0), TypeError, "window must be an"),
+        (lambda: chosen_blocks([[1.0]], 0, 1, 1), ValueError,
+         "n must be at least 1; got 0"),
+        (lambda: index_scores([[[1e200]]], [[1e200]], [[0.0]]), ValueError,
+         "the index scores overflow float64"),
+        *((lambda name=name: tokens_read(32, **{name: 0}), ValueError,
+           f"{name} must be at least 1; got 0") for name in READ),
+        *((lambda name=name: tokens_read(32, **{name: 1.0}), TypeError,
+           f"{name} must be an integer; got 1.0") for name in READ),
         (lambda: cost.index_flops(-1, 1, 1, 1), ValueError, "T must be at"),
         (lambda: cost.index_flops(1, 1, 0, 1), ValueError, "n_heads must be"),
     ],
