@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import sys
+from collections import Counter
 from types import FunctionType
 
 import pytest
@@ -104,10 +105,14 @@ def mutants(source, slips=True):
     tree = ast.parse(source)
     names = {n.arg for n in ast.walk(tree) if slips and isinstance(n, ast.arg)}
     old = ast.unparse(tree)
+    before = Counter(old.split("\n"))
     programs = {ast.unparse(new): name for name, new in variants(tree, names)}
     for program in [text for text in programs if text != old]:
-        line = set(program.split("\n")).difference(old.split("\n"))
-        yield programs[program], " ".join(line).strip(), program
+        lines = Counter(program.split("\n"))
+        line = " ".join(lines - before).strip()
+        if line in ("", "pass"):  # a statement less: say which
+            line = f"without `{' '.join(before - lines).strip()}`"
+        yield programs[program], line, program
 
 
 def passes(item):

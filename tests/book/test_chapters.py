@@ -623,14 +623,22 @@ def test_an_exercise_has_a_check_and_one_solution(path):
         asked = [c for c in parts if QUESTION in tags(c)]
         solutions = [c for c in parts if "hide-cell" in tags(c)]
         hints = sum(len(HINT.findall(c.source)) for c in parts)
-        assert len(asked) == 1, f"{label}: one question for the page"
-        assert f'"{label}"' in asked[0].source, "of the same name"
+        assert len(asked) == 1, (
+            f"{label}: one cell with the tag {QUESTION} before the next "
+            f"exercise; got {len(asked)}. If it is the next one's, give that "
+            "a title and below it a line `:label: NAME`"
+        )
+        assert f'"{label}"' in asked[0].source, (
+            f"the question of the exercise {label} must have its name: make "
+            f'"{label}" the first argument, or change the :label:'
+        )
         assert len(solutions) == 1, f"{label}: one solution"
         assert parts.index(asked[0]) < parts.index(solutions[0])
         assert hints <= 2, f"{label}: at most two hints"
         last = ast.unparse(parsed(solutions[0].source).body[-1])
         assert re.fullmatch(r"assert .+\.check\(.*\)\.right", last), (
-            f"{label}: the last line puts the solution to the check"
+            f"{label}: the last line of the solution must be "
+            f"`assert QUESTION.check(ANSWER).right`; got `{last}`"
         )
 
 

@@ -96,7 +96,11 @@ def test_each_question_rejects_three_answers_in_different_words(path):
         assert right.right
         assert not any(reply.right for _, reply in wrong)
         said = {reply.text for _, reply in wrong}
-        assert len(said) == len(wrong) >= 3, f"{name} knows {len(said)}"
+        assert len(said) == len(wrong) >= 3, (
+            f"{name} must know at least three wrong answers, each with a "
+            f"reply of its own; got {len(wrong)} with {len(said)} replies. "
+            "Add a pair (value, reply) to `wrong`, or an option"
+        )
 
 
 @every_page

@@ -62,7 +62,10 @@ def test_every_parameter_is_documented(function):
         return
     named = doc.split("Parameters\n")[1].split("\n\n")[0]
     for name in takes:
-        assert name in named, f"{function.__name__} does not document {name}"
+        assert name in named, (
+            f"{function.__name__} does not document {name}: write "
+            f"`{name} : TYPE` and what it is below Parameters"
+        )
 
 
 @pytest.mark.parametrize("module", NUMERIC)
