@@ -20,21 +20,33 @@ def name_toggles(menu):
 
 
 def seen_from(menu, page, builder):
-    """Return the menu of the first page, adapted to another page."""
-    menu = BeautifulSoup(menu, "html.parser")
+    """Return the menu, parsed from the first page, adapted to another page."""
+    marked = {}
+
+    def mark(tag, **attributes):
+        marked.setdefault(id(tag), (tag, tag.attrs))
+        tag.attrs = {**tag.attrs, **attributes}
+
     for link in menu.select("a.internal"):
         target = link["href"].removesuffix(builder.link_suffix)
-        link["href"] = builder.get_relative_uri(page, target)
-        if target == page:
-            link["href"] = "#"
-            link["class"].insert(0, "current")
-            for parent in link.find_parents("ul"):
-                parent["class"] = ["current", *parent.get("class", [])]
-            for parent in link.find_parents("li"):
-                parent["class"][1:1] = ["current", "active"]
-                for fold in parent.find_all("details", recursive=False):
-                    fold["open"] = "open"
-    return str(menu)
+        if target != page:
+            mark(link, href=builder.get_relative_uri(page, target))
+            continue
+        mark(link, href="#")
+        link["class"] = ["current", *link["class"]]
+        for parent in link.find_parents("ul"):
+            mark(parent)
+            parent["class"] = ["current", *parent.get("class", [])]
+        for parent in link.find_parents("li"):
+            first, *others = parent["class"]
+            mark(parent)
+            parent["class"] = [first, "current", "active", *others]
+            for fold in parent.find_all("details", recursive=False):
+                mark(fold, open="open")
+    drawn = str(menu)
+    for tag, attributes in marked.values():
+        tag.attrs = attributes
+    return drawn
 
 
 def wrap(app, pagename, templatename, context, doctree):
@@ -48,7 +60,8 @@ def wrap(app, pagename, templatename, context, doctree):
         of_page = context["toctree"]
         context["toctree"] = lambda **asked: tree(root, **asked)
         try:
-            return str(name_toggles(make(**dict(options))))
+            drawn = str(name_toggles(make(**dict(options))))
+            return BeautifulSoup(drawn, "html.parser")
         finally:
             context["toctree"] = of_page
 

@@ -9,6 +9,7 @@ import gc
 import os
 from pathlib import Path
 
+import sphinx.builders
 from sphinx.util import logging
 from sphinx.util.parallel import (
     ParallelTasks,
@@ -102,7 +103,17 @@ def look_through(app, exception):
     tasks.join()
 
 
+def deal(pages, processes):
+    """Deal pages like cards, because neighbours take a similar time.
+
+    Sphinx's own chunks of neighbours put all reference pages into one.
+    """
+    n = len(make_chunks(pages, processes))
+    return [pages[i::n] for i in range(n)]
+
+
 def setup(app):
+    sphinx.builders.make_chunks = deal
     # The nodes live on and refer to each other. Garbage collection among them
     # would take several times as long as reading the pages.
     gc.freeze()
