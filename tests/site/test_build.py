@@ -9,6 +9,7 @@ from io import StringIO
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
+import attention_site
 import pytest
 import tinycss2
 from attention_site import (
@@ -373,6 +374,16 @@ def test_a_build_is_made_from_the_whole_folder_but_the_checks(tmp_path):
     (tmp_path / "a.ipynb").write_text("other")
     changed = make.given(tmp_path)
     assert [n for n in given if given[n] != changed[n]] == ["a.ipynb"]
+
+
+def test_the_configuration_names_no_folder(tmp_path):
+    elsewhere = str(tmp_path.parent / "theme")
+    app = SimpleNamespace(confdir=str(tmp_path / "b ü"))
+    given = ["_static", f"{app.confdir}/.venv/lib/static", elsewhere]
+    config = {"html_static_path": given, "templates_path": []}
+    attention_site.name_no_folder(app, config)
+    found = [".venv/lib/static", elsewhere]
+    assert config["html_static_path"] == ["_static", *found]
 
 
 def test_the_archive_holds_the_site_and_not_itself(book):

@@ -66,6 +66,7 @@ Regular expressions, and why they are not parsers
 * `launch.web_address`: the forms in which git writes one address.
 """
 
+import os
 import zlib
 from pathlib import Path
 
@@ -125,6 +126,22 @@ def add_templates(app, config):
     config.templates_path.insert(0, str(FOLDER / "templates"))
 
 
+def name_no_folder(app, config):
+    """Make paths relative, so that two folders build the same bytes.
+
+    Sphinx writes a digest of the configuration into the site.
+    """
+    here = Path(app.confdir).resolve()
+    for name in ("html_static_path", "templates_path"):
+        paths = [Path(here, path).resolve() for path in config[name]]
+        config[name] = [
+            os.path.relpath(path, here)
+            if path.is_relative_to(here)
+            else str(path)
+            for path in paths
+        ]
+
+
 def forget(app, exception):
     if exception is None and app.builder.format == "html":
         app.kept.forget()
@@ -132,6 +149,7 @@ def forget(app, exception):
 
 def setup(app):
     app.connect("config-inited", add_templates)
+    app.connect("config-inited", name_no_folder, priority=900)
     # Sphinx does not notice changes of these files by itself.
     kinds = ("*.py", "*.html", "*.js")
     own = [path for kind in kinds for path in FOLDER.rglob(kind)]
