@@ -1,7 +1,7 @@
 """What training is given, what it reaches, and what ships with the book.
 
 Training magnifies the last digits of a machine, so results have bounds here,
-wide of what was seen (CONTRIBUTING, "A result that takes long").
+wide of what was seen.
 """
 
 import base64

@@ -11,11 +11,7 @@ from pathlib import Path
 
 import sphinx.builders
 from sphinx.util import logging
-from sphinx.util.parallel import (
-    ParallelTasks,
-    make_chunks,
-    parallel_available,
-)
+from sphinx.util.parallel import make_chunks
 from sphinx_proof.domain import ProofDomain
 
 from . import about, parsed, sections
@@ -78,29 +74,25 @@ class Reading:
             logger.warning(text, kind, name, first, location=page)
 
 
-def look_through(app, exception):
-    """Compute in several processes the facts that later steps need per page.
+def examine_as_written(app, builder):
+    """Let the process that writes a page compute what later steps ask of it.
 
-    `kept` passes the results on. After the first build few are missing.
+    `kept` passes the results on. One process resolves the references of all
+    pages meanwhile, and the others would wait for it.
     """
-    if exception is not None or app.builder.format != "html":
+    if builder.format != "html":
         return
-    if app.kept.folder.exists() or not parallel_available:
-        return
-    out, ranked = Path(app.outdir), set(about.ranked(app))
+    write, ranked = builder.write_doc, set(about.ranked(app))
 
-    def look(names):
-        for name in names:
-            html = (out / f"{name}.html").read_text("utf-8")
-            text = parsed.of(app, html).text
-            app.kept(sections.sections, sections.article(html))
-            if name in ranked:
-                app.kept(about.stems, text)
+    def write_and_examine(name, doctree):
+        write(name, doctree)
+        html = Path(builder.get_outfilename(name)).read_text("utf-8")
+        text = parsed.of(app, html).text
+        app.kept(sections.sections, sections.article(html))
+        if name in ranked:
+            app.kept(about.stems, text)
 
-    tasks = ParallelTasks(app.parallel)
-    for names in make_chunks(sorted(app.env.found_docs), app.parallel):
-        tasks.add_task(look, names)
-    tasks.join()
+    builder.write_doc = write_and_examine
 
 
 def deal(pages, processes):
@@ -127,5 +119,4 @@ def setup(app):
     app.connect("env-before-read-docs", reading.begin)
     app.connect("env-merge-info", reading.merge)
     app.connect("env-updated", reading.end)
-    # Run after the last page is written, and before `lean` reads all pages.
-    app.connect("build-finished", look_through, priority=890)
+    app.connect("write-started", examine_as_written)
