@@ -8,6 +8,7 @@ drawings, so that figures.css colours them in both schemes.
 """
 
 import re
+from math import hypot
 from pathlib import Path
 
 from bs4 import BeautifulSoup
@@ -42,6 +43,29 @@ def ground(cell):
     return re.match(r"background: ?([^;]+)", cell["style"])[1]
 
 
+def thinned(points):
+    """Leave out points within a tenth of a unit of a line through the rest.
+
+    The algorithm is that of Ramer 1972 and of Douglas and Peucker 1973.
+    """
+    (x, y), (u, v) = points[0], points[-1]
+    off = [abs((u - x) * (b - y) - (v - y) * (a - x)) for a, b in points]
+    k = off.index(max(off))
+    if off[k] <= 0.1 * hypot(u - x, v - y):
+        return [points[0], points[-1]]
+    return thinned(points[: k + 1])[:-1] + thinned(points[k:])
+
+
+def short(path):
+    """Return the form of an open line of many points with fewer of them."""
+    if not re.fullmatch(r"M[-\d. ]+(L[-\d. ]+){9,}", path):
+        return path
+    points = [
+        tuple(map(float, point.split())) for point in path[1:].split("L")
+    ]
+    return "M" + "L".join(f"{x:g} {y:g}" for x, y in thinned(points))
+
+
 def card(name):
     """Return the drawing of a card as SVG."""
     given = CARDS[name]
@@ -53,6 +77,8 @@ def card(name):
         shown = BeautifulSoup(squares(shown), "html.parser").svg
     for text in shown.select("text, title"):
         text.decompose()
+    for line in shown.select("path[d]"):
+        line["d"] = short(line["d"])
     box = given.get("box") or shown.get("viewbox") or shown["viewBox"]
     for attribute in ("viewbox", "viewBox", "role", "aria-label", "tabindex"):
         del shown[attribute]
