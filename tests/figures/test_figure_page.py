@@ -444,8 +444,8 @@ def test_speak_of_each_move_once_it_rests(page):
     assert page.do("""
         el.querySelector('[data-at="output,0,0"]').focus();
         await pause(650);
-        return [spoken() === said(), spoken().slice(0, 12)];
-    """) == [True, "output[0][0]"]
+        return [spoken() === said(), spoken().slice(0, 10)];
+    """) == [True, "Query cat:"]
 
 
 def test_close_leaves_a_figure_silent_and_still(page):
@@ -639,7 +639,8 @@ def test_to_address_follows_what_matters_after_a_pause(page):
           history.state, history.length === length,
           [...new URLSearchParams(location.search).keys()]];
     """) == ["1 2;3 4", {"mine": 1}, True,
-             ["step.what", "step.X", "step.scale", "step.causal"]]  # fmt: skip
+             ["step.what", "step.words", "step.X", "step.scale",
+              "step.causal"]]  # fmt: skip
 
 
 def test_restore_brings_the_settings_of_the_address_back(page):

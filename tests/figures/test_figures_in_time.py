@@ -16,7 +16,8 @@ def test_a_frame_shows_the_numbers_of_its_time(state):
     figure = Words(**state)
     for ms in TIMES:
         frame = figure.frame(ms)
-        expected = EXPECTED["words"](frame["own"])
+        shown = {"sentence": figure.sentence, **frame["own"]}
+        expected = EXPECTED["words"](shown)
         for key, numbers in expected.items():
             np.testing.assert_allclose(
                 frame["values"][key], numbers, rtol=1e-9, atol=1e-9
