@@ -87,8 +87,9 @@ def article(page):
     found = BeautifulSoup(html, "lxml").select_one("article.bd-article")
     for field in found.select(".av-question input"):
         ticked = field.get("type") in ("checkbox", "radio")
-        field.name = "span"
-        field.attrs = {"class": "box" if ticked else "blank"}
+        place = BeautifulSoup(features="lxml").new_tag("span")
+        place["class"] = "box" if ticked else "blank"
+        field.replace_with(place)
     for it in found.select(APART):
         it.decompose()
     for fold in found.select("details.hide"):
