@@ -2,8 +2,14 @@
 
 import numpy as np
 
-from helpers.transformer import init_transformer, new_cache, transformer
-from tests.core.closeness import assert_close
+from helpers.transformer import (
+    cross_entropy,
+    init_transformer,
+    loss_and_gradients,
+    new_cache,
+    transformer,
+)
+from tests.core.closeness import assert_close, assert_gradient
 
 
 def of_a_size(rng, config, std, more):
@@ -12,6 +18,27 @@ def of_a_size(rng, config, std, more):
         name: x + more * rng.normal(size=x.shape)
         for name, x in init_transformer(rng, config, std=std).items()
     }
+
+
+def expect_gradients(tokens, targets, params, config, rng, where, mask=None):
+    """The loss is that of the logits, and each gradient that of the loss."""
+    loss, gradients = loss_and_gradients(
+        tokens, targets, params, config, where=where, mask=mask
+    )
+
+    def loss_at(changed):
+        logits = transformer(tokens, changed, config, mask=mask)
+        return cross_entropy(logits, targets, where=where)
+
+    assert type(loss) is float
+    assert_close(loss, np.float64(loss_at(params)))
+    assert list(gradients) == list(params)
+    for name, x in params.items():
+
+        def loss_of(x, name=name):
+            return loss_at(params | {name: x})
+
+        assert_gradient(loss_of, x, gradients[name], rng, directions=1)
 
 
 def expect_same_with_a_cache(config, params, rng, eps):

@@ -15,7 +15,6 @@ from helpers.transformer import (
     LatentWidths,
     MemoryWidths,
     TransformerConfig,
-    cross_entropy,
     forward,
     generate,
     init_transformer,
@@ -25,7 +24,7 @@ from helpers.transformer import (
 )
 from tests.core import laws, reference_linear
 from tests.core import reference_transformer as reference
-from tests.core.closeness import assert_close, assert_gradient
+from tests.core.closeness import assert_close
 
 SMALL = TransformerConfig(
     vocab=7,
@@ -133,22 +132,7 @@ def test_gradients_through_latent_attention_equal_differences(
     tokens, targets = rng.integers(0, config.vocab, (2, 3, 5))
     where = np.arange(15).reshape(3, 5) % 3 > 0
     mask = padding_mask([5, 2, 4], 5) if padded else None
-    loss, gradients = loss_and_gradients(
-        tokens, targets, params, config, where=where, mask=mask
-    )
-
-    def loss_at(changed):
-        logits = transformer(tokens, changed, config, mask=mask)
-        return cross_entropy(logits, targets, where=where)
-
-    assert_close(loss, np.float64(loss_at(params)))
-    assert list(gradients) == list(params)
-    for name, x in params.items():
-
-        def loss_of(x, name=name):
-            return loss_at(params | {name: x})
-
-        assert_gradient(loss_of, x, gradients[name], rng, directions=1)
+    laws.expect_gradients(tokens, targets, params, config, rng, where, mask)
 
 
 def test_caches_have_the_size_that_is_kept():

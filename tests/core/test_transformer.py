@@ -17,7 +17,6 @@ from helpers.transformer import (
     TransformerConfig,
     adam_init,
     adam_step,
-    cross_entropy,
     forward,
     generate,
     init_transformer,
@@ -30,7 +29,7 @@ from helpers.transformer import (
 )
 from tests.core import laws
 from tests.core import reference_transformer as reference
-from tests.core.closeness import assert_close, assert_gradient
+from tests.core.closeness import assert_close
 
 SMALL = TransformerConfig(
     vocab=7, max_len=6, d_model=8, n_layers=2, n_heads=2, d_ff=5
@@ -145,23 +144,7 @@ def test_every_parameter_against_differences(form, rng):
     config, params = made(form, rng)
     tokens, targets = rng.integers(0, config.vocab, (2, 3, 5))
     where = np.arange(15).reshape(3, 5) % 3 > 0
-    loss, gradients = loss_and_gradients(
-        tokens, targets, params, config, where=where
-    )
-
-    def loss_at(changed):
-        logits = transformer(tokens, changed, config)
-        return cross_entropy(logits, targets, where=where)
-
-    assert type(loss) is float
-    assert_close(loss, np.float64(loss_at(params)))
-    assert list(gradients) == list(params)
-    for name, x in params.items():
-
-        def loss_of(x, name=name):
-            return loss_at(params | {name: x})
-
-        assert_gradient(loss_of, x, gradients[name], rng, directions=1)
+    laws.expect_gradients(tokens, targets, params, config, rng, where)
 
 
 @EACH
@@ -227,21 +210,7 @@ def test_a_padded_batch_against_differences(form, rng):
     config, params = made(form, rng)
     batch, mask, _ = padded(config, rng, at_the_start=True)
     targets, where = rng.integers(0, config.vocab, batch.shape), mask[:, 0, 0]
-    loss, gradients = loss_and_gradients(
-        batch, targets, params, config, where=where, mask=mask
-    )
-
-    def loss_at(changed):
-        logits = transformer(batch, changed, config, mask=mask)
-        return cross_entropy(logits, targets, where=where)
-
-    assert_close(loss, np.float64(loss_at(params)))
-    for name, x in params.items():
-
-        def loss_of(x, name=name):
-            return loss_at(params | {name: x})
-
-        assert_gradient(loss_of, x, gradients[name], rng, directions=1)
+    laws.expect_gradients(batch, targets, params, config, rng, where, mask)
 
 
 def test_a_mask_that_does_not_fit_leaves_the_caches(rng):
