@@ -298,6 +298,15 @@ def default_scale(scale, d_k):
     return 1 / math.sqrt(d_k) if scale is None else real(scale, "scale")
 
 
+def expect_cache(cache):
+    """Refuse a cache that cannot append keys together with values."""
+    if isinstance(cache, list) or not hasattr(cache, "append"):
+        raise TypeError(
+            "cache must be a KVCache, or append keys and values like one; "
+            f"got {type(cache).__name__}"
+        )
+
+
 @contextmanager
 def undone_on_failure(*caches):
     """Undo what the block appended to the caches if it fails.

@@ -9,6 +9,7 @@ from . import _core
 from ._checks import (
     array,
     bias_of_scores,
+    expect_cache,
     finite_floats,
     floats,
     generator,
@@ -267,15 +268,6 @@ def _source(X, context, cache, d_model):
     return context
 
 
-def _expect_cache(cache):
-    """Refuse a cache that cannot append keys together with values."""
-    if isinstance(cache, list) or not hasattr(cache, "append"):
-        raise TypeError(
-            "cache must be a KVCache, or append keys and values like one; "
-            f"got {type(cache).__name__}"
-        )
-
-
 class Attended(NamedTuple):
     """The results of an attention layer, for its gradient and maps."""
 
@@ -480,7 +472,7 @@ def multi_head_attention(
     X, source = X.astype(dtype, copy=False), source.astype(dtype, copy=False)
     S = source.shape[-2]
     if cache is not None:
-        _expect_cache(cache)
+        expect_cache(cache)
         S += len(cache)
     lead = leading_axes(X=X.shape, source=source.shape)
     shape = (*lead, H, X.shape[-2], S)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._checks import (
+    expect_cache,
     finite_floats,
     flag,
     generator,
@@ -435,11 +436,7 @@ def _absorbed(queries, kept, p, mask, scale):
 
 def _appended(cache, kept):
     """All cached positions; the cache has one head of each kind."""
-    if isinstance(cache, list) or not hasattr(cache, "append"):
-        raise TypeError(
-            "cache must be a KVCache, or append keys and values like one; "
-            f"got {type(cache).__name__}"
-        )
+    expect_cache(cache)
     stored = cache.append(*(x[..., None, :, :] for x in kept))
     return Kept(*(x[..., 0, :, :] for x in stored))
 

@@ -271,7 +271,9 @@ const figure = {
   handles: (state) => {
     const unit = scaled(END.token);
     const handle = (id, name, keys, vector) => ({
-      ...{ id, name, keys },
+      id,
+      name,
+      keys,
       at: [SIDE / 2 + vector[0] * unit, SIDE / 2 - vector[1] * unit],
       read: ([u, v]) => ({ [keys[0]]: (u - SIDE / 2) / unit, [keys[1]]: (SIDE / 2 - v) / unit }),
     });

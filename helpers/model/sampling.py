@@ -32,8 +32,9 @@ def next_token_probabilities(
 
     Returns
     -------
-    Probabilities that sum to one, computed in float64 and rounded to the type
-    of the logits.
+    (..., vocab) array
+        Probabilities that sum to one, computed in float64 and rounded to the
+        type of the logits.
         of the logits.
 
     Raises
