@@ -42,9 +42,10 @@ const names = (arrows, end) => {
   const taken = [];
   return arrows.map(([text, vector, kind, first], k) => {
     const way = Math.hypot(...vector) < NONE ? Math.PI / 2 : Math.atan2(vector[1], vector[0]);
+    const far = NEAR + 5 * (text.length - 1);
     const spots = TURNS.map((more) => {
       const turned = way + first + more;
-      return [tips[k][0] + NEAR * Math.cos(turned), tips[k][1] - NEAR * Math.sin(turned)];
+      return [tips[k][0] + far * Math.cos(turned), tips[k][1] - far * Math.sin(turned)];
     });
     const others = [...tips.filter((_, i) => i !== k), ...taken];
     const room = (spot) =>
