@@ -24,6 +24,7 @@ from helpers.positions import (
     yarn_frequencies,
 )
 from helpers.sparse import chosen_mask, index_scores
+from tests.with_torch.layers import scaled
 
 torch = pytest.importorskip("torch", minversion="2.4")
 transformers = pytest.importorskip("transformers")
@@ -55,13 +56,7 @@ def published(model, q_lora_rank, **more):
     }
     sizes = SIZES | {"q_lora_rank": q_lora_rank} | more
     config = part["Config"](**sizes, attn_implementation="eager")
-    layer = part["Attention"](config, 0).double().eval()
-    with torch.no_grad():
-        for weight in layer.parameters():
-            if weight.ndim == 2:
-                weight.normal_(0, weight.shape[-1] ** -0.5)
-            else:
-                weight.normal_(1, 0.3)
+    layer = scaled(part["Attention"](config, 0))
     return layer, part["RotaryEmbedding"](config)
 
 

@@ -12,6 +12,7 @@ from helpers.heads import merge_heads, repeat_kv, split_heads
 from helpers.layers import rms_norm
 from helpers.masks import causal_mask, window_mask
 from helpers.tiled import tiled_attention
+from tests.with_torch.layers import additive, close, filled, project
 
 torch = pytest.importorskip("torch", minversion="2.4")
 transformers = pytest.importorskip("transformers", minversion="5.0")
@@ -31,37 +32,9 @@ def rng():
     return np.random.default_rng(20)
 
 
-def close(got, wanted, tolerance=1e-12):
-    wanted = wanted.detach().numpy()
-    np.testing.assert_allclose(got, wanted, rtol=tolerance, atol=tolerance)
-
-
-def filled(module):
-    """A module in float64 whose parameters are all random."""
-    module = module.to(torch.float64).eval()
-    with torch.no_grad():
-        for x in module.parameters():
-            x.normal_()
-    return module
-
-
-def weight(layer):
-    return layer.weight.detach().numpy().T
-
-
-def project(X, layer):
-    bias = 0 if layer.bias is None else layer.bias.detach().numpy()
-    return X @ weight(layer) + bias
-
-
 def no_turn():
     """The cosines and sines of rotations by nothing."""
     return torch.ones(1, T, D_K).double(), torch.zeros(1, T, D_K).double()
-
-
-def additive(mask):
-    low = torch.full(mask.shape, -torch.inf, dtype=torch.float64)
-    return low.masked_fill(torch.tensor(mask), 0.0)[None, None]
 
 
 def rows(rng):
