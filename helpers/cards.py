@@ -166,18 +166,21 @@ def _grouped(config, kind, shared):
     d = _size(config, "hidden_size")
     H = _size(config, "num_attention_heads", 1024)
     own = kind == FULL  # some models have other heads in full layers
+    alike = config.get("attention_k_eq_v")
     n = _size(config, "num_key_value_heads", 1024, H)
     wide = d / H if config.get("head_dim") is None else None
     if wide is not None and d % H:
         _refuse("state head_dim where heads do not divide the width", "none")
     wide = _size(config, "head_dim", 1024, wide)
     if own:
-        n = _size(config, "num_global_key_value_heads", 1024, n)
+        # Gemma 4 reads it only where keys are values; others have no such key.
+        if alike is not False:
+            n = _size(config, "num_global_key_value_heads", 1024, n)
         wide = _size(config, "global_head_dim", 1024, wide)
     if H % n:
         _refuse("have key/value heads that divide the query heads", n)
     queries = 3 if config.get("model_type") in GATED else 2
-    values = 1 if own and config.get("attention_k_eq_v") is True else 2
+    values = 1 if own and alike is True else 2
     reach = None
     if kind == SLIDING:
         reach = _size(config, "sliding_window", 2**24)

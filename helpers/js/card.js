@@ -75,16 +75,17 @@ const plainOf = (config, type, shared) => {
   const plain = own(config, "head_dim") === null ? d / H : null;
   if (plain !== null && d % H) refuse("state head_dim where heads do not divide the width", "none");
   let wide = sizeOf(config, "head_dim", 1024, plain);
+  const alike = type === FULL && own(config, "attention_k_eq_v");
   if (type === FULL) {
-    n = sizeOf(config, "num_global_key_value_heads", 1024, n);
+    // Gemma 4 reads it only where keys are values; others have no such key.
+    if (alike !== false) n = sizeOf(config, "num_global_key_value_heads", 1024, n);
     wide = sizeOf(config, "global_head_dim", 1024, wide);
   }
   if (H % n) refuse("have key/value heads that divide the query heads", n);
   const queries = RULES.gated.includes(own(config, "model_type")) ? 3 : 2;
-  const alike = type === FULL && own(config, "attention_k_eq_v") === true;
   const key = { [SLIDING]: "sliding_window", [CHUNKED]: "attention_chunk_size" }[type];
   const reach = key ? sizeOf(config, key, 2 ** 24) : null;
-  const values = shared ? 0 : alike ? 1 : 2;
+  const values = shared ? 0 : alike === true ? 1 : 2;
   return {
     kind: shared ? "shared" : reach === null ? "global" : "window",
     parameters: d * wide * (queries * H + values * n),

@@ -73,6 +73,20 @@ def test_shared_layers_have_no_keys_of_their_own():
     assert first.parameters - last.parameters == 2 * 64 * 2 * 16
 
 
+@pytest.mark.parametrize(
+    ("more", "heads"),
+    [
+        ({"attention_k_eq_v": True}, 1),
+        ({"attention_k_eq_v": False}, 2),
+        ({}, 1),
+    ],
+)
+def test_key_heads_of_global_layers(more, heads):
+    """As in the code of Gemma 4, unless there is no such key."""
+    more = more | {"num_global_key_value_heads": 1}
+    assert layers_of(PLAIN | more)[0].width == 2 * heads * 16
+
+
 def test_what_is_no_configuration_is_refused():
     with pytest.raises(TypeError, match="config must be a dict; got list"):
         layers_of([PLAIN])

@@ -92,7 +92,8 @@ ODD = {
 }
 TEXTS = [
     json.dumps(config)
-    for config in (dense(2, 4, 1), latent(3), SHARED, GLOBAL_WIDER, KDA, NEXT,
+    for config in (dense(2, 4, 1), latent(3), SHARED, GLOBAL_WIDER,
+                   GLOBAL_WIDER | {"attention_k_eq_v": False}, KDA, NEXT,
                    ODD, cards.MODELS["Llama 4 Scout"])
 ]  # fmt: skip
 CASES = [
