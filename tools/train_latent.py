@@ -1,12 +1,16 @@
 """Train latent attention beside grouped heads that keep as many numbers.
 
-    python -m tools.train_latent          # three minutes
+    python -m tools.train_latent          # two minutes
     python -m tools.train_latent check    # as long; writes nothing
 
 The first writes `helpers/trained/latent.json`. The second trains all of it
 again and fails where what was found no longer holds. Task, steps and
 measures are those of grouped heads in `tools/train.py`, which stored the
 models to compare with.
+
+The minutes are of one core, with OPENBLAS_NUM_THREADS=1. The products are
+small, so that more threads mostly wait for each other: two took eight times
+the processor time on a machine with other work.
 """
 
 import sys

@@ -27,7 +27,7 @@ from tests.with_torch.layers import (
 )
 
 torch = pytest.importorskip("torch", minversion="2.4")
-transformers = pytest.importorskip("transformers", minversion="5.0")
+transformers = pytest.importorskip("transformers", minversion="5.24")
 deepseek = pytest.importorskip(
     "transformers.models.deepseek_v4.modeling_deepseek_v4"
 )

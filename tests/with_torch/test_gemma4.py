@@ -19,7 +19,7 @@ from helpers.positions import rotary_embedding, rotary_frequencies
 from tests.with_torch.layers import array, close, project, scaled
 
 torch = pytest.importorskip("torch", minversion="2.4")
-transformers = pytest.importorskip("transformers", minversion="5.0")
+transformers = pytest.importorskip("transformers", minversion="5.24")
 gemma = pytest.importorskip("transformers.models.gemma4.modeling_gemma4")
 
 T, H, WINDOW, VOCAB = 11, 4, 4, 20

@@ -28,7 +28,7 @@ from tests.with_torch.layers import (
 from tests.with_torch.test_latent import SIZES, ours
 
 torch = pytest.importorskip("torch", minversion="2.4")
-transformers = pytest.importorskip("transformers", minversion="5.0")
+transformers = pytest.importorskip("transformers", minversion="5.24")
 kimi = pytest.importorskip(
     "transformers.models.kimi_linear.modeling_kimi_linear"
 )

@@ -21,7 +21,7 @@ from helpers.positions import rotary_frequencies
 from tests.with_torch.layers import array, close, scaled, weight
 
 torch = pytest.importorskip("torch", minversion="2.4")
-transformers = pytest.importorskip("transformers", minversion="5.0")
+transformers = pytest.importorskip("transformers", minversion="5.24")
 counter = pytest.importorskip("torch.utils.flop_counter")
 
 ROOT = Path(__file__).resolve().parents[2]
