@@ -101,8 +101,11 @@ class Matrix(Question):
 
     Raises
     ------
+    TypeError
+        If `places` is no whole number.
     ValueError
-        As `Question`; or if an array has another shape than `answer`.
+        As `Question`; or if `places` is negative, or an array has another
+        shape than `answer`.
 
     Examples
     --------
@@ -130,6 +133,10 @@ class Matrix(Question):
         self.names = [
             ", ".join(filter(None, pair)) for pair in product(*self.heads)
         ]
+        if isinstance(places, bool) or not isinstance(places, int):
+            raise TypeError(f"{name}: places must be an int; got {places!r}")
+        if places < 0:
+            raise ValueError(f"{name}: places must be at least 0")
         self.places = places
         if places == 0 and (right != right.round()).any():
             raise ValueError(f"{name}: give places, or whole numbers")
@@ -199,8 +206,8 @@ class Number(Matrix):
 
     Raises
     ------
-    ValueError
-        As `Question`.
+    TypeError, ValueError
+        As `Matrix`.
 
     Examples
     --------
