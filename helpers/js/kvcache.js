@@ -283,7 +283,7 @@ const figure = {
       table +
       compared +
       say(
-        `${name === OWN ? "These sizes" : name}: ${count(values.per_token, "byte")} a position. ` +
+        `${name === OWN ? "These sizes" : name}: ${count(values.per_token, "byte")} per position. ` +
           `${count(filled, "position")} in ${each} take${filled * batch === 1 ? "s" : ""} ` +
           `${size(now)}${now >= GIB ? `, which is ${short(now / MIB)} MiB` : ""}. ` +
           `${whole(memory)} GB ${verdict}${batch > 1 ? " in each sequence" : ""}.${note}`,

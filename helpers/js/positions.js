@@ -215,7 +215,7 @@ const view = {
       }) +
       say(
         `Pair ${i} is columns ${2 * i} and ${2 * i + 1}. It turns by ${fixed(degrees, 3)} ` +
-          `degrees a position and repeats after ${fixed(wavelength, 2)} positions.`,
+          `degrees per position and repeats after ${fixed(wavelength, 2)} positions.`,
       )
     );
   },
@@ -250,7 +250,7 @@ const view = {
         marks: [[m - n, score, `${m - n}`.replace("-", "−")]],
       }) +
       "</div>" +
-      `<p class="av-caption">Pair ${i} turns by ${fixed(turns[0], 3)} degrees a position. At ` +
+      `<p class="av-caption">Pair ${i} turns by ${fixed(turns[0], 3)} degrees per position. At ` +
       `${m + shift} the query q points to ${both[0]} degrees, and at ${n + shift} the key k, ` +
       `${setting(angle)} ahead from the start, to ${both[1]}. Faint: where they began. Numbers: ` +
       `where q points at that position. The curve is the score over the distance, the dots are ` +
