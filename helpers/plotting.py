@@ -437,8 +437,9 @@ def show_heads(weights, *, queries, keys, labels=None, **style):
 
 
 def _role_color(label):
-    """The colour of an array named Q, K, V or A, or ∂ and one of these."""
-    role = dict(zip("QKVA", ROLES, strict=True)).get(label.lstrip("∂"))
+    """The colour of an array named Q, K, V or A, as ∂Q, Kᵀ and W_V are too."""
+    name = label.strip("∂ᵀ").removeprefix("W_")
+    role = dict(zip("QKVA", ROLES, strict=True)).get(name)
     return ROLES[role] if role else INK
 
 
@@ -499,4 +500,115 @@ def show_shapes(stages):
         ax.text(i, -0.45, f"{rows} × {columns}", ha="center", va="top")
     ax.set(xlim=(-0.6, len(stages) - 0.4), ylim=(-0.75, 0.75), aspect="equal")
     ax.axis("off")
+    return fig
+
+
+# The height of a row and the width of a digit, in points, for 11-point type.
+_ROW, _DIGIT = 21, 7
+_CENTER = {"ha": "center", "va": "center"}
+
+
+def _entry(entry, fmt):
+    """A name or an integer as it is, a yes as 1, any other number by `fmt`."""
+    if isinstance(entry, np.bool_ | np.integer):
+        return str(int(entry))
+    return entry if isinstance(entry, str) else format(entry, fmt)
+
+
+def _matrix(part, fmt):
+    """The label, texts and marks of a matrix, and the width of a column."""
+    label, entries, *marks = part
+    entries = np.asarray(entries)
+    if entries.ndim != 2 or not entries.size:
+        raise ValueError(
+            f"{label} must be a matrix with entries; got {entries.shape}"
+        )
+    texts = np.array([[_entry(x, fmt) for x in row] for row in entries])
+    marks = np.broadcast_to(marks[0] if marks else 1, texts.shape)
+    return label, texts, marks, 8 + _DIGIT * max(map(len, texts.flat))
+
+
+def _draw_matrix(ax, x, label, texts, marks, wide):
+    """Draw a matrix whose space begins at `x`; return where it ends."""
+    color, top = _role_color(label), len(texts) / 2 * _ROW
+    first, *others = COLORS
+    colors = [color if color != INK else first, *others]
+    span = max(wide * texts.shape[1], _DIGIT * len(label))
+    left = x + (span - wide * texts.shape[1]) / 2
+    ax.text(x + span / 2, top + 4, label, ha="center", color=color)
+    for (i, j), text in np.ndenumerate(texts):
+        mark = int(marks[i, j])
+        edge = colors[mark - 1] if mark else mpl.colors.to_rgba(INK, 0.2)
+        fill = mpl.colors.to_rgba(edge, 0.3) if mark else "none"
+        x0, y0 = left + j * wide, top - (i + 1) * _ROW
+        box = plt.Rectangle((x0, y0), wide - 2, _ROW - 2, lw=0.8)
+        box.set(facecolor=fill, edgecolor=edge)
+        ax.add_patch(box)
+        middle = x0 + wide / 2 - 1, y0 + _ROW / 2 - 1
+        ax.text(*middle, text, alpha=1 if mark else 0.75, **_CENTER)
+    return x + span
+
+
+def show_arrays(parts, *, rows=(), fmt="zg"):
+    """Draw matrices entry by entry, with signs between them.
+
+    Parameters
+    ----------
+    parts : list of str and tuple
+        From left to right. A text is a sign, such as "=" or "→". A tuple holds
+        the label of a matrix, its entries (numbers or names) and, if only some
+        of these matter, an array of marks: 0 for an entry without a colour,
+        1 for the first colour, 2 for the second. The first colour of a matrix
+        named Q, K, V, A, Kᵀ or W_Q is that of its role.
+    rows : list of str, optional
+        Names of the rows of the first matrix.
+    fmt : str, default "zg"
+        Format of the numbers that are not integers.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Raises
+    ------
+    ValueError
+        If an array does not have two axes or has no entries, if there is not
+        one name per row, or if the parts are wider than the column of prose.
+
+    Examples
+    --------
+    >>> product = [("Q", [[1, 0]]), "·", ("k", [[2], [3]]), "=", ("", [[2]])]
+    >>> fig = show_arrays(product)
+    >>> [text.get_text() for text in fig.axes[0].texts]
+    ['Q', '1', '0', '·', 'k', '2', '3', '=', '', '2']
+    """
+    drawn = [p if isinstance(p, str) else _matrix(p, fmt) for p in parts]
+    heights = [len(part[1]) for part in drawn if not isinstance(part, str)]
+    if not heights or (rows and len(rows) != heights[0]):
+        raise ValueError(
+            f"rows must name the rows of the first matrix; got {rows} for "
+            f"{heights[:1]}"
+        )
+    fig = plt.figure(layout="none")
+    ax = fig.add_axes((0, 0, 1, 1))
+    for i, name in enumerate(rows):
+        y = (len(rows) / 2 - i - 0.5) * _ROW - 1
+        ax.text(0, y, name, va="center")
+    x = _DIGIT * max(map(len, rows), default=0) + (6 if rows else 0)
+    for part, before in zip(drawn, ["", *drawn], strict=False):
+        if isinstance(part, str):
+            wide = 14 + _DIGIT * len(part)
+            ax.text(x + wide / 2, -1, part, **_CENTER)
+            x += wide
+        else:
+            space = 0 if isinstance(before, str) else _DIGIT
+            x = _draw_matrix(ax, x + space, *part)
+    high = max(heights) / 2 * _ROW
+    if x > 72 * WIDEST:
+        raise ValueError(
+            f"parts must fit into {72 * WIDEST:.0f} points; got {x}"
+        )
+    ax.set(xlim=(-1, x + 1), ylim=(-high - 2, high + 20))
+    ax.axis("off")
+    fig.set_size_inches((x + 2) / 72, (2 * high + 22) / 72)
     return fig

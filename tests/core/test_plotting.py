@@ -369,9 +369,71 @@ def test_shapes_are_drawn_in_proportion():
     assert a.get_width() == 2 * a.get_height() == b.get_height()
 
 
+def test_arrays_are_drawn_side_by_side_with_their_entries():
+    """Read back from the positions of the texts, row by row."""
+    Q, names = [[1, 0.5], [-2, 3]], [["a0"], ["b0"]]
+    fig = plotting.show_arrays([("Q", Q), "→", ("names", names)], rows="xy")
+    ax = fig.axes[0]
+    rows = {}
+    for text in ax.texts:
+        x, y = text.get_position()
+        rows.setdefault(y, []).append((x, text.get_text()))
+    found = [
+        [word for _, word in sorted(rows[y])]
+        for y in sorted(rows, reverse=True)
+    ]
+    assert found == [
+        ["Q", "names"],
+        ["x", "1", "0.5", "a0"],
+        ["→"],
+        ["y", "-2", "3", "b0"],
+    ]
+    # The texts are inside the figure, whose units are points.
+    (low, high), width = ax.get_xlim(), 72 * fig.get_figwidth()
+    assert high - low == pytest.approx(width)
+
+
+def test_only_numbers_that_are_not_integers_are_formatted():
+    parts = [("f", [[0.5, -0.0]]), ("i", [[7]]), ("b", [[True, False]])]
+    texts = plotting.show_arrays(parts, fmt="z.2f").axes[0].texts
+    found = [text.get_text() for text in texts]
+    assert found == ["f", "0.50", "0.00", "i", "7", "b", "1", "0"]
+
+
+def test_marks_say_which_entries_of_an_array_are_coloured():
+    fig = plotting.show_arrays(
+        [("Kᵀ", [[1, 2, 3]], [[0, 1, 2]]), "+", ("x", [[4, 5]])]
+    )
+    faces = [p.get_facecolor() for p in fig.axes[0].patches]
+    assert faces[0][3] == 0
+    colors = [mpl.colors.to_hex(face) for face in faces[1:]]
+    blue, red = plotting.COLORS[:2]
+    assert colors == [plotting.ROLES["key"], red, blue, blue]
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (
+            lambda: plotting.show_arrays([("Q", [1, 2])]),
+            "Q must be a matrix with entries; got (2,)",
+        ),
+        (
+            lambda: plotting.show_arrays([("Q", [[]])]),
+            "Q must be a matrix with entries; got (1, 0)",
+        ),
+        (
+            lambda: plotting.show_arrays([("Q", [[1], [2]])], rows="a"),
+            "rows must name the rows of the first matrix; got a for [2]",
+        ),
+        (
+            lambda: plotting.show_arrays(["="]),
+            "rows must name the rows of the first matrix; got () for []",
+        ),
+        (
+            lambda: plotting.show_arrays([("Q", np.ones((1, 40)))]),
+            "parts must fit into 461 points; got 600",
+        ),
         (
             lambda: plotting.show(plt.figure(), alt=" "),
             "alt must describe",
