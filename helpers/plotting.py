@@ -605,6 +605,7 @@ def show_arrays(parts, *, rows=(), fmt="zg"):
             x = _draw_matrix(ax, x + space, *part)
     high = max(heights) / 2 * _ROW
     if x > 72 * WIDEST:
+        plt.close(fig)  # Jupyter would draw it: gigabytes, at this scale
         raise ValueError(
             f"parts must fit into {72 * WIDEST:.0f} points; got {x}"
         )

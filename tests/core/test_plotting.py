@@ -540,3 +540,11 @@ def test_any_numbers_are_drawn_and_a_mask_as_zeros_and_ones():
 def test_what_is_of_the_wrong_kind_is_refused(call, message):
     with pytest.raises(TypeError, match=re.escape(message)):
         call()
+
+
+def test_arrays_that_are_too_wide_leave_no_figure_open():
+    """In Jupyter an open figure would be drawn, in gigabytes."""
+    before = plt.get_fignums()
+    with pytest.raises(ValueError, match="parts must fit"):
+        plotting.show_arrays([("Q", np.ones((1, 40)))])
+    assert plt.get_fignums() == before
