@@ -81,7 +81,7 @@ const ringSends = ({ machines }) => (machines - 1) * 2 * KEYS;
 
 // --- drawing -------------------------------------------------------------
 
-const BOX = { width: 360, height: 302, middle: 134, x: 138, y: 107, wide: 80, high: 50 };
+const BOX = { width: 360, height: 316, middle: 134, x: 138, y: 107, wide: 80, high: 50 };
 const place = (m, N) => {
   const angle = (2 * Math.PI * m) / N;
   return [BOX.width / 2 + BOX.x * Math.sin(angle), BOX.middle - BOX.y * Math.cos(angle)];
@@ -107,7 +107,7 @@ const machine = (state, { done, outputs, logsumexps }, m) => {
   const chips =
     chip(named("k", shard(m, N)), x - 8, y - 14, "av-key") +
     (visitor === m ? "" : chip(named("k", shard(visitor, N)), x + 24, y - 14, "av-key av-visits"));
-  const passed = plan === "tree" && done > levelsOf(state) ? "handed over" : "no query yet";
+  const passed = plan === "tree" && done > levelsOf(state) ? "result sent on" : "no query yet";
   const result =
     i < 0
       ? text(plan === "ring" ? "no query" : passed, x, y + 12, "av-idle")
@@ -133,6 +133,77 @@ const links = (state, { steps, done }) => {
     some.length ? `<path class="${kind}" d="${[...new Set(some)].join("")}"/>` : "";
   return (
     path("av-wire", range(steps).flatMap(past)) + path("av-wire av-used", range(done).flatMap(past))
+  );
+};
+// What each link took last, unless something is on its way there.
+const settled = (state, { steps, done, time }) => {
+  const last = new Map();
+  const linkOf = (move) => [...move].sort().join();
+  const travelled = (k) => {
+    const { moves, ...message } = travels(state, k);
+    return moves.map((move) => ({ move, ...message }));
+  };
+  for (const k of range(done)) {
+    const all = travelled(k);
+    for (const { move } of all)
+      last.set(
+        linkOf(move),
+        all.filter((one) => linkOf(one.move) === linkOf(move)),
+      );
+  }
+  if (done < steps && time > done)
+    for (const { move } of travelled(done)) last.delete(linkOf(move));
+  return [...last.values()].flat();
+};
+const WORDS = {
+  query: ["query", "queries"],
+  weight: ["sum, output", "sums, outputs"],
+  key: ["keys, values", "keys, values"],
+};
+const told = (lines, kind, [x, y]) =>
+  lines.map((words, k) => text(words, x, y + 12 * k, `av-told av-of-${kind}`)).join("");
+// On a ground of its own, which interrupts a link.
+const onLink = (lines, kind, [x, y], wide) => {
+  const [top, high] = [y - 6 * lines.length, 12 * lines.length];
+  return (
+    `<rect class="av-gap" x="${at(x - wide / 2)}" y="${at(top - 1)}" width="${wide}" ` +
+    `height="${high + 2}"/>${told(lines, kind, [x, top + 9])}`
+  );
+};
+const contents = ({ kind, size }, { T }) => [WORDS[kind][+(T > 1)], count(size, "number")];
+// Among eight machines the links are too short for words, which are in the middle.
+const messages = (state, values) => {
+  const { machines: N } = state;
+  const heads = [];
+  const words = new Set();
+  for (const { move, ...message } of settled(state, values)) {
+    const [[a, b], [c, d]] = move.map((m) => place(m, N));
+    const part = (t) => [a + t * (c - a), b + t * (d - b)];
+    const spot = part(N === 8 && Math.hypot(c - a, d - b) < BOX.y ? 0.5 : 0.7)
+      .map(at)
+      .join(" ");
+    const turn = at((Math.atan2(d - b, c - a) * 180) / Math.PI);
+    heads.push(
+      `<path class="av-head av-of-${message.kind}" d="M-6 -5L6 0L-6 5z" ` +
+        `transform="translate(${spot}) rotate(${turn})"/>`,
+    );
+    if (N < 8) words.add(onLink(contents(message, state), message.kind, part(0.5), 76));
+  }
+  if (N === 8 && values.done) {
+    const message = travels(state, values.done - 1);
+    const lines = ["last step, each arrow:", ...contents(message, state)];
+    words.add(onLink(lines, message.kind, [BOX.width / 2, BOX.middle], 116));
+  }
+  return [...words].join("") + heads.join("");
+};
+// What the frames of keys mean.
+const frames = ({ plan }) => {
+  const one = (words, y, kind) =>
+    `<rect class="av-key${kind}" x="2" y="${y - 5}" width="16" height="10" rx="3"/>` +
+    text(words, 23, y + 4, "av-told av-of-key", "start");
+  return (
+    one("its own keys", 250, "") +
+    (plan === "ring" ? one("keys on a visit", 265, " av-visits") : "")
   );
 };
 const carried = (state, { done, steps, time }) => {
@@ -186,13 +257,25 @@ const traffic = (state, totals) => {
 
 // The steps of a plan on one line, at equal distances, and the current position.
 const LINE = { left: 40, right: 320, y: 288 };
+const STAGES = {
+  query: "queries go out",
+  weight: "results come back",
+  key: "keys and values go round",
+};
 const stepPlace = (time, steps) => at(LINE.left + (time / steps) * (LINE.right - LINE.left));
 const timeline = (state, { steps, time }) => {
   const part = (k) => {
     const [a, b] = [stepPlace(k, steps), stepPlace(k + 1, steps)];
     return `<path class="av-stage av-${travels(state, k).kind}" d="M${a + 1.5} ${LINE.y}H${b - 1.5}"/>`;
   };
+  // Each colour of the line is named below its steps.
+  const kinds = range(steps).map((k) => travels(state, k).kind);
+  const names = [...new Set(kinds)].map((kind) => {
+    const middle = (kinds.indexOf(kind) + kinds.lastIndexOf(kind) + 1) / 2;
+    return told([STAGES[kind]], kind, [stepPlace(middle, steps), LINE.y + 21]);
+  });
   return (
+    names.join("") +
     text("start", LINE.left - 8, LINE.y + 4, "av-end", "end") +
     text("end", LINE.right + 10, LINE.y + 4, "av-end", "start") +
     range(steps).map(part).join("") +
@@ -304,10 +387,11 @@ const figure = {
       `<svg class="av-machines" role="img" aria-label="${label}" ` +
       `viewBox="0 0 ${BOX.width} ${BOX.height}">${links(state, values)}` +
       // Drawn behind the machines, whose numbers stay readable.
+      messages(state, values) +
       carried(state, values) +
       `${range(N)
         .map((m) => machine(state, values, m))
-        .join("")}${timeline(state, values)}</svg>`;
+        .join("")}${frames(state)}${timeline(state, values)}</svg>`;
     const legend =
       '<p class="av-caption av-legend">□ machine with its keys; on the way: ' +
       '<span class="av-query">■ queries: 1 number each</span> ' +

@@ -181,7 +181,7 @@ def shows(state, expected, shown):
     idle = [t.text for t in svg.select(".av-idle")]
     assert len(idle) == N - len(wanted)
     levels = int(math.log2(N))
-    word = "handed over" if done > levels else "no query yet"
+    word = "result sent on" if done > levels else "no query yet"
     assert set(idle) <= {"no query" if plan == "ring" else word}
     # Keys: a machine's own, and those that visit it.
     names = [
@@ -208,6 +208,7 @@ def shows(state, expected, shown):
         a, b = middle(from_, N), middle(to, N)
         found = [float(t["x"]), float(t["y"]) - 4]
         assert found == pytest.approx(a + p * (b - a), abs=0.051)
+    messages_show(svg, state, steps, done, going)
     for kind, some in (("", steps), (".av-used", steps[:done])):
         lines = {tuple(sorted(move[:2])) for step in some for move in step}
         drawn = svg.select(f".av-wire{kind}")[:1] if lines else []
@@ -256,6 +257,46 @@ def shows(state, expected, shown):
     assert same or not finished
     verdict(text, so_far=not finished, one_place=finished)
     verdict(text, Tree=tree, Ring=not tree)
+
+
+def messages_show(svg, state, steps, done, going):
+    """What each link took last, unless something is on its way there."""
+    N, last = state["machines"], {}
+    for step in steps[:done]:
+        for link in {frozenset(move[:2]) for move in step}:
+            last[link] = [m for m in step if frozenset(m[:2]) == link]
+    for move in going:
+        last.pop(frozenset(move[:2]), None)
+    heads = svg.select(".av-head")
+    assert len(heads) == sum(len(messages) for messages in last.values())
+    spots = [
+        (h["class"][1], *map(float, re.findall(r"-?[\d.]+", h["transform"])))
+        for h in heads
+    ]
+    for from_, to, kind, _ in (m for some in last.values() for m in some):
+        a, b = middle(from_, N), middle(to, N)
+        near = N == 8 and np.hypot(*(b - a)) < 107
+        spot = a + (0.5 if near else 0.7) * (b - a)
+        turn = math.degrees(math.atan2(*(b - a)[::-1]))
+        assert any(
+            other == f"av-of-{kind}"
+            and rest == pytest.approx([*spot, turn], abs=0.06)
+            for other, *rest in spots
+        )
+    words = [t for t in svg.select(".av-told") if "number" in t.text]
+    if N < 8:
+        sent = [some[0][2:] for some in last.values()]
+    else:
+        sent = [step[0][2:] for step in steps[:done][-1:]]
+    assert sorted((t["class"][1], int(t.text.split()[0])) for t in words) == (
+        sorted((f"av-of-{kind}", size) for kind, size in sent)
+    )
+    told = " ".join(t.text for t in svg.select(".av-told"))
+    verdict(
+        told,
+        on_a_visit=state["plan"] == "ring",
+        output=any(kind == "weight" for kind, _ in sent),
+    )
 
 
 def placed(svg):
