@@ -28,11 +28,11 @@ const place = (x) => +x.toFixed(2);
 const text = (words, x, y, anchor = "middle", kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${place(x)}" y="${place(y)}" ` +
   `text-anchor="${anchor}">${escape(words)}</text>`;
-const BOX = { left: 168, right: 22, top: 4, row: 21, width: 340 };
+const BOX = { left: 168, right: 22, top: 22, row: 21, width: 340 };
 const ACROSS = BOX.width - BOX.left - BOX.right;
 const px = (share) => BOX.left + share * ACROSS;
 const floorOf = (n) => BOX.top + n * BOX.row;
-const TRACK = 44; // the distance of the lengths below the axis
+const TRACK = 50; // the distance of the lengths below the axis
 const spotOf = (length) => px(LENGTHS.indexOf(length) / (LENGTHS.length - 1));
 
 const rowOf = ({ name, seeds, now, start, y }) =>
@@ -53,6 +53,12 @@ const drawing = ({ length }, rows, { seeds, medians, trained, order }) => {
       y: BOX.top + (rank + 0.5) * BOX.row,
     }),
   );
+  // What the marks are, above the rows, drawn as in them.
+  const key =
+    `<circle class="av-seed" cx="8" cy="9" r="4"/>${text("one seed", 16, 13, "start")}` +
+    `<path class="av-middle" d="M84 2v14"/>${text("median", 91, 13, "start")}` +
+    `<path class="av-fell" d="M148 9h24"/>` +
+    text(`from the median at ${LENGTHS[0]} tokens`, 178, 13, "start");
   const ticks = [0, 0.5, 1].map((x) => text(`${100 * x}%`, px(x), floor + 14));
   const y = floor + TRACK;
   const lengths = LENGTHS.map(
@@ -60,10 +66,16 @@ const drawing = ({ length }, rows, { seeds, medians, trained, order }) => {
       `<path class="av-rule" d="M${place(spotOf(n))} ${y - 4}v8"/>` + text(n, spotOf(n), y + 22),
   );
   return (
+    key +
     text("share of right answers", px(0.5), floor + 27) +
     lines.join("") +
     ticks.join("") +
-    text("tokens read", BOX.left - 10, y + 4, "end") +
+    text("tokens read", BOX.left - 16, y + 4, "end") +
+    // Training had the first length; the others are bracketed.
+    text("trained", spotOf(LENGTHS[0]), y + 44, "middle", "av-trained") +
+    `<path class="av-scheme-track" d="M${place(spotOf(LENGTHS[1]) - 10)} ${y + 27}v4` +
+    `H${place(px(1) + 12)}v-4"/>` +
+    text("longer than trained", px(2 / 3), y + 44, "middle", "av-longer") +
     `<path class="av-scheme-track" d="M${px(0)} ${y}H${px(1)}"/>${lengths.join("")}` +
     grip("length", [place(spotOf(length)), y], '<circle class="av-knob" r="7"/>')
   );
@@ -133,7 +145,7 @@ const figure = {
     const label =
       `Right answers of four seeds for each of ${rows.length} schemes, ${state.questions} ` +
       `questions in ${whole(state.length)} tokens, by their medians`;
-    const high = floorOf(rows.length) + TRACK + 30;
+    const high = floorOf(rows.length) + TRACK + 50;
     return (
       `<svg class="av-schemes" role="img" aria-label="${label}" viewBox="0 0 ${BOX.width} ` +
       `${high}">${drawing(state, rows, values)}</svg>${say(sentence(state, rows, values))}`

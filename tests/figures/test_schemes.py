@@ -69,9 +69,12 @@ def shows(state, expected, shown):
     svg = shown.select_one(".av-schemes")
     labels = [t.text for t in svg.select("text") if t.text in names]
     assert labels == names
-    heights = [14.5 + 21 * rank for rank in range(n)]
-    dots = iter(svg.select(".av-seed"))
-    marks = zip(svg.select(".av-middle"), svg.select(".av-fell"), strict=True)
+    heights = [32.5 + 21 * rank for rank in range(n)]
+    # The first of each kind of mark is in the key.
+    dots = iter(svg.select(".av-seed")[1:])
+    marks = zip(
+        svg.select(".av-middle")[1:], svg.select(".av-fell")[1:], strict=True
+    )
     for i, y, (mark, fell) in zip(order, heights, marks, strict=True):
         for share in expected["seeds"][i]:
             dot = next(dots)
@@ -83,6 +86,12 @@ def shows(state, expected, shown):
         assert path_of(mark)[:2] == pytest.approx([now, y - 7], abs=0.0051)
         assert path_of(fell) == pytest.approx([start, y, now], abs=0.0051)
     assert next(dots, None) is None
+    # The trained length is the first; the bracket has the others.
+    place = float(svg.select_one(".av-trained")["x"])
+    assert place == pytest.approx(across(0), abs=0.0051)
+    left, *_, right, _ = path_of(svg.select(".av-scheme-track")[1])
+    inside = [left < across(k / 3) < right for k in range(4)]
+    assert inside == [n > 32 for n in LENGTHS]
     x, _ = re.findall(r"[\d.]+", svg.select_one(".av-grip")["transform"])
     place = across(LENGTHS.index(state["length"]) / 3)
     assert float(x) == pytest.approx(place, abs=0.0051)
