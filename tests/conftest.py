@@ -17,7 +17,10 @@ settings.register_profile("book", derandomize=True, deadline=None)
 settings.load_profile("book")
 
 # Their tests share what takes seconds to make: a site, a window, a cluster.
-SHARED = ("test_build", "test_package", "test_lab", "test_distributed")
+SHARED = (
+    "test_ask_a_model", "test_build", "test_distributed", "test_lab",
+    "test_package",
+)  # fmt: skip
 # Their tests of one page share what it makes when it runs, or its cells.
 BY_PAGE = ("test_practice", "test_chapters")
 # They draw every figure in the same states, and compute the same numbers.

@@ -173,3 +173,13 @@ def given(question, values):
     """An answer as the page has it: texts where numbers are typed."""
     typed = question.record["step"] is not None
     return [repr(value) for value in values] if typed else values
+
+
+def defined(stem):
+    """Return the names that a laboratory has defined when it was run."""
+    space = {}
+    page = ROOT / "book" / "labs" / f"{stem}.ipynb"
+    for cell in cells(page):
+        if "nbval-ignore-output" not in cell.metadata.get("tags", []):
+            exec(compile(cell.source, cell.id, "exec"), space)
+    return space

@@ -61,16 +61,8 @@ def right(params, config, batch):
     return accuracy(transformer(batch.tokens, params, config), batch)
 
 
-def reached(config):
-    """Accuracy on unseen sequences after a short training."""
-    batch = induction_batch(np.random.default_rng(12), (100,))
-    return right(fitted(config), config, batch)
-
-
-def test_two_layers_learn_it_anew_and_one_does_not():
-    # A part of the evidence, with another seed and fewer steps.
-    assert reached(INDUCTION) > 0.9
-    assert reached(replace(INDUCTION, n_layers=1)) < 0.6
+def test_two_layers_learn_it_and_one_does_not():
+    # `book/training.ipynb` trains both anew.
     assert min(by_name("layers")["two"]["accuracy"]) > 0.95
     assert max(by_name("layers")["one"]["accuracy"]) < 0.6
 
@@ -163,13 +155,7 @@ def test_evidence_of_memories_is_of_the_texts_it_names():
 
 def test_memories_trained_anew_are_as_the_evidence_says():
     # Another seed, one run, fewer steps.
-    for kind, n, again in (
-        ("softmax", 8, False),
-        ("linear", 8, False),
-        ("delta", 8, False),
-        ("linear", 8, True),
-        ("delta", 8, True),
-    ):
+    for kind, n, again in (("linear", 8, False), ("delta", 8, True)):
         rng = np.random.default_rng(21)
         params = train_memory(rng, kind, n, again=again, steps=200, batch=16)
         unseen = pairs_batch(rng, (400,), n, again=again)
@@ -215,7 +201,7 @@ def test_evidence_of_choices_is_of_the_budgets_it_names():
 def test_choices_trained_anew_are_as_the_evidence_says():
     # Another seed, one run.
     task = choices.TASK | {"seeds": 1, "unseen": 400}
-    for way, k in (("own", 1), ("own", 8), ("warm", 1), ("random", 4)):
+    for way, k in (("own", 8), ("random", 4)):
         anew = choices.measure(way, k, task, seed=21)
         for part in ("right", "reads all"):
             old = np.median(of_choice(way, k, part))

@@ -144,7 +144,7 @@ def test_some_heads_off_anew(smollm2):
     found = stored("head-effects")
     tokens = head_effects.tokens_of(smollm2.tokenizer)
     assert tokens.tolist() == found["tokens"]
-    for block, head in ((29, 3), (28, 0)):
+    for block, head in [(28, 0)]:
         heads = np.ones((30, 9))
         heads[block, head] = 0
         whole = forward(tokens, smollm2.params, smollm2.config, heads=heads)

@@ -22,6 +22,7 @@ from helpers.cost import attention_flops, kv_cache_bytes, scores_bytes
 from helpers.masks import causal_mask
 from helpers.published import leaves, matches
 from tests.book import practice_pages
+from tests.book.practice_pages import defined
 
 TESTS = Path(__file__).resolve().parents[1] / "core"
 BOOK = practice_pages.ROOT / "book"
@@ -210,16 +211,6 @@ def test_nothing_is_left_behind():
 
 
 # --- one for each part -------------------------------------------------------
-
-
-def defined(stem):
-    """The names that a laboratory has defined when it was run; no times."""
-    space = {}
-    page = practice_pages.ROOT / "book" / "labs" / f"{stem}.ipynb"
-    for cell in practice_pages.cells(page):
-        if "nbval-ignore-output" not in cell.metadata.get("tags", []):
-            exec(compile(cell.source, cell.id, "exec"), space)
-    return space
 
 
 def test_each_part_has_a_laboratory_that_states_its_time():
@@ -626,56 +617,6 @@ def test_the_ledger_refuses_what_is_not_found_or_not_explained(audited):
     assert "right values too" in audit({"sums": values["sums"]}, errata).text
     wrong = values | {"dots": 2 * values["dots"]}
     assert not audit(wrong, errata).right
-
-
-# --- ask a real model --------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def asked():
-    return defined("ask-a-model")
-
-
-def known(*off):
-    """Losses in place of the model's, by how many heads are off."""
-    return {0: 1.0, 3: 2.5, 2: 3.0, 5: 6.0}[len(set(off))]
-
-
-@pytest.mark.parametrize(
-    ("said", "right", "told"),
-    [
-        ((1.5, 2, 5), True, "3 of 3 within a factor of two."),
-        ((0.76, 3.9, 2.6), True, "3 of 3"),
-        ((0.7, 2, 5), False, "2 of 3 within a factor of two. layer 17: 1.5"),
-        ((1.5, 4.1, 11), False, "1 of 3.* layer 18: 2.0; all five: 5.0"),
-        ((-1.5, 0, 5), False, "layer 17: 1.5; layer 18: 2.0"),
-        ((1.5, 2), None, "three numbers"),
-        ((), None, "three numbers"),
-    ],
-)
-def test_forecasts_of_ablations_are_held_against_the_model(
-    asked, said, right, told
-):
-    reply = asked["judged"](*said, loss=known)
-    assert reply.right is right
-    assert re.search(told, reply.text)
-
-
-def test_switching_a_copying_head_off_costs_what_is_stored(asked):
-    from helpers.training import stored
-
-    found = stored("head-effects")
-    for head in ((), (18, 6), (17, 3)):
-        loss = asked["loss_without"](*([head] if head else []))
-        stated = found["without"][head[0]][head[1]] if head else found["loss"]
-        assert abs(loss - stated[5]) < 0.01
-
-
-def test_a_name_just_outside_the_window_is_lost(asked):
-    assert asked["keeps"](35)
-    assert not asked["keeps"](34)
-    seen = asked["window_of"](35, 42)
-    assert np.flatnonzero(seen[41]).tolist() == [0, 1, 2, 3, *range(7, 42)]
 
 
 # --- by heart, and the glossary ----------------------------------------------

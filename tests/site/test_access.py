@@ -103,6 +103,9 @@ REFLOW = """(el) => {
   return wrong;
 }"""
 
+NO_WIDER = """() => document.documentElement.scrollWidth > innerWidth
+  ? ["the page scrolls sideways"] : []"""
+
 # Whether anything changes by itself, or would not change at once.
 STILL = """async (el) => {
   const wrong = [];
@@ -304,6 +307,7 @@ class Figures:
                 if was["shades"] != now["shades"]
             ]
             wrong += self.told(CONTROLS)
+        wrong += self.told(NO_WIDER)
         self.tab.emulate_media(forced_colors="none")
         return wrong
 
@@ -414,11 +418,13 @@ def test_every_figure_is_for_every_reader(opened, lot):
     tab = opened(names)
     figures = Figures(tab)
     assert figures.names == names
-    wrong = judged(tab) + [
+    wrong = [
         f"{way}: {told}"
         for way, check in CHECKS.items()
         for told in check(figures)
     ]
+    tab.evaluate(accessibility.THINNED)
+    wrong += judged(tab)
     assert not wrong, "\n".join(wrong)
 
 

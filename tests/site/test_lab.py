@@ -229,6 +229,7 @@ def assert_drawn(tab, written):
     assert tab.locator(".katex-error").count() == 0
 
 
+@weekly
 def test_every_box_fold_card_and_proof_is_drawn(visit):
     written = boxes()
     directives = DIRECTIVE.findall("\n".join(written))

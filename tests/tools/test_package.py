@@ -6,6 +6,7 @@ is built and installed into a folder of its own, and used from another one.
 
 import ast
 import importlib.metadata
+import json
 import re
 import shutil
 import subprocess
@@ -274,9 +275,9 @@ def sources(folder):
         yield path.name, path.read_text("utf-8")
     for path in NOTEBOOKS:
         if path.is_relative_to(ROOT / folder):
-            for cell in nbformat.read(path, as_version=4).cells:
-                if cell.cell_type == "code":
-                    yield path.name, cell.source
+            for cell in json.loads(path.read_text("utf-8"))["cells"]:
+                if cell["cell_type"] == "code":
+                    yield path.name, "".join(cell["source"])
 
 
 def imported(text):
