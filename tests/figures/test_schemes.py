@@ -89,7 +89,7 @@ def shows(state, expected, shown):
     # The trained length is the first; the bracket has the others.
     place = float(svg.select_one(".av-trained")["x"])
     assert place == pytest.approx(across(0), abs=0.0051)
-    left, *_, right, _ = path_of(svg.select(".av-scheme-track")[1])
+    left, *_, right, _ = path_of(svg.select_one(".av-scheme-track"))
     inside = [left < across(k / 3) < right for k in range(4)]
     assert inside == [n > 32 for n in LENGTHS]
     x, _ = re.findall(r"[\d.]+", svg.select_one(".av-grip")["transform"])
