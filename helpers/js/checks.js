@@ -119,9 +119,9 @@ const differs = ([x, y]) => Math.abs(x - y) > 1e-12 + 1e-9 * Math.abs(y);
 
 // --- drawing -------------------------------------------------------------
 
-const WAY = { width: 340, height: 44, left: 118, right: 244, y: 20 };
+const WAY = { width: 340, height: 62, left: 118, right: 244, y: 20 };
 const placeOf = (t) => +(WAY.left + t * (WAY.right - WAY.left)).toFixed(2);
-const way = ({ tokens }) => {
+const way = ({ tokens }, { symmetric }) => {
   const text = (words, x, anchor) =>
     `<text x="${x}" y="${WAY.y + 4}" text-anchor="${anchor}">${words}</text>`;
   return (
@@ -129,6 +129,8 @@ const way = ({ tokens }) => {
     `viewBox="0 0 ${WAY.width} ${WAY.height}">` +
     text("demo’s tokens", WAY.left - 12, "end") +
     text("other tokens", WAY.right + 12, "start") +
+    `<text class="av-told" x="${WAY.width / 2}" y="54" text-anchor="middle">` +
+    `here the scores QKᵀ ${symmetric ? "equal" : "differ from"} their transpose</text>` +
     `<path class="av-track" d="M${WAY.left} ${WAY.y}H${WAY.right}"/>` +
     `${grip("tokens", [placeOf(tokens), WAY.y], '<circle class="av-check-mark" r="7"/>')}</svg>`
   );
@@ -213,11 +215,13 @@ const figure = {
         return all.find(differs) ?? all[0];
       }),
     );
+    const scores = matmul(data.Q, transpose(data.K));
     const each = (of) => made.map((row) => row.map(of));
     return {
       found: each(([x]) => x),
       expected: each(([, y]) => y),
       refused: each((pair) => Number(differs(pair))),
+      symmetric: Number(!pairs(scores, transpose(scores)).some(differs)),
     };
   },
 
@@ -232,7 +236,7 @@ const figure = {
       ? `it finds ${x} where ${y} is expected`
       : `it finds ${x}, and ${y} is expected`;
     return (
-      `${matrixOf(state, values)}${way(state)}` +
+      `${matrixOf(state, values)}${way(state, values)}` +
       say(
         `The check “${state.check}” ${refused[i][j] ? "refuses" : "passes"} the ` +
           `${i ? "wrong " : ""}program “${state.program}”: ${compared}. It refuses ${of} of ` +

@@ -55,6 +55,53 @@ const lineOf = (key, value) => {
 };
 const SQUARE = '<rect class="av-knob av-decay" x="-6" y="-6" width="12" height="12"/>';
 const DIAMOND = '<path class="av-knob av-state-now" d="M0 -13L13 0L0 13L-13 0z"/>';
+// The ends of a line in the part of the plane where its name fits.
+const endsOf = (key, value) => {
+  const foot = scaled(key, value);
+  const along = [-key[1], key[0]];
+  const inside = range(2 * 80 * FAR + 1)
+    .map((k) => place(plus(foot, scaled(along, k / 80 - FAR))))
+    .filter(([x, y]) => x > 0 && x < WIDE && y > 10 && y < HIGH - 10)
+    .map(([x, y]) => [Math.min(Math.max(x, 42), WIDE - 42), y]);
+  return inside.length ? [inside[0], inside.at(-1)] : [place(foot)];
+};
+const farthest = (spots, taken) => {
+  const room = ([x, y]) => Math.min(...taken.map(([a, b]) => Math.hypot((x - a) / 2, y - b)));
+  return spots.reduce((a, b) => (room(b) > room(a) + 1e-6 ? b : a));
+};
+const told = (words, [x, y], kind) =>
+  `<text class="av-told av-of-${kind}" x="${at(x)}" y="${at(y + 4.5)}" text-anchor="middle">` +
+  `${words}</text>`;
+// Each line says what its key reads from there, each write its place in the
+// order, and the diamond that it is the memory.
+const names = (state, { keys, states }) => {
+  const pairs = NAMES.map((name, i) => place(scaled(keys[i], state[`value${name}`])));
+  const points = [...pairs, ...states.map(place)];
+  const lines = NAMES.map((name, i) => {
+    const value = state[`value${name}`];
+    points.push(farthest(endsOf(keys[i], value), points));
+    return told(`${name} reads ${fixed(value)}`, points.at(-1), "value");
+  });
+  const writes = range(state.written).map((i) => {
+    const [[a, b], [c, d]] = [scaled(states[i], state.decay), states[i + 1]].map(place);
+    points.push([(a + c) / 2, (b + d) / 2]);
+    return Math.hypot(c - a, d - b) < 40 ? "" : told(i + 1, points.at(-1), "weight");
+  });
+  const [x, y] = place(states.at(-1));
+  const around = [
+    [x, y + 24],
+    [x, y - 24],
+    [x + 46, y],
+    [x - 46, y],
+  ].filter(([u, v]) => u > 30 && u < WIDE - 30 && v > 10 && v < HIGH - 10);
+  const memory = told("memory", farthest(around.length ? around : [[LEFT, 12]], points), "weight");
+  return [...lines, ...writes, memory].join("");
+};
+// The remaining marks, in words below the plane.
+const MARKS =
+  '<p class="av-caption">Across and up are the two numbers of the memory. ' +
+  "Dots are the memory before a write, and the path shows the writes in order.</p>";
+
 const drawn = (state, values) => {
   const { keys, states, right } = values;
   const wanted = NAMES.map((name) => state[`value${name}`]);
@@ -89,7 +136,7 @@ const drawn = (state, values) => {
   );
   return (
     `<path class="av-rule" d="M0 ${FLOOR}H${WIDE}M${LEFT} 0V${HIGH}"/>${lines.join("")}` +
-    `${arrows.join("")}${way.join("")}${mark}${pulled.join("")}${dots.join("")}`
+    `${arrows.join("")}${way.join("")}${names(state, values)}${mark}${pulled.join("")}${dots.join("")}`
   );
 };
 
@@ -223,7 +270,7 @@ const figure = {
     });
     return (
       `<svg class="av-memory" role="img" aria-label="${label}" viewBox="0 0 ${WIDE} ${HIGH}">` +
-      `${drawn(state, values)}</svg>${table}${say(sentence(state, values))}`
+      `${drawn(state, values)}</svg>${MARKS}${table}${say(sentence(state, values))}`
     );
   },
   handles: (state, values) => [

@@ -99,7 +99,7 @@ const tokenArrows = (state) => {
     .join("");
 };
 
-const roles = ({ q, k, v, foot }) => {
+const roles = ({ q, k, v, foot, dot: sum }) => {
   const end = END.row;
   const [tip, low] = [place(k, end), place(foot, end)];
   const middle = SIDE / 2;
@@ -116,7 +116,8 @@ const roles = ({ q, k, v, foot }) => {
         ["q", q, "query", 0],
       ],
       end,
-    ).join("")
+    ).join("") +
+    `<text class="av-told" x="5" y="${SIDE - 7}">q · k = ${setting(sum)}</text>`
   );
 };
 
@@ -236,7 +237,7 @@ const figure = {
           `${columnsOf(state[state.matrix]).map(row).join(" and ")} of ${state.matrix}`,
         paper(END.token) + tokenArrows(state),
       ) +
-      `</div><div><p class="av-caption">q of x; k, v of y</p>` +
+      `</div><div><p class="av-caption">q of x; k, v of y; thick: the shadow of k on q</p>` +
       svg(
         "made",
         `The query of x ${row(values.q)}, the key ${row(values.k)} and the value ` +

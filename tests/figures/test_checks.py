@@ -90,7 +90,13 @@ def expected(state):
             apart = ~np.isclose(x, y, rtol=1e-9, atol=1e-12)
             k = apart.argmax()  # the first that differs, or the first
             found[i, j], due[i, j], refused[i, j] = x[k], y[k], apart.any()
-    return {"found": found, "expected": due, "refused": refused}
+    Q, K, _ = data(state["tokens"])
+    return {
+        "found": found,
+        "expected": due,
+        "refused": refused,
+        "symmetric": np.allclose(Q @ K.T, K @ Q.T),
+    }
 
 
 def shows(state, expected, shown):
@@ -110,6 +116,12 @@ def shows(state, expected, shown):
     place = 118 + 126 * state["tokens"]
     assert [float(x) for x in knob] == pytest.approx([place, 20], abs=0.0051)
     assert all(captions(shown))
+    told = shown.select_one(".av-told").text
+    verdict(
+        told,
+        equal=expected["symmetric"],
+        differ_from=not expected["symmetric"],
+    )
     i, j = names.index(state["program"]), heads.index(state["check"])
     head, numbers = sentence(shown).split("”: ")
     tells(

@@ -101,7 +101,15 @@ def shows(state, expected, shown):
             wrong=i < n and not right[i],
             not_written=i >= n,
         )
-    plane_shows(state, expected, shown.select_one(".av-memory"))
+    plane = shown.select_one(".av-memory")
+    plane_shows(state, expected, plane)
+    *told, memory = [text.text for text in plane.select(".av-told")]
+    assert memory == "memory"
+    for line, letter, value in zip(told, LETTERS, values, strict=False):
+        assert line.startswith(f"{letter} reads ")
+        tells(line, (value, 2))
+    writes = [str(i + 1) for i in range(n)]
+    assert [name for name in writes if name in told[3:]] == told[3:]
 
 
 def numbers_show(table, cells):
