@@ -1306,8 +1306,7 @@ class ResidualStream(InteractiveFigure):
     that enters and the rows after each of the four parts, ``reads`` the inputs
     of the parts, ``changes`` their outputs, and ``sums`` the sums before a
     norm. ``kept`` is the factor of the entering row in the row that leaves,
-    and ``whole`` the row that leaves if no part is switched off. ``whole`` the
-    row that leaves where no part is switched off.
+    and ``whole`` the row that leaves if no part is switched off.
 
     Examples
     --------

@@ -130,7 +130,7 @@ const way = ({ tokens }, { symmetric }) => {
     text("demo’s tokens", WAY.left - 12, "end") +
     text("other tokens", WAY.right + 12, "start") +
     `<text class="av-told" x="${WAY.width / 2}" y="54" text-anchor="middle">` +
-    `here the scores QKᵀ ${symmetric ? "equal" : "differ from"} their transpose</text>` +
+    `here scores and weights ${symmetric ? "equal" : "differ from"} their transpose</text>` +
     `<path class="av-track" d="M${WAY.left} ${WAY.y}H${WAY.right}"/>` +
     `${grip("tokens", [placeOf(tokens), WAY.y], '<circle class="av-check-mark" r="7"/>')}</svg>`
   );
@@ -221,7 +221,11 @@ const figure = {
       found: each(([x]) => x),
       expected: each(([, y]) => y),
       refused: each((pair) => Number(differs(pair))),
-      symmetric: Number(!pairs(scores, transpose(scores)).some(differs)),
+      symmetric: Number(
+        ![scores, weigh(data.Q, data.K, anyKey)].some((of) =>
+          pairs(of, transpose(of)).some(differs),
+        ),
+      ),
     };
   },
 

@@ -62,7 +62,7 @@ const endsOf = (key, value) => {
   const inside = range(2 * 80 * FAR + 1)
     .map((k) => place(plus(foot, scaled(along, k / 80 - FAR))))
     .filter(([x, y]) => x > 0 && x < WIDE && y > 10 && y < HIGH - 10)
-    .map(([x, y]) => [Math.min(Math.max(x, 42), WIDE - 42), y]);
+    .map(([x, y]) => [Math.min(Math.max(x, 62), WIDE - 62), y]);
   return inside.length ? [inside[0], inside.at(-1)] : [place(foot)];
 };
 const farthest = (spots, taken) => {
@@ -80,7 +80,7 @@ const names = (state, { keys, states }) => {
   const lines = NAMES.map((name, i) => {
     const value = state[`value${name}`];
     points.push(farthest(endsOf(keys[i], value), points));
-    return told(`${name} reads ${fixed(value)}`, points.at(-1), "value");
+    return told(`${name} should read ${fixed(value)}`, points.at(-1), "value");
   });
   const writes = range(state.written).map((i) => {
     const [[a, b], [c, d]] = [scaled(states[i], state.decay), states[i + 1]].map(place);

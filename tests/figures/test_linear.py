@@ -106,7 +106,7 @@ def shows(state, expected, shown):
     *told, memory = [text.text for text in plane.select(".av-told")]
     assert memory == "memory"
     for line, letter, value in zip(told, LETTERS, values, strict=False):
-        assert line.startswith(f"{letter} reads ")
+        assert line.startswith(f"{letter} should read ")
         tells(line, (value, 2))
     writes = [str(i + 1) for i in range(n)]
     assert [name for name in writes if name in told[3:]] == told[3:]

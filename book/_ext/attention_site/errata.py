@@ -33,7 +33,11 @@ def form(address):
 
 def list_item(entry):
     """Return one entry as an item of a list, in Markdown."""
-    was = f"It said “{entry['said']}”." if "said" in entry else entry["did"]
+    if "said" in entry:
+        stop = "" if entry["said"].endswith(".") else "."
+        was = f"It said “{entry['said']}”{stop}"
+    else:
+        was = entry["did"]
     return f"* *Until {entry['until']}.* {was} {entry['right'].strip()}"
 
 
