@@ -129,7 +129,7 @@ const way = ({ tokens }, { symmetric }) => {
     `viewBox="0 0 ${WAY.width} ${WAY.height}">` +
     text("demo’s tokens", WAY.left - 12, "end") +
     text("other tokens", WAY.right + 12, "start") +
-    `<text class="av-told" x="${WAY.width / 2}" y="54" text-anchor="middle">` +
+    `<text class="av-alike" x="${WAY.width / 2}" y="54" text-anchor="middle">` +
     `here scores and weights ${symmetric ? "equal" : "differ from"} their transpose</text>` +
     `<path class="av-track" d="M${WAY.left} ${WAY.y}H${WAY.right}"/>` +
     `${grip("tokens", [placeOf(tokens), WAY.y], '<circle class="av-check-mark" r="7"/>')}</svg>`

@@ -70,7 +70,7 @@ const farthest = (spots, taken) => {
   return spots.reduce((a, b) => (room(b) > room(a) + 1e-6 ? b : a));
 };
 const told = (words, [x, y], kind) =>
-  `<text class="av-told av-of-${kind}" x="${at(x)}" y="${at(y + 4.5)}" text-anchor="middle">` +
+  `<text class="av-reading av-of-${kind}" x="${at(x)}" y="${at(y + 4.5)}" text-anchor="middle">` +
   `${words}</text>`;
 // Each line says what its key reads from there, each write its place in the
 // order, and the diamond that it is the memory.

@@ -161,7 +161,7 @@ const WORDS = {
   key: ["keys, values", "keys, values"],
 };
 const told = (lines, kind, [x, y]) =>
-  lines.map((words, k) => text(words, x, y + 12 * k, `av-told av-of-${kind}`)).join("");
+  lines.map((words, k) => text(words, x, y + 12 * k, `av-carried av-of-${kind}`)).join("");
 // On a ground of its own, which interrupts a link.
 const onLink = (lines, kind, [x, y], wide) => {
   const [top, high] = [y - 6 * lines.length, 12 * lines.length];
@@ -184,7 +184,7 @@ const messages = (state, values) => {
       .join(" ");
     const turn = at((Math.atan2(d - b, c - a) * 180) / Math.PI);
     heads.push(
-      `<path class="av-head av-of-${message.kind}" d="M-6 -5L6 0L-6 5z" ` +
+      `<path class="av-arrowhead av-of-${message.kind}" d="M-6 -5L6 0L-6 5z" ` +
         `transform="translate(${spot}) rotate(${turn})"/>`,
     );
     if (N < 8) words.add(onLink(contents(message, state), message.kind, part(0.5), 76));
@@ -200,7 +200,7 @@ const messages = (state, values) => {
 const frames = ({ plan }) => {
   const one = (words, y, kind) =>
     `<rect class="av-key${kind}" x="2" y="${y - 5}" width="16" height="10" rx="3"/>` +
-    text(words, 23, y + 4, "av-told av-of-key", "start");
+    text(words, 23, y + 4, "av-carried av-of-key", "start");
   return (
     one("its own keys", 250, "") +
     (plan === "ring" ? one("keys on a visit", 265, " av-visits") : "")

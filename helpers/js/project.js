@@ -117,7 +117,7 @@ const roles = ({ q, k, v, foot, dot: sum }) => {
       ],
       end,
     ).join("") +
-    `<text class="av-told" x="5" y="${SIDE - 7}">q · k = ${setting(sum)}</text>`
+    `<text class="av-product" x="5" y="${SIDE - 7}">q · k = ${setting(sum)}</text>`
   );
 };
 

@@ -120,7 +120,7 @@ def shows(state, expected, shown):
     place = 118 + 126 * state["tokens"]
     assert [float(x) for x in knob] == pytest.approx([place, 20], abs=0.0051)
     assert all(captions(shown))
-    told = shown.select_one(".av-told").text
+    told = shown.select_one(".av-alike").text
     verdict(
         told,
         equal=expected["symmetric"],

@@ -103,7 +103,7 @@ def shows(state, expected, shown):
         )
     plane = shown.select_one(".av-memory")
     plane_shows(state, expected, plane)
-    *told, memory = [text.text for text in plane.select(".av-told")]
+    *told, memory = [text.text for text in plane.select(".av-reading")]
     assert memory == "memory"
     for line, letter, value in zip(told, LETTERS, values, strict=False):
         assert line.startswith(f"{letter} should read ")

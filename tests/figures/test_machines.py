@@ -267,7 +267,7 @@ def messages_show(svg, state, steps, done, going):
             last[link] = [m for m in step if frozenset(m[:2]) == link]
     for move in going:
         last.pop(frozenset(move[:2]), None)
-    heads = svg.select(".av-head")
+    heads = svg.select(".av-arrowhead")
     assert len(heads) == sum(len(messages) for messages in last.values())
     spots = [
         (h["class"][1], *map(float, re.findall(r"-?[\d.]+", h["transform"])))
@@ -283,7 +283,7 @@ def messages_show(svg, state, steps, done, going):
             and rest == pytest.approx([*spot, turn], abs=0.06)
             for other, *rest in spots
         )
-    words = [t for t in svg.select(".av-told") if "number" in t.text]
+    words = [t for t in svg.select(".av-carried") if "number" in t.text]
     if N < 8:
         sent = [some[0][2:] for some in last.values()]
     else:
@@ -291,7 +291,7 @@ def messages_show(svg, state, steps, done, going):
     assert sorted((t["class"][1], int(t.text.split()[0])) for t in words) == (
         sorted((f"av-of-{kind}", size) for kind, size in sent)
     )
-    told = " ".join(t.text for t in svg.select(".av-told"))
+    told = " ".join(t.text for t in svg.select(".av-carried"))
     verdict(
         told,
         on_a_visit=state["plan"] == "ring",

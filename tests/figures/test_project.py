@@ -114,7 +114,7 @@ def names_stand_clear(svg, arrows):
     of = plane_of(svg, 2 if "x" in arrows else 4)
     names = {
         t.text: of(t["x"], float(t["y"]) - 5)
-        for t in svg.select("text:not(.av-told)")
+        for t in svg.select("text:not(.av-product)")
     }
     assert set(names) == set(arrows)
     far = 0.11 if "x" in arrows else 0.2
@@ -135,7 +135,7 @@ def tells_of(state, expected, shown):
     )
     tells(made, *q, *k, *v, (expected["shadow"], 2))
     dots, length = expected["dot"], expected["length"]
-    tells(shown.select_one(".av-told").text, (dots, 4))
+    tells(shown.select_one(".av-product").text, (dots, 4))
     across, none = abs(dots) < 1e-9, length < 1e-9
     text = sentence(shown)
     tells(
