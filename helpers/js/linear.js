@@ -72,7 +72,7 @@ const farthest = (spots, taken) => {
 const told = (words, [x, y], kind) =>
   `<text class="av-reading av-of-${kind}" x="${at(x)}" y="${at(y + 4.5)}" text-anchor="middle">` +
   `${words}</text>`;
-// Each line says what its key reads from there, each write its place in the
+// Each line says what its key should read, each write its place in the
 // order, and the diamond that it is the memory.
 const names = (state, { keys, states }) => {
   const pairs = NAMES.map((name, i) => place(scaled(keys[i], state[`value${name}`])));

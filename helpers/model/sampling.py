@@ -35,7 +35,6 @@ def next_token_probabilities(
     (..., vocab) array
         Probabilities that sum to one, computed in float64 and rounded to the
         type of the logits.
-        of the logits.
 
     Raises
     ------

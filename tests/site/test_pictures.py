@@ -14,9 +14,7 @@ LONGEST = """() => {
     return [box.top - top, box.bottom - top];
   };
   const heads = [...article.querySelectorAll("h2")];
-  const end = edges(heads.find((it) => it.id === "on-your-own") ??
-    heads.find((it) => it.closest("#on-your-own")) ?? article);
-  const last = end[0] > 0 ? end[0] : end[1];
+  const [last] = edges(article.querySelector("#on-your-own"));
   const pictures = [...article.querySelectorAll(
     ":is(.figure, .cell_output) :is(svg, img), .av-figure")]
     .map(edges).filter(([from, to]) => to - from > 40 && from < last)

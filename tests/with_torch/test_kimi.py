@@ -18,6 +18,7 @@ from helpers.latent import latent_attention
 from helpers.layers import rms_norm, silu
 from helpers.linear import delta_rule, gated_delta_rule, short_convolution
 from helpers.masks import causal_mask
+from tests.with_torch import test_linear
 from tests.with_torch.layers import (
     additive,
     array,
@@ -109,18 +110,10 @@ def test_steps_of_its_latent_attention(absorbed):
 
 
 def arguments(seed, T, H, d_k, d_v):
-    """As its layer makes them, one batch: a decay for each row of a state."""
-    rng = np.random.default_rng(seed)
-    Q, K = rng.normal(size=(2, 2, H, T, d_k))
-    Q, K = (x / np.linalg.norm(x, axis=-1, keepdims=True) for x in (Q, K))
-    return {
-        "Q": Q,
-        "K": K,
-        "V": rng.normal(size=(2, H, T, d_v)),
-        "beta": 1 / (1 + np.exp(-rng.normal(size=(2, H, T)))),
-        "log_decay": -np.log1p(np.exp(rng.normal(size=(2, H, T, d_k)))),
-        "state": rng.normal(size=(2, H, d_k, d_v)),
-    }
+    """As of the gated delta rule, but a decay for each row of a state."""
+    found = test_linear.arguments(seed, T, H, H, d_k, d_v)
+    drawn = np.random.default_rng([seed, 1]).normal(size=found["K"].shape)
+    return found | {"log_decay": -np.log1p(np.exp(drawn))}
 
 
 def published(form, x):
