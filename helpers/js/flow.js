@@ -30,6 +30,8 @@ import {
   summed,
   once,
   openedIn,
+  feeds,
+  sources,
   compute,
 } from "./wordmodel.js";
 
@@ -56,14 +58,19 @@ const CHIPS = 3;
 const LEAST = 0.01;
 
 const plain = (text) => text.replaceAll(" ", "-");
-// A number of the picture that can be opened: its position, and the settings that
-// open it.
+// A rounded probability is never said to be 1, or printed as 0 or 1.
+const sure = (p) => (p >= 0.995 ? "above 0.99" : fixed(p));
+// A number of the picture that can be opened: its position, the settings that
+// open it, and whether the opened number comes from it.
 const part = (state, x, step, more, name) => {
   const { i, j, c } = placeOf(state);
   const here = { key: j, number: c, rank: state.rank, word: i };
   const on = state.step === step && Object.entries(more).every(([k, v]) => here[k] === v);
   const id = [plain(step), ...Object.values(more)].join("-");
-  return { id, x, on, name: `${name}, ${fixed(x)}`, group: "numbers", to: { step, ...more } };
+  const to = { step, ...more };
+  const source = feeds(state, to);
+  const said = `${name}, ${step === "probability" ? sure(x) : fixed(x)}${source ? ", a source" : ""}`;
+  return { id, x, on, source, name: said, group: "numbers", to };
 };
 const numbersOf = (state, row, step, name, more = {}) =>
   row.map((x, number) => part(state, x, step, { ...more, number }, `number ${number} of ${name}`));
@@ -71,7 +78,7 @@ const numbersOf = (state, row, step, name, more = {}) =>
 // The rows of numbers that the opened stage shows.
 const rowsOf = once((state) => {
   const net = netOf(state.text);
-  const { i, b, h } = placeOf(state);
+  const { i, b, h, c } = placeOf(state);
   const { words } = net;
   const block = net.blocks[b];
   const row = (label, step, numbers, kind = "") => ({
@@ -79,7 +86,11 @@ const rowsOf = once((state) => {
     kind,
     parts: numbersOf(state, numbers, step, label),
   });
-  const given = (label, numbers) => ({ label, kind: "", numbers });
+  const given = (label, numbers) => ({
+    label,
+    kind: "",
+    numbers: numbers.map((x, k) => ({ x, source: state.step === "embedding" && k === c })),
+  });
   const stage = STEPS[state.step];
   if (stage === "words") return { chips: net.tokens };
   if (stage === "embedding")
@@ -261,19 +272,34 @@ const paint = (x) => {
   const share = level / FINE;
   return (painted[level] ??= `background:${colorOf(share)};color:${inkOn(share)}`);
 };
-const cell = ({ id, x, on }) =>
-  `<span class="av-num${on ? " av-num-on" : ""}" data-handle="${id}" style="${paint(x)}">` +
-  `${fixed(x)}</span>`;
+const marks = ({ on, source }) => (on ? " av-num-on" : "") + (source ? " av-feed" : "");
+const cell = (it) =>
+  `<span class="av-num${marks(it)}" data-handle="${it.id}" style="${paint(it.x)}">` +
+  `${fixed(it.x)}</span>`;
 // Logits, and numbers computed from them, are far outside the colour scale.
-const framed = ({ id, x, on }, write = fixed) =>
-  `<span class="av-num av-framed${on ? " av-num-on" : ""}" data-handle="${id}">${write(x)}</span>`;
-// A rounded probability is never printed as 0 or 1.
+const framed = (it, write = fixed) =>
+  `<span class="av-num av-framed${marks(it)}" data-handle="${it.id}">${write(it.x)}</span>`;
 const likely = (p) => (p >= 0.995 ? "&gt; 0.99" : p < 0.005 ? "&lt; 0.01" : fixed(p));
-const bare = (x) => `<span class="av-num av-learned">${fixed(x)}</span>`;
+const bare = (it) => `<span class="av-num av-learned${marks(it)}">${fixed(it.x)}</span>`;
 const quoted = (word) => `“${escape(word)}”`;
 
+// Where the flow shows what the opened number comes from: strips from 0 on, and
+// words. A row that is read normed is framed as it enters the block.
+const stripOf = ({ step, block }) =>
+  ({ embedding: 0, "attention norm": 2 * block, attention: 2 * block + 1, network: 2 * block + 2 })[
+    step
+  ];
+const framesOf = once((state) => {
+  const { i } = placeOf(state);
+  const rows = range(2 * BLOCKS + 1).map(() => new Set());
+  for (const source of sources(state))
+    if (source.step !== "attention norm" || wordAt(source) !== i)
+      rows[stripOf(source)]?.add(wordAt(source));
+  return rows;
+});
+
 // The rows of all words at one point of the flow, with a cell for each number.
-const strip = (rows) => {
+const strip = (rows, from) => {
   const cells = byLevel();
   rows.forEach((row, i) =>
     row.forEach((x, c) =>
@@ -283,7 +309,8 @@ const strip = (rows) => {
   return (
     `<svg class="av-strip" aria-hidden="true" viewBox="0 0 ${MODEL} ${rows.length}" ` +
     `preserveAspectRatio="none" shape-rendering="crispEdges">` +
-    `${cells.paths((color, d) => `<path fill="${color}" d="${d}"/>`).join("")}</svg>`
+    `${cells.paths((color, d) => `<path fill="${color}" d="${d}"/>`).join("")}` +
+    `${[...from].map((i) => `<path class="av-feed-row" d="M0 ${i}.1h16v.8H0z"/>`).join("")}</svg>`
   );
 };
 // Ribbons from rows on the left to rows on the right, with widths proportional to
@@ -324,11 +351,14 @@ const journey = (state, net, { order, chances }) => {
   const { i } = placeOf(state);
   const T = net.words.length;
   const open = stationOf(state);
-  const words = net.words.map(
-    (word, k) =>
-      `<span class="av-word${k === i ? " av-word-on" : ""}" data-handle="word-${k}">` +
-      `${escape(word)}</span>`,
-  );
+  const from = framesOf(state);
+  const words = net.words.map((word, k) => {
+    const marked = k === i && state.step === "embedding" ? " av-feed" : "";
+    return (
+      `<span class="av-word${k === i ? " av-word-on" : ""}${marked}" data-handle="word-${k}">` +
+      `${escape(word)}</span>`
+    );
+  });
   const next = order.slice(0, SHOWN).map((id, rank) => {
     const wide = (100 * chances[id]).toFixed(1);
     return (
@@ -342,10 +372,10 @@ const journey = (state, net, { order, chances }) => {
   const rows = Math.max(T, SHOWN);
   const bodies = [
     words.join(""),
-    strip(net.embedded),
+    strip(net.embedded, from[0]),
     ...range(BLOCKS).flatMap((b) => [
-      attentionOf(state, net, b) + strip(net.blocks[b].attended),
-      `<span class="av-gate"></span>${strip(net.blocks[b].after)}`,
+      attentionOf(state, net, b) + strip(net.blocks[b].attended, from[2 * b + 1]),
+      `<span class="av-gate"></span>${strip(net.blocks[b].after, from[2 * b + 2])}`,
     ]),
     `<svg class="av-ribbons av-fan" aria-hidden="true" viewBox="0 0 100 ${ROW * rows}" ` +
       `preserveAspectRatio="none">${fan.join("")}</svg><span>${next.join("")}</span>`,
@@ -389,11 +419,14 @@ const share = (it, write) => `<span class="av-portion">${framed(it, write)}${bar
 
 const lookingAt = ({ query, earlier, mix }, state, net) => {
   const { i, h } = placeOf(state);
-  const heads = range(HEADS).map(
-    (k) =>
-      `<span class="av-chip${k === h ? " av-chip-on" : ""}" data-handle="head-${k}">head ${k}` +
-      "</span>",
-  );
+  const others = sources(state).filter(({ step, head }) => step === "mix" && head !== h);
+  const heads = range(HEADS).map((k) => {
+    const marked = others.some(({ head }) => head === k) ? " av-feed" : "";
+    return (
+      `<span class="av-chip${k === h ? " av-chip-on" : ""}${marked}" data-handle="head-${k}">` +
+      `head ${k}</span>`
+    );
+  });
   const label = (text, kind) => `<span class="av-label av-of-${kind}">${escape(text)}</span>`;
   const left =
     label("query", "query") +
@@ -449,8 +482,9 @@ const panel = (state, net) => {
     (rows.next ? listing(rows.next) : "") +
     (rows.chips
       ? ""
-      : `<div class="av-worked-note">Press a number to see how it was made. Dotted ones were ` +
-        "learned, and are stored with two decimals. Blue is above 0, orange below.</div>")
+      : `<div class="av-worked-note">Press a number to see how it was made, from the numbers and ` +
+        "rows with a thin frame. Dotted ones were learned, and are stored with two decimals. Blue " +
+        "is above 0, orange below.</div>")
   );
 };
 
@@ -461,7 +495,7 @@ const LARGE = 1000;
 const short = (x, digits) => fixed(x, Math.abs(x) < LARGE ? digits : 0);
 const exact = (x, digits) => Math.abs(x - Number(x.toFixed(digits))) < 1e-9;
 const equals = (x, digits = 3) => `${exact(x, digits) ? "=" : "≈"} <b>${short(x, digits)}</b>`;
-const factor = (id, x, to) => (to ? cell({ id, x }) : bare(x));
+const factor = (id, x, to) => (to ? cell({ id, x }) : bare({ x }));
 const TERMS_OF_NEXT = 5;
 
 const cardsOf = (state, { terms, order }) => {
@@ -476,7 +510,7 @@ const cardsOf = (state, { terms, order }) => {
       ...shown.map((k) =>
         card(
           `<i>${escape(terms[k].name)}</i>exp ${
-            k < INNER ? framed({ id: `from-${k}`, x: terms[k].a }) : bare(terms[k].a)
+            k < INNER ? framed({ id: `from-${k}`, x: terms[k].a }) : bare({ x: terms[k].a })
           }`,
           short(terms[k].out, 2),
           k === state.rank ? " av-term-on" : "",
@@ -487,7 +521,7 @@ const cardsOf = (state, { terms, order }) => {
   }
   if (state.step === "embedding")
     return terms.map(({ a, out }, m) =>
-      card(`<i>${["table", "position"][m]}</i>${bare(a)}`, fixed(out)),
+      card(`<i>${["table", "position"][m]}</i>${bare({ x: a })}`, fixed(out)),
     );
   return terms.map(({ a, b, from, by, name, out }, m) => {
     if (name !== undefined)
@@ -521,7 +555,7 @@ const ends = (state, { terms, total, value, x, from, root, gain, id }, net) => {
   if (root !== undefined)
     return (
       `${sum}; ÷ ${MODEL}, and the root ${equals(root)}; ${factor("from-x", x, from)} ÷ root × ` +
-      `gain ${bare(gain)} ${equals(value)}`
+      `gain ${bare({ x: gain })} ${equals(value)}`
     );
   return (then[state.step] ?? (() => sum))();
 };
@@ -572,15 +606,18 @@ const EXPLAINED = {
   logit: "A logit is the last row times the stored row of a word, number by number, added up",
   probability: "A probability is the exponential of a logit, divided by the sum over all words",
 };
+const SEEK = `<button type="button" class="av-seek">show its sources</button>`;
 const calculation = (state, net, opened) =>
-  `<div class="av-worked"><div class="av-worked-name">${escape(nameOf(state, net, opened))}</div>${
+  `<div class="av-worked"><div class="av-worked-top">` +
+  `<div class="av-worked-name">${escape(nameOf(state, net, opened))}</div>` +
+  // On a phone the panel is higher than the room between the flow and this.
+  `${partsOf(rowsOf(state)).some(({ source }) => source) ? SEEK : ""}</div>${
     state.step === "word"
       ? ""
       : `<div class="av-terms">${cardsOf(state, opened).join("")}</div>` +
         `<div class="av-worked-end">${ends(state, opened, net)}</div>`
   }</div>`;
 
-const sure = (p) => (p >= 0.995 ? "above 0.99" : fixed(p));
 const sentence = (state, net, { value }) => {
   const chances = net.chances.at(-1);
   const best = largestOf(chances);
@@ -687,6 +724,19 @@ const live = ({ el, form, model }) => {
     if (word) replace(word);
   });
   form.addEventListener("input", offer);
+  // The first source that is not between the flow and the calculation, or the first.
+  const seek = () => {
+    const boxOf = (it) => it.getBoundingClientRect();
+    const [flow, worked] = [".av-journey", ".av-worked"].map((name) =>
+      boxOf(result.querySelector(name)),
+    );
+    const found = [...result.querySelectorAll(".av-within .av-num.av-feed")];
+    const hidden = found.find((it) => boxOf(it).top < flow.bottom || boxOf(it).bottom > worked.top);
+    (hidden ?? found[0]).scrollIntoView({ block: "center" });
+  };
+  result.addEventListener("click", ({ target }) => {
+    if (target.closest(".av-seek")) seek();
+  });
   const reset = () => {
     trail.length = 0;
     back.disabled = true;

@@ -114,6 +114,7 @@ const IN_BLOCK = ["attention", "network"];
 export const inBlock = ({ step }) => IN_BLOCK.includes(STEPS[step]);
 export const OF_KEY = ["key", "value", ...SCORES];
 export const OF_RANK = ["logit", "probability"];
+const OF_HEAD = ["query", "mix", ...OF_KEY];
 const WIDTHS = { query: HEAD, key: HEAD, value: HEAD, mix: HEAD, hidden: INNER };
 export const NUMBERED = Object.keys(STEPS).filter(
   (step) => !["word", ...SCORES, ...OF_RANK].includes(step),
@@ -149,7 +150,7 @@ const columnOf = (W, c) => W.map((row) => row[c]);
 const products = (row, column, from, by) =>
   row.map((a, m) => product(a, column[m], from(m), by?.(m)));
 const madeNorm = (row, gain, c, from) => {
-  const terms = row.map((a, m) => product(a, a, from(m)));
+  const terms = row.map((a, m) => product(a, a, from(m), from(m)));
   const total = summed(terms);
   const root = rootOf(row);
   return {
@@ -267,6 +268,31 @@ export const openedIn = once((state) => {
   const id = order[state.rank];
   return { ...MAKERS[state.step](net, place, id, order), order, id };
 });
+
+// The number that a state opens, told from all others by its step and its indices.
+const numberOf = (state) => {
+  const { step } = state;
+  const { i, j, b, h, c } = placeOf(state);
+  return [
+    step,
+    ["key", "value"].includes(step) ? "" : i,
+    OF_KEY.includes(step) ? j : "",
+    inBlock(state) ? b : "",
+    OF_HEAD.includes(step) ? h : "",
+    NUMBERED.includes(step) ? c : "",
+    OF_RANK.includes(step) ? state.rank : "",
+  ].join();
+};
+// The computed numbers that the opened number comes from, each as a state, by name.
+const sourcesOf = once((state) => {
+  const { terms, from } = openedIn(state);
+  const settings = [...terms.flatMap((term) => [term.from, term.by]), from].filter(Boolean);
+  const states = settings.map((some) => ({ ...state, ...some }));
+  return new Map(states.map((source) => [numberOf(source), source]));
+});
+export const feeds = (state, settings) => sourcesOf(state).has(numberOf({ ...state, ...settings }));
+// Those of a row of the flow: the word and its rows, as steps of a block.
+export const sources = (state) => [...sourcesOf(state).values()];
 
 export const compute = (state) => {
   const net = netOf(state.text);

@@ -276,6 +276,7 @@ def shows(state, expected, shown):
         state, f"{name}-{place.get(state['step'], c)}"
     )
     made_shows(state, expected, shown)
+    sources_show(state, shown)
     chances = softmax(net["kept"].logits[-1])
     best = chances[expected["said"]]
     value = expected["opened"]["value"]
@@ -382,6 +383,89 @@ def journey_shows(state, expected, shown, net):
             assert not chip.has_attr("data-handle")
         else:
             assert chip.text.startswith(f"+ {WORDS[id_]} ")
+
+
+def sources_of(state):
+    """What the opened number comes from: cells of the panel, rows, heads.
+
+    A row of the flow is its strip, of five, and its word.
+    """
+    i, j, b, h, c = place_of(state)
+    earlier = range(i + 1)
+
+    def row(name, width=16):
+        return [f"{name}-{m}" for m in range(width)]
+
+    read_ = {
+        "cells": row("attention-norm") if j == i else [],
+        "rows": [] if j == i else [(2 * b, j)],
+    }
+    return {
+        "embedding": {"words": [i]},
+        "attention norm": {"rows": [(2 * b, i)]},
+        "query": {"cells": row("attention-norm")},
+        "key": read_,
+        "value": read_,
+        "score": {"cells": [*row("query", 8), *row(f"key-{j}", 8)]},
+        "weight": {"cells": [f"score-{k}" for k in earlier]},
+        "mix": {
+            "cells": [
+                *(f"weight-{k}" for k in earlier),
+                *(f"value-{k}-{c}" for k in earlier),
+            ]
+        },
+        "attention": {
+            "cells": row("mix", 8), "rows": [(2 * b, i)], "heads": [1 - h]
+        },
+        "network norm": {
+            "cells": row("attention"), "rows": [(2 * b + 1, i)]
+        },
+        "hidden": {"cells": row("network-norm")},
+        "network": {
+            "cells": [*row("hidden", 32), f"attention-{c}"],
+            "rows": [(2 * b + 1, i)],
+        },
+        "last norm": {"rows": [(4, i)]},
+        "logit": {"cells": row("last-norm")},
+    }.get(state["step"], {})  # fmt: skip
+
+
+def sources_show(state, shown):
+    """A frame on what the opened number comes from, and on nothing else."""
+    wanted = sources_of(state)
+    cells = shown.select(".av-within .av-num.av-feed")
+    handles = [
+        cell["data-handle"] for cell in cells if "data-handle" in cell.attrs
+    ]
+    if state["step"] == "probability":  # of all words, those that are listed
+        wanted["cells"] = [
+            cell["data-handle"]
+            for cell in shown.select(".av-listing [data-handle^=logit]")
+        ]
+    assert sorted(handles) == sorted(wanted.get("cells", []))
+    learned = [
+        [k for k, cell in enumerate(line.select(".av-num")) if cell in cells]
+        for line in shown.select(".av-sixteen:not(:has([data-handle]))")
+    ]
+    *_, c = place_of(state)
+    assert learned == (
+        [[c], [c]] if state["step"] == "embedding" else [[]] * len(learned)
+    )
+    rows = [
+        (strip, int(re.match(r"M0 (\d+)\.1h16v.8H0z", path["d"])[1]))
+        for strip, svg in enumerate(shown.select(".av-strip"))
+        for path in svg.select(".av-feed-row")
+    ]
+    assert sorted(rows) == sorted(wanted.get("rows", []))
+    words = shown.select(".av-word")
+    framed = [k for k, word in enumerate(words) if "av-feed" in word["class"]]
+    assert framed == wanted.get("words", [])
+    heads = shown.select(".av-asks .av-feed")
+    assert [int(head.text[-1]) for head in heads] == wanted.get("heads", [])
+    assert len(shown.select(".av-feed")) == len(cells) + len(framed) + len(
+        heads
+    )
+    assert len(shown.select(".av-seek")) == bool(handles)
 
 
 def percent_shows(text, p):
@@ -633,6 +717,31 @@ def test_flow_is_pressed_by_keys_and_goes_back(page):
     assert [off for _, _, off in steps] == [True, *[False] * 5, True]
     assert focused == "key-1-0", "of a factor that is gone, to its number"
     assert ended == "the queen drank"
+
+
+def test_flow_brings_each_source_into_sight(page):
+    """On a phone the query is out of sight where the last keys are read."""
+    page.tab.set_viewport_size(PHONE)
+    page.open("flow", text=LONG, step="score", key=10, static=True)
+    seen = page.do("""
+      document.body.style.padding = "900px 0";
+      const at = (id) => handle(id).getBoundingClientRect();
+      const room = (part) => el.querySelector(part).getBoundingClientRect();
+      const inSight = (id) => at(id).top >= room(".av-journey").bottom &&
+        at(id).bottom <= room(".av-worked").top;
+      handle("value-10-0").scrollIntoView({ block: "center" });
+      await layout();
+      const seen = [];
+      for (let k = 0; k < 3; k += 1) {
+        seen.push([inSight("query-0"), inSight("key-10-0")]);
+        el.querySelector(".av-seek").click();
+        await layout();
+      }
+      return seen;
+    """)
+    assert seen[0] == [False, False]
+    assert seen[1][0], "first the query"
+    assert any(key for _, key in seen[1:]), "then the key"
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE])
