@@ -65,6 +65,7 @@ globals().update(config)
 sys.path.insert(0, "book/_ext")
 html_theme = "sphinx_book_theme"
 html_title = "A book"
+numfig = True
 html_baseurl = "https://a.example/b/"
 moved_pages = {{"old": "second"}}
 exclude_patterns = ["book", "_build*"]
@@ -87,9 +88,19 @@ third
 fourth
 ```
 
-{ref}`part`
+{ref}`part` {numref}`named`
 """
-SECOND = "# Second\n\n(part)=\n## A part\n"
+SECOND = """# Second
+
+(part)=
+## A part
+
+```{code-block} python
+:caption: Code with a number.
+:name: named
+1 + 1
+```
+"""
 
 
 def write_book(folder):
@@ -280,12 +291,15 @@ def test_a_new_style_is_linked_from_every_page(book):
 
 
 def test_what_other_pages_show_of_a_page_is_renewed_there(book, tmp_path):
-    """The menu has its title and a link the name of its section.
+    """Title in the menu, name of a section and number of code in links.
 
     The page itself has new characters and a new class.
     """
     second = SECOND.replace("Second", "Sécond").replace("A part", "The part")
     second += "\n```{note}\nŁ ($Ω$)\n```\n"
+    second = second.replace(
+        "## The", "```{code-block}\n:caption: One more.\n1\n```\n## The"
+    )
     (book / "second.md").write_text(second, encoding="utf-8")
     try:
         run, out = build(book)
@@ -295,6 +309,7 @@ def test_what_other_pages_show_of_a_page_is_renewed_there(book, tmp_path):
         assert contents(out) == contents(fresh)
         assert "Sécond" in (out / "third.html").read_text("utf-8")
         assert "The part" in (out / "index.html").read_text("utf-8")
+        assert "Listing 2" in (out / "index.html").read_text("utf-8")
     finally:
         (book / "second.md").write_text(SECOND, encoding="utf-8")
 

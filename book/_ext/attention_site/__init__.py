@@ -34,6 +34,7 @@ Builds that are fast and complete:
 * `parallel` reads and writes pages in several processes.
 * `shown` and `index` rewrite the pages and the search index that mention
   a page whose title has changed.
+* `numbers` numbers figures without loading every page.
 * `parsed` parses each written page once, with the tags that `tags` reads;
   `kept` keeps results for the next build.
 * `menu` draws the menu from titles, and `code` keeps the classes of tokens.
@@ -85,6 +86,7 @@ from . import (
     launch,
     mathml,
     menu,
+    numbers,
     parallel,
     practice,
     roles,
@@ -117,6 +119,7 @@ PARTS = (
     errata,
     shown,
     index,
+    numbers,
     parallel,
 )
 FOLDER = Path(__file__).resolve().parent

@@ -4,31 +4,35 @@
 address, and writes the line of HTML that embeds the page.
 """
 
+import re
+from pathlib import Path
+
 from helpers import figures
 
 FOLDER = "figure"
+MARK = re.compile('id="figure-([^"]+)"')
 
 
-def home(app, name):
-    """Return the first page of the book that has a figure, or its root.
+def homes(app):
+    """Return the first page of the book that has each figure.
 
     The landing page does not count, because a lesson explains its figures.
     """
-    mark = f'id="figure-{name}"'
-    root = app.config.root_doc
-    for page in sorted(app.env.found_docs - {root}):
-        written = app.builder.get_outfilename(page)
-        with open(written, encoding="utf-8") as file:
-            if mark in file.read():
-                return page, f"#figure-{name}"
-    return root, ""
+    found = {}
+    for page in sorted(app.env.found_docs - {app.config.root_doc}):
+        written = Path(app.builder.get_outfilename(page))
+        for name in MARK.findall(written.read_text(encoding="utf-8")):
+            found.setdefault(name, page)
+    return found
 
 
 def pages(app):
     """Yield the page of each figure with its context and template."""
+    of_figure, root = homes(app), app.config.root_doc
     for name, kind in sorted(figures.classes().items()):
         drawn, page = kind(), f"{FOLDER}/{name}"
-        lesson, section = home(app, name)
+        lesson = of_figure.get(name, root)
+        section = f"#figure-{name}" if name in of_figure else ""
         yield (
             page,
             {

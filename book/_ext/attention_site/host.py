@@ -38,6 +38,11 @@ BUNDLED = tuple(
     )
 )
 
+# Templates that do not use the theme's layout, and the names of its lists of
+# parts.
+BARE = ("404.html", "figure.html", "moved.html")
+PARTS = ("bars", "_start", "_center", "_end", "_items", "_persistent")
+
 
 def copy_own(app, exception):
     """Copy our static files; Sphinx does so only if it writes a page."""
@@ -77,6 +82,17 @@ def bare_pages(app):
             )
         target = app.builder.get_relative_uri(old, new)
         yield old, {"target": target}, "moved.html"
+
+
+def without_theme(app, pagename, templatename, context, doctree):
+    """Empty the theme's lists of parts on a page that has a layout of its own.
+
+    The theme would draw each part to find out whether it is empty.
+    """
+    if templatename in BARE:
+        for name in context:
+            if name.endswith(PARTS):
+                context[name] = []
 
 
 @functools.cache
@@ -166,5 +182,6 @@ def setup(app):
     app.add_config_value("moved_pages", {}, "html", dict)
     app.add_config_value("moved_sections", "moved.yml", "html", str)
     app.connect("html-collect-pages", bare_pages)
+    app.connect("html-page-context", without_theme, priority=300)
     app.connect("html-page-context", lead_from_moved_sections)
     app.connect("build-finished", finish, priority=950)
