@@ -78,7 +78,7 @@ site: chromium  ## build the site and check its pages in a browser (4 to 8 min)
 
 answers: chromium  ## give every answer of every page in JupyterLab, and other long checks (weekly)
 	$(BIN)/python -m pytest -q -s -m "weekly or browser" tests/site/test_lab.py
-	$(BIN)/python -m pytest -q -m weekly tests/book tests/site/test_pictures.py
+	$(BIN)/python -m pytest -q -m weekly tests/book tests/site/test_pictures.py tests/site/test_alone.py
 
 chromium: .venv/checks
 	@$(BIN)/python -m tools.website

@@ -120,7 +120,7 @@ def _floating_point_errors_raise():
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory):
-    """The site, built by the first worker that needs it, for all of them."""
+    """The site of `make book`, built by the first worker that needs it."""
     from filelock import FileLock
 
     from tools import website
@@ -131,7 +131,7 @@ def built(tmp_path_factory):
     told = shared / "site.json"
     with FileLock(shared / "site.lock"):
         if not told.exists():
-            build = website.build(shared / "site")
+            build = website.build()
             told.write_text(json.dumps(build), encoding="utf-8")
     return website.Build(*json.loads(told.read_text(encoding="utf-8")))
 

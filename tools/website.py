@@ -1,4 +1,4 @@
-"""Build the site once, serve it, and open it in a real browser."""
+"""Build the site, serve it, and open it in a real browser."""
 
 import collections
 import contextlib
@@ -18,7 +18,7 @@ import yaml
 from playwright.sync_api import expect, sync_playwright
 
 from helpers.figures import classes
-from tools import chapters
+from tools import chapters, make_site
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -101,22 +101,17 @@ def scroll_through(tab):
 Build = collections.namedtuple("Build", "returncode said folder")
 
 
-def build(folder):
-    """Build every page into `folder`, with warnings as errors."""
-    command = Path(sys.executable).with_name("jupyter-book")
+def build():
+    """Build the site as `make book` does, with warnings as errors."""
     run = subprocess.run(
-        [
-            str(command), "build", str(ROOT),
-            "--path-output", str(folder), "--all",
-            "-W", "-n", "--keep-going", "--quiet",
-        ],
+        [sys.executable, "-m", "tools.make_site"],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
         env={**os.environ, "NO_COLOR": "1"},
-    )  # fmt: skip
-    html = Path(folder) / "_build" / "html"
-    return Build(run.returncode, run.stdout + run.stderr, str(html))
+    )
+    return Build(run.returncode, run.stdout + run.stderr, str(make_site.SITE))
 
 
 @functools.lru_cache(maxsize=64)

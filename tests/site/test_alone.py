@@ -1,9 +1,22 @@
 """Each figure has a page of its own, to open or to embed."""
 
+import pytest
 from bs4 import BeautifulSoup
 
 from helpers.figures import classes
 from tools import website
+
+# A grid, a text that is typed, a film, and one that computes in a worker.
+EACH_DAY = ["heads", "flow", "film", "induction"]
+every_figure = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            name, marks=() if name in EACH_DAY else pytest.mark.weekly
+        )
+        for name in classes()
+    ],
+)
 
 FAULTS = """() => [
   document.documentElement.scrollWidth - innerWidth > 0 && "too wide",
@@ -11,19 +24,18 @@ FAULTS = """() => [
 ].filter((fault) => typeof fault === "string")"""
 
 
-def test_each_figure_is_live_on_a_page_of_its_own(browser, host):
+@every_figure
+def test_a_figure_is_live_on_a_page_of_its_own(browser, host, name):
     """On a phone; test_access.py has each figure as wide as a desk too."""
-    wrong = {}
+    said = []
     tab = browser.new_page(viewport={"width": 390, "height": 800})
     tab.on("pageerror", lambda error: said.append(str(error)))
     tab.on("requestfailed", lambda request: said.append(request.url))
-    for name in classes():
-        said = wrong[name] = []
-        tab.goto(f"{host.address}/figure/{name}.html")
-        tab.wait_for_selector(".av-live")
-        said += tab.evaluate(FAULTS)
+    tab.goto(f"{host.address}/figure/{name}.html")
+    tab.wait_for_selector(".av-live")
+    said += tab.evaluate(FAULTS)
     tab.close()
-    assert not {name: said for name, said in wrong.items() if said}
+    assert not said
 
 
 def test_a_figure_opens_alone_in_its_state_and_gives_its_line(browser, host):

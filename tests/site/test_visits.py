@@ -9,7 +9,10 @@ from helpers import published
 from tests.site import accessibility
 from tools import website
 
-WIDTHS = {"phone": 390, "wide": 1280}
+SIZES = {
+    "phone": {"width": 390, "height": 844},
+    "wide": {"width": 1280, "height": 900},
+}
 # A page of each kind; each figure is judged in tests/site/test_access.py.
 KINDS = [
     "index", "book/project-score-mask-mix", "book/audit/tiny-vectors",
@@ -109,8 +112,7 @@ def tabs():
 def phone(browser, tabs):
     """The tab of all visits, and what it hears."""
     if not tabs or tabs[-1][0].is_closed():
-        size = {"width": WIDTHS["phone"], "height": 844}
-        tab = browser.new_page(viewport=size, reduced_motion="reduce")
+        tab = browser.new_page(reduced_motion="reduce")
         tab.set_default_timeout(120_000)  # beside six busy processes too
         tabs.append((tab, Heard(tab)))
     return tabs[-1]
@@ -119,6 +121,8 @@ def phone(browser, tabs):
 @pytest.mark.parametrize("page", website.EVERY_PAGE)
 def test_a_page_on_a_phone(host, phone, page):
     tab, heard = phone
+    tab.set_viewport_size(SIZES["phone"])
+    tab.emulate_media(color_scheme="dark")
     tab.goto("about:blank")
     host.sent.clear()
     heard.clear()
@@ -126,38 +130,30 @@ def test_a_page_on_a_phone(host, phone, page):
     website.scroll_through(tab)
     wrong, elements = tab.evaluate(FORM)
     heard.check(tab, host, BYTES.get(page, 250_000))
+    if page in KINDS:
+        wrong += judged(tab, themed=page != "404")  # that page loads nothing
     assert not wrong, "\n".join(wrong)
     assert elements <= ELEMENTS.get(page, MOST_ELEMENTS)
 
 
-@pytest.mark.parametrize("page", KINDS)
-def test_a_kind_of_page_is_accessible(host, browser, page):
-    """On a wide light screen, and then on a dark phone."""
-    wrong = []
-    with browser.new_context(
-        viewport={"width": WIDTHS["wide"], "height": 900},
-        color_scheme="light",
-        reduced_motion="reduce",
-    ) as context:
-        tab = context.new_page()
-        tab.goto(f"{host.address}/{page}.html", wait_until="load")
-        website.scroll_through(tab)
-        wrong += tab.evaluate(FORM)[0]
-        tab.evaluate(OTHERS_JUDGE)
-        tab.evaluate(accessibility.THINNED)
-        themed = page != "404"  # that page loads nothing
-        for size, scheme in (("wide", "light"), ("phone", "dark")):
-            tab.set_viewport_size({"width": WIDTHS[size], "height": 900})
-            tab.emulate_media(color_scheme=scheme)
-            if themed:
-                theme = "now => document.documentElement.dataset.theme === now"
-                tab.wait_for_function(theme, arg=scheme)
-            found = accessibility.problems(tab)
-            menu = tab.locator("button.primary-toggle:visible")
-            if menu.count() != themed:
-                found.append("one button opens and closes the menu")
-            shown = tab.locator(".bd-docs-nav").is_visible()
-            if shown != (themed and size == "wide"):
-                found.append("the menu is not where it belongs")
-            wrong += [f"{size}, {scheme}: {told}" for told in found]
-    assert not wrong, "\n".join(wrong)
+def judged(tab, themed):
+    """What is wrong on a wide light screen, and for axe on both."""
+    tab.set_viewport_size(SIZES["wide"])
+    wrong = [f"wide: {told}" for told in tab.evaluate(FORM)[0]]
+    tab.evaluate(OTHERS_JUDGE)
+    tab.evaluate(accessibility.THINNED)
+    for size, scheme in (("wide", "light"), ("phone", "dark")):
+        tab.set_viewport_size(SIZES[size])
+        tab.emulate_media(color_scheme=scheme)
+        if themed:
+            theme = "now => document.documentElement.dataset.theme === now"
+            tab.wait_for_function(theme, arg=scheme)
+        found = accessibility.problems(tab)
+        menu = tab.locator("button.primary-toggle:visible")
+        if menu.count() != themed:
+            found.append("one button opens and closes the menu")
+        shown = tab.locator(".bd-docs-nav").is_visible()
+        if shown != (themed and size == "wide"):
+            found.append("the menu is not where it belongs")
+        wrong += [f"{size}, {scheme}: {told}" for told in found]
+    return wrong
