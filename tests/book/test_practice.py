@@ -41,9 +41,15 @@ from tests.book.practice_pages import (
 )
 from tools import mutate
 
-every_page = pytest.mark.parametrize(
-    "path", PAGES + LABS, ids=lambda p: p.stem
-)
+BOOK = ROOT / "book"
+
+
+def place(path):
+    """One name of a page for all tests, so that one worker runs it once."""
+    return path.relative_to(BOOK).with_suffix("").as_posix()
+
+
+every_page = pytest.mark.parametrize("path", PAGES + LABS, ids=place)
 # To change each solution in every small way takes seconds a page: one page in
 # four in each run, and all of them in the weekly one.
 some_pages = pytest.mark.parametrize(
@@ -52,9 +58,8 @@ some_pages = pytest.mark.parametrize(
         pytest.param(path, marks=pytest.mark.weekly if k % 4 else ())
         for k, path in enumerate(PAGES + LABS)
     ],
-    ids=lambda p: p.stem,
+    ids=place,
 )
-BOOK = ROOT / "book"
 WITH_QUESTIONS = [
     path
     for path in sorted(BOOK.rglob("*.ipynb"))
@@ -175,7 +180,7 @@ def test_a_check_refuses_what_differs_on_any_of_200_inputs(path):
 # --- every page with questions -----------------------------------------------
 
 
-@pytest.mark.parametrize("path", WITH_QUESTIONS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", WITH_QUESTIONS, ids=place)
 def test_python_and_the_page_say_the_same_of_any_answer(path):
     """Every option, and numbers at random, of every stored question."""
     rng = random.Random(path.stem)
@@ -203,7 +208,7 @@ def test_python_and_the_page_say_the_same_of_any_answer(path):
             assert sum(reply.right for reply in said) == 1, of["name"]
 
 
-@pytest.mark.parametrize("path", WITH_QUESTIONS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", WITH_QUESTIONS, ids=place)
 def test_no_reply_can_be_read_in_what_a_page_gets(path):
     for name, form in forms(path).items():
         of = record(form)
