@@ -1,7 +1,8 @@
 """Lighthouse (mobile) for every page, where Node's `lighthouse` is installed.
 
 Lighthouse is not a dependency of the book. `npm install --global lighthouse`
-puts it on the path; without it this script says so and ends.
+puts it on the path; without it this script says so and ends. `python -m
+bench.lighthouse index book/mask` visits these pages alone.
 """
 
 import json
@@ -52,15 +53,15 @@ def main():
     if command is None:
         print("lighthouse is not installed: nothing measured")
         return
+    build = website.build()
+    if build.returncode:
+        sys.exit(build.said)
     with tempfile.TemporaryDirectory() as name:
-        run, site = website.build(Path(name))
-        if run.returncode:
-            sys.exit(run.stdout + run.stderr)
-        address = website.serve(site).address
+        address = website.serve(build.folder).address
         print(f"median of {REPEATS}; in brackets the least performance; ms")
         names = "  a11y  best   seo   FCP   LCP   TBT   CLS"
         print(f"{'page':<32}performance{names}")
-        for page in website.PAGES:
+        for page in sys.argv[1:] or website.PAGES:
             runs = [
                 audit(command, f"{address}/{page}.html", Path(name, "r.json"))
                 for _ in range(REPEATS)

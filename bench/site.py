@@ -299,15 +299,15 @@ def main():
         sync_playwright() as playwright,
     ):
         folder = Path(name)
-        run, site = website.build(folder / "ours")
-        if run.returncode:
-            sys.exit(run.stdout + run.stderr)
+        build = website.build()
+        if build.returncode:
+            sys.exit(build.said)
         plain = default_build(folder)
         others = third_parties(plain, folder / "others")
         if others is None:
             print("npm is missing: the default build lacks its third parties")
         builds = {
-            "ours": [website.serve(site)],
+            "ours": [website.serve(build.folder)],
             "default": [website.serve(plain), *filter(None, [others])],
         }
         browser = website.launch(playwright)
