@@ -1,4 +1,4 @@
-"""Draw the cards of the landing page from the figures to which they lead.
+"""Draw the cards of the gallery from the figures to which they lead.
 
     python -m tools.cards
 

@@ -1,9 +1,8 @@
-"""The landing page has a card for every figure, as the figure looks now."""
+"""The gallery has a card for every figure, as the figure looks now."""
 
 import re
 from pathlib import Path
 
-import nbformat
 import pytest
 from attention_site import svg
 
@@ -20,14 +19,13 @@ def test_a_card_shows_what_its_figure_shows_now(name):
     assert re.search("<(rect|path|circle)", stored), "not an empty frame"
 
 
-def test_cards_are_on_the_landing_page():
-    page = nbformat.read(ROOT / "index.ipynb", as_version=4)
-    text = "\n".join(cell.source for cell in page.cells)
+def test_cards_are_in_the_gallery():
+    text = (ROOT / "book" / "gallery.md").read_text(encoding="utf-8")
     stored = {path.stem for path in cards.FOLDER.glob("*.svg")}
     assert stored == set(cards.CARDS)
     for name in stored:
-        used = text.count(f":img-top: book/_static/cards/{name}.svg")
-        assert used == 1, f"index.ipynb needs one card with {name}.svg"
+        used = text.count(f":img-top: /book/_static/cards/{name}.svg")
+        assert used == 1, f"book/gallery.md needs one card with {name}.svg"
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ KINDS = [
     "book/practice/soften-and-sharpen", "book/labs/audit-a-page",
     "book/ledger", "book/glossary", "book/reference", "404", "search",
 ]  # fmt: skip
-BYTES = {"index": 160_000}
+BYTES = {"index": 120_000}
 # A phone lays out every element of a page before it shows the first.
 MOST_ELEMENTS = 8_500
 ENTRIES = sum(
