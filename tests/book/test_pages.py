@@ -45,7 +45,7 @@ def frames():
     """The chapters in each frame of the landing page's picture, by part."""
     page = nbformat.read(website.ROOT / "index.ipynb", as_version=4)
     text = "\n".join(cell.source for cell in page.cells)
-    picture = text[text.index('<div class="course">') : text.index("$$")]
+    picture = text[text.index('<div class="course">') : text.index("<var")]
     frame = r"\*\*(.+)\*\*\n((?:\[.+\]\(book/.+\.ipynb\)\n)+)"
     return {
         part: re.findall(r"\((book/.+)\.ipynb\)", links)
