@@ -9,6 +9,7 @@ from itertools import chain
 
 import nbformat
 
+from tools import layered
 from tools.chapters import ROOT, left_out, numbers
 from tools.reading import minutes
 
@@ -136,40 +137,22 @@ def reduced(graph):
 def graph():
     """Yield the prerequisites as a drawing, from top to bottom."""
     wanted = needs()
-    depth = {}
-    for name in wanted:  # in the order of the book
-        late = [need for need in wanted[name] if need not in depth]
-        if late:
-            raise ValueError(
-                f"_toc.yml must list {', '.join(late)} before {name}, which "
-                "needs it"
-            )
-        depth[name] = 1 + max((depth[n] for n in wanted[name]), default=-1)
-    rows = {}
-    for name, row in depth.items():
-        rows.setdefault(row, []).append(name)
-    at = {
-        name: (round(320 * (i + 1) / (len(names) + 1)), 24 + 52 * row)
-        for row, names in rows.items()
-        for i, name in enumerate(names)
-    }
     edges = reduced(wanted)
+    at, lines, size = layered.drawing(layered.depths(wanted), edges)
     label = "What each chapter needs: " + "; ".join(
         f"{numbers()[b]} needs {numbers()[a]}" for a, b in edges
     )
-    height = 48 + 52 * max(rows)
     yield (
         f'<svg class="needs" role="img" aria-label="{label}" '
-        f'viewBox="0 0 320 {height}" '
-        'style="max-width: 24rem; width: 100%" fill="none" '
+        f'viewBox="0 0 {size[0]} {size[1]}" '
+        f'style="max-width: {size[0] / 13:.0f}rem; width: 100%" fill="none" '
         'stroke="currentColor">'
     )
-    for a, b in edges:
-        (x, y), (u, v) = at[a], at[b]
-        bend = (y + v) // 2
-        yield f'<path d="M{x} {y + 15}C{x} {bend} {u} {bend} {u} {v - 15}"/>'
-    for name, (x, y) in at.items():
-        yield f'<circle cx="{x}" cy="{y}" r="15"/>'
+    for line in lines:
+        yield f'<path d="{line}"/>'
+    for name in wanted:
+        x, y = at[name]
+        yield f'<circle cx="{x}" cy="{y}" r="{layered.RADIUS}"/>'
         yield (
             f'<text x="{x}" y="{y + 5}" text-anchor="middle" font-size="15" '
             f'fill="currentColor" stroke="none">{numbers()[name]}</text>'

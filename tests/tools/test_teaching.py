@@ -3,9 +3,10 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tools import chapters, teaching
+from tools import chapters, layered, teaching
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -63,6 +64,49 @@ def test_a_plan_that_skips_is_told(monkeypatch):
 def test_the_drawing_leaves_out_what_a_longer_way_says():
     wanted = {"a": [], "b": ["a"], "c": ["a", "b"], "d": ["a"]}
     assert teaching.reduced(wanted) == [("a", "b"), ("b", "c"), ("a", "d")]
+
+
+def curve(path):
+    """Points of a line of the drawing, which is a curve and then straight."""
+    x, start, a, b, c, d, u, v, *straight = map(
+        float, re.findall(r"[\d.]+", path)
+    )
+    p = np.linspace(0, 1, 100)[:, None]
+    corners = np.array([(x, start), (a, b), (c, d), (u, v)])
+    weights = np.hstack(
+        [(1 - p) ** 3, 3 * p * (1 - p) ** 2, 3 * p**2 * (1 - p), p**3]
+    )
+    end = [(u, y) for y in np.linspace(v, *straight, 40)] if straight else []
+    return np.array([*weights @ corners, *end])
+
+
+def test_no_line_of_the_drawing_passes_a_circle():
+    wanted = teaching.needs()
+    depth, edges = layered.depths(wanted), teaching.reduced(wanted)
+    at, lines, _ = layered.drawing(depth, edges)
+    circles = np.array([at[name] for name in wanted])
+    for line in lines:
+        away = np.linalg.norm(curve(line)[:, None] - circles, axis=-1)
+        assert away.min() > layered.RADIUS - 0.01, line
+
+
+def test_the_lines_of_the_drawing_are_what_chapters_need():
+    edges = [("a", "b"), ("a", "c"), ("b", "d"), ("a", "d")]
+    depth = {"a": 0, "b": 1, "c": 1, "d": 3}
+    below = {}
+    for start, end in layered.strands(edges, depth):
+        below.setdefault(start, []).append(end)
+
+    def reached(x):
+        return (
+            {x}
+            if isinstance(x, str)
+            else {name for y in below[x] for name in reached(y)}
+        )
+
+    assert {
+        (a, b) for a in "abcd" for y in below.get(a, ()) for b in reached(y)
+    } == set(edges)
 
 
 def test_a_chapter_before_what_it_needs_is_told(monkeypatch):
