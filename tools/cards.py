@@ -82,8 +82,23 @@ def card(name):
     box = given.get("box") or shown.get("viewbox") or shown["viewBox"]
     for attribute in ("viewbox", "viewBox", "role", "aria-label", "tabindex"):
         del shown[attribute]
+    if "box" in given:
+        cut_to(shown, box)
     shown["xmlns"], shown["viewBox"] = "http://www.w3.org/2000/svg", box
     return f"{shown}\n"
+
+
+def cut_to(drawing, box):
+    """Cut a drawing at the edges of a box.
+
+    A card has another shape than the box, and would show what is beyond it.
+    """
+    inner = BeautifulSoup(f'<svg viewBox="{box}"/>', "html.parser").svg
+    sides = zip(("x", "y", "width", "height"), box.split(), strict=True)
+    inner.attrs = dict(sides) | {"viewBox": box}
+    for part in list(drawing.children):
+        inner.append(part)
+    drawing.append(inner)
 
 
 if __name__ == "__main__":

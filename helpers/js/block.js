@@ -296,7 +296,7 @@ const part = (key) => ({
 
 const figure = {
   name: "block",
-  card: { part: ".av-flow", box: "128 56 272 190" },
+  card: { part: ".av-flow", box: "128 56 272 160" },
   controls: [
     {
       key: "token",

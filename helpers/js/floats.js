@@ -220,7 +220,7 @@ const table = (state, values) => {
 
 const figure = {
   name: "floats",
-  card: { part: ".av-floats", box: "62 24 412 214" },
+  card: { part: ".av-floats", box: "62 24 412 230" },
   controls: [
     {
       key: "type",

@@ -302,7 +302,7 @@ const view = {
 
 const figure = {
   name: "positions",
-  card: { state: { kind: "RoPE" }, part: ".av-plane", box: "-115 -115 230 135" },
+  card: { state: { kind: "RoPE" }, part: ".av-plane", box: "-115 -115 230 230" },
   controls: [
     {
       key: "kind",

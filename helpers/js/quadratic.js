@@ -127,7 +127,7 @@ const table = (state, { flops, total, shares }) => {
 
 const figure = {
   name: "quadratic",
-  card: { part: ".av-cost", box: "60 24 330 240" },
+  card: { part: ".av-cost", box: "54 14 300 130" },
   controls: [
     {
       key: "T",

@@ -148,7 +148,7 @@ const table = ({ parts, moved, ratios }) => {
 
 const figure = {
   name: "traffic",
-  card: { part: ".av-travels", box: "56 24 290 230" },
+  card: { part: ".av-travels", box: "56 24 290 240" },
   controls: [
     {
       key: "M",

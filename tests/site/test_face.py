@@ -19,8 +19,15 @@ FIGURES = """() => {
   });
 }"""
 CARDS = """() => [...document.querySelectorAll("svg.sd-card-img-top")].map(
-  (svg) => Math.min(...["width", "height"].map((side) =>
-    svg.getBBox()[side])))"""
+  (svg) => {
+    const room = svg.closest(".sd-card").getBoundingClientRect();
+    const { top, bottom } = svg.getBoundingClientRect();
+    const { width, height } = svg.getBBox();
+    return {
+      least: Math.min(width, height),
+      margin: Math.min(top - room.top, room.bottom - bottom),
+    };
+  })"""
 
 
 @pytest.fixture
@@ -55,8 +62,9 @@ def test_static_figure_is_as_wide_as_a_phone_and_legible(tab, host):
         assert figure["least"] >= 9
 
 
-def test_card_images_are_drawn(tab, host):
+def test_card_images_are_drawn_clear_of_the_edges(tab, host):
     tab.goto(f"{host.address}/index.html")
     shown = tab.evaluate(CARDS)
     assert shown
-    assert min(shown) > 1
+    assert min(card["least"] for card in shown) > 1
+    assert min(card["margin"] for card in shown) > 8
