@@ -2,10 +2,9 @@
 
 A question is one card: the exercise, its field, its hint and its solution.
 
-A prediction (`helpers.practice.Predict`) precedes its answer. The page folds A
-prediction (`helpers.practice.Predict`) comes before its answer. The page folds
-everything from its cell to a line `% So much for the prediction.`, and the
-script opens the fold when the reader has made a prediction.
+A prediction (`helpers.practice.Predict`) comes before its answer. The page
+folds everything from its cell to a line `% So much for the prediction.`, and
+the script opens the fold when the reader has made a prediction.
 """
 
 from pathlib import Path
@@ -14,6 +13,7 @@ from docutils import nodes
 from sphinx.errors import ExtensionError
 
 from helpers import figures
+from helpers.questions.record import WORDS
 
 START = "<form "
 END = "So much for the prediction."
@@ -51,6 +51,9 @@ def show(app, doctree):
         make_card(raw)
         if "av-predict" in text:
             fold(raw, app.env.docname)
+    for block in doctree.findall(nodes.literal_block):
+        if block.astext().startswith(WORDS[None]):
+            block["classes"].append("av-said")  # a sentence, so it wraps
 
 
 def in_section(node):
