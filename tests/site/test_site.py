@@ -578,6 +578,24 @@ def test_a_folder_raises_no_error_and_search_has_excerpts(site, browser):
     tab.close()
 
 
+@pytest.mark.parametrize("lost", ["a", "book/a", "book/labs/a", "figure/a"])
+def test_a_lost_address_leads_to_the_site(lost, host, site, browser):
+    tab = browser.new_page()
+    said = (site / "404.html").read_text("utf-8")
+    tab.route(
+        f"**/{lost}",
+        lambda route: route.fulfill(
+            status=404, body=said, content_type="text/html"
+        ),
+    )
+    tab.goto(f"{host.address}/{lost}")
+    found = tab.locator("main a").evaluate_all("all => all.map((a) => a.href)")
+    assert found == [
+        f"{host.address}/{name}.html" for name in ("index", "search")
+    ]
+    tab.close()
+
+
 def test_a_figure_whose_script_is_missing_says_so(address, browser):
     tab = browser.new_page()
     tab.route("**/figures/*.js", lambda route: route.abort())

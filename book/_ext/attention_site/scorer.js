@@ -102,6 +102,16 @@ Scorer.score = (() => {
     return entry;
   };
 
+  // The theme hides the line that moves while the index loads.
+  const tell = (text) => {
+    Search.status.setAttribute("role", "status");
+    Search.status.textContent = text;
+  };
+  Search.startPulse = () => tell("Searching …");
+  const NOTHING =
+    "Nothing was found. Each result has all words of the query: ask for fewer words, or spell " +
+    "them in another way.";
+
   const { _parseQuery: parse, _performSearch: search } = Search;
   Search.query = async (query) => {
     await texts();
@@ -124,6 +134,6 @@ Scorer.score = (() => {
       if (section && !shown.has(address)) shown.set(address, item(result, section));
     }
     Search.output.append(...shown.values());
-    _finishSearch(shown.size);
+    tell(shown.size ? `${shown.size} ${shown.size === 1 ? "result" : "results"}` : NOTHING);
   };
 }
