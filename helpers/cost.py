@@ -355,30 +355,18 @@ def kv_cache_bytes(S, n_layers, n_kv_heads, d_k, d_v, itemsize, *, batch=1):
 class Layer(NamedTuple):
     """The sizes of one layer's attention, and what it keeps and computes.
 
-    Parameters
-    ----------
-    kind : str
-        "global" or "latent", which keep every position; "window", which keeps
-        the last `reach` of them; "state", which keeps a matrix instead; or
-        "shared", which keeps nothing and reads what another layer keeps.
-    parameters : int
-        Entries of its matrices.
-    width : int
-        The numbers that it reads per position.
-    reach : int or None
-        The most positions that it reads; None means all.
-    state : int
-        The numbers that it keeps independently of the length, in 32 bits.
-    pair : int
-        FLOPs per query and position: for the score and the value.
+    Its kind is "global" or "latent", which keep every position; "window",
+    which keeps the last `reach` of them; "state", which keeps a matrix
+    instead; or "shared", which keeps nothing and reads what another layer
+    keeps.
     """
 
-    kind: str
-    parameters: int
-    width: int
-    reach: int | None
-    state: int
-    pair: int
+    kind: str  #: one of these five
+    parameters: int  #: entries of its matrices
+    width: int  #: the numbers that it reads per position
+    reach: int | None  #: the most positions that it reads; None means all
+    state: int  #: the numbers kept whatever the length, in 32 bits
+    pair: int  #: FLOPs per query and position, for the score and the value
 
 
 STATE_BYTES = 4  # per number of a state

@@ -30,9 +30,9 @@ __all__ = ["Checkpoint", "CheckpointError", "load", "smollm2_path"]
 class Checkpoint(NamedTuple):
     """A model that is ready to run."""
 
-    config: TransformerConfig
+    config: TransformerConfig  #: its sizes and choices
     params: dict  #: float32 arrays, as `helpers.transformer` takes them
-    tokenizer: text.Tokenizer | None
+    tokenizer: text.Tokenizer | None  #: None where `load` was given False
 
 
 def smollm2_path():

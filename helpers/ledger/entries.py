@@ -71,7 +71,7 @@ class Entry:
 
     @property
     def how(self):
-        """How its figures are compared: arguments of `numerals.matches`."""
+        """The arguments of `numerals.matches`, which compares its figures."""
         return {
             "places": self.places,
             "times": self.times,

@@ -30,7 +30,7 @@ class LatentWidths(NamedTuple):
     d_c: int  #: the width of the latent vector
     d_r: int  #: the width of the rotated key; even
     d_v: int  #: the width of a value in one head
-    d_q: int | None = None  #: of compressed queries; None: uncompressed
+    d_q: int | None = None  #: of compressed queries; None if they are not
     eps: float = 1e-6  #: of the norms of the compressed vectors
 
 
@@ -65,7 +65,7 @@ class TransformerConfig:
     n_layers : int, default 2
         L, the number of blocks.
     n_heads : int, default 2
-        H. Without `head_width`, a divisor of `d_model`.
+        H, the number of heads; a divisor of `d_model` without `head_width`.
     n_kv_heads : int, optional
         H_kv, a divisor of `n_heads`; `n_heads` by default.
     head_width : int, optional

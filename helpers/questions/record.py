@@ -51,18 +51,10 @@ POINT = "A comma groups thousands, as in 7,241.7. Decimals follow a point."
 
 
 class Reply(NamedTuple):
-    """The verdict of a check on an answer.
+    """The verdict of a check on an answer."""
 
-    Parameters
-    ----------
-    right : bool or None
-        None if there is no answer yet, or none that can be read.
-    text : str
-        The text after the verdict.
-    """
-
-    right: bool | None
-    text: str
+    right: bool | None  #: None for no answer yet, or none that can be read
+    text: str  #: what follows the verdict
 
     def __repr__(self):
         return f"{WORDS[self.right]} {self.text}".strip()

@@ -6,8 +6,10 @@ The browser judges what only it can: `tests/site/test_visits.py`.
 
 import collections
 import functools
+import inspect
 import itertools
 import json
+import pydoc
 import re
 import unicodedata
 from html import unescape
@@ -204,9 +206,21 @@ def wrong_tables(page):
         yield f"a heading that is not marked as one: {tag(it)}"
 
 
+def wrong_reference(page):
+    """Docstrings that the renderer reads otherwise than they are meant."""
+    told = "normalize-space()"
+    for it in page.xpath(f"//dd[starts-with({told}, 'Alias for field')]"):
+        yield f"a field that nothing explains: {tag(it.getprevious())}"
+    for it in page.xpath(f"//dt[{told} = 'Type:']"):
+        # The words before the colon were read as a type.
+        yield f"a sentence cut at its colon: {said(it.getnext())}"
+    for it in page.xpath("//dd//ol[contains(@class, 'alpha')]"):
+        yield f"a letter that is read as the number of a list: {said(it)}"
+
+
 RULES = [
     wrong_outline, wrong_names, wrong_ids, wrong_structure, wrong_hosts,
-    wrong_figures, wrong_formulas, wrong_tables,
+    wrong_figures, wrong_formulas, wrong_tables, wrong_reference,
 ]  # fmt: skip
 
 
@@ -253,6 +267,9 @@ SPOILT = [
     ("<mfrac>", "<msqrt><mfrac>", wrong_formulas),
     ("<th>d</th>", "<td>d</td>", wrong_tables),
     ("<td></td>", "<td><i></i></td>", wrong_tables),
+    ("<p>f</p>", "<p>Alias for field number 0</p>", wrong_reference),
+    ("<p>f</p>", "<dl><dt>Type:<dd>A</dl>", wrong_reference),
+    ("<p>f</p>", "<ol class=upperalpha><li>f</ol>", wrong_reference),
 ]  # fmt: skip
 RIGHT = """<html lang="en"><head>
 <meta name=viewport content="width=device-width"><link rel=stylesheet
@@ -262,7 +279,7 @@ aria-label=Main></nav><nav aria-labelledby=b></nav><main><article>
 <a href=x>search</a><button>go</button><label for=q>q</label><input id=q>
 <label>w <input></label><input aria-label=row>
 <table><thead><tr><td></td><th>d</th></tr></thead></table>
-<ul><li>one</ul><details><summary>more</summary></details>
+<ul><li>one</ul><dl><dt>e<dd><p>f</p></dl><details><summary>more</summary></details>
 <fieldset><legend>C</legend></fieldset><div class="figure"><svg
 style="fill: var(--ink)" role="img" aria-label="drawn"></svg></div>
 <section data-figure=step id=figure-step></section><math><msub><mi>d</mi>
@@ -370,6 +387,18 @@ def test_each_card_leads_to_its_figure(site):
     links = tree(site / "index.html").xpath("//article//a[@href]/@href")
     found = [link.partition("#figure-")[2] for link in links]
     assert sorted(filter(None, found)) == sorted(cards.CARDS)
+
+
+def test_the_reference_describes_a_function_once(site):
+    """`helpers.transformer` also has the functions of `helpers.layers`."""
+    places = collections.defaultdict(list)
+    for page in PAGES:
+        for name in tree(site / f"{page}.html").xpath("//dl/dt[@id]/@id"):
+            found = name.startswith("helpers.") and pydoc.locate(name)
+            if inspect.isfunction(found) or inspect.isclass(found):
+                places[found].append(name)
+    assert len(places) > 100
+    assert not [names for names in places.values() if len(names) > 1]
 
 
 def test_the_ledger_reads_without_scripts(site):
