@@ -1,6 +1,6 @@
 // A model card: what attention stores and moves, from a model's configuration.
 
-import { count, fixed, grouped, tick, whole } from "./numbers.js";
+import { count, grouped, inUnits, tick, whole } from "./numbers.js";
 import { figureModule, known, say } from "./common.js";
 import { grip } from "./handles.js";
 
@@ -275,6 +275,9 @@ const bars = (layers, kept) => {
   );
 };
 
+// Decimal units, as memories are sold: 4.84 GB, 40 MB.
+const inBytes = (n) =>
+  inUnits(n).replace(/ ?([A-Z]?)$/, (_, unit) => ` ${unit.replace("K", "k")}B`);
 const ROOM = { width: 400, left: 6, across: 388, high: 22, beyond: 1.25 };
 // Weights and cache beside the memory of the machine. The edge of the memory
 // stays, and what ends more than a quarter beyond it is cut.
@@ -284,17 +287,17 @@ const memory = (state, { cache, room }) => {
   const weights = state.weights * 1e9;
   const along = (n) => across * Math.min(n / (beyond * has), 1);
   const [a, b, edge] = [along(weights), along(weights + cache), left + along(has)];
+  const given = weights ? inBytes(weights) : "not counted";
   const label =
-    `${fixed(weights / 1e9, 1)} GB of weights and ${tick(cache / 1e9)} GB of cache in a memory ` +
-    `of ${whole(has / 1e9)} GB; room for ${whole(room)}`;
+    `Weights ${given} and cache ${inBytes(cache)}, in a memory of ${whole(has / 1e9)} GB; ` +
+    `room for ${whole(room)}`;
   const cut =
     weights + cache > beyond * has
       ? `<path class="av-card-cut" d="M${left + across - 3} 16l6 6l-8 6l10 8l-8 8l4 6"/>`
       : "";
   return (
     `<svg class="av-card-room" role="img" aria-label="${label}" viewBox="0 0 ${width} 70">` +
-    `<text x="${left}" y="14">weights ${fixed(weights / 1e9, 1)} GB, cache ` +
-    `${tick(cache / 1e9)} GB</text>` +
+    `<text x="${left}" y="14">weights ${given}, cache ${inBytes(cache)}</text>` +
     `<rect class="av-card-weights" x="${left}" y="22" width="${at(a)}" height="${high}"/>` +
     `<rect class="av-card-cache" x="${at(left + a)}" y="22" width="${at(b - a)}" height="${high}"/>` +
     `<path class="av-card-limit" d="M${at(edge)} 16V50"/>${cut}` +
@@ -415,8 +418,8 @@ const sentence = (state, values, unread) => {
     : "";
   return (
     `${name}: ${count(state.batch, "sequence")} of ${count(state.S, "position")} in ` +
-    `${whole(state.bits)} bits keep${state.batch === 1 ? "s" : ""} ${size(cache)}. Beside the ` +
-    `weights, the ${state.machine} has room for ${count(room, "such sequence")}. A step of ` +
+    `${whole(state.bits)} bits keep${state.batch === 1 ? "s" : ""} ${size(cache)}. ` +
+    `${state.weights ? "Beside" : "Without"} the weights, the ${state.machine} has room for ${count(room, "such sequence")}. A step of ` +
     `attention does ${tick(intensity)} FLOPs per byte; the machine's balance is ` +
     `${tick(balance)}. It does ${bound}, which takes at least ${lasts(seconds)}.${rest}`
   );

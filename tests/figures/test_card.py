@@ -103,7 +103,7 @@ CASES = [
     {"model": "DeepSeek-V3", "batch": 256, "weights": 900},
     {"model": "Kimi Linear 48B-A3B", "S": 1, "bits": 32, "machine": "A100"},
     {"model": "Llama 3.1 405B", "S": 10**7, "machine": "TPU v5e"},
-    {"model": "gpt-oss-20b", "S": 128},
+    {"model": "gpt-oss-20b", "S": 128, "weights": 0.04},
 ]
 
 
@@ -256,11 +256,31 @@ def room_shows(state, expected, svg):
     assert float(edge) == pytest.approx(6 + 388 / 1.25, abs=0.01)
     cut = weights + expected["cache"] / GB > 1.25 * memory
     assert len(svg.select(".av-card-cut")) == cut
-    tells(
-        svg["aria-label"],
-        *((weights, 1), significant(expected["cache"] / GB, 3)),
-        *(memory, expected["room"]),
-    )
+    written, label = svg.select_one("text").text, svg["aria-label"]
+    cache = re.search(r"cache (\S+ \w+)", label)[1]
+    assert written.endswith(f"cache {cache}")
+    decimal_shows(cache, expected["cache"])
+    given = re.search(r"[Ww]eights (\S+ \w+)", label)[1]
+    assert f"weights {given}" in written
+    if weights:
+        decimal_shows(given, weights * GB)
+    else:
+        assert given == "not counted"
+    rest = label.replace(cache, "").replace(given, "")
+    tells(rest, memory, expected["room"])
+
+
+UNITS = {
+    name: 1000**k for k, name in enumerate(("B", "kB", "MB", "GB", "TB", "PB"))
+}
+
+
+def decimal_shows(text, n):
+    """A number of bytes, in the largest unit that leaves at least one."""
+    number, unit = text.split()
+    tells(number, significant(n / UNITS[unit], 3))
+    assert read(number) < 1000 or unit == "PB"
+    assert read(number) >= 1 or n < 1
 
 
 def told(state, expected, text):
