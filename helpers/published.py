@@ -15,6 +15,7 @@ from .ledger.ledger import Ledger, basis, load, summary
 from .ledger.nested import leaves, shape
 from .ledger.numerals import exact, matches, unit
 from .ledger.rules import check
+from .ledger.show import told
 
 __all__ = [
     "FIGURES",
@@ -33,5 +34,6 @@ __all__ = [
     "matches",
     "shape",
     "summary",
+    "told",
     "unit",
 ]

@@ -70,6 +70,36 @@ def describe(entry):
     return "\n".join(lines)
 
 
+def told(*parts):
+    """Return a line of an audit's head, wrapped for a phone.
+
+    Parameters
+    ----------
+    *parts : object
+        Words and numbers, between which blanks are put; of a dict, each value
+        with its name.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> print(told("claims:", {"true": 25, "loose": 4}, "- all computed"))
+    claims: 25 true, 4 loose - all computed
+    """
+    words = (
+        ", ".join(f"{n} {name}" for name, n in part.items())
+        if isinstance(part, dict)
+        else str(part)
+        for part in parts
+    )
+    return fill(
+        " ".join(words), 50, subsequent_indent="    ",
+        break_on_hyphens=False, break_long_words=False,
+    )  # fmt: skip
+
+
 def reading(entry):
     """Return the sentence about how the cited work was read, or None.
 

@@ -541,7 +541,11 @@ def test_an_audit_counts_first_and_closes_last(path):
     assert text.startswith(f"# Audit: {path.stem}\n")
     assert lesson_of(path) in LESSONS, "a link to its lesson"
     head = next(output for cell in cells for output in cell.outputs)
-    assert len(head.text.splitlines()) == 5, "the head has five lines"
+    lines = head.text.splitlines()
+    whole = [line for line in lines if not line.startswith("    ")]
+    assert len(whole) == 5, "the head has five lines"
+    assert max(map(len, lines)) <= 50, "and a phone shows each"
+    assert "{" not in head.text
 
 
 def definitions(path):
