@@ -22,6 +22,8 @@ FORM = "\ufe00"
 # In TeX \! removes the space before \left; math-core adds no such space.
 BACK = r"\!\left", r"\left"
 SPACED = r"\\["  # math-core would print the space after it as text
+# Browsers draw a bracket of a fixed size smaller if it has an index.
+SIZED = re.compile(r"\\[bB]igg?[lr]?\W[\^_]")
 
 
 @cache
@@ -29,6 +31,8 @@ def mathml(tex, display):
     """Return a formula as MathML; raise ValueError for invalid TeX."""
     if SPACED in tex:
         raise ValueError(f"no space may follow a line break: {tex!r}")
+    if SIZED.search(tex):
+        raise ValueError(f"a bracket with an index is \\right: {tex!r}")
     try:
         html = converter.convert_with_local_state(
             tex.replace(*BACK), displaystyle=display
