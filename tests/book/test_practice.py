@@ -281,6 +281,14 @@ def test_python_and_the_page_read_any_text_alike(text):
     assert said.right is (None if value is None else True)
 
 
+def test_numbers_can_be_written_as_the_pages_say():
+    for path in PAGES:
+        text = path.read_text(encoding="utf-8")
+        (ways,) = re.findall(r"write a number as (.*?)\.\s", text) or [""]
+        for way in re.findall("`(.*?)`", ways):
+            assert practice.parse(way) is not None, f"{path.stem}: {way}"
+
+
 def test_each_field_of_a_matrix_has_one_number():
     table = Matrix(
         "it", "?", [1024, 2048, 2.5], "yes", places=1, wrong=[],
