@@ -49,6 +49,9 @@ FORM = """async () => {
     if (wide(it) !== told) wrong.push(`scrolls unseen: ${name(it)}`);
     if (wide(it) && it.matches(".figure")) wrong.push(`too wide: ${name(it)}`);
   }
+  for (const it of document.querySelectorAll(
+    ".output:has(form[data-question]), .av-said pre"))
+    if (wide(it)) wrong.push(`a question that is cut: ${name(it)}`);
   const texts = ":is(p, li, summary, label, button, legend, td, th, .math)";
   for (const it of document.querySelectorAll(`main ${texts}`)) {
     const cut = it.clientWidth > 1 && it.scrollWidth > it.clientWidth + 1;
