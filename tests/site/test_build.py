@@ -940,6 +940,11 @@ def test_space_that_would_be_printed_as_text_is_refused():
         mathml.mathml(r"\begin{cases} a \\[2ex] b \end{cases}", True)
 
 
+def test_a_bracket_that_would_be_smaller_than_its_partner_is_refused():
+    with pytest.raises(ValueError, match="a bracket with an index"):
+        mathml.mathml(r"\bigl[a\bigr]^2", True)
+
+
 @pytest.mark.parametrize(
     ("tex", "operator"),
     [
