@@ -58,6 +58,7 @@ const CHIPS = 3;
 const LEAST = 0.01;
 
 const plain = (text) => text.replaceAll(" ", "-");
+const largestOf = (row) => row.indexOf(Math.max(...row));
 // A rounded probability is never said to be 1, or printed as 0 or 1.
 const sure = (p) => (p >= 0.995 ? "above 0.99" : fixed(p));
 // A number of the picture that can be opened: its position, the settings that
@@ -153,6 +154,38 @@ const partsOf = ({ before = [], query, earlier = [], mix, after = [], next = [] 
   ...next.flatMap(({ logit, chance }) => [logit, chance]),
 ];
 
+// The way from a word to a probability: the steps that it stops at, in their blocks.
+const WAY = [
+  ...["word", "embedding", "attention norm", "query", "score", "weight", "mix"],
+  ...["attention", "hidden", "network"],
+].map((step) => ({ step, block: 0 }));
+WAY.push(...["weight", "logit", "probability"].map((step) => ({ step, block: BLOCKS - 1 })));
+const ORDER = Object.keys(STEPS);
+const farOf = ({ step, block }) => {
+  const passed = STEPS[step] === "next" ? BLOCKS : inBlock({ step }) ? block : 0;
+  return passed * ORDER.length + ORDER.indexOf(step);
+};
+// Where on the way a state is, and the steps before and after it. The first follows the
+// last.
+const wayOf = (state) => {
+  const far = farOf(state);
+  const at = WAY.filter((stop) => farOf(stop) <= far).length - 1;
+  const there = farOf(WAY[at]) === far;
+  return {
+    at,
+    there,
+    back: (at + WAY.length - (there ? 1 : 0)) % WAY.length,
+    on: (at + 1) % WAY.length,
+  };
+};
+// On the way, the opened weight is the largest, and the next word the likeliest.
+const stopAt = (state, k) => {
+  const { i, h } = placeOf(state);
+  const { step, block } = WAY[k];
+  const weights = netOf(state.text).blocks[block].weights[h][i];
+  return { step, block, key: largestOf(weights), rank: 0 };
+};
+
 // The computed factors of the opened number are handles that open those factors.
 const factorsOf = (state, opened) => {
   const lead = (id, x, to, name) =>
@@ -225,6 +258,15 @@ const handles = (state) => {
       on: k === stationOf(state),
       press: () => ({ step, block }),
     })),
+    ...["back", "on"].map((way) => {
+      const k = wayOf(state)[way];
+      const { step, block } = WAY[k];
+      return {
+        id: `way-${way}`,
+        name: `to step ${k + 1}, ${step}${inBlock({ step }) ? `, block ${block}` : ""}`,
+        press: (now) => stopAt(now, k),
+      };
+    }),
     ...net.words.map((word, k) => ({
       id: `word-${k}`,
       name: `follow ${word}, word ${k}`,
@@ -326,7 +368,6 @@ const ribbon = (from, to, share, kind) =>
 const ribbons = (label, rows, all) =>
   `<svg class="av-ribbons" role="img" aria-label="${escape(label)}" ` +
   `viewBox="0 0 100 ${ROW * rows}" preserveAspectRatio="none">${all.join("")}</svg>`;
-const largestOf = (row) => row.indexOf(Math.max(...row));
 const attentionOf = (state, net, b) => {
   const { i, j, h } = placeOf(state);
   const here =
@@ -606,9 +647,19 @@ const EXPLAINED = {
   logit: "A logit is the last row times the stored row of a word, number by number, added up",
   probability: "A probability is the exponential of a logit, divided by the sum over all words",
 };
-const SEEK = `<button type="button" class="av-seek">show its sources</button>`;
+const SEEK = `<button type="button" class="av-seek">show sources</button>`;
+const wayBar = (state) => {
+  const { at, there, back, on } = wayOf(state);
+  const here = there
+    ? `step ${at + 1} of ${WAY.length}`
+    : `between ${at + 1} and ${at + 2} of ${WAY.length}`;
+  return (
+    `<div class="av-along"><span class="av-chip" data-handle="way-back">← ${back + 1}</span> ` +
+    `<span>${here}</span> <span class="av-chip" data-handle="way-on">${on + 1} →</span></div>`
+  );
+};
 const calculation = (state, net, opened) =>
-  `<div class="av-worked"><div class="av-worked-top">` +
+  `<div class="av-worked"><div class="av-worked-top">${wayBar(state)}` +
   `<div class="av-worked-name">${escape(nameOf(state, net, opened))}</div>` +
   // On a phone the panel is higher than the room between the flow and this.
   `${partsOf(rowsOf(state)).some(({ source }) => source) ? SEEK : ""}</div>${
@@ -737,6 +788,16 @@ const live = ({ el, form, model }) => {
   result.addEventListener("click", ({ target }) => {
     if (target.closest(".av-seek")) seek();
   });
+  // The page's links to a state of the figure lead there without loading the page anew.
+  const lead = (event) => {
+    const link = event.target.closest(`a[href^="?${figure.name}."]`);
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    history.pushState(null, "", link.href);
+    dispatchEvent(new PopStateEvent("popstate"));
+    el.scrollIntoView();
+  };
+  if (el.dataset.state !== undefined) document.addEventListener("click", lead);
   const reset = () => {
     trail.length = 0;
     back.disabled = true;
@@ -744,6 +805,7 @@ const live = ({ el, form, model }) => {
   };
   const close = () => {
     for (const { key } of figure.controls) model.off(`change:${key}`, changed);
+    document.removeEventListener("click", lead);
   };
   return { reset, close };
 };

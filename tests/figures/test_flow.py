@@ -277,6 +277,7 @@ def shows(state, expected, shown):
     )
     made_shows(state, expected, shown)
     sources_show(state, shown)
+    way_shows(state, shown)
     chances = softmax(net["kept"].logits[-1])
     best = chances[expected["said"]]
     value = expected["opened"]["value"]
@@ -383,6 +384,43 @@ def journey_shows(state, expected, shown, net):
             assert not chip.has_attr("data-handle")
         else:
             assert chip.text.startswith(f"+ {WORDS[id_]} ")
+
+
+IN_BLOCK = [
+    "attention norm", "query", "key", "score", "weight", "value", "mix",
+    "attention", "network norm", "hidden", "network",
+]  # fmt: skip
+WHOLE_WAY = [
+    ("word", None), ("embedding", None),
+    *((step, block) for block in (0, 1) for step in IN_BLOCK),
+    ("last norm", None), ("logit", None), ("probability", None),
+]  # fmt: skip
+WAY = [
+    *WHOLE_WAY[:4], ("score", 0), ("weight", 0), ("mix", 0),
+    ("attention", 0), ("hidden", 0), ("network", 0), ("weight", 1),
+    ("logit", None), ("probability", None),
+]  # fmt: skip
+
+
+def stop_of(state):
+    """The step of a state and, where it has one, its block."""
+    block = state["block"] if state["step"] in IN_BLOCK else None
+    return state["step"], block
+
+
+def way_shows(state, shown):
+    """How many stops of the way are passed, and to which the arrows lead."""
+    here = stop_of(state)
+    far = WHOLE_WAY.index(here)
+    passed = sum(WHOLE_WAY.index(stop) <= far for stop in WAY)
+    back, said, on = (it.text for it in shown.select(".av-along > span"))
+    assert on == f"{passed % 13 + 1} →"
+    if here in WAY:
+        assert said == f"step {passed} of 13"
+        assert back == f"← {passed - 1 or 13}"
+    else:
+        assert said == f"between {passed} and {passed + 1} of 13"
+        assert back == f"← {passed}"
 
 
 def sources_of(state):
@@ -609,6 +647,27 @@ def test_flow_parts_of_the_stage_open_what_they_show(look):
             cell_says(cell, value_after(state, led[cell["data-handle"]]))
 
 
+def test_flow_way_leads_to_the_probability_and_back():
+    """Each number of the way is used further on, and the way back is it."""
+    state = {"text": LONG, "step": "probability", "word": 8, "head": 0}
+    state |= {"block": 0, "key": 3, "number": 2, "rank": 5}
+    there = []
+    for _ in WAY:
+        state |= presses(state)["way-on"]
+        there.append(dict(state))
+    assert [stop_of(stop) for stop in there] == WAY
+    back = [there[-1]]
+    for _ in WAY[1:]:
+        back.append(back[-1] | presses(back[-1])["way-back"])
+    assert back[::-1] == there
+    weights = [heads.weights[0][8] for heads in run(state)["heads"]]
+    for stop in there[4:6] + there[10:11]:
+        assert stop["key"] == np.argmax(weights[stop["block"]])
+    aside = state | {"step": "value", "block": 0}
+    assert presses(aside)["way-on"]["step"] == "mix"
+    assert presses(aside)["way-back"]["step"] == "weight"
+
+
 def test_flow_grows_by_a_press_and_shrinks():
     state = {"text": "the queen drank the", "step": "score", "word": 1}
     led = presses(state)
@@ -717,6 +776,47 @@ def test_flow_is_pressed_by_keys_and_goes_back(page):
     assert [off for _, _, off in steps] == [True, *[False] * 5, True]
     assert focused == "key-1-0", "of a factor that is gone, to its number"
     assert ended == "the queen drank"
+
+
+def test_flow_way_is_gone_by_keys_with_the_focus_on_its_arrow(page):
+    page.open("flow", static=True)
+    stops, focused = page.do("""
+      const stops = [];
+      handle("way-on").focus();
+      for (let k = 0; k < 13; k += 1) {
+        press(document.activeElement, k % 2 ? "Enter" : " ");
+        await frame();
+        stops.push([m.state.step, el.querySelector(".av-along").innerText]);
+      }
+      return [stops, document.activeElement.dataset.handle];
+    """)
+    assert [step for step, _ in stops] == [step for step, _ in WAY]
+    assert [re.search(r"step (\d+) of 13", text)[1] for _, text in stops] == [
+        str(k + 1) for k in range(13)
+    ]
+    assert focused == "way-on"
+
+
+def test_flow_link_of_the_page_leads_to_a_state(page):
+    page.open("flow", static=True)
+    at, first, other, back = page.do("""
+      const say = () => [m.state.text, m.state.step, m.state.block];
+      document.body.insertAdjacentHTML("beforeend",
+        `<a href="?flow.text=the+old+king&flow.step=mix&flow.block=0">a</a>`);
+      const link = document.body.lastChild;
+      link.click();
+      const found = [location.search, say()];
+      await frame();
+      document.addEventListener("click", (e) => e.preventDefault());
+      m.set("step", "key");
+      link.dispatchEvent(new MouseEvent("click",
+        { bubbles: true, cancelable: true, ctrlKey: true }));
+      return [...found, say(), el.querySelectorAll(".av-word").length];
+    """)
+    assert at == "?flow.text=the+old+king&flow.step=mix&flow.block=0"
+    assert first == ["the old king", "mix", 0]
+    assert other == ["the old king", "key", 0], "another tab is the browser's"
+    assert back == 3
 
 
 def test_flow_brings_each_source_into_sight(page):
