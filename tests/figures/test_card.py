@@ -270,7 +270,7 @@ def room_shows(state, expected, svg):
     tells(rest, memory, expected["room"])
 
 
-UNITS = {
+DECIMAL = {
     name: 1000**k for k, name in enumerate(("B", "kB", "MB", "GB", "TB", "PB"))
 }
 
@@ -278,7 +278,7 @@ UNITS = {
 def decimal_shows(text, n):
     """A number of bytes, in the largest unit that leaves at least one."""
     number, unit = text.split()
-    tells(number, significant(n / UNITS[unit], 3))
+    tells(number, significant(n / DECIMAL[unit], 3))
     assert read(number) < 1000 or unit == "PB"
     assert read(number) >= 1 or n < 1
 
