@@ -41,11 +41,19 @@ const text = (words, x, y, anchor = "middle", kind = "") =>
 
 // The bytes of one step as one bar: the weights, and one part for each cache.
 const BAR = { left: 4, width: 332, top: 20, high: 30 };
+// Its scale ends at one of a few sizes, which is printed, with a mark every 10 GB.
+const GB = 1e9;
+const SCALES = [40, 160, 640];
 const gb = (bytes) => `${fixed(bytes / 1e9, bytes < 1e11 ? 1 : 0)} GB`;
 const read = (B, { weights, caches }) => {
-  const edge = BAR.left + (BAR.width * weights) / (weights + caches);
-  const rest = BAR.left + BAR.width - edge;
+  const end = SCALES.find((n) => weights + caches <= n * GB);
+  const unit = BAR.width / (end * GB);
+  const edge = BAR.left + unit * weights;
+  const rest = unit * caches;
   const base = BAR.top + BAR.high;
+  const ticks = range(end / 10 + 1).map(
+    (k) => `M${place(BAR.left + k * 10 * GB * unit)} ${base}v5`,
+  );
   // Parts that are thinner than their outlines are merged into one.
   const many = rest / B > 3 ? range(B - 1) : [];
   const lines = many.map((k) => `M${place(edge + ((k + 1) * rest) / B)} ${BAR.top}V${base}`);
@@ -56,13 +64,15 @@ const read = (B, { weights, caches }) => {
     `<rect class="av-own" x="${place(edge)}" y="${BAR.top}" width="${place(rest)}" ` +
     `height="${BAR.high}"/>` +
     (lines.length ? `<path class="av-parts" d="${lines.join("")}"/>` : "") +
-    text(`weights ${gb(weights)}, for all texts`, BAR.left, base + 15, "start") +
-    text(`caches ${gb(caches)}, one per text`, BAR.left + BAR.width, base + 15, "end")
+    `<path class="av-bar-end" d="M${BAR.left} ${base}h${BAR.width}${ticks.join("")}"/>` +
+    text(`scale: ${end} GB`, BAR.left + BAR.width, 13, "end", "av-mine") +
+    text(`weights ${gb(weights)}, for all texts`, BAR.left, base + 18, "start") +
+    text(`caches ${gb(caches)}, one per text`, BAR.left + BAR.width, base + 18, "end")
   );
 };
 
 // FLOPs per byte against the batch size, both axes in powers of two.
-const PLOT = { left: 34, right: 46, top: 88, high: 150 };
+const PLOT = { left: 34, right: 46, top: 94, high: 150 };
 const FLOOR = PLOT.top + PLOT.high;
 const HEIGHT = FLOOR + 38;
 const Y = [0.5, 512];

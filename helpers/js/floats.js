@@ -157,6 +157,22 @@ const bands = (state) =>
       );
     })
     .join("");
+// Which part of the line below the scores are magnified from.
+const magnified = ({ shift }) => {
+  const [from, to] = [px(shift - REACH), px(shift + REACH)].map(at);
+  const [top, foot] = [RULE + 24, LINE.top - 6];
+  return (
+    `<path class="av-magnified" d="M${BOX.left} ${top}L${from} ${foot}V${LINE.foot}H${to}V${foot}` +
+    `L${BOX.right} ${top}z"/>` +
+    words(
+      `${setting(shift - REACH)} to ${setting(shift + REACH)},`,
+      WEIGHT.left,
+      RULE + 18,
+      "start",
+    ) +
+    words("magnified", WEIGHT.left, RULE + 32, "start")
+  );
+};
 const line = (state, values) => {
   const { over, under } = limitsOf(TYPES[state.type]);
   const dots = KEYS.map((j) => {
@@ -168,6 +184,7 @@ const line = (state, values) => {
   return (
     `<rect class="av-can-hold" x="${at(px(under))}" y="${LINE.top - 6}" ` +
     `width="${at(px(over) - px(under))}" height="${LINE.foot - LINE.top + 6}"/>` +
+    magnified(state) +
     words("0", px(under) - 6, LINE.top + 8, "end") +
     words("∞", px(over) + 6, LINE.top + 8, "start") +
     dots.join("") +

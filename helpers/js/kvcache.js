@@ -8,6 +8,7 @@ import { grip } from "./handles.js";
 import { player } from "./player.js";
 
 const ITEMSIZE = { float32: 4, "float16 or bfloat16": 2, "8 bits": 1 };
+const WIDEST = ITEMSIZE.float32;
 const MOST = 2 ** 50; // 1 PiB; every count below is exact
 const KIB = 2 ** 10;
 const MIB = 2 ** 20;
@@ -50,7 +51,7 @@ const size = (n) => {
 // One sequence on its own scale, and all sequences on the scale of the memory.
 // That scale is fixed while a cache grows: it ends a quarter beyond the memory,
 // and a longer cache is cut off there.
-const STORE = { width: 340, left: 2, across: 336, high: 22, top: 100 };
+const STORE = { width: 346, left: 2, across: 336, high: 22, top: 100 };
 const BEYOND = 1.25;
 const EDGE_AT = STORE.left + STORE.across / BEYOND;
 const alongMemory = (n, { memory }) => STORE.across * Math.min(n / (BEYOND * memory * GB), 1);
@@ -85,6 +86,7 @@ const store = (state, { now, total, filled }) => {
   return (
     `<svg class="av-store" role="img" aria-label="${label}" viewBox="0 0 ${width} 152">` +
     title(`one sequence: ${whole(filled)} of ${count(S, "position")}`, 14) +
+    `<text x="${left + across}" y="79" text-anchor="end">scale: ${whole(S)}</text>` +
     `${box("key", left, 22, long, "keys")}${box("value", left, 22 + high, long, "values")}` +
     frame(22, 2 * high, across) +
     title(
@@ -96,7 +98,8 @@ const store = (state, { now, total, filled }) => {
     box("value", left + keys, top, values, "V") +
     frame(top, high, edge - left) +
     `<path class="av-edge" d="M${edge} 94V130"/>${burst}` +
-    `<text x="${edge}" y="146" text-anchor="middle">memory: ${whole(memory)} GB</text>` +
+    `<text x="${edge + 4}" y="146" text-anchor="end">memory: ${whole(memory)} GB</text>` +
+    `<text x="${left + across}" y="146" text-anchor="end">${short(BEYOND * memory)} GB</text>` +
     grip("cache", [place(left + alongMemory(total, state)), top + high / 2], knob) +
     "</svg>"
   );
@@ -254,7 +257,9 @@ const figure = {
     const name = preset(figure, state);
     const others = name === OWN ? [[OWN, values.per_token]] : [];
     const shown = [...others, ...Object.entries(values.models)];
-    const most = Math.max(...shown.map(([, n]) => n));
+    // The bars keep their scale when the type changes.
+    const widest = Math.max(...Object.values(MODELS).map((sizes) => perToken(sizes, WIDEST)));
+    const most = Math.max(widest, values.per_token);
     const bars = shown.map(([other, n]) => {
       const label = other === name ? `▸ <b>${escape(other)}</b>` : escape(other);
       return (

@@ -104,8 +104,11 @@ const vectors = (state) => {
 
 const BAR = { left: 104, right: 396, top: 200, step: 20, high: 14 };
 const named = (H) => [KINDS[0], `grouped, ${Math.min(GROUPS, H)}`, KINDS[2], KINDS[3]];
-const bars = ({ heads }, { kept }) => {
-  const most = Math.max(...kept);
+// The axis ends at the numbers of as many heads as there may be, so it stays while
+// the number of heads changes.
+const MOST_HEADS = 128;
+const bars = ({ heads, width }, { kept }) => {
+  const most = MOST_HEADS * 2 * width;
   const row = (name, i) => {
     const y = BAR.top + i * BAR.step;
     const wide = ((BAR.right - BAR.left) * kept[i]) / most;
@@ -116,64 +119,50 @@ const bars = ({ heads }, { kept }) => {
       words(whole(kept[i]), WIDE - 6, y + 12, "end", "av-kept-number")
     );
   };
+  const foot = BAR.top + KINDS.length * BAR.step;
   return (
     words("numbers kept per token, one layer", BAR.left, BAR.top - 8) +
+    `<path class="av-leads" d="M${BAR.left} ${foot - 4}v6M${BAR.right} ${foot - 4}v6"/>` +
+    words("0", BAR.left, foot + 12, "middle") +
+    words(`${whole(most)}: multi-head, ${MOST_HEADS} heads`, BAR.right + 20, foot + 12, "end") +
     named(heads).map(row).join("")
   );
 };
 
 // --- the multiply-adds of both forms ----------------------------------------------------
 
-const PLOT = { left: 62, right: 446, top: 310, foot: 404 };
-const px = (T, { tokens }) =>
-  PLOT.left + ((PLOT.right - PLOT.left) * Math.log2(T)) / Math.log2(tokens);
-const queriesAt = (u, { tokens }) =>
-  2 ** ((Math.log2(tokens) * (u - PLOT.left)) / (PLOT.right - PLOT.left));
-// The powers of ten that enclose both curves.
-const decades = (state) => [
-  Math.floor(Math.log10(totalOf(state, "absorbed", 1))),
-  Math.ceil(
-    Math.log10(Math.max(...["plain", "absorbed"].map((f) => totalOf(state, f, state.tokens)))),
-  ),
-];
-const scaleOf = (state) => {
-  const [low, high] = decades(state);
-  return (y) => PLOT.foot - ((PLOT.foot - PLOT.top) * (Math.log10(y) - low)) / (high - low);
-};
+// Both axes hold every setting, so they stay; the curves end where all tokens ask.
+const PLOT = { left: 62, right: 446, top: 328, foot: 468 };
+const MOST_TOKENS = 131072;
+const [LEAST, MOST] = [4, 16]; // powers of ten
+const WIDTH = (PLOT.right - PLOT.left) / Math.log2(MOST_TOKENS);
+const px = (T) => PLOT.left + WIDTH * Math.log2(T);
+const queriesAt = (u) => 2 ** ((u - PLOT.left) / WIDTH);
+const py = (y) => PLOT.foot - ((PLOT.foot - PLOT.top) * (Math.log10(y) - LEAST)) / (MOST - LEAST);
 const plot = (state, values) => {
-  const py = scaleOf(state);
-  const [low, high] = decades(state);
-  const every = high - low > 5 ? 2 : 1;
-  const up = range(Math.floor((high - low) / every) + 1).map((k) => {
-    const y = at(py(10 ** (low + k * every)));
+  const up = range((MOST - LEAST) / 2 + 1).map((k) => {
+    const n = 10 ** (LEAST + 2 * k);
     return (
-      `<path class="av-rule" d="M${PLOT.left} ${y}H${PLOT.right}"/>` +
-      words(inUnits(10 ** (low + k * every)), PLOT.left - 12, y + 4, "end", "av-up")
+      `<path class="av-rule" d="M${PLOT.left} ${at(py(n))}H${PLOT.right}"/>` +
+      words(inUnits(n), PLOT.left - 12, py(n) + 4, "end", "av-up")
     );
   });
-  const last = Math.log2(state.tokens);
-  const stride = last > 9 ? 4 : 2;
-  const across = range(Math.floor(last / stride) + 1).map((k) =>
-    words(
-      whole(2 ** (k * stride)),
-      px(2 ** (k * stride), state),
-      PLOT.foot + 16,
-      "middle",
-      "av-across",
-    ),
+  const across = range(5).map((k) =>
+    words(whole(16 ** k), px(16 ** k), PLOT.foot + 16, "middle", "av-across"),
   );
+  const last = Math.log2(state.tokens);
   const curve = (form) => {
     const d = range(last + 1).map(
-      (k) => `${at(px(2 ** k, state))} ${at(py(totalOf(state, form, 2 ** k)))}`,
+      (k) => `${at(px(2 ** k))} ${at(py(totalOf(state, form, 2 ** k)))}`,
     );
     const kind = `av-form av-form-${form}${form === state.form ? " av-this-form" : ""}`;
     return `<path class="${kind}" d="M${d.join("L")}"/>`;
   };
   const cross = values.from
-    ? `<circle class="av-cross" cx="${at(px(values.from, state))}" ` +
+    ? `<circle class="av-cross" cx="${at(px(values.from))}" ` +
       `cy="${at(py(totalOf(state, "plain", values.from)))}" r="4"/>`
     : "";
-  const x = at(px(asked(state), state));
+  const x = at(px(asked(state)));
   const side = x > 380 ? [-8, "end"] : [8, "start"];
   return (
     words("multiply-adds, one layer", PLOT.left, PLOT.top - 8) +
@@ -184,14 +173,8 @@ const plot = (state, values) => {
     curve("plain") +
     curve("absorbed") +
     cross +
-    words("plain", px(4, state), py(totalOf(state, "plain", 4)) - 6, "middle", "av-name-of") +
-    words(
-      "absorbed",
-      px(16, state) + 6,
-      py(totalOf(state, "absorbed", 16)) + 14,
-      "start",
-      "av-name-of",
-    ) +
+    words("plain", px(4), py(totalOf(state, "plain", 4)) - 6, "middle", "av-name-of") +
+    words("absorbed", px(16) + 6, py(totalOf(state, "absorbed", 16)) + 14, "start", "av-name-of") +
     grip(
       "queries",
       [x, at(py(totalOf(state, state.form, asked(state))))],
@@ -244,7 +227,7 @@ const figure = {
       first: 128,
       about: "H, the number of heads",
       min: 1,
-      max: 128,
+      max: MOST_HEADS,
     },
     {
       key: "queries",
@@ -294,7 +277,7 @@ const figure = {
       `${whole(state.rotated)}; bars of the numbers kept by four kinds of attention; and the ` +
       "multiply-adds of both forms against the number of queries";
     return (
-      `<svg class="av-latent" role="img" aria-label="${label}" viewBox="0 0 ${WIDE} 440">` +
+      `<svg class="av-latent" role="img" aria-label="${label}" viewBox="0 0 ${WIDE} 504">` +
       vectors(state) +
       grip(
         "latent",
@@ -328,8 +311,8 @@ const figure = {
       id: "queries",
       name: "queries in one call",
       keys: ["queries"],
-      at: [px(asked(state), state), scaleOf(state)(totalOf(state, state.form, asked(state)))],
-      read: ([u]) => ({ queries: queriesAt(u, state) }),
+      at: [px(asked(state)), py(totalOf(state, state.form, asked(state)))],
+      read: ([u]) => ({ queries: queriesAt(u) }),
     },
   ],
   // Keys and values of a few heads, then of all heads, and then only the latent

@@ -12,6 +12,7 @@ const SIZES = [2, 1, 3, 3, 1, 5, 4, 5];
 const VALUES = [3, 0, 4, 2, 6, 0, 0, 9];
 const KEYS = SIZES.length;
 const MOST = 12; // queries
+const MACHINES = [2, 4, 8];
 
 // --- partial results -----------------------------------------------------
 
@@ -219,10 +220,12 @@ const carried = (state, { done, steps, time }) => {
 };
 
 // The chart's frame, in which the number of queries is dragged.
+// It holds the largest number of machines, so its axis stays.
+const MOST_SENT = treeSends({ machines: MACHINES.at(-1), T: MOST });
 const FRAME = { width: 300, height: 230, left: 54, right: 42, top: 12, bottom: 40 };
-const spotOf = ({ machines: N, T }, sends) => {
+const spotOf = ({ T }, sends) => {
   const { width, height, left, right, top, bottom } = FRAME;
-  const up = sends / treeSends({ machines: N, T: MOST });
+  const up = sends / MOST_SENT;
   return [
     at(left + (T / MOST) * (width - left - right)),
     at(height - bottom - up * (height - top - bottom)),
@@ -236,7 +239,7 @@ const traffic = (state, totals) => {
     label: `Numbers sent against the number of queries, for ${N} machines and ${KEYS} keys`,
     kind: " av-traffic",
     x: [0, MOST],
-    y: [0, treeSends({ machines: N, T: MOST })],
+    y: [0, MOST_SENT],
     lines: [
       { points: level(treeSends), name: "tree" },
       { points: level(ringSends), name: "ring", dash: "6 3" },
@@ -313,7 +316,7 @@ const figure = {
       label: "machines",
       first: 4,
       about: "Machines that share the eight keys",
-      stops: [2, 4, 8],
+      stops: MACHINES,
     },
     {
       key: "step",

@@ -50,7 +50,7 @@ const divisors = (heads) => SHARES.filter((n) => heads % n === 0);
 const WIDEST = 96;
 const BOX = { width: 400, top: 22, high: 170 };
 const END = BOX.top + BOX.high;
-const AXIS = { y: END + 34, from: 1e6, to: 1e11 };
+const AXIS = { y: END + 38, from: 1e6, to: 1e11 };
 const at = (x) => +x.toFixed(2);
 // The left edge of each part, and the right edge of the last.
 const edgesOf = (parts) => {
@@ -161,6 +161,11 @@ const picture = (state, { parts, total }) => {
   return (
     `<svg class="av-areas" role="img" aria-label="${label}" viewBox="0 0 ${BOX.width} ` +
     `${AXIS.y + 26}">${areas.join("")}<path class="av-layers" d="${rows.join("")}"/>` +
+    words(
+      `the whole rectangle: ${whole(Math.round(total / 1e6))} M parameters`,
+      BOX.width / 2,
+      END + 14,
+    ) +
     axis() +
     handles(state, { parts })
       .map(({ id, at: [x, y] }) => grip(id, [at(x), at(y)], knob))

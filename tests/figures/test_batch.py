@@ -108,13 +108,19 @@ def shows(state, expected, shown):
         [float(svg.select_one(f".av-{kind}")[k]) for k in ("x", "width")]
         for kind in ("shared", "own")
     )
-    edge = 332 * weights / (weights + caches)
+    (scale,) = [t for t in texts if t.startswith("scale: ")]
+    end = int(scale.split()[1])
+    assert end == min(n for n in (40, 160, 640) if n * 1e9 >= weights + caches)
+    ticks = path_of(svg.select_one(".av-bar-end"))[3::3]
+    every = np.linspace(4, 336, end // 10 + 1)
+    np.testing.assert_allclose(ticks, every, atol=0.0051)
+    edge, rest = (332 * n / end / 1e9 for n in (weights, caches))
     assert shared == pytest.approx([4, edge], abs=0.0051)
-    assert own == pytest.approx([4 + edge, 332 - edge], abs=0.0051)
+    assert own == pytest.approx([4 + edge, rest], abs=0.0051)
     parts = svg.select_one(".av-parts")
     if parts is not None:
         at = [float(x) for x in re.findall(r"M([\d.]+)", parts["d"])]
-        wanted = np.linspace(4 + edge, 336, B + 1)[1:-1]
+        wanted = np.linspace(4 + edge, 4 + edge + rest, B + 1)[1:-1]
         np.testing.assert_allclose(at, wanted, atol=0.0051)
     named = {t.partition(" GB")[0].split()[0]: t for t in texts if " GB" in t}
     tells(named["weights"], gigabytes(weights))
@@ -125,7 +131,7 @@ def shows(state, expected, shown):
 def spot(batch, intensity):
     """Where a point of the plot is: both axes are logarithmic."""
     x = 34 + 260 * np.log2(batch) / 9
-    return x, 238 - 150 * np.log(intensity / 0.5) / np.log(1024)
+    return x, 244 - 150 * np.log(intensity / 0.5) / np.log(1024)
 
 
 def plot_shows(state, expected, svg, texts):

@@ -123,7 +123,9 @@ def shows(state, expected, shown):
     if own is not None:
         bytes_of["own numbers"] = own
         named["own numbers"] = expected["per_token"]
-    most = max(named.values())
+    # On the scale of four bytes a number, unless own sizes take more.
+    whole = 4 / ITEM[state["dtype"]] * max(expected["models"].values())
+    most = max(whole, expected["per_token"])
     for name, row in bytes_of.items():
         count, bar = row.select("td")
         says(count.text, named[name])
@@ -174,8 +176,10 @@ def names_show(state, expected, shown):
     tells(captions(shown)[0], filled, S, gb, memory)
     texts = [t.text for t in shown.select(".av-store text")
              if not re.fullmatch("keys|values|K|V", t.text)]  # fmt: skip
-    one, all_, last = texts
+    one, scale, all_, last, end = texts
     tells(one, filled, S)
+    tells(scale, S)
+    tells(end, (1.25 * memory, 3))
     over = sum(expected["now"]) / 10**9 - memory
     tells(all_, state["batch"], gb, *where(over > 0, (over, 3)))
     verdict(all_, too_many=over > 0)

@@ -227,7 +227,7 @@ def shows(state, expected, shown):
         ends = [[n, totals(state | {"T": n})[count]] for n in (0, 12)]
         follows(found, ends, near)
     assert not dots
-    dot = [54 + T / 12 * 204, 190 - both[plan] / (36 * (N - 1)) * 178]
+    dot = [54 + T / 12 * 204, 190 - both[plan] / (36 * 7) * 178]
     assert placed(chart) == pytest.approx(dot, abs=0.051)
     tells(captions(shown)[1], N, 8)
     # The line of the steps: each in the colour of what travels, and a knob.

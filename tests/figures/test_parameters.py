@@ -132,6 +132,8 @@ def shows(state, expected, shown):
                 abs(read(text.text[:-1]) - 100 * shares[key]) < 0.0501
                 for key in KEYS
             )
+    (whole,) = [t.text for t in svg.select("text") if "whole" in t.text]
+    tells(whole, round(total / 1e6))
     table = shown.table
     for cells, n in zip(rows(table), [*parts.values(), total], strict=True):
         assert cells[0] == f"{n:,}"
