@@ -1264,8 +1264,12 @@ class Schemes(InteractiveFigure):
     The right answers are stored by ``python tools/train.py longer``. ``order``
     ranks the schemes by their ``medians``, from the highest; ``trained`` are
     the medians at 32 tokens, and ``moved`` counts the schemes whose rank
-    differs from their rank there. ``better`` counts the pairs of schemes in
-    which each seed of one beats each seed of the other.
+    differs from their rank there, in the order ``ranks``. ``better`` counts
+    the pairs of schemes in which each seed of one beats each seed of the
+    other. The others are what distances meet: the ``buckets`` of T5's bias,
+    ALiBi's ``penalties`` at the longest distance, the mean ``share`` of a key,
+    and the ``angles`` of RoPE's pairs there, 0 for pairs that do not rotate;
+    ``trainedAngles`` are those at the longest distance of training.
 
     Examples
     --------

@@ -1,4 +1,5 @@
-// Position schemes beyond the trained length: the stored answers of every seed.
+// Position schemes beyond the trained length: what a distance meets in each of
+// them, and the stored answers of every seed.
 
 import { fixed, range, whole } from "./numbers.js";
 import { escape } from "./svg.js";
@@ -6,6 +7,7 @@ import { grip } from "./handles.js";
 import { figureModule, known, say } from "./common.js";
 
 const LENGTHS = [32, 64, 128, 256]; // tokens; the first is the trained one
+const [TRAINED, LONGEST] = [LENGTHS[0], LENGTHS.at(-1)];
 const QUESTIONS = ["near", "far"];
 const rowsOf = ({ yarn }) => known("schemes").filter(({ rescaled }) => yarn || !rescaled);
 
@@ -22,61 +24,215 @@ const ranked = (medians) => range(medians.length).sort((a, b) => medians[b] - me
 const clearly = (seeds) =>
   seeds.reduce((sum, a) => sum + seeds.filter((b) => Math.min(...a) > Math.max(...b)).length, 0);
 
+// --- what a distance meets -----------------------------------------------------
+
+const BUCKETS = 16; // of T5's bias; its trained numbers, one for each bucket
+const bucketOf = (distance) => {
+  const exact = BUCKETS / 2;
+  if (distance < exact) return distance;
+  const factor = TRAINED / exact; // the last bucket would end at the trained length
+  const share = Math.log(distance / exact) / Math.log(factor);
+  return Math.min(exact + Math.floor(share * exact), BUCKETS - 1);
+};
+const SLOPES = [1 / 16, 1 / 256]; // of ALiBi's two heads
+
+const PAIRS = 8; // of the columns of a head
+const CIRCLE = 2 * Math.PI;
+// The rotation of each pair per position: none for pairs that do not rotate.
+const rotations = ({ base, pairs, yarn }, factor) =>
+  range(PAIRS).map((i) => {
+    const theta = i < pairs ? base ** (-i / pairs) : 0;
+    if (!yarn) return theta;
+    // As in YaRN's code: the first pair keeps its rotation, those that do not complete
+    // one in training are slowed by the factor, and those between by a part of it.
+    const last = Math.ceil((PAIRS * Math.log(TRAINED / CIRCLE)) / Math.log(base));
+    const kept = 1 - Math.min(i / last, 1);
+    return kept * theta + ((1 - kept) * theta) / factor;
+  });
+// The rotary schemes by their stored names.
+const ROTARY = {
+  "RoPE, base 10,000": { base: 1e4, pairs: 8 },
+  "RoPE, base 10,000, YaRN": { base: 1e4, pairs: 8, yarn: true },
+  "RoPE, base 500,000": { base: 5e5, pairs: 8 },
+  "RoPE, base 500,000, YaRN": { base: 5e5, pairs: 8, yarn: true },
+  "RoPE, half of the columns": { base: 1e4, pairs: 4 },
+};
+// The places of the rows, which no answer changes.
+const ROWS = ["T5's bias", "ALiBi", "no positions", ...Object.keys(ROTARY)];
+const anglesAt = (name, length) =>
+  name in ROTARY
+    ? rotations(ROTARY[name], length / TRAINED).map((theta) => theta * (length - 1))
+    : Array(PAIRS).fill(0);
+
 // --- drawing -----------------------------------------------------------------
 
 const place = (x) => +x.toFixed(2);
 const text = (words, x, y, anchor = "middle", kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${place(x)}" y="${place(y)}" ` +
   `text-anchor="${anchor}">${escape(words)}</text>`;
-const BOX = { left: 168, right: 22, top: 22, row: 21, width: 340 };
-const ACROSS = BOX.width - BOX.left - BOX.right;
+const BOX = { left: 178, right: 288, top: 54, row: 43, width: 340 };
+const ACROSS = BOX.right - BOX.left;
 const px = (share) => BOX.left + share * ACROSS;
-const floorOf = (n) => BOX.top + n * BOX.row;
+const topOf = (n) => BOX.top + n * BOX.row;
 const TRACK = 50; // the distance of the lengths below the axis
-const spotOf = (length) => px(LENGTHS.indexOf(length) / (LENGTHS.length - 1));
+const END = 320; // of the lengths
+const spotOf = (length) =>
+  BOX.left + (LENGTHS.indexOf(length) / (LENGTHS.length - 1)) * (END - BOX.left);
 
-const rowOf = ({ name, seeds, now, start, y }) =>
-  text(name, BOX.left - 10, y + 4, "end") +
-  `<path class="av-rule" d="M${BOX.left} ${y}H${BOX.width - BOX.right}"/>` +
-  `<path class="av-fell" d="M${place(px(start))} ${y}H${place(px(now))}"/>` +
-  `<path class="av-middle" d="M${place(px(now))} ${y - 7}v14"/>` +
-  seeds.map((x) => `<circle class="av-seed" cx="${place(px(x))}" cy="${y}" r="4"/>`).join("");
-
-const drawing = ({ length }, rows, { seeds, medians, trained, order }) => {
-  const floor = floorOf(order.length);
-  const lines = order.map((k, rank) =>
-    rowOf({
-      name: rows[k].name,
-      seeds: seeds[k],
-      now: medians[k],
-      start: trained[k],
-      y: BOX.top + (rank + 0.5) * BOX.row,
-    }),
+// The pictures of what a distance meets, from 0 to the longest, each as wide.
+const SEEN = { left: 8, width: 148, top: 16, high: 22 };
+const along = (distance) => SEEN.left + (distance / (LONGEST - 1)) * SEEN.width;
+const line = (kind, points) =>
+  `<path class="${kind}" d="M${points.map(([x, y]) => `${place(x)} ${place(y)}`).join("L")}"/>`;
+const zone = (y) =>
+  `<rect class="av-reached" x="${SEEN.left}" y="${y + SEEN.top - 2}" ` +
+  `width="${place(along(TRAINED - 1) - SEEN.left)}" height="${SEEN.high + 4}"/>`;
+// T5: the stairs of the buckets, all of them trained.
+const stairs = (length, y) => {
+  const up = (d) => y + SEEN.top + SEEN.high * (1 - bucketOf(d) / (BUCKETS - 1));
+  const steps = range(length - 1).flatMap((d) => [
+    [along(d), up(d)],
+    [along(d + 1), up(d)],
+  ]);
+  return zone(y) + line("av-met", [...steps, [along(length - 1), up(length - 1)]]);
+};
+// ALiBi: a line of each head, which goes on where training ended.
+const falling = (length, y) => {
+  const down = (slope, d) => [
+    along(d),
+    y + SEEN.top + (SEEN.high * slope * d) / (SLOPES[0] * (LONGEST - 1)),
+  ];
+  const lines = SLOPES.map((slope) => {
+    const [start, middle, end] = [0, TRAINED - 1, length - 1].map((d) => down(slope, d));
+    return line("av-met", [start, middle]) + line("av-unmet", [middle, end]);
+  });
+  return zone(y) + lines.join("");
+};
+// No positions: the mean share of a key, beside the share in training.
+const shrinking = (length, y) => {
+  const [top, high] = [y + SEEN.top + 4, SEEN.high - 8];
+  const kind = length > TRAINED ? "av-unmet" : "av-met";
+  return (
+    `<rect class="${kind} av-solid" x="${SEEN.left}" y="${top}" ` +
+    `width="${place((SEEN.width * TRAINED) / length)}" height="${high}"/>` +
+    `<rect class="av-outline" x="${SEEN.left}" y="${top}" width="${SEEN.width}" height="${high}"/>`
   );
-  // What the marks are, above the rows, drawn as in them.
-  const key =
-    `<circle class="av-seed" cx="8" cy="9" r="4"/>${text("one seed", 16, 13, "start")}` +
-    `<path class="av-middle" d="M84 2v14"/>${text("median", 91, 13, "start")}` +
-    `<path class="av-fell" d="M148 9h24"/>` +
-    text(`from the median at ${LENGTHS[0]} tokens`, 178, 13, "start");
-  const ticks = [0, 0.5, 1].map((x) => text(`${100 * x}%`, px(x), floor + 14));
+};
+// RoPE: the angles of each pair, in training and past it.
+const sector = (kind, [x, y], r, from, to) => {
+  const spot = (a) => `${place(x + r * Math.cos(a))} ${place(y - r * Math.sin(a))}`;
+  if (to - from >= CIRCLE - 1e-9)
+    return `<circle class="${kind}" cx="${place(x)}" cy="${place(y)}" r="${r}"/>`;
+  const wide = to - from > Math.PI ? 1 : 0;
+  return (
+    `<path class="${kind}" d="M${place(x)} ${place(y)}L${spot(from)}` +
+    `A${r} ${r} 0 ${wide} 0 ${spot(to)}z"/>`
+  );
+};
+const dials = (trained, angles, y) =>
+  range(PAIRS)
+    .map((i) => {
+      const [r, at] = [8, [SEEN.left + ((i + 0.5) * SEEN.width) / PAIRS, y + SEEN.top + 11]];
+      const [learned, now] = [trained[i], angles[i]].map((a) => Math.min(a, CIRCLE));
+      return (
+        `<circle class="av-dial" cx="${place(at[0])}" cy="${at[1]}" r="${r}"/>` +
+        sector("av-met av-solid", at, r, 0, learned) +
+        (now > learned ? sector("av-unmet av-solid", at, r, learned, now) : "")
+      );
+    })
+    .join("");
+
+const wordsOf = (name, length, { buckets, penalties, share }) => {
+  const far = length - 1;
+  const longer = length > TRAINED;
+  if (name === ROWS[0]) {
+    const first = buckets.indexOf(BUCKETS - 1);
+    return longer
+      ? `distances ${first} to ${far} share one trained number`
+      : `a trained number for each of ${BUCKETS} buckets`;
+  }
+  if (name === ROWS[1]) {
+    const least = penalties.map((x) => fixed(x, 1)).join(" and ");
+    return `${longer ? "the lines go on, to" : "two lines, to"} ${least} at ${far}`;
+  }
+  if (name === ROWS[2]) return `no number; a key’s mean share is 1/${Math.round(1 / share)}`;
+  if (!longer) return "all angles are trained";
+  return ROTARY[name].yarn ? "slowed: hardly any new angle" : "angles never trained";
+};
+const meets = (name, values, k, length, y) => {
+  if (name === ROWS[0]) return stairs(length, y);
+  if (name === ROWS[1]) return falling(length, y);
+  if (name === ROWS[2]) return shrinking(length, y);
+  return dials(values.trainedAngles[k], values.angles[k], y);
+};
+const rowOf = (rows, values, length, k, y) => {
+  const { name } = rows[k];
+  const middle = y + SEEN.top + 11;
+  const [now, start] = [values.medians[k], values.trained[k]].map(px);
+  const fresh = length > TRAINED && name !== ROWS[0];
+  const [rank, before] = [values.order, values.ranks].map((order) => order.indexOf(k) + 1);
+  return (
+    `<text x="${SEEN.left}" y="${y + 9}"><tspan class="av-scheme">${escape(name)}</tspan>` +
+    `<tspan class="${fresh ? "av-is-new" : "av-is-known"}" dx="6">` +
+    `${escape(wordsOf(name, length, values))}</tspan></text>` +
+    meets(name, values, k, length, y) +
+    `<path class="av-rule" d="M${BOX.left} ${middle}H${BOX.right}"/>` +
+    `<path class="av-fell" d="M${place(start)} ${middle}H${place(now)}"/>` +
+    `<path class="av-middle" d="M${place(now)} ${middle - 7}v14"/>` +
+    values.seeds[k]
+      .map((x) => `<circle class="av-seed" cx="${place(px(x))}" cy="${middle}" r="4"/>`)
+      .join("") +
+    text(
+      rank === before ? rank : `${before} → ${rank}`,
+      BOX.width - 6,
+      middle + 4,
+      "end",
+      rank === before ? "av-rank" : "av-rank av-other-rank",
+    )
+  );
+};
+// What the marks are, above the rows, drawn as in them.
+const KEY =
+  `<rect class="av-met av-solid" x="8" y="3" width="12" height="10"/>` +
+  text("trained", 24, 12, "start") +
+  `<rect class="av-unmet av-solid" x="76" y="3" width="12" height="10"/>` +
+  text("never trained", 92, 12, "start") +
+  `<circle class="av-seed" cx="186" cy="8" r="4"/>${text("one seed", 194, 12, "start")}` +
+  `<path class="av-middle" d="M254 2v12"/>${text("median", 260, 12, "start")}` +
+  `<path class="av-fell" d="M178 24h16"/>` +
+  text(`from the median at ${TRAINED}`, 199, 28, "start") +
+  text("right answers", (BOX.left + BOX.right) / 2, 44, "middle", "av-scheme") +
+  text("rank", BOX.width - 6, 44, "end", "av-scheme");
+
+// How far back the nearest right key is: rows of 6 to 12 tokens repeat, or a row of
+// 6 tokens stands at both ends of the text.
+const BACK = { near: () => "5 to 11", far: (length) => length - 6 };
+const drawing = ({ length, questions }, rows, values) => {
+  const floor = topOf(rows.length);
+  const shown = ROWS.map((name) => rows.findIndex((row) => row.name === name));
+  const lines = shown
+    .filter((k) => k >= 0)
+    .map((k, at) => rowOf(rows, values, length, k, topOf(at)));
+  const ticks = [0, 0.5, 1].map((x) => text(`${100 * x}%`, px(x), floor + 12));
   const y = floor + TRACK;
   const lengths = LENGTHS.map(
     (n) =>
       `<path class="av-rule" d="M${place(spotOf(n))} ${y - 4}v8"/>` + text(n, spotOf(n), y + 22),
   );
   return (
-    key +
-    text("share of right answers", px(0.5), floor + 27) +
+    KEY +
+    text("what a distance meets", SEEN.left, 44, "start", "av-scheme") +
     lines.join("") +
     ticks.join("") +
+    text(`${questions} questions`, SEEN.left, floor + 12, "start") +
+    text(`answer: ${BACK[questions](length)} tokens back`, SEEN.left, floor + 26, "start") +
     text("tokens read", BOX.left - 16, y + 4, "end") +
     // Training had the first length; the others are bracketed.
-    text("trained", spotOf(LENGTHS[0]), y + 44, "middle", "av-trained") +
+    text("trained", spotOf(TRAINED), y + 44, "middle", "av-trained") +
     `<path class="av-scheme-track" d="M${place(spotOf(LENGTHS[1]) - 10)} ${y + 27}v4` +
-    `H${place(px(1) + 12)}v-4"/>` +
-    text("longer than trained", px(2 / 3), y + 44, "middle", "av-longer") +
-    `<path class="av-scheme-track" d="M${px(0)} ${y}H${px(1)}"/>${lengths.join("")}` +
+    `H${END + 12}v-4"/>` +
+    text("longer than trained", spotOf(LENGTHS[2]) + 4, y + 44, "middle", "av-longer") +
+    `<path class="av-scheme-track" d="M${BOX.left} ${y}H${END}"/>${lengths.join("")}` +
     grip("length", [place(spotOf(length)), y], '<circle class="av-knob" r="7"/>')
   );
 };
@@ -92,7 +248,7 @@ const sentence = ({ length, questions }, rows, { medians, order, better, moved }
     `the highest median is ${percent(medians[first])} (${rows[first].name}), the lowest ` +
     `${percent(medians[last])} (${rows[last].name}). In ${better} of ` +
     `${(n * (n - 1)) / 2} pairs of schemes each seed of one beats each seed of the other. ` +
-    `${moved} of ${n} schemes have another rank than at ${LENGTHS[0]} tokens.`
+    `${moved} of ${n} schemes have another rank than at ${TRAINED} tokens.`
   );
 };
 
@@ -125,27 +281,34 @@ const figure = {
   ],
   compute: (state) => {
     const at = LENGTHS.indexOf(state.length);
-    const found = rowsOf(state).map((row) => row[state.questions]);
+    const rows = rowsOf(state);
+    const found = rows.map((row) => row[state.questions]);
     const seeds = found.map((lengths) => lengths[at]);
     const medians = seeds.map(median);
     const trained = found.map((lengths) => median(lengths[0]));
-    const order = ranked(medians);
-    const before = ranked(trained);
+    const [order, ranks] = [medians, trained].map(ranked);
+    const angles = (length) => rows.map(({ name }) => anglesAt(name, length));
     return {
       seeds,
       medians,
       trained,
       order,
+      ranks,
       better: clearly(seeds),
-      moved: order.filter((k, rank) => before[rank] !== k).length,
+      moved: order.filter((k, rank) => ranks[rank] !== k).length,
+      buckets: range(state.length).map(bucketOf),
+      penalties: SLOPES.map((slope) => -slope * (state.length - 1)),
+      share: 1 / state.length,
+      angles: angles(state.length),
+      trainedAngles: angles(TRAINED),
     };
   },
   view: (state, values) => {
     const rows = rowsOf(state);
     const label =
-      `Right answers of four seeds for each of ${rows.length} schemes, ${state.questions} ` +
-      `questions in ${whole(state.length)} tokens, by their medians`;
-    const high = floorOf(rows.length) + TRACK + 50;
+      `What distances up to ${state.length - 1} meet in each of ${rows.length} schemes, and right ` +
+      `answers of four seeds, ${state.questions} questions in ${whole(state.length)} tokens`;
+    const high = topOf(rows.length) + TRACK + 50;
     return (
       `<svg class="av-schemes" role="img" aria-label="${label}" viewBox="0 0 ${BOX.width} ` +
       `${high}">${drawing(state, rows, values)}</svg>${say(sentence(state, rows, values))}`
@@ -155,10 +318,10 @@ const figure = {
     {
       id: "length",
       name: "tokens read",
-      at: [spotOf(length), floorOf(rowsOf({ yarn }).length) + TRACK],
+      at: [spotOf(length), topOf(rowsOf({ yarn }).length) + TRACK],
       keys: ["length"],
       read: ([x]) => {
-        const k = Math.round(((x - BOX.left) / ACROSS) * (LENGTHS.length - 1));
+        const k = Math.round(((x - BOX.left) / (END - BOX.left)) * (LENGTHS.length - 1));
         return { length: LENGTHS[Math.min(Math.max(k, 0), LENGTHS.length - 1)] };
       },
     },

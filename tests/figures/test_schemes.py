@@ -7,10 +7,27 @@ import numpy as np
 import pytest
 
 from helpers.figures import Schemes
+from helpers.positions import (
+    alibi_bias,
+    relative_buckets,
+    rotary_frequencies,
+    yarn_frequencies,
+)
 from helpers.training import stored
 from tests.figures.reading import captions, path_of, sentence, tells
 
 LENGTHS = [32, 64, 128, 256]
+# The places of the rows, from above.
+PLACES = [
+    "T5's bias",
+    "ALiBi",
+    "no positions",
+    "RoPE, base 10,000",
+    "RoPE, base 10,000, YaRN",
+    "RoPE, base 500,000",
+    "RoPE, base 500,000, YaRN",
+    "RoPE, half of the columns",
+]
 CASES = [
     {"length": n, "questions": test, "yarn": yarn}
     for n in LENGTHS
@@ -39,14 +56,107 @@ def expected(state):
         (a[:, None] > b).all()
         for a, b in itertools.permutations(seeds, 2)
     ]  # fmt: skip
+    T = state["length"]
+    buckets = relative_buckets(1, T, num_buckets=16, max_distance=32)
+    names = [name_of(row) for row in rows(state)]
     return {
         "seeds": seeds,
         "medians": medians[:, k],
         "trained": medians[:, 0],
         "order": ranks[:, k],
+        "ranks": ranks[:, 0],
         "better": sum(wins),
         "moved": (ranks[:, k] != ranks[:, 0]).sum(),
+        "buckets": buckets[0, ::-1],
+        "penalties": alibi_bias(2, T)[:, -1, 0],
+        "share": 1 / T,
+        "angles": [angles(name, T) for name in names],
+        "trainedAngles": [angles(name, 32) for name in names],
     }
+
+
+def angles(name, T):
+    """The angle of each of eight pairs at the longest distance."""
+    found = np.zeros(8)
+    if "RoPE" in name:
+        base = 500_000 if "500" in name else 10_000
+        d = 8 if "half" in name else 16
+        theta = rotary_frequencies(d, base=base)
+        if "YaRN" in name:
+            theta = yarn_frequencies(d, T / 32, 32, base=base)
+        found[: d // 2] = (T - 1) * theta
+    return found
+
+
+def turned(svg, kind, k, drawn):
+    """The angle that a sector covers, drawn to a hundredth of a unit."""
+    x, y = 8 + (k + 0.5) * 148 / 8, float(drawn[k]["cy"])
+    for path in svg.select(f".av-{kind}.av-solid"):
+        if path.has_attr("cx") and float(path["cx"]) == round(x, 2):
+            if float(path["cy"]) == y:
+                return 2 * np.pi
+        if path.has_attr("d"):
+            at = path_of(path)
+            if abs(at[0] - x) < 0.006 and at[1] == y:
+                start, end = (
+                    np.arctan2(y - b, a - x) for a, b in (at[2:4], at[-2:])
+                )
+                return (end - start) % (2 * np.pi)
+    return 0
+
+
+def meets(state, expected, svg):
+    """What a distance meets: stairs, lines, a share, and dials."""
+    T = state["length"]
+    dials = svg.select(".av-dial")
+    rotary = [
+        i for name in PLACES
+        for i, row in enumerate(rows(state))
+        if name_of(row) == name and "RoPE" in name
+    ]  # fmt: skip
+    assert len(dials) == 8 * len(rotary)
+    for n, i in enumerate(rotary):
+        own = dials[8 * n : 8 * n + 8]
+        known, now = (
+            np.minimum(expected[key][i], 2 * np.pi)
+            for key in ("trainedAngles", "angles")
+        )
+        for k in range(8):
+            seen = turned(svg, "met", k, own)
+            assert seen == pytest.approx(known[k], abs=0.002)
+            new = turned(svg, "unmet", k, own)
+            wanted = max(now[k] - known[k], 0)
+            assert new == pytest.approx(wanted, abs=0.004)
+    stairs, *lines = svg.select("path.av-met:not(.av-solid)")
+    points = np.reshape(path_of(stairs), (-1, 2))[::2]
+    distance = (points[:, 0] - 8) / 148 * 255
+    np.testing.assert_allclose(distance, np.arange(T), atol=0.01)
+    unit = 22 / 15
+    steps = (points[0, 1] - points[:, 1]) / unit
+    np.testing.assert_allclose(steps, expected["buckets"], atol=0.01)
+    over = svg.select("path.av-unmet:not(.av-solid)")
+    for known, new, least in zip(
+        lines, over, expected["penalties"], strict=True
+    ):
+        _, top, *middle = path_of(known)
+        start, end = path_of(new)[:2], path_of(new)[2:]
+        assert (
+            middle
+            == start
+            == pytest.approx(
+                [
+                    8 + 148 * 31 / 255,
+                    top + 22 * (-31 * least / (T - 1)) / (255 / 16),
+                ],
+                abs=0.006,
+            )
+        )
+        assert end == pytest.approx(
+            [8 + 148 * (T - 1) / 255, top - 22 * least / (255 / 16)], abs=0.006
+        )
+    (share,) = svg.select("rect.av-met[y], rect.av-unmet[y]")[2:]
+    assert float(share["width"]) == pytest.approx(148 * 32 / T, abs=0.006)
+    assert ("av-unmet" in share["class"]) == (T > 32)
 
 
 def shows(state, expected, shown):
@@ -65,17 +175,27 @@ def shows(state, expected, shown):
     )
     assert text.index(f"({names[0]}), the low") < text.index(f"({names[-1]}).")
     assert text.lower().startswith(state["questions"])
-    tells(captions(shown)[0], n, state["length"])
+    tells(captions(shown)[0], state["length"] - 1, n, state["length"])
     svg = shown.select_one(".av-schemes")
-    labels = [t.text for t in svg.select("text") if t.text in names]
-    assert labels == names
-    heights = [32.5 + 21 * rank for rank in range(n)]
+    # The rows keep their places, and each has its rank.
+    there = [name for name in PLACES if name in names]
+    labels = [t.text for t in svg.select("tspan.av-scheme")]
+    assert labels == there
+    of = [[name_of(row) for row in some].index(name) for name in there]
+    ranks = [t.text for t in svg.select("text.av-rank")]
+    for i, rank in zip(of, ranks, strict=True):
+        now, before = (
+            list(expected[key]).index(i) + 1 for key in ("order", "ranks")
+        )
+        assert rank == (str(now) if now == before else f"{before} → {now}")
+    meets(state, expected, svg)
+    heights = [54 + 43 * place + 27 for place in range(n)]
     # The first of each kind of mark is in the key.
     dots = iter(svg.select(".av-seed")[1:])
     marks = zip(
         svg.select(".av-middle")[1:], svg.select(".av-fell")[1:], strict=True
     )
-    for i, y, (mark, fell) in zip(order, heights, marks, strict=True):
+    for i, y, (mark, fell) in zip(of, heights, marks, strict=True):
         for share in expected["seeds"][i]:
             dot = next(dots)
             assert float(dot["cx"]) == pytest.approx(across(share), abs=0.0051)
@@ -88,18 +208,23 @@ def shows(state, expected, shown):
     assert next(dots, None) is None
     # The trained length is the first; the bracket has the others.
     place = float(svg.select_one(".av-trained")["x"])
-    assert place == pytest.approx(across(0), abs=0.0051)
+    assert place == pytest.approx(stop(0), abs=0.0051)
     left, *_, right, _ = path_of(svg.select_one(".av-scheme-track"))
-    inside = [left < across(k / 3) < right for k in range(4)]
+    inside = [left < stop(k) < right for k in range(4)]
     assert inside == [n > 32 for n in LENGTHS]
     x, _ = re.findall(r"[\d.]+", svg.select_one(".av-grip")["transform"])
-    place = across(LENGTHS.index(state["length"]) / 3)
+    place = stop(LENGTHS.index(state["length"]))
     assert float(x) == pytest.approx(place, abs=0.0051)
 
 
 def across(share):
     """Where a share is drawn."""
-    return 168 + 150 * share
+    return 178 + 110 * share
+
+
+def stop(k):
+    """Where the handle of a length is."""
+    return 178 + 142 * k / 3
 
 
 def test_differences_are_those_that_the_lesson_lists():
