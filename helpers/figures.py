@@ -865,7 +865,9 @@ class Checks(InteractiveFigure):
     they share no symmetry. A check compares pairs of numbers: ``found`` and
     ``expected`` are the first pair that differs, or the first of all, by
     program and check; ``refused`` is 1 where they differ, by more than
-    rounding, and 0 elsewhere.
+    rounding, and 0 elsewhere, and ``others`` is the same for the other tokens.
+    ``symmetric`` is 1 if the right program's ``scores`` and ``weights`` equal
+    their transposes.
 
     Examples
     --------

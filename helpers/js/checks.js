@@ -2,7 +2,7 @@
 // expects.
 
 import { fixed, matmul, softmax, transpose } from "./numbers.js";
-import { escape } from "./svg.js";
+import { colorOf, escape, inkOn } from "./svg.js";
 import { figureModule, say } from "./common.js";
 import { grip } from "./handles.js";
 
@@ -115,45 +115,109 @@ const CHECKS = {
   },
 };
 const KINDS = Object.keys(CHECKS);
+const dataAt = (tokens) => {
+  const given = between(tokens);
+  return { Q: given("Q"), K: given("K"), V: given("V") };
+};
+// For each program and check: the first pair that differs, or else the first pair.
+const compared = (tokens) =>
+  NAMES.map((name) =>
+    KINDS.map((kind) => {
+      const all = CHECKS[kind](PROGRAMS[name], dataAt(tokens));
+      return all.find(differs) ?? all[0];
+    }),
+  );
 const differs = ([x, y]) => Math.abs(x - y) > 1e-12 + 1e-9 * Math.abs(y);
 
 // --- drawing -------------------------------------------------------------
 
-const WAY = { width: 340, height: 62, left: 118, right: 244, y: 20 };
+const WAY = { width: 340, height: 44, left: 118, right: 244, y: 20 };
 const placeOf = (t) => +(WAY.left + t * (WAY.right - WAY.left)).toFixed(2);
-const way = ({ tokens }, { symmetric }) => {
-  const text = (words, x, anchor) =>
-    `<text x="${x}" y="${WAY.y + 4}" text-anchor="${anchor}">${words}</text>`;
+const write = (words, x, y, anchor = "middle", kind = "") =>
+  `<text${kind && ` class="${kind}"`} x="${x}" y="${y}" text-anchor="${anchor}">${words}</text>`;
+const way = ({ tokens }) =>
+  `<svg class="av-way" role="img" aria-label="From the tokens of the demo to others" ` +
+  `viewBox="0 0 ${WAY.width} ${WAY.height}">` +
+  write("demo’s tokens", WAY.left - 12, WAY.y + 4, "end") +
+  write("other tokens", WAY.right + 12, WAY.y + 4, "start") +
+  `<path class="av-track" d="M${WAY.left} ${WAY.y}H${WAY.right}"/>` +
+  `${grip("tokens", [placeOf(tokens), WAY.y], '<circle class="av-check-mark" r="7"/>')}</svg>`;
+
+// Scores and weights beside their transposes, which tell the reader what a
+// program may confuse unseen.
+const CELL = { wide: 34, high: 18, gap: 22 };
+const mirror = ({ scores, weights, symmetric }) => {
+  const most = Math.max(...scores.flat().map(Math.abs));
+  const cells = (M, x, y, far) =>
+    M.map((row, i) =>
+      row
+        .map((v, j) => {
+          const [u, w] = [x + j * CELL.wide, y + i * CELL.high];
+          return (
+            `<rect fill="${colorOf(v / far)}" x="${u}" y="${w}" width="${CELL.wide - 2}" ` +
+            `height="${CELL.high - 2}"/>` +
+            `<text class="av-entry" fill="${inkOn(v / far)}" x="${u + CELL.wide / 2 - 1}" ` +
+            `y="${w + 12}" text-anchor="middle">${fixed(v)}</text>`
+          );
+        })
+        .join(""),
+    ).join("");
+  const second = 3 * CELL.wide + CELL.gap;
+  const line = (name, turned, M, y, far) =>
+    write(name, 0, y - 6, "start") +
+    write(turned, second, y - 6, "start") +
+    cells(M, 0, y, far) +
+    write(
+      symmetric ? "=" : "≠",
+      second - CELL.gap / 2 - 1,
+      y + 1.5 * CELL.high + 5,
+      "middle",
+      symmetric ? "av-alike" : "av-unlike",
+    ) +
+    cells(transpose(M), second, y, far);
+  const label = `Scores and weights ${symmetric ? "equal" : "differ from"} their transposes`;
   return (
-    `<svg class="av-way" role="img" aria-label="From the tokens of the demo to others" ` +
-    `viewBox="0 0 ${WAY.width} ${WAY.height}">` +
-    text("demo’s tokens", WAY.left - 12, "end") +
-    text("other tokens", WAY.right + 12, "start") +
-    `<text class="av-alike" x="${WAY.width / 2}" y="54" text-anchor="middle">` +
-    `here scores and weights ${symmetric ? "equal" : "differ from"} their transpose</text>` +
-    `<path class="av-track" d="M${WAY.left} ${WAY.y}H${WAY.right}"/>` +
-    `${grip("tokens", [placeOf(tokens), WAY.y], '<circle class="av-check-mark" r="7"/>')}</svg>`
+    `<svg class="av-mirror" role="img" aria-label="${label}" viewBox="0 0 ${second + 102} 168">` +
+    line("scores Q Kᵀ", "K Qᵀ", scores, 20, most) +
+    `${line("weights A", "Aᵀ", weights, 110, 1)}</svg>`
   );
 };
 
 const YES = ["av-yes", "✓", "light-dark(#cdeadc,#0d4a33)"];
 const NO = ["av-no", "✗", "light-dark(#ffd0c2,#7a2408)"];
-const matrixOf = (state, { refused }) => {
+// Programs whose mistake is not seen where scores and weights equal their transposes.
+const REASONS = {
+  "softmax over the queries": ["Aᵀ", "A"],
+  "A.T @ V": ["Aᵀ", "A"],
+  "Q and K swapped": ["K Qᵀ", "Q Kᵀ"],
+};
+const matrixOf = (state, { refused, others, symmetric }) => {
   const head = KINDS.map((name) => `<th scope="col">${escape(name)}</th>`).join("");
+  const flips = refused.map((row, i) => row.map((x, j) => x !== others[i][j]));
   const body = NAMES.map((name, i) => {
     const cells = KINDS.map((kind, j) => {
       const here = name === state.program && kind === state.check ? " av-picked" : "";
+      const flipped = flips[i][j] ? " av-flipped" : "";
       const [word, sign, ground] = refused[i][j] ? NO : YES;
+      const was = flipped && `<s>${refused[i][j] ? YES[1] : NO[1]}</s>`;
       return (
-        `<td style="background:${ground}" class="${word}${here}">` +
-        `<span data-handle="c${i}-${j}">${sign}</span></td>`
+        `<td style="background:${ground}" class="${word}${flipped}${here}">` +
+        `<span data-handle="c${i}-${j}">${was}${sign}</span></td>`
       );
     });
-    return `<tr><th scope="row">${escape(name)}</th>${cells.join("")}</tr>`;
+    const why = REASONS[name]
+      ? `<small class="${symmetric ? "av-alike" : "av-unlike"}">` +
+        `${REASONS[name].join(symmetric ? " = " : " ≠ ")}</small>`
+      : "";
+    return `<tr><th scope="row">${escape(name)}${why}</th>${cells.join("")}</tr>`;
   });
+  const many = flips.flat().filter(Boolean).length;
+  const marked = many
+    ? `; framed: ${many} that are otherwise with other tokens`
+    : "; only the first program is right";
   return (
     '<table class="av-grid av-verdicts"><caption>Programs (rows) and checks (columns): ✓ passes, ' +
-    `✗ refuses; only the first program is right</caption><thead><tr><td></td>${head}</tr></thead>` +
+    `✗ refuses${marked}</caption><thead><tr><td></td>${head}</tr></thead>` +
     `<tbody>${body.join("")}</tbody></table>`
   );
 };
@@ -172,7 +236,7 @@ const figure = {
   card: { part: "table" },
   controls: [
     choice("program", "program", "A.T @ V", "The program that is checked", NAMES),
-    choice("check", "check", "rows sum to 1", "The check that is made", KINDS),
+    choice("check", "check", "output by loops", "The check that is made", KINDS),
     {
       key: "tokens",
       kind: "range",
@@ -204,28 +268,20 @@ const figure = {
       })),
     ),
   ],
-  // For each program and check: the first pair that differs, or else the first
-  // pair.
   compute: ({ tokens }) => {
-    const given = between(tokens);
-    const data = { Q: given("Q"), K: given("K"), V: given("V") };
-    const made = NAMES.map((name) =>
-      KINDS.map((kind) => {
-        const all = CHECKS[kind](PROGRAMS[name], data);
-        return all.find(differs) ?? all[0];
-      }),
-    );
-    const scores = matmul(data.Q, transpose(data.K));
-    const each = (of) => made.map((row) => row.map(of));
+    const made = compared(tokens);
+    const { Q, K } = dataAt(tokens);
+    const [scores, weights] = [matmul(Q, transpose(K)), weigh(Q, K, anyKey)];
+    const each = (of, all = made) => all.map((row) => row.map(of));
+    const differ = (pair) => Number(differs(pair));
     return {
       found: each(([x]) => x),
       expected: each(([, y]) => y),
-      refused: each((pair) => Number(differs(pair))),
-      symmetric: Number(
-        ![scores, weigh(data.Q, data.K, anyKey)].some((of) =>
-          pairs(of, transpose(of)).some(differs),
-        ),
-      ),
+      refused: each(differ),
+      others: each(differ, compared(1)),
+      scores,
+      weights,
+      symmetric: Number(![scores, weights].some((of) => pairs(of, transpose(of)).some(differs))),
     };
   },
 
@@ -236,14 +292,14 @@ const figure = {
     const of = refused.slice(1).reduce((sum, row) => sum + row[j], 0);
     const slips = refused.slice(1).filter((row) => !row.some(Boolean)).length;
     const wrong = NAMES.length - 1;
-    const compared = refused[i][j]
+    const both = refused[i][j]
       ? `it finds ${x} where ${y} is expected`
       : `it finds ${x}, and ${y} is expected`;
     return (
-      `${matrixOf(state, values)}${way(state, values)}` +
+      `<div class="av-row">${matrixOf(state, values)}${mirror(values)}</div>${way(state)}` +
       say(
         `The check “${state.check}” ${refused[i][j] ? "refuses" : "passes"} the ` +
-          `${i ? "wrong " : ""}program “${state.program}”: ${compared}. It refuses ${of} of ` +
+          `${i ? "wrong " : ""}program “${state.program}”: ${both}. It refuses ${of} of ` +
           `${wrong} wrong programs; all ${KINDS.length} checks together let ` +
           `${slips} pass.`,
       )

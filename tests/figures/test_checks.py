@@ -7,7 +7,13 @@ import pytest
 
 from helpers.attention import attention
 from helpers.masks import causal_mask
-from tests.figures.reading import captions, sentence, tells, verdict
+from tests.figures.reading import (
+    all_say,
+    captions,
+    sentence,
+    tells,
+    verdict,
+)
 
 PROGRAMS = [
     "right", "no 1/√d_k", "softmax over the queries", "A.T @ V",
@@ -81,38 +87,53 @@ def compared(program, check, t):
     return found.ravel(), attention(Q, K, V, mask=mask).output.ravel()
 
 
-def expected(state):
+def verdicts(tokens):
+    """What each check finds and expects in each program, and its verdict."""
     shape = len(PROGRAMS), len(CHECKS)
     found, due, refused = np.zeros((3, *shape))
     for i, program in enumerate(PROGRAMS):
         for j, check in enumerate(CHECKS):
-            x, y = map(np.asarray, compared(program, check, state["tokens"]))
+            x, y = map(np.asarray, compared(program, check, tokens))
             apart = ~np.isclose(x, y, rtol=1e-9, atol=1e-12)
             k = apart.argmax()  # the first that differs, or the first
             found[i, j], due[i, j], refused[i, j] = x[k], y[k], apart.any()
+    return found, due, refused
+
+
+def expected(state):
+    found, due, refused = verdicts(state["tokens"])
     Q, K, V = data(state["tokens"])
-    alike = [
-        np.allclose(of, of.T) for of in (Q @ K.T, attention(Q, K, V).weights)
-    ]
+    weights = attention(Q, K, V).weights
+    alike = [np.allclose(of, of.T) for of in (Q @ K.T, weights)]
     assert alike[0] == alike[1]
     return {
         "found": found,
         "expected": due,
         "refused": refused,
+        "others": verdicts(1)[2],
+        "scores": Q @ K.T,
+        "weights": weights,
         "symmetric": all(alike),
     }
 
 
 def shows(state, expected, shown):
-    refused = np.array(expected["refused"], bool)
+    refused, others = (
+        np.array(expected[key], bool) for key in ("refused", "others")
+    )
     table = shown.table
     heads = [th.text for th in table.select("thead th")]
-    names = [th.text for th in table.select("tbody th")]
+    sign = "=" if expected["symmetric"] else "≠"
+    reasons = [why.text for why in table.select("tbody th small")]
+    assert reasons == [f"Aᵀ {sign} A", f"Aᵀ {sign} A", f"K Qᵀ {sign} Q Kᵀ"]
+    names = [th.contents[0].text for th in table.select("tbody th")]
     assert (heads, names) == (CHECKS, PROGRAMS)
     cells = [row.select("td") for row in table.select("tbody tr")]
     for i, j in np.ndindex(refused.shape):
         cell = cells[i][j]
-        assert cell.text == ("✗" if refused[i, j] else "✓")
+        was, now = ("✗" if x else "✓" for x in (others[i, j], refused[i, j]))
+        assert cell.text == (now if was == now else was + now)
+        assert ("av-flipped" in cell["class"]) == (was != now)
         assert cell["class"][0] == ("av-no" if refused[i, j] else "av-yes")
         here = (names[i], heads[j]) == (state["program"], state["check"])
         assert ("av-picked" in cell["class"]) == here
@@ -120,12 +141,20 @@ def shows(state, expected, shown):
     place = 118 + 126 * state["tokens"]
     assert [float(x) for x in knob] == pytest.approx([place, 20], abs=0.0051)
     assert all(captions(shown))
-    told = shown.select_one(".av-alike").text
+    flips = (refused != others).sum()
+    tells(table.caption.text, *[flips] * bool(flips))
+    mirror = shown.select_one(".av-mirror")
     verdict(
-        told,
+        mirror["aria-label"],
         equal=expected["symmetric"],
         differ_from=not expected["symmetric"],
     )
+    entries = [t.text for t in mirror.select(".av-entry")]
+    both = [np.array(expected[key]) for key in ("scores", "weights")]
+    wanted = np.concatenate([m.ravel() for of in both for m in (of, of.T)])
+    all_say(entries, wanted, 2)
+    signs = [t.text for t in mirror.select(".av-alike, .av-unlike")]
+    assert signs == [sign] * 2
     i, j = names.index(state["program"]), heads.index(state["check"])
     head, numbers = sentence(shown).split("”: ")
     tells(
