@@ -1376,8 +1376,10 @@ class RealHeads(InteractiveFigure):
     uniform rows. ``kinds`` gives the role of each head: 1 first token, 2
     previous token, 3 induction, and 0 none of them; ``counts`` counts them
     from 0 to 3. ``weights`` are all weights of the two chosen ``heads``,
-    stored as bytes, and ``chances`` the probabilities of the most probable
-    next tokens.
+    stored as bytes, and ``before`` the probabilities of the most probable next
+    tokens. With head A or B switched off by `off` these become ``chances``,
+    and ``logits`` are the changes of their logits; only the stored texts have
+    them.
 
     Examples
     --------

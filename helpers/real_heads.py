@@ -3,7 +3,8 @@
 This module prepares the data of the figure `RealHeads`. A weight is stored as
 a byte, in steps of 1/255, and a head as the triangle of weights that a causal
 mask allows. `python -m tools.real_heads` stores some texts in
-`helpers/trained`.
+`helpers/trained`, with what the likeliest next tokens become without each
+head.
 """
 
 import base64
@@ -218,7 +219,7 @@ def shown(name):
     True
     """
     found = recorded(name)
-    keys = ("ids", "pieces", "layers", "heads", "next", "weights")
+    keys = ("ids", "pieces", "layers", "heads", "next", "weights", "without")
     return {key: found[key] for key in keys}
 
 
@@ -230,8 +231,9 @@ def opening():
     dict
         As `shown`, with ``sums`` in place of ``weights``: for each head the
         sums of the bytes of all queries on the first key, on the previous key,
-        and on the key that followed last time; and with ``picked``: the layer,
-        the head and the weights of the heads in `OPENING`.
+        and on the key that followed last time; and with ``picked``: of the
+        heads in `OPENING` the layer, the head, the weights, and what the next
+        tokens become without it.
 
     Examples
     --------
@@ -251,11 +253,15 @@ def opening():
         "followed": again * induction_score(maps, ids),
     }
     del found["weights"]
+    without = found.pop("without")
     return {
         **found,
         "sums": {
             key: np.rint(255 * x).astype(int).tolist()
             for key, x in sums.items()
         },
-        "picked": [[*at, packed(weights[at])] for at in OPENING],
+        "picked": [
+            [*at, packed(weights[at]), without[found["heads"] * at[0] + at[1]]]
+            for at in OPENING
+        ],
     }

@@ -21,6 +21,12 @@ const rowsOf = (bytes, T) =>
   range(T).map((i) => range(T).map((j) => (j <= i ? bytes[begins(i) + j] / 255 : 0)));
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 
+// What the next tokens become without a head: probabilities, and the changes of
+// logits. Only the stored texts have them.
+const withoutOf = ({ heads, without, picked = [] }, [l, h]) =>
+  without?.[l * heads + h] ?? picked.find(([a, b]) => a === l && b === h)?.[3];
+const OFF = ["no head", "A", "B"];
+
 // The key of each query if a head had this one role; null where there is none.
 const keysOf = (ids) => ({
   first: ids.map((_, i) => (i ? 0 : null)),
@@ -100,6 +106,9 @@ const compute = (state, own) => {
     Math.min(state[head], data.heads - 1),
   ]);
   const of = (name) => scores.map((row) => row.map((one) => one[name] ?? 0));
+  const before = data.next.map(([, p]) => p);
+  const off = state.off === OFF[0] ? null : heads[OFF.indexOf(state.off) - 1];
+  const [chances, logits] = (off && withoutOf(data, off)) ?? [before, before.map(() => 0)];
   return {
     ...Object.fromEntries(SCORES.map((name) => [name, of(name)])),
     evenly: SCORES.map((name) => evenly[name] ?? 0),
@@ -109,7 +118,9 @@ const compute = (state, own) => {
     heads,
     weights: heads.map(rows),
     query: Math.min(state.query, T - 1),
-    chances: data.next.map(([, p]) => p),
+    before,
+    chances,
+    logits,
   };
 };
 
@@ -163,7 +174,7 @@ const describe = (values, [l, h]) => {
     : `${nameOf([l, h])}: ${KINDS[kind]}, ${fixed(strongest(values, l, h))}`;
 };
 
-const map = (data, values) => {
+const map = (data, values, off) => {
   const { layers, heads } = data;
   const [cells, signs] = [{}, KINDS.map(() => [])];
   for (const l of range(layers))
@@ -200,6 +211,7 @@ const map = (data, values) => {
       name,
       [x + CELL / 2, y + CELL / 2],
       `<rect class="av-real-pick" x="-11" y="-11" width="22" height="22" rx="3"/>` +
+        (name === off ? '<path class="av-real-pick" d="M-9 -9L9 9M9 -9L-9 9"/>' : "") +
         `<circle class="av-real-tag" r="8" cx="11" cy="-12"/>` +
         `<text class="av-real-tag-name" x="11" y="-8" text-anchor="middle">${name}</text>`,
     );
@@ -282,7 +294,7 @@ const chips = (row, query, way) =>
       );
     })
     .join("");
-const wings = (data, values) => {
+const wings = (data, values, off) => {
   const { query, weights, heads } = values;
   const shown = shownOf(data.pieces);
   const words = shown.map((word, k) => {
@@ -304,19 +316,23 @@ const wings = (data, values) => {
     return `${nameOf(head)} gives ${fixed(row[key])} to ${shown[key]}`;
   });
   const label = `Weights of the query ${shown[query]}: ${most.join("; ")}`;
+  // The weights of a head that is switched off reach nothing.
+  const shut = (side, drawn) =>
+    SIDES[side].name === off ? `<g class="av-real-shut">${drawn}</g>` : drawn;
   return (
     `<svg class="av-real-wings" role="img" aria-label="${escape(label)}" ` +
     `viewBox="0 0 ${2 * HALF} ${ROW * shown.length + 8}">` +
-    [-1, 1].map((way, side) => wing(weights[side], query, way)).join("") +
+    [-1, 1].map((way, side) => shut(side, wing(weights[side], query, way))).join("") +
     `${words.join("")}` +
-    [-1, 1].map((way, side) => chips(weights[side][query], query, way)).join("") +
+    [-1, 1].map((way, side) => shut(side, chips(weights[side][query], query, way))).join("") +
     "</svg>"
   );
 };
 
-// A name and a number on a bar whose length is the number.
-const bar = (kind, name, x, text) =>
-  `<div class="av-real-bar${kind}" style="--av-share:${(100 * x).toFixed(1)}%"><dt>${escape(name)}</dt>` +
+// A name and a number on a bar whose length is the number; a line marks what it was.
+const bar = (kind, name, x, text, was = x) =>
+  `<div class="av-real-bar${kind}" style="--av-share:${(100 * x).toFixed(1)}%` +
+  `${was === x ? "" : `;--av-was:${(100 * was).toFixed(1)}%`}"><dt>${escape(name)}</dt>` +
   `<dd>${text}</dd></div>`;
 // The three scores of a head, by name.
 const NAMED = {
@@ -324,25 +340,48 @@ const NAMED = {
   previous: "token before",
   followed: "what followed",
 };
-const facts = (values, side) => {
+const facts = (values, side, off) => {
   const [l, h] = values.heads[side];
   const bars = SCORES.map((name) => {
     const none = name === "followed" && !values.asked;
     const x = values[name][l][h];
     return bar(` av-real-bar-${name}`, NAMED[name], x, none ? "–" : fixed(x));
   });
+  const { name } = SIDES[side];
+  const shut = name === off;
+  const turn = off
+    ? ` <span class="av-real-switch" data-handle="off-${name}">${shut ? "off" : "on"}</span>`
+    : "";
   return (
-    `<div class="av-real-side"><p><b class="av-real-letter">${SIDES[side].name}</b> ${nameOf([l, h])} ` +
+    `<div class="av-real-side${shut ? " av-real-shut" : ""}"><p><b class="av-real-letter">${name}</b> ` +
+    `${nameOf([l, h])}${turn} ` +
     `<b class="av-real-role">${KINDS[values.kinds[l][h]]}</b></p><dl>${bars.join("")}</dl></div>`
   );
 };
 
-const nextTokens = (data) => {
+// The likeliest next tokens: with a head switched off, from what they were to what
+// they become, and the changes of their logits.
+const share = (p) => (p < 0.005 ? "&lt;0.01" : p >= 0.995 ? "&gt;0.99" : fixed(p));
+const nextTokens = (data, { before, chances, logits, heads }, off) => {
   const shown = shownOf(data.next.map(([piece]) => piece));
-  const bars = data.next.map(([, p], k) =>
-    bar("", shown[k], p, p < 0.005 ? "&lt;0.01" : p >= 0.995 ? "&gt;0.99" : fixed(p)),
+  if (!off || off === OFF[0]) {
+    const bars = before.map((p, k) => bar("", shown[k], p, share(p)));
+    return `<p>Next token and probability</p><dl>${bars.join("")}</dl>`;
+  }
+  const bars = chances.map((p, k) => {
+    const way = logits[k] < 0 ? " av-real-fell" : logits[k] > 0 ? " av-real-rose" : "";
+    const text = `${share(before[k])} → <b>${share(p)}</b>`;
+    const sign = logits[k] > 0 ? "+" : "";
+    return (
+      bar(` av-real-changed${way}`, shown[k], p, text, before[k]) +
+      `<div class="av-real-logit${way}"><dt>logit</dt><dd>${sign}${fixed(logits[k])}</dd></div>`
+    );
+  });
+  const at = heads[OFF.indexOf(off) - 1];
+  return (
+    `<p>Next token without <b class="av-real-letter">${off}</b> (${nameOf(at)}), ` +
+    `and what each logit gains or loses</p><dl>${bars.join("")}</dl>`
   );
-  return `<p>Next token and probability</p><dl>${bars.join("")}</dl>`;
 };
 
 const rule = ({ asked }) =>
@@ -353,7 +392,7 @@ const rule = ({ asked }) =>
   `${asked ? `Induction is a mean over ${count(asked, "token")} read before. ` : "No token is read twice, so nothing tells an induction head. "}` +
   "Weights are stored as bytes, so each may be off by 0.002.";
 
-const sentence = (data, values) => {
+const sentence = (data, values, off) => {
   const { query, heads, weights, kinds, counts } = values;
   const shown = shownOf(data.pieces);
   const parts = heads.map(([l, h], side) => {
@@ -367,8 +406,13 @@ const sentence = (data, values) => {
   const before = query && data.ids.lastIndexOf(data.ids[query], query - 1);
   const last =
     query && before >= 0 ? `, after which ${quoted(shown[before + 1])} followed last time` : "";
+  const without =
+    off && off !== OFF[0]
+      ? `Without ${off}, ${quoted(shownOf([data.next[0][0]])[0])} comes next with probability ` +
+        `${fixed(values.chances[0])} instead of ${fixed(values.before[0])}. `
+      : "";
   return (
-    `From ${quoted(shown[query])} at ${query}${last}: ${parts.join("; ")}. ` +
+    `${without}From ${quoted(shown[query])} at ${query}${last}: ${parts.join("; ")}. ` +
     `Of ${count(data.layers * data.heads, "head")}, ${counts[FIRST]} rest on the first token.`
   );
 };
@@ -438,6 +482,15 @@ const figure = {
     headOf("head", "A: head", A[1], "Which head of that layer; beyond the last, the last"),
     layerOf("other_layer", "B: layer", B[0], "The layer of the second head, likewise"),
     headOf("other_head", "B: head", B[1], "Which head of that layer, likewise"),
+    {
+      key: "off",
+      kind: "choice",
+      label: "switch off",
+      first: OFF[0],
+      about: "The head that is switched off; only the stored texts have this",
+      options: OFF,
+      when: (state, own) => !own,
+    },
   ],
   presetLabel: "look at",
   presets: {
@@ -452,12 +505,14 @@ const figure = {
   compute,
   view: (state, values, own) => {
     const data = dataOf(state, own);
+    const off = own ? "" : state.off;
     return (
-      `${legend(data, values)}${map(data, values)}` +
-      `<div class="av-real-two"><div class="av-real-pair"><div class="av-real-sides">${facts(values, 0)}` +
-      `${facts(values, 1)}</div>${wings(data, values)}</div>` +
-      `<div class="av-real-after">${nextTokens(data)}<p class="av-real-rule-text">${rule(values)}</p></div>` +
-      `</div>${say(sentence(data, values))}`
+      `${legend(data, values)}${map(data, values, off)}` +
+      `<div class="av-real-two"><div class="av-real-pair"><div class="av-real-sides">` +
+      `${facts(values, 0, off)}${facts(values, 1, off)}</div>${wings(data, values, off)}</div>` +
+      `<div class="av-real-after">${nextTokens(data, values, off)}` +
+      `<p class="av-real-rule-text">${rule(values)}</p></div>` +
+      `</div>${say(sentence(data, values, off))}`
     );
   },
   handles: (state, values, own) => {
@@ -482,6 +537,12 @@ const figure = {
           }),
         };
       }),
+      ...(own ? [] : SIDES).map(({ name }) => ({
+        id: `off-${name}`,
+        name: `head ${name} is on`,
+        on: state.off !== name,
+        press: () => ({ off: state.off === name ? OFF[0] : name }),
+      })),
       ...shown.map((word, k) => ({
         id: `w${k}`,
         name: `${word}, at ${k}${k > values.query ? "" : `: ${read(k)}`}`,

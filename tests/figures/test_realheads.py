@@ -51,6 +51,9 @@ CASES = [
     {"text": "code", "query": 10, "layer": 29, "head": 8},
     {"text": "Spanish", "query": 23, "other_layer": 0, "other_head": 8},
     {"text": "a chat", "query": 4, "layer": 0, "head": 0},
+    {"off": "A"},
+    {"off": "B"},
+    {"text": "capitals", "off": "B", "other_layer": 23, "other_head": 4},
 ]
 CLASSES = [
     "av-real-none",
@@ -100,6 +103,11 @@ def expected(state):
         [min(state["other_layer"], 29), min(state["other_head"], 8)],
     ]
     keys = ("first", "previous", "followed")
+    before = [p for _, p in found["next"]]
+    chances, logits = before, [0] * 6
+    if state["off"] != "no head":
+        at, h = heads["AB".index(state["off"])]
+        chances, logits = found["without"][9 * at + h]
     return {
         **{key: means.get(key, nothing).reshape(30, 9) for key in keys},
         "evenly": [evenly.get(key, 0) for key in keys],
@@ -109,7 +117,9 @@ def expected(state):
         "heads": heads,
         "weights": [weights[9 * at + h] for at, h in heads],
         "query": min(state["query"], len(found["ids"]) - 1),
-        "chances": [p for _, p in found["next"]],
+        "before": before,
+        "chances": chances,
+        "logits": logits,
     }
 
 
@@ -158,7 +168,9 @@ def legend_shows(shown, expected):
 def facts_show(side, expected, k):
     at, h = expected["heads"][k]
     heading = side.p.text
-    assert f"layer {at}, head {h} {KINDS[expected['kinds'][at][h]]}" in heading
+    assert f"layer {at}, head {h} " in heading
+    role = KINDS[expected["kinds"][at][h]]
+    assert side.select_one(".av-real-role").text == role
     keys = ("first", "previous", "followed")
     for key, cell in zip(keys, side.select("dd"), strict=True):
         width = float(re.search(r"share:([\d.]+)%", cell.parent["style"])[1])
@@ -219,12 +231,7 @@ def shows(state, expected, shown):
         assert abs(faint[side] - others).max() <= 0.2501
         assert ((faint[side] > 0) == (others > 0)).all()
         assert not strong[side, np.arange(T) != query].any()
-    after = [cell.text for cell in shown.select(".av-real-after dd")]
-    for text, p in zip(after, expected["chances"], strict=True):
-        if text in ("<0.01", ">0.99"):
-            assert p < 0.005 if text == "<0.01" else p >= 0.995
-        else:
-            says(text, p, 2)
+    next_shows(state, expected, shown)
     told = sentence(shown)
     for name, k in (("A", 0), ("B", 1)):
         at, h = expected["heads"][k]
@@ -239,6 +246,45 @@ def shows(state, expected, shown):
         "270", str(expected["counts"][1]),
     )  # fmt: skip
     assert len(captions(shown)) == 2
+
+
+def chance_says(text, p):
+    if text in ("<0.01", ">0.99"):
+        assert p < 0.005 if text == "<0.01" else p >= 0.995
+    else:
+        says(text, p, 2)
+
+
+def next_shows(state, expected, shown):
+    """The next tokens, and what becomes of them without a head."""
+    off = state["off"]
+    after = shown.select_one(".av-real-after")
+    bars = after.select(".av-real-bar")
+    switches = [s.text for s in shown.select(".av-real-switch")]
+    assert switches == ["off" if off == name else "on" for name in "AB"]
+    faded = [side["class"][1:] for side in shown.select(".av-real-side")]
+    assert faded == [["av-real-shut"] * (off == name) for name in "AB"]
+    for bar, p, was in zip(
+        bars, expected["chances"], expected["before"], strict=True
+    ):
+        width = float(re.search(r"share:([\d.]+)%", bar["style"])[1])
+        assert abs(width - 100 * p) <= 0.051
+        *old, now = bar.dd.text.split(" → ")
+        chance_says(now, p)
+        assert len(old) == (off != "no head")
+        if old:
+            chance_says(old[0], was)
+    changes = after.select(".av-real-logit")
+    assert len(changes) == 6 * (off != "no head")
+    for row, x in zip(changes, expected["logits"], strict=False):
+        says(row.dd.text.removeprefix("+"), x, 2)
+        assert ("av-real-fell" in row["class"]) == (x < 0)
+    told = sentence(shown)
+    assert told.startswith(f"Without {off}, ") == (off != "no head")
+    if off != "no head":
+        found = re.search(r"probability (\S+) instead of (\S+)\. ", told)
+        says(found[1], expected["chances"][0], 2)
+        says(found[2], expected["before"][0], 2)
 
 
 @pytest.mark.parametrize(
@@ -300,17 +346,32 @@ def test_a_text_that_the_model_reads_again_has_the_stored_weights(smollm2):
     assert again["next"][0][1] == pytest.approx(stored["next"][0][1], abs=2e-3)
 
 
+def test_effects_of_two_layers_are_those_stored(smollm2):
+    """`python -m tools.real_heads check` does all layers, weekly."""
+    stored = recorded("capitals")
+    found = command.without_each(smollm2, stored["ids"], (16, 23))
+    wanted = [
+        stored["without"][9 * at + h] for at in (16, 23) for h in range(9)
+    ]
+    np.testing.assert_allclose(found, wanted, atol=command.CLOSE)
+
+
 def test_check_names_the_text_that_differs(smollm2, monkeypatch, capsys):
     monkeypatch.setattr(command, "NAMES", ("a repeat",))
     far = {"a repeat": 0.01}
     monkeypatch.setattr(
         command, "largest_difference", lambda _, name: far[name]
     )
+    effects = np.array(recorded("a repeat")["without"])
+    monkeypatch.setattr(command, "without_each", lambda *_: effects)
     with pytest.raises(SystemExit, match=r"differ: a repeat; run: python -m"):
         command.check(smollm2)
     far["a repeat"] = 0.001
     command.check(smollm2)
     assert "0.00100" in capsys.readouterr().out
+    effects[7, 1, 2] += 0.03
+    with pytest.raises(SystemExit, match="differ: a repeat"):
+        command.check(smollm2)
 
 
 def test_texts_are_all_stored_and_small():
@@ -555,6 +616,31 @@ def test_words_are_one_stop_and_each_shows_its_row(page):
     page.do("await frame(); return null")
     assert page.do("el.values.query") == 11
     assert page.do("document.activeElement.dataset.handle") == "w11"
+
+
+def test_press_switches_a_head_off_and_on_again(page):
+    opened(page)
+    found = page.do("""
+        const all = [];
+        for (const name of ["A", "B", "B"]) {
+          press(el.querySelector(`[data-handle=off-${name}]`), "Enter");
+          await frame();
+          const here = document.querySelector(`[data-handle=off-${name}]`);
+          all.push([m.state.off, here.textContent,
+            here.getAttribute("aria-pressed"), el.values.chances[0]]);
+        }
+        return all;
+    """)
+    stored = recorded("a repeat")
+    whole = stored["next"][0][1]
+    without = [
+        stored["without"][9 * at + h][0][0] for at, h in ((17, 5), (16, 0))
+    ]
+    assert found == [
+        ["A", "off", "false", without[0]],
+        ["B", "off", "false", without[1]],
+        ["no head", "on", "true", whole],
+    ]
 
 
 @pytest.fixture
