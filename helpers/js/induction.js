@@ -130,6 +130,11 @@ const letters = (symbols, at, y, marked) =>
   `${symbols}</text>` +
   (marked === null ? "" : `<path class="av-mark" d="M${at(marked) - 6} ${y + 5}h12"/>`);
 
+// Where the query's symbol was read before.
+const earlier = (symbols, query) => range(query).filter((i) => symbols[i] === symbols[query]);
+const framed = (x, y) =>
+  `<rect class="av-follows" x="${x - 8}" y="${y - 14}" width="16" height="18" rx="3"/>`;
+
 const arcs = (symbols, weights, query, label) => {
   const [T, base] = [symbols.length, BASE(symbols.length)];
   const others = range(STEADY + 1).map(() => []);
@@ -151,9 +156,14 @@ const arcs = (symbols, weights, query, label) => {
   const numbers = weights[query].map((w, j) =>
     w >= FAINT ? weight(short(w), middle(j), base + 38) : "",
   );
+  const pairs = earlier(symbols, query).map(
+    (i) =>
+      framed(middle(i + 1), base + 18) +
+      `<path class="av-read-before" d="M${middle(i) - 6} ${base + 25}H${middle(i + 1) + 6}"/>`,
+  );
   return (
     `<svg class="av-arcs" role="img" aria-label="${escape(label)}" ` +
-    `viewBox="0 0 ${CELL * T} ${base + 44}">${faint.join("")}${strong.join("")}` +
+    `viewBox="0 0 ${CELL * T} ${base + 44}">${pairs.join("")}${faint.join("")}${strong.join("")}` +
     `${letters(symbols, middle, base + 18, query)}${numbers.join("")}</svg>`
   );
 };
@@ -166,6 +176,16 @@ const panel = (state, values, at) => {
   const key = net.largest(row);
   const most = `most on ${symbols[key]} at ${key}, weight ${fixed(row[key])}`;
   const role = roleOf(values, at);
+  // What the head does here, in words: which key it is, or that none stands out.
+  const where =
+    row[key] * (query + 1) < 2
+      ? "no symbol stands out: "
+      : earlier(symbols, query).includes(key - 1)
+        ? `what followed ${symbols[query]}: `
+        : key === query - 1
+          ? "the symbol before: "
+          : "";
+  const seen = `${where}${symbols[key]} at ${key}, weight ${fixed(row[key])}`;
   const name = `Block ${layer}, head ${head}`;
   const on = state[keyOf(at)];
   const label = `${name}${role && `, ${role}`}${on ? "" : " (off)"}: ${most}`;
@@ -174,7 +194,7 @@ const panel = (state, values, at) => {
     `<div class="${on ? "av-head" : "av-head av-off"}">` +
     `<p class="av-caption"><span class="av-switch" data-handle="${keyOf(at)}">${name}` +
     `<i aria-hidden="true">${on ? "on" : "off"}</i></span> ` +
-    `<span aria-hidden="true">${role && `<b>${role}</b>, `}${escape(most)}</span></p>` +
+    `<span aria-hidden="true">${role && `<b>${role}</b>, `}${escape(seen)}</span></p>` +
     `${drawn}</div>`
   );
 };
@@ -182,7 +202,7 @@ const panel = (state, values, at) => {
 const BAR = { width: 24, bar: 18, high: 80, middle: (k) => 24 * (k + 0.5) };
 // A rounded probability is never printed as 1.
 const sure = (p) => `with probability ${p >= 0.995 ? "above 0.99" : fixed(p)}`;
-const guesses = ({ chances, said, answer }) => {
+const guesses = ({ symbols }, { chances, said, answer, query }) => {
   const label = `The next symbol: ${LETTERS[said]} ${sure(chances[said])}`;
   const columns = chances.map((chance, k) => {
     const [x, height] = [BAR.width * k, (BAR.high * chance).toFixed(1)];
@@ -194,15 +214,32 @@ const guesses = ({ chances, said, answer }) => {
     return `<path class="${chosen}" d="${outline}"/>${share}`;
   });
   const last = answer === null ? "" : `; underlined: ${LETTERS[answer]}, which followed last time`;
+  const verdict =
+    answer === null
+      ? ""
+      : `${said === answer ? " ✓" : " ✗"}, ${LETTERS[answer]} followed ${symbols[query]} last time`;
+  const boxed = answer === null ? "" : framed(BAR.middle(answer), BAR.high + 34);
   return (
-    `<p class="av-caption" aria-hidden="true">${escape(label + last)}</p>` +
+    `<p class="av-caption" aria-hidden="true">${escape(label + verdict)}</p>` +
     `<svg class="av-next" role="img" aria-label="${escape(label + last)}" ` +
-    `viewBox="0 0 ${BAR.width * LETTERS.length} ${BAR.high + 42}">${columns.join("")}` +
+    `viewBox="0 0 ${BAR.width * LETTERS.length} ${BAR.high + 42}">${boxed}${columns.join("")}` +
     `${letters(LETTERS, BAR.middle, BAR.high + 34, answer)}</svg>`
   );
 };
 
 const percent = (share) => `${fixed(100 * share, 1)}%`;
+// How far the training is, and what came of it.
+const stage = (state, { accuracy, query }, own) => {
+  const step = own ? own.step : state.step;
+  const when = step ? `after ${count(step, "step")} of training` : "untrained";
+  return (
+    `<p class="av-course"><b>${when}</b>: ${percent(accuracy)} right in new sequences` +
+    `${HEADS.every((at) => state[keyOf(at)]) ? "" : ", all heads on"}. ` +
+    (earlier(state.symbols, query).length
+      ? `Underlined: where ${state.symbols[query]} was read before, and what followed it.</p>`
+      : "</p>")
+  );
+};
 const sentence = (state, values, own) => {
   const { query, chances, said, answer, counted, right, accuracy } = values;
   const symbol = state.symbols[query];
@@ -477,8 +514,8 @@ const figure = {
     const long = state.symbols.length > LONG ? " av-long" : "";
     const parts = HEADS.map((at) => panel(state, values, at));
     return (
-      `<div class="av-heads${long}">${parts.join("")}</div>` +
-      `<div class="av-heads av-below"><div>${guesses(values)}</div>` +
+      `${stage(state, values, own)}<div class="av-heads${long}">${parts.join("")}</div>` +
+      `<div class="av-heads av-below"><div>${guesses(state, values)}</div>` +
       `<div>${progress(state, own)}</div></div>${say(sentence(state, values, own))}`
     );
   },

@@ -20,6 +20,7 @@ from tests.figures.reading import (
     all_say,
     call,
     captions,
+    path_of,
     says,
     sentence,
     tells,
@@ -138,6 +139,7 @@ def shows(state, expected, shown):
         all_say([t.text for t in numbers], w[query][keys], 2)
         assert panel.select_one("text").text == state["symbols"]
         assert marks(panel, 20) == [query]
+        before_show(state, query, panel)
     bars = [
         re.fullmatch(r"M(\S+) (\S+)h18v(\S+)h-18z", path["d"]).groups()
         for path in shown.select(".av-guess")
@@ -155,6 +157,17 @@ def shows(state, expected, shown):
     assert shown_next["class"] == ["av-next"]
     steps_show(state, shown_steps)
     tells_of(state, expected, shown)
+
+
+def before_show(state, query, panel):
+    """Where the symbol was read before is underlined, and what followed."""
+    symbols = state["symbols"]
+    wanted = [i for i in range(query) if symbols[i] == symbols[query]]
+    boxes = [float(r["x"]) for r in panel.select(".av-follows")]
+    assert [(x + 8) / 20 - 1.5 for x in boxes] == wanted
+    lines = [path_of(p) for p in panel.select(".av-read-before")]
+    assert [(start + 6) / 20 - 0.5 for start, *_ in lines] == wanted
+    assert all(end - start == 32 for start, _, end in lines)
 
 
 def steps_show(state, svg):
@@ -204,7 +217,31 @@ def tells_of(state, expected, shown):
     verdict(guess, above=chances[said] >= 0.995, followed=answer is not None)
     letters = re.findall(r"\b[A-L]\b", guess)
     assert letters == [LETTERS[k] for k in (said, answer) if k is not None]
+    course = shown.select_one(".av-course").text
+    tells(
+        course,
+        *where(state["step"], state["step"]),
+        (100 * expected["accuracy"], 1),
+    )
+    again = symbols[query] in symbols[:query]
     off = [key for key in HEADS if not state[key]]
+    verdict(
+        course,
+        untrained=not state["step"],
+        all_heads_on=off,
+        read_before=again,
+    )
+    seen = [p.text for p in shown.select(".av-head .av-caption")]
+    for text, w in zip(seen, weights, strict=True):
+        row, key = w[query], int(np.argmax(w[query]))
+        level = row[key] * (query + 1) < 2
+        after = key > 0 and key <= query and symbols[key - 1] == symbols[query]
+        verdict(
+            text,
+            no_symbol_stands_out=level,
+            what_followed=after and not level,
+            the_symbol_before=key == query - 1 and not after and not level,
+        )
     numbers = [int(n) for key in off for n in re.findall(r"\d", key)]
     text = sentence(shown)
     right = where(counted, expected["right"], counted)
