@@ -258,6 +258,12 @@ const handles = (state) => {
       on: k === stationOf(state),
       press: () => ({ step, block }),
     })),
+    // Both blocks are drawn with the same head; a press shows the next one.
+    ...range(BLOCKS).map((block) => ({
+      id: `turn-${block}`,
+      name: `block ${block}, head ${state.head} is drawn: draw head ${(state.head + 1) % HEADS}`,
+      press: ({ head }) => ({ head: (head + 1) % HEADS }),
+    })),
     ...["back", "on"].map((way) => {
       const k = wayOf(state)[way];
       const { step, block } = WAY[k];
@@ -389,7 +395,7 @@ const attentionOf = (state, net, b) => {
 };
 
 const journey = (state, net, { order, chances }) => {
-  const { i } = placeOf(state);
+  const { i, h } = placeOf(state);
   const T = net.words.length;
   const open = stationOf(state);
   const from = framesOf(state);
@@ -422,11 +428,15 @@ const journey = (state, net, { order, chances }) => {
       `preserveAspectRatio="none">${fan.join("")}</svg><span>${next.join("")}</span>`,
   ];
   const columns = STATIONS.map(({ name, block }, k) => {
-    const of = name === "Attention" ? `<i>block ${block}</i>` : "<i></i>";
+    const of = {
+      Attention: `<span class="av-station-of" data-handle="turn-${block}"><i>block ${block}</i> <i>head ${h}</i></span>`,
+      Network: `<span class="av-station-of"><i>block ${block}</i></span>`,
+    };
     return (
       `<div class="av-station av-station-${plain(name).toLowerCase()}` +
-      `${k === open ? " av-station-open" : ""}">` +
-      `<span class="av-station-name" data-handle="at-${k}">${of}${name}</span>` +
+      `${k === open ? " av-station-open" : ""}" style="--k:${k}">` +
+      `<div class="av-station-head">${of[name] ?? ""}` +
+      `<span class="av-station-name" data-handle="at-${k}">${name}</span></div>` +
       `<div class="av-station-body">${bodies[k]}</div></div>`
     );
   });
@@ -536,6 +546,17 @@ const LARGE = 1000;
 const short = (x, digits) => fixed(x, Math.abs(x) < LARGE ? digits : 0);
 const exact = (x, digits) => Math.abs(x - Number(x.toFixed(digits))) < 1e-9;
 const equals = (x, digits = 3) => `${exact(x, digits) ? "=" : "≈"} <b>${short(x, digits)}</b>`;
+// A rounded weight or probability is not 0, and 1 only where it is exactly 1.
+const sideOf = (p) =>
+  p >= 0.9995 && p < 1
+    ? ["above", "&gt;", "0.999"]
+    : p < 0.0005
+      ? ["below", "&lt;", "0.001"]
+      : null;
+const portion = (p) => {
+  const [, sign, bound] = sideOf(p) ?? [];
+  return sign ? `${sign} <b>${bound}</b>` : equals(p);
+};
 const factor = (id, x, to) => (to ? cell({ id, x }) : bare({ x }));
 const TERMS_OF_NEXT = 5;
 
@@ -582,10 +603,10 @@ const ends = (state, { terms, total, value, x, from, root, gain, id }, net) => {
   const sum = `sum ${equals(total)}`;
   const then = {
     score: () => `${sum}; ÷ √${HEAD} ${equals(value)}`,
-    weight: () => `sum ${equals(total)}; ${short(terms[j].out, 3)} ÷ sum ${equals(value)}`,
+    weight: () => `sum ${equals(total)}; ${short(terms[j].out, 3)} ÷ sum ${portion(value)}`,
     probability: () =>
       `sum ${equals(total)}; ${short(Math.exp(net.logits[placeOf(state).i][id]), 3)} ÷ sum ` +
-      equals(value),
+      portion(value),
     hidden: () =>
       total > 0
         ? `${sum}; above 0, therefore it stays ${equals(value)}`
@@ -650,9 +671,7 @@ const EXPLAINED = {
 const SEEK = `<button type="button" class="av-seek">show sources</button>`;
 const wayBar = (state) => {
   const { at, there, back, on } = wayOf(state);
-  const here = there
-    ? `step ${at + 1} of ${WAY.length}`
-    : `between ${at + 1} and ${at + 2} of ${WAY.length}`;
+  const here = there ? `step ${at + 1} of ${WAY.length}` : `between ${at + 1} and ${at + 2}`;
   return (
     `<div class="av-along"><span class="av-chip" data-handle="way-back">← ${back + 1}</span> ` +
     `<span>${here}</span> <span class="av-chip" data-handle="way-on">${on + 1} →</span></div>`
@@ -672,7 +691,9 @@ const calculation = (state, net, opened) =>
 const sentence = (state, net, { value }) => {
   const chances = net.chances.at(-1);
   const best = largestOf(chances);
-  const here = state.step === "word" ? `here ${value}` : `here ${fixed(value, 3)}`;
+  const [side, , bound] = (["weight", "probability"].includes(state.step) && sideOf(value)) || [];
+  const digits = state.step === "word" ? 0 : 3;
+  const here = side ? `here ${side} ${bound}` : `here ${fixed(value, digits)}`;
   const next = KNOWN[best] === "." ? "the sentence ends" : `the next word is “${KNOWN[best]}”`;
   return `${EXPLAINED[state.step]}: ${here}. To the model ${next}, with probability ${sure(chances[best])}.`;
 };
@@ -708,6 +729,8 @@ const nearestTo = (word) =>
     .sort((a, b) => apart(word, a) - apart(word, b))
     .filter((w) => w !== ".")
     .slice(0, 4);
+
+const RUN = 1400; // milliseconds; the style sheet uncovers the last station before
 
 const live = ({ el, form, model }) => {
   const box = (inner) => {
@@ -752,8 +775,21 @@ const live = ({ el, form, model }) => {
   const note = () => {
     asked = false;
     trail.push(now);
+    const before = now;
     now = read();
     back.disabled = false;
+    runThrough(before);
+  };
+  // The row of a word that was added, and is followed, uncovers from left to right.
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  let ending;
+  const runThrough = (before) => {
+    clearTimeout(ending);
+    const words = wordsOf(now.text);
+    const grown = wordsOf(before.text).length === words.length - 1;
+    const runs = grown && wordAt(now) === words.length - 1 && !calm.matches;
+    el.classList.toggle("av-runs", runs);
+    if (runs) ending = setTimeout(() => el.classList.remove("av-runs"), RUN);
   };
   const changed = () => {
     if (!asked) queueMicrotask(note);
@@ -806,6 +842,7 @@ const live = ({ el, form, model }) => {
   const close = () => {
     for (const { key } of figure.controls) model.off(`change:${key}`, changed);
     document.removeEventListener("click", lead);
+    clearTimeout(ending);
   };
   return { reset, close };
 };

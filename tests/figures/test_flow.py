@@ -282,6 +282,11 @@ def shows(state, expected, shown):
     best = chances[expected["said"]]
     value = expected["opened"]["value"]
     digits = (value, 0) if state["step"] == "word" else (value, 3)
+    if bound_of(state["step"], value):
+        sign, bound = bound_of(state["step"], value)
+        digits = (bound, 3)
+        word = {">": "above", "<": "below"}[sign]
+        assert f": here {word} {bound:.3f}. " in sentence(shown)
     numbers = FIXED.get(state["step"], [])
     tells(
         sentence(shown), *numbers, digits, (0.99 if best >= 0.995 else best, 2)
@@ -297,6 +302,16 @@ def cell_says(cell, x):
         assert cell.text == ("> 0.99" if x > 0.5 else "< 0.01")
     else:
         says(cell.text, x, 2)
+
+
+def bound_of(step, x):
+    """A rounded share is neither 0 nor 1, but for a weight on one word."""
+    if step in ("weight", "probability") and x != 1:
+        if x >= 0.9995:
+            return ">", 0.999
+        if x < 0.0005:
+            return "<", 0.001
+    return None
 
 
 def where_marked(state, handle):
@@ -361,6 +376,10 @@ def journey_shows(state, expected, shown, net):
         assert len(here) == (keyed and b == block)
         for path in here:
             assert ribbons_of(path)[:2] == (j, i)
+    heads = [of.text for of in shown.select(".av-station-of")]
+    assert heads == [
+        f"block 0 head {h}", "block 0", f"block 1 head {h}", "block 1"
+    ]  # fmt: skip
     chances, order = expected["chances"], expected["order"]
     fan = ribbons(shown.select_one(".av-fan"), "path")
     options = shown.select(".av-option")
@@ -419,7 +438,7 @@ def way_shows(state, shown):
         assert said == f"step {passed} of 13"
         assert back == f"← {passed - 1 or 13}"
     else:
-        assert said == f"between {passed} and {passed + 1} of 13"
+        assert said == f"between {passed} and {passed + 1}"
         assert back == f"← {passed}"
 
 
@@ -554,8 +573,12 @@ def made_shows(state, expected, shown):
     numbers = [b.text for b in shown.select(".av-worked-end > b")]
     total = opened_["total"]
     says(numbers[0], total, 3 if abs(total) < 1000 else 0)
-    says(numbers[-1], opened_["value"], 3)
     text = shown.select_one(".av-worked-end").text
+    bound = bound_of(step, opened_["value"])
+    if bound:
+        assert text.endswith(f" ÷ sum {bound[0]} {bound[1]:.3f}")
+    else:
+        says(numbers[-1], opened_["value"], 3)
     for sign, number in re.findall(r"([=≈]) (−?[\d,]+\.\d+)", text):
         near = [
             x
@@ -666,6 +689,12 @@ def test_flow_way_leads_to_the_probability_and_back():
     aside = state | {"step": "value", "block": 0}
     assert presses(aside)["way-on"]["step"] == "mix"
     assert presses(aside)["way-back"]["step"] == "weight"
+
+
+def test_flow_head_of_a_column_turns_to_the_other():
+    for head in (0, 1):
+        led = presses({"head": head, "step": "probability"})
+        assert led["turn-0"] == led["turn-1"] == {"head": 1 - head}
 
 
 def test_flow_grows_by_a_press_and_shrinks():
@@ -795,6 +824,69 @@ def test_flow_way_is_gone_by_keys_with_the_focus_on_its_arrow(page):
         str(k + 1) for k in range(13)
     ]
     assert focused == "way-on"
+
+
+RUNNING = """
+  const running = () => el.getAnimations({ subtree: true })
+    .map((it) => it.effect.target.className.baseVal ??
+      it.effect.target.className);
+  const runs = () => el.classList.contains("av-runs");
+"""
+
+
+def test_flow_new_word_runs_through_and_all_numbers_stand_at_once(page):
+    """Within 1.5 s, and only where a word was added."""
+    page.tab.emulate_media(reduced_motion="no-preference")
+    page.open("flow", text="the queen drank the", static=True)
+    seen, moving, ends, after, others = page.do(f"""{RUNNING}
+      press(handle("add-0"), "Enter");
+      await frame();
+      const seen = [runs(), el.querySelectorAll(".av-word").length,
+        said() === el.querySelector(".av-say").textContent];
+      const moving = running();
+      const ends = el.getAnimations({{ subtree: true }})
+        .map((it) => it.effect.getComputedTiming().endTime);
+      await pause(1500);
+      const after = [runs(), running().length];
+      const others = [];
+      for (const id of ["less", "other", "add-0", "word-1", "way-on"]) {{
+        press(handle(id), "Enter");
+        await frame();
+        others.push(runs());
+      }}
+      return [seen, moving, ends, after, others];
+    """)
+    assert seen == [True, 5, True]
+    assert sum("av-strip" in name for name in moving) == 5
+    assert sum("av-word" in name for name in moving) == 1, "the new word"
+    assert max(ends) <= 1400
+    assert after == [False, 0]
+    assert others == [False, False, True, False, False]
+
+
+def test_flow_new_word_stands_where_no_motion_is_wanted(page):
+    page.tab.emulate_media(reduced_motion="reduce")
+    page.open("flow", text="the queen drank the", static=True)
+    words, moving = page.do(f"""{RUNNING}
+      press(handle("add-0"), "Enter");
+      await frame();
+      return [el.querySelectorAll(".av-word").length, [runs(), running()]];
+    """)
+    assert words == 5
+    assert moving == [False, []]
+
+
+def test_flow_names_what_may_come_next_in_whole_words(page):
+    """On a phone the longest of them were cut."""
+    page.tab.set_viewport_size(PHONE)
+    page.open("flow", text="the small dog slept by the fire", static=True)
+    texts, cut = page.do("""
+      const options = [...el.querySelectorAll(".av-option")];
+      return [options.map((it) => it.textContent),
+        options.filter((it) => it.scrollWidth > it.clientWidth).length];
+    """)
+    assert texts[0].startswith("because ")
+    assert not cut
 
 
 def test_flow_link_of_the_page_leads_to_a_state(page):
