@@ -199,7 +199,7 @@ const matrixOf = (state, { refused, others, symmetric }) => {
       const here = name === state.program && kind === state.check ? " av-picked" : "";
       const flipped = flips[i][j] ? " av-flipped" : "";
       const [word, sign, ground] = refused[i][j] ? NO : YES;
-      const was = flipped && `<s>${refused[i][j] ? YES[1] : NO[1]}</s>`;
+      const was = flipped && `<i>${refused[i][j] ? YES[1] : NO[1]}→</i>`;
       return (
         `<td style="background:${ground}" class="${word}${flipped}${here}">` +
         `<span data-handle="c${i}-${j}">${was}${sign}</span></td>`

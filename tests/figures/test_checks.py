@@ -132,7 +132,7 @@ def shows(state, expected, shown):
     for i, j in np.ndindex(refused.shape):
         cell = cells[i][j]
         was, now = ("✗" if x else "✓" for x in (others[i, j], refused[i, j]))
-        assert cell.text == (now if was == now else was + now)
+        assert cell.text == (now if was == now else f"{was}→{now}")
         assert ("av-flipped" in cell["class"]) == (was != now)
         assert cell["class"][0] == ("av-no" if refused[i, j] else "av-yes")
         here = (names[i], heads[j]) == (state["program"], state["check"])
