@@ -929,6 +929,12 @@ def test_a_formula_becomes_mathml():
     )
 
 
+def test_a_minus_sign_does_not_touch_the_bar_of_its_fraction():
+    html = mathml.mathml(r"-\tfrac12 = a - \tfrac12", False)
+    assert html.count('rspace="0.15em">−</mo><mfrac') == 1
+    assert html.count("<mo>−</mo><mfrac") == 1
+
+
 @pytest.mark.parametrize("tex", [r"\frac{1", r"\nonsense", r"\left("])
 def test_what_is_no_formula_is_refused(tex):
     with pytest.raises(ValueError, match="at a character of"):

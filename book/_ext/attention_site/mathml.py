@@ -24,6 +24,8 @@ BACK = r"\!\left", r"\left"
 SPACED = r"\\["  # math-core would print the space after it as text
 # Browsers draw a bracket of a fixed size smaller if it has an index.
 SIZED = re.compile(r"\\[bB]igg?[lr]?\W[\^_]")
+# A minus sign in front of a fraction would touch its bar.
+CLOSE = 'rspace="0">−</mo><mfrac', 'rspace="0.15em">−</mo><mfrac'
 
 
 @cache
@@ -39,7 +41,7 @@ def mathml(tex, display):
         )
     except LatexError as error:
         raise ValueError(f"{error} (at a character of {tex!r})") from None
-    return in_formula(html.replace(FORM, ""))
+    return in_formula(html.replace(FORM, "").replace(*CLOSE))
 
 
 def _render(tex, display, node):
