@@ -117,6 +117,7 @@ def show(fig, *, alt):
     if not alt.strip():
         raise ValueError("alt must describe the figure")
     _write_numbers_out(fig)
+    _keep_legends(fig)
     buffer = io.StringIO()
     fig.savefig(
         buffer,
@@ -127,7 +128,7 @@ def show(fig, *, alt):
     plt.close(fig)
     svg = _normal(buffer.getvalue(), alt)
     svg = _colour_roles(_accessible(svg, alt))
-    display(_Figure(svg, alt))
+    display(_Figure(_typeset(svg.replace(_LEGEND, INK)), alt))
 
 
 class _Plain(mpl.ticker.LogFormatterSciNotation):
@@ -181,12 +182,55 @@ _NAMES = {
 }
 
 
+# Ink that no eye can tell from `INK`, for words that a role must not colour.
+_LEGEND = "#1f2934"
+
+
+def _keep_legends(fig):
+    """Keep the words of legends black; the swatch beside them has a colour."""
+    legends = [*fig.legends, *(ax.get_legend() for ax in fig.axes)]
+    for text in (t for it in legends if it for t in it.get_texts()):
+        if mpl.colors.to_hex(text.get_color()) == INK:
+            text.set_color(_LEGEND)
+
+
 def _colour_roles(svg):
     """Give each label that names a role the colour of that role."""
     for role, names in _NAMES.items():
         line = rf'fill: {INK}("[^<>]*>(?:{names})</text>)'
         svg = re.sub(line, rf"fill: {ROLES[role]}\1", svg)
     return svg
+
+
+_WORDS = re.compile(
+    r'(<text style="font-size: ([\d.]+)px[^>]*>)([^<]*)</text>'
+)
+_INDEX = re.compile(r"([A-Za-z])_([A-Za-z0-9]+)")
+_HYPHEN = re.compile(r"(?<![\w.)])-(?=\d|\.\d|inf\b)|(?<= )-(?= )")
+
+
+def _typeset(svg):
+    """Write minus signs, and d_k and K^T as in formulas.
+
+    A letter with an index is larger, so that its index keeps the size of the
+    other letters, because a phone shows nothing below 9 pixels.
+    """
+    return _WORDS.sub(_typeset_words, svg)
+
+
+def _typeset_words(match):
+    start, size, words = match.groups()
+    words = _HYPHEN.sub("\N{MINUS SIGN}", words).replace("^T", "ᵀ")
+    text, *parts = _INDEX.split(words)
+    low, big = f"{float(size) / 4:g}", f"{float(size) * 1.2:g}px"
+    for letter, index, after in zip(*[iter(parts)] * 3, strict=True):
+        text += (
+            f'<tspan style="font-size: {big}; font-style: italic">{letter}'
+            f'</tspan><tspan dy="{low}">{index}</tspan>'
+        )
+        if after:
+            text += f'<tspan dy="-{low}">{after}</tspan>'
+    return f"{start}{text}</text>"
 
 
 # The parts of a figure that a last bit could change: digits inside tags, and
@@ -280,6 +324,7 @@ def show_weights(
     keys,
     ax=None,
     fmt="z.2f",
+    words=None,
     vmin=0,
     vmax=1,
     cbar=False,
@@ -299,6 +344,8 @@ def show_weights(
         The axes to draw on; a new figure by default.
     fmt : str, default "z.2f"
         Format of the numbers in the cells; "" for no numbers.
+    words : (T, S) array of str, optional
+        What to write in the cells instead of numbers.
     vmin : float
         The value at the faint end of the colour scale.
     vmax : float
@@ -319,7 +366,8 @@ def show_weights(
         If `weights` does not hold real numbers or booleans, an end of the
         scale is not a number, or `cbar` is not a bool.
     ValueError
-        If there are not T queries and S keys, or an entry is not finite.
+        If there are not T queries and S keys, `words` has another shape than
+        `weights`, or an entry is not finite.
 
     Examples
     --------
@@ -339,6 +387,12 @@ def show_weights(
         )
     if weights.size == 0:
         raise ValueError(f"weights must hold entries; got {weights.shape}")
+    if words is not None and np.shape(words) != weights.shape:
+        raise ValueError(
+            f"words must have the shape of weights, {weights.shape}; got "
+            f"{np.shape(words)}"
+        )
+    written = bool(fmt) if words is None else np.array(words, dtype=str)
     # Colours change at a quarter or a half, so drop the last bits of the
     # weights.
     six_digits = np.vectorize(lambda w: float(f"{w:.6g}"))
@@ -351,8 +405,8 @@ def show_weights(
     sns.heatmap(
         weights,
         ax=ax,
-        annot=bool(fmt),
-        fmt=fmt or ".2f",
+        annot=written,
+        fmt=fmt if words is None else "s",
         vmin=vmin,
         vmax=vmax,
         cbar=cbar,
@@ -363,7 +417,9 @@ def show_weights(
         yticklabels=queries,
     )
     for text, color in zip(
-        ax.texts, ax.collections[0].get_facecolors(), strict=bool(fmt)
+        ax.texts,
+        ax.collections[0].get_facecolors(),
+        strict=written is not False,
     ):
         text.set_color(_ink(color))
     ax.set(xlabel="keys", ylabel="queries")
@@ -535,7 +591,8 @@ def _draw_matrix(ax, x, label, texts, marks, wide):
     colors = [color if color != INK else first, *others]
     span = max(wide * texts.shape[1], _DIGIT * len(label))
     left = x + (span - wide * texts.shape[1]) / 2
-    ax.text(x + span / 2, top + 4, label, ha="center", color=color)
+    y = top + (7 if "_" in label else 4)  # room for an index
+    ax.text(x + span / 2, y, label, ha="center", color=color)
     for (i, j), text in np.ndenumerate(texts):
         mark = int(marks[i, j])
         edge = colors[mark - 1] if mark else mpl.colors.to_rgba(INK, 0.2)

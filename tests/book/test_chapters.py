@@ -504,7 +504,7 @@ def test_the_reading_time_counts_prose_code_and_questions():
     assert counts == {"prose": 275, "code": 55, "questions": 2}
 
 
-@every_lesson
+@pytest.mark.parametrize("path", [*LESSONS, *AUDITS, *LABS], ids=page)
 def test_each_figure_has_a_caption(path):
     """It says what is plotted, and what to notice, below the figure."""
     cells = [c for c in read(path).cells if "remove-cell" not in tags(c)]

@@ -134,7 +134,7 @@ def test_what_is_written_keeps_its_digits(monkeypatch):
     data = shown(fig, monkeypatch, alt="At 0.123456 > -0.")
     root = ET.fromstring(data["image/svg+xml"])
     assert root.get("aria-label") == "At 0.123456 > -0."
-    assert [e.text for e in root.iter(f"{SVG}text")] == ["0.123456 > -0"]
+    assert [e.text for e in root.iter(f"{SVG}text")] == ["0.123456 > −0"]
 
 
 def test_rows_are_queries_and_columns_are_keys():
@@ -166,6 +166,11 @@ def test_values_in_cells_have_enough_contrast(cmap):
         assert contrast(*pair) >= 4.5
         assert (pair[1] in plotting.DARK) == (cmap in MAPS)
         assert contrast(*(plotting.DARK.get(c, c) for c in pair)) >= 4.5
+
+
+def test_words_are_written_in_place_of_numbers():
+    ax = plotting.show_weights(WEIGHTS, words=[["a", "b"], ["", "·"]], **NAMES)
+    assert [text.get_text() for text in ax.texts] == ["a", "b", "", "·"]
 
 
 @pytest.mark.parametrize("cmap", MAPS)
@@ -208,7 +213,8 @@ def test_colours_are_seen_on_white_and_on_dark():
 
 # --- on a phone, and in the colours of the roles -----------------------------
 
-PHONE, LEAST = 390, 9  # pixels: a page's width, and its smallest letters
+# Pixels: a picture on a page 390 wide (site.css), and its smallest letters.
+PHONE, LEAST = 382, 9
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -221,14 +227,14 @@ def sizes_on_a_phone(svg):
     root = ET.fromstring(svg)
     drawn = float(root.get("viewBox").split()[2])
     scale = min(PHONE / drawn, 4 / 3)
-    for text in (
-        e for e in root.iter() if e.tag in (f"{SVG}text", f"{SVG}tspan")
-    ):
-        if (text.text or "").strip():
-            size = re.search(
-                r"font(?:-size)?: (?:\w+ )*?([\d.]+)px", text.get("style")
-            )
-            yield text.text, float(size[1]) * scale
+    for text in root.iter(f"{SVG}text"):
+        for part in text.iter():
+            if (part.text or "").strip():
+                style = part.get("style") or text.get("style")
+                size = re.search(
+                    r"font(?:-size)?: (?:\w+ )*?([\d.]+)px", style
+                )
+                yield part.text, float(size[1]) * scale
 
 
 def stored_figures():
@@ -251,12 +257,21 @@ def test_every_label_of_every_figure_is_read_on_a_phone():
     assert not small, "\n".join(small)
 
 
+def test_every_colour_of_every_figure_is_readable_in_the_dark():
+    """The site knows the colours of the book, and none inside a raster."""
+    known = {plotting.INK, *plotting.ROLES.values(), *plotting.COLORS}
+    paint = re.compile("(?:fill|stroke): ?(#[0-9a-f]+)")
+    for place, svg in stored_figures():
+        assert "<image" not in svg, place
+        assert {*paint.findall(svg)} <= known | {*plotting.DARK}, place
+
+
 @pytest.mark.parametrize(
     ("width", "style", "expected"),
     [
-        (6.4, {}, 11 * 390 / 460.8),
-        (7.2, {}, 11 * 390 / 518.4),  # wider than the column: 8.3 px
-        (6.4, {"size": 8}, 8 * 390 / 460.8),
+        (6.4, {}, 11 * 382 / 460.8),
+        (7.2, {}, 11 * 382 / 518.4),  # wider than the column: 8.1 px
+        (6.4, {"size": 8}, 8 * 382 / 460.8),
         (3.0, {}, 11 * 4 / 3),  # narrower than the phone
     ],
 )
@@ -338,6 +353,41 @@ def test_a_line_that_names_a_role_has_its_colour(monkeypatch):
     }
     others = words_of(svg, plotting.INK)
     assert others == ["head 0", "keyhole", "the keys"]
+
+
+def test_a_legend_leaves_colours_to_its_swatches(monkeypatch):
+    fig, ax = plt.subplots()
+    ax.bar(1, 1, label="values")
+    ax.set(ylabel="weights", xticks=[], yticks=[])
+    ax.legend()
+    svg = shown(fig, monkeypatch)["image/svg+xml"]
+    assert words_of(svg, plotting.INK) == ["values"]
+    assert words_of(svg, plotting.ROLES["weight"]) == ["weights"]
+
+
+@pytest.mark.parametrize(
+    ("written", "expected", "italic"),
+    [
+        ("-0.5 of -inf", "−0.5 of −inf", []),
+        ("(N - 1)", "(N − 1)", []),
+        ("GPT-2, 3-4, 1e-6, mid-range", "GPT-2, 3-4, 1e-6, mid-range", []),
+        ("Q K^T", "Q Kᵀ", []),
+        ("√d_k + W_O x", "√dk + WO x", ["d", "W"]),
+    ],
+)
+def test_signs_and_indices_are_set_as_in_formulas(
+    monkeypatch, written, expected, italic
+):
+    fig = plt.figure(figsize=(3, 2))
+    fig.text(0.5, 0.5, written)
+    root = ET.fromstring(shown(fig, monkeypatch)["image/svg+xml"])
+    [text] = root.iter(f"{SVG}text")
+    assert "".join(text.itertext()) == expected
+    parts = [*text.iter(f"{SVG}tspan")]
+    assert [p.text for p in parts if "italic" in p.get("style", "")] == italic
+    # Each index is below the line, and what follows it is on the line again.
+    rest = parts[-1].text if expected.endswith("x") else ""
+    assert sum(float(p.get("dy", 0)) for p in parts) == 0 or not rest
 
 
 def test_shapes_of_roles_have_their_colours():
@@ -461,6 +511,10 @@ def test_marks_say_which_entries_of_an_array_are_coloured():
         (
             lambda: plotting.show_weights([[]], queries=["a"], keys=[]),
             "weights must hold entries; got (1, 0)",
+        ),
+        (
+            lambda: plotting.show_weights(WEIGHTS, words=["a"], **NAMES),
+            "words must have the shape of weights, (2, 2); got (1,)",
         ),
         (
             lambda: plotting.show_weights(WEIGHTS, vmax=np.inf, **NAMES),
