@@ -62,8 +62,9 @@ def test_static_figure_is_as_wide_as_a_phone_and_legible(tab, host):
         assert figure["least"] >= 9
 
 
-def test_card_images_are_drawn_clear_of_the_edges(tab, host):
-    tab.goto(f"{host.address}/index.html")
+@pytest.mark.parametrize("page", ["index", "book/gallery"])
+def test_card_images_are_drawn_clear_of_the_edges(tab, host, page):
+    tab.goto(f"{host.address}/{page}.html")
     shown = tab.evaluate(CARDS)
     assert shown
     assert min(card["least"] for card in shown) > 1
