@@ -151,6 +151,8 @@ def judged(tab, themed):
         if themed:
             theme = "now => document.documentElement.dataset.theme === now"
             tab.wait_for_function(theme, arg=scheme)
+        # The page is shorter now, so another field may be under the bar.
+        tab.evaluate(website.CLEAR_OF_THE_BAR)
         found = accessibility.problems(tab)
         menu = tab.locator("button.primary-toggle:visible")
         if menu.count() != themed:
