@@ -786,7 +786,7 @@ const live = ({ el, form, model }) => {
   const runThrough = (before) => {
     clearTimeout(ending);
     const words = wordsOf(now.text);
-    const grown = wordsOf(before.text).length === words.length - 1;
+    const grown = words.slice(0, -1).join() === wordsOf(before.text).join();
     const runs = grown && wordAt(now) === words.length - 1 && !calm.matches;
     el.classList.toggle("av-runs", runs);
     if (runs) ending = setTimeout(() => el.classList.remove("av-runs"), RUN);

@@ -121,7 +121,13 @@ export const NUMBERED = Object.keys(STEPS).filter(
 );
 export const widthOf = ({ step }) => WIDTHS[step] ?? MODEL;
 
-export const wordAt = ({ word, text }) => Math.min(word, wordsOf(text).length - 1);
+// The latest count, because each number of a drawing asks for it.
+let counted = {};
+const lengthOf = (text) => {
+  if (counted.text !== text) counted = { text, length: wordsOf(text).length };
+  return counted.length;
+};
+export const wordAt = ({ word, text }) => Math.min(word, lengthOf(text) - 1);
 // The indices of a state: word i, key j, block b, head h, number c.
 export const placeOf = (state) => {
   const i = wordAt(state);
@@ -291,7 +297,6 @@ const sourcesOf = once((state) => {
   return new Map(states.map((source) => [numberOf(source), source]));
 });
 export const feeds = (state, settings) => sourcesOf(state).has(numberOf({ ...state, ...settings }));
-// Those of a row of the flow: the word and its rows, as steps of a block.
 export const sources = (state) => [...sourcesOf(state).values()];
 
 export const compute = (state) => {
