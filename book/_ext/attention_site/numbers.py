@@ -13,9 +13,11 @@ ASSIGN = TocTreeCollector.assign_figure_numbers
 
 
 def numbered(env, node):
-    """Return whether a domain would number a node, given its title."""
+    """Return whether Sphinx would number a node."""
+    titled = env.domains["std"].get_numfig_title
     return any(
         domain.get_enumerable_node_type(node)
+        and (domain.name != "std" or titled(node))
         for domain in env.domains.values()
     )
 
