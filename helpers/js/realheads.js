@@ -332,7 +332,7 @@ const wings = (data, values, off) => {
 // A name and a number on a bar whose length is the number; a line marks what it was.
 const bar = (kind, name, x, text, was = x) =>
   `<div class="av-real-bar${kind}" style="--av-share:${(100 * x).toFixed(1)}%` +
-  `${was === x ? "" : `;--av-was:${(100 * was).toFixed(1)}%`}"><dt>${escape(name)}</dt>` +
+  `${was === x ? "" : `;--av-real-was:${(100 * was).toFixed(1)}%`}"><dt>${escape(name)}</dt>` +
   `<dd>${text}</dd></div>`;
 // The three scores of a head, by name.
 const NAMED = {
