@@ -223,6 +223,13 @@ const map = (data, values, off) => {
     `viewBox="0 0 ${LEFT + CELL * layers + 14} ${bottom + 22}">${drawn.join("")}${marks.join("")}` +
     numbers(heads, 4, (h) => [LEFT - 6, cornerOf(0, h, heads)[1] + 15, "end"]) +
     numbers(layers, 5, (l) => [LEFT + CELL * (l + 0.5), bottom + 17, "middle"]) +
+    // The names of both axes stand between their first two numbers.
+    (layers > 5
+      ? `<text x="${LEFT + CELL * 3}" y="${bottom + 17}" text-anchor="middle">layer</text>`
+      : "") +
+    (heads > 4
+      ? `<text transform="translate(${LEFT - 8} ${bottom - CELL * 2.5})rotate(-90)" text-anchor="middle">head</text>`
+      : "") +
     `${grips[1]}${grips[0]}</svg>`
   );
 };
@@ -340,7 +347,7 @@ const NAMED = {
   previous: "token before",
   followed: "what followed",
 };
-const facts = (values, side, off) => {
+const facts = (data, values, side, off) => {
   const [l, h] = values.heads[side];
   const bars = SCORES.map((name) => {
     const none = name === "followed" && !values.asked;
@@ -349,13 +356,18 @@ const facts = (values, side, off) => {
   });
   const { name } = SIDES[side];
   const shut = name === off;
+  // A head's role is a mean over the text, so it may differ at this query.
+  const row = values.weights[side][values.query];
+  const key = row.indexOf(Math.max(...row));
+  const here = `here: ${escape(shownOf(data.pieces)[key])} <b>${short(row[key])}</b>`;
   const turn = off
     ? ` <span class="av-real-switch" data-handle="off-${name}">${shut ? "off" : "on"}</span>`
     : "";
   return (
     `<div class="av-real-side${shut ? " av-real-shut" : ""}"><p><b class="av-real-letter">${name}</b> ` +
     `${nameOf([l, h])}${turn} ` +
-    `<b class="av-real-role">${KINDS[values.kinds[l][h]]}</b></p><dl>${bars.join("")}</dl></div>`
+    `<b class="av-real-role">${KINDS[values.kinds[l][h]]}</b>` +
+    `<span class="av-real-here">${here}</span></p><dl>${bars.join("")}</dl></div>`
   );
 };
 
@@ -380,7 +392,7 @@ const nextTokens = (data, { before, chances, logits, heads }, off) => {
   const at = heads[OFF.indexOf(off) - 1];
   return (
     `<p>Next token without <b class="av-real-letter">${off}</b> (${nameOf(at)}), ` +
-    `and what each logit gains or loses</p><dl>${bars.join("")}</dl>`
+    `and what each logit gains or loses (tick: with all heads on)</p><dl>${bars.join("")}</dl>`
   );
 };
 
@@ -509,7 +521,7 @@ const figure = {
     return (
       `${legend(data, values)}${map(data, values, off)}` +
       `<div class="av-real-two"><div class="av-real-pair"><div class="av-real-sides">` +
-      `${facts(values, 0, off)}${facts(values, 1, off)}</div>${wings(data, values, off)}</div>` +
+      `${facts(data, values, 0, off)}${facts(data, values, 1, off)}</div>${wings(data, values, off)}</div>` +
       `<div class="av-real-after">${nextTokens(data, values, off)}` +
       `<p class="av-real-rule-text">${rule(values)}</p></div>` +
       `</div>${say(sentence(data, values, off))}`

@@ -231,6 +231,10 @@ def shows(state, expected, shown):
         assert abs(faint[side] - others).max() <= 0.2501
         assert ((faint[side] > 0) == (others > 0)).all()
         assert not strong[side, np.arange(T) != query].any()
+    for row, here in zip(rows, shown.select(".av-real-here"), strict=True):
+        word = words[row.argmax()].select_one("text").text
+        assert here.text.startswith(f"here: {word} ")
+        says(here.b.text, row.max(), 2)
     next_shows(state, expected, shown)
     told = sentence(shown)
     for name, k in (("A", 0), ("B", 1)):
