@@ -111,9 +111,8 @@ const falling = (length, y) => {
 // No positions: the mean share of a key, beside the share in training.
 const shrinking = (length, y) => {
   const [top, high] = [y + SEEN.top + 4, SEEN.high - 8];
-  const kind = length > TRAINED ? "av-unmet" : "av-met";
   return (
-    `<rect class="${kind} av-solid" x="${SEEN.left}" y="${top}" ` +
+    `<rect class="av-key-share" x="${SEEN.left}" y="${top}" ` +
     `width="${place((SEEN.width * TRAINED) / length)}" height="${high}"/>` +
     `<rect class="av-outline" x="${SEEN.left}" y="${top}" width="${SEEN.width}" height="${high}"/>`
   );
@@ -153,7 +152,7 @@ const wordsOf = (name, length, { buckets, penalties, share }) => {
   }
   if (name === ROWS[1]) {
     const least = penalties.map((x) => fixed(x, 1)).join(" and ");
-    return `${longer ? "the lines go on, to" : "two lines, to"} ${least} at ${far}`;
+    return `far keys get less: ${least} at ${far}`;
   }
   if (name === ROWS[2]) return `no number; a key’s mean share is 1/${Math.round(1 / share)}`;
   if (!longer) return "all angles are trained";
@@ -169,11 +168,13 @@ const rowOf = (rows, values, length, k, y) => {
   const { name } = rows[k];
   const middle = y + SEEN.top + 11;
   const [now, start] = [values.medians[k], values.trained[k]].map(px);
+  // Without positions there is no number that training could have left out.
   const fresh = length > TRAINED && name !== ROWS[0];
+  const kind = name === ROWS[2] ? "" : ` class="${fresh ? "av-is-new" : "av-is-known"}"`;
   const [rank, before] = [values.order, values.ranks].map((order) => order.indexOf(k) + 1);
   return (
     `<text x="${SEEN.left}" y="${y + 9}"><tspan class="av-scheme">${escape(name)}</tspan>` +
-    `<tspan class="${fresh ? "av-is-new" : "av-is-known"}" dx="6">` +
+    `<tspan${kind} dx="6">` +
     `${escape(wordsOf(name, length, values))}</tspan></text>` +
     meets(name, values, k, length, y) +
     `<path class="av-rule" d="M${BOX.left} ${middle}H${BOX.right}"/>` +
@@ -236,6 +237,12 @@ const drawing = ({ length, questions }, rows, values) => {
     grip("length", [place(spotOf(length)), y], '<circle class="av-knob" r="7"/>')
   );
 };
+
+// Why far keys matter to a near answer, and what the pictures of the rows are.
+const WHY =
+  '<p class="av-caption"><b>All keys share one softmax</b>: a far key whose score was never ' +
+  "trained can take weight from a near answer. Lines, higher: in T5 a later bucket, in ALiBi " +
+  "more weight. One circle: the angles of one pair of columns.</p>";
 
 // --- in words --------------------------------------------------------------------
 
@@ -311,7 +318,7 @@ const figure = {
     const high = topOf(rows.length) + TRACK + 50;
     return (
       `<svg class="av-schemes" role="img" aria-label="${label}" viewBox="0 0 ${BOX.width} ` +
-      `${high}">${drawing(state, rows, values)}</svg>${say(sentence(state, rows, values))}`
+      `${high}">${drawing(state, rows, values)}</svg>${WHY}${say(sentence(state, rows, values))}`
     );
   },
   handles: ({ length, yarn }) => [

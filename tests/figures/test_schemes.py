@@ -154,9 +154,8 @@ def meets(state, expected, svg):
         assert end == pytest.approx(
             [8 + 148 * (T - 1) / 255, top - 22 * least / (255 / 16)], abs=0.006
         )
-    (share,) = svg.select("rect.av-met[y], rect.av-unmet[y]")[2:]
+    (share,) = svg.select("rect.av-key-share")
     assert float(share["width"]) == pytest.approx(148 * 32 / T, abs=0.006)
-    assert ("av-unmet" in share["class"]) == (T > 32)
 
 
 def shows(state, expected, shown):
