@@ -37,7 +37,7 @@ def axes(shown):
             power = " KMGTP".index(found[2] or " ")
             svg, side = (
                 text.find_parent("svg")["class"][0],
-                text["text-anchor"],
+                text.get("text-anchor"),
             )
             for line, place in (((svg, y), x), ((svg, x, side), y)):
                 ticks = lines.setdefault(line, {})

@@ -14,6 +14,7 @@ HEADER = ["article-header-buttons.html", "next-page.html"]
 TEXT_LICENCE = "https://creativecommons.org/licenses/by/4.0/"
 CODE_LICENCE = "https://opensource.org/license/bsd-3-clause"
 ERRATA = "book/errata"
+repository_once = functools.cache(repository)  # every page asks
 
 
 @functools.cache
@@ -63,7 +64,7 @@ def add_imprint(app, pagename, templatename, context, doctree):
         # Sphinx names the page itself "#".
         there = context["pathto"](ERRATA).removesuffix("#")
         context["theme_extra_footer"] = imprint(
-            app.srcdir, repository(app.srcdir), there
+            app.srcdir, repository_once(app.srcdir), there
         )
 
 

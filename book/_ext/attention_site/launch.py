@@ -1,6 +1,5 @@
 """Launch and repository buttons, if there is a repository."""
 
-import functools
 import re
 import shutil
 import subprocess
@@ -22,7 +21,6 @@ def git(folder, *words):
     return run.stdout.strip() if run.returncode == 0 else ""
 
 
-@functools.cache
 def repository(folder):
     """Return the https address of the git remote, or None."""
     return web_address(git(folder, "config", "--get", "remote.origin.url"))
