@@ -2,37 +2,22 @@
 // ended, and what rescaling the frequencies changes.
 
 import { fixed, range } from "./numbers.js";
+import { CIRCLE, PAIRS, TRAINED, power, slowed } from "./rotations.js";
 import { grip } from "./handles.js";
 import { figureModule, say } from "./common.js";
 
-const PAIRS = 8;
 const BASE = 10000;
-const TRAINED = 32; // positions, so distances 0 to 31
 const MOST = 255;
-const CIRCLE = 2 * Math.PI;
 const DEGREES = 180 / Math.PI;
 const PLAIN = "as trained";
 
 // --- the four sets of frequencies ------------------------------------------
 
-const power = (base) => range(PAIRS).map((i) => base ** (-i / PAIRS));
-// YaRN as in its authors' code: the share of each frequency that is kept falls
-// linearly from the pair that completes 32 rotations in training to the pair that
-// completes one.
-const kept = () => {
-  const pair = (rotations) => (PAIRS * Math.log(TRAINED / (CIRCLE * rotations))) / Math.log(BASE);
-  const first = Math.max(Math.floor(pair(32)), 0);
-  const last = Math.min(Math.ceil(pair(1)), 2 * PAIRS - 1);
-  return range(PAIRS).map((i) => 1 - Math.min(Math.max((i - first) / (last - first), 0), 1));
-};
 const rescaled = {
   [PLAIN]: (theta) => theta,
   interpolated: (theta, factor) => theta.map((x) => x / factor),
   "NTK-aware": (theta, factor) => power(BASE * factor ** (PAIRS / (PAIRS - 1))),
-  YaRN: (theta, factor) => {
-    const share = kept();
-    return theta.map((x, i) => share[i] * x + ((1 - share[i]) * x) / factor);
-  },
+  YaRN: (theta, factor) => slowed(theta, factor, BASE),
 };
 
 // An angle is new from one trained step past the last trained angle up to the

@@ -668,7 +668,7 @@ const EXPLAINED = {
   logit: "A logit is the last row times the stored row of a word, number by number, added up",
   probability: "A probability is the exponential of a logit, divided by the sum over all words",
 };
-const SEEK = `<button type="button" class="av-seek">show sources</button>`;
+const SEEK = `<button type="button" class="av-seek av-quiet">show sources</button>`;
 const wayBar = (state) => {
   const { at, there, back, on } = wayOf(state);
   const here = there ? `step ${at + 1} of ${WAY.length}` : `between ${at + 1} and ${at + 2}`;

@@ -2,12 +2,13 @@
 // them, and the stored answers of every seed.
 
 import { fixed, range, whole } from "./numbers.js";
+import { CIRCLE, PAIRS, TRAINED, power, slowed } from "./rotations.js";
 import { escape } from "./svg.js";
 import { grip } from "./handles.js";
 import { figureModule, known, say } from "./common.js";
 
 const LENGTHS = [32, 64, 128, 256]; // tokens; the first is the trained one
-const [TRAINED, LONGEST] = [LENGTHS[0], LENGTHS.at(-1)];
+const LONGEST = LENGTHS.at(-1);
 const QUESTIONS = ["near", "far"];
 const rowsOf = ({ yarn }) => known("schemes").filter(({ rescaled }) => yarn || !rescaled);
 
@@ -36,19 +37,10 @@ const bucketOf = (distance) => {
 };
 const SLOPES = [1 / 16, 1 / 256]; // of ALiBi's two heads
 
-const PAIRS = 8; // of the columns of a head
-const CIRCLE = 2 * Math.PI;
-// The rotation of each pair per position: none for pairs that do not rotate.
-const rotations = ({ base, pairs, yarn }, factor) =>
-  range(PAIRS).map((i) => {
-    const theta = i < pairs ? base ** (-i / pairs) : 0;
-    if (!yarn) return theta;
-    // As in YaRN's code: the first pair keeps its rotation, those that do not complete
-    // one in training are slowed by the factor, and those between by a part of it.
-    const last = Math.ceil((PAIRS * Math.log(TRAINED / CIRCLE)) / Math.log(base));
-    const kept = 1 - Math.min(i / last, 1);
-    return kept * theta + ((1 - kept) * theta) / factor;
-  });
+const rotations = ({ base, pairs, yarn }, factor) => {
+  const theta = power(base, pairs);
+  return yarn ? slowed(theta, factor, base) : theta;
+};
 // The rotary schemes by their stored names.
 const ROTARY = {
   "RoPE, base 10,000": { base: 1e4, pairs: 8 },
