@@ -96,8 +96,9 @@ const compute = (state) => {
 
 const [WIDE, LEFT, RIGHT] = [480, 62, 462];
 const UNIT = (RIGHT - LEFT) / S;
-const WEIGHT = { top: 26, foot: 106 };
-const PICK = { top: 158, foot: 214 };
+// The bars keep one scale in all states: the highest bars are 0.79 and 6.06.
+const WEIGHT = { top: 26, foot: 106, most: 0.8 };
+const PICK = { top: 158, zero: 206, foot: 214, mostOf: { score: 6, position: S } };
 const COVER = { top: 254, foot: 344 };
 const COST = { top: 404, step: 28, high: 18 };
 // The cost of choosing blocks of two and then reading all of them, beside reading
@@ -115,19 +116,21 @@ const words = (text, x, y, anchor = "middle", kind = "") =>
 const bar = (kind, j, from, to) =>
   `<rect class="${kind}" x="${at(middle(j) - 9)}" y="${at(Math.min(from, to))}" width="18" ` +
   `height="${at(Math.abs(from - to))}"/>`;
-const weightBars = ({ weights, chosen }) => {
-  const most = Math.max(...weights);
-  return weights.map((w, j) => {
-    const top = WEIGHT.foot - (w / most) * (WEIGHT.foot - WEIGHT.top);
-    return bar(`av-share${chosen[j] ? "" : " av-skipped"}`, j, WEIGHT.foot, top);
-  });
+// Bars from a line of zero, and the two numbers of their axis.
+const barsOn = (kind, numbers, chosen, { zero, top, most }) => {
+  const y = (x) => zero - (x / most) * (zero - top);
+  const tick = (x) => words(x, LEFT - 8, y(x) + 4, "end", `${kind}-tick`);
+  const rule = (x) => `<path class="av-rule" d="M${LEFT} ${at(y(x))}H${RIGHT}"/>`;
+  const bars = numbers.map((x, j) =>
+    bar(`${kind}${chosen[j] ? "" : " av-skipped"}`, j, zero, y(x)),
+  );
+  return [0, most].map((x) => rule(x) + tick(x)).join("") + bars.join("");
 };
-const pickBars = ({ picks, chosen }) => {
-  const [low, high] = [Math.min(...picks, 0), Math.max(...picks, 0.01)];
-  const y = (p) => PICK.foot - ((p - low) / (high - low)) * (PICK.foot - PICK.top);
-  const rule = `<path class="av-rule" d="M${LEFT} ${at(y(0))}H${RIGHT}"/>`;
-  const bars = picks.map((p, j) => bar(`av-pick${chosen[j] ? "" : " av-skipped"}`, j, y(0), y(p)));
-  return rule + bars.join("");
+const weightBars = ({ weights, chosen }) =>
+  barsOn("av-share", weights, chosen, { ...WEIGHT, zero: WEIGHT.foot });
+const pickBars = ({ way }, { picks, chosen }) => {
+  const most = PICK.mostOf[way === "window" ? "position" : "score"];
+  return barsOn("av-pick", picks, chosen, { ...PICK, most });
 };
 const columns = ({ chosen }) =>
   TOKENS.filter((j) => chosen[j]).map(
@@ -154,7 +157,7 @@ const besideLine = (k, y) => {
 };
 const knob = '<circle class="av-knob" r="8"/>';
 const drawing = (state, values) => {
-  const { weights, chosen, covered, best, missed, choosing, reading, all } = values;
+  const { chosen, covered, best, missed, choosing, reading, all } = values;
   const [x, y] = [kAt(state.k), coverAt(covered[state.k - 1])];
   const percent = (flops) => `${fixed((100 * flops) / all, 0)}%`;
   const rows = [
@@ -163,9 +166,8 @@ const drawing = (state, values) => {
   ];
   return (
     columns(values).join("") +
-    words("weight", LEFT - 8, WEIGHT.foot, "end", "av-sparse-label") +
-    words(fixed(Math.max(...weights)), LEFT - 8, WEIGHT.top + 8, "end", "av-sparse-most") +
-    weightBars(values).join("") +
+    words("weight", LEFT - 8, (WEIGHT.top + WEIGHT.foot) / 2, "end", "av-sparse-label") +
+    weightBars(values) +
     words("value", LEFT - 8, WEIGHT.foot + 20, "end", "av-sparse-label") +
     VALUES.map((v, j) =>
       words(
@@ -177,7 +179,7 @@ const drawing = (state, values) => {
       ),
     ).join("") +
     words(`chosen by: ${NAMES[state.way]}`, LEFT, PICK.top - 10, "start", "av-sparse-label") +
-    pickBars(values) +
+    pickBars(state, values) +
     words(
       "weight that is read, with a budget of",
       LEFT,
