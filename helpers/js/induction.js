@@ -63,6 +63,15 @@ const roleOf = ({ previous, followed, evenly }, [layer, head]) => {
   return has(previous[layer][head], evenly.previous) ? PREVIOUS : "";
 };
 
+// Whether a head of block 0 reads, at the key `j`, the query's symbol just before it:
+// so block 1 can find it there. Even weights are large at the first keys, so these
+// need more.
+const carries = (weights, tokens, query, j) =>
+  j > 0 &&
+  j < query &&
+  tokens[j - 1] === tokens[query] &&
+  weights[j][j - 1] >= Math.min(0.9, Math.max(ROLE, 2 / (j + 1)));
+
 // The latest result, because choosing another query does not change the model's
 // output.
 let latest = {};
@@ -87,6 +96,7 @@ const compute = (state, own) => {
   return {
     logits: rows,
     weights: maps,
+    carried: maps[0].map((w, h) => tokens.map((_, j) => on[0][h] && carries(w, tokens, query, j))),
     previous: maps.map((heads) => heads.map((w) => scoreOf(w, before))),
     followed: maps.map((heads) => heads.map((w) => scoreOf(w, after))),
     evenly: { previous: scoreOf(even(T), before), followed: scoreOf(even(T), after) },
@@ -135,7 +145,16 @@ const earlier = (symbols, query) => range(query).filter((i) => symbols[i] === sy
 const framed = (x, y) =>
   `<rect class="av-follows" x="${x - 8}" y="${y - 14}" width="16" height="18" rx="3"/>`;
 
-const arcs = (symbols, weights, query, label) => {
+// The query's symbol as a key has it from block 0.
+const tagged = (x, y) => `<rect x="${x - 8}" y="${y - 12}" width="16" height="16" rx="3"/>`;
+const tagOf = (symbol) => `<i class="av-tag">${symbol}</i>`;
+// The keys that have it for a head: what the head itself writes, or all in block 1.
+const keptFor = ({ carried }, [layer, head]) =>
+  carried[0]
+    .map((_, j) => j)
+    .filter((j) => (layer ? carried.some((keys) => keys[j]) : carried[head][j]));
+
+const arcs = (symbols, weights, query, label, kept, writes) => {
   const [T, base] = [symbols.length, BASE(symbols.length)];
   const others = range(STEADY + 1).map(() => []);
   weights.forEach((row, i) =>
@@ -154,17 +173,30 @@ const arcs = (symbols, weights, query, label) => {
   if (rest.length) strong.unshift(picked(0.5, rest.join(""), " av-thin"));
   // Large weights are printed below their keys.
   const numbers = weights[query].map((w, j) =>
-    w >= FAINT ? weight(short(w), middle(j), base + 38) : "",
+    w >= FAINT ? weight(short(w), middle(j), base + (kept.includes(j) ? 56 : 38)) : "",
   );
   const pairs = earlier(symbols, query).map(
     (i) =>
       framed(middle(i + 1), base + 18) +
       `<path class="av-read-before" d="M${middle(i) - 6} ${base + 25}H${middle(i + 1) + 6}"/>`,
   );
+  const links = !writes
+    ? []
+    : kept.map((j) => {
+        const wide = (6 * weights[j][j - 1]).toFixed(2);
+        return `<path class="av-handed" stroke-width="${wide}" d="${arc(j, j - 1, base)}"/>`;
+      });
+  const tags = kept.map(
+    (j) =>
+      tagged(middle(j), base + 41) +
+      `<text x="${middle(j)}" y="${base + 41}" text-anchor="middle">${symbols[query]}</text>`,
+  );
+  if (kept.length && !writes) tags.push(tagged(middle(query), base + 17));
   return (
     `<svg class="av-arcs" role="img" aria-label="${escape(label)}" ` +
-    `viewBox="0 0 ${CELL * T} ${base + 44}">${pairs.join("")}${faint.join("")}${strong.join("")}` +
-    `${letters(symbols, middle, base + 18, query)}${numbers.join("")}</svg>`
+    `viewBox="0 0 ${CELL * T} ${base + 60}">${pairs.join("")}${faint.join("")}${strong.join("")}` +
+    `${links.join("")}${letters(symbols, middle, base + 18, query)}${numbers.join("")}` +
+    `<g class="av-tags">${tags.join("")}</g></svg>`
   );
 };
 
@@ -176,25 +208,36 @@ const panel = (state, values, at) => {
   const key = net.largest(row);
   const most = `most on ${symbols[key]} at ${key}, weight ${fixed(row[key])}`;
   const role = roleOf(values, at);
+  const kept = keptFor(values, at);
   // What the head does here, in words: which key it is, or that none stands out.
   const where =
     row[key] * (query + 1) < 2
       ? "no symbol stands out: "
-      : earlier(symbols, query).includes(key - 1)
-        ? `what followed ${symbols[query]}: `
-        : key === query - 1
-          ? "the symbol before: "
-          : "";
-  const seen = `${where}${symbols[key]} at ${key}, weight ${fixed(row[key])}`;
+      : layer && kept.includes(key)
+        ? `finds ${tagOf(symbols[query])}: `
+        : earlier(symbols, query).includes(key - 1)
+          ? `what followed ${symbols[query]}: `
+          : key === query - 1
+            ? "the symbol before: "
+            : key === query
+              ? "itself: "
+              : "";
+  const writes = !layer && kept.length > 0;
+  const to = [...new Set(kept.map((j) => symbols[j]))].join(" and ");
+  const seen = writes
+    ? `carries ${symbols[query]} to ${to}, stored as ${tagOf(symbols[query])}`
+    : `${where}${symbols[key]} at ${key}, weight ${fixed(row[key])}`;
   const name = `Block ${layer}, head ${head}`;
   const on = state[keyOf(at)];
   const label = `${name}${role && `, ${role}`}${on ? "" : " (off)"}: ${most}`;
-  const drawn = arcs(symbols, weights[layer][head], query, label);
+  const there = `; ${symbols[query]} ${writes ? "is carried to" : "is stored at"} `;
+  const told = kept.length ? label + there + kept.join(" and ") : label;
+  const drawn = arcs(symbols, weights[layer][head], query, told, kept, writes);
   return (
     `<div class="${on ? "av-head" : "av-head av-off"}">` +
     `<p class="av-caption"><span class="av-switch" data-handle="${keyOf(at)}">${name}` +
     `<i aria-hidden="true">${on ? "on" : "off"}</i></span> ` +
-    `<span aria-hidden="true">${role && `<b>${role}</b>, `}${escape(seen)}</span></p>` +
+    `<span aria-hidden="true">${role && `<b>${role}</b>, `}${seen}</span></p>` +
     `${drawn}</div>`
   );
 };
@@ -229,15 +272,28 @@ const guesses = ({ symbols }, { chances, said, answer, query }) => {
 
 const percent = (share) => `${fixed(100 * share, 1)}%`;
 // How far the training is, and what came of it.
-const stage = (state, { accuracy, query }, own) => {
+const stage = (state, { accuracy }, own) => {
   const step = own ? own.step : state.step;
   const when = step ? `after ${count(step, "step")} of training` : "untrained";
   return (
     `<p class="av-course"><b>${when}</b>: ${percent(accuracy)} right in new sequences` +
-    `${HEADS.every((at) => state[keyOf(at)]) ? "" : ", all heads on"}. ` +
-    (earlier(state.symbols, query).length
-      ? `Underlined: where ${state.symbols[query]} was read before, and what followed it.</p>`
-      : "</p>")
+    `${HEADS.every((at) => state[keyOf(at)]) ? "" : ", all heads on"}.</p>`
+  );
+};
+// What the colours of the arcs mean, and the marks below the symbols.
+const legend = ({ symbols }, { query, carried }) => {
+  const symbol = symbols[query];
+  const key = (kind, text) => `<span><i class="${kind}"></i>${text}</span>`;
+  const before = earlier(symbols, query).length
+    ? key("av-by-pair", `${symbol} before, and what followed it`)
+    : "";
+  const links = carried.flat().includes(true)
+    ? key("av-handed", `block 0: the symbol after ${symbol} reads ${symbol}`) +
+      `<span>${tagOf(symbol)} and stores, for block 1, that ${symbol} came before</span>`
+    : "";
+  return (
+    `<p class="av-arc-keys">${key("av-by-query", `${symbol}, the query, reads`)}` +
+    `${key("av-by-others", "other symbols read")}${before}${links}</p>`
   );
 };
 const sentence = (state, values, own) => {
@@ -270,21 +326,6 @@ const about = (seconds) => {
   if (seconds < 55) return `about ${5 * Math.max(Math.round(seconds / 5), 1)} seconds`;
   return `about ${count(Math.round(seconds / 60), "minute")}`;
 };
-// The time of a training step on this machine: a pass over one sequence, scaled
-// to a step. The first pass warms up and is not counted.
-const secondsOfStep = () => {
-  const random = net.generator(0);
-  const numbers = net.initial(random);
-  const batch = [net.sequence(random)];
-  const timed = () => {
-    const begun = performance.now();
-    net.lossAndGradients(numbers, batch);
-    return (performance.now() - begun) / 1000;
-  };
-  const [, ...passes] = range(4).map(timed);
-  return Math.min(...passes) * RUN.size;
-};
-
 const workerOf = () => {
   const text = `const bytesOf = ${bytesOf}; (${transformer})().serve(self)`;
   const address = URL.createObjectURL(new Blob([text]));
@@ -343,7 +384,8 @@ const TRAIN =
   `<button type="button" class="av-large" data-train>Train</button>` +
   `<button type="button" data-guide="previous">Switch off the previous-token head</button>` +
   `<button type="button" data-guide="own">Your own symbols</button></div>` +
-  `<p class="av-train"><span class="av-told"></span>` +
+  `<p class="av-train"><span class="av-told">Train: ${count(RUN.steps, "new step")} in this tab. ` +
+  `The slider shows a stored training of ${LAST}.</span>` +
   `<label hidden><input type="checkbox"> ask the weights trained here</label></p>`;
 
 // Only on a page or in Jupyter: buttons that type, and the reader's own training.
@@ -377,15 +419,6 @@ const live = ({ el, form, model, repaint, set }) => {
     sayStep();
     repaint();
   };
-  // Estimate the duration of the training when the figure first comes into view.
-  const seen = new IntersectionObserver((entries) => {
-    if (!entries.some((entry) => entry.isIntersecting)) return;
-    seen.disconnect();
-    if (run) return;
-    const long = about(RUN.steps * secondsOfStep());
-    told.textContent = `Train: ${count(RUN.steps, "step")}, ${long} in this tab.`;
-  });
-  seen.observe(box);
   // If the reader prefers reduced motion, show the pictures of some steps only.
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   const sayStep = () => {
@@ -458,7 +491,6 @@ const live = ({ el, form, model, repaint, set }) => {
     reset: () => (chosen.checked = false),
     close: () => {
       worker?.terminate();
-      seen.disconnect();
       model.off("change:step", move);
     },
   };
@@ -514,7 +546,7 @@ const figure = {
     const long = state.symbols.length > LONG ? " av-long" : "";
     const parts = HEADS.map((at) => panel(state, values, at));
     return (
-      `${stage(state, values, own)}<div class="av-heads${long}">${parts.join("")}</div>` +
+      `${stage(state, values, own)}${legend(state, values)}<div class="av-heads${long}">${parts.join("")}</div>` +
       `<div class="av-heads av-below"><div>${guesses(state, values)}</div>` +
       `<div>${progress(state, own)}</div></div>${say(sentence(state, values, own))}`
     );

@@ -70,6 +70,19 @@ def role(values, key):
     return ""
 
 
+def carried(weights, symbols, query):
+    """Whether a head reads the query's symbol just before each key.
+
+    It has at least 0.4 and twice an even weight there, or 0.9.
+    """
+    found = np.zeros(len(symbols), bool)
+    for key in range(1, query):
+        w, even = weights[key, key - 1], 1 / (key + 1)
+        much = (w >= 0.4 and w >= 2 * even) or w >= 0.9
+        found[key] = much and symbols[key - 1] == symbols[query]
+    return found
+
+
 def expected(state):
     """What the trained model says, and what follows from the symbols."""
     symbols = state["symbols"]
@@ -90,6 +103,10 @@ def expected(state):
     return {
         "logits": kept.logits,
         "weights": weights,
+        "carried": [
+            on * carried(w, symbols, query)
+            for w, on in zip(weights[0], heads[0], strict=True)
+        ],
         "previous": [scores(previous_token_score, w) for w in weights],
         "followed": [scores(induction_score, w, tokens) for w in weights],
         "evenly": {
@@ -140,6 +157,7 @@ def shows(state, expected, shown):
         assert panel.select_one("text").text == state["symbols"]
         assert marks(panel, 20) == [query]
         before_show(state, query, panel)
+        links_show(expected, HEADS.index(key), w, panel)
     bars = [
         re.fullmatch(r"M(\S+) (\S+)h18v(\S+)h-18z", path["d"]).groups()
         for path in shown.select(".av-guess")
@@ -168,6 +186,32 @@ def before_show(state, query, panel):
     lines = [path_of(p) for p in panel.select(".av-read-before")]
     assert [(start + 6) / 20 - 0.5 for start, *_ in lines] == wanted
     assert all(end - start == 32 for start, _, end in lines)
+
+
+def kept_for(expected, k):
+    """The keys that have the query's symbol from block 0, for a head."""
+    first, second = (np.array(keys, bool) for keys in expected["carried"])
+    kept = [first, second, first | second, first | second][k]
+    return np.flatnonzero(kept).tolist()
+
+
+def links_show(expected, k, w, panel):
+    """Where block 0 carries the query's symbol, and where block 1 has it."""
+    kept, query = kept_for(expected, k), expected["query"]
+    tags = panel.select_one(".av-tags")
+    assert tags.text == panel.select_one("text").text[query] * len(kept)
+    at = [float(t["x"]) / 20 - 0.5 for t in tags.select("text")]
+    assert at == kept
+    boxes = [(float(r["x"]) + 8) / 20 - 0.5 for r in tags.select("rect")]
+    assert boxes == kept + [query] * (k > 1 and bool(kept))
+    links = panel.select(".av-handed")
+    if k > 1:
+        assert not links
+        return
+    drawn = [arcs(path)[0] for path in links]
+    assert drawn == [[[key, key - 1]] for key in kept]
+    widths = [path["stroke-width"] for path in links]
+    all_say(widths, [6 * w[key][key - 1] for key in kept], 2)
 
 
 def steps_show(state, svg):
@@ -205,7 +249,13 @@ def tells_of(state, expected, shown):
     heads = [c for c in captions(shown) if c.startswith("Block")]
     for k, (text, w) in enumerate(zip(heads, weights, strict=True)):
         key = int(np.argmax(w[query]))
-        tells(text, k // 2, k % 2, key, (w[query][key], 2))
+        kept = kept_for(expected, k)
+        tells(text, k // 2, k % 2, key, (w[query][key], 2), *kept)
+        verdict(
+            text,
+            is_carried_to=k < 2 and kept,
+            is_stored_at=k > 1 and kept,
+        )
         assert f" {symbols[key]} " in text
         named = role(expected, HEADS[k])
         roles = ("previous-token head", "induction head")
@@ -223,24 +273,34 @@ def tells_of(state, expected, shown):
         *where(state["step"], state["step"]),
         (100 * expected["accuracy"], 1),
     )
-    again = symbols[query] in symbols[:query]
     off = [key for key in HEADS if not state[key]]
     verdict(
         course,
         untrained=not state["step"],
         all_heads_on=off,
-        read_before=again,
+    )
+    verdict(
+        shown.select_one(".av-arc-keys").text,
+        what_followed=symbols[query] in symbols[:query],
+        for_block_1=np.any(expected["carried"]),
     )
     seen = [p.text for p in shown.select(".av-head .av-caption")]
-    for text, w in zip(seen, weights, strict=True):
+    for k, (text, w) in enumerate(zip(seen, weights, strict=True)):
         row, key = w[query], int(np.argmax(w[query]))
         level = row[key] * (query + 1) < 2
         after = key > 0 and key <= query and symbols[key - 1] == symbols[query]
+        kept = kept_for(expected, k)
+        writes = k < 2 and bool(kept)
+        finds = k > 1 and key in kept and not level
+        told = not (level or writes or finds)
         verdict(
             text,
-            no_symbol_stands_out=level,
-            what_followed=after and not level,
-            the_symbol_before=key == query - 1 and not after and not level,
+            no_symbol_stands_out=level and not writes,
+            carries=writes,
+            finds=finds,
+            what_followed=after and told,
+            the_symbol_before=key == query - 1 and not after and told,
+            itself=key == query and not after and told,
         )
     numbers = [int(n) for key in off for n in re.findall(r"\d", key)]
     text = sentence(shown)
@@ -268,7 +328,7 @@ def marks(svg, width):
         (float(re.match(r"M(\S+) ", path["d"])[1]) + 6) / width - 0.5
         for path in svg.select(".av-mark")
     ]
-    letters = [t for t in svg.select("text") if not t.has_attr("class")]
+    letters = svg.select(":not(.av-tags) > text:not([class])")
     (across,) = [[float(x) for x in t["x"].split()] for t in letters]
     assert across == [width * (k + 0.5) for k in range(len(across))]
     assert len(letters[0].text) == len(across)
@@ -305,6 +365,29 @@ def test_stored_previous_is_what_the_model_misses_most():
     assert missed == min(right, key=right.get)
     # It is one of the two that look at the token before.
     assert missed in sorted(previous, key=previous.get)[-2:]
+
+
+def test_block_1_finds_keys_by_what_block_0_carries_to_them():
+    """Without the heads that carry the query's symbol, block 1 misses it."""
+    batch = induction_batch(np.random.default_rng(0), (60,), T=14)
+    symbols = ["".join(LETTERS[k] for k in row) for row in batch.tokens]
+    found, lost = [], []
+    for text in symbols:
+        state = {"symbols": text, "query": 13, "step": 300}
+        state |= dict.fromkeys(HEADS, True)
+        whole = expected(state)
+        keys = kept_for(whole, 2)
+        if keys:
+            off = {HEADS[h]: not any(whole["carried"][h]) for h in (0, 1)}
+            without = expected(state | off)
+            for seen, values in ((found, whole), (lost, without)):
+                weights = [w[13][keys].sum() for w in values["weights"][1]]
+                seen.append(max(weights))
+    found, lost = np.array(found), np.array(lost)
+    assert len(found) > 50
+    assert found.mean() > 0.8
+    assert lost.mean() < 0.25
+    assert (lost < found).all()
 
 
 def test_about_is_as_rough_as_it_is_known():
