@@ -733,6 +733,7 @@ const nearestTo = (word) =>
 const RUN = 1400; // milliseconds; the style sheet uncovers the last station before
 
 const live = ({ el, form, model }) => {
+  const field = form.elements.namedItem("text");
   const box = (inner) => {
     const made = document.createElement("div");
     made.className = "av-panel av-keys";
@@ -744,9 +745,15 @@ const live = ({ el, form, model }) => {
   const below = box(`<button type="button" data-back disabled>← Back</button>`);
   // The field comes first, because a reader writes before looking.
   result.before(form, el.querySelector(".av-error"), top);
+  // Cells are smaller than a finger, so on a phone every setting can be a field, too.
+  const opens = box(`<button type="button" aria-expanded="false">all settings</button>`);
+  opens.classList.add("av-opens-fields");
+  field.closest("div").after(opens);
+  opens.firstChild.addEventListener("click", ({ target }) =>
+    target.setAttribute("aria-expanded", el.classList.toggle("av-by-fields")),
+  );
   result.after(below);
   const back = below.querySelector("button");
-  const field = form.elements.namedItem("text");
   const write = (text) => {
     field.value = text;
     field.dispatchEvent(new Event("input", { bubbles: true }));

@@ -964,3 +964,97 @@ def test_flow_stays_in_sight_of_the_number_that_is_open(page, size):
         assert 0 <= top < bottom <= height
     assert flow[1] <= made[0], "neither covers the other"
     assert wide <= size["width"]
+
+
+# Parts of a dense grid, and words that are as high as the rows of the flow.
+DENSE = (".av-num", ".av-word", ".av-option")
+TARGETS = """
+  const targets = () => [...el.querySelectorAll(
+      "[data-handle], button, input, select, summary")]
+    .filter((it) => it.checkVisibility() &&
+      getComputedStyle(it).pointerEvents !== "none")
+    .map((it) => ({ it, name: it.dataset.handle ?? it.name ?? it.textContent,
+      dense: it.matches(DENSE), box: it.getBoundingClientRect() }));
+""".replace("DENSE", json.dumps(", ".join(DENSE)))
+
+
+def test_flow_has_room_for_a_finger(page):
+    """On a phone 44 pixels, or 24 in a grid, and none covers another."""
+    page.tab.set_viewport_size(PHONE)
+    page.open("flow", text=LONG, static=True)
+    script = (
+        TARGETS
+        + """
+      const still = document.createElement("style");
+      still.textContent = ".av-figure * { position: static !important;" +
+        " max-height: none !important }" +
+        ".av-station-head, .av-portion { position: relative !important }" +
+        ".av-station-name { position: absolute !important }";
+      document.body.append(still); // what is pinned covers what scrolls
+      el.querySelector(".av-opens-fields button").click();
+      const shared = (a, b) =>
+        Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
+        Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
+      const found = [];
+      for (const step of STEPS) {
+        await become({ step });
+        const all = targets();
+        const small = all.filter(({ dense, box }) => box.height < 43.9 &&
+          !(dense && box.height > 23.9 && box.width > 23.9));
+        const covered = all.flatMap((a, k) => all.slice(k + 1)
+          .filter((b) => shared(a.box, b.box)).map((b) => [a.name, b.name]));
+        found.push([step, small.map(({ name, box }) =>
+          [name, box.width, box.height]), covered, all.length]);
+      }
+      return found;
+    """
+    )
+    for step, small, covered, number in page.do(
+        script.replace("STEPS", json.dumps(STEPS))
+    ):
+        assert number > 50, step
+        assert small == [], step
+        assert covered == [], step
+
+
+@pytest.mark.parametrize("step", ["embedding", "score", "hidden", "logit"])
+def test_flow_fields_reach_what_a_small_cell_opens(page, step):
+    """Each press on a small part is a choice of the fields as well."""
+    page.tab.set_viewport_size(PHONE)
+    start = {"text": LONG, "step": step, "block": 1, "word": 6, "key": 2}
+    page.open("flow", **start, static=True)
+    pairs = page.do(
+        TARGETS
+        + """
+      const choose = async (key, value) => {
+        const shown = field(key);
+        if (!shown.checkVisibility() || shown.value === String(value)) return;
+        give(key, value);
+        await frame();
+      };
+      const pressed = () => el.querySelector(".av-worked").textContent;
+      const opener = el.querySelector(".av-opens-fields button");
+      opener.click();
+      const first = { ...m.state };
+      const small = targets().filter(({ dense }) => dense)
+        .map(({ name }) => name);
+      const pairs = [];
+      for (const name of small.filter((_, k) => k % 23 === 0)) {
+        await become(first);
+        press(handle(name), "Enter");
+        await frame();
+        const [asked, wanted] = [{ ...m.state }, pressed()];
+        await become(first);
+        for (const key of ["step", "block", "head", "word", "key", "number",
+          "rank"]) await choose(key, asked[key]);
+        pairs.push([name, wanted, pressed()]);
+      }
+      return [...pairs, opener.ariaExpanded];
+    """
+    )
+    *pairs, opened = pairs
+    assert opened == "true"
+    assert len(pairs) > 1
+    assert len({wanted for _, wanted, _ in pairs}) > 1
+    for name, wanted, found in pairs:
+        assert found == wanted, name
