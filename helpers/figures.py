@@ -54,7 +54,10 @@ def _untrained():
 
 
 def _compared():
-    """The accuracies of every seed, for schemes as trained and with YaRN."""
+    """The accuracies of every seed, for schemes as trained and with YaRN.
+
+    And the mean of all seeds' weights on right keys, and on others too far.
+    """
     rows = []
     for found in stored("longer")["results"]:
         way = found["rescaled"]
@@ -62,7 +65,13 @@ def _compared():
             rescaled = way == "YaRN"
             name = found["kind"] + ", YaRN" * rescaled
             shares = {test: found[test] for test in ("near", "far")}
-            rows.append({"name": name, "rescaled": rescaled, **shares})
+            spread = {
+                f"{test}Weight": np.mean(weight, axis=1).round(4).tolist()
+                for test, weight in found["weight"].items()
+            }
+            rows.append(
+                {"name": name, "rescaled": rescaled, **shares, **spread}
+            )
     return _data("schemes", rows)
 
 
@@ -1268,7 +1277,9 @@ class Schemes(InteractiveFigure):
     the medians at 32 tokens, and ``moved`` counts the schemes whose rank
     differs from their rank there, in the order ``ranks``. ``better`` counts
     the pairs of schemes in which each seed of one beats each seed of the
-    other. The others are what distances meet: the ``buckets`` of T5's bias,
+    other. ``weights`` are the last block's, means over its heads and all
+    seeds: on keys that hold the answer, and on others at distances beyond
+    training. The rest is what distances meet: the ``buckets`` of T5's bias,
     ALiBi's ``penalties`` at the longest distance, the mean ``share`` of a key,
     and the ``angles`` of RoPE's pairs there, 0 for pairs that do not rotate;
     ``trainedAngles`` are those at the longest distance of training.

@@ -294,20 +294,31 @@ RESCALED = {
 }
 
 
-def right(params, config, batch):
-    """Return the share of right answers of each run."""
-    return [
-        round(
-            accuracy(
-                transformer(
-                    batch.tokens, {n: x[r] for n, x in params.items()}, config
-                ),
-                batch,
-            ),
-            4,
-        )
-        for r in range(len(params["embedding"]))
+def right_keys(batch):
+    """Return which keys hold the answer and follow a copy of the query."""
+    before = np.roll(batch.tokens, 1, axis=-1)  # of the first key: none
+    copied = batch.tokens[..., None] == before[..., None, :]
+    answer = batch.targets[..., None] == batch.tokens[..., None, :]
+    return copied & answer & (np.arange(batch.tokens.shape[-1]) > 0)
+
+
+def answered(params, config, batch):
+    """Return one run's share of right answers, and where its weight goes.
+
+    The weight is that of the last block, a mean over its heads and over the
+    answers that count: on right keys, and on other keys at distances beyond
+    training.
+    """
+    kept = forward(batch.tokens, params, config)
+    weights = kept.layers[-1].attended.weights.mean(1)
+    at = np.arange(batch.tokens.shape[-1])
+    far = at[:, None] - at >= INDUCTION.max_len
+    keys = right_keys(batch)
+    parts = [
+        (weights * some).sum(-1)[batch.where].mean()
+        for some in (keys, far & ~keys)
     ]
+    return accuracy(kept.logits, batch), [round(float(x), 4) for x in parts]
 
 
 def tests_of(T):
@@ -322,12 +333,20 @@ def reach_of(params, config, task=REACH):
     turning = config.positions == "rotary" and config.frequencies is None
     for how in RESCALED if turning else ["as trained"]:
         found = {"near": [], "far": []}
+        spread = {"near": [], "far": []}
         for T in task["lengths"]:
             longer = replace(config, max_len=max(task["lengths"]))
             longer = RESCALED[how](longer, T / INDUCTION.max_len)
             for test, batch in tests_of(T).items():
-                found[test].append(right(params, longer, batch))
-        yield {"rescaled": how, **found}
+                runs = [
+                    answered(
+                        {n: x[r] for n, x in params.items()}, longer, batch
+                    )
+                    for r in range(task["seeds"])
+                ]
+                found[test].append([round(right, 4) for right, _ in runs])
+                spread[test].append([parts for _, parts in runs])
+        yield {"rescaled": how, **found, "weight": spread}
 
 
 def reach(task=REACH):
@@ -458,7 +477,10 @@ def check():
     }
     for new in reach():
         old = before[new["kind"], new["rescaled"]]
-        wrong += sum(moved(old[test], new[test]) for test in ("near", "far"))
+        for test in ("near", "far"):
+            wrong += moved(old[test], new[test])
+            of = (np.swapaxes(x["weight"][test], -1, -2) for x in (old, new))
+            wrong += moved(*of)
     for name, old in stored("sinks")["results"].items():
         new = spending(OUTLETS[name])
         # Compare medians only: seeds differ widely in their weight on the

@@ -62,7 +62,7 @@ const place = (x) => +x.toFixed(2);
 const text = (words, x, y, anchor = "middle", kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${place(x)}" y="${place(y)}" ` +
   `text-anchor="${anchor}">${escape(words)}</text>`;
-const BOX = { left: 178, right: 288, top: 54, row: 43, width: 340 };
+const BOX = { left: 178, right: 282, top: 84, row: 48, width: 340 };
 const ACROSS = BOX.right - BOX.left;
 const px = (share) => BOX.left + share * ACROSS;
 const topOf = (n) => BOX.top + n * BOX.row;
@@ -144,11 +144,12 @@ const wordsOf = (name, length, { buckets, penalties, share }) => {
   }
   if (name === ROWS[1]) {
     const least = penalties.map((x) => fixed(x, 1)).join(" and ");
-    return `far keys get less: ${least} at ${far}`;
+    return `two heads, far keys lose: ${least} at ${far}`;
   }
   if (name === ROWS[2]) return `no number; a key’s mean share is 1/${Math.round(1 / share)}`;
-  if (!longer) return "all angles are trained";
-  return ROTARY[name].yarn ? "slowed: hardly any new angle" : "angles never trained";
+  const pairs = `${ROTARY[name].pairs} pairs`;
+  if (!longer) return `${pairs}, all angles trained`;
+  return ROTARY[name].yarn ? "slowed: hardly any new angle" : `${pairs}, angles never trained`;
 };
 const meets = (name, values, k, length, y) => {
   if (name === ROWS[0]) return stairs(length, y);
@@ -156,9 +157,23 @@ const meets = (name, values, k, length, y) => {
   if (name === ROWS[2]) return shrinking(length, y);
   return dials(values.trainedAngles[k], values.angles[k], y);
 };
+// Where the weight of the last block goes, on the axis of the right answers: to
+// right keys, to others, and to those of the others that are too far back.
+const bar = ([right, far], before, y) => {
+  const part = (kind, from, to) =>
+    `<rect class="av-goes-${kind}" x="${place(px(from))}" y="${y}" ` +
+    `width="${place(px(to) - px(from))}" height="7"/>`;
+  const [was, now] = [before, right].map((x) => fixed(100 * x, 0));
+  return (
+    part("right", 0, right) +
+    part("near", right, 1 - far) +
+    part("far", 1 - far, 1) +
+    text(was === now ? `${now}%` : `${was}→${now}%`, BOX.width - 6, y + 8, "end", "av-is-known")
+  );
+};
 const rowOf = (rows, values, length, k, y) => {
   const { name } = rows[k];
-  const middle = y + SEEN.top + 11;
+  const middle = y + SEEN.top + 6;
   const [now, start] = [values.medians[k], values.trained[k]].map(px);
   // Without positions there is no number that training could have left out.
   const fresh = length > TRAINED && name !== ROWS[0];
@@ -175,6 +190,7 @@ const rowOf = (rows, values, length, k, y) => {
     values.seeds[k]
       .map((x) => `<circle class="av-seed" cx="${place(px(x))}" cy="${middle}" r="4"/>`)
       .join("") +
+    bar(values.weights[k], values.trainedWeights[k][0], middle + 10) +
     text(
       rank === before ? rank : `${before} → ${rank}`,
       BOX.width - 6,
@@ -185,23 +201,37 @@ const rowOf = (rows, values, length, k, y) => {
   );
 };
 // What the marks are, above the rows, drawn as in them.
+const swatch = (kind, x, y) =>
+  `<rect class="${kind}" x="${x}" y="${y - 9}" width="12" height="9"/>`;
 const KEY =
-  `<rect class="av-met av-solid" x="8" y="3" width="12" height="10"/>` +
+  swatch("av-met av-solid", 8, 12) +
   text("trained", 24, 12, "start") +
-  `<rect class="av-unmet av-solid" x="76" y="3" width="12" height="10"/>` +
-  text("never trained", 92, 12, "start") +
+  swatch("av-unmet av-solid", 70, 12) +
+  text("never trained", 86, 12, "start") +
+  swatch("av-reached", 8, 28) +
+  text(`0 to ${TRAINED - 1} back, trained`, 24, 28, "start") +
+  `<path class="av-met" d="M8 44L20 36"/>${text("T5: bucket; ALiBi: a head", 24, 44, "start")}` +
+  `<circle class="av-dial" cx="14" cy="56" r="5"/>${text("angles of a pair of columns", 24, 60, "start")}` +
   `<circle class="av-seed" cx="186" cy="8" r="4"/>${text("one seed", 194, 12, "start")}` +
   `<path class="av-middle" d="M254 2v12"/>${text("median", 260, 12, "start")}` +
   `<path class="av-fell" d="M178 24h16"/>` +
   text(`from the median at ${TRAINED}`, 199, 28, "start") +
-  text("right answers", (BOX.left + BOX.right) / 2, 44, "middle", "av-scheme") +
-  text("rank", BOX.width - 6, 44, "end", "av-scheme");
+  swatch("av-goes-right", 178, 44) +
+  text("weight on the answer", 194, 44, "start") +
+  swatch("av-goes-near", 178, 60) +
+  text("others", 194, 60, "start") +
+  swatch("av-goes-far", 234, 60) +
+  text(`over ${TRAINED - 1} back`, 250, 60, "start") +
+  text("right answers", (BOX.left + BOX.right) / 2, 78, "middle", "av-scheme") +
+  text("rank", BOX.width - 6, 78, "end", "av-scheme");
 
 // How far back the nearest right key is: rows of 6 to 12 tokens repeat, or a row of
 // 6 tokens stands at both ends of the text.
 const BACK = { near: () => "5 to 11", far: (length) => length - 6 };
 const drawing = ({ length, questions }, rows, values) => {
   const floor = topOf(rows.length);
+  const met =
+    questions === "near" || length === TRAINED ? "a trained distance" : "farther than trained";
   const shown = ROWS.map((name) => rows.findIndex((row) => row.name === name));
   const lines = shown
     .filter((k) => k >= 0)
@@ -214,11 +244,11 @@ const drawing = ({ length, questions }, rows, values) => {
   );
   return (
     KEY +
-    text("what a distance meets", SEEN.left, 44, "start", "av-scheme") +
+    text("what a distance meets", SEEN.left, 78, "start", "av-scheme") +
     lines.join("") +
     ticks.join("") +
     text(`${questions} questions`, SEEN.left, floor + 12, "start") +
-    text(`answer: ${BACK[questions](length)} tokens back`, SEEN.left, floor + 26, "start") +
+    text(`answer: ${BACK[questions](length)} tokens back, ${met}`, SEEN.left, floor + 26, "start") +
     text("tokens read", BOX.left - 16, y + 4, "end") +
     // Training had the first length; the others are bracketed.
     text("trained", spotOf(TRAINED), y + 44, "middle", "av-trained") +
@@ -230,11 +260,11 @@ const drawing = ({ length, questions }, rows, values) => {
   );
 };
 
-// Why far keys matter to a near answer, and what the pictures of the rows are.
+// Why far keys matter to a near answer.
 const WHY =
-  '<p class="av-caption"><b>All keys share one softmax</b>: a far key whose score was never ' +
-  "trained can take weight from a near answer. Lines, higher: in T5 a later bucket, in ALiBi " +
-  "more weight. One circle: the angles of one pair of columns.</p>";
+  '<p class="av-caption"><b>All keys share one softmax</b>: weight on far keys is lost to the ' +
+  "answer, even if that is near. The weight is the last block’s, a mean of its heads and of all " +
+  "seeds.</p>";
 
 // --- in words --------------------------------------------------------------------
 
@@ -286,6 +316,7 @@ const figure = {
     const medians = seeds.map(median);
     const trained = found.map((lengths) => median(lengths[0]));
     const [order, ranks] = [medians, trained].map(ranked);
+    const spread = rows.map((row) => row[`${state.questions}Weight`]);
     const angles = (length) => rows.map(({ name }) => anglesAt(name, length));
     return {
       seeds,
@@ -294,6 +325,8 @@ const figure = {
       order,
       ranks,
       better: clearly(seeds),
+      weights: spread.map((lengths) => lengths[at]),
+      trainedWeights: spread.map((lengths) => lengths[0]),
       moved: order.filter((k, rank) => ranks[rank] !== k).length,
       buckets: range(state.length).map(bucketOf),
       penalties: SLOPES.map((slope) => -slope * (state.length - 1)),

@@ -9,10 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from helpers.model.forward import forward
 from helpers.recall import KINDS, pairs_batch, recalled, train_memory
 from helpers.sentences import expected_loss, trained_words
 from helpers.training import (
     INDUCTION,
+    Batch,
     accuracy,
     induction_batch,
     recall_batch,
@@ -80,10 +82,48 @@ def test_evidence_of_longer_texts_is_of_the_kinds_it_names():
             assert ((shares >= 0) & (shares <= 1)).all()
             # At the trained length a rescaling changes nothing.
             assert result[test][0] == results[kind, "as trained"][test][0]
+            weight = np.array(result["weight"][test])
+            assert weight.shape == (4, 4, 2)  # on right keys, on others
+            assert (weight >= 0).all()
+            assert (weight.sum(-1) <= 1).all()
+            assert (weight[0, :, 1] == 0).all(), "none is too far back"
         # Shares of the questions that were asked: 5 of each far text.
         asked = 5 * 8192 / np.array(command.REACH["lengths"])[:, None]
         counts = np.array(result["far"]) * asked
         assert np.abs(counts - counts.round()).max() < asked.max() * 1e-4
+
+
+def test_right_keys_follow_a_copy_of_the_query_and_are_the_answer():
+    tokens, targets = np.array([[0, 1, 2, 0, 1]]), np.array([[1, 2, 0, 1, 2]])
+    found = command.right_keys(Batch(tokens, targets, tokens >= 0))
+    assert np.argwhere(found[0] & np.tri(5, dtype=bool)).tolist() == [
+        [3, 1],
+        [4, 2],
+    ]
+
+
+def test_weight_on_right_and_far_keys_is_counted_by_loops():
+    params = trained_induction()
+    config = replace(INDUCTION, max_len=40)
+    batch = induction_batch(np.random.default_rng(2), (2,), T=40)
+    right, parts = command.answered(params, config, batch)
+    assert right == accuracy(transformer(batch.tokens, params, config), batch)
+    kept = forward(batch.tokens, params, config)
+    weights = kept.layers[1].attended.weights
+    found = []
+    for b, t in np.argwhere(batch.where):
+        sums = [0, 0]
+        for h in range(2):
+            for j in range(t + 1):
+                before = batch.tokens[b, j - 1] if j else None
+                holds = batch.tokens[b, j] == batch.targets[b, t]
+                if holds and before == batch.tokens[b, t]:
+                    sums[0] += weights[b, h, t, j] / 2
+                elif t - j > 31:
+                    sums[1] += weights[b, h, t, j] / 2
+        found.append(sums)
+    assert parts == pytest.approx(np.mean(found, axis=0), abs=6e-5)
+    assert parts[1] > 0
 
 
 def asked(params, config, T):

@@ -14,7 +14,7 @@ from helpers.positions import (
     yarn_frequencies,
 )
 from helpers.training import stored
-from tests.figures.reading import captions, path_of, sentence, tells
+from tests.figures.reading import captions, path_of, sentence, tells, verdict
 
 LENGTHS = [32, 64, 128, 256]
 # The places of the rows, from above.
@@ -57,6 +57,8 @@ def expected(state):
         for a, b in itertools.permutations(seeds, 2)
     ]  # fmt: skip
     T = state["length"]
+    spread = [row["weight"][state["questions"]] for row in rows(state)]
+    weights = np.mean(spread, axis=2).round(4)
     buckets = relative_buckets(1, T, num_buckets=16, max_distance=32)
     names = [name_of(row) for row in rows(state)]
     return {
@@ -70,6 +72,8 @@ def expected(state):
         "buckets": buckets[0, ::-1],
         "penalties": alibi_bias(2, T)[:, -1, 0],
         "share": 1 / T,
+        "weights": weights[:, k],
+        "trainedWeights": weights[:, 0],
         "angles": [angles(name, T) for name in names],
         "trainedAngles": [angles(name, 32) for name in names],
     }
@@ -108,7 +112,7 @@ def turned(svg, kind, k, drawn):
 def meets(state, expected, svg):
     """What a distance meets: stairs, lines, a share, and dials."""
     T = state["length"]
-    dials = svg.select(".av-dial")
+    dials = svg.select(".av-dial")[1:]
     rotary = [
         i for name in PLACES
         for i, row in enumerate(rows(state))
@@ -127,7 +131,7 @@ def meets(state, expected, svg):
             new = turned(svg, "unmet", k, own)
             wanted = max(now[k] - known[k], 0)
             assert new == pytest.approx(wanted, abs=0.004)
-    stairs, *lines = svg.select("path.av-met:not(.av-solid)")
+    stairs, *lines = svg.select("path.av-met:not(.av-solid)")[1:]
     points = np.reshape(path_of(stairs), (-1, 2))[::2]
     distance = (points[:, 0] - 8) / 148 * 255
     np.testing.assert_allclose(distance, np.arange(T), atol=0.01)
@@ -188,7 +192,7 @@ def shows(state, expected, shown):
         )
         assert rank == (str(now) if now == before else f"{before} → {now}")
     meets(state, expected, svg)
-    heights = [54 + 43 * place + 27 for place in range(n)]
+    heights = [84 + 48 * place + 22 for place in range(n)]
     # The first of each kind of mark is in the key.
     dots = iter(svg.select(".av-seed")[1:])
     marks = zip(
@@ -205,6 +209,13 @@ def shows(state, expected, shown):
         assert path_of(mark)[:2] == pytest.approx([now, y - 7], abs=0.0051)
         assert path_of(fell) == pytest.approx([start, y, now], abs=0.0051)
     assert next(dots, None) is None
+    bars_show(
+        expected, svg, [(i, y + 10) for i, y in zip(of, heights, strict=True)]
+    )
+    near = state["questions"] == "near"
+    (back,) = [t.text for t in svg.select("text") if "back, " in t.text][1:]
+    tells(back, *((5, 11) if near else [state["length"] - 6]))
+    verdict(back, farther=state["length"] > 32 and not near)
     # The trained length is the first; the bracket has the others.
     place = float(svg.select_one(".av-trained")["x"])
     assert place == pytest.approx(stop(0), abs=0.0051)
@@ -216,14 +227,53 @@ def shows(state, expected, shown):
     assert float(x) == pytest.approx(place, abs=0.0051)
 
 
+def bars_show(expected, svg, places):
+    """The weight on right keys, on others, and on those too far back."""
+    kinds = ("right", "near", "far")
+    some = [svg.select(f".av-goes-{kind}")[1:] for kind in kinds]
+    texts = svg.select("text.av-is-known")
+    bars = zip(*some, texts, strict=True)
+    for (i, y), (*parts, text) in zip(places, bars, strict=True):
+        right, far = expected["weights"][i]
+        start = 0
+        for part, share in zip(
+            parts, (right, 1 - right - far, far), strict=True
+        ):
+            assert float(part["y"]) == y
+            assert float(part["x"]) == pytest.approx(across(start), abs=0.006)
+            assert float(part["width"]) == pytest.approx(
+                104 * share, abs=0.011
+            )
+            start += share
+        numbers = [100 * expected["trainedWeights"][i][0], 100 * right]
+        if len(re.findall(r"\d+", text.text)) == 1:
+            numbers = numbers[1:]
+        tells(text.text, *numbers)
+
+
 def across(share):
     """Where a share is drawn."""
-    return 178 + 110 * share
+    return 178 + 104 * share
 
 
 def stop(k):
     """Where the handle of a length is."""
     return 178 + 142 * k / 3
+
+
+def test_far_keys_take_what_the_answer_loses():
+    """What the figure says: as far keys gain weight, the answer loses it."""
+    for row in stored("longer")["results"]:
+        if row["rescaled"] == "as trained":
+            right, far = np.mean(row["weight"]["near"], axis=1).T
+            assert (np.diff(far) > 0).all()
+            assert right[-1] < right[0]
+    # As Figure 25.1 says of ALiBi.
+    state = {"length": 256, "questions": "near", "yarn": False}
+    names = [name_of(row) for row in rows(state)]
+    far = expected(state)["weights"][:, 1]
+    order = [names[k] for k in np.argsort(far)]
+    assert order[:2] == ["T5's bias", "ALiBi"]
 
 
 def test_differences_are_those_that_the_lesson_lists():
