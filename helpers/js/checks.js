@@ -1,7 +1,7 @@
 // Programs and checks: what each check finds in each program, and what it
 // expects.
 
-import { fixed, matmul, softmax, transpose } from "./numbers.js";
+import { count, fixed, matmul, softmax, transpose } from "./numbers.js";
 import { colorOf, escape, inkOn } from "./svg.js";
 import { figureModule, say } from "./common.js";
 import { grip } from "./handles.js";
@@ -109,7 +109,7 @@ const CHECKS = {
     pairs(run(Q, K, V, anyKey).output, byLoops(Q, K, V, anyKey)),
   "masked, by loops": (run, { Q, K, V }) =>
     pairs(run(Q, K, V, upTo).output, byLoops(Q, K, V, upTo)),
-  "values of 1 give 1": (run, { Q, K, V }) => {
+  "masked, ones give 1": (run, { Q, K, V }) => {
     const ones = V.map(() => [1]);
     return pairs(run(Q, K, ones, upTo).output, ones);
   },
@@ -179,7 +179,7 @@ const mirror = ({ scores, weights, symmetric }) => {
   return (
     `<svg class="av-mirror" role="img" aria-label="${label}" viewBox="0 0 ${second + 102} 168">` +
     line("scores Q Kᵀ", "K Qᵀ", scores, 20, most) +
-    `${line("weights A", "Aᵀ", weights, 110, 1)}</svg>`
+    `${line("weights A, unmasked", "Aᵀ", weights, 110, 1)}</svg>`
   );
 };
 
@@ -187,8 +187,8 @@ const YES = ["av-yes", "✓", "light-dark(#cdeadc,#0d4a33)"];
 const NO = ["av-no", "✗", "light-dark(#ffd0c2,#7a2408)"];
 // Programs whose mistake is not seen where scores and weights equal their transposes.
 const REASONS = {
-  "softmax over the queries": ["Aᵀ", "A"],
-  "A.T @ V": ["Aᵀ", "A"],
+  "softmax over the queries": ["unmasked Aᵀ", "A"],
+  "A.T @ V": ["unmasked Aᵀ", "A"],
   "Q and K swapped": ["K Qᵀ", "Q Kᵀ"],
 };
 const matrixOf = (state, { refused, others, symmetric }) => {
@@ -213,7 +213,7 @@ const matrixOf = (state, { refused, others, symmetric }) => {
   });
   const many = flips.flat().filter(Boolean).length;
   const marked = many
-    ? `; framed: ${many} that are otherwise with other tokens`
+    ? `; framed: ${count(many, "verdict")} that changed from the other tokens to these`
     : "; only the first program is right";
   return (
     '<table class="av-grid av-verdicts"><caption>Programs (rows) and checks (columns): ✓ passes, ' +
@@ -240,7 +240,7 @@ const figure = {
     {
       key: "tokens",
       kind: "range",
-      label: "tokens",
+      label: "tokens: 0 demo’s, 1 other",
       first: 1,
       about: "How far the tokens are from those of the demo, at 0, to others, at 1",
       min: 0,

@@ -22,7 +22,7 @@ PROGRAMS = [
 ]  # fmt: skip
 CHECKS = [
     "rows sum to 1", "no later key", "size of the output", "output by loops",
-    "masked, by loops", "values of 1 give 1",
+    "masked, by loops", "masked, ones give 1",
 ]  # fmt: skip
 CASES = [
     {"tokens": 0},
@@ -79,7 +79,7 @@ def compared(program, check, t):
         return weights[np.triu_indices(3, 1)], np.zeros(3)
     if check == "size of the output":
         return np.array([wrong(program, Q, K, V, causal)[1].size]), [V.size]
-    if check == "values of 1 give 1":
+    if check == "masked, ones give 1":
         ones = np.ones((3, 1))
         return wrong(program, Q, K, ones, causal)[1].ravel(), np.ones(3)
     mask = full if check == "output by loops" else causal
@@ -125,7 +125,10 @@ def shows(state, expected, shown):
     heads = [th.text for th in table.select("thead th")]
     sign = "=" if expected["symmetric"] else "≠"
     reasons = [why.text for why in table.select("tbody th small")]
-    assert reasons == [f"Aᵀ {sign} A", f"Aᵀ {sign} A", f"K Qᵀ {sign} Q Kᵀ"]
+    assert reasons == [
+        *[f"unmasked Aᵀ {sign} A"] * 2,
+        f"K Qᵀ {sign} Q Kᵀ",
+    ]
     names = [th.contents[0].text for th in table.select("tbody th")]
     assert (heads, names) == (CHECKS, PROGRAMS)
     cells = [row.select("td") for row in table.select("tbody tr")]
