@@ -188,6 +188,7 @@ class Page:
         """As new for the next test; what went wrong in this one is raised."""
         errors = list(self.errors)
         self.errors.clear(), self.asked.clear(), self.files.clear()
+        self.tab.mouse.move(-1, -1)  # where the next figure is not under it
         self.tab.set_viewport_size(DESK)
         self.tab.emulate_media(media="null", reduced_motion="null")
         self.tab.evaluate("localStorage.clear()")

@@ -159,24 +159,28 @@ const attach = (figure, { model, el, load }) => {
     if (figure.presets) form.elements.namedItem("preset").value = preset(figure, state);
   };
   // Make content that scrolls sideways reachable and scrollable with the
-  // keyboard.
+  // keyboard. All sizes are read before anything is written, because a write in
+  // between would force another layout.
   const reach = () => {
     const given = { tabindex: 0, role: "group", "aria-label": "result, scrolls sideways" };
-    for (const box of result.querySelectorAll(".av-wide, .av-step > div")) {
-      const wide =
-        box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX !== "visible";
-      for (const [name, value] of Object.entries(given)) {
-        if (wide) box.setAttribute(name, value);
-        else box.removeAttribute(name);
-      }
-      box.classList.toggle("scrolls", wide);
-    }
-    // On a phone, two lines of the sentence stay in sight; the rest is below the
-    // edge until the reader scrolls there.
+    const boxes = [...result.querySelectorAll(".av-wide, .av-step > div")];
+    const wide = boxes.map(
+      (box) => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX !== "visible",
+    );
     const sentence = result.querySelector(".av-say");
     const more = sentence.offsetHeight - 2.7 * parseFloat(getComputedStyle(sentence).fontSize);
+    const widen = hands?.widen();
+    boxes.forEach((box, i) => {
+      for (const [name, value] of Object.entries(given)) {
+        if (wide[i]) box.setAttribute(name, value);
+        else box.removeAttribute(name);
+      }
+      box.classList.toggle("scrolls", wide[i]);
+    });
+    // On a phone, two lines of the sentence stay in sight; the rest is below the
+    // edge until the reader scrolls there.
     el.style.setProperty("--av-more", `${Math.max(more, 0).toFixed(1)}px`);
-    hands?.widen();
+    widen?.();
   };
   // Keep the picture until the data of the next one has loaded.
   const bring = async (name) => {

@@ -66,6 +66,14 @@ const snapWords = (control, state, wished, own) => {
   return `${control.label} must be ${ruleOf(end)}, so it is ${grouped(given)}.`;
 };
 
+// Small handles get a hit area for a finger.
+const hitArea = (radius) => {
+  const area = document.createElementNS("http://www.w3.org/2000/svg", "circle");
+  area.setAttribute("class", "av-hit");
+  if (radius) area.setAttribute("r", radius);
+  return area;
+};
+
 const ARROWS = {
   ArrowRight: [1, 0],
   ArrowLeft: [-1, 0],
@@ -114,6 +122,7 @@ export const handsOf = (figure, { result, read: current, steer: apply, note, fir
   let mine; // the figure's own data
   let held = null; // the dragged handle, its offset from the pointer, and the settings it asks for
   let brush = null; // the handle on which a press began, and the handles it has pressed
+  const radii = {}; // of the hit areas, by handle, as last measured
   const stops = {}; // for each group, the handle that the tab key reaches
   const controlOf = (key) => {
     const [name, ...at] = key.split(".");
@@ -156,24 +165,25 @@ export const handsOf = (figure, { result, read: current, steer: apply, note, fir
       // A swipe that starts on a handle moves the handle; elsewhere it scrolls
       // the page.
       part.style.touchAction = handle.press ? "pan-y" : "none";
+      if (part.matches("g") && !handle.group) part.append(hitArea(radii[handle.id]));
     }
-    widen();
     if (!focused) return;
     const heir = parts().find((part) => handleOf(part).heir);
     (partOf(focused) ?? heir)?.focus({ preventScroll: true });
   };
-  // Give small handles a hit area for a finger, at any scale of the drawing.
+  // Measure the drawings, and return what makes each hit area as wide as a finger.
   const widen = () => {
-    for (const part of result.querySelectorAll("g[data-handle]")) {
-      if (handleOf(part)?.group) continue;
-      part.querySelector(":scope > .av-hit")?.remove();
-      const { a } = part.getScreenCTM() ?? { a: 0 };
-      if (!a) continue;
-      const room = document.createElementNS("http://www.w3.org/2000/svg", "circle");
-      room.setAttribute("class", "av-hit");
-      room.setAttribute("r", FINGER / a);
-      part.append(room);
-    }
+    const areas = [...result.querySelectorAll(".av-hit")];
+    const scales = areas.map((area) => area.getScreenCTM()?.a);
+    return () => {
+      areas.forEach((area, i) => {
+        const { handle } = area.parentNode.dataset;
+        const radius = (FINGER / scales[i]).toFixed(3);
+        if (!scales[i] || radius === area.getAttribute("r")) return;
+        radii[handle] = radius;
+        area.setAttribute("r", radius);
+      });
+    };
   };
   // The position of a pointer in units of the drawing, or outside an SVG as
   // fractions of the box.

@@ -863,3 +863,24 @@ def test_step_answers_to_a_tap_in_sight_of_the_finger(page):
             box = said.bounding_box()
             assert 0 <= box["y"] <= PHONE["height"] - box["height"]
         assert not phone.errors
+
+
+@pytest.mark.parametrize("name", ["balance", "digits", "positions"])
+def test_a_move_lays_the_picture_out_at_most_twice(page, name):
+    """Once to measure it, and once if what was measured changes it.
+
+    A measurement after each handle's change costs a layout per handle.
+    """
+    page.open(name)
+    first, second = list(states(name, 2))
+    devtools = page.tab.context.new_cdp_session(page.tab)
+    devtools.send("Performance.enable")
+
+    def layouts():
+        metrics = devtools.send("Performance.getMetrics")["metrics"]
+        return {m["name"]: m["value"] for m in metrics}["LayoutCount"]
+
+    page.do(f"await become({json.dumps(second)})")
+    before = layouts()
+    page.do(f"await become({json.dumps(first)})")
+    assert layouts() - before <= 2
