@@ -9,6 +9,7 @@ declare the same name.
 """
 
 import re
+from functools import cache
 from graphlib import TopologicalSorter
 
 IMPORT = re.compile(
@@ -49,8 +50,8 @@ def joined(folder, file):
         name = todo.pop()
         if name not in texts:
             texts[name] = (folder / name).read_text(encoding="utf-8")
-            todo += IMPORT.findall(texts[name])
-    imports = {name: IMPORT.findall(text) for name, text in texts.items()}
+            todo += _imports(texts[name])
+    imports = {name: _imports(text) for name, text in texts.items()}
     plain = {
         name: _plain(name, texts[name], whole=name == file)
         for name in TopologicalSorter(imports).static_order()
@@ -59,6 +60,14 @@ def joined(folder, file):
     return "\n".join(plain.values())
 
 
+# Most modules are part of many figures, so what depends on a text is kept.
+@cache
+def _imports(text):
+    """The files that a module imports from."""
+    return IMPORT.findall(text)
+
+
+@cache
 def _plain(file, text, whole):
     """A module's text without imports and exports; `whole` keeps a default."""
     text = EXPORT.sub("", IMPORT.sub("", text))
@@ -72,15 +81,24 @@ def _plain(file, text, whole):
     return text
 
 
+@cache
+def _declared(text):
+    """The names that a module declares."""
+    return [
+        name
+        for target in DECLARED.findall(text)
+        for name in BOUND.findall(target) or [target]
+    ]
+
+
 def _check_clashes(texts):
     """Refuse names that two modules declare."""
     owners = {}
     for file, text in texts.items():
-        for target in DECLARED.findall(text):
-            for name in BOUND.findall(target) or [target]:
-                if name in owners:
-                    raise ValueError(
-                        f"{owners[name]} and {file} both declare {name}; "
-                        "joined they share one scope, so rename one of them"
-                    )
-                owners[name] = file
+        for name in _declared(text):
+            if name in owners:
+                raise ValueError(
+                    f"{owners[name]} and {file} both declare {name}; "
+                    "joined they share one scope, so rename one of them"
+                )
+            owners[name] = file

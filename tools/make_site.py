@@ -14,6 +14,7 @@ python -m tools.make_site
 import hashlib
 import json
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -47,6 +48,19 @@ def files(folder):
         yield from (Path(path, name) for name in names)
 
 
+def packages(root):
+    """Return the installed packages that the book needs, with versions."""
+    pins = Path(root, "requirements.txt").read_text("utf-8").splitlines()
+    names = {re.split(r"[=\[]", pin)[0].replace("-", "_") for pin in pins}
+    installed = os.listdir(sysconfig.get_path("purelib"))
+    return sorted(
+        name
+        for name in installed
+        if name.endswith(".dist-info")
+        and re.sub(r"[-.]", "_", name.lower().partition("-")[0]) in names
+    )
+
+
 def given(root):
     """Return the inputs of a build: a digest of each file, and versions."""
     found = {
@@ -56,10 +70,9 @@ def given(root):
         for path in files(root)
         if not path.name.startswith(".")
     }
-    packages = sorted(os.listdir(sysconfig.get_path("purelib")))
     day = LAUNCH["git"](root, "log", "-1", "--format=%cs")
     git = [LAUNCH["repository"](root), LAUNCH["branch"](root), day]
-    return {**found, "": repr([sys.version, packages, git])}
+    return {**found, "": repr([sys.version, packages(root), git])}
 
 
 def made(site):

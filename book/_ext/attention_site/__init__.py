@@ -34,7 +34,8 @@ Builds that are fast and complete:
 * `parallel` reads and writes pages in several processes.
 * `shown` and `index` rewrite the pages and the search index that mention
   a page whose title has changed.
-* `numbers` numbers figures without loading every page.
+* `numbers` numbers figures without loading every page, and `trees` stores
+  each page's tree by itself.
 * `parsed` parses each written page once, with the tags that `tags` reads;
   `kept` keeps results for the next build.
 * `menu` draws the menu from titles, and `code` keeps the classes of tokens.
@@ -93,6 +94,7 @@ from . import (
     sections,
     shown,
     svg,
+    trees,
 )
 from .kept import Kept
 from .lean import bundle
@@ -120,6 +122,7 @@ PARTS = (
     shown,
     index,
     numbers,
+    trees,
     parallel,
 )
 FOLDER = Path(__file__).resolve().parent

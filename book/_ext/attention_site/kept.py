@@ -7,7 +7,11 @@ out of date.
 
 import hashlib
 import pickle
+from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
+
+from sphinx.util.parallel import parallel_available
 
 
 class Kept:
@@ -27,6 +31,23 @@ class Kept:
         if name not in self.used:
             self.used[name] = self._found(self.folder / name, make, given)
         return self.used[name]
+
+    @contextmanager
+    def ahead(self, make, tasks):
+        """Let another process make and store results meanwhile."""
+
+        def work():
+            for given in tasks:
+                self(make, *given)
+
+        process = parallel_available and get_context("fork").Process(
+            target=work
+        )
+        if process:
+            process.start()
+        yield
+        if process:
+            process.join()
 
     def _found(self, path, make, given):
         if path.exists():

@@ -9,6 +9,8 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.environment.collectors.toctree import TocTreeCollector
 
+from .trees import copy_of
+
 ASSIGN = TocTreeCollector.assign_figure_numbers
 
 
@@ -24,7 +26,7 @@ def numbered(env, node):
 
 def leaf(node):
     """Return a node with its texts, without drawings."""
-    copy = node.deepcopy()
+    copy = copy_of(node)
     for raw in list(copy.findall(nodes.raw)):
         raw.parent.remove(raw)
     return copy

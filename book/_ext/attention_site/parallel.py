@@ -82,6 +82,7 @@ def examine_as_written(app, builder):
     """
     if builder.format != "html":
         return
+    sphinx.builders.make_chunks = deal_few
     write, ranked = builder.write_doc, set(about.ranked(app))
 
     def write_and_examine(name, doctree):
@@ -104,12 +105,20 @@ def deal(pages, processes):
     return [pages[i::n] for i in range(n)]
 
 
+def deal_few(pages, processes):
+    """Deal few pages at once, so that writing begins and ends early.
+
+    A process begins to write when the references of its pages are resolved.
+    """
+    n = -(-len(pages) // 8)
+    return [pages[i::n] for i in range(n)]
+
+
 def setup(app):
     sphinx.builders.make_chunks = deal
-    # The nodes live on and refer to each other. Garbage collection among them
-    # would take several times as long as reading the pages.
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 20)
+    # The nodes live on and refer to each other. Looking for garbage among them
+    # takes longer than loading them, and would free a tenth of the memory.
+    gc.disable()
     # Use one process more than cores, because the process that distributes the
     # pages waits for the others.
     app.parallel = max(app.parallel, (os.cpu_count() or 1) + 1)

@@ -321,9 +321,13 @@ def link_pages(app, names):
     found = [parsed.of(app, page) for page in pages.values()]
     vocabulary = styles.vocabulary(found, scripts + own, UNSET)
     fonts = {p.stem: p for p in (static / "fonts").glob("*.woff2")}
-    faces.cut_faces(fonts, found, own, kept)
+    cuts = faces.cuts(fonts, found, own)
+    with kept.ahead(faces.cut, cuts.values()):
+        styled = write_styles(static, *vocabulary, kept)
+    for path, font in cuts.items():
+        path.write_bytes(kept(faces.cut, *font))
     digests = {
-        "bundle.css": digest(write_styles(static, *vocabulary, kept)),
+        "bundle.css": digest(styled),
         "site.js": digest(own),
         "bundle.js": digest(scripts),
     }

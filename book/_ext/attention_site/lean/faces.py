@@ -65,13 +65,17 @@ def formula_characters(page):
     return {*unescape(re.sub(r"<[^>]*>", "", formulas)), *lone, ROOT}
 
 
-def cut_faces(fonts, pages, scripts, kept):
-    """Keep only the characters that pages and scripts can show."""
+def cuts(fonts, pages, scripts):
+    """Return what `cut` needs for each font, by the font's path.
+
+    A font keeps only the characters that pages and scripts can show.
+    """
     text = set(scripts).union(*(page.characters for page in pages))
     formulas = set().union(*(page.in_formulas for page in pages))
+    needs = {}
     for name, path in fonts.items():
         shown = formulas if name == MATH_FONT else text
         kern = () if name in (MATH_FONT, *UNKERNED) else ("kern",)
         features = () if name == MATH_FONT else ("tnum", *kern)
-        font = path.read_bytes(), "".join(sorted(shown)), features
-        path.write_bytes(kept(cut, *font))
+        needs[path] = path.read_bytes(), "".join(sorted(shown)), features
+    return needs
