@@ -960,10 +960,13 @@ class Flow(InteractiveFigure):
     network of each block, and ``hidden`` the rows within its network;
     ``queries``, ``keys``, ``values``, ``weights`` and ``mixed`` are those of
     `head` in each block. ``chances`` are the probabilities of the word after
-    `word`, and ``order`` ranks the words by them; ``said`` is the most
-    probable word after the last. ``opened`` shows how one number was computed:
-    its ``parts``, which are products or exponentials, their ``total``, and its
-    ``value``.
+    `word` at `temperature`, and ``order`` ranks the words by them; ``said`` is
+    the most probable word after the last. ``drawn`` has ``u``, the first
+    number of mulberry32 with `seed`, and ``id``, the word that it draws: from
+    0 to 1, each word has a part as long as its probability after the last
+    word, the most probable word first, and ``u`` is in the part of one.
+    ``opened`` shows how one number was computed: its ``parts``, which are
+    products or exponentials, their ``total``, and its ``value``.
 
     Examples
     --------

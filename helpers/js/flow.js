@@ -2,7 +2,7 @@
 // number can be opened, and its factors lead on to the numbers that they come
 // from.
 
-import { fixed, range } from "./numbers.js";
+import { fixed, range, setting } from "./numbers.js";
 import { byLevel, colorOf, escape, inkOn } from "./svg.js";
 import { shorten } from "./controls.js";
 import { figureModule, say } from "./common.js";
@@ -19,6 +19,8 @@ import {
   wordsOf,
   netOf,
   rankedBy,
+  chancesOf,
+  drawnIn,
   STEPS,
   inBlock,
   OF_KEY,
@@ -52,10 +54,14 @@ const stationOf = (state) =>
     ({ step, block }) =>
       STEPS[step] === STEPS[state.step] && (block === undefined || block === state.block),
   );
+const NAMED_FROM = 0.12; // a piece of the line has room for its word
+const DRAWN_FROM = 0.001; // and can be seen
 const SHOWN = 5; // candidates for the next word
 const LISTED = 6; // candidates that are listed with their computation
 const CHIPS = 3;
 const LEAST = 0.01;
+const SEEDS = 1000;
+const [COLD, HOT] = [0.2, 2]; // the ends of the temperature
 
 const plain = (text) => text.replaceAll(" ", "-");
 const largestOf = (row) => row.indexOf(Math.max(...row));
@@ -112,7 +118,8 @@ const rowsOf = once((state) => {
       ],
     };
   if (stage === "next") {
-    const order = rankedBy(net.chances[i]);
+    const order = rankedBy(net.logits[i]);
+    const chances = chancesOf(state, i);
     const ranks = range(LISTED);
     if (state.rank >= LISTED) ranks[LISTED - 1] = state.rank;
     return {
@@ -122,13 +129,7 @@ const rowsOf = once((state) => {
         return {
           label: KNOWN[id],
           logit: part(state, net.logits[i][id], "logit", more, `logit of ${KNOWN[id]}`),
-          chance: part(
-            state,
-            net.chances[i][id],
-            "probability",
-            more,
-            `probability of ${KNOWN[id]}`,
-          ),
+          chance: part(state, chances[id], "probability", more, `probability of ${KNOWN[id]}`),
         };
       }),
     };
@@ -220,10 +221,20 @@ const another = ({ text }) => ({
   word: MOST - 1,
 });
 const longer = (text, word) => ({ text: [...wordsOf(text), word].join(" "), word: MOST - 1 });
+// The next seed, and the sentence with the word that the seed draws, unless that is its end.
+const END = ".";
+const reseeded = ({ seed }) => ({ seed: (seed + 1) % SEEDS });
+const drawn = (state) => {
+  const word = KNOWN[drawnIn(state).id];
+  return { ...(word === END ? {} : longer(state.text, word)), ...reseeded(state) };
+};
+const heatAt = (t) => (t - COLD) / (HOT - COLD);
+const drawName = (state) =>
+  KNOWN[drawnIn(state).id] === END ? "it ends here: draw again" : "draw a word";
 // The most probable next words, without the improbable ones.
-const chipsOf = (net) => {
-  const chances = net.chances.at(-1);
-  return rankedBy(chances)
+const chipsOf = (state, net) => {
+  const chances = chancesOf(state, net.words.length - 1);
+  return rankedBy(net.logits.at(-1))
     .slice(0, CHIPS)
     .filter((id, rank) => rank === 0 || chances[id] >= LEAST)
     .map((id, rank) => ({ id: `add-${rank}`, word: KNOWN[id], chance: chances[id] }));
@@ -242,13 +253,14 @@ const handles = (state) => {
     press: () => to,
   });
   return [
-    ...chipsOf(net)
+    ...chipsOf(state, net)
       .filter(({ word }) => word !== ".")
       .map(({ id, word }) => ({
         id,
         name: `add ${word}`,
         press: ({ text }) => longer(text, word),
       })),
+    { id: "draw", name: drawName(state), press: () => drawn(state) },
     { id: "less", name: "remove the last word", press: shorter },
     { id: "other", name: "another sentence", press: another },
     ...STATIONS.map(({ name, step, block = state.block }, k) => ({
@@ -304,6 +316,18 @@ const handles = (state) => {
           once: true,
           press: ({ text }) => longer(text, word),
         }))
+      : []),
+    ...(STEPS[state.step] === "next"
+      ? [
+          {
+            id: "temperature",
+            name: "temperature",
+            keys: ["temperature"],
+            at: [heatAt(state.temperature), 0.5],
+            read: ([u]) => ({ temperature: COLD + u * (HOT - COLD) }),
+          },
+          { id: "seed", name: "another random number", press: reseeded },
+        ]
       : []),
     ...partsOf(rowsOf(state)).map(press),
     ...factorsOf(state, opened).map(press),
@@ -449,7 +473,7 @@ const journey = (state, net, { order, chances }) => {
 const percent = (p) => (p >= 0.995 ? "&gt;99%" : p < 0.005 ? "&lt;1%" : `${(100 * p).toFixed(0)}%`);
 // The heading: what the model, or the reader, may write next.
 const heading = (state, net) => {
-  const chips = chipsOf(net).map(({ id, word, chance }) =>
+  const chips = chipsOf(state, net).map(({ id, word, chance }) =>
     word === "."
       ? `<span class="av-chip av-chip-end">the sentence ends ${percent(chance)}</span>`
       : `<span class="av-chip" data-handle="${id}">+ ${escape(word)} ` +
@@ -457,6 +481,7 @@ const heading = (state, net) => {
   );
   return (
     `<div class="av-writing"><span>it goes on:</span> ${chips.join(" ")} ` +
+    `<span class="av-chip av-chip-draw" data-handle="draw">${drawName(state)}</span> ` +
     `<span class="av-chip av-chip-plain" data-handle="less">remove the last word</span> ` +
     `<span class="av-chip av-chip-plain" data-handle="other">another sentence</span></div>`
   );
@@ -504,6 +529,36 @@ const lookingAt = ({ query, earlier, mix }, state, net) => {
     `<div class="av-value-side">${right}</div></div>`
   );
 };
+// Where the number that the seed draws falls among the probabilities of the last word.
+const draws = (state, net) => {
+  const last = net.words.length - 1;
+  const chances = chancesOf(state, last);
+  const { u, id } = drawnIn(state);
+  const pieces = rankedBy(net.logits[last])
+    .filter((k) => chances[k] >= DRAWN_FROM)
+    .map((k) => {
+      const wide = (100 * chances[k]).toFixed(1);
+      const name = chances[k] < NAMED_FROM ? "" : escape(KNOWN[k]);
+      const kind = k === id ? "av-chance av-chance-drawn" : "av-chance";
+      return `<span class="${kind}" style="width:${wide}%">${name}</span>`;
+    });
+  const falls =
+    KNOWN[id] === END
+      ? "the end of the sentence"
+      : `${quoted(KNOWN[id])}, the word that <b>draw a word</b> adds`;
+  return (
+    `<div class="av-draws" aria-hidden="true">${pieces.join("")}` +
+    `<i style="left:${(100 * u).toFixed(1)}%"></i></div>` +
+    `<div class="av-falls"><span>The random number ${fixed(u)} of seed ${state.seed} falls on ` +
+    `${falls}.</span> <span class="av-chip" data-handle="seed">another number</span></div>`
+  );
+};
+const warming = ({ temperature }) =>
+  `<div class="av-warming"><span>temperature <b>${setting(temperature)}</b></span>` +
+  `<div class="av-heat">${[COLD, 1, HOT]
+    .map((t) => `<i style="left:${(100 * heatAt(t)).toFixed(1)}%">${t}</i>`)
+    .join("")}<span data-handle="temperature" ` +
+  `style="left:${(100 * heatAt(temperature)).toFixed(1)}%"></span></div></div>`;
 const listing = (next) =>
   `<div class="av-listing"><span class="av-over">word</span><span class="av-over">logit</span>` +
   `<span class="av-over">probability</span>${next
@@ -523,6 +578,7 @@ const vocabulary = (tokens) =>
     )
     .join(" ")}</div>`;
 
+const followsLast = (state, net) => placeOf(state).i === net.words.length - 1;
 const panel = (state, net) => {
   const rows = rowsOf(state);
   return (
@@ -530,7 +586,8 @@ const panel = (state, net) => {
     (rows.before ?? []).map(line).join("") +
     (rows.earlier ? lookingAt(rows, state, net) : "") +
     (rows.after ?? []).map(line).join("") +
-    (rows.next ? listing(rows.next) : "") +
+    (rows.next ? warming(state) + listing(rows.next) : "") +
+    (rows.next && followsLast(state, net) ? draws(state, net) : "") +
     (rows.chips
       ? ""
       : `<div class="av-worked-note">Press a number to see how it was made, from the numbers and ` +
@@ -541,20 +598,25 @@ const panel = (state, net) => {
 
 // --- one number ----------------------------------------------------------
 
-// Large numbers are written without decimals.
+// Large numbers are written without decimals, and very large ones with a power of ten.
 const LARGE = 1000;
-const short = (x, digits) => fixed(x, Math.abs(x) < LARGE ? digits : 0);
+const HUGE = 1e6;
+const short = (x, digits) =>
+  Math.abs(x) < HUGE
+    ? fixed(x, Math.abs(x) < LARGE ? digits : 0)
+    : x.toExponential(2).replace("+", "");
 const exact = (x, digits) => Math.abs(x - Number(x.toFixed(digits))) < 1e-9;
-const equals = (x, digits = 3) => `${exact(x, digits) ? "=" : "≈"} <b>${short(x, digits)}</b>`;
-// A rounded weight or probability is not 0, and 1 only where it is exactly 1.
-const sideOf = (p) =>
-  p >= 0.9995 && p < 1
+const equals = (x, digits = 3) =>
+  `${x < HUGE && exact(x, digits) ? "=" : "≈"} <b>${short(x, digits)}</b>`;
+// A rounded weight or probability is not 0, and 1 only for a weight that is 1.
+const sideOf = ({ step }, p) =>
+  p >= 0.9995 && (p < 1 || step === "probability")
     ? ["above", "&gt;", "0.999"]
     : p < 0.0005
       ? ["below", "&lt;", "0.001"]
       : null;
-const portion = (p) => {
-  const [, sign, bound] = sideOf(p) ?? [];
+const portion = (state, p) => {
+  const [, sign, bound] = sideOf(state, p) ?? [];
   return sign ? `${sign} <b>${bound}</b>` : equals(p);
 };
 const factor = (id, x, to) => (to ? cell({ id, x }) : bare({ x }));
@@ -564,16 +626,17 @@ const cardsOf = (state, { terms, order }) => {
   const card = (inner, out, kind = "") =>
     `<span class="av-term${kind}">${inner}<b>${out}</b></span>`;
   if (state.step === "probability") {
+    const divided = state.temperature === 1 ? "" : `<i>÷ ${setting(state.temperature)}</i>`;
     const shown = range(TERMS_OF_NEXT);
     if (state.rank >= TERMS_OF_NEXT) shown.push(state.rank);
     const rest = order.length - shown.length;
-    const left = summed(terms) - shown.reduce((sum, k) => sum + terms[k].out, 0);
+    const left = summed(terms.filter((_, k) => !shown.includes(k)));
     return [
       ...shown.map((k) =>
         card(
           `<i>${escape(terms[k].name)}</i>exp ${
             k < INNER ? framed({ id: `from-${k}`, x: terms[k].a }) : bare({ x: terms[k].a })
-          }`,
+          }${divided}`,
           short(terms[k].out, 2),
           k === state.rank ? " av-term-on" : "",
         ),
@@ -603,10 +666,10 @@ const ends = (state, { terms, total, value, x, from, root, gain, id }, net) => {
   const sum = `sum ${equals(total)}`;
   const then = {
     score: () => `${sum}; ÷ √${HEAD} ${equals(value)}`,
-    weight: () => `sum ${equals(total)}; ${short(terms[j].out, 3)} ÷ sum ${portion(value)}`,
+    weight: () => `sum ${equals(total)}; ${short(terms[j].out, 3)} ÷ sum ${portion(state, value)}`,
     probability: () =>
-      `sum ${equals(total)}; ${short(Math.exp(net.logits[placeOf(state).i][id]), 3)} ÷ sum ` +
-      portion(value),
+      `sum ${equals(total)}; ${short(Math.exp(net.logits[placeOf(state).i][id] / state.temperature), 3)} ÷ sum ` +
+      portion(state, value),
     hidden: () =>
       total > 0
         ? `${sum}; above 0, therefore it stays ${equals(value)}`
@@ -668,6 +731,8 @@ const EXPLAINED = {
   logit: "A logit is the last row times the stored row of a word, number by number, added up",
   probability: "A probability is the exponential of a logit, divided by the sum over all words",
 };
+const DIVIDED =
+  "A probability is the exponential of a logit over the temperature, divided by the sum over all words";
 const SEEK = `<button type="button" class="av-seek av-quiet">show sources</button>`;
 const wayBar = (state) => {
   const { at, there, back, on } = wayOf(state);
@@ -689,13 +754,17 @@ const calculation = (state, net, opened) =>
   }</div>`;
 
 const sentence = (state, net, { value }) => {
-  const chances = net.chances.at(-1);
+  const chances = chancesOf(state, net.words.length - 1);
   const best = largestOf(chances);
-  const [side, , bound] = (["weight", "probability"].includes(state.step) && sideOf(value)) || [];
+  const warm = state.temperature !== 1;
+  const explained = warm && state.step === "probability" ? DIVIDED : EXPLAINED[state.step];
+  const at = warm ? ` at temperature ${setting(state.temperature)}` : "";
+  const [side, , bound] =
+    (["weight", "probability"].includes(state.step) && sideOf(state, value)) || [];
   const digits = state.step === "word" ? 0 : 3;
   const here = side ? `here ${side} ${bound}` : `here ${fixed(value, digits)}`;
   const next = KNOWN[best] === "." ? "the sentence ends" : `the next word is “${KNOWN[best]}”`;
-  return `${EXPLAINED[state.step]}: ${here}. To the model ${next}, with probability ${sure(chances[best])}.`;
+  return `${explained}: ${here}. To the model ${next}, with probability ${sure(chances[best])}${at}.`;
 };
 
 const NAMED = "your sentence (text)";
@@ -943,6 +1012,26 @@ const figure = {
       step: 1,
       when: ({ step }) => OF_RANK.includes(step),
     },
+    {
+      key: "temperature",
+      kind: "range",
+      label: "temperature",
+      first: 1,
+      about: "What logits are divided by before the softmax",
+      min: COLD,
+      max: HOT,
+      step: 0.1,
+    },
+    {
+      key: "seed",
+      kind: "range",
+      label: "seed of the draw",
+      first: 0,
+      about: "What determines the next draw, which adds one to it",
+      min: 0,
+      max: SEEDS - 1,
+      step: 1,
+    },
   ],
   check,
   compute,
@@ -951,7 +1040,7 @@ const figure = {
   view: (state) => {
     const net = netOf(state.text);
     const opened = openedIn(state);
-    const values = { order: opened.order, chances: net.chances[placeOf(state).i] };
+    const values = { order: opened.order, chances: chancesOf(state, placeOf(state).i) };
     return (
       heading(state, net) +
       journey(state, net, values) +

@@ -3,6 +3,7 @@
 import { entropy, fixed, range, softmax } from "./numbers.js";
 import { chart, frameOf } from "./svg.js";
 import { grip } from "./handles.js";
+import { uniform } from "./random.js";
 import { figureModule, say } from "./common.js";
 
 const QUERIES = 32;
@@ -10,13 +11,6 @@ const MOST_KEYS = 64;
 const WIDEST = 1024;
 const EDGE = 64; // the histogram runs from -EDGE to EDGE, with one bin per unit of score
 
-// Number k of a stream, from 0 to 1: mulberry32, whose state is a counter.
-const uniform = (seed, k) => {
-  let t = seed + Math.imul(k + 1, 0x6d2b79f5);
-  t = Math.imul(t ^ (t >>> 15), t | 1);
-  t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-  return (((t ^ (t >>> 14)) >>> 0) + 0.5) / 2 ** 32;
-};
 // Standard normal numbers, two at a time, by the Box-Muller transform.
 const normals = (seed, first) => {
   const row = new Float64Array(WIDEST);

@@ -2,6 +2,7 @@
 // number was computed.
 
 import { dot, matmul, range, softmax, transpose } from "./numbers.js";
+import { uniform } from "./random.js";
 import { known } from "./common.js";
 
 // --- the model -----------------------------------------------------------
@@ -76,8 +77,7 @@ const run = (text) => {
   for (const p of PARAMETERS) blocks.push(through(blocks.at(-1)?.after ?? embedded, p));
   const final = normed(blocks.at(-1).after, LAST_GAIN);
   const logits = matmul(final, transpose(TABLE));
-  const chances = logits.map((row) => softmax(row));
-  return { words, tokens, embedded, blocks, final, logits, chances };
+  return { words, tokens, embedded, blocks, final, logits };
 };
 // The latest result, because opening another number of a sentence changes
 // nothing.
@@ -86,8 +86,23 @@ export const netOf = (text) => {
   if (latest.text !== text) latest = { text, net: run(text) };
   return latest.net;
 };
-// The words of the model, the most probable first.
-export const rankedBy = (chances) => range(KNOWN.length).sort((a, b) => chances[b] - chances[a]);
+// The words of the model, the most probable first, at every temperature.
+export const rankedBy = (logits) => range(KNOWN.length).sort((a, b) => logits[b] - logits[a]);
+// The probabilities of the word after word i.
+export const chancesOf = ({ text, temperature }, i) =>
+  softmax(netOf(text).logits[i].map((z) => z / temperature));
+// The word that a seed draws after the sentence. The words, the most probable first,
+// divide the interval from 0 to 1 by their probabilities, and one has u in its part.
+export const drawnIn = (state) => {
+  const { logits } = netOf(state.text);
+  const last = logits.length - 1;
+  const chances = chancesOf(state, last);
+  const order = rankedBy(logits[last]);
+  const u = uniform(state.seed, 0);
+  let passed = 0;
+  const found = order.find((id) => (passed += chances[id]) > u);
+  return { u, id: found ?? order.at(-1) };
+};
 
 // --- numbers that can be opened ------------------------------------------
 
@@ -128,7 +143,7 @@ const lengthOf = (text) => {
   return counted.length;
 };
 export const wordAt = ({ word, text }) => Math.min(word, lengthOf(text) - 1);
-// The indices of a state: word i, key j, block b, head h, number c.
+// The indices of a state: word i, key j, block b, head h, number c; and its temperature t.
 export const placeOf = (state) => {
   const i = wordAt(state);
   return {
@@ -137,6 +152,7 @@ export const placeOf = (state) => {
     b: state.block,
     h: state.head,
     c: Math.min(state.number, widthOf(state) - 1),
+    t: state.temperature,
   };
 };
 
@@ -150,7 +166,7 @@ const entering = (b, i, c) =>
 // How the opened number was computed: terms, their sum, and what follows. A term
 // has two factors, each with the settings that open it, if it was computed.
 const product = (a, b, from, by) => ({ a, b, from, by, out: a * b });
-const exponential = (a, from, name) => ({ a, from, name, out: Math.exp(a) });
+const exponential = (a, from, name, t = 1) => ({ a, from, name, out: Math.exp(a / t) });
 export const summed = (terms) => terms.reduce((sum, { out }) => sum + out, 0);
 const columnOf = (W, c) => W.map((row) => row[c]);
 const products = (row, column, from, by) =>
@@ -252,11 +268,11 @@ const MAKERS = {
     const terms = products(final[i], TABLE[id], (m) => ({ step: "last norm", number: m }));
     return { terms, total: summed(terms), value: summed(terms) };
   },
-  probability: ({ logits }, { i }, id, order) => {
+  probability: ({ logits }, { i, t }, id, order) => {
     const terms = order.map((k, rank) =>
-      exponential(logits[i][k], { step: "logit", rank }, KNOWN[k]),
+      exponential(logits[i][k], { step: "logit", rank }, KNOWN[k], t),
     );
-    return { terms, total: summed(terms), value: Math.exp(logits[i][id]) / summed(terms) };
+    return { terms, total: summed(terms), value: Math.exp(logits[i][id] / t) / summed(terms) };
   },
 };
 // A drawing asks several times about one state.
@@ -270,7 +286,7 @@ export const once = (work) => {
 export const openedIn = once((state) => {
   const net = netOf(state.text);
   const place = placeOf(state);
-  const order = rankedBy(net.chances[place.i]);
+  const order = rankedBy(net.logits[place.i]);
   const id = order[state.rank];
   return { ...MAKERS[state.step](net, place, id, order), order, id };
 });
@@ -317,8 +333,9 @@ export const compute = (state) => {
     ),
     mixed: net.blocks.map(({ mixed }) => mixed[h]),
     logits: net.logits,
-    chances: net.chances[i],
-    said: rankedBy(net.chances.at(-1))[0],
+    chances: chancesOf(state, i),
+    said: rankedBy(net.logits.at(-1))[0],
+    drawn: drawnIn(state),
     order,
     opened: { id, parts: terms.map(({ out }) => out), total, value },
   };

@@ -25,8 +25,10 @@ from tests.figures.reading import (
     read,
     says,
     sentence,
+    significant,
     tells,
 )
+from tests.figures.test_saturation import mulberry32
 
 LONG = "the small dog slept by the fire because it was tired"
 ATTENTION = ["query", "key", "value", "score", "weight", "mix", "attention"]
@@ -45,6 +47,10 @@ CASES = [
       for name in ("attention", "network", "last")),
     {"step": "embedding", "number": 3, "word": 1},
     {"text": "the king ate the bread", "step": "hidden", "block": 1},
+    {"text": "the dog", "temperature": 2, "seed": 5, "rank": 9},
+    {"text": "the dog ran", "temperature": 0.2, "rank": 2},
+    {"text": "the small dog ran", "temperature": 0.2, "seed": 999},
+    {"text": "the cat sat on the mat", "temperature": 1.3, "word": 2},
 ]  # fmt: skip
 PARAMS = trained_words()
 ROOT8 = np.sqrt(8)
@@ -67,6 +73,18 @@ def place_of(state):
     i = min(state["word"], T - 1)
     c = min(state["number"], WIDTHS.get(state["step"], 16) - 1)
     return i, min(state["key"], i), state["block"], state["head"], c
+
+
+def chances_after(state, logits):
+    return softmax(np.array(logits) / state["temperature"])
+
+
+def drawn_from(state, logits):
+    """The number of the seed, and the word in whose part of 0 to 1 it is."""
+    u = mulberry32(state["seed"], 1)[0]
+    order = np.argsort(-logits, kind="stable")
+    ends = np.cumsum(chances_after(state, logits)[order])
+    return {"u": u, "id": int(order[np.searchsorted(ends, u, "right")])}
 
 
 def run(state):
@@ -139,7 +157,10 @@ def opened(state, net):
             hidden, f"{b}.W_2", c, net["after"][b][i][c]
         ),
         "logit": lambda: (net["final"][i] * table[id_], logits[id_]),
-        "probability": lambda: (np.exp(logits[order]), softmax(logits)[id_]),
+        "probability": lambda: (
+            np.exp(logits[order] / state["temperature"]),
+            chances_after(state, logits)[id_],
+        ),
     }[state["step"]]()  # fmt: skip
     parts = np.array(parts, float)
     total = parts.sum() if len(parts) else value
@@ -162,8 +183,9 @@ def expected(state):
         "weights": [heads.weights[h] for heads in net["heads"]],
         "mixed": [heads.heads[h] for heads in net["heads"]],
         "logits": logits,
-        "chances": softmax(logits[i]),
+        "chances": chances_after(state, logits[i]),
         "said": int(np.argmax(logits[-1])),
+        "drawn": drawn_from(state, logits[-1]),
         "order": np.argsort(-logits[i], kind="stable"),
         "opened": opened(state, net),
     }
@@ -268,6 +290,8 @@ def shows(state, expected, shown):
             shown,
             {f"probability-{r}": number(f"probability-{r}") for r in ranks},
         )
+        temperature_shows(state, shown)
+        draw_shows(state, expected, shown, net)
     marked = [cell["data-handle"] for cell in shown.select(".av-num-on")]
     name = state["step"].replace(" ", "-")
     place = {"key": f"{j}-{c}", "value": f"{j}-{c}", "score": j, "weight": j}
@@ -278,7 +302,7 @@ def shows(state, expected, shown):
     made_shows(state, expected, shown)
     sources_show(state, shown)
     way_shows(state, shown)
-    chances = softmax(net["kept"].logits[-1])
+    chances = chances_after(state, net["kept"].logits[-1])
     best = chances[expected["said"]]
     value = expected["opened"]["value"]
     digits = (value, 0) if state["step"] == "word" else (value, 3)
@@ -289,7 +313,11 @@ def shows(state, expected, shown):
         assert f": here {word} {bound:.3f}. " in sentence(shown)
     numbers = FIXED.get(state["step"], [])
     tells(
-        sentence(shown), *numbers, digits, (0.99 if best >= 0.995 else best, 2)
+        sentence(shown),
+        *numbers,
+        digits,
+        (0.99 if best >= 0.995 else best, 2),
+        *([(state["temperature"], 4)] if state["temperature"] != 1 else []),
     )
     said = WORDS[expected["said"]]
     assert (f"“{said}”" in sentence(shown)) == (said != ".")
@@ -306,7 +334,7 @@ def cell_says(cell, x):
 
 def bound_of(step, x):
     """A rounded share is neither 0 nor 1, but for a weight on one word."""
-    if step in ("weight", "probability") and x != 1:
+    if step == "probability" or (step == "weight" and x != 1):
         if x >= 0.9995:
             return ">", 0.999
         if x < 0.0005:
@@ -327,6 +355,46 @@ def bars_show(shown, shares):
         cell = shown.select_one(f'[data-handle="{handle}"]')
         width = re.fullmatch(r"width:(\S+)%", cell.find_next("i")["style"])[1]
         says(width, 100 * x, 1)
+
+
+def temperature_shows(state, shown):
+    """The knob, on a line from 0.2 to 2, and the number beside it."""
+    box = shown.select_one(".av-warming")
+    says(box.b.text, state["temperature"], 4)
+    marks = {
+        read(mark.text): read(re.fullmatch(r"left:(\S+)%", mark["style"])[1])
+        for mark in box.select("i")
+    }
+    assert list(marks) == [0.2, 1, 2]
+    at = re.fullmatch(r"left:(\S+)%", box.select_one("span[style]")["style"])
+    line = np.array([[*marks, state["temperature"]], [*marks.values(), 0]])
+    line[1, -1] = read(at[1])
+    np.testing.assert_allclose(100 * (line[0] - 0.2) / 1.8, line[1], atol=0.06)
+
+
+def draw_shows(state, expected, shown, net):
+    """The line that the words share, and the number that falls on one."""
+    i, *_ = place_of(state)
+    line = shown.select_one(".av-draws")
+    assert bool(line) == (i == len(net["tokens"]) - 1)
+    drawn, chances = expected["drawn"], expected["chances"]
+    ends = WORDS[drawn["id"]] == "."
+    chip = shown.select_one("[data-handle=draw]").text
+    assert chip == ("it ends here: draw again" if ends else "draw a word")
+    if not line:
+        return
+    pieces = line.select(".av-chance")
+    order = [k for k in expected["order"] if chances[k] >= 0.001]
+    for piece, k in zip(pieces, order, strict=True):
+        wide = re.fullmatch(r"width:(\S+)%", piece["style"])[1]
+        says(wide, 100 * chances[k], 1)
+        assert piece.text == (WORDS[k] if chances[k] >= 0.12 else "")
+        assert ("av-chance-drawn" in piece["class"]) == (k == drawn["id"])
+    says(re.fullmatch(r"left:(\S+)%", line.i["style"])[1], 100 * drawn["u"], 1)
+    told = shown.select_one(".av-falls > span").text
+    tells(told, (drawn["u"], 2), state["seed"])
+    assert ("falls on the end of the sentence." in told) == ends
+    assert (f"falls on “{WORDS[drawn['id']]}”, " in told) != ends
 
 
 def journey_shows(state, expected, shown, net):
@@ -393,10 +461,12 @@ def journey_shows(state, expected, shown, net):
         assert option.b.text == WORDS[order[rank]]
         says(re.fullmatch(r"width:(\S+)%", option.i["style"])[1], 100 * p, 1)
         percent_shows(option.text, p)
-    last = softmax(net["kept"].logits[-1])
-    best = np.argsort(-last, kind="stable")[:3]
+    last = chances_after(state, net["kept"].logits[-1])
+    best = np.argsort(-net["kept"].logits[-1], kind="stable")[:3]
     best = [k for n, k in enumerate(best) if n == 0 or last[k] >= 0.01]
-    chips = shown.select(".av-writing .av-chip:not(.av-chip-plain)")
+    chips = shown.select(
+        ".av-writing .av-chip:not(.av-chip-plain, .av-chip-draw)"
+    )
     for chip, id_ in zip(chips, best, strict=True):
         percent_shows(chip.text, last[id_])
         if WORDS[id_] == ".":
@@ -563,16 +633,22 @@ def made_shows(state, expected, shown):
     parts = opened_["parts"]
     if step == "probability":
         ranks = [*range(5), *([state["rank"]] if state["rank"] > 4 else [])]
-        parts = [*parts[ranks], parts.sum() - parts[ranks].sum()]
+        parts = [*parts[ranks], np.delete(parts, ranks).sum()]
     digits = 2 if step in ("embedding", "weight", "probability") else 3
     for text, x in zip(cards, parts, strict=True):
-        says(text, x, digits if abs(x) < 1000 else 0)
+        says_short(text, x, digits)
+    if step == "probability":
+        over = [card.find_all("i")[-1].text for card in
+                shown.select(".av-term:has(.av-num)")]  # fmt: skip
+        t = state["temperature"]
+        assert [text.startswith("÷ ") for text in over] == [t != 1] * len(over)
+        assert t == 1 or {read(text[2:]) for text in over} == {t}
     if step == "word":
         assert not shown.select(".av-worked-end")
         return
     numbers = [b.text for b in shown.select(".av-worked-end > b")]
     total = opened_["total"]
-    says(numbers[0], total, 3 if abs(total) < 1000 else 0)
+    says_short(numbers[0], total, 3)
     text = shown.select_one(".av-worked-end").text
     bound = bound_of(step, opened_["value"])
     if bound:
@@ -587,6 +663,15 @@ def made_shows(state, expected, shown):
         ]
         exact = any(abs(x - read(number)) < 1e-9 for x in near)
         assert not near or (sign == "=") == exact, text
+
+
+def says_short(text, x, digits):
+    """Large numbers have no decimals, and very large ones three digits."""
+    if abs(x) >= 1e6:
+        assert re.fullmatch(r"\d\.\d\de\d+", text)
+        significant(x, 3)(text)
+    else:
+        says(text, x, digits if abs(x) < 1000 else 0)
 
 
 # --- each number leads to what made it ---------------------------------------
@@ -610,7 +695,7 @@ STEPS = next(c["options"] for c in controls("flow") if c["key"] == "step")
 def test_flow_factors_lead_to_the_numbers_that_they_are(look, step, block):
     """Each computed factor opens, and what it opens has its value."""
     state = {"text": LONG, "step": step, "block": block, "head": 1}
-    state |= {"key": 2, "number": 5, "word": 8, "rank": 3}
+    state |= {"key": 2, "number": 5, "word": 8, "rank": 3, "temperature": 0.5}
     _, wanted, shown = look("flow", state)
     parts = wanted["opened"]["parts"]
     led = presses(state)
@@ -632,7 +717,7 @@ def test_flow_factors_lead_to_the_numbers_that_they_are(look, step, block):
             for n in numbers
         )
         if step in ("weight", "probability"):
-            part = np.exp(a)
+            part = np.exp(a / (0.5 if step == "probability" else 1))
         elif step.endswith("norm"):
             part = a * a
         else:
@@ -716,6 +801,42 @@ def test_flow_grows_by_a_press_and_shrinks():
     assert len(texts) > 5
     ends = presses({"text": "the king ate the bread because he was hungry"})
     assert "add-0" not in ends, "the sentence is complete"
+
+
+def test_flow_draws_as_often_as_the_probabilities_say():
+    """All seeds, and a sentence that may end."""
+    for text, t in (("the dog", 1), ("the dog", 0.4), ("the cat sat", 2)):
+        state = {"text": text, "temperature": t}
+        logits = run(state)["kept"].logits[-1]
+        found = [
+            call("drawnIn", state | {"seed": k}, of="flow")["id"]
+            for k in range(1000)
+        ]
+        share = np.bincount(found, minlength=len(WORDS)) / 1000
+        chances = chances_after(state, logits)
+        noise = np.sqrt(chances * (1 - chances) / 1000)
+        assert (abs(share - chances) <= 4 * noise + 1e-3).all(), (text, t)
+        assert abs(share.sum() - 1) < 1e-12
+
+
+def test_flow_adds_the_word_that_it_draws():
+    state = {"text": "the dog", "temperature": 2, "step": "weight"}
+    words = set()
+    for seed in (0, 1, 2, 3, 999):
+        state["seed"] = seed
+        word = WORDS[Flow(**state).values["drawn"]["id"]]
+        led = presses(state)["draw"]
+        assert led["text"] == f"the dog {word}"
+        assert led["seed"] == (seed + 1) % 1000
+        assert Flow(**(state | led)).word == 10, "the new word is followed"
+        words.add(word)
+    assert len(words) > 1
+    state |= {"text": "the king ate the bread because he was hungry"}
+    assert presses(state | {"temperature": 0.2})["draw"] == {"seed": 0}, (
+        "the end adds no word"
+    )
+    assert presses({"seed": 4})["seed"] == {"seed": 5}
+    assert "seed" not in presses({"step": "weight"})
 
 
 @pytest.mark.parametrize(
@@ -805,6 +926,52 @@ def test_flow_is_pressed_by_keys_and_goes_back(page):
     assert [off for _, _, off in steps] == [True, *[False] * 5, True]
     assert focused == "key-1-0", "of a factor that is gone, to its number"
     assert ended == "the queen drank"
+
+
+def test_flow_temperature_is_dragged_and_a_word_is_drawn(page):
+    """By a finger and by keys; the address of a draw gives the same word."""
+    page.tab.set_viewport_size(PHONE)
+    page.open("flow", text="the dog", seed=5, static=True)
+    shares, states, told = page.do("""
+      const first = () => el.querySelector(".av-chance").style.width;
+      const box = handle("temperature").getBoundingClientRect();
+      const shares = [[1, first()]];
+      await drag("temperature", -60);
+      shares.push([m.state.temperature, first()]);
+      press(handle("temperature"), "ArrowRight");
+      await frame();
+      shares.push([m.state.temperature, first()]);
+      press(handle("temperature"), "ArrowRight", { shiftKey: true });
+      await frame();
+      shares.push([m.state.temperature, first()]);
+      const told = [box.width, box.height, ...["aria-valuenow",
+        "aria-valuetext", "role"].map((name) =>
+        handle("temperature").getAttribute(name))];
+      const states = [];
+      for (let k = 0; k < 3; k += 1) {
+        press(handle("draw"), "Enter");
+        await frame();
+        states.push({ ...m.state });
+      }
+      return [shares, states, told];
+    """)
+    assert len({t for t, _ in shares}) == 4
+    assert shares[1][0] < 1
+    assert shares[2][0] == pytest.approx(shares[1][0] + 0.1)
+    assert shares[3][0] == pytest.approx(shares[2][0] + 1)
+    for t, width in shares:
+        state = {"text": "the dog", "temperature": t}
+        chances = chances_after(state, run(state)["kept"].logits[-1])
+        says(f"{read(width[:-1]):.1f}", 100 * chances.max(), 1)
+    assert told[:2] == [44, 44]
+    assert read(told[2]) == pytest.approx(shares[3][0])
+    assert told[3:] == [f"temperature {shares[3][0]:g}", "slider"]
+    text = "the dog"
+    for seed, state in enumerate(states, 5):
+        before = {"text": text, "seed": seed, "temperature": shares[3][0]}
+        drawn = drawn_from(before, run(before)["kept"].logits[-1])
+        text = f"{text} {WORDS[drawn['id']]}".removesuffix(" .")
+        assert [state["text"], state["seed"]] == [text, seed + 1]
 
 
 def test_flow_way_is_gone_by_keys_with_the_focus_on_its_arrow(page):
@@ -981,6 +1148,7 @@ TARGETS = """
 def test_flow_has_room_for_a_finger(page):
     """On a phone 44 pixels, or 24 in a grid, and none covers another."""
     page.tab.set_viewport_size(PHONE)
+    page.tab.emulate_media(reduced_motion="reduce")
     page.open("flow", text=LONG, static=True)
     script = (
         TARGETS
@@ -988,8 +1156,9 @@ def test_flow_has_room_for_a_finger(page):
       const still = document.createElement("style");
       still.textContent = ".av-figure * { position: static !important;" +
         " max-height: none !important }" +
-        ".av-station-head, .av-portion { position: relative !important }" +
-        ".av-station-name { position: absolute !important }";
+        ".av-station-head, .av-portion, .av-heat " +
+        "{ position: relative !important }" +
+        ".av-station-name, .av-heat > * { position: absolute !important }";
       document.body.append(still); // what is pinned covers what scrolls
       el.querySelector(".av-opens-fields button").click();
       const shared = (a, b) =>
@@ -1003,15 +1172,16 @@ def test_flow_has_room_for_a_finger(page):
           !(dense && box.height > 23.9 && box.width > 23.9));
         const covered = all.flatMap((a, k) => all.slice(k + 1)
           .filter((b) => shared(a.box, b.box)).map((b) => [a.name, b.name]));
-        found.push([step, small.map(({ name, box }) =>
+        const name = el.querySelector(".av-worked-name").textContent;
+        found.push([name, small.map(({ name, box }) =>
           [name, box.width, box.height]), covered, all.length]);
       }
       return found;
     """
     )
-    for step, small, covered, number in page.do(
-        script.replace("STEPS", json.dumps(STEPS))
-    ):
+    found = page.do(script.replace("STEPS", json.dumps(STEPS)))
+    assert len({step for step, *_ in found}) == len(STEPS)
+    for step, small, covered, number in found:
         assert number > 50, step
         assert small == [], step
         assert covered == [], step
