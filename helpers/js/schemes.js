@@ -262,9 +262,9 @@ const drawing = ({ length, questions }, rows, values) => {
 
 // Why far keys matter to a near answer.
 const WHY =
-  '<p class="av-caption"><b>All keys share one softmax</b>: weight on far keys is lost to the ' +
-  "answer, even if that is near. The weight is the last block’s, a mean of its heads and of all " +
-  "seeds.</p>";
+  '<p class="av-caption"><b>All keys share one softmax</b>: weight on other far keys is lost ' +
+  "to the answer, even to a near one. The weight is the last block’s, a mean of its heads and of " +
+  "all seeds.</p>";
 
 // --- in words --------------------------------------------------------------------
 
