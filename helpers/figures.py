@@ -958,6 +958,7 @@ class Flow(InteractiveFigure):
     each word, ``embedded`` has the row that enters the first block,
     ``attended`` and ``after`` the rows after the attention and after the
     network of each block, and ``hidden`` the rows within its network;
+    ``added`` has what each of these four parts adds to the rows;
     ``queries``, ``keys``, ``values``, ``weights`` and ``mixed`` are those of
     `head` in each block. ``chances`` are the probabilities of the word after
     `word` at `temperature`, and ``order`` ranks the words by them; ``said`` is

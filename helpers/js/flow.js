@@ -35,6 +35,7 @@ import {
   feeds,
   sources,
   compute,
+  entering,
 } from "./wordmodel.js";
 
 // --- parts of the picture ------------------------------------------------
@@ -71,7 +72,7 @@ const sure = (p) => (p >= 0.995 ? "above 0.99" : fixed(p));
 // open it, and whether the opened number comes from it.
 const part = (state, x, step, more, name) => {
   const { i, j, c } = placeOf(state);
-  const here = { key: j, number: c, rank: state.rank, word: i };
+  const here = { key: j, number: c, rank: state.rank, word: i, block: state.block };
   const on = state.step === step && Object.entries(more).every(([k, v]) => here[k] === v);
   const id = [plain(step), ...Object.values(more)].join("-");
   const to = { step, ...more };
@@ -98,6 +99,18 @@ const rowsOf = once((state) => {
     kind: "",
     numbers: numbers.map((x, k) => ({ x, source: state.step === "embedding" && k === c })),
   });
+  // The row that enters a block comes from the embedding or from the block before.
+  const enteringRow = (label, at) => {
+    const { step, block: from } = entering(at, i, 0);
+    const more = from === undefined ? {} : { block: from };
+    const parts = numbersOf(state, net.blocks[at].X[i], step, label, more);
+    return { label, kind: "", parts };
+  };
+  // What an open stage adds to a row, with a frame where its sum opens.
+  const adds = (label, numbers) => ({
+    label,
+    added: numbers.map((x, k) => ({ x, source: STEPS[state.step] === state.step && k === c })),
+  });
   const stage = STEPS[state.step];
   if (stage === "words") return { chips: net.tokens };
   if (stage === "embedding")
@@ -111,10 +124,13 @@ const rowsOf = once((state) => {
   if (stage === "network")
     return {
       before: [
-        row("row after attention", "attention", block.attended[i]),
-        row("the same, normed", "network norm", block.reread[i]),
+        row("row after attention, normed", "network norm", block.reread[i]),
         row("hidden row", "hidden", block.hidden[i]),
-        row("row after the network", "network", block.after[i]),
+      ],
+      after: [
+        row("row after attention", "attention", block.attended[i]),
+        adds("+ the network adds", block.made[i]),
+        row("= row after the network", "network", block.after[i]),
       ],
     };
   if (stage === "next") {
@@ -146,7 +162,11 @@ const rowsOf = once((state) => {
     query: row("query", "query", block.Q[h][i], "query"),
     earlier,
     mix: row("sum", "mix", block.mixed[h][i], "mix"),
-    after: [row("row after attention", "attention", block.attended[i])],
+    after: [
+      enteringRow(`row of “${words[i]}”`, b),
+      adds("+ the attention adds", block.found[i]),
+      row("= row after attention", "attention", block.attended[i]),
+    ],
   };
 });
 const partsOf = ({ before = [], query, earlier = [], mix, after = [], next = [] }) => [
@@ -487,9 +507,12 @@ const heading = (state, net) => {
   );
 };
 
-const line = ({ label, kind, parts, numbers }) =>
-  `<div class="av-sixteen"><span class="av-label${kind && ` av-of-${kind}`}">${escape(label)}` +
-  `</span>${parts ? parts.map(cell).join("") : numbers.map(bare).join("")}</div>`;
+const told = (it) =>
+  `<span class="av-num${marks(it)}" style="${paint(it.x)}">${fixed(it.x)}</span>`;
+const line = ({ label, kind, parts, added, numbers }) =>
+  `<div class="av-sixteen${added ? " av-adds" : ""}">` +
+  `<span class="av-label${kind ? ` av-of-${kind}` : ""}">${escape(label)}</span>` +
+  `${(parts?.map(cell) ?? added?.map(told) ?? numbers.map(bare)).join("")}</div>`;
 const bar = (x) => `<i class="av-weight-bar" style="width:${(100 * x).toFixed(1)}%"></i>`;
 const share = (it, write) => `<span class="av-portion">${framed(it, write)}${bar(it.x)}</span>`;
 
@@ -585,14 +608,14 @@ const panel = (state, net) => {
     (rows.chips ? vocabulary(rows.chips) : "") +
     (rows.before ?? []).map(line).join("") +
     (rows.earlier ? lookingAt(rows, state, net) : "") +
-    (rows.after ?? []).map(line).join("") +
+    (rows.after ? `<div class="av-residual">${rows.after.map(line).join("")}</div>` : "") +
     (rows.next ? warming(state) + listing(rows.next) : "") +
     (rows.next && followsLast(state, net) ? draws(state, net) : "") +
     (rows.chips
       ? ""
       : `<div class="av-worked-note">Press a number to see how it was made, from the numbers and ` +
-        "rows with a thin frame. Dotted ones were learned, and are stored with two decimals. Blue " +
-        "is above 0, orange below.</div>")
+        "rows with a thin frame. Dotted ones were learned, and are stored with two decimals; the " +
+        "others are rounded. Blue is above 0, orange below.</div>")
   );
 };
 

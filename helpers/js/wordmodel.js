@@ -40,7 +40,7 @@ const normed = (X, gain) =>
     const r = rootOf(row);
     return row.map((x, c) => (x / r) * gain[c]);
   });
-const added = (A, B) => A.map((row, i) => row.map((x, c) => x + B[i][c]));
+const sumOf = (A, B) => A.map((row, i) => row.map((x, c) => x + B[i][c]));
 const headOf = (row, h) => row.slice(h * HEAD, (h + 1) * HEAD);
 
 // A block: its attention and its network, each added to its input.
@@ -56,11 +56,14 @@ const through = (X, p) => {
   const weights = scores.map((rows) => rows.map((row) => softmax(row)));
   const mixed = weights.map((rows, h) => rows.map((w, i) => matmul([w], V[h].slice(0, i + 1))[0]));
   const heads = X.map((_, i) => mixed.flatMap((rows) => rows[i]));
-  const attended = added(X, matmul(heads, p.W_O));
+  const found = matmul(heads, p.W_O); // what the attention adds to the rows
+  const attended = sumOf(X, found);
   const reread = normed(attended, p.gain_2);
   const hidden = matmul(reread, p.W_1).map((row) => row.map((x) => Math.max(x, 0)));
-  const after = added(attended, matmul(hidden, p.W_2));
-  return { X, read, Q, K, V, scores, weights, mixed, heads, attended, reread, hidden, after };
+  const made = matmul(hidden, p.W_2); // what the network adds
+  const after = sumOf(attended, made);
+  const attention = { X, read, Q, K, V, scores, weights, mixed, heads, found, attended };
+  return { ...attention, reread, hidden, made, after };
 };
 
 export const wordsOf = (text) =>
@@ -158,7 +161,7 @@ export const placeOf = (state) => {
 
 // The settings that open number c of the rows that enter a block, or leave the
 // last.
-const entering = (b, i, c) =>
+export const entering = (b, i, c) =>
   b === 0
     ? { step: "embedding", word: i, number: c }
     : { step: "network", block: b - 1, word: i, number: c };
@@ -325,6 +328,7 @@ export const compute = (state) => {
     attended: net.blocks.map(({ attended }) => attended),
     hidden: net.blocks.map(({ hidden }) => hidden),
     after: net.blocks.map(({ after }) => after),
+    added: net.blocks.flatMap(({ found, made }) => [found, made]),
     queries: net.blocks.map(({ Q }) => Q[h]),
     keys: net.blocks.map(({ K }) => K[h]),
     values: net.blocks.map(({ V }) => V[h]),

@@ -108,6 +108,18 @@ def run(state):
     }
 
 
+def added_rows(net):
+    """What attention and network of each block add, in turn, by products."""
+    return [
+        part
+        for b, heads in enumerate(net["heads"])
+        for part in (
+            np.concatenate(heads.heads, axis=1) @ PARAMS[f"{b}.W_O"],
+            net["hidden"][b] @ PARAMS[f"{b}.W_2"],
+        )
+    ]
+
+
 def opened(state, net):
     """The parts of the opened number, their sum, and the number."""
     i, j, b, h, c = place_of(state)
@@ -177,6 +189,7 @@ def expected(state):
         "attended": net["attended"],
         "hidden": net["hidden"],
         "after": net["after"],
+        "added": added_rows(net),
         "queries": [heads.Q[h] for heads in net["heads"]],
         "keys": [heads.K[h] for heads in net["heads"]],
         "values": [heads.V[h] for heads in net["heads"]],
@@ -218,6 +231,10 @@ def drawn_numbers(state, expected, net):
         "weight": weights[i],
     }
 
+    if stage_of(state["step"]) == "attention":  # the row before is shown
+        rows["embedding"] = net["X"][0][i]
+        rows["network"] = [after[i] for after in net["after"]]
+
     def number(handle):
         name, *places = re.fullmatch(
             r"(\D+)-(\d+)(?:-(\d+))?", handle
@@ -253,6 +270,7 @@ def shows(state, expected, shown):
     journey_shows(state, expected, shown, net)
     number = drawn_numbers(state, expected, net)
     cells = shown.select(".av-within .av-num[data-handle]")
+    entering = entering_row(state)
     seen = set()
     for cell in cells:
         handle = cell["data-handle"]
@@ -264,7 +282,11 @@ def shows(state, expected, shown):
                 abs(depth(ground(cell)) - np.clip(x / 3, -1, 1))
                 < 0.5 / 48 + 0.01
             )
-    assert seen == STAGES[stage_of(state["step"])]
+    wanted = STAGES[stage_of(state["step"])]
+    if stage_of(state["step"]) == "attention":
+        wanted = wanted | {re.match(r"[a-z]+", entering[0])[0]}
+    assert seen == wanted
+    residual_shows(state, shown, net)
     if stage_of(state["step"]) == "attention":  # words up to this one
         names = {cell["data-handle"] for cell in cells}
         assert {n for n in names if n.startswith("score")} == {
@@ -321,6 +343,40 @@ def shows(state, expected, shown):
     )
     said = WORDS[expected["said"]]
     assert (f"“{said}”" in sentence(shown)) == (said != ".")
+
+
+def entering_row(state):
+    """The cells of the row that enters the block of an open attention."""
+    b = state["block"]
+    name = f"network-{b - 1}" if b else "embedding"
+    return [f"{name}-{m}" for m in range(16)]
+
+
+def residual_shows(state, shown, net):
+    """Three rows: before, what the part adds, and their sum."""
+    part = ["attention", "network"]
+    stage = stage_of(state["step"])
+    lines = shown.select(".av-residual > .av-sixteen")
+    assert len(lines) == 3 * (stage in part)
+    if not lines:
+        return
+    i, _, b, _, c = place_of(state)
+    whole = added_rows(net)[2 * b + part.index(stage)][i]
+    before = (net["X"] if stage == "attention" else net["attended"])[b][i]
+    names = [line.select_one(".av-label").text for line in lines]
+    assert [name[0] for name in names[1:]] == ["+", "="]
+    for line, row in zip(lines, (before, whole, before + whole), strict=True):
+        for cell, x in zip(line.select(".av-num"), row, strict=True):
+            says(cell.text, x, 2)
+            near = abs(depth(ground(cell)) - np.clip(x / 3, -1, 1))
+            assert near < 0.5 / 48 + 0.01
+    framed = [
+        k
+        for k, cell in enumerate(lines[1].select(".av-num"))
+        if "av-feed" in cell["class"]
+    ]
+    assert framed == ([c] if state["step"] == stage else [])
+    assert not lines[1].select("[data-handle]")
 
 
 def cell_says(cell, x):
@@ -523,13 +579,14 @@ def sources_of(state):
     def row(name, width=16):
         return [f"{name}-{m}" for m in range(width)]
 
+    entering = entering_row(state)
     read_ = {
         "cells": row("attention-norm") if j == i else [],
         "rows": [] if j == i else [(2 * b, j)],
     }
     return {
         "embedding": {"words": [i]},
-        "attention norm": {"rows": [(2 * b, i)]},
+        "attention norm": {"cells": entering, "rows": [(2 * b, i)]},
         "query": {"cells": row("attention-norm")},
         "key": read_,
         "value": read_,
@@ -542,7 +599,9 @@ def sources_of(state):
             ]
         },
         "attention": {
-            "cells": row("mix", 8), "rows": [(2 * b, i)], "heads": [1 - h]
+            "cells": [*row("mix", 8), entering[c % 16]],
+            "rows": [(2 * b, i)],
+            "heads": [1 - h],
         },
         "network norm": {
             "cells": row("attention"), "rows": [(2 * b + 1, i)]
@@ -572,7 +631,9 @@ def sources_show(state, shown):
     assert sorted(handles) == sorted(wanted.get("cells", []))
     learned = [
         [k for k, cell in enumerate(line.select(".av-num")) if cell in cells]
-        for line in shown.select(".av-sixteen:not(:has([data-handle]))")
+        for line in shown.select(
+            ".av-sixteen:not(:has([data-handle]), .av-adds)"
+        )
     ]
     *_, c = place_of(state)
     assert learned == (
@@ -931,6 +992,7 @@ def test_flow_is_pressed_by_keys_and_goes_back(page):
 def test_flow_temperature_is_dragged_and_a_word_is_drawn(page):
     """By a finger and by keys; the address of a draw gives the same word."""
     page.tab.set_viewport_size(PHONE)
+    page.tab.emulate_media(reduced_motion="reduce")
     page.open("flow", text="the dog", seed=5, static=True)
     shares, states, told = page.do("""
       const first = () => el.querySelector(".av-chance").style.width;
@@ -1192,6 +1254,7 @@ def test_flow_fields_reach_what_a_small_cell_opens(page, step):
     """Each press on a small part is a choice of the fields as well."""
     page.tab.set_viewport_size(PHONE)
     start = {"text": LONG, "step": step, "block": 1, "word": 6, "key": 2}
+    page.tab.emulate_media(reduced_motion="reduce")
     page.open("flow", **start, static=True)
     pairs = page.do(
         TARGETS
