@@ -142,7 +142,9 @@ def test_each_control_has_a_label_and_shows_its_setting(name):
     for settings in some_states(name):
         state, form = form_of(name, settings)
         assert form.has_attr("hidden"), "no controls without scripts"
-        labels = [label.find(string=True) for label in form.select("label")]
+        labels = [
+            label.find(string=True).strip() for label in form.select("label")
+        ]
         assert all(labels)
         assert len(labels) == len(set(labels)), "each label is unique"
         for control in controls(name):
