@@ -272,6 +272,60 @@ def test_headings(path):
     )
 
 
+# Digits in groups, whatever parts the groups: 49,152 or 134 515 008.
+NUMBER = re.compile(
+    r"\d{1,3}(?:(?:[,._\u00a0\u202f]|\\,|\{,\})\d{3})+(?!\d)(?:[.,]\d+)?"
+    r"|\d+(?:[.,]\d+)?"
+)
+# Years and the numbers of reports are no results.
+NO_RESULT = re.compile(
+    r"\[[^\]]*\]\([^)]*\)|<[^>]*>|\b(?:19|20)\d\d\b(?![.,]\d)"
+)
+
+
+def long_numbers(text):
+    """The significant digits of each number that has at least four."""
+    digits = (
+        re.sub(r"\D", "", m[0]).strip("0") for m in NUMBER.finditer(text)
+    )
+    return {number for number in digits if len(number) > 3}
+
+
+def rounded(numbers):
+    """The numbers, and what each is when it is rounded to fewer digits."""
+    return {
+        f"{int(number):.{places}e}".partition("e")[0]
+        .replace(".", "")
+        .strip("0")
+        for number in numbers
+        for places in range(3, len(number))
+    }
+
+
+def on_the_page(path):
+    """What the code of a page says, prints and draws."""
+    for cell in code(path):
+        yield cell.source
+        for output in cell.outputs:
+            yield output.get("text", "")
+            data = output.get("data", {})
+            yield data.get("text/plain", "")
+            yield re.sub("<[^>]*>", " ", data.get("text/html", ""))
+            yield " ".join(
+                re.findall("<!--(.*?)-->", data.get("image/svg+xml", ""))
+            )
+
+
+@every_lesson
+def test_a_long_number_of_the_prose_is_in_code_or_output(path):
+    there = set().union(*map(long_numbers, on_the_page(path)))
+    # In prose alone a blank may part the digits of one number.
+    text = re.sub(r"(?<=\d) (?=\d{3}\b)", "\u00a0", prose(path))
+    said = long_numbers(NO_RESULT.sub(" ", text))
+    lost = said - rounded(there)
+    assert not lost, f"assert {lost} in a cell, or write fewer digits"
+
+
 def lines(cell):
     """The lines of a cell, without the label of a fold."""
     source = cell.source.splitlines()[bool(tags(cell) & LABELLED) :]
