@@ -90,9 +90,8 @@ def scroll_through(tab):
     tab.evaluate("document.fonts.ready.then(() => 0)")
     for figure in tab.locator("[data-figure]").all():
         figure.scroll_into_view_if_needed()
-        name = figure.get_attribute("data-figure")
-        controls = figure.locator(".av-controls")
-        expect(controls, f"the figure {name} starts").to_be_visible()
+        # Not `expect`, which describes the whole page each time it waits.
+        figure.locator(".av-controls").wait_for()
     for way in ("document.documentElement.scrollHeight", "-300"):
         tab.evaluate(f"scrollBy({{ top: {way}, behavior: 'instant' }})")
     tab.evaluate(CLEAR_OF_THE_BAR)
