@@ -328,6 +328,13 @@ const handles = (state) => {
           press: () => ({ head }),
         }))
       : []),
+    ...(state.step === "weight" ? net.words : []).map((word, k) => ({
+      id: `asks-${k}`,
+      name: `query of ${word}, word ${k}`,
+      group: "asks",
+      on: k === i,
+      press: () => ({ word: k === last ? MOST - 1 : k }),
+    })),
     ...(state.step === "word"
       ? KNOWN.filter((word) => word !== ".").map((word, k) => ({
           id: `know-${k}`,
@@ -516,6 +523,29 @@ const line = ({ label, kind, parts, added, numbers }) =>
 const bar = (x) => `<i class="av-weight-bar" style="width:${(100 * x).toFixed(1)}%"></i>`;
 const share = (it, write) => `<span class="av-portion">${framed(it, write)}${bar(it.x)}</span>`;
 
+// The weights of all queries in the chosen head: a query is a row, and a later key is blank.
+const everyQuery = (state, net) => {
+  const { i, j, b, h } = placeOf(state);
+  const { words } = net;
+  const heads = words.map((word) => `<span class="av-over">${escape(word)}</span>`);
+  const lines = net.blocks[b].weights[h].map((row, k) => {
+    const cells = range(words.length).map((key) =>
+      key > k
+        ? "<span></span>"
+        : `<span class="av-num${k === i && key === j ? " av-num-on" : ""}" ` +
+          `style="${paint(row[key] * REACH)}">${fixed(row[key])}</span>`,
+    );
+    return (
+      `<div class="av-weighing${k === i ? " av-weighing-on" : ""}" data-handle="asks-${k}">` +
+      `<span class="av-label av-of-query">${escape(words[k])}</span>${cells.join("")}</div>`
+    );
+  });
+  return (
+    `<div class="av-everyone" style="--keys:${words.length}">` +
+    `<div class="av-asks">All queries of this head at once: press a row to follow its word.</div>` +
+    `<div class="av-weighing av-of-key"><span></span>${heads.join("")}</div>${lines.join("")}</div>`
+  );
+};
 const lookingAt = ({ query, earlier, mix }, state, net) => {
   const { i, h } = placeOf(state);
   const others = sources(state).filter(({ step, head }) => step === "mix" && head !== h);
@@ -608,6 +638,7 @@ const panel = (state, net) => {
     (rows.chips ? vocabulary(rows.chips) : "") +
     (rows.before ?? []).map(line).join("") +
     (rows.earlier ? lookingAt(rows, state, net) : "") +
+    (state.step === "weight" ? everyQuery(state, net) : "") +
     (rows.after ? `<div class="av-residual">${rows.after.map(line).join("")}</div>` : "") +
     (rows.next ? warming(state) + listing(rows.next) : "") +
     (rows.next && followsLast(state, net) ? draws(state, net) : "") +

@@ -287,6 +287,7 @@ def shows(state, expected, shown):
         wanted = wanted | {re.match(r"[a-z]+", entering[0])[0]}
     assert seen == wanted
     residual_shows(state, shown, net)
+    all_queries_show(state, shown, net)
     if stage_of(state["step"]) == "attention":  # words up to this one
         names = {cell["data-handle"] for cell in cells}
         assert {n for n in names if n.startswith("score")} == {
@@ -314,7 +315,9 @@ def shows(state, expected, shown):
         )
         temperature_shows(state, shown)
         draw_shows(state, expected, shown, net)
-    marked = [cell["data-handle"] for cell in shown.select(".av-num-on")]
+    marked = [
+        cell["data-handle"] for cell in shown.select(".av-num-on[data-handle]")
+    ]
     name = state["step"].replace(" ", "-")
     place = {"key": f"{j}-{c}", "value": f"{j}-{c}", "score": j, "weight": j}
     place |= {"logit": state["rank"], "probability": state["rank"]}
@@ -377,6 +380,32 @@ def residual_shows(state, shown, net):
     ]
     assert framed == ([c] if state["step"] == stage else [])
     assert not lines[1].select("[data-handle]")
+
+
+def all_queries_show(state, shown, net):
+    """A row of weights for each query, and blank where a key comes later."""
+    i, j, b, h, _ = place_of(state)
+    rows = shown.select(".av-weighing[data-handle]")
+    if state["step"] != "weight":
+        assert not rows
+        return
+    weights, words = net["heads"][b].weights[h], words_of(state)
+    heads = shown.select(".av-weighing > .av-over")
+    assert [head.text for head in heads] == words
+    assert [row.select_one(".av-label").text for row in rows] == words
+    for k, (row, wanted) in enumerate(zip(rows, weights, strict=True)):
+        _, *cells = row.find_all("span")
+        assert len(cells) == len(words)
+        for key, (cell, x) in enumerate(zip(cells, wanted, strict=True)):
+            if key > k:
+                assert (cell.text, cell.attrs) == ("", {})
+                continue
+            says(cell.text, x, 2)
+            assert abs(depth(ground(cell)) - x) < 0.5 / 48 + 0.01
+            assert ("av-num-on" in cell["class"]) == ((k, key) == (i, j))
+        total = sum(read(cell.text) for cell in cells[: k + 1])
+        assert abs(total - 1) <= 0.005 * (k + 1) + 1e-9
+        assert ("av-weighing-on" in row["class"]) == (k == i)
 
 
 def cell_says(cell, x):
@@ -843,6 +872,23 @@ def test_flow_head_of_a_column_turns_to_the_other():
         assert led["turn-0"] == led["turn-1"] == {"head": 1 - head}
 
 
+def test_flow_row_of_all_queries_chooses_the_query():
+    """Its weights are those of the press, and add up to one."""
+    state = {"text": LONG, "step": "weight", "block": 1, "key": 10}
+    led = presses(state)
+    for k in range(11):
+        values = Flow(**(state | led[f"asks-{k}"])).values
+        weights = np.array(values["weights"])[1]
+        assert abs(weights.sum(axis=1) - 1).max() < 1e-12
+        assert (np.triu(weights, 1) == 0).all()
+        parts = np.array(values["opened"]["parts"])
+        assert len(parts) == k + 1
+        np.testing.assert_allclose(
+            parts / parts.sum(), weights[k, : k + 1], rtol=1e-9
+        )
+    assert "asks-0" not in presses(state | {"step": "score"})
+
+
 def test_flow_grows_by_a_press_and_shrinks():
     state = {"text": "the queen drank the", "step": "score", "word": 1}
     led = presses(state)
@@ -1196,7 +1242,7 @@ def test_flow_stays_in_sight_of_the_number_that_is_open(page, size):
 
 
 # Parts of a dense grid, and words that are as high as the rows of the flow.
-DENSE = (".av-num", ".av-word", ".av-option")
+DENSE = (".av-num", ".av-word", ".av-option", ".av-weighing")
 TARGETS = """
   const targets = () => [...el.querySelectorAll(
       "[data-handle], button, input, select, summary")]
