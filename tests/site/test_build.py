@@ -1,5 +1,7 @@
 """The site's extension, part by part, without a browser."""
 
+import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -27,6 +29,7 @@ from attention_site import (
     sections,
     shown,
     svg,
+    trees,
 )
 from attention_site.lean import bundle, styles
 from bs4 import BeautifulSoup
@@ -358,6 +361,43 @@ def test_what_is_kept_is_made_once_for_each_thing_and_state(tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def test_what_is_kept_ahead_is_made_by_another_process(tmp_path):
+    results = kept.Kept(tmp_path, 1)
+    with results.ahead(made_by, [("a",), ("b",)]):
+        own = results(made_by, "c")
+    assert own == ("c", os.getpid())
+    for text in "ab":
+        said, process = results(made_by, text)
+        assert said == text
+        assert process != os.getpid()
+
+
+def made_by(text):
+    return text, os.getpid()
+
+
+def test_a_stored_tree_holds_no_other_document():
+    page, other = new_document("page"), new_document("other")
+    other += [nodes.paragraph(), nodes.paragraph("", "left")]
+    other[0] += nodes.Text("moved")
+    other.settings.env = "the environment"
+    page += other[0]
+    title = nodes.title("", "of an exercise")
+    page += title
+    entry = {"docname": "page", "node": title}
+    env = SimpleNamespace(
+        docname="page", sphinx_exercise_registry={"label": entry}
+    )
+    trees.set_apart(SimpleNamespace(env=env), page)
+    page.settings.env = page.reporter = None
+    stored = pickle.dumps(page)
+    assert b"moved" in stored
+    assert b"left" not in stored
+    assert b"the environment" not in stored
+    assert b"of an exercise" in pickle.dumps(entry["node"])
+    assert b"moved" not in pickle.dumps(entry["node"])
+
+
 def test_what_has_to_be_built_follows_from_what_has_changed():
     given = {"a.ipynb": "1", "b.css": "1", "helpers/c.py": "1", "": "git"}
     before = {"given": given, "made": {"a.html": [1, 1]}}
@@ -382,10 +422,21 @@ def test_a_build_is_made_from_the_whole_folder_but_the_checks(tmp_path):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(name)
+    pins = tmp_path / "requirements.txt"
+    pins.write_text(
+        "accessible-pygments==1 \\\n    --hash=sha256:0\nsphinx==1\n"
+    )
     given = make.given(tmp_path)
     assert set(given) == {
-        *("", "a.ipynb", "book/_ext/b.py", "helpers/c.js", "_toc.yml")
+        *("", "a.ipynb", "book/_ext/b.py", "helpers/c.js", "_toc.yml"),
+        pins.name,
     }
+    # The packages of the book count, and not those of the tests.
+    named = re.findall(r"'(\w+)-[\w.]+\.dist-info'", given[""])
+    assert [name.lower() for name in named] == [
+        "accessible_pygments",
+        "sphinx",
+    ]
     (tmp_path / "a.ipynb").write_text("other")
     changed = make.given(tmp_path)
     assert [n for n in given if given[n] != changed[n]] == ["a.ipynb"]
