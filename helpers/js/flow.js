@@ -646,7 +646,7 @@ const panel = (state, net) => {
       ? ""
       : `<div class="av-worked-note">Press a number to see how it was made, from the numbers and ` +
         "rows with a thin frame. Dotted ones were learned, and are stored with two decimals; the " +
-        "others are rounded. Blue is above 0, orange below.</div>")
+        "others have more. Blue is above 0, orange below.</div>")
   );
 };
 
