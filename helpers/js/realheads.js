@@ -146,6 +146,11 @@ const quoted = (piece) => `“${piece}”`;
 const nameOf = ([layer, head]) => `layer ${layer}, head ${head}`;
 // Two decimals, without the zero before the point.
 const short = (x) => fixed(x).replace(/^0/, "");
+// The key with the largest weight in a row, and this weight.
+const largest = (row) => {
+  const w = Math.max(...row);
+  return [row.indexOf(w), w];
+};
 
 // --- the map -------------------------------------------------------------
 
@@ -318,9 +323,8 @@ const wings = (data, values, off) => {
     );
   });
   const most = heads.map((head, side) => {
-    const row = weights[side][query];
-    const key = row.indexOf(Math.max(...row));
-    return `${nameOf(head)} gives ${fixed(row[key])} to ${shown[key]}`;
+    const [key, w] = largest(weights[side][query]);
+    return `${nameOf(head)} gives ${fixed(w)} to ${shown[key]}`;
   });
   const label = `Weights of the query ${shown[query]}: ${most.join("; ")}`;
   // The weights of a head that is switched off reach nothing.
@@ -336,11 +340,12 @@ const wings = (data, values, off) => {
   );
 };
 
-// A name and a number on a bar whose length is the number; a line marks what it was.
-const bar = (kind, name, x, text, was = x) =>
+// A name, a number and a bar whose length is the number; a line marks what it was.
+const bar = (kind, name, x, text, was = x, more = "") =>
   `<div class="av-real-bar${kind}" style="--av-share:${(100 * x).toFixed(1)}%` +
   `${was === x ? "" : `;--av-real-was:${(100 * was).toFixed(1)}%`}"><dt>${escape(name)}</dt>` +
-  `<dd>${text}</dd></div>`;
+  `<dd>${text}</dd>${more}</div>`;
+const letter = (name) => `<b class="av-real-letter">${name}</b>`;
 // The three scores of a head, by name.
 const NAMED = {
   first: "first token",
@@ -357,43 +362,81 @@ const facts = (data, values, side, off) => {
   const { name } = SIDES[side];
   const shut = name === off;
   // A head's role is a mean over the text, so it may differ at this query.
-  const row = values.weights[side][values.query];
-  const key = row.indexOf(Math.max(...row));
-  const here = `here: ${escape(shownOf(data.pieces)[key])} <b>${short(row[key])}</b>`;
+  const [key, w] = largest(values.weights[side][values.query]);
+  const here = `here: <b>${escape(shownOf(data.pieces)[key])} ${short(w)}</b>`;
   const turn = off
     ? ` <span class="av-real-switch" data-handle="off-${name}">${shut ? "off" : "on"}</span>`
     : "";
   return (
-    `<div class="av-real-side${shut ? " av-real-shut" : ""}"><p><b class="av-real-letter">${name}</b> ` +
-    `${nameOf([l, h])}${turn} ` +
-    `<b class="av-real-role">${KINDS[values.kinds[l][h]]}</b>` +
-    `<span class="av-real-here">${here}</span></p><dl>${bars.join("")}</dl></div>`
+    `<div class="av-real-side${shut ? " av-real-shut" : ""}"><p>${letter(name)} ` +
+    `${nameOf([l, h])}${turn} <span class="av-real-here">${here}</span>` +
+    `<span class="av-real-role">on average: ${LEGEND[values.kinds[l][h]]}</span></p><dl>${bars.join("")}</dl></div>`
+  );
+};
+
+// The way to the next token: at the last position, from which it is predicted,
+// the largest weight of each head. A head that is switched off adds nothing there.
+const THICK = 7; // the width of an arrow of weight 1, as of an arc
+const way = (data, { query, weights, logits }, off) => {
+  const shown = shownOf(data.pieces);
+  const last = shown.length - 1;
+  const [next] = shownOf([data.next[0][0]]);
+  const most = SIDES.map(({ name }, side) => [name, ...largest(weights[side][last])]);
+  const legs = most.map(
+    ([name, key, w]) =>
+      `<span class="av-real-chip">${escape(shown[key])}</span>` +
+      `<span class="av-real-leg${name === off ? " av-real-cut" : ""}" ` +
+      `style="--av-real-line:${(THICK * w).toFixed(1)}px">${letter(name)} ${short(w)}` +
+      `${name === off ? "<i>×</i>" : ""}</span>`,
+  );
+  const told = most.map(
+    ([name, key, w]) =>
+      `${name} gives ${fixed(w)} of its weight to ${shown[key]}${name === off ? ", but is off" : ""}`,
+  );
+  const at = escape(shown[last]);
+  const label = `At ${at}, where ${escape(next)} is the likeliest next token: ${escape(told.join("; "))}`;
+  const x = logits[0];
+  const change = x ? `${x < 0 ? "falls" : "rises"} by <b>${fixed(Math.abs(x))}</b>` : "stays";
+  const effect = SIDES.some(({ name }) => name === off)
+    ? `<p class="av-real-effect">without ${letter(off)}: logit of ${escape(next)} ${change}</p>`
+    : "";
+  return (
+    `<p>A and B add to the vector at ${quoted(at)}, which gives the next token. ` +
+    "Their largest weights:</p>" +
+    `<div class="av-real-way" role="img" aria-label="${label}">${legs.join("")}` +
+    `<span class="av-real-chip av-real-at${query === last ? " av-real-asking" : ""}">${at}</span>` +
+    `<span class="av-real-leg av-real-on"></span>` +
+    `<b class="av-real-chip av-real-at">${escape(next)}</b></div>${effect}`
   );
 };
 
 // The likeliest next tokens: with a head switched off, from what they were to what
 // they become, and the changes of their logits.
+const RARE = 0.02; // a row that stays below is grey: its logit hardly matters
 const share = (p) => (p < 0.005 ? "&lt;0.01" : p >= 0.995 ? "&gt;0.99" : fixed(p));
-const nextTokens = (data, { before, chances, logits, heads }, off) => {
+const KEY =
+  '<p class="av-real-key"><span><i class="av-real-fell"></i>logit falls</span>' +
+  "<span><i></i>rises or stays</span>" +
+  '<span><i class="av-real-tick"></i>with all heads on</span>' +
+  `<span class="av-real-rare">grey: below ${RARE} with and without</span></p>`;
+const nextTokens = (data, { before, chances, logits }, off) => {
   const shown = shownOf(data.next.map(([piece]) => piece));
-  if (!off || off === OFF[0]) {
-    const bars = before.map((p, k) => bar("", shown[k], p, share(p)));
-    return `<p>Next token and probability</p><dl>${bars.join("")}</dl>`;
-  }
-  const bars = chances.map((p, k) => {
-    const way = logits[k] < 0 ? " av-real-fell" : logits[k] > 0 ? " av-real-rose" : "";
-    const text = `${share(before[k])} → <b>${share(p)}</b>`;
-    const sign = logits[k] > 0 ? "+" : "";
-    return (
-      bar(` av-real-changed${way}`, shown[k], p, text, before[k]) +
-      `<div class="av-real-logit${way}"><dt>logit</dt><dd>${sign}${fixed(logits[k])}</dd></div>`
+  const list = (title, bars, key = "") =>
+    `<p class="av-real-title">${title}</p>${key}<dl class="av-real-next">${bars.join("")}</dl>`;
+  if (!off || off === OFF[0])
+    return list(
+      "<span>Next token</span><span>probability</span>",
+      before.map((p, k) => bar("", shown[k], p, share(p))),
     );
+  const bars = chances.map((p, k) => {
+    const rare = Math.max(p, before[k]) < RARE ? " av-real-rare" : "";
+    const kind = `${logits[k] < 0 ? " av-real-fell" : ""}${rare}`;
+    const text = `${share(before[k])} → <b>${share(p)}</b>`;
+    const change = `<dd class="av-real-logit">${logits[k] > 0 ? "+" : ""}${fixed(logits[k])}</dd>`;
+    return bar(` av-real-changed${kind}`, shown[k], p, text, before[k], change);
   });
-  const at = heads[OFF.indexOf(off) - 1];
-  return (
-    `<p>Next token without <b class="av-real-letter">${off}</b> (${nameOf(at)}), ` +
-    `and what each logit gains or loses (tick: with all heads on)</p><dl>${bars.join("")}</dl>`
-  );
+  const title = `<span>Without ${letter(off)}</span><span>probability</span><span>logit</span>`;
+  return list(title, bars, KEY);
 };
 
 const rule = ({ asked }) =>
@@ -404,15 +447,16 @@ const rule = ({ asked }) =>
   `${asked ? `Induction is a mean over ${count(asked, "token")} read before. ` : "No token is read twice, so nothing tells an induction head. "}` +
   "Weights are stored as bytes, so each may be off by 0.002.";
 
+const usually = (kind) =>
+  kind === NONE ? "no role" : `on average ${kind === INDUCTION ? "an" : "a"} ${KINDS[kind]}`;
 const sentence = (data, values, off) => {
   const { query, heads, weights, kinds, counts } = values;
   const shown = shownOf(data.pieces);
   const parts = heads.map(([l, h], side) => {
-    const row = weights[side][query];
-    const key = row.indexOf(Math.max(...row));
+    const [key, w] = largest(weights[side][query]);
     return (
-      `${SIDES[side].name} (${nameOf([l, h])}, ${KINDS[kinds[l][h]]}) gives ` +
-      `${fixed(row[key])} of its weight to ${quoted(shown[key])} at ${key}`
+      `${SIDES[side].name} (${nameOf([l, h])}, ${usually(kinds[l][h])}) gives ` +
+      `${fixed(w)} of its weight to ${quoted(shown[key])} at ${key}`
     );
   });
   const before = query && data.ids.lastIndexOf(data.ids[query], query - 1);
@@ -522,7 +566,7 @@ const figure = {
       `${legend(data, values)}${map(data, values, off)}` +
       `<div class="av-real-two"><div class="av-real-pair"><div class="av-real-sides">` +
       `${facts(data, values, 0, off)}${facts(data, values, 1, off)}</div>${wings(data, values, off)}</div>` +
-      `<div class="av-real-after">${nextTokens(data, values, off)}` +
+      `<div class="av-real-after">${way(data, values, off)}${nextTokens(data, values, off)}` +
       `<p class="av-real-rule-text">${rule(values)}</p></div>` +
       `</div>${say(sentence(data, values, off))}`
     );

@@ -10,6 +10,7 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 import pytest
+from bs4 import BeautifulSoup
 from traitlets import TraitError
 
 from helpers import figures
@@ -61,8 +62,10 @@ CLASSES = [
     "av-real-previous",
     "av-real-induction",
 ]
+ROLES = ["no role", "first token", "previous token", "induction"]
 KINDS = [
-    "no role", "first-token head", "previous-token head", "induction head",
+    "no role", "on average a first-token head",
+    "on average a previous-token head", "on average an induction head",
 ]  # fmt: skip
 
 
@@ -169,8 +172,8 @@ def facts_show(side, expected, k):
     at, h = expected["heads"][k]
     heading = side.p.text
     assert f"layer {at}, head {h} " in heading
-    role = KINDS[expected["kinds"][at][h]]
-    assert side.select_one(".av-real-role").text == role
+    role = ROLES[expected["kinds"][at][h]]
+    assert side.select_one(".av-real-role").text == f"on average: {role}"
     keys = ("first", "previous", "followed")
     for key, cell in zip(keys, side.select("dd"), strict=True):
         width = float(re.search(r"share:([\d.]+)%", cell.parent["style"])[1])
@@ -234,22 +237,24 @@ def shows(state, expected, shown):
     for row, here in zip(rows, shown.select(".av-real-here"), strict=True):
         word = words[row.argmax()].select_one("text").text
         assert here.text.startswith(f"here: {word} ")
-        says(here.b.text, row.max(), 2)
+        says(here.b.text.split()[-1], row.max(), 2)
     next_shows(state, expected, shown)
+    way_shows(state, expected, shown, [w.text for w in words])
     told = sentence(shown)
     for name, k in (("A", 0), ("B", 1)):
         at, h = expected["heads"][k]
-        weight, key = re.search(
-            rf"{name} \(layer {at}, head {h}, [\w -]+\) gives ([\d.]+) of its "
-            r"weight to “.*?” at (\d+)",
+        kind, weight, key = re.search(
+            rf"{name} \(layer {at}, head {h}, ([\w -]+)\) gives ([\d.]+) of "
+            r"its weight to “.*?” at (\d+)",
             told,
         ).groups()
+        assert kind == KINDS[expected["kinds"][at][h]]
         says(weight, rows[k].max(), 2)
         assert int(key) == rows[k].argmax()
     assert re.search(r"Of (\d+) heads, (\d+) rest", told).groups() == (
         "270", str(expected["counts"][1]),
     )  # fmt: skip
-    assert len(captions(shown)) == 2
+    assert len(captions(shown)) == 3
 
 
 def chance_says(text, p):
@@ -263,32 +268,117 @@ def next_shows(state, expected, shown):
     """The next tokens, and what becomes of them without a head."""
     off = state["off"]
     after = shown.select_one(".av-real-after")
-    bars = after.select(".av-real-bar")
+    bars = after.select(".av-real-next .av-real-bar")
     switches = [s.text for s in shown.select(".av-real-switch")]
     assert switches == ["off" if off == name else "on" for name in "AB"]
     faded = [side["class"][1:] for side in shown.select(".av-real-side")]
     assert faded == [["av-real-shut"] * (off == name) for name in "AB"]
-    for bar, p, was in zip(
-        bars, expected["chances"], expected["before"], strict=True
-    ):
+    for bar, p, was, x in zip(
+        bars, expected["chances"], expected["before"], expected["logits"],
+        strict=True,
+    ):  # fmt: skip
         width = float(re.search(r"share:([\d.]+)%", bar["style"])[1])
         assert abs(width - 100 * p) <= 0.051
         *old, now = bar.dd.text.split(" → ")
         chance_says(now, p)
-        assert len(old) == (off != "no head")
+        change = bar.select(".av-real-logit")
+        assert len(old) == len(change) == (off != "no head")
         if old:
             chance_says(old[0], was)
-    changes = after.select(".av-real-logit")
-    assert len(changes) == 6 * (off != "no head")
-    for row, x in zip(changes, expected["logits"], strict=False):
-        says(row.dd.text.removeprefix("+"), x, 2)
-        assert ("av-real-fell" in row["class"]) == (x < 0)
+            says(change[0].text.removeprefix("+"), x, 2)
+        mark = re.search(r"real-was:([\d.]+)%", bar["style"])
+        assert bool(mark) == (p != was)
+        if mark:
+            assert abs(float(mark[1]) - 100 * was) <= 0.051
+        fell = off != "no head" and x < 0
+        rare = off != "no head" and p < 0.02 and was < 0.02
+        assert ("av-real-fell" in bar["class"]) == fell
+        assert ("av-real-rare" in bar["class"]) == rare
+    assert len(after.select(".av-real-key")) == (off != "no head")
     told = sentence(shown)
     assert told.startswith(f"Without {off}, ") == (off != "no head")
     if off != "no head":
         found = re.search(r"probability (\S+) instead of (\S+)\. ", told)
         says(found[1], expected["chances"][0], 2)
         says(found[2], expected["before"][0], 2)
+
+
+def way_shows(state, expected, shown, words):
+    """From each head's largest weight at the last position to the next."""
+    way = shown.select_one(".av-real-way")
+    *keys, at, token = [chip.text for chip in way.select(".av-real-chip")]
+    rows = np.array(expected["weights"])[:, -1]
+    assert keys == [words[row.argmax()] for row in rows]
+    assert at == words[-1]
+    asking = bool(way.select(".av-real-asking"))
+    assert asking == (expected["query"] == len(words) - 1)
+    piece = recorded(state["text"])["next"][0][0]
+    assert token == piece.strip()
+    legs = way.select(".av-real-leg")[:2]
+    for leg, name, row in zip(legs, "AB", rows, strict=True):
+        assert leg.b.text == name
+        says(leg.b.next_sibling.strip(), row.max(), 2)
+        width = float(re.search(r"line:([\d.]+)px", leg["style"])[1])
+        assert abs(width - 7 * row.max()) <= 0.051
+        cut = state["off"] == name
+        assert ("av-real-cut" in leg["class"]) == cut
+        assert len(leg.select("i")) == cut
+        told = f"{name} gives {row.max():.2f} of its weight to "
+        assert told in way["aria-label"]
+    effect = shown.select_one(".av-real-effect")
+    assert (effect is None) == (state["off"] == "no head")
+    if effect:
+        x = expected["logits"][0]
+        verb = f"falls by {-x:.2f}" if x < 0 else f"rises by {x:.2f}"
+        assert effect.text == (
+            f"without {state['off']}: logit of {token} "
+            f"{verb if x else 'stays'}"
+        )
+
+
+def drawn(**settings):
+    html = figures.RealHeads(**settings).html()
+    return BeautifulSoup(html, "html.parser")
+
+
+@pytest.mark.parametrize(
+    ("off", "effect"),
+    [
+        ("no head", None),
+        ("A", "without A: logit of Spain rises by 0.54"),
+        ("B", "without B: logit of Spain falls by 1.85"),
+    ],
+)
+@pytest.mark.parametrize("query", [19, 3])
+def test_way_is_from_madrid_to_spain_whatever_the_query(off, effect, query):
+    """The next token is predicted at the last position, of any query."""
+    preset = figures.presets("realheads")["Italy or Madrid"]
+    shown = drawn(**{**preset, "off": off, "query": query})
+    way = shown.select_one(".av-real-way")
+    chips = [chip.text for chip in way.select(".av-real-chip")]
+    assert chips == ["Italy", "Madrid", "of", "Spain"]
+    legs = [leg.text for leg in way.select(".av-real-leg")]
+    cut = ["×" if off == name else "" for name in "AB"]
+    assert legs == [f"A .84{cut[0]}", f"B .85{cut[1]}", ""]
+    found = shown.select_one(".av-real-effect")
+    assert (found and found.text) == effect
+    rare = [row.dt.text for row in shown.select(".av-real-next .av-real-rare")]
+    few = ["Cast", "Portugal", "both", "The"]
+    assert rare == {"no head": [], "A": ["the", *few], "B": few}[off]
+
+
+def test_effect_of_none_is_said_to_be_none():
+    """Of every stored text, the first head that leaves the likeliest logit."""
+    tried = 0
+    for name in NAMES:
+        for k, (_, logits) in enumerate(recorded(name)["without"]):
+            if logits[0] == 0:
+                shown = drawn(text=name, layer=k // 9, head=k % 9, off="A")
+                said = shown.select_one(".av-real-effect").text
+                assert said.endswith(" stays")
+                tried += 1
+                break
+    assert tried
 
 
 @pytest.mark.parametrize(
