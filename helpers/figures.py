@@ -56,7 +56,8 @@ def _untrained():
 def _compared():
     """The accuracies of every seed, for schemes as trained and with YaRN.
 
-    And the mean of all seeds' weights on right keys, and on others too far.
+    And the mean of all seeds' weights on right keys, and on others too far,
+    and what each head of each seed adds to the scores with T5's bias.
     """
     rows = []
     for found in stored("longer")["results"]:
@@ -69,9 +70,11 @@ def _compared():
                 f"{test}Weight": np.mean(weight, axis=1).round(4).tolist()
                 for test, weight in found["weight"].items()
             }
-            rows.append(
-                {"name": name, "rescaled": rescaled, **shares, **spread}
-            )
+            row = {"name": name, "rescaled": rescaled, **shares, **spread}
+            if "bias" in found:  # seeds, buckets, heads
+                heads = np.swapaxes(found["bias"], 1, 2)
+                row["biases"] = np.concatenate(heads).tolist()
+            rows.append(row)
     return _data("schemes", rows)
 
 
@@ -1283,10 +1286,12 @@ class Schemes(InteractiveFigure):
     the pairs of schemes in which each seed of one beats each seed of the
     other. ``weights`` are the last block's, means over its heads and all
     seeds: on keys that hold the answer, and on others at distances beyond
-    training. The rest is what distances meet: the ``buckets`` of T5's bias,
-    ALiBi's ``penalties`` at the longest distance, the mean ``share`` of a key,
-    and the ``angles`` of RoPE's pairs there, 0 for pairs that do not rotate;
-    ``trainedAngles`` are those at the longest distance of training.
+    training. ``opposed`` counts the pairs in which the scheme with more of the
+    latter has the lower median. The rest is what distances meet: the
+    ``buckets`` of T5's bias and its trained ``biases``, a row per head of each
+    seed, ALiBi's ``penalties`` at the longest distance, the mean ``share`` of
+    a key, and the ``angles`` of RoPE's pairs there, 0 for pairs that do not
+    rotate; ``trainedAngles`` are those at the longest distance of training.
 
     Examples
     --------

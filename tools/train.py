@@ -354,9 +354,12 @@ def reach(task=REACH):
     for kind, change in KINDS.items():
         config = replace(INDUCTION, **change)
         params = trained(config, task)
+        learned = {}
+        if config.positions == "t5":  # seeds, buckets, heads
+            learned["bias"] = params["positions"].round(2).tolist()
         for found in reach_of(params, config, task):
             print(f"{kind}, {found}", flush=True)
-            yield {"kind": kind, **found}
+            yield {"kind": kind, **found, **learned}
 
 
 def longer():

@@ -49,6 +49,15 @@ const ROTARY = {
   "RoPE, base 500,000, YaRN": { base: 5e5, pairs: 8, yarn: true },
   "RoPE, half of the columns": { base: 1e4, pairs: 4 },
 };
+// The pairs of schemes in which the one with more weight on far keys has fewer right
+// answers.
+const opposed = (medians, weights) =>
+  medians.reduce(
+    (sum, a, i) => sum + medians.filter((b, j) => a < b && weights[i][1] > weights[j][1]).length,
+    0,
+  );
+const pairsOf = (n) => (n * (n - 1)) / 2;
+
 // The places of the rows, which no answer changes.
 const ROWS = ["T5's bias", "ALiBi", "no positions", ...Object.keys(ROTARY)];
 const anglesAt = (name, length) =>
@@ -62,7 +71,7 @@ const place = (x) => +x.toFixed(2);
 const text = (words, x, y, anchor = "middle", kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${place(x)}" y="${place(y)}" ` +
   `text-anchor="${anchor}">${escape(words)}</text>`;
-const BOX = { left: 178, right: 282, top: 84, row: 48, width: 340 };
+const BOX = { left: 178, right: 282, top: 96, row: 48, width: 340, edge: 336 };
 const ACROSS = BOX.right - BOX.left;
 const px = (share) => BOX.left + share * ACROSS;
 const topOf = (n) => BOX.top + n * BOX.row;
@@ -72,33 +81,48 @@ const spotOf = (length) =>
   BOX.left + (LENGTHS.indexOf(length) / (LENGTHS.length - 1)) * (END - BOX.left);
 
 // The pictures of what a distance meets, from 0 to the longest, each as wide.
-const SEEN = { left: 8, width: 148, top: 16, high: 22 };
+const SEEN = { left: 8, width: 142, top: 16, high: 22 };
 const along = (distance) => SEEN.left + (distance / (LONGEST - 1)) * SEEN.width;
 const line = (kind, points) =>
   `<path class="${kind}" d="M${points.map(([x, y]) => `${place(x)} ${place(y)}`).join("L")}"/>`;
 const zone = (y) =>
   `<rect class="av-reached" x="${SEEN.left}" y="${y + SEEN.top - 2}" ` +
   `width="${place(along(TRAINED - 1) - SEEN.left)}" height="${SEEN.high + 4}"/>`;
-// T5: the stairs of the buckets, all of them trained.
-const stairs = (length, y) => {
-  const up = (d) => y + SEEN.top + SEEN.high * (1 - bucketOf(d) / (BUCKETS - 1));
-  const steps = range(length - 1).flatMap((d) => [
-    [along(d), up(d)],
-    [along(d + 1), up(d)],
-  ]);
-  return zone(y) + line("av-met", [...steps, [along(length - 1), up(length - 1)]]);
+// What T5 and ALiBi add to a score, on one axis; its ends hold all that is stored.
+const ADDED = { most: 2, least: -16 };
+const level = (added, y) =>
+  y + SEEN.top + (SEEN.high * (ADDED.most - added)) / (ADDED.most - ADDED.least);
+const axis = (y) => {
+  const end = SEEN.left + SEEN.width;
+  const [zero, low] = [0, ADDED.least].map((added) => place(level(added, y)));
+  return (
+    `<path class="av-rule" d="M${SEEN.left} ${zero}H${end}M${end} ${zero}V${low}"/>` +
+    text("0", end + 3, zero + 4, "start") +
+    text(fixed(ADDED.least, 0), end + 3, low + 2, "start")
+  );
+};
+// T5: the trained numbers of each head and seed, each as wide as its bucket.
+const stairs = (length, { biases, buckets }, y) => {
+  const starts = buckets.flatMap((bucket, d) => (bucket === buckets[d - 1] ? [] : [d]));
+  const steps = (bias) =>
+    starts.flatMap((d, k) =>
+      [d, starts[k + 1] ?? length - 1].map((x) => [along(x), level(bias[buckets[d]], y)]),
+    );
+  return (
+    zone(y) +
+    axis(y) +
+    biases.map((bias) => line("av-met av-of-seed", steps(bias))).join("") +
+    text("added to the score", SEEN.left + 28, y + SEEN.top + 19, "start")
+  );
 };
 // ALiBi: a line of each head, which goes on where training ended.
 const falling = (length, y) => {
-  const down = (slope, d) => [
-    along(d),
-    y + SEEN.top + (SEEN.high * slope * d) / (SLOPES[0] * (LONGEST - 1)),
-  ];
+  const down = (slope, d) => [along(d), level(-slope * d, y)];
   const lines = SLOPES.map((slope) => {
     const [start, middle, end] = [0, TRAINED - 1, length - 1].map((d) => down(slope, d));
     return line("av-met", [start, middle]) + line("av-unmet", [middle, end]);
   });
-  return zone(y) + lines.join("");
+  return zone(y) + axis(y) + lines.join("");
 };
 // No positions: the mean share of a key, beside the share in training.
 const shrinking = (length, y) => {
@@ -109,7 +133,7 @@ const shrinking = (length, y) => {
     `<rect class="av-outline" x="${SEEN.left}" y="${top}" width="${SEEN.width}" height="${high}"/>`
   );
 };
-// RoPE: the angles of each pair, in training and past it.
+// RoPE: the angles of each pair that rotates, in training and past it.
 const sector = (kind, [x, y], r, from, to) => {
   const spot = (a) => `${place(x + r * Math.cos(a))} ${place(y - r * Math.sin(a))}`;
   if (to - from >= CIRCLE - 1e-9)
@@ -120,55 +144,58 @@ const sector = (kind, [x, y], r, from, to) => {
     `A${r} ${r} 0 ${wide} 0 ${spot(to)}z"/>`
   );
 };
-const dials = (trained, angles, y) =>
+const dials = (pairs, trained, angles, y) =>
   range(PAIRS)
     .map((i) => {
       const [r, at] = [8, [SEEN.left + ((i + 0.5) * SEEN.width) / PAIRS, y + SEEN.top + 11]];
+      const still = i >= pairs;
       const [learned, now] = [trained[i], angles[i]].map((a) => Math.min(a, CIRCLE));
       return (
-        `<circle class="av-dial" cx="${place(at[0])}" cy="${at[1]}" r="${r}"/>` +
-        sector("av-met av-solid", at, r, 0, learned) +
+        `<circle class="${still ? "av-unturned" : "av-dial"}" cx="${place(at[0])}" ` +
+        `cy="${at[1]}" r="${r}"/>` +
+        (still ? "" : sector("av-met av-solid", at, r, 0, learned)) +
         (now > learned ? sector("av-unmet av-solid", at, r, learned, now) : "")
       );
     })
     .join("");
 
-const wordsOf = (name, length, { buckets, penalties, share }) => {
+const wordsOf = (name, length, { buckets, biases, penalties, share }) => {
   const far = length - 1;
   const longer = length > TRAINED;
   if (name === ROWS[0]) {
     const first = buckets.indexOf(BUCKETS - 1);
-    return longer
-      ? `distances ${first} to ${far} share one trained number`
-      : `a trained number for each of ${BUCKETS} buckets`;
+    const last = ascending(biases.map((bias) => bias.at(-1)));
+    const [least, most] = [last[0], last.at(-1)].map((x) => fixed(x, 1));
+    return `trained: keys ${first} to ${far} back get ${least} to ${most}`;
   }
   if (name === ROWS[1]) {
     const least = penalties.map((x) => fixed(x, 1)).join(" and ");
-    return `two heads, far keys lose: ${least} at ${far}`;
+    return `${longer ? "never trained: " : ""}keys ${far} back get ${least}`;
   }
   if (name === ROWS[2]) return `no number; a key’s mean share is 1/${Math.round(1 / share)}`;
   const pairs = `${ROTARY[name].pairs} pairs`;
   if (!longer) return `${pairs}, all angles trained`;
-  return ROTARY[name].yarn ? "slowed: hardly any new angle" : `${pairs}, angles never trained`;
+  return ROTARY[name].yarn ? "slowed: hardly any new angle" : `${pairs}, some angles never trained`;
 };
 const meets = (name, values, k, length, y) => {
-  if (name === ROWS[0]) return stairs(length, y);
+  if (name === ROWS[0]) return stairs(length, values, y);
   if (name === ROWS[1]) return falling(length, y);
   if (name === ROWS[2]) return shrinking(length, y);
-  return dials(values.trainedAngles[k], values.angles[k], y);
+  return dials(ROTARY[name].pairs, values.trainedAngles[k], values.angles[k], y);
 };
 // Where the weight of the last block goes, on the axis of the right answers: to
 // right keys, to others, and to those of the others that are too far back.
-const bar = ([right, far], before, y) => {
+const bar = ([right, far], y) => {
   const part = (kind, from, to) =>
     `<rect class="av-goes-${kind}" x="${place(px(from))}" y="${y}" ` +
     `width="${place(px(to) - px(from))}" height="7"/>`;
-  const [was, now] = [before, right].map((x) => fixed(100 * x, 0));
+  const [answer, away] = [right, far].map((x) => `${fixed(100 * x, 0)}%`);
   return (
     part("right", 0, right) +
     part("near", right, 1 - far) +
     part("far", 1 - far, 1) +
-    text(was === now ? `${now}%` : `${was}→${now}%`, BOX.width - 6, y + 8, "end", "av-is-known")
+    `<text x="${BOX.edge}" y="${y + 8}" text-anchor="end"><tspan class="av-is-known">${answer}` +
+    `</tspan>, <tspan class="av-is-far">${away}</tspan></text>`
   );
 };
 const rowOf = (rows, values, length, k, y) => {
@@ -190,10 +217,10 @@ const rowOf = (rows, values, length, k, y) => {
     values.seeds[k]
       .map((x) => `<circle class="av-seed" cx="${place(px(x))}" cy="${middle}" r="4"/>`)
       .join("") +
-    bar(values.weights[k], values.trainedWeights[k][0], middle + 10) +
+    bar(values.weights[k], middle + 10) +
     text(
       rank === before ? rank : `${before} → ${rank}`,
-      BOX.width - 6,
+      BOX.edge,
       middle + 4,
       "end",
       rank === before ? "av-rank" : "av-rank av-other-rank",
@@ -210,8 +237,9 @@ const KEY =
   text("never trained", 86, 12, "start") +
   swatch("av-reached", 8, 28) +
   text(`0 to ${TRAINED - 1} back, trained`, 24, 28, "start") +
-  `<path class="av-met" d="M8 44L20 36"/>${text("T5: bucket; ALiBi: a head", 24, 44, "start")}` +
-  `<circle class="av-dial" cx="14" cy="56" r="5"/>${text("angles of a pair of columns", 24, 60, "start")}` +
+  `<path class="av-met" d="M8 44L20 36"/>${text("bias of a head", 24, 44, "start")}` +
+  `<circle class="av-dial" cx="14" cy="56" r="5"/>${text("a pair’s angles", 24, 60, "start")}` +
+  `<circle class="av-unturned" cx="108" cy="56" r="5"/>${text("not rotated", 116, 60, "start")}` +
   `<circle class="av-seed" cx="186" cy="8" r="4"/>${text("one seed", 194, 12, "start")}` +
   `<path class="av-middle" d="M254 2v12"/>${text("median", 260, 12, "start")}` +
   `<path class="av-fell" d="M178 24h16"/>` +
@@ -221,9 +249,11 @@ const KEY =
   swatch("av-goes-near", 178, 60) +
   text("others", 194, 60, "start") +
   swatch("av-goes-far", 234, 60) +
-  text(`over ${TRAINED - 1} back`, 250, 60, "start") +
-  text("right answers", (BOX.left + BOX.right) / 2, 78, "middle", "av-scheme") +
-  text("rank", BOX.width - 6, 78, "end", "av-scheme");
+  text(`far: over ${TRAINED - 1} back`, 250, 60, "start") +
+  text("right answers", (BOX.left + BOX.right) / 2, 77, "middle", "av-scheme") +
+  text("rank", BOX.edge, 77, "end", "av-scheme") +
+  `<text class="av-scheme" x="${BOX.edge}" y="90" text-anchor="end">weight: ` +
+  '<tspan class="av-is-known">answer</tspan>, <tspan class="av-is-far">far keys</tspan></text>';
 
 // How far back the nearest right key is: rows of 6 to 12 tokens repeat, or a row of
 // 6 tokens stands at both ends of the text.
@@ -244,7 +274,7 @@ const drawing = ({ length, questions }, rows, values) => {
   );
   return (
     KEY +
-    text("what a distance meets", SEEN.left, 78, "start", "av-scheme") +
+    text("what a distance meets", SEEN.left, 90, "start", "av-scheme") +
     lines.join("") +
     ticks.join("") +
     text(`${questions} questions`, SEEN.left, floor + 12, "start") +
@@ -260,11 +290,18 @@ const drawing = ({ length, questions }, rows, values) => {
   );
 };
 
-// Why far keys matter to a near answer.
-const WHY =
-  '<p class="av-caption"><b>All keys share one softmax</b>: weight on other far keys is lost ' +
-  "to the answer, even to a near one. The weight is the last block’s, a mean of its heads and of " +
-  "all seeds.</p>";
+// Why far keys matter to a near answer, and how far the stored numbers bear it out.
+const why = ({ length }, rows, { opposed: found }) => {
+  const measured =
+    length === TRAINED
+      ? `texts of ${TRAINED} tokens, no key is farther back than the keys that training had`
+      : `${found} of ${pairsOf(rows.length)} pairs of schemes, the one with more weight on far ` +
+        "keys has fewer right answers";
+  return (
+    '<p class="av-caption"><b>All keys share one softmax</b>: weight on other far keys is lost ' +
+    `to the answer, even to a near one. In ${measured}.</p>`
+  );
+};
 
 // --- in words --------------------------------------------------------------------
 
@@ -276,7 +313,7 @@ const sentence = ({ length, questions }, rows, { medians, order, better, moved }
     `${questions === "near" ? "Near" : "Far"} questions in texts of ${whole(length)} tokens: ` +
     `the highest median is ${percent(medians[first])} (${rows[first].name}), the lowest ` +
     `${percent(medians[last])} (${rows[last].name}). In ${better} of ` +
-    `${(n * (n - 1)) / 2} pairs of schemes each seed of one beats each seed of the other. ` +
+    `${pairsOf(n)} pairs of schemes each seed of one beats each seed of the other. ` +
     `${moved} of ${n} schemes have another rank than at ${TRAINED} tokens.`
   );
 };
@@ -317,6 +354,7 @@ const figure = {
     const trained = found.map((lengths) => median(lengths[0]));
     const [order, ranks] = [medians, trained].map(ranked);
     const spread = rows.map((row) => row[`${state.questions}Weight`]);
+    const weights = spread.map((lengths) => lengths[at]);
     const angles = (length) => rows.map(({ name }) => anglesAt(name, length));
     return {
       seeds,
@@ -325,10 +363,11 @@ const figure = {
       order,
       ranks,
       better: clearly(seeds),
-      weights: spread.map((lengths) => lengths[at]),
-      trainedWeights: spread.map((lengths) => lengths[0]),
+      weights,
+      opposed: opposed(medians, weights),
       moved: order.filter((k, rank) => ranks[rank] !== k).length,
       buckets: range(state.length).map(bucketOf),
+      biases: rows.find(({ name }) => name === ROWS[0]).biases,
       penalties: SLOPES.map((slope) => -slope * (state.length - 1)),
       share: 1 / state.length,
       angles: angles(state.length),
@@ -343,7 +382,8 @@ const figure = {
     const high = topOf(rows.length) + TRACK + 50;
     return (
       `<svg class="av-schemes" role="img" aria-label="${label}" viewBox="0 0 ${BOX.width} ` +
-      `${high}">${drawing(state, rows, values)}</svg>${WHY}${say(sentence(state, rows, values))}`
+      `${high}">${drawing(state, rows, values)}</svg>${why(state, rows, values)}` +
+      say(sentence(state, rows, values))
     );
   },
   handles: ({ length, yarn }) => [

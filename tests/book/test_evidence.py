@@ -69,6 +69,13 @@ def test_two_layers_learn_it_and_one_does_not():
     assert max(by_name("layers")["one"]["accuracy"]) < 0.6
 
 
+def check_bias(bias):
+    """Far keys get less than some near ones, but far more than with ALiBi."""
+    last = bias[..., 15, :]
+    assert (bias[..., :8, :].max(-2) - last > 0.5).all()
+    assert (last > -255 / 16 / 4).all()  # ALiBi's at 255, a quarter of it
+
+
 def test_evidence_of_longer_texts_is_of_the_kinds_it_names():
     longer = stored("longer")
     assert longer["task"] == command.REACH
@@ -87,6 +94,11 @@ def test_evidence_of_longer_texts_is_of_the_kinds_it_names():
             assert (weight >= 0).all()
             assert (weight.sum(-1) <= 1).all()
             assert (weight[0, :, 1] == 0).all(), "none is too far back"
+        bias = np.array(result.get("bias", np.zeros((4, 16, 2))))
+        assert bias.shape == (4, 16, 2)  # seeds, buckets, heads
+        assert ("bias" in result) == (kind == "T5's bias")
+        if "bias" in result:
+            check_bias(bias)
         # Shares of the questions that were asked: 5 of each far text.
         asked = 5 * 8192 / np.array(command.REACH["lengths"])[:, None]
         counts = np.array(result["far"]) * asked
@@ -158,8 +170,10 @@ def test_rescaling_the_stored_model_helps_as_the_evidence_says():
 @pytest.mark.weekly
 def test_t5_reaches_further_anew():
     config = replace(INDUCTION, **command.KINDS["T5's bias"])
-    near, far = asked(fitted(config, steps=300), config, 128)
+    params = fitted(config, steps=300)
+    near, far = asked(params, config, 128)
     assert min(near, far) > 0.9
+    check_bias(params["positions"])
     near, far = asked(trained_induction(), INDUCTION, 128)
     assert near < 0.9
     assert far < 0.3
