@@ -732,6 +732,16 @@ def test_color_of_follows_the_scheme_and_on_paper_it_is_light(page):
     assert page.do(looks) == light
 
 
+def test_closed_cells_are_as_wide_as_open_ones(page):
+    page.open("causal", T=3, mask="causal")
+    widths = page.do("""
+        return [...el.querySelectorAll("table td:is([style], .av-closed)")]
+          .map((cell) => cell.getBoundingClientRect().width);
+    """)
+    assert len(widths) == 9
+    assert max(widths) < 2 * min(widths)
+
+
 def test_frames_of_picked_cells_cover_no_digit_and_no_neighbour(page):
     page.open("step")
     in_scheme(page, "dark", "#121212")

@@ -84,6 +84,16 @@ REFLOW = """(el) => {
     if ((left < -1 || right > innerWidth + 1) && !scrolls(it.parentElement))
       wrong.push(`${name(it)} sticks out of the window`);
   }
+  // A few words that have a line each are squeezed by what is beside them.
+  for (const it of all(el, "span, b, label, button, output")) {
+    const { lineHeight, fontSize } = getComputedStyle(it);
+    const line = parseFloat(lineHeight) || 1.5 * parseFloat(fontSize);
+    const text = document.createRange();
+    text.selectNodeContents(it);
+    const { height } = text.getBoundingClientRect();
+    if (!it.children.length && it.textContent.length < 24 && height > 3 * line)
+      wrong.push(`${name(it)} is squeezed`);
+  }
   for (const it of all(el, FIELDS)) {
     it.focus();
     const box = it.getBoundingClientRect();
@@ -159,6 +169,37 @@ MARKS = """(el) => {
       return [name(it), `${backgroundColor} ${backgroundImage}`];
     }),
   };
+}"""
+
+# What a glance misses where it is wrong: lines that run together, words on
+# their frame, and points that nobody sees.
+CLEAR = """(el) => {
+  const wrong = [];
+  for (const it of all(el, "caption"))
+    if (it.innerText.trim() !== it.textContent.trim())
+      wrong.push(`the lines of ${name(it)} run together`);
+  for (const it of all(el, "[class=av-grid]")) {
+    const cells = [...it.querySelectorAll("tbody td")];
+    const widths = cells.map((td) => td.getBoundingClientRect().width);
+    if (Math.max(...widths) > 2 * Math.min(...widths))
+      wrong.push(`the columns of ${name(it)} are not equally wide`);
+  }
+  for (const it of all(el, "input[type=text], textarea, button")) {
+    const { borderLeftWidth, paddingLeft } = getComputedStyle(it);
+    if (parseFloat(borderLeftWidth) && parseFloat(paddingLeft) < 2)
+      wrong.push(`the words of ${name(it)} touch its frame`);
+  }
+  for (const it of all(el, "svg circle")) {
+    // A larger circle is an area, a dial or room for a finger.
+    if (it.getBoundingClientRect().width > 14) continue;
+    const style = getComputedStyle(it);
+    const of = (paint) => style[paint] === "none" ? 1
+      : contrast(style[paint], page(), style[`${paint}Opacity`]);
+    const stroke = parseFloat(style.strokeWidth) && of("stroke");
+    const seen = Math.max(of("fill"), stroke);
+    if (seen < 3) wrong.push(`the point ${name(it)} is faint: ${seen}`);
+  }
+  return wrong;
 }"""
 
 # What a reader who chose two colours must still see of the controls.
@@ -291,6 +332,15 @@ class Figures:
     def at_rest(self):
         return self.told(STILL)
 
+    def clear(self):
+        """What is wrong in the light and in the dark."""
+        self.tab.set_viewport_size(WIDE)
+        wrong = []
+        for scheme in ("light", "dark"):
+            self.in_colours(scheme)
+            wrong += self.told(CLEAR)
+        return wrong
+
     def in_two_colours(self):
         """What is lost under forced colours, on white and on black."""
         self.tab.set_viewport_size(WIDE)
@@ -325,6 +375,7 @@ class Figures:
 CHECKS = {
     "at rest": Figures.at_rest,  # first: a field that gets the focus is spoken
     "zoomed in": Figures.zoomed,
+    "clear": Figures.clear,
     "in two colours": Figures.in_two_colours,
     "on paper": Figures.on_paper,
 }
@@ -432,6 +483,8 @@ SPOILT = [
     ("zoomed in", ".av-result { min-width: 30rem }", "scrolls sideways"),
     ("zoomed in", ".av-say { white-space: nowrap; overflow: hidden }",
      "is cut"),
+    ("zoomed in", ".av-tools button { width: 1px !important; "
+     "line-height: 0.5 !important }", "is squeezed"),
     ("zoomed in", ".av-result > .av-say { position: sticky !important; "
      "bottom: 0; height: 10rem }", "takes 1"),
     ("zoomed in", "article::after { content: ''; position: fixed; inset: 0; "
@@ -439,6 +492,14 @@ SPOILT = [
     ("at rest", ".av-say { transition: opacity 1s !important }", "glides"),
     ("at rest", "@keyframes spoilt { to { opacity: 0 } } "
      ".av-say { animation: spoilt 9s !important }", "is animated"),
+    ("clear", ".av-step caption { white-space: normal !important }",
+     "run together"),
+    ("clear", ".av-grid td:last-child { min-width: 9rem !important }",
+     "not equally wide"),
+    ("clear", ".av-controls textarea { padding: 0 !important }",
+     "touch its frame"),
+    ("clear", "circle { fill: #ddd !important; stroke: #ddd !important }",
+     "is faint"),
     ("in two colours", "@media (forced-colors: active) { "
      ".av-grid :is(td, th) { forced-color-adjust: none; color: #777; "
      "background: #666 !important } }", "does not stand out"),
@@ -462,7 +523,7 @@ SPOILT = [
 
 
 def test_each_check_refuses_what_it_is_for(opened):
-    tab = opened(["step"])
+    tab = opened(["balance", "step"])
     figures = Figures(tab)
     assert not figures.at_rest()
     changing = "([el]) => setInterval(() => (el.title += 1), 50)"

@@ -24,6 +24,8 @@ CARDS = """() => [...document.querySelectorAll("svg.sd-card-img-top")].map(
     const { top, bottom } = svg.getBoundingClientRect();
     const { width, height } = svg.getBBox();
     return {
+      top: Math.round(room.top),
+      height: Math.round(bottom - top),
       least: Math.min(width, height),
       margin: Math.min(top - room.top, room.bottom - bottom),
     };
@@ -70,3 +72,5 @@ def test_card_images_are_drawn_clear_of_the_edges(tab, host, page):
     assert shown
     assert min(card["least"] for card in shown) > 1
     assert min(card["margin"] for card in shown) > 8
+    rows = {(card["top"], card["height"]) for card in shown}
+    assert len(rows) == len({top for top, _ in rows}), "of a row: equally high"

@@ -52,6 +52,17 @@ FORM = """async () => {
   for (const it of document.querySelectorAll(
     ".output:has(form[data-question]), .av-said pre"))
     if (wide(it)) wrong.push(`a question that is cut: ${name(it)}`);
+  // Where they scroll sideways, something in them is too wide.
+  for (const it of document.querySelectorAll(".bd-sidebar-primary, header"))
+    if (it.checkVisibility() && wide(it)) wrong.push(`too wide: ${name(it)}`);
+  for (const it of document.querySelectorAll("main a + a")) {
+    const before = it.previousElementSibling;
+    const [a, b] = [before, it].map((one) => one.getBoundingClientRect());
+    const between = it.previousSibling.textContent.trim();
+    if (it.previousSibling !== before && between) continue;
+    if (a.bottom > b.top && b.left > a.left && b.left - a.right < 6)
+      wrong.push(`runs into the link before it: ${name(it)}`);
+  }
   const texts = ":is(p, li, summary, label, button, legend, td, th, .math)";
   for (const it of document.querySelectorAll(`main ${texts}`)) {
     const cut = it.clientWidth > 1 && it.scrollWidth > it.clientWidth + 1;
