@@ -166,16 +166,24 @@ const wordsOf = (name, length, { buckets, biases, penalties, share }) => {
     const first = buckets.indexOf(BUCKETS - 1);
     const last = ascending(biases.map((bias) => bias.at(-1)));
     const [least, most] = [last[0], last.at(-1)].map((x) => fixed(x, 1));
-    return `trained: keys ${first} to ${far} back get ${least} to ${most}`;
+    return longer
+      ? `far keys get trained numbers, ${least} to ${most}`
+      : `keys ${first} to ${far} back get ${least} to ${most}`;
   }
   if (name === ROWS[1]) {
     const least = penalties.map((x) => fixed(x, 1)).join(" and ");
-    return `${longer ? "never trained: " : ""}keys ${far} back get ${least}`;
+    const lowered = penalties.map((x) => `up to ${fixed(-x, 1)}`).join(" and ");
+    return longer ? `far keys are lowered, by ${lowered}` : `keys ${far} back get ${least}`;
   }
-  if (name === ROWS[2]) return `no number; a key’s mean share is 1/${Math.round(1 / share)}`;
+  if (name === ROWS[2]) {
+    const mean = `a mean share is 1/${Math.round(1 / share)}`;
+    return `no ${longer ? "far " : ""}key is lowered; ${mean}`;
+  }
   const pairs = `${ROTARY[name].pairs} pairs`;
   if (!longer) return `${pairs}, all angles trained`;
-  return ROTARY[name].yarn ? "slowed: hardly any new angle" : `${pairs}, some angles never trained`;
+  return ROTARY[name].yarn
+    ? `${pairs}, slowed: hardly any new angle`
+    : `${pairs}: far keys at some new angles`;
 };
 const meets = (name, values, k, length, y) => {
   if (name === ROWS[0]) return stairs(length, values, y);
@@ -238,6 +246,8 @@ const KEY =
   swatch("av-reached", 8, 28) +
   text(`0 to ${TRAINED - 1} back, trained`, 24, 28, "start") +
   `<path class="av-met" d="M8 44L20 36"/>${text("bias of a head", 24, 44, "start")}` +
+  swatch("av-key-share", 95, 44) +
+  text("mean share", 110, 44, "start") +
   `<circle class="av-dial" cx="14" cy="56" r="5"/>${text("a pair’s angles", 24, 60, "start")}` +
   `<circle class="av-unturned" cx="108" cy="56" r="5"/>${text("not rotated", 116, 60, "start")}` +
   `<circle class="av-seed" cx="186" cy="8" r="4"/>${text("one seed", 194, 12, "start")}` +
