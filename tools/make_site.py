@@ -106,7 +106,7 @@ def main():
         return 0
     RECORD.unlink(missing_ok=True)
     if todo == "all":
-        print("Building the site, half a minute on two quiet cores ...")
+        print("Building the site, less than a minute on two quiet cores ...")
         shutil.rmtree(BUILD / ".doctrees", ignore_errors=True)
         shutil.rmtree(SITE, ignore_errors=True)
     else:
