@@ -40,14 +40,13 @@ class Kept:
             for given in tasks:
                 self(make, *given)
 
-        process = parallel_available and get_context("fork").Process(
-            target=work
-        )
-        if process:
-            process.start()
+        if not parallel_available:
+            yield
+            return
+        process = get_context("fork").Process(target=work)
+        process.start()
         yield
-        if process:
-            process.join()
+        process.join()
 
     def _found(self, path, make, given):
         if path.exists():

@@ -82,7 +82,7 @@ def examine_as_written(app, builder):
     """
     if builder.format != "html":
         return
-    sphinx.builders.make_chunks = deal_few
+    sphinx.builders.make_chunks = to_write
     write, ranked = builder.write_doc, set(about.ranked(app))
 
     def write_and_examine(name, doctree):
@@ -96,26 +96,29 @@ def examine_as_written(app, builder):
     builder.write_doc = write_and_examine
 
 
-def deal(pages, processes):
-    """Deal pages like cards, because neighbours take a similar time.
+def dealt(pages, n):
+    """Deal pages to n hands like cards.
 
-    Sphinx's own chunks of neighbours put all reference pages into one.
+    Neighbours take a similar time: Sphinx's own chunks of neighbours put all
+    reference pages into one.
     """
-    n = len(make_chunks(pages, processes))
     return [pages[i::n] for i in range(n)]
 
 
-def deal_few(pages, processes):
+def to_read(pages, processes):
+    return dealt(pages, len(make_chunks(pages, processes)))
+
+
+def to_write(pages, processes):
     """Deal few pages at once, so that writing begins and ends early.
 
     A process begins to write when the references of its pages are resolved.
     """
-    n = -(-len(pages) // 8)
-    return [pages[i::n] for i in range(n)]
+    return dealt(pages, -(-len(pages) // 8))
 
 
 def setup(app):
-    sphinx.builders.make_chunks = deal
+    sphinx.builders.make_chunks = to_read
     # The nodes live on and refer to each other. Looking for garbage among them
     # takes longer than loading them, and would free a tenth of the memory.
     gc.disable()
