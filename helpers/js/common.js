@@ -21,6 +21,7 @@ import {
   toAddress,
 } from "./controls.js";
 import { handsOf } from "./handles.js";
+import { redraw } from "./redraw.js";
 import { stagedAt, stageOf } from "./opening.js";
 import { toolRow } from "./tools.js";
 
@@ -65,7 +66,8 @@ import { toolRow } from "./tools.js";
  * @property {(state: State) => string} [strip] - stills, for print and for pages without scripts
  * @property {(state: State) => ?string} [later] - data to load before it is drawn
  * @property {(result: Element, state: State, values: object,
- *   set: (key: string, value: any) => void) => void} [enhance] - runs after each drawing
+ *   set: (key: string, value: any) => void) => void} [enhance] - runs after each drawing, which
+ *   keeps the elements that stay the same
  * @property {(state: State, values: object, own?: object) => Handle[]} [handles] - parts of
  *   the picture that are dragged or pressed; pure; see `handles.js`
  * @property {{from: State[], ms: number}} [opening] - the figure plays once from these
@@ -77,14 +79,18 @@ import { toolRow } from "./tools.js";
 // The sentence of a figure, which screen readers announce.
 export const say = (text) => `<p class="av-say">${escape(text)}</p>`;
 
-// Wrap everything that may scroll sideways, so that the sentence below stays in
-// view.
-const setApart = (result) => {
-  const said = result.querySelector(":scope > .av-say");
+// The content of a drawing. What may scroll sideways is wrapped, so that the
+// sentence below stays in view.
+const contentOf = (html) => {
+  const made = document.createElement("template");
+  made.innerHTML = html;
+  const { content } = made;
+  const said = [...content.children].find((part) => part.matches(".av-say"));
   const wide = document.createElement("div");
   wide.className = "av-wide";
-  while (result.firstChild !== said) wide.append(result.firstChild);
-  result.prepend(wide);
+  while (content.firstChild !== said) wide.append(content.firstChild);
+  content.prepend(wide);
+  return content;
 };
 // Add a step back and a step forward to each slider, for fingers. They are not
 // tab stops, because the arrow keys already move the slider.
@@ -205,7 +211,17 @@ const attach = (figure, { model, el, load }) => {
     error.classList.toggle("av-note", kind === "note");
     el.classList.toggle("av-stale", kind === "stale");
   };
+  // Announce the sentence to screen readers once it has stopped changing.
+  const speak = () => {
+    clearTimeout(speaking);
+    if (live.busy() || staged) return; // a moving figure is announced when it stops
+    speaking = setTimeout(
+      () => (spoken.textContent = result.querySelector(".av-say").textContent),
+      500,
+    );
+  };
   let staged = null; // the state that an opening shows
+  let shown; // the content of the drawing on the page
   const paint = () => {
     cancelAnimationFrame(pending);
     pending = undefined;
@@ -226,21 +242,15 @@ const attach = (figure, { model, el, load }) => {
     el.values = values;
     const { activeElement } = el.getRootNode();
     const focused = result.contains(activeElement) && activeElement.dataset.handle;
-    result.innerHTML = figure.view(state, values, own);
-    setApart(result);
+    const next = contentOf(figure.view(state, values, own));
+    if (shown) redraw(result, shown, next);
+    else result.replaceChildren(next.cloneNode(true));
+    shown = next;
     if (figure.enhance) figure.enhance(result, state, values, assign);
     hands?.show(state, values, own, focused);
     keepKeys(result.querySelectorAll("[tabindex]"));
     reach();
-  };
-  // Announce the sentence to screen readers once it has stopped changing.
-  const speak = () => {
-    clearTimeout(speaking);
-    if (live.busy() || staged) return; // a moving figure is announced when it stops
-    speaking = setTimeout(
-      () => (spoken.textContent = result.querySelector(".av-say").textContent),
-      500,
-    );
+    if (el.classList.contains("av-live")) speak(); // but not what a page opens with
   };
   const refresh = () => {
     if (!pending) pending = requestAnimationFrame(paint);
@@ -400,9 +410,7 @@ const attach = (figure, { model, el, load }) => {
   paint();
   if (stage && linked && !isAsked(figure)) stage.wait();
   const resized = new ResizeObserver(reach);
-  const changed = new MutationObserver(speak);
   resized.observe(el);
-  changed.observe(result, { childList: true, subtree: true });
   if (!result.hasAttribute("aria-busy")) el.classList.add("av-live");
   return () => {
     live.close();
@@ -410,7 +418,6 @@ const attach = (figure, { model, el, load }) => {
     tools.close();
     removeEventListener("popstate", restore);
     resized.disconnect();
-    changed.disconnect();
     clearTimeout(speaking);
     for (const [event, listener] of follow) model.off(event, listener);
   };

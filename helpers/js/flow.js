@@ -918,8 +918,11 @@ const live = ({ el, form, model }) => {
     const words = wordsOf(now.text);
     const grown = words.slice(0, -1).join() === wordsOf(before.text).join();
     const runs = grown && wordAt(now) === words.length - 1 && !calm.matches;
-    el.classList.toggle("av-runs", runs);
-    if (runs) ending = setTimeout(() => el.classList.remove("av-runs"), RUN);
+    el.classList.remove("av-runs");
+    if (!runs) return;
+    el.getAnimations({ subtree: true }); // a run that is under way ends, and begins anew
+    el.classList.add("av-runs");
+    ending = setTimeout(() => el.classList.remove("av-runs"), RUN);
   };
   const changed = () => {
     if (!asked) queueMicrotask(note);

@@ -150,9 +150,6 @@ export const handsOf = (figure, { result, read: current, steer: apply, note, fir
     for (const [key, value] of Object.entries(given)) part.setAttribute(key, value);
     if (group && !known[stops[group]]) stops[group] = handle.id;
     part.setAttribute("tabindex", group && stops[group] !== handle.id ? -1 : 0);
-    // An SVG with the role of an image hides its content from screen readers; a
-    // group does not.
-    part.closest("svg")?.setAttribute("role", "group");
   };
   // After each drawing: set names and values, and restore the focus.
   const show = (whole, values, own, focused) => {
@@ -165,8 +162,13 @@ export const handsOf = (figure, { result, read: current, steer: apply, note, fir
       // A swipe that starts on a handle moves the handle; elsewhere it scrolls
       // the page.
       part.style.touchAction = handle.press ? "pan-y" : "none";
-      if (part.matches("g") && !handle.group) part.append(hitArea(radii[handle.id]));
+      if (part.matches("g") && !handle.group && !part.querySelector(":scope > .av-hit"))
+        part.append(hitArea(radii[handle.id]));
     }
+    // An SVG with the role of an image hides its content from screen readers; a
+    // group does not.
+    for (const svg of result.querySelectorAll("svg[role]"))
+      svg.setAttribute("role", svg.querySelector("[data-handle]") ? "group" : "img");
     if (!focused) return;
     const heir = parts().find((part) => handleOf(part).heir);
     (partOf(focused) ?? heir)?.focus({ preventScroll: true });

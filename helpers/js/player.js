@@ -33,10 +33,11 @@ export const player =
       if (!begun) return;
       const reached = Math.min(figure.at(begun.state, now - begun.now)[key], begun.to);
       const shown = calm.matches ? Math.max(still(begun.state, reached), begun.from) : reached;
+      const over = reached >= begun.to || document.hidden;
       move(shown);
+      if (over) stop(); // so that the last picture is announced
       paint(); // in the frame in which the slider moves
-      if (reached >= begun.to || document.hidden) stop();
-      else requestAnimationFrame(advance);
+      if (!over) requestAnimationFrame(advance);
     };
     const run = (from, to) => {
       const state = Object.fromEntries(figure.controls.map((c) => [c.key, model.get(c.key)]));

@@ -270,73 +270,67 @@ const figure = {
     );
     return { dots, scores, weights, output: matmul(weights, V) };
   },
-  view: (state, values) => {
+  view: (state, values, own) => {
     const list = steps(state, values);
-    const shown = worked(list);
-    const drawn = list.map(({ name, title, rows, columns, values: A, shaded, ...limits }) => {
+    const shown = worked(list, own?.entry);
+    const drawn = list.map(({ name, title, rows, columns, values: A, shaded, made, ...limits }) => {
       const finite = A.flat().filter(Number.isFinite);
       const {
         low = Math.min(0, ...finite),
         high = shaded ? Math.max(low + 1e-9, ...finite) : Infinity,
       } = limits;
-      const attributes = (i, j) => `data-at="${name},${i},${j}" class="${role(shown, name, i, j)}"`;
+      // Each matrix is one tab stop: the entry that was focused last.
+      const asked = own?.stops[name];
+      const [, a, b] = asked?.split(",") ?? [];
+      const stop = A[a]?.[b] === undefined ? `${name},0,0` : asked;
+      const attributes = (i, j) => {
+        const at = `${name},${i},${j}`;
+        const tab = own && made ? ` tabindex="${at === stop ? 0 : -1}"` : "";
+        return `data-at="${at}" class="${role(shown, name, i, j)}"${tab}`;
+      };
       const label = `${name} ${shape(A)}\n${title}`;
       const digits = places(finite);
       const table = grid({ label, rows, columns, values: A, digits, low, high, attributes });
-      return `<div>${table}</div>`;
+      const kind = own && made ? '<table role="grid"' : "<table";
+      return `<div>${table.replace("<table", kind)}</div>`;
     });
     return `<div class="av-row av-step">${drawn.join("")}</div>${say(shown.text)}`;
   },
 
   // Pointing at an entry, or moving to it with the arrow keys, explains it.
-  enhance: (result, state, values) => {
-    const list = steps(state, values);
-    const cells = new Map(
-      [...result.querySelectorAll("[data-at]")].map((cell) => [cell.dataset.at, cell]),
-    );
-    const sentence = result.querySelector(".av-say");
-    const pick = (entry) => {
-      const shown = worked(list, entry);
-      if (sentence.textContent === shown.text) return;
-      sentence.textContent = shown.text;
-      result.dataset.entry = shown.entry;
-      for (const [at, cell] of cells) {
-        const [name, i, j] = at.split(",");
-        cell.className = role(shown, name, +i, +j);
-      }
+  live: ({ el, paint }) => {
+    const result = el.querySelector(".av-result");
+    const own = { entry: "", stops: {} };
+    const pick = (cell, focused) => {
+      if (!cell?.hasAttribute("tabindex")) return;
+      const { at } = cell.dataset;
+      if (at === own.entry && !focused) return;
+      if (focused) own.stops[at.split(",")[0]] = at;
+      own.entry = at;
+      paint();
     };
-    for (const { name, values: A } of list.filter((step) => step.made)) {
-      const table = cells.get(`${name},0,0`).closest("table");
-      const own = [...table.querySelectorAll("[data-at]")];
-      // Each matrix is one tab stop: the entry that was focused last.
-      const rove = (stop) => own.forEach((cell) => (cell.tabIndex = cell === stop ? 0 : -1));
-      rove(own[0]);
-      table.setAttribute("role", "grid");
-      table.addEventListener(
-        "pointerover",
-        ({ target }) => own.includes(target) && pick(target.dataset.at),
-      );
-      table.addEventListener("focusin", ({ target }) => {
-        rove(target);
-        pick(target.dataset.at);
-      });
-      table.addEventListener("keydown", (event) => {
-        if (event.altKey || event.ctrlKey || event.metaKey) return;
-        const [, i, j] = event.target.dataset.at.split(",").map(Number);
-        const to = {
-          ArrowUp: [i - 1, j],
-          ArrowDown: [i + 1, j],
-          ArrowLeft: [i, j - 1],
-          ArrowRight: [i, j + 1],
-          Home: [i, 0],
-          End: [i, A[0].length - 1],
-        }[event.key];
-        if (!to) return;
-        event.preventDefault();
-        cells.get(`${name},${to}`)?.focus();
-      });
-    }
-    pick(result.dataset.entry);
+    const cellOf = ({ target }) => target.closest("[data-at]");
+    result.addEventListener("pointerover", (event) => pick(cellOf(event), false));
+    result.addEventListener("focusin", (event) => pick(cellOf(event), true));
+    result.addEventListener("keydown", (event) => {
+      const cell = cellOf(event);
+      if (!cell || event.altKey || event.ctrlKey || event.metaKey) return;
+      const [name, ...at] = cell.dataset.at.split(",");
+      const [i, j] = at.map(Number);
+      const last = cell.parentNode.children.length - 2; // after the name of the row
+      const to = {
+        ArrowUp: [i - 1, j],
+        ArrowDown: [i + 1, j],
+        ArrowLeft: [i, j - 1],
+        ArrowRight: [i, j + 1],
+        Home: [i, 0],
+        End: [i, last],
+      }[event.key];
+      if (!to) return;
+      event.preventDefault();
+      result.querySelector(`[data-at="${name},${to}"]`)?.focus();
+    });
+    return { own: () => own };
   },
 };
 

@@ -284,6 +284,7 @@ const figure = {
     };
     result.onpointerdown = (event) => {
       if (!event.target.matches(".av-reach, .av-query")) return;
+      event.preventDefault(); // so that dragging selects no text
       result.setPointerCapture(event.pointerId);
       result.onpointermove = follow;
     };

@@ -23,22 +23,51 @@ FIRST = "The figure shows its first state."
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_compute_in_a_browser_equals_the_helpers(page, name):
-    """And what the page shows is what Python stores of the same state."""
+    """And what the page shows is what Python stores of the same state.
+
+    A picture that a move has changed is the one that is drawn anew.
+    """
     page.open(name)
     for text in figures.scripts(name).values():
         page.tab.add_script_tag(content=text)
     assert page.do("[shown(), error()]") == [drawn(name), ""]
     given = list(states(name, 2))
     found = page.do(f"""
+        // Where the keyboard was, a picture remembers.
+        const picture = () => {{
+          const copy = el.querySelector(".av-result").cloneNode(true);
+          for (const part of copy.querySelectorAll("*"))
+            for (const name of ["tabindex", "data-lm-suppress-shortcuts"])
+              part.removeAttribute(name);
+          return copy;
+        }};
+        const anew = (state) => {{
+          const kept = {{ el, m, close }};
+          open("{name}", state);
+          const copy = picture();
+          close();
+          el.parentNode.remove();
+          Object.assign(globalThis, kept);
+          return copy;
+        }};
+        const difference = (a, b) => {{
+          if (a.isEqualNode(b)) return "";
+          const [all, others] = [a, b].map((it) => [...it.childNodes]);
+          const k = all.findIndex((it, i) => !it.isEqualNode(others[i]));
+          const deeper = all.length === others.length && k >= 0;
+          return deeper && all[k].nodeName === others[k].nodeName
+            ? difference(all[k], others[k]) : `${{a.outerHTML}}\n${{b.outerHTML}}`;
+        }};
         const found = [];
         for (const state of {json.dumps(given)}) {{
           await become(state);
-          found.push([el.values, shown(), error()]);
+          const differs = difference(picture(), anew(m.state));
+          found.push([el.values, shown(), error(), differs]);
         }}
         return found;
     """)
-    for state, (values, shown, error) in zip(given, found, strict=True):
-        assert error == "", state
+    for state, (values, shown, *wrong) in zip(given, found, strict=True):
+        assert wrong == ["", ""], state
         assert_same(values, EXPECTED[name](state))
         html = BeautifulSoup(CLASSES[name](**state).html(), "html.parser")
         for caption in html.select(".av-result .av-caption"):
@@ -77,7 +106,8 @@ def test_change_of_a_slider_moves_its_trait_its_number_and_the_picture(page):
         // Several moves are painted once.
         let painted = 0;
         new MutationObserver(() => painted += 1)
-          .observe(el.querySelector(".av-result"), { childList: true });
+          .observe(el.querySelector(".av-result"),
+            { attributes: true, childList: true, subtree: true });
         for (const T of [5, 7, 9]) give("T", T);
         await frame();
         return [before, after, painted, el.values.weights.length];
