@@ -54,9 +54,10 @@ def test_compute_in_a_browser_equals_the_helpers(page, name):
           if (a.isEqualNode(b)) return "";
           const [all, others] = [a, b].map((it) => [...it.childNodes]);
           const k = all.findIndex((it, i) => !it.isEqualNode(others[i]));
-          const deeper = all.length === others.length && k >= 0;
-          return deeper && all[k].nodeName === others[k].nodeName
-            ? difference(all[k], others[k]) : `${{a.outerHTML}}\n${{b.outerHTML}}`;
+          const inside = all.length === others.length && k >= 0 &&
+            all[k].nodeName === others[k].nodeName;
+          return inside ? difference(all[k], others[k])
+            : `${{a.outerHTML}} ${{b.outerHTML}}`;
         }};
         const found = [];
         for (const state of {json.dumps(given)}) {{

@@ -26,17 +26,22 @@ def homes(app):
     return found
 
 
+def drawing(name, _):
+    """Draw a figure. Its script serves only as `kept`'s key."""
+    return figures.classes()[name]().html()
+
+
 def pages(app):
     """Yield the page of each figure with its context and template."""
     of_figure, root = homes(app), app.config.root_doc
     for name, kind in sorted(figures.classes().items()):
-        drawn, page = kind(), f"{FOLDER}/{name}"
+        page = f"{FOLDER}/{name}"
         lesson = of_figure.get(name, root)
         section = f"#figure-{name}" if name in of_figure else ""
         yield (
             page,
             {
-                "drawing": drawn.html(),
+                "drawing": app.kept(drawing, name, figures.script(name)),
                 "label": kind._label,
                 "lean": app.config.lean,
                 "lesson": app.builder.get_relative_uri(page, lesson) + section,

@@ -6,6 +6,7 @@ out of date.
 """
 
 import hashlib
+import marshal
 import pickle
 from contextlib import contextmanager
 from multiprocessing import get_context
@@ -23,11 +24,12 @@ class Kept:
     def __call__(self, make, *given):
         """Return ``make(*given)``, from the folder if it is stored.
 
-        `given` holds texts, bytes, numbers and tuples of them, whose
-        representation, and so the digest, depends on the content alone.
+        `given` holds texts, bytes, numbers and tuples of them.
         """
-        said = repr((self.state, make.__module__, make.__qualname__, given))
-        name = hashlib.sha256(said.encode()).hexdigest()
+        said = (self.state, make.__module__, make.__qualname__, given)
+        # In this version, the bytes depend on the content alone; `repr` would
+        # look up each character.
+        name = hashlib.sha256(marshal.dumps(said, 0)).hexdigest()
         if name not in self.used:
             self.used[name] = self._found(self.folder / name, make, given)
         return self.used[name]
