@@ -27,6 +27,7 @@ from helpers.transformer import (
     parameter_shapes,
     transformer,
 )
+from tests.core.closeness import assert_close
 
 # --- A writer of GGUF, which shares nothing with the reader ------------------
 
@@ -191,8 +192,9 @@ def test_load_gives_back_a_llama(write, tied):
     tokens = found.tokenizer.encode("abc ab<s>")
     assert tokens.tolist() == [5, 6, 4, 0]  # a and b merge before Ġ and a
     assert found.tokenizer.decode(tokens) == "abc ab<s>"
+    # The loaded matrices lie otherwise in memory, so BLAS may round otherwise.
     logits = transformer(tokens, found.params, found.config)
-    np.testing.assert_array_equal(logits, transformer(tokens, params, config))
+    assert_close(logits, transformer(tokens, params, config), eps=32)
     rng = np.random.default_rng(0)
     assert len(generate(rng, tokens, found.params, found.config, 3)) == 7
 
