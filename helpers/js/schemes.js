@@ -167,7 +167,7 @@ const wordsOf = (name, length, { buckets, biases, penalties, share }) => {
     const last = ascending(biases.map((bias) => bias.at(-1)));
     const [least, most] = [last[0], last.at(-1)].map((x) => fixed(x, 1));
     return longer
-      ? `far keys get trained numbers, ${least} to ${most}`
+      ? `far keys count as ${first} to ${TRAINED - 1} back: ${least} to ${most}`
       : `keys ${first} to ${far} back get ${least} to ${most}`;
   }
   if (name === ROWS[1]) {
@@ -300,6 +300,8 @@ const drawing = ({ length, questions }, rows, values) => {
   );
 };
 
+const UNTAUGHT =
+  "No training text had a key at a new angle, so nothing taught the model to keep its score low. ";
 // Why far keys matter to a near answer, and how far the stored numbers bear it out.
 const why = ({ length }, rows, { opposed: found }) => {
   const measured =
@@ -309,7 +311,7 @@ const why = ({ length }, rows, { opposed: found }) => {
         "keys has fewer right answers";
   return (
     '<p class="av-caption"><b>All keys share one softmax</b>: weight on other far keys is lost ' +
-    `to the answer, even to a near one. In ${measured}.</p>`
+    `to the answer, even to a near one. ${length === TRAINED ? "" : UNTAUGHT}In ${measured}.</p>`
   );
 };
 
