@@ -425,13 +425,14 @@ def test_a_build_is_made_from_the_whole_folder_but_the_checks(tmp_path):
     pins = tmp_path / "requirements.txt"
     pins.write_text(
         "accessible-pygments==1 \\\n    --hash=sha256:0\nsphinx==1\n"
+        "pytest==1 ; sys_platform == 'another'\n"
     )
     given = make.given(tmp_path)
     assert set(given) == {
         *("", "a.ipynb", "book/_ext/b.py", "helpers/c.js", "_toc.yml"),
         pins.name,
     }
-    # The packages of the book count, and not those of the tests.
+    # The packages that the book needs here count, and not those of the tests.
     named = re.findall(r"'(\w+)-[\w.]+\.dist-info'", given[""])
     assert [name.lower() for name in named] == [
         "accessible_pygments",
