@@ -47,7 +47,7 @@ endif
 book: .venv/ready  ## set up everything and build the site into _build/html
 	@$(BIN)/python -m tools.make_site
 
-test: lint chromium  ## set up everything and run every check (18 min on two cores)
+test: lint chromium  ## set up everything and run every check (12 to 18 min on two cores)
 	$(PYTEST) --nbval --doctest-modules helpers tests book index.ipynb
 
 numbers: .venv/checks  ## check helpers and ledger (30 s)
