@@ -1,5 +1,6 @@
 """Fixtures of all tests: the order, the browser, and the site."""
 
+import gc
 import json
 import os
 from pathlib import Path
@@ -17,14 +18,19 @@ settings.register_profile("book", derandomize=True, deadline=None)
 settings.load_profile("book")
 
 # Their tests share what takes seconds to make: a site, a window, a cluster.
-SHARED = (
-    "test_ask_a_model", "test_build", "test_distributed", "test_lab",
-    "test_package",
-)  # fmt: skip
+SHARED = ("test_build", "test_distributed", "test_lab", "test_package")
+# Tests of several files share a loaded model, or every figure's pictures.
+TOGETHER = {
+    "SmolLM2": (
+        "test_ask_a_model", "test_checkpoint", "test_head_effects",
+        "test_realheads",
+    ),
+    "every figure": (
+        "test_every_figure", "test_figures", "test_figure_styles",
+    ),
+}  # fmt: skip
 # Their tests of one page share what it makes when it runs, or its cells.
 BY_PAGE = ("test_practice", "test_chapters")
-# They draw every figure in the same states, and compute the same numbers.
-DRAWN = ("test_every_figure", "test_figures", "test_figure_styles")
 
 
 def needs(item, fixture):
@@ -84,6 +90,12 @@ def pytest_collection_modifyitems(config, items):
     items.sort(key=lambda item: needs(item, "site") or needs(item, "launch"))
 
 
+def pytest_collection_finish(session):
+    # Modules and thousands of tests stay to the end. To look through them
+    # again and again for garbage took a fifth of the time.
+    gc.freeze()
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Give each worker the next test, or the next notebook, in this order.
@@ -96,12 +108,16 @@ def pytest_xdist_make_scheduler(config, log):
         def _split_scope(self, nodeid):
             # What many tests share is made once: a kernel, a page that ran.
             file, _, test = nodeid.partition("::")
-            if file.endswith(".ipynb") or Path(file).stem in SHARED:
+            stem = Path(file).stem
+            if file.endswith(".ipynb") or stem in SHARED:
                 return file
-            if Path(file).stem in DRAWN:
-                return "every figure"
-            by_page = Path(file).stem in BY_PAGE and "[" in test
-            return f"{file}[{test.partition('[')[2]}" if by_page else nodeid
+            page = test.partition("[")[2] if stem in BY_PAGE else ""
+            if page == "labs/ask-a-model]":
+                stem = "test_ask_a_model"
+            for scope, stems in TOGETHER.items():
+                if stem in stems:
+                    return scope
+            return f"{file}[{page}" if page else nodeid
 
     config.option.loadscopereorder = False
     return InOrder(config, log)
@@ -116,6 +132,13 @@ def rng():
 def _floating_point_errors_raise():
     with np.errstate(divide="raise", invalid="raise", over="raise"):
         yield
+
+
+@pytest.fixture(scope="session")
+def smollm2():
+    from helpers.checkpoint import load, smollm2_path
+
+    return load(smollm2_path())
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 import ast
 import json
-from functools import lru_cache
+from functools import cache
 from html import unescape
 from pathlib import Path
 from unittest import mock
@@ -33,6 +33,7 @@ GIVE = """answers => answers.map(([name, given]) => {
 })"""
 
 
+@cache
 def cells(path):
     """The code of a page after the cells that find package and weights."""
     found = nbformat.read(path, as_version=4).cells
@@ -129,7 +130,7 @@ class Ran:
             for value in space.values()
             if isinstance(value, practice.Task)
         ]
-        self.pending = pending
+        self.pending, self.space = pending, space
 
     def _ask(self):
         made = practice.Question.__init__
@@ -148,11 +149,12 @@ class Ran:
         return eval(ast.unparse(last), space)
 
 
-@lru_cache
+@cache
 def ran(path):
     return Ran(path)
 
 
+@cache
 def forms(path):
     """The forms that a notebook has stored, by the names of the questions."""
     found = {}
@@ -176,10 +178,9 @@ def given(question, values):
 
 
 def defined(stem):
-    """Return the names that a laboratory has defined when it was run."""
+    """Return the names that a laboratory defines, without what it measures."""
     space = {}
-    page = ROOT / "book" / "labs" / f"{stem}.ipynb"
-    for cell in cells(page):
+    for cell in cells(ROOT / "book" / "labs" / f"{stem}.ipynb"):
         if "nbval-ignore-output" not in cell.metadata.get("tags", []):
             exec(compile(cell.source, cell.id, "exec"), space)
     return space

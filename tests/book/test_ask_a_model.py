@@ -1,16 +1,16 @@
-"""The laboratory that asks a real model: it is loaded once for all."""
+"""The laboratory that asks a real model; it runs once for all tests."""
 
 import re
 
 import numpy as np
 import pytest
 
-from tests.book.practice_pages import defined
+from tests.book.practice_pages import ROOT, ran
 
 
 @pytest.fixture(scope="module")
 def asked():
-    return defined("ask-a-model")
+    return ran(ROOT / "book/labs/ask-a-model.ipynb").space
 
 
 def known(*off):

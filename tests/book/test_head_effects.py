@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers.checkpoint import Checkpoint, load, smollm2_path
+from helpers.checkpoint import Checkpoint
 from helpers.positions import rotary_embedding
 from helpers.training import stored
 from helpers.transformer import (
@@ -44,11 +44,6 @@ def tiny(rng):
 @pytest.fixture
 def tokens(rng):
     return rng.integers(0, 40, (2, 12))
-
-
-@pytest.fixture(scope="module")
-def smollm2():
-    return load(smollm2_path())
 
 
 # --- how they are made -------------------------------------------------------

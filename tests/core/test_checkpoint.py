@@ -701,11 +701,6 @@ def test_smollm2_path_says_how_to_get_the_file(monkeypatch, listed):
         smollm2_path()
 
 
-@pytest.fixture(scope="module")
-def smollm2():
-    return load(smollm2_path())
-
-
 def test_smollm2_has_the_sizes_that_its_makers_state(smollm2):
     # The model's card: 135M, 30 layers, 9 heads on 3, width 576.
     assert parameter_count(smollm2.config) == 134_515_008

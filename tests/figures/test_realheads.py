@@ -14,7 +14,7 @@ from bs4 import BeautifulSoup
 from traitlets import TraitError
 
 from helpers import figures
-from helpers.checkpoint import Checkpoint, load, smollm2_path
+from helpers.checkpoint import Checkpoint
 from helpers.real_heads import (
     LONGEST,
     NAMES,
@@ -421,11 +421,6 @@ def test_presets_show_what_they_are_named_for():
 
 
 # --- what is stored ----------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def smollm2():
-    return load(smollm2_path())
 
 
 def test_a_text_that_the_model_reads_again_has_the_stored_weights(smollm2):
