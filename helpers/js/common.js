@@ -185,7 +185,7 @@ const attach = (figure, { model, el, load }) => {
     });
     // On a phone, two lines of the sentence stay in sight; the rest is below the
     // edge until the reader scrolls there.
-    el.style.setProperty("--av-more", `${Math.max(more, 0).toFixed(1)}px`);
+    sentence.style.setProperty("--av-more", `${Math.max(more, 0).toFixed(1)}px`);
     widen?.();
   };
   // Keep the picture until the data of the next one has loaded.
@@ -248,7 +248,7 @@ const attach = (figure, { model, el, load }) => {
     shown = next;
     if (figure.enhance) figure.enhance(result, state, values, assign);
     hands?.show(state, values, own, focused);
-    keepKeys(result.querySelectorAll("[tabindex]"));
+    keepKeys(result.querySelectorAll("[tabindex]:not([data-lm-suppress-shortcuts])"));
     reach();
     if (el.classList.contains("av-live")) speak(); // but not what a page opens with
   };

@@ -147,9 +147,11 @@ export const handsOf = (figure, { result, read: current, steer: apply, note, fir
       given["aria-valuenow"] = Math.min(state[keys[0]], ends.at(-1));
       given["aria-valuetext"] = handle.value ?? (keys.length > 1 ? said.join(", ") : said[0]);
     }
-    for (const [key, value] of Object.entries(given)) part.setAttribute(key, value);
     if (group && !known[stops[group]]) stops[group] = handle.id;
-    part.setAttribute("tabindex", group && stops[group] !== handle.id ? -1 : 0);
+    given.tabindex = group && stops[group] !== handle.id ? -1 : 0;
+    // To write what is there costs as much as a change.
+    for (const [key, value] of Object.entries(given))
+      if (part.getAttribute(key) !== String(value)) part.setAttribute(key, value);
   };
   // After each drawing: set names and values, and restore the focus.
   const show = (whole, values, own, focused) => {
