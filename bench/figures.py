@@ -9,6 +9,7 @@ for that frame is not counted. *interval* is the time between frames while the
 control moves in every one of them. A screen of 60 Hz has a frame in 16.7 ms.
 """
 
+import json
 import tempfile
 from pathlib import Path
 
@@ -86,7 +87,8 @@ MOVE = """async ([key, moves]) => {
     field.dispatchEvent(new Event("input", { bubbles: true }));
   };
   const pause = () => new Promise((resolve) => setTimeout(resolve, 5));
-  const busy = [], intervals = [];
+  const busy = [], intervals = [], drawn = new Set();
+  const result = document.querySelector(".av-result");
   for (let n = 0; n < moves; n++) {
     await pause();
     busy.push(await new Promise((resolve) => {
@@ -104,6 +106,7 @@ MOVE = """async ([key, moves]) => {
       move(n);
       work = performance.now() - start;
     }));
+    if (n < 9) drawn.add(result.innerHTML);
   }
   let before = await new Promise(requestAnimationFrame);
   for (let n = 0; n < moves; n++) {
@@ -112,7 +115,7 @@ MOVE = """async ([key, moves]) => {
     intervals.push(now - before);
     before = now;
   }
-  return { busy, intervals };
+  return { busy, intervals, drawn: drawn.size };
 }"""
 
 
@@ -137,9 +140,12 @@ def measure(browser, figure, key):
         write_page(Path(folder), figure)
         server = website.serve(folder)
         page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.goto(f"{server.address}/index.html")
+        # A figure does not play its opening if the address asks for a state.
+        state = f"{figure._name}.{key}={json.dumps(getattr(figure, key))}"
+        page.goto(f"{server.address}/index.html?{state}")
         page.wait_for_selector(".av-live")
         times = page.evaluate(MOVE, [key, MOVES])
+        assert times["drawn"] > 1, f"{state}: no move changes the picture"
         page.close()
         server.shutdown()
         server.server_close()
