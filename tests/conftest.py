@@ -92,7 +92,7 @@ def pytest_collection_modifyitems(config, items):
 
 def pytest_collection_finish(session):
     # Modules and thousands of tests stay to the end. To look through them
-    # again and again for garbage took a fifth of the time.
+    # again and again for garbage took a quarter of the time.
     gc.freeze()
 
 

@@ -109,22 +109,10 @@ def every_state(name):
 
 
 @functools.cache
-def _figure(name):
-    """A figure, and its first state."""
-    figure = CLASSES[name]()
-    return figure, {key: getattr(figure, key) for key in figure._settings()}
-
-
-@functools.cache
 def _drawn(name, settings):
-    settings = json.loads(settings)
-    figure, first = _figure(name)
-    if "__init__" in vars(CLASSES[name]):  # settings follow from others
-        figure = CLASSES[name](**settings)
-    else:  # a new widget for each state would cost more than its pictures
-        for key, value in (first | settings).items():
-            setattr(figure, key, value)
-    return {key: getattr(figure, key) for key in first}, figure.html()
+    figure = CLASSES[name](**json.loads(settings))
+    state = {key: getattr(figure, key) for key in figure._settings()}
+    return state, figure.html()
 
 
 def drawn(name, settings):

@@ -205,8 +205,7 @@ def test_copy_in_jupyter_gives_the_settings_of_a_call(trial):
 def test_full_screen_is_entered_named_and_left(trial):
     page = trial(static=True)
     screen = page.tab.get_by_role("button", name="Full screen")
-    # A browser drops what is pressed before it has painted the page.
-    page.do("await layout(); await layout(); return null")
+    starts(page)  # a browser drops what is pressed before its first frame
     screen.focus()
     page.tab.keyboard.press("Enter")
     page.tab.wait_for_function("document.fullscreenElement === el")

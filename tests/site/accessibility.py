@@ -3,10 +3,9 @@
 from axe_playwright_python.base import AXE_SCRIPT
 
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-# A block, a row, an item or a part of a line goes if two of each of its
-# elements stay, in the same place and dress and with the same attributes: a
-# browser takes seconds for the contrast of them all. So does a part of a
-# picture without a name.
+# A block, a row or an item goes if two of each of its elements stay, in the
+# same place and dress and with the same attributes: a browser takes seconds
+# for the contrast of them all. So does a part of a picture without a name.
 THINNED = """() => {
   const looks = new Map([[document.body, ""]]);
   const look = (it) => {
@@ -40,7 +39,7 @@ THINNED = """() => {
     return own;
   };
   for (const it of document.querySelectorAll(
-    "body :is(section > *, li, tr, dl, dt, :is(dt, p, pre) > *)")) {
+    "body :is(section > *, li, tr, dl, dt, pre > span)")) {
     if (!it.isConnected) continue;
     const gone = [it, ...(it.matches("dt") ? described(it) : [])];
     const own = counted(
