@@ -159,9 +159,12 @@ class Matrix(Question):
                 for a, b in zip(coarse, values, strict=True)
             )
 
-        if self.places < 1 or not all(map(far, [right, *slips])):
+        # A number that is rounded to 0 may have been found in any way.
+        told = self.places > 0 and all(map(bool, coarse))
+        if not told or not all(map(far, [right, *slips])):
             return []
-        text = f"Near, but give {self.places} decimal places."
+        some = "places" if self.places > 1 else "place"
+        text = f"Near, but give {self.places} decimal {some}."
         return [(coarse, Reply(False, text))]
 
     def _given(self, answer):

@@ -1,5 +1,6 @@
 """Functions that readers write, and the replies to wrong ones."""
 
+import copy
 import warnings
 
 import numpy as np
@@ -21,7 +22,8 @@ class Task:
     solution : callable
         A correct function.
     cases : list of tuple
-        The arguments of the hand-made cases.
+        The arguments of the hand-made cases. A function gets a copy of each:
+        a list stays a list, and an array an array.
     wrong : list of (callable, str)
         Functions with a typical slip, each with its reply. Each differs from
         the solution in some case.
@@ -74,7 +76,7 @@ class Task:
         """The result of a function on copies of arguments."""
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # empty means
-            return function(*(np.copy(a)[()] for a in case))
+            return function(*copy.deepcopy(case))
 
     def _tried(self, function, cases):
         """The results of a function on some cases, or its error."""

@@ -343,6 +343,9 @@ def test_the_right_number_with_a_place_too_few_is_told_so():
     assert question.check(0.507).text == "no"
     assert question.check(0.51).text == "no"  # someone wrong, not coarse
     assert len(number(0.25, places=2, wrong=[(0.2, "cut")]).answers) == 2
+    assert number(2.7, places=1).check(3).text.endswith("1 decimal place.")
+    # A zero says nothing of how near it is.
+    assert number(0.2, places=1).check(0).text == "no"
 
 
 def matrix():
@@ -548,8 +551,9 @@ def test_a_slip_that_overflows_is_told_from_other_answers():
 
 def test_a_function_may_spoil_what_it_gets():
     task = Task(
-        lambda x: x.sum(), [([1.0, 2],)], [(lambda x: x.max(), "The largest.")]
-    )
+        lambda x: x.sum(), [(np.array([1.0, 2]),)],
+        [(lambda x: x.max(), "The largest.")],
+    )  # fmt: skip
 
     def spoils(x):
         x *= 0
@@ -557,6 +561,14 @@ def test_a_function_may_spoil_what_it_gets():
 
     assert task.check(spoils).right is False
     assert task.check(lambda x: x.sum()).right
+
+
+def test_a_function_gets_lists_and_whole_numbers_as_they_are():
+    task = Task(
+        lambda x, n: sum(x) + n, [([1, 2], 3)], [(lambda x, n: n, "And x?")]
+    )
+    assert task.check(lambda x, n: x.pop() + x.pop() + n).right
+    assert task.check(lambda x, n: sum(x) + 4 - n.bit_length() + n - 2).right
 
 
 def softmaxes():
