@@ -105,6 +105,16 @@ def pytest_xdist_make_scheduler(config, log):
     from xdist.scheduler import LoadScopeScheduling
 
     class InOrder(LoadScopeScheduling):
+        def _pending_of(self, workload):
+            # A worker is done with what it got first: to count all of it
+            # after each test took a minute.
+            pending = 0
+            for tests in reversed(workload.values()):
+                if all(tests.values()):
+                    break
+                pending += sum(not done for done in tests.values())
+            return pending
+
         def _split_scope(self, nodeid):
             # What many tests share is made once: a kernel, a page that ran.
             file, _, test = nodeid.partition("::")
