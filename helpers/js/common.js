@@ -21,7 +21,7 @@ import {
   toAddress,
 } from "./controls.js";
 import { handsOf } from "./handles.js";
-import { redraw } from "./redraw.js";
+import { redraw, treeOf } from "./redraw.js";
 import { stagedAt, stageOf } from "./opening.js";
 import { toolRow } from "./tools.js";
 
@@ -82,15 +82,12 @@ export const say = (text) => `<p class="av-say">${escape(text)}</p>`;
 // The content of a drawing. What may scroll sideways is wrapped, so that the
 // sentence below stays in view.
 const contentOf = (html) => {
-  const made = document.createElement("template");
-  made.innerHTML = html;
-  const { content } = made;
-  const said = [...content.children].find((part) => part.matches(".av-say"));
-  const wide = document.createElement("div");
-  wide.className = "av-wide";
-  while (content.firstChild !== said) wide.append(content.firstChild);
-  content.prepend(wide);
-  return content;
+  const { children } = treeOf(html);
+  const said = children.findIndex(({ given }) => given?.includes('class="av-say'));
+  const picture = children.slice(0, said);
+  const source = picture.map((part) => part.source).join("");
+  const wide = { source, tag: "div", given: ' class="av-wide"', children: picture };
+  return { children: [wide, ...children.slice(said)] };
 };
 // Add a step back and a step forward to each slider, for fingers. They are not
 // tab stops, because the arrow keys already move the slider.
@@ -243,8 +240,8 @@ const attach = (figure, { model, el, load }) => {
     const { activeElement } = el.getRootNode();
     const focused = result.contains(activeElement) && activeElement.dataset.handle;
     const next = contentOf(figure.view(state, values, own));
-    if (shown) redraw(result, shown, next);
-    else result.replaceChildren(next.cloneNode(true));
+    if (!shown) result.replaceChildren(); // the static picture
+    redraw(result, shown ?? { children: [] }, next);
     shown = next;
     if (figure.enhance) figure.enhance(result, state, values, assign);
     hands?.show(state, values, own, focused);

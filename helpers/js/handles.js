@@ -123,6 +123,7 @@ export const handsOf = (figure, { result, read: current, steer: apply, note, fir
   let held = null; // the dragged handle, its offset from the pointer, and the settings it asks for
   let brush = null; // the handle on which a press began, and the handles it has pressed
   const radii = {}; // of the hit areas, by handle, as last measured
+  const told = new WeakMap(); // of the parts, the names and values last written
   const stops = {}; // for each group, the handle that the tab key reaches
   const controlOf = (key) => {
     const [name, ...at] = key.split(".");
@@ -134,6 +135,14 @@ export const handsOf = (figure, { result, read: current, steer: apply, note, fir
   const partOf = (id) => parts().find((part) => part.dataset.handle === id);
   const handleOf = (part) => part && known[part.dataset.handle];
 
+  // To write what is there costs as much as a change.
+  const write = (part, given) => {
+    const before = told.get(part) ?? {};
+    for (const key of Object.keys(before)) if (!(key in given)) part.removeAttribute(key);
+    for (const [key, value] of Object.entries(given))
+      if (value !== before[key]) part.setAttribute(key, value);
+    told.set(part, given);
+  };
   const announce = (part, handle, state) => {
     const { name, keys, press, on, group } = handle;
     const given = { "aria-label": name, role: press ? "button" : "slider" };
@@ -149,9 +158,7 @@ export const handsOf = (figure, { result, read: current, steer: apply, note, fir
     }
     if (group && !known[stops[group]]) stops[group] = handle.id;
     given.tabindex = group && stops[group] !== handle.id ? -1 : 0;
-    // To write what is there costs as much as a change.
-    for (const [key, value] of Object.entries(given))
-      if (part.getAttribute(key) !== String(value)) part.setAttribute(key, value);
+    write(part, given);
   };
   // After each drawing: set names and values, and restore the focus.
   const show = (whole, values, own, focused) => {
@@ -281,7 +288,7 @@ export const handsOf = (figure, { result, read: current, steer: apply, note, fir
       const next = others[nextOf(boxes, event.target.getBoundingClientRect(), way)];
       if (next) {
         stops[handle.group] = next.dataset.handle;
-        for (const it of others) it.setAttribute("tabindex", it === next ? 0 : -1);
+        for (const it of others) write(it, { ...told.get(it), tabindex: it === next ? 0 : -1 });
         next.focus();
       }
     } else if (handle.keys && event.key === "Home")

@@ -25,7 +25,8 @@ FIRST = "The figure shows its first state."
 def test_compute_in_a_browser_equals_the_helpers(page, name):
     """And what the page shows is what Python stores of the same state.
 
-    A picture that a move has changed is the one that is drawn anew.
+    A picture that a move has changed is the one that is drawn anew, and has
+    what a browser reads in the figure's markup.
     """
     page.open(name)
     for text in figures.scripts(name).values():
@@ -59,10 +60,32 @@ def test_compute_in_a_browser_equals_the_helpers(page, name):
           return inside ? difference(all[k], others[k])
             : `${{a.outerHTML}} ${{b.outerHTML}}`;
         }};
+        const markup = (state) => {{
+          const box = document.createElement("template");
+          box.innerHTML = attentionFigures["{name}"].shell(state);
+          return box.content.querySelector(".av-result");
+        }};
+        // A page wraps the picture and adds to it; a handle changes a role.
+        const lacks = (live, read) => {{
+          if (live?.nodeName !== read.nodeName || live.data !== read.data)
+            return `${{live?.outerHTML}} ${{read.outerHTML}}`;
+          const styled = () => [...read.style].every((name) =>
+            read.style.getPropertyValue(name) ===
+            live.style.getPropertyValue(name));
+          for (const {{ name, value }} of read.attributes ?? [])
+            if (name === "style" ? !styled()
+              : name !== "role" && live.getAttribute(name) !== value)
+              return `${{name}} ${{live.outerHTML}} ${{read.outerHTML}}`;
+          const inside = [...live.childNodes].flatMap(
+            (it) => it.matches?.(".av-wide") ? [...it.childNodes] : [it]);
+          return [...read.childNodes].map((it, k) => lacks(inside[k], it))
+            .find(Boolean) ?? "";
+        }};
         const found = [];
         for (const state of {json.dumps(given)}) {{
           await become(state);
-          const differs = difference(picture(), anew(m.state));
+          const differs = difference(picture(), anew(m.state)) ||
+            lacks(el.querySelector(".av-result"), markup(m.state));
           found.push([el.values, shown(), error(), differs]);
         }}
         return found;
