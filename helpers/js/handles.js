@@ -133,7 +133,7 @@ export const handsOf = (figure, { result, read: current, steer: apply, note, fir
   };
   const parts = () => [...result.querySelectorAll("[data-handle]")];
   const partOf = (id) => parts().find((part) => part.dataset.handle === id);
-  const handleOf = (part) => part && known[part.dataset.handle];
+  const handleOf = (part) => part && known[part.getAttribute("data-handle")];
 
   // To write what is there costs as much as a change.
   const write = (part, given) => {
@@ -168,9 +168,6 @@ export const handsOf = (figure, { result, read: current, steer: apply, note, fir
     for (const part of parts()) {
       const handle = handleOf(part);
       announce(part, handle, state);
-      // A swipe that starts on a handle moves the handle; elsewhere it scrolls
-      // the page.
-      part.style.touchAction = handle.press ? "pan-y" : "none";
       if (part.matches("g") && !handle.group && !part.querySelector(":scope > .av-hit"))
         part.append(hitArea(radii[handle.id]));
     }
