@@ -15,7 +15,7 @@
 const MARKUP = /<(\/?)([^\s/>]+)([^>]*)>|[^<]+/g;
 const ATTRIBUTE = /([^\s=/]+)(?:="([^"]*)")?/g;
 const AHEAD = 60; // how far a node that has moved is looked for
-const VOID = ["br", "col", "hr", "img", "input"];
+const VOID = ["br", "input"];
 const SVG_SPACE = "http://www.w3.org/2000/svg";
 const ESCAPES = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"' };
 

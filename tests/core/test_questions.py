@@ -315,7 +315,9 @@ def test_matrix_answers_a_place_too_few_where_it_is_another():
     assert coarse(0.1, 0.5068) == [[0.1, 0.507]]
     assert coarse(0.5068, wrong=[0.9]) == [[0.507]]
     assert coarse(0.5068, wrong=[0.5071]) == []
-    assert coarse(0.37, places=1) == [[0.0]]
+    assert coarse(3.37, places=1) == [[3.0]]
+    # A zero says nothing of how near it is.
+    assert coarse(0.37, places=1) == []
     assert coarse(14, places=0) == []
     said = "Near, but give 4 decimal places."
     assert matrix([0.5068], 4).check([0.507]) == Reply(False, said)
