@@ -25,6 +25,8 @@ Regular expressions, and why they are not parsers
   into links of our own layout. A page without exactly three fails.
 * `bundle.MEASURED` finds a list in the theme's minified script. Anything but
   one match fails the build.
+* `bundle.TWO_PARTS` finds four selectors of code cells in the theme's style
+  sheets. Another number of matches fails the build.
 * `bundle.COMMENT` matches only lines that begin as comments; no script of the
   bundle has such a line inside a string.
 * `styles.vocabulary` counts every word of a script as a class, because it

@@ -71,6 +71,8 @@ UNSET = {
 INLINE = ("document.documentElement.dataset.mode", "DOCUMENTATION_OPTIONS.")
 ICON_FONTS = ("fa-solid-900", "fa-regular-400", "fa-brands-400")
 UNUSED_FONT = "fa-v4compatibility"
+# Cells of two parts or more: see `unhad`.
+TWO_PARTS = re.compile(r"div\.cell:has\(> \*:nth-child\(2\)\) ([^,{]+)")
 # The theme's list of elements that may scroll: see `unmeasured`.
 MEASURED = re.compile(r'\["pre",[^\]]*\]')
 # The name of a page, which layout.html writes into the theme's body tag.
@@ -169,6 +171,19 @@ def digest(text):
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
+def unhad(css):
+    """Say without `:has` which cells have two parts.
+
+    With it a browser styles all code of a page anew when a figure moves.
+    """
+    css, found = TWO_PARTS.subn(
+        r"div.cell > \1:not(:only-child),div.cell > :not(:only-child) \1", css
+    )
+    if found != 4:
+        raise changed("the rules of the corners of cells are not the known")
+    return css
+
+
 def bundle_styles(static, words, elements):
     """Return the style sheet and the icons that it draws."""
     theirs = [
@@ -190,7 +205,8 @@ def bundle_styles(static, words, elements):
         for name in OWN_STYLES
         for rule in styles.read(find(static, name), static)
     ]
-    purged = styles.parse(styles.purge(theirs, words, elements), "bundle.css")
+    text = unhad(styles.purge(theirs, words, elements))
+    purged = styles.parse(text, "bundle.css")
     styles.drop_unasked(purged, ours, words)
     purged = styles.played(purged, ours)
     icons = "".join(sorted(styles.icons(purged)))
