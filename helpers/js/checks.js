@@ -231,6 +231,7 @@ const choice = (key, label, first, about, options) => ({
   options,
 });
 
+let others; // of other tokens, the same in each state
 const figure = {
   name: "checks",
   card: { part: "table" },
@@ -278,7 +279,7 @@ const figure = {
       found: each(([x]) => x),
       expected: each(([, y]) => y),
       refused: each(differ),
-      others: each(differ, compared(1)),
+      others: each(differ, (others ??= compared(1))),
       scores,
       weights,
       symmetric: Number(![scores, weights].some((of) => pairs(of, transpose(of)).some(differs))),
