@@ -666,6 +666,21 @@ def test_rules_that_no_page_matches_are_left_out():
     )
 
 
+def test_a_rule_about_what_is_inside_counts_what_is_inside():
+    """Of several names one is enough, and of what must not be there none."""
+    kept = ".a:has(.c,.b){x:y} .a:not(:has(.c)){x:y} .a:has(> .b){x:y}"
+    gone = ".a:has(> .c) { x: y } .a:has(+ q) { x: y }"
+    assert purged(kept + gone, {"a", "b"}, set()) == kept.split()
+
+
+def test_corners_of_cells_are_styled_without_has():
+    css = "div.cell:has(> *:nth-child(2)) p:first-child{x:y}"
+    assert bundle.unhad(css) == (
+        "div.cell > p:first-child:not(:only-child),"
+        "div.cell > :not(:only-child) p:first-child{x:y}"
+    )
+
+
 def test_what_a_script_says_counts_as_a_class_of_the_page():
     words, elements = styles.vocabulary(
         [parsed.parse('<div class="a b" id="c"><i>"</i></div>')],

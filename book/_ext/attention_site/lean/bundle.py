@@ -176,12 +176,9 @@ def unhad(css):
 
     With it a browser styles all code of a page anew when a figure moves.
     """
-    css, found = TWO_PARTS.subn(
+    return TWO_PARTS.sub(
         r"div.cell > \1:not(:only-child),div.cell > :not(:only-child) \1", css
     )
-    if found != 4:
-        raise changed("the rules of the corners of cells are not the known")
-    return css
 
 
 def bundle_styles(static, words, elements):
@@ -205,6 +202,8 @@ def bundle_styles(static, words, elements):
         for name in OWN_STYLES
         for rule in styles.read(find(static, name), static)
     ]
+    if len(TWO_PARTS.findall(styles.written(theirs))) != 4:
+        raise changed("the rules of the corners of cells are not the known")
     text = unhad(styles.purge(theirs, words, elements))
     purged = styles.parse(text, "bundle.css")
     styles.drop_unasked(purged, ours, words)

@@ -128,6 +128,13 @@ def asked(selector):
             words.add(token.value)
         elif token.type == "ident" and sign != ":":
             elements.add(token.lower_value)
+        elif token.type == "function" and token.lower_name == "has":
+            inner = split(token.arguments)
+            if len(inner) == 1:  # of several, one is enough
+                for own, its in zip(
+                    (words, elements), asked(inner[0]), strict=True
+                ):
+                    own |= its
     return words, elements
 
 
