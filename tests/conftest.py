@@ -106,8 +106,8 @@ def pytest_xdist_make_scheduler(config, log):
 
     class InOrder(LoadScopeScheduling):
         def _pending_of(self, workload):
-            # A worker is done with what it got first: to count all of it
-            # after each test took a minute.
+            # A worker is done with what it got first. To count all of it after
+            # each test took four fifths of the time of 5,000 empty tests.
             pending = 0
             for tests in reversed(workload.values()):
                 if all(tests.values()):

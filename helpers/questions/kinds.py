@@ -163,8 +163,7 @@ class Matrix(Question):
         told = self.places > 0 and all(map(bool, coarse))
         if not told or not all(map(far, [right, *slips])):
             return []
-        some = "places" if self.places > 1 else "place"
-        text = f"Near, but give {self.places} decimal {some}."
+        text = f"Near, but give {self._decimals()}."
         return [(coarse, Reply(False, text))]
 
     def _given(self, answer):
@@ -184,11 +183,12 @@ class Matrix(Question):
         said = f'<p class="av-note">{self._accuracy()}</p>'
         return self.form("av-matrix", table + said, "Check")
 
-    def _accuracy(self):
-        if not self.places:
-            return "in whole numbers"
+    def _decimals(self):
         unit = "place" if self.places == 1 else "places"
-        return f"to {self.places} decimal {unit}"
+        return f"{self.places} decimal {unit}"
+
+    def _accuracy(self):
+        return f"to {self._decimals()}" if self.places else "in whole numbers"
 
 
 class Number(Matrix):

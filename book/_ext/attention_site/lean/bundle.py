@@ -202,7 +202,8 @@ def bundle_styles(static, words, elements):
         for name in OWN_STYLES
         for rule in styles.read(find(static, name), static)
     ]
-    if len(TWO_PARTS.findall(styles.written(theirs))) != 4:
+    texts = (find(static, name).read_text("utf-8") for name in THEME_STYLES)
+    if len(TWO_PARTS.findall("".join(texts))) != 4:
         raise changed("the rules of the corners of cells are not the known")
     text = unhad(styles.purge(theirs, words, elements))
     purged = styles.parse(text, "bundle.css")
