@@ -209,6 +209,7 @@ def test_full_screen_is_entered_named_and_left(trial):
     screen.focus()
     page.tab.keyboard.press("Enter")
     page.tab.wait_for_function("document.fullscreenElement === el")
+    starts(page)  # and what is pressed before the first frame of that size
     leave = page.tab.get_by_role("button", name="Leave full screen")
     leave.press("Enter")
     page.tab.wait_for_function("!document.fullscreenElement")
