@@ -648,6 +648,39 @@ def wait_for_change(tab, figure, before):
     )
 
 
+SECTIONS = """() => [...document.querySelectorAll(
+  ".bd-article > section > section, .bd-article > section")].map((it) => [
+    it.getBoundingClientRect().top, it.getBoundingClientRect().height])"""
+TWO_FRAMES = """() => new Promise((done) =>
+  requestAnimationFrame(() => requestAnimationFrame(() => done())))"""
+DRAWN = """all => all.map((it) => it.firstElementChild.checkVisibility(
+  { contentVisibilityAuto: true }))"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_sections_out_of_sight_rest_while_a_figure_has_the_focus(
+    address, browser, width
+):
+    tab = browser.new_page(
+        viewport={"width": width, "height": 844}, reduced_motion="reduce"
+    )
+    tab.goto(f"{address}/book/roof.html")
+    slider = tab.locator("[data-figure=roof] [type=range]").first
+    slider.scroll_into_view_if_needed()
+    sections = tab.locator(".bd-article > section > section")
+    before = tab.evaluate(SECTIONS)
+    assert all(sections.evaluate_all(DRAWN))
+    slider.focus()
+    tab.evaluate(TWO_FRAMES)
+    drawn = sections.evaluate_all(DRAWN)
+    assert sum(drawn) < len(drawn) / 2
+    assert tab.evaluate(SECTIONS) == before, "nothing moves"
+    slider.blur()
+    tab.evaluate(TWO_FRAMES)
+    assert all(sections.evaluate_all(DRAWN))
+    tab.close()
+
+
 def test_figures_answer_to_touch_and_to_the_keyboard(address, browser):
     context = browser.new_context(
         viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True

@@ -247,7 +247,8 @@ def bundle_scripts(static):
     texts = (
         find(static, name).read_text(encoding="utf-8") for name in SCRIPTS
     )
-    text = unmeasured("\n".join(uncommented(text) + "\n;" for text in texts))
+    bare = (unindented(uncommented(text)) + "\n;" for text in texts)
+    text = unmeasured("\n".join(bare))
     (static / "bundle.js").write_text(text, encoding="utf-8")
     return text
 
@@ -276,12 +277,9 @@ def uncommented(script):
 
 
 def unindented(script):
-    """Drop indents and blank lines, and refuse templates of several lines."""
+    """Drop indents and blank lines, unless a template has several lines."""
     if any(text.count("`") % 2 for text in script.splitlines()):
-        raise ExtensionError(
-            "attention_site.lean: site.js has a template of several lines, "
-            "whose indents are part of its text"
-        )
+        return script
     return re.sub(r"\n\s+", "\n", script)
 
 
