@@ -175,6 +175,8 @@ MARKS = """(el) => {
 # their frame, and points that nobody sees.
 CLEAR = """(el) => {
   const wrong = [];
+  // Sections out of sight have no inner text while another has the focus.
+  document.activeElement.blur();
   for (const it of all(el, "caption"))
     if (it.innerText.trim() !== it.textContent.trim())
       wrong.push(`the lines of ${name(it)} run together`);
