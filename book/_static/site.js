@@ -51,7 +51,11 @@ const filterLedger = (table) => {
     rows.forEach((row, i) => {
       const fits =
         asked.every((word) => texts[i].includes(word)) &&
-        selects.every(({ select, of }) => !select.selectedIndex || of(row) === select.value);
+        // An erratum whose cause is conjectured is an erratum.
+        selects.every(
+          ({ select: { selectedIndex, value }, of }) =>
+            !selectedIndex || `${of(row)},`.startsWith(`${value},`),
+        );
       row.hidden = !fits;
       shown += fits;
     });
@@ -69,7 +73,7 @@ document.querySelectorAll("table.entries").forEach(filterLedger);
 const reach = () => {
   const boxes = [
     ...document.querySelectorAll(
-      "pre, .cell_output .output, .figure, .math-display, .ledger-box, .printed, " +
+      "pre, .cell_output .output, .figure, .math-display, .ledger-box, " +
         ".av-result, .pst-scrollable-table-container",
     ),
     // Measuring inside closed folds would make the browser lay out each of them.

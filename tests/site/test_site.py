@@ -452,7 +452,9 @@ def test_the_ledger_is_searched_and_filtered(address, browser):
         form.get_by_label(name).select_option("all")
     form.get_by_label("verdict").select_option("false")
     false = [e for _, e in every if e.verdict == "false"]
-    counts(sum(e.basis == "computed" for e in false))
+    counts(len(false))
+    form.get_by_label("verdict").select_option("erratum")
+    counts(len(wrong))
     tab.close()
 
 
