@@ -81,6 +81,10 @@ CLEAR_OF_THE_BAR = """() => {
     scrollBy({ top: -10, behavior: "instant" });
 }"""
 
+# One to lay a page out, and one in which it has been painted.
+TWO_FRAMES = """return new Promise((done) => requestAnimationFrame(() =>
+  requestAnimationFrame(() => done(null))))"""
+
 
 def scroll_through(tab):
     """Start each interactive figure, and scroll to the end.

@@ -653,8 +653,6 @@ def wait_for_change(tab, figure, before):
 SECTIONS = """() => [...document.querySelectorAll(
   ".bd-article > section > section, .bd-article > section")].map((it) => [
     it.getBoundingClientRect().top, it.getBoundingClientRect().height])"""
-TWO_FRAMES = """() => new Promise((done) =>
-  requestAnimationFrame(() => requestAnimationFrame(() => done())))"""
 DRAWN = """all => all.map((it) => it.firstElementChild.checkVisibility(
   { contentVisibilityAuto: true }))"""
 
@@ -673,12 +671,12 @@ def test_sections_out_of_sight_rest_while_a_figure_has_the_focus(
     before = tab.evaluate(SECTIONS)
     assert all(sections.evaluate_all(DRAWN))
     slider.focus()
-    tab.evaluate(TWO_FRAMES)
+    tab.evaluate(f"() => {{ {website.TWO_FRAMES} }}")
     drawn = sections.evaluate_all(DRAWN)
     assert sum(drawn) < len(drawn) / 2
     assert tab.evaluate(SECTIONS) == before, "nothing moves"
     slider.blur()
-    tab.evaluate(TWO_FRAMES)
+    tab.evaluate(f"() => {{ {website.TWO_FRAMES} }}")
     assert all(sections.evaluate_all(DRAWN))
     tab.close()
 

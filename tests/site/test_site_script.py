@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tools.website import TWO_FRAMES
+
 SCRIPT = Path(__file__).resolve().parents[2] / "book" / "_static" / "site.js"
-TWO_FRAMES = """return new Promise((done) => requestAnimationFrame(() =>
-  requestAnimationFrame(() => done(null))))"""
 
 
 @pytest.fixture
