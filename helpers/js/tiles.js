@@ -252,13 +252,14 @@ const figure = {
     const path = (kind, some) =>
       some.length ? `<path class="av-tile-${kind}" d="${some.map(draw).join("")}"/>` : "";
     const size = Math.min(block_q, block_k, T) / 2.6;
+    const shade = (i) => (i === done - 1 ? "now" : i < done ? "in" : "out");
     const numbers =
       size / T < 0.03
         ? []
         : blocks // too small to read
             .map(
               ([q0, , k0], i) =>
-                `<text class="av-tile-${i < done - 1 ? "in" : "out"}" x="${k0 + size / 4}" ` +
+                `<text class="av-tile-${shade(i)}" x="${k0 + size / 4}" ` +
                 `y="${(q0 + size).toFixed(2)}" font-size="${size.toFixed(2)}">${i + 1}</text>`,
             );
     const last = done ? [blocks[done - 1]] : [];
