@@ -161,6 +161,7 @@ const attach = (figure, { model, el, load }) => {
     }
     if (figure.presets) form.elements.namedItem("preset").value = preset(figure, state);
   };
+  let kept; // the width at which sentence and message keep their heights
   // Make content that scrolls sideways reachable and scrollable with the
   // keyboard. All sizes are read before anything is written, because a write in
   // between would force another layout.
@@ -171,7 +172,9 @@ const attach = (figure, { model, el, load }) => {
       (box) => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX !== "visible",
     );
     const sentence = result.querySelector(".av-say");
-    const more = sentence.offsetHeight - 2.7 * parseFloat(getComputedStyle(sentence).fontSize);
+    const lines = [sentence, error].map((part) => [part, part.offsetHeight]);
+    const width = el.offsetWidth;
+    const more = lines[0][1] - 2.7 * parseFloat(getComputedStyle(sentence).fontSize);
     const widen = hands?.widen();
     boxes.forEach((box, i) => {
       for (const [name, value] of Object.entries(given)) {
@@ -183,6 +186,13 @@ const attach = (figure, { model, el, load }) => {
     // On a phone, two lines of the sentence stay in sight; the rest is below the
     // edge until the reader scrolls there.
     sentence.style.setProperty("--av-more", `${Math.max(more, 0).toFixed(1)}px`);
+    // A sentence or message that gets shorter keeps its lines, or what stands
+    // below would jump under the hand.
+    const keeps = width === kept && el.classList.contains("av-live");
+    kept = width;
+    for (const [part, height] of lines)
+      if (!keeps) part.style.minHeight = "";
+      else if (height > parseFloat(part.style.minHeight || 0)) part.style.minHeight = `${height}px`;
     widen?.();
   };
   // Keep the picture until the data of the next one has loaded.
@@ -391,6 +401,8 @@ const attach = (figure, { model, el, load }) => {
     for (const key of Object.keys(draft)) delete draft[key];
     for (const field of form.elements) field.removeAttribute("aria-invalid");
     fill(true);
+    kept = undefined;
+    reach();
   };
   const tools = toolRow(figure, {
     el,

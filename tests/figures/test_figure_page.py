@@ -34,9 +34,10 @@ def test_compute_in_a_browser_equals_the_helpers(page, name):
     assert page.do("[shown(), error()]") == [drawn(name), ""]
     given = list(states(name, 2))
     found = page.do(f"""
-        // Where the keyboard was, a picture remembers.
+        // A picture remembers where the keyboard was, and its longest sentence.
         const picture = () => {{
           const copy = el.querySelector(".av-result").cloneNode(true);
+          copy.querySelector(".av-say").removeAttribute("style");
           for (const part of copy.querySelectorAll("*"))
             for (const name of ["tabindex", "data-lm-suppress-shortcuts"])
               part.removeAttribute(name);
@@ -749,6 +750,45 @@ def test_reach_gives_the_keyboard_what_scrolls_sideways(page):
            && box.getAttribute("role") === "group"),
           el.querySelector(".av-wide").hasAttribute("tabindex")];
     """) == [True, False]
+
+
+def test_reach_keeps_the_lines_of_sentence_and_message(page):
+    """What stands below them would jump under the hand."""
+    page.open("linear")
+    heights = page.do("""
+        el.style.width = "600px";
+        await layout();
+        const said = el.querySelector(".av-say");
+        const error = el.querySelector(".av-error");
+        const both = () => [said.offsetHeight, error.offsetHeight];
+        const seen = [];
+        const { offsetHeight: silent } = error;
+        for (const written of [0, 1, 2, 3, 2, 1, 0]) {
+          await become({ written });
+          seen.push(said.offsetHeight);
+        }
+        const field = el.querySelector("form [name=angleA]");
+        const type = async (value) => {
+          field.type = "text";
+          field.value = value;
+          field.dispatchEvent(new Event("input", { bubbles: true }));
+          await layout();
+          return both();
+        };
+        const told = await type("no number");
+        const right = await type("45");
+        [...el.querySelectorAll(".av-tools button")]
+          .find((button) => button.textContent.trim() === "Reset").click();
+        await layout();
+        await layout();
+        return { seen, silent, told, right, reset: both() };
+    """)
+    seen = heights["seen"]
+    assert seen == sorted(seen)
+    assert seen[0] < seen[-1]
+    assert heights["silent"] == 0 < heights["told"][1]
+    assert heights["right"] == heights["told"]
+    assert heights["reset"] == [seen[0], 0]
 
 
 def in_scheme(page, scheme, ground):
