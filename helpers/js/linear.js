@@ -47,6 +47,13 @@ const place = ([x, y]) => [LEFT + UNIT * x, FLOOR - UNIT * y];
 const spot = (point) => place(point).map(at).join(" ");
 const pointAt = ([u, v]) => [(u - LEFT) / UNIT, (FLOOR - v) / UNIT];
 
+// A state outside of the plane is drawn at its edge.
+const clamped = (x, most) => Math.min(Math.max(x, 18), most - 18);
+const shownAt = (point) => {
+  const [x, y] = place(point);
+  return [clamped(x, WIDE), clamped(y, HIGH)];
+};
+
 const FAR = 8; // farther than any corner of the plane
 const lineOf = (key, value) => {
   const foot = scaled(key, value);
@@ -54,53 +61,62 @@ const lineOf = (key, value) => {
   return `M${spot(plus(foot, scaled(along, -FAR)))}L${spot(plus(foot, scaled(along, FAR)))}`;
 };
 const SQUARE = '<rect class="av-knob av-decay" x="-6" y="-6" width="12" height="12"/>';
-const DIAMOND = '<path class="av-knob av-state-now" d="M0 -13L13 0L0 13L-13 0z"/>';
-// The ends of a line in the part of the plane where its name fits.
-const endsOf = (key, value) => {
+const DIAMOND = '<path class="av-knob av-state-now" d="M0 -17L17 0L0 17L-17 0z"/>';
+// The points of a line in the part of the plane where its name fits.
+const alongOf = (key, value) => {
   const foot = scaled(key, value);
   const along = [-key[1], key[0]];
-  const inside = range(2 * 80 * FAR + 1)
-    .map((k) => place(plus(foot, scaled(along, k / 80 - FAR))))
-    .filter(([x, y]) => x > 0 && x < WIDE && y > 10 && y < HIGH - 10)
-    .map(([x, y]) => [Math.min(Math.max(x, 62), WIDE - 62), y]);
-  return inside.length ? [inside[0], inside.at(-1)] : [place(foot)];
+  return range(2 * 20 * FAR + 1)
+    .map((k) => place(plus(foot, scaled(along, k / 20 - FAR))))
+    .filter(([x, y]) => x > 0 && x < WIDE && y > 10 && y < HIGH - 10);
 };
-const farthest = (spots, taken) => {
-  const room = ([x, y]) => Math.min(...taken.map(([a, b]) => Math.hypot((x - a) / 2, y - b)));
-  return spots.reduce((a, b) => (room(b) > room(a) + 1e-6 ? b : a));
+// A name is kept away from what is taken; a line may be nearer.
+const farthest = (spots, taken, lines = []) => {
+  const room = ([x, y], [a, b]) => Math.hypot((x - a) / 4, y - b);
+  const free = (spot_) =>
+    Math.min(...taken.map((it) => room(spot_, it)), ...lines.map((it) => 8 * room(spot_, it)));
+  return spots.reduce((a, b) => (free(b) > free(a) + 1e-6 ? b : a));
 };
 const told = (words, [x, y], kind) =>
   `<text class="av-reading av-of-${kind}" x="${at(x)}" y="${at(y + 4.5)}" text-anchor="middle">` +
   `${words}</text>`;
 // Each line says what its key should read, each write its place in the
-// order, and the diamond that it is the memory.
+// order, and the diamond that it is the state.
 const names = (state, { keys, states }) => {
   const pairs = NAMES.map((name, i) => place(scaled(keys[i], state[`value${name}`])));
-  const points = [...pairs, ...states.map(place)];
+  const points = [...pairs, ...states.map(shownAt)];
+  const along = NAMES.map((name, i) => alongOf(keys[i], state[`value${name}`]));
   const lines = NAMES.map((name, i) => {
-    const value = state[`value${name}`];
-    points.push(farthest(endsOf(keys[i], value), points));
-    return told(`${name} should read ${fixed(value)}`, points.at(-1), "value");
+    const ends = [along[i][0], along[i].at(-1)];
+    const spots = ends.map(([x, y]) => [Math.min(Math.max(x, 62), WIDE - 62), y]);
+    const others = along.filter((_, k) => k !== i).flat();
+    points.push(farthest(spots, points, others));
+    return told(`${name} should read ${fixed(state[`value${name}`])}`, points.at(-1), "value");
   });
   const writes = range(state.written).map((i) => {
-    const [[a, b], [c, d]] = [scaled(states[i], state.decay), states[i + 1]].map(place);
-    points.push([(a + c) / 2, (b + d) / 2]);
+    const [[a, b], [c, d]] = [shownAt(scaled(states[i], state.decay)), shownAt(states[i + 1])];
+    const spots = [0.5, 0.35, 0.65].map((part) => [a + part * (c - a), b + part * (d - b)]);
+    points.push(farthest(spots, points));
     return Math.hypot(c - a, d - b) < 40 ? "" : told(i + 1, points.at(-1), "weight");
   });
-  const [x, y] = place(states.at(-1));
+  const last = states.at(-1);
+  const [x, y] = shownAt(last);
+  const outside = place(last).some((v, k) => v !== [x, y][k]);
+  const words = outside ? `state at (${last.map((v) => fixed(v)).join(", ")})` : "state";
+  const half = outside ? 66 : 20;
+  const middle = Math.min(Math.max(x, half), WIDE - half);
   const around = [
-    [x, y + 24],
-    [x, y - 24],
-    [x + 46, y],
-    [x - 46, y],
-  ].filter(([u, v]) => u > 30 && u < WIDE - 30 && v > 10 && v < HIGH - 10);
-  const memory = told("memory", farthest(around.length ? around : [[LEFT, 12]], points), "weight");
-  return [...lines, ...writes, memory].join("");
+    [middle, y + 28],
+    [middle, y - 28],
+    [x + 26 + half, y],
+    [x - 26 - half, y],
+  ].filter(([u, v]) => u >= half && u <= WIDE - half && v > 10 && v < HIGH - 10);
+  return [...lines, ...writes, told(words, farthest(around, points), "weight")].join("");
 };
 // The remaining marks, in words below the plane.
 const MARKS =
-  '<p class="av-caption">Across and up are the two numbers of the memory. ' +
-  "Dots are the memory before a write, and the path shows the writes in order.</p>";
+  '<p class="av-caption">Across and up are the two numbers of the state. ' +
+  "Dots are the state before a write (the last is a square), and the path shows the writes in order.</p>";
 
 const drawn = (state, values) => {
   const { keys, states, right } = values;
@@ -123,9 +139,9 @@ const drawn = (state, values) => {
   });
   const last = states.at(-1);
   const pulled = handlesOf(state, values).map(({ id, at: place_ }) =>
-    grip(id, place_.map(at), id === "decay" ? SQUARE : DIAMOND),
+    id === "decay" ? grip(id, place_.map(at), SQUARE) : grip(id, shownAt(last).map(at), DIAMOND),
   );
-  const mark = `<g transform="translate(${place(last).map(at).join(" ")})">${DIAMOND}</g>`;
+  const mark = `<g transform="translate(${shownAt(last).map(at).join(" ")})">${DIAMOND}</g>`;
   const dots = NAMES.map((name, i) =>
     grip(
       name,
@@ -181,7 +197,7 @@ const sentence = ({ written, rule }, { states, right }) => {
   return (
     `After ${count(written, "write")} by the ${rule === "delta rule" ? rule : "sum of linear attention"}, ` +
     `the state is (${fixed(x)}, ${fixed(y)}), and ${named.length} of ${count(written, "pair")} ` +
-    `${named.length === 1 ? "is" : "are"} read right${which}.`
+    `${written === 1 || named.length === 1 ? "is" : "are"} read right${which}.`
   );
 };
 const verdictOf = (state, right, i) =>
