@@ -202,7 +202,7 @@ const bar = ([right, far], y) => {
     part("right", 0, right) +
     part("near", right, 1 - far) +
     part("far", 1 - far, 1) +
-    `<text x="${BOX.edge}" y="${y + 8}" text-anchor="end"><tspan class="av-is-known">${answer}` +
+    `<text x="${BOX.edge}" y="${y + 8}" text-anchor="end"><tspan class="av-is-answer">${answer}` +
     `</tspan>, <tspan class="av-is-far">${away}</tspan></text>`
   );
 };
@@ -226,13 +226,7 @@ const rowOf = (rows, values, length, k, y) => {
       .map((x) => `<circle class="av-seed" cx="${place(px(x))}" cy="${middle}" r="4"/>`)
       .join("") +
     bar(values.weights[k], middle + 10) +
-    text(
-      rank === before ? rank : `${before} → ${rank}`,
-      BOX.edge,
-      middle + 4,
-      "end",
-      rank === before ? "av-rank" : "av-rank av-other-rank",
-    )
+    text(rank === before ? rank : `${before} → ${rank}`, BOX.edge, middle + 4, "end", "av-rank")
   );
 };
 // What the marks are, above the rows, drawn as in them.
@@ -254,8 +248,9 @@ const KEY =
   `<path class="av-middle" d="M254 2v12"/>${text("median", 260, 12, "start")}` +
   `<path class="av-fell" d="M178 24h16"/>` +
   text(`from the median at ${TRAINED}`, 199, 28, "start") +
-  swatch("av-goes-right", 178, 44) +
-  text("weight on the answer", 194, 44, "start") +
+  text("weight on:", 178, 44, "start") +
+  swatch("av-goes-right", 234, 44) +
+  text("the answer", 250, 44, "start") +
   swatch("av-goes-near", 178, 60) +
   text("others", 194, 60, "start") +
   swatch("av-goes-far", 234, 60) +
@@ -263,7 +258,7 @@ const KEY =
   text("right answers", (BOX.left + BOX.right) / 2, 77, "middle", "av-scheme") +
   text("rank", BOX.edge, 77, "end", "av-scheme") +
   `<text class="av-scheme" x="${BOX.edge}" y="90" text-anchor="end">weight: ` +
-  '<tspan class="av-is-known">answer</tspan>, <tspan class="av-is-far">far keys</tspan></text>';
+  '<tspan class="av-is-answer">answer</tspan>, <tspan class="av-is-far">other far keys</tspan></text>';
 
 // How far back the nearest right key is: rows of 6 to 12 tokens repeat, or a row of
 // 6 tokens stands at both ends of the text.
@@ -300,19 +295,22 @@ const drawing = ({ length, questions }, rows, values) => {
   );
 };
 
-const UNTAUGHT =
-  "No training text had a key at a new angle, so nothing taught the model to keep its score low. ";
-// Why far keys matter to a near answer, and how far the stored numbers bear it out.
-const why = ({ length }, rows, { opposed: found }) => {
-  const measured =
+const LOST = {
+  near:
+    "even to a near one. No training text had a key at a new angle, so nothing taught the model " +
+    "to keep its score low",
+  far: "which is a far key too. A scheme that lowers all far keys therefore lowers the answer as well",
+};
+// Why other far keys matter to the answer, and how far the stored numbers bear it out.
+const why = ({ length, questions }, rows, { opposed: found }) => {
+  const told =
     length === TRAINED
-      ? `texts of ${TRAINED} tokens, no key is farther back than the keys that training had`
-      : `${found} of ${pairsOf(rows.length)} pairs of schemes, the one with more weight on far ` +
-        "keys has fewer right answers";
-  return (
-    '<p class="av-caption"><b>All keys share one softmax</b>: weight on other far keys is lost ' +
-    `to the answer, even to a near one. ${length === TRAINED ? "" : UNTAUGHT}In ${measured}.</p>`
-  );
+      ? `far keys would be lost to the answer. In texts of ${TRAINED} tokens there are none, ` +
+        "because no key is farther back than the keys that training had"
+      : `other far keys is lost to the answer, ${LOST[questions]}. In ${found} of ` +
+        `${pairsOf(rows.length)} pairs of schemes, the one with more weight on other far keys ` +
+        "has fewer right answers";
+  return `<p class="av-caption"><b>All keys share one softmax</b>: weight on ${told}.</p>`;
 };
 
 // --- in words --------------------------------------------------------------------

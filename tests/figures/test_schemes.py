@@ -283,6 +283,8 @@ def shows(state, expected, shown):
         assert expected["opposed"] == 0
         tells(caption, 32)
     near = state["questions"] == "near"
+    for words, at in (("a near one", near), ("a far key too", not near)):
+        assert (words in caption) == (at and state["length"] > 32)
     (back,) = [t.text for t in svg.select("text") if "back, " in t.text][1:]
     tells(back, *((5, 11) if near else [state["length"] - 6]))
     verdict(back, farther=state["length"] > 32 and not near)
@@ -304,7 +306,7 @@ def bars_show(expected, svg, places):
     # The first of each colour is in the heading.
     numbers = [
         svg.select(f"text > tspan.{kind}:not([dx])")[1:]
-        for kind in ("av-is-known", "av-is-far")
+        for kind in ("av-is-answer", "av-is-far")
     ]
     bars = zip(*some, *numbers, strict=True)
     for (i, y), (*parts, on_answer, on_far) in zip(places, bars, strict=True):
