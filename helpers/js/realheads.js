@@ -346,18 +346,12 @@ const bar = (kind, name, x, text, was = x, more = "") =>
   `${was === x ? "" : `;--av-real-was:${(100 * was).toFixed(1)}%`}"><dt>${escape(name)}</dt>` +
   `<dd>${text}</dd>${more}</div>`;
 const letter = (name) => `<b class="av-real-letter">${name}</b>`;
-// The three scores of a head, by name.
-const NAMED = {
-  first: "first token",
-  previous: "token before",
-  followed: "what followed",
-};
 const facts = (data, values, side, off) => {
   const [l, h] = values.heads[side];
-  const bars = SCORES.map((name) => {
+  const bars = SCORES.map((name, k) => {
     const none = name === "followed" && !values.asked;
     const x = values[name][l][h];
-    return bar(` av-real-bar-${name}`, NAMED[name], x, none ? "–" : fixed(x));
+    return bar(` av-real-bar-${name}`, LEGEND[k + 1], x, none ? "–" : fixed(x));
   });
   const { name } = SIDES[side];
   const shut = name === off;
@@ -412,13 +406,13 @@ const way = (data, { query, weights, logits }, off) => {
 
 // The likeliest next tokens: with a head switched off, from what they were to what
 // they become, and the changes of their logits.
-const RARE = 0.02; // a row that stays below is grey: its logit hardly matters
-const share = (p) => (p < 0.005 ? "&lt;0.01" : p >= 0.995 ? "&gt;0.99" : fixed(p));
+const RARE = 0.015; // a row that stays below is grey: it shows 0.01 at most
+const share = (p) => (p < 0.005 ? "<0.01" : p >= 0.995 ? ">0.99" : fixed(p));
 const KEY =
-  '<p class="av-real-key"><span><i class="av-real-fell"></i>logit falls</span>' +
+  '<p class="av-real-key"><span><i class="av-real-fell"></i>falls</span>' +
   "<span><i></i>rises or stays</span>" +
   '<span><i class="av-real-tick"></i>with all heads on</span>' +
-  `<span class="av-real-rare">grey: below ${RARE} with and without</span></p>`;
+  '<span class="av-real-rare">grey: 0.01 at most, with and without</span></p>';
 const nextTokens = (data, { before, chances, logits }, off) => {
   const shown = shownOf(data.next.map(([piece]) => piece));
   const list = (title, bars, key = "") =>
@@ -426,12 +420,12 @@ const nextTokens = (data, { before, chances, logits }, off) => {
   if (!off || off === OFF[0])
     return list(
       "<span>Next token</span><span>probability</span>",
-      before.map((p, k) => bar("", shown[k], p, share(p))),
+      before.map((p, k) => bar("", shown[k], p, escape(share(p)))),
     );
   const bars = chances.map((p, k) => {
     const rare = Math.max(p, before[k]) < RARE ? " av-real-rare" : "";
-    const kind = `${logits[k] < 0 ? " av-real-fell" : ""}${rare}`;
-    const text = `${share(before[k])} → <b>${share(p)}</b>`;
+    const kind = `${p < before[k] ? " av-real-fell" : ""}${rare}`;
+    const text = `${escape(share(before[k]))} → <b>${escape(share(p))}</b>`;
     const change = `<dd class="av-real-logit">${logits[k] > 0 ? "+" : ""}${fixed(logits[k])}</dd>`;
     return bar(` av-real-changed${kind}`, shown[k], p, text, before[k], change);
   });
@@ -441,9 +435,10 @@ const nextTokens = (data, { before, chances, logits }, off) => {
 
 const rule = ({ asked }) =>
   `<b>A head has a role</b> if its mean weight on one key is at least ${ROLE}, and at least ` +
-  "twice that of even rows. The key is the first token, the token before, or <i>what " +
-  "followed</i> the same token last time (induction). A head with two roles has the last of " +
-  "them. The first query has only one key, so it does not count. " +
+  "twice what equal weights would give that key. The key is the first token, the previous token, " +
+  "or the token that followed the same token last time (induction). A head with two roles " +
+  "counts under the later one in this list. The first query has only one key, so it does not " +
+  "count. " +
   `${asked ? `Induction is a mean over ${count(asked, "token")} read before. ` : "No token is read twice, so nothing tells an induction head. "}` +
   "Weights are stored as bytes, so each may be off by 0.002.";
 
@@ -462,14 +457,19 @@ const sentence = (data, values, off) => {
   const before = query && data.ids.lastIndexOf(data.ids[query], query - 1);
   const last =
     query && before >= 0 ? `, after which ${quoted(shown[before + 1])} followed last time` : "";
+  const [was, now] = [values.before[0], values.chances[0]].map(share);
+  const change =
+    now === was
+      ? `still comes next with probability ${now}`
+      : `comes next with probability ${now} instead of ${was}`;
   const without =
     off && off !== OFF[0]
-      ? `Without ${off}, ${quoted(shownOf([data.next[0][0]])[0])} comes next with probability ` +
-        `${fixed(values.chances[0])} instead of ${fixed(values.before[0])}. `
+      ? `Without ${off}, ${quoted(shownOf([data.next[0][0]])[0])} ${change}. `
       : "";
   return (
     `${without}From ${quoted(shown[query])} at ${query}${last}: ${parts.join("; ")}. ` +
-    `Of ${count(data.layers * data.heads, "head")}, ${counts[FIRST]} rest on the first token.`
+    `Of ${count(data.layers * data.heads, "head")}, ${counts[FIRST]} rest on the first token. ` +
+    `The map has ${count(counts[INDUCTION], "induction head")}.`
   );
 };
 
