@@ -136,6 +136,9 @@ const drawing = (state, values) => {
     bits(codes[at]) +
     text(code, 132, 328, "start", "av-code") +
     text(sum, 132, 346, "start", "av-formula") +
+    text("value", left - 4, 58, "end") +
+    text(`parameters 0 to ${PAIRS - 1}`, 198, 58, "middle", "av-which") +
+    text(`parameters ${PAIRS} to ${2 * PAIRS - 1}`, 198, 312, "middle", "av-which") +
     "</svg>"
   );
 };
@@ -174,13 +177,12 @@ const figure = {
     },
   ],
 
-  // A newly chosen parameter starts with the bits that the file has for it.
+  // A newly chosen parameter starts with the bits that the file has for it, as the
+  // sentence says anyway.
   fit: (state, moved) => {
     if (!["block", "at"].includes(moved)) return null;
     const code = storedOf(state)[state.at];
-    return code === state.code || code === undefined
-      ? null
-      : { settings: { code }, says: `The file has code ${code} for parameter ${state.at}.` };
+    return code === state.code || code === undefined ? null : { settings: { code }, says: "" };
   },
   opening: { from: [{ code: 0 }, { code: 15 }], ms: 4000 },
   handles: (state, { codes }) => [

@@ -86,6 +86,8 @@ def shows(state, expected, shown):
         (low, high) = (dots[k].select_one("text") for k in (i, i + 16))
         assert float(high["x"]) < float(low["x"])
         assert high.text + low.text == f"{data[4 + i]:02x}"
+    named = [t.text for t in svg.select(".av-which")]
+    assert named == ["parameters 0 to 15", "parameters 16 to 31"]
     base = {}
     for i, part in dots.items():
         x, bottom, y = map(
@@ -149,6 +151,7 @@ def test_another_parameter_begins_with_its_own_bits(page):
         press(at("p20"), " "); await frame(); see();
         press(at("code"), "ArrowUp"); await frame(); see();
         give("at", 3); await frame(); see();
+        seen.push(el.querySelector(".av-error").textContent);
         give("block", "W_1 of layer 0"); await frame(); see();
         return seen;
     """)
@@ -158,5 +161,6 @@ def test_another_parameter_begins_with_its_own_bits(page):
         [20, code_at(data, 20)],
         [20, code_at(data, 20) + 1],
         [3, code_at(data, 3)],
+        "",  # no note that would move the controls
         [3, code_at(of_file("W_1 of layer 0"), 3)],
     ]
