@@ -41,7 +41,7 @@ const text = (words, x, y, anchor = "middle", kind = "") =>
 
 // The bytes of one step as one bar: the weights, and one part for each cache.
 const BAR = { left: 4, width: 332, top: 20, high: 30 };
-// Its scale ends at one of a few sizes, which is printed, with a mark every 10 GB.
+// Its scale ends at one of a few sizes, which is printed, with a mark at each quarter.
 const GB = 1e9;
 const SCALES = [40, 160, 640];
 const gb = (bytes) => `${fixed(bytes / 1e9, bytes < 1e11 ? 1 : 0)} GB`;
@@ -51,9 +51,7 @@ const read = (B, { weights, caches }) => {
   const edge = BAR.left + unit * weights;
   const rest = unit * caches;
   const base = BAR.top + BAR.high;
-  const ticks = range(end / 10 + 1).map(
-    (k) => `M${place(BAR.left + k * 10 * GB * unit)} ${base}v5`,
-  );
+  const ticks = range(5).map((k) => `M${place(BAR.left + (k * BAR.width) / 4)} ${base}v5`);
   // Parts that are thinner than their outlines are merged into one.
   const many = rest / B > 3 ? range(B - 1) : [];
   const lines = many.map((k) => `M${place(edge + ((k + 1) * rest) / B)} ${BAR.top}V${base}`);
@@ -65,7 +63,7 @@ const read = (B, { weights, caches }) => {
     `height="${BAR.high}"/>` +
     (lines.length ? `<path class="av-parts" d="${lines.join("")}"/>` : "") +
     `<path class="av-bar-end" d="M${BAR.left} ${base}h${BAR.width}${ticks.join("")}"/>` +
-    text(`scale: ${end} GB`, BAR.left + BAR.width, 13, "end", "av-mine") +
+    text(`scale: ${end} GB, a mark every ${end / 4}`, BAR.left + BAR.width, 13, "end", "av-mine") +
     text(`weights ${gb(weights)}, for all texts`, BAR.left, base + 18, "start") +
     text(`caches ${gb(caches)}, one per text`, BAR.left + BAR.width, base + 18, "end")
   );
@@ -80,6 +78,7 @@ const UNIT = (340 - PLOT.left - PLOT.right) / Math.log2(MOST);
 const px = (B) => PLOT.left + Math.log2(B) * UNIT;
 const py = (y) => FLOOR - (Math.log(y / Y[0]) / Math.log(Y[1] / Y[0])) * PLOT.high;
 const END = 340 - PLOT.right;
+const BESIDE = END + 11; // clear of the handle
 const plot = ({ batch, S }, { balance, limit, intensity, curves }) => {
   const path = (row) =>
     row.map((y, k) => `${k ? "L" : "M"}${place(px(POWERS[k]))} ${place(py(y))}`).join("");
@@ -88,17 +87,20 @@ const plot = ({ batch, S }, { balance, limit, intensity, curves }) => {
     const name = here || [0, LENGTHS.length - 1].includes(k) ? whole(LENGTHS[k]) : "";
     return (
       `<path class="av-climb${here ? " av-climbs" : ""}" d="${path(row)}"/>` +
-      (name && text(name, END + 5, py(row.at(-1)) + 4, "start", here ? "av-mine" : ""))
+      (name && text(name, BESIDE, py(row.at(-1)) + 4, "start", here ? "av-mine" : ""))
     );
   });
   const up = [1, 10, 100].map(
     (y) =>
       `<path class="av-rule" d="M${PLOT.left} ${place(py(y))}H${END}"/>` +
-      text(y, PLOT.left - 6, py(y) + 4, "end"),
+      text(y, PLOT.left - 12, py(y) + 4, "end"),
   );
   const across = [1, 4, 16, 64, 256].map((B) => text(B, px(B), FLOOR + 18));
   const wall = (kind, y) => `<path class="av-${kind}" d="M${PLOT.left} ${place(py(y))}H${END}"/>`;
-  const named = (words, y, x, anchor) => text(words, x, py(y) - 4, anchor, "av-on-lines");
+  // Of two lines close together, the lower one has its name below.
+  const close = Math.abs(py(balance) - py(limit)) < 16;
+  const named = (words, y, other) =>
+    text(words, PLOT.left + 4, py(y) + (close && y < other ? 12 : -4), "start", "av-on-lines");
   return (
     text("FLOPs per byte read", PLOT.left, PLOT.top - 5, "start") +
     up.join("") +
@@ -106,9 +108,9 @@ const plot = ({ batch, S }, { balance, limit, intensity, curves }) => {
     wall("busy", balance) +
     wall("ceiling", limit) +
     lines.join("") +
-    named(`the A100 needs ${fixed(balance, 0)}`, balance, PLOT.left + 4, "start") +
-    named(`no batch reaches ${fixed(limit, 1)}`, limit, END, "end") +
-    text("tokens", END + 5, py(curves[0].at(-1)) - 10, "start") +
+    named(`the A100 needs ${fixed(balance, 0)}`, balance, limit) +
+    named(`no batch reaches ${fixed(limit, 1)}`, limit, balance) +
+    text("tokens", BESIDE, py(curves[0].at(-1)) - 10, "start") +
     text("texts in the batch", (PLOT.left + END) / 2, FLOOR + 33) +
     grip(
       "batch",

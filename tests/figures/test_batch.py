@@ -112,8 +112,8 @@ def shows(state, expected, shown):
     end = int(scale.split()[1])
     assert end == min(n for n in (40, 160, 640) if n * 1e9 >= weights + caches)
     ticks = path_of(svg.select_one(".av-bar-end"))[3::3]
-    every = np.linspace(4, 336, end // 10 + 1)
-    np.testing.assert_allclose(ticks, every, atol=0.0051)
+    np.testing.assert_allclose(ticks, [4, 87, 170, 253, 336], atol=0.0051)
+    tells(scale, end, end // 4)
     edge, rest = (332 * n / end / 1e9 for n in (weights, caches))
     assert shared == pytest.approx([4, edge], abs=0.0051)
     assert own == pytest.approx([4 + edge, rest], abs=0.0051)
@@ -149,6 +149,14 @@ def plot_shows(state, expected, svg, texts):
     (limit,) = [t for t in texts if "reaches" in t]
     assert needs.endswith(f" {expected['balance']}")
     tells(limit, (expected["limit"], 1))
+    heights = sorted(
+        float(t["y"]) for t in svg.select(".av-on-lines")
+    )  # the names of the two lines
+    assert len(heights) == 2
+    ends = sorted(spot(1, expected[y])[1] for y in ("balance", "limit"))
+    assert heights[0] < ends[0], "above the upper line"
+    assert heights[1] < ends[1] - 3 or heights[1] > ends[1] + 11
+    assert np.diff(heights) > 11, "apart"
     knob = re.findall(r"[\d.]+", svg.select_one(".av-grip")["transform"])
     here = spot(state["batch"], expected["intensity"])
     assert [float(x) for x in knob] == pytest.approx(here, abs=0.0051)
