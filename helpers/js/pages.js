@@ -101,13 +101,13 @@ const CHIP = 32;
 const chips = ({ status, have }) =>
   REQUESTS.map((_, r) => {
     const x = LEFT + r * CHIP;
-    const part = place(((CHIP - 4) * have[r]) / total(r));
+    const part = place(((CHIP - 2) * have[r]) / total(r));
     return (
-      `<rect class="av-chip-frame" x="${x}" y="4" width="${CHIP - 4}" height="42" rx="3"/>` +
-      (part ? `<rect class="av-done" x="${x}" y="43" width="${part}" height="3"/>` : "") +
-      text(LETTERS[r], x + CHIP / 2 - 2, 17, "middle", "av-letter") +
-      text(`${have[r]}/${total(r)}`, x + CHIP / 2 - 2, 28) +
-      text(STATUS[status[r]], x + CHIP / 2 - 2, 39, "middle", status[r] === WAITS ? "av-waits" : "")
+      `<rect class="av-chip-frame" x="${x}" y="1" width="${CHIP - 2}" height="42" rx="3"/>` +
+      (part ? `<rect class="av-done" x="${x}" y="40" width="${part}" height="3"/>` : "") +
+      text(LETTERS[r], x + CHIP / 2 - 1, 14, "middle", "av-letter") +
+      text(`${have[r]}/${total(r)}`, x + CHIP / 2 - 1, 25, "middle", "av-tokens") +
+      text(STATUS[status[r]], x + CHIP / 2 - 1, 36, "middle", status[r] === WAITS ? "av-waits" : "")
     );
   }).join("");
 
@@ -183,9 +183,11 @@ const sentence = ({ step, memory: kind, page }, { run: runs, waits, taken, used 
     `with ${LONGEST} slots reserved per text`,
   ];
   const [here, there] = kind === PIECES ? [byPieces, byPages] : [byPages, byPieces];
+  const wasted = taken - used;
   return (
     `In step ${step}, ${here}, ${run(runs[0])} and ${wait(waits[0])} for memory: ${taken} of ` +
-    `${SLOTS} slots are taken, ${used} hold a token and ${taken - used} are wasted. ` +
+    `${SLOTS} slots are taken, ${used} hold a token and ${wasted} ` +
+    `${wasted === 1 ? "is" : "are"} wasted. ` +
     `${there[0].toUpperCase()}${there.slice(1)}, ${run(runs[1])} and ${wait(waits[1])}.`
   );
 };
@@ -255,7 +257,7 @@ const figure = {
     return (
       `<svg class="av-server" role="img" aria-label="${label}" viewBox="0 0 340 ${HEIGHT}">` +
       `${chips(values)}${memory(values, size)}${knob}` +
-      text(`memory: ${SLOTS} slots, hatched if taken and empty`, 330, TOP - 8, "end") +
+      text(`memory: ${SLOTS} slots, hatched if taken and empty`, LEFT, TOP - 21, "start") +
       `${timeline(values, state)}</svg>${say(sentence(state, values))}`
     );
   },

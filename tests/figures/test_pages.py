@@ -115,6 +115,8 @@ def shows(state, expected, shown):
         *(step, sizes[0], runs[0], waits[0], taken, 64, used, taken - used),
         *(sizes[1], runs[1], waits[1]),
     )
+    assert (" 1 is wasted" in text) == (taken - used == 1)
+    assert " 1 are wasted" not in text
     first, _, second = text.partition(": ")
     verdict(first, with_pages=not inside, reserved=inside)
     verdict(second, With_pages=inside, reserved=not inside)
