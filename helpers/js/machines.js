@@ -95,7 +95,7 @@ const named = (letter, numbers) =>
 const text = (words, x, y, kind = "", anchor = "middle") =>
   `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">` +
   `${escape(words)}</text>`;
-const chip = (words, x, y, kind, wide = 30) =>
+const chip = (words, x, y, kind, wide = 28) =>
   `<rect class="${kind}" x="${at(x - wide / 2)}" y="${at(y - 7.5)}" width="${wide}" ` +
   `height="15" rx="3"/>${text(words, x, y + 4, kind)}`;
 
@@ -107,7 +107,7 @@ const machine = (state, { done, outputs, logsumexps }, m) => {
   const visitor = plan === "ring" ? (m - done + N) % N : m;
   const chips =
     chip(named("k", shard(m, N)), x - 8, y - 14, "av-key") +
-    (visitor === m ? "" : chip(named("k", shard(visitor, N)), x + 24, y - 14, "av-key av-visits"));
+    (visitor === m ? "" : chip(named("k", shard(visitor, N)), x + 22, y - 14, "av-key av-visits"));
   const passed = plan === "tree" && done > levelsOf(state) ? "result sent on" : "no query yet";
   const result =
     i < 0
@@ -121,12 +121,27 @@ const machine = (state, { done, outputs, logsumexps }, m) => {
   );
 };
 
+// A link bends inwards around a machine between its ends. It is a curve with one
+// control point, which is the middle where the link is straight.
+const link = ([from, to], N) => {
+  const [a, b] = [place(from, N), place(to, N)];
+  const bend = N === 8 && Math.abs(from - to) === 2 ? 0.5 : 0;
+  const inwards = [BOX.width / 2, BOX.middle];
+  return [a, a.map((u, i) => ((1 - bend) * (u + b[i])) / 2 + bend * inwards[i]), b];
+};
+const along = ([a, c, b], t) =>
+  a.map((u, i) => (1 - t) ** 2 * u + 2 * t * (1 - t) * c[i] + t ** 2 * b[i]);
+const directionOf = ([a, c, b], t) => {
+  const [u, v] = a.map((_, i) => (1 - t) * (c[i] - a[i]) + t * (b[i] - c[i]));
+  return (Math.atan2(v, u) * 180) / Math.PI;
+};
+
 const smooth = (p) => p * p * (3 - 2 * p);
 // Three quarters of each step are motion, and a quarter is rest.
 const share = (time) => smooth(Math.min((time - Math.floor(time)) / 0.75, 1));
-const line = ([from, to], N) => {
-  const [[a, b], [c, d]] = [place(from, N), place(to, N)];
-  return `M${at(a)} ${at(b)}L${at(c)} ${at(d)}`;
+const line = (move, N) => {
+  const [a, c, b] = link(move, N).map((point) => point.map(at).join(" "));
+  return `M${a}Q${c} ${b}`;
 };
 const links = (state, { steps, done }) => {
   const past = (k) => travels(state, k).moves.map((move) => line(move, state.machines));
@@ -172,28 +187,27 @@ const onLink = (lines, kind, [x, y], wide) => {
   );
 };
 const contents = ({ kind, size }, { T }) => [WORDS[kind][+(T > 1)], count(size, "number")];
-// Among eight machines the links are too short for words, which are in the middle.
+// Among eight machines the links are too short for words, which are inside the ring.
 const messages = (state, values) => {
   const { machines: N } = state;
   const heads = [];
   const words = new Set();
   for (const { move, ...message } of settled(state, values)) {
-    const [[a, b], [c, d]] = move.map((m) => place(m, N));
-    const part = (t) => [a + t * (c - a), b + t * (d - b)];
-    const spot = part(N === 8 && Math.hypot(c - a, d - b) < BOX.y ? 0.5 : 0.7)
-      .map(at)
-      .join(" ");
-    const turn = at((Math.atan2(d - b, c - a) * 180) / Math.PI);
+    const way = link(move, N);
+    const [[a, b], , [c, d]] = way;
+    const t = N === 8 && Math.hypot(c - a, d - b) < BOX.y ? 0.5 : 0.7;
+    const spot = along(way, t).map(at).join(" ");
+    const turn = at(directionOf(way, t));
     heads.push(
       `<path class="av-arrowhead av-of-${message.kind}" d="M-6 -5L6 0L-6 5z" ` +
         `transform="translate(${spot}) rotate(${turn})"/>`,
     );
-    if (N < 8) words.add(onLink(contents(message, state), message.kind, part(0.5), 76));
+    if (N < 8) words.add(onLink(contents(message, state), message.kind, along(way, 0.5), 76));
   }
   if (N === 8 && values.done) {
     const message = travels(state, values.done - 1);
-    const lines = ["last step, each arrow:", ...contents(message, state)];
-    words.add(onLink(lines, message.kind, [BOX.width / 2, BOX.middle], 116));
+    const lines = ["last step,", "each arrow:", ...contents(message, state)];
+    words.add(told(lines, message.kind, [BOX.width / 2 + 46, BOX.middle - 14]));
   }
   return [...words].join("") + heads.join("");
 };
@@ -210,19 +224,18 @@ const frames = ({ plan }) => {
 const carried = (state, { done, steps, time }) => {
   if (done === steps || time === done) return "";
   const { kind, size, moves } = travels(state, done);
-  const p = share(time);
   return moves
-    .map(([from, to]) => {
-      const [[a, b], [c, d]] = [place(from, state.machines), place(to, state.machines)];
-      return chip(size, a + p * (c - a), b + p * (d - b), `av-${kind} av-goes`, 24);
+    .map((move) => {
+      const [x, y] = along(link(move, state.machines), share(time));
+      return chip(size, x, y, `av-${kind} av-goes`, 24);
     })
     .join("");
 };
 
 // The chart's frame, in which the number of queries is dragged.
 // It holds the largest number of machines, so its axis stays.
-const MOST_SENT = treeSends({ machines: MACHINES.at(-1), T: MOST });
-const FRAME = { width: 300, height: 230, left: 54, right: 42, top: 12, bottom: 40 };
+const MOST_SENT = 300; // numbers: beyond twelve queries on eight machines
+const FRAME = { width: 300, height: 180, left: 54, right: 42, top: 12, bottom: 40 };
 const spotOf = ({ T }, sends) => {
   const { width, height, left, right, top, bottom } = FRAME;
   const up = sends / MOST_SENT;
@@ -253,7 +266,7 @@ const traffic = (state, totals) => {
   const knob = grip(
     "queries",
     spotOf(state, totals[plan]),
-    '<circle class="av-machines-knob" r="7"/>',
+    '<circle class="av-machines-knob" r="5"/>',
   );
   return drawn.replace("</svg>", `${knob}</svg>`);
 };
@@ -279,8 +292,8 @@ const timeline = (state, { steps, time }) => {
   });
   return (
     names.join("") +
-    text("start", LINE.left - 8, LINE.y + 4, "av-end", "end") +
-    text("end", LINE.right + 10, LINE.y + 4, "av-end", "start") +
+    text("start", LINE.left - 11, LINE.y + 4, "av-end", "end") +
+    text("end", LINE.right + 11, LINE.y + 4, "av-end", "start") +
     range(steps).map(part).join("") +
     grip("step", [stepPlace(time, steps), LINE.y], '<circle class="av-machines-knob" r="7"/>')
   );
@@ -292,6 +305,17 @@ const figure = {
   name: "machines",
   card: { part: ".av-machines", state: { step: 3.4 } },
   controls: [
+    {
+      key: "step",
+      kind: "range",
+      label: "step",
+      first: 4,
+      about: "How far the plan has come, in steps; past its end it stays there",
+      min: 0,
+      max: 7,
+      step: 0.01,
+      upTo: stepsOf,
+    },
     {
       key: "plan",
       kind: "choice",
@@ -318,19 +342,13 @@ const figure = {
       about: "Machines that share the eight keys",
       stops: MACHINES,
     },
-    {
-      key: "step",
-      kind: "range",
-      label: "step",
-      first: 4,
-      about: "How far the plan has come, in steps; past its end it stays there",
-      min: 0,
-      max: 7,
-      step: 0.01,
-      upTo: stepsOf,
-    },
   ],
 
+  // After a finished plan, a changed plan is shown finished too.
+  fit: (state, moved, before) =>
+    moved === "step" || before.step < stepsOf(before) || stepsOf(state) === state.step
+      ? null
+      : { settings: { step: stepsOf(state) }, says: "" },
   opening: { from: [{ step: 0 }], ms: 4000 },
   handles: (state, { steps, time, totals }) => [
     {
@@ -382,7 +400,7 @@ const figure = {
   view: (settings, values, moved) => {
     const state = { ...settings, ...moved };
     const { machines: N, plan, T } = state;
-    const { steps, done, sent, totals, outputs, logsumexps, whole, ring_from } = values;
+    const { steps, done, sent, totals, outputs, logsumexps, whole } = values;
     const label =
       `${N} machines in a circle that hold ${KEYS} keys, and what travels between them: ` +
       `${plan}, after ${done} of ${count(steps, "step")}`;
@@ -397,9 +415,9 @@ const figure = {
         .join("")}${frames(state)}${timeline(state, values)}</svg>`;
     const legend =
       '<p class="av-caption av-legend">□ machine with its keys; on the way: ' +
-      '<span class="av-query">■ queries: 1 number each</span> ' +
-      '<span class="av-weight">■ partial results: 2 numbers for each query, sum and output</span> ' +
-      '<span class="av-key">■ keys with their values: 2 numbers each</span></p>';
+      '<span class="av-query">■\u00a0queries: 1 number each</span> ' +
+      '<span class="av-weight">■\u00a0partial results: 2 numbers for each query, sum and output</span> ' +
+      '<span class="av-key">■\u00a0keys with their values: 2 numbers each</span></p>';
 
     const all = sent.queries + sent.results + sent.keys;
     const parts =
@@ -414,7 +432,7 @@ const figure = {
       (same && done === steps ? `, as attention over all ${KEYS} keys in one place.` : " so far.");
     const compared =
       `For ${count(T, "query").replace("querys", "queries")} the tree sends ${totals.tree} numbers ` +
-      `in all and the ring ${totals.ring}; from ${ring_from} queries upward the ring sends fewer.`;
+      `in all and the ring ${totals.ring}.`;
     return (
       `<div class="av-row av-plans">${drawn}${traffic(state, totals)}</div>${legend}` +
       say(

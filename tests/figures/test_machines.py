@@ -154,6 +154,21 @@ def middle(m, N):
     return np.array([180 + 138 * math.sin(angle), 134 - 107 * math.cos(angle)])
 
 
+def link(from_, to, N):
+    """Both ends of a link, and the control point between them."""
+    a, b = middle(from_, N), middle(to, N)
+    c = (a + b) / 2
+    around = N == 8 and abs(from_ - to) == 2  # a machine between the ends
+    return a, (c + np.array([180, 134])) / 2 if around else c, b
+
+
+def along(way, t):
+    """A point of a link, and its direction there, by two cuts."""
+    a, c, b = way
+    p, q = a + t * (c - a), c + t * (b - c)
+    return p + t * (q - p), q - p
+
+
 def shows(state, expected, shown):
     N, T, plan = state["machines"], state["T"], state["plan"]
     steps, _, _, time = clock(state)
@@ -205,18 +220,20 @@ def shows(state, expected, shown):
     all_say([t.text for t in labels], [size for *_, size in going])
     for t, (from_, to, kind, _) in zip(labels, going, strict=True):
         assert f"av-{kind}" in t["class"]
-        a, b = middle(from_, N), middle(to, N)
         found = [float(t["x"]), float(t["y"]) - 4]
-        assert found == pytest.approx(a + p * (b - a), abs=0.051)
+        wanted, _ = along(link(from_, to, N), p)
+        assert found == pytest.approx(wanted, abs=0.051)
     messages_show(svg, state, steps, done, going)
     for kind, some in (("", steps), (".av-used", steps[:done])):
         lines = {tuple(sorted(move[:2])) for step in some for move in step}
         drawn = svg.select(f".av-wire{kind}")[:1] if lines else []
-        ends = np.reshape([path_of(d) for d in drawn], (-1, 2, 2))
-        seen = {
-            tuple(sorted(nearest(end, N) for end in pair)) for pair in ends
-        }
-        assert seen == lines
+        ways = np.reshape([path_of(d) for d in drawn], (-1, 3, 2))
+        seen = {tuple(nearest(end, N) for end in way[::2]) for way in ways}
+        assert {tuple(sorted(pair)) for pair in seen} == lines
+        for way in ways:
+            ends = [nearest(end, N) for end in way[::2]]
+            assert way == pytest.approx(np.array(link(*ends, N)), abs=0.11)
+            keeps_clear(way, set(range(N)) - set(ends), N)
     tells(captions(shown)[0], N, 8, done, every)
     # The chart: both plans, and the state's own count.
     both = expected["totals"]
@@ -227,7 +244,7 @@ def shows(state, expected, shown):
         ends = [[n, totals(state | {"T": n})[count]] for n in (0, 12)]
         follows(found, ends, near)
     assert not dots
-    dot = [54 + T / 12 * 204, 190 - both[plan] / (36 * 7) * 178]
+    dot = [54 + T / 12 * 204, 140 - both[plan] / 300 * 128]
     assert placed(chart) == pytest.approx(dot, abs=0.051)
     tells(captions(shown)[1], N, 8)
     # The line of the steps: each in the colour of what travels, and a knob.
@@ -251,7 +268,7 @@ def shows(state, expected, shown):
         *(done, every, all_),
         *where(tree and all_, sent["queries"], sent["results"]),
         *(0, (math.exp(lse), 3), (output, 3), 0, *where(finished, 8)),
-        *(T, both["tree"], both["ring"], expected["ring_from"]),
+        *(T, both["tree"], both["ring"]),
     )
     same = abs(output - expected["whole"]["outputs"][0]) < 1e-9
     assert same or not finished
@@ -263,8 +280,8 @@ def messages_show(svg, state, steps, done, going):
     """What each link took last, unless something is on its way there."""
     N, last = state["machines"], {}
     for step in steps[:done]:
-        for link in {frozenset(move[:2]) for move in step}:
-            last[link] = [m for m in step if frozenset(m[:2]) == link]
+        for pair in {frozenset(move[:2]) for move in step}:
+            last[pair] = [m for m in step if frozenset(m[:2]) == pair]
     for move in going:
         last.pop(frozenset(move[:2]), None)
     heads = svg.select(".av-arrowhead")
@@ -274,10 +291,10 @@ def messages_show(svg, state, steps, done, going):
         for h in heads
     ]
     for from_, to, kind, _ in (m for some in last.values() for m in some):
-        a, b = middle(from_, N), middle(to, N)
+        a, _, b = way = link(from_, to, N)
         near = N == 8 and np.hypot(*(b - a)) < 107
-        spot = a + (0.5 if near else 0.7) * (b - a)
-        turn = math.degrees(math.atan2(*(b - a)[::-1]))
+        spot, ahead = along(way, 0.5 if near else 0.7)
+        turn = math.degrees(math.atan2(*ahead[::-1]))
         assert any(
             other == f"av-of-{kind}"
             and rest == pytest.approx([*spot, turn], abs=0.06)
@@ -299,6 +316,14 @@ def messages_show(svg, state, steps, done, going):
     )
 
 
+def keeps_clear(way, others, N):
+    """No link passes behind a machine that is not at one of its ends."""
+    points = np.array([along(way, t)[0] for t in np.linspace(0, 1, 50)])
+    for m in others:
+        apart = np.abs(points - middle(m, N)) > [42, 27]
+        assert apart.any(axis=1).all()
+
+
 def placed(svg):
     """Where the handle of a drawing is."""
     grip = svg.select_one(".av-grip")["transform"]
@@ -309,6 +334,19 @@ def nearest(point, N):
     distances = [np.abs(middle(m, N) - point).max() for m in range(N)]
     assert min(distances) < 0.06
     return int(np.argmin(distances))
+
+
+def test_a_finished_plan_stays_finished_on_more_machines(page):
+    page.open("machines")
+    assert page.do("""
+        const seen = [];
+        const look = async () => { await frame(); seen.push(m.state.step); };
+        give("machines", 2); await look();
+        give("plan", "ring"); await look();
+        give("step", 3); await look();
+        give("machines", 1); await look();
+        return seen;
+    """) == [6, 7, 3, 3]
 
 
 @pytest.mark.parametrize("plan", ["tree", "ring"])
