@@ -55,7 +55,9 @@ const scheduled = (S, places, starts) => {
 // --- drawing -------------------------------------------------------------
 
 const GRID = { side: 200, left: 34, top: 22, width: 240, height: 228 };
-const BAR = { width: 360, left: 76, right: 12, top: 34, row: 20 };
+// The rows of any number of machines are as high in all as those of eight.
+const BAR = { width: 360, left: 76, right: 12, top: 34, high: 128 };
+const FLOOR = BAR.top + BAR.high;
 const at = (x) => +x.toFixed(2);
 const text = (words, x, y, anchor = "middle", kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">` +
@@ -108,49 +110,49 @@ const triangle = (state, { owner, when, time }) => {
 // wait.
 const across = (time, { S, machines: N }) =>
   BAR.left + (time / ((S * S) / N)) * (BAR.width - BAR.left - BAR.right);
-const rowOf = (w) => BAR.top + w * BAR.row;
 const lineUp = (state, { rounds, lengths, starts, ends, time, perfect }) => {
   const { machines: N } = state;
   const follow = Math.min(state.follow, N - 1);
   const x = (t) => at(across(t, state));
-  const floor = rowOf(N);
+  const high = BAR.high / N;
+  const rowOf = (w) => BAR.top + w * high;
+  const bar = (w, from, to) =>
+    `M${x(from)} ${rowOf(w) + 2}H${x(to)}V${rowOf(w) + high - 2}H${x(from)}z`;
   const works = rounds.flatMap((row, r) =>
     row.map(
       (pairs, w) =>
-        `<path class="av-wait" d="M${x(starts[r] + pairs)} ${rowOf(w) + 3}` +
-        `H${x(starts[r] + lengths[r])}V${rowOf(w) + 17}H${x(starts[r] + pairs)}z"/>` +
-        `<path class="av-m${w}" d="M${x(starts[r])} ${rowOf(w) + 3}` +
-        `H${x(starts[r] + pairs)}V${rowOf(w) + 17}H${x(starts[r])}z"/>`,
+        `<path class="av-wait" d="${bar(w, starts[r] + pairs, starts[r] + lengths[r])}"/>` +
+        `<path class="av-m${w}" d="${bar(w, starts[r], starts[r] + pairs)}"/>`,
     ),
   );
   const names = range(N).map((w) => {
     const name = text(
       `machine ${w}`,
       BAR.left - 6,
-      rowOf(w) + 14,
+      rowOf(w) + high / 2 + 4,
       "end",
       w === follow ? "av-here" : "",
     );
     return `<g data-handle="m${w}">${name}</g>`;
   });
-  const wall = (t, kind) => `<path class="${kind}" d="M${x(t)} ${BAR.top - 4}V${floor + 4}"/>`;
+  const wall = (t, kind) => `<path class="${kind}" d="M${x(t)} ${BAR.top - 4}V${FLOOR + 4}"/>`;
   const cuts = starts.slice(1).map((t) => wall(t, "av-cut"));
   const label =
     `The time of ${N} machines in ${N} rounds: coloured where they compute, grey where ` +
     "they wait for the slowest";
   return (
     `<svg class="av-shifts" role="img" aria-label="${label}" ` +
-    `viewBox="0 0 ${BAR.width} ${floor + 44}">` +
+    `viewBox="0 0 ${BAR.width} ${FLOOR + 44}">` +
     `${works.join("")}${cuts.join("")}${wall(perfect, "av-ideal")}` +
     text("shared perfectly", across(perfect, state), 14) +
     text(fixed(perfect, perfect % 1 ? 1 : 0), across(perfect, state), 27) +
-    text("time, in pairs", BAR.left, floor + 34, "start") +
-    text(whole(ends[state.plan]), across(ends[state.plan], state), floor + 34) +
+    text("time, in pairs", BAR.left, FLOOR + 34, "start") +
+    text(whole(ends[state.plan]), across(ends[state.plan], state), FLOOR + 34) +
     names.join("") +
     grip(
       "time",
-      [x(time), floor + 12],
-      `<path class="av-shift-now" d="M0 ${BAR.top - floor - 16}V0"/><circle class="av-shift-now" r="6"/>`,
+      [x(time), FLOOR + 12],
+      `<path class="av-shift-now" d="M0 ${-BAR.high - 16}V0"/><circle class="av-shift-now" r="6"/>`,
     ) +
     "</svg>"
   );
@@ -212,9 +214,7 @@ const figure = {
   fit: (state, moved, before) => {
     if (["time", "follow"].includes(moved) || before.time < endOf(before, before.plan)) return null;
     const time = endOf(state, state.plan);
-    return time === state.time
-      ? null
-      : { settings: { time }, says: `The time is at the end of this plan, ${whole(time)}.` };
+    return time === state.time ? null : { settings: { time }, says: "" };
   },
   opening: { from: [{ time: 0 }], ms: 4500 },
   handles: (state, { ends, time }) => [
@@ -222,7 +222,7 @@ const figure = {
       id: "time",
       name: "time",
       keys: ["time"],
-      at: [at(across(time, state)), rowOf(state.machines) + 12],
+      at: [at(across(time, state)), FLOOR + 12],
       read: ([u]) => ({
         time: Math.min(
           ((u - BAR.left) / (BAR.width - BAR.left - BAR.right)) *

@@ -122,7 +122,7 @@ def shows(state, expected, shown):
         found = {}
         for path in bars.select(f"path.{kind}"):
             x0, y, x1, *_ = path_of(path)
-            w = round((y - 37) / 20)
+            w = round((y - 36) / (128 / N))
             found.setdefault(w, []).append(
                 [(x - 76) / scale for x in (x0, x1)]
             )
@@ -147,7 +147,7 @@ def shows(state, expected, shown):
     )
     grip = re.findall(r"[\d.]+", bars.select_one(".av-grip")["transform"])
     assert [float(x) for x in grip] == pytest.approx(
-        [76 + scale * time, 46 + 20 * N], abs=0.0101
+        [76 + scale * time, 174], abs=0.0101
     )
     numbers = [t.text for t in bars.select("text") if "machine" not in t.text]
     perfect = expected["perfect"]
