@@ -36,7 +36,7 @@ const compute = (state) => {
 
 // --- drawing: the scores above, and below a bar for each way to spend the weight ------
 
-const BOX = { width: 470, left: 62, right: 372 };
+const BOX = { width: 440, left: 62, right: 372 };
 const SCORE = { top: 16, foot: 196 };
 const ROW = { top: 272, step: 30, high: 20 };
 const at = (x) => +x.toFixed(1);
@@ -71,7 +71,7 @@ const bar = (way, i, { weights, spent }, state) => {
   let from = 0;
   const pieces = weights[i].map((w, j) => {
     const [a, b] = [px(from), px((from += factor * w))];
-    const name = b - a > 15 ? words(j + 1, (a + b) / 2, rowAt(i) + 15, "middle", "av-piece") : "";
+    const name = b - a > 15 ? words(j, (a + b) / 2, rowAt(i) + 15, "middle", "av-piece") : "";
     return (
       `<rect class="av-spent av-spent-${j % 2}" x="${at(a)}" y="${rowAt(i)}" ` +
       `width="${at(b - a)}" height="${ROW.high}"/>${name}`
@@ -91,7 +91,7 @@ const drawing = (state, values) => {
   const columns = KEYS.map(
     (j) =>
       column("av-scored", j, values.scores[j]) +
-      words(`key ${j + 1}`, across(j), SCORE.foot + 20) +
+      words(`key ${j}`, across(j), SCORE.foot + 20) +
       words(VALUES[j], across(j), SCORE.foot + 38, "middle", "av-worth") +
       grip(`fit-${j}`, [at(across(j)), at(py(values.scores[j]))], knob),
   );
@@ -136,8 +136,8 @@ const told = (state, { taken, scores }) => {
     sink: `The sink's score ${fixed(state.sink, 1)} takes weight ${fixed(taken)} from the keys.`,
     gate: `The gate multiplies the answer by ${fixed(state.gate)}; the weights stay.`,
     cap:
-      `The cap ${setting(state.cap)} turns the best score ${fixed(most, 1)} into ` +
-      `${fixed(capped(most, state.cap), 1)}.`,
+      `The cap ${setting(state.cap)} turns the best score ${fixed(most, 3)} into ` +
+      `${fixed(capped(most, state.cap), 3)}.`,
     norm:
       `The norm gives the query length ${GAIN} instead of ${fixed(state.length, 1)}, so the best ` +
       `score ${fixed(most, 1)} becomes ${fixed((GAIN * most) / state.length, 1)}.`,
@@ -201,9 +201,9 @@ const figure = {
     ...KEYS.map((j) => ({
       key: `fit${j}`,
       kind: "range",
-      label: `fit of key ${j + 1}`,
+      label: `fit of key ${j}`,
       first: nothing[j],
-      about: `The cosine of the query and key ${j + 1}`,
+      about: `The cosine of the query and key ${j}`,
       min: -1,
       max: 1,
       step: 0.05,
@@ -211,7 +211,7 @@ const figure = {
   ],
   presets: {
     "matches nothing": { ...asFits(nothing), length: 5 },
-    "matches key 3": { ...asFits([-0.2, 0.1, 0.95, -0.1, 0]), length: 5 },
+    "matches key 2": { ...asFits([-0.2, 0.1, 0.95, -0.1, 0]), length: 5 },
     "matches two keys": { ...asFits([-0.3, 0.8, 0, 0.8, -0.1]), length: 5 },
     "long and sure": { ...asFits([-0.2, 0.1, 0.95, 0.6, 0]), length: 10 },
   },
@@ -243,7 +243,7 @@ const figure = {
   handles: (state, { scores }) => [
     ...KEYS.map((j) => ({
       id: `fit-${j}`,
-      name: `score of key ${j + 1}`,
+      name: `score of key ${j}`,
       keys: [`fit${j}`],
       value: `score ${fixed(scores[j])}`,
       at: [across(j), py(scores[j])],

@@ -89,6 +89,10 @@ def shows(state, expected, shown):
     names = [t.text for t in svg.select("text") if float(t["y"]) > y[0, 0]]
     assert [name for name in names if name in WAYS] == WAYS
     assert svg.select_one(".av-picked").text == state["way"]
+    keys = [t.text for t in svg.select("text") if t.text.startswith("key")]
+    assert keys == ["key 0", "key 1", "key 2", "key 3", "key 4"]
+    pieces = {t.text for t in svg.select(".av-piece")}
+    assert pieces <= set("01234")
     captions(shown)
     i, most = WAYS.index(state["way"]), expected["scores"].max()
     said = [(expected["spent"][i], 2), (expected["answers"][i], 1)]
@@ -97,7 +101,7 @@ def shows(state, expected, shown):
         "none": [],
         "sink": [(state["sink"], 1), (expected["taken"], 2)],
         "gate": [(state["gate"], 2)],
-        "cap": [(cap, 4), (most, 1), (cap * np.tanh(most / cap), 1)],
+        "cap": [(cap, 4), (most, 3), (cap * np.tanh(most / cap), 3)],
         "norm": [
             4,
             (state["length"], 1),
