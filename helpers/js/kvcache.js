@@ -51,22 +51,26 @@ const size = (n) => {
 // One sequence on its own scale, and all sequences on the scale of the memory.
 // That scale is fixed while a cache grows: it ends a quarter beyond the memory,
 // and a longer cache is cut off there.
-const STORE = { width: 346, left: 2, across: 336, high: 22, top: 100 };
+const STORE = { width: 346, left: 6, across: 332, high: 22, top: 110 };
 const BEYOND = 1.25;
 const EDGE_AT = STORE.left + STORE.across / BEYOND;
 const alongMemory = (n, { memory }) => STORE.across * Math.min(n / (BEYOND * memory * GB), 1);
 const store = (state, { now, total, filled }) => {
-  const { S, batch, memory } = state;
+  const { S, batch, memory, d_k, d_v } = state;
   const { width, left, across, high, top } = STORE;
   const place = (x) => +x.toFixed(2);
   const edge = place(EDGE_AT);
   const over = now[0] + now[1] - memory * GB;
-  const box = (kind, x, y, w, name) =>
-    `<rect class="av-${kind}" x="${place(x)}" y="${y}" width="${place(w)}" height="${high}"/>` +
-    (w > 16
-      ? `<text class="av-chip-${kind}" x="${place(x + w / 2)}" y="${y + 16}" ` +
+  const box = (kind, x, y, w, h, name) =>
+    `<rect class="av-${kind}" x="${place(x)}" y="${place(y)}" width="${place(w)}" ` +
+    `height="${place(h)}"/>` +
+    (w > 6 + 6 * name.length && h > 14
+      ? `<text class="av-chip-${kind}" x="${place(x + w / 2)}" y="${place(y + h / 2 + 5)}" ` +
         `text-anchor="middle">${name}</text>`
       : "");
+  const [first, second] =
+    preset(figure, state) === LATENT ? ["latent", "rotary"] : ["keys", "values"];
+  const above = (2 * high * d_k) / (d_k + d_v);
   const title = (text, y) => `<text x="${left}" y="${y}">${text}</text>`;
   const long = (across * filled) / S;
   const keys = alongMemory(now[0], state);
@@ -84,22 +88,23 @@ const store = (state, { now, total, filled }) => {
       : "";
   const knob = '<path class="av-store-knob" d="M-4 -14h8v28h-8z"/>';
   return (
-    `<svg class="av-store" role="img" aria-label="${label}" viewBox="0 0 ${width} 152">` +
+    `<svg class="av-store" role="img" aria-label="${label}" viewBox="0 0 ${width} 162">` +
     title(`one sequence: ${whole(filled)} of ${count(S, "position")}`, 14) +
     `<text x="${left + across}" y="79" text-anchor="end">scale: ${whole(S)}</text>` +
-    `${box("key", left, 22, long, "keys")}${box("value", left, 22 + high, long, "values")}` +
+    box("key", left, 22, long, above, first) +
+    box("value", left, 22 + above, long, 2 * high - above, second) +
     frame(22, 2 * high, across) +
     title(
       `${count(batch, "sequence")}: ${gb(now[0] + now[1])}` +
         `${over > 0 ? `, which is ${gb(over)} too many` : ""}`,
-      90,
+      top - 10,
     ) +
-    box("key", left, top, keys, "K") +
-    box("value", left + keys, top, values, "V") +
+    box("key", left, top, keys, high, first) +
+    box("value", left + keys, top, values, high, second) +
     frame(top, high, edge - left) +
-    `<path class="av-edge" d="M${edge} 94V130"/>${burst}` +
-    `<text x="${edge + 4}" y="146" text-anchor="end">memory: ${whole(memory)} GB</text>` +
-    `<text x="${left + across}" y="146" text-anchor="end">${short(BEYOND * memory)} GB</text>` +
+    `<path class="av-edge" d="M${edge} ${top - 6}V${top + 30}"/>${burst}` +
+    `<text x="${edge + 4}" y="${top + 46}" text-anchor="end">memory: ${whole(memory)} GB</text>` +
+    `<text x="${left + across}" y="${top + 46}" text-anchor="end">${short(BEYOND * memory)} GB</text>` +
     grip("cache", [place(left + alongMemory(total, state)), top + high / 2], knob) +
     "</svg>"
   );
@@ -250,8 +255,8 @@ const figure = {
       "units</th></tr></thead><tbody>" +
       line("one position, one layer", values.per_layer) +
       line("one position, all layers", values.per_token) +
-      line("one sequence", values.per_sequence) +
-      line("all sequences", values.total) +
+      line("one full sequence", values.per_sequence) +
+      line("all full sequences", values.total) +
       "</tbody></table>";
 
     const name = preset(figure, state);
@@ -281,18 +286,18 @@ const figure = {
     const each = batch === 1 ? "one sequence" : `each of ${whole(batch)} sequences`;
     const verdict =
       room >= S
-        ? `have room for all of them, and for ${count(room, "position")}`
+        ? `have room for all ${count(S, "position")}, and for ${count(room, "position")}`
         : `are full after ${whole(room)} of ${count(S, "position")}`;
     return (
       store(state, values) +
-      table +
-      compared +
       say(
         `${name === OWN ? "These sizes" : name}: ${count(values.per_token, "byte")} per position. ` +
           `${count(filled, "position")} in ${each} take${filled * batch === 1 ? "s" : ""} ` +
-          `${size(now)}${now >= GIB ? `, which is ${short(now / MIB)} MiB` : ""}. ` +
+          `${size(now)}${now >= GIB ? `, or ${short(now / GB)} GB` : ""}. ` +
           `${whole(memory)} GB ${verdict}${batch > 1 ? " in each sequence" : ""}.${note}`,
-      )
+      ) +
+      table +
+      compared
     );
   },
 };

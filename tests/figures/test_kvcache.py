@@ -154,9 +154,9 @@ def shows(state, expected, shown):
     tells(
         told,
         *(expected["per_token"], filled, *where(B > 1, B), (now / unit, 3)),
-        *where(now >= 2**30, (now / 2**20, 3)),
-        *(state["memory"], expected["room"]),
-        *where(not fits, S),
+        *where(now >= 2**30, (now / 10**9, 3)),
+        state["memory"],
+        *([S, expected["room"]] if fits else [expected["room"], S]),
     )
     verdict(told, have_room=fits, are_full=not fits)
 
@@ -174,8 +174,9 @@ def names_show(state, expected, shown):
     S, filled, memory = state["S"], expected["filled"], state["memory"]
     gb = (sum(expected["now"]) / 10**9, 3)
     tells(captions(shown)[0], filled, S, gb, memory)
-    texts = [t.text for t in shown.select(".av-store text")
-             if not re.fullmatch("keys|values|K|V", t.text)]  # fmt: skip
+    parts = {"keys", "values", "latent", "rotary"}
+    texts = [t.text for t in shown.select(".av-store text")]
+    texts = [text for text in texts if text not in parts]
     one, scale, all_, last, end = texts
     tells(one, filled, S)
     tells(scale, S)
@@ -191,33 +192,35 @@ def store_shows(state, expected, svg):
     """Bars of keys and values: one sequence, and all in the memory."""
     now, memory = expected["now"], state["memory"] * 10**9
     # A fixed scale, to a quarter beyond the memory, where bars are cut.
-    scale = 336 / (1.25 * memory)
-    long = 336 * expected["filled"] / state["S"]
-    keys = min(now[0] * scale, 336)
-    values = min(sum(now) * scale, 336) - keys
+    scale = 332 / (1.25 * memory)
+    long = 332 * expected["filled"] / state["S"]
+    keys = min(now[0] * scale, 332)
+    values = min(sum(now) * scale, 332) - keys
     knob = svg.select_one("[data-handle=cache]")["transform"]
     end = float(re.search(r"[\d.]+", knob)[0])
-    total = min(expected["total"] * scale, 336)
-    assert end == pytest.approx(2 + total, abs=0.0051)
+    total = min(expected["total"] * scale, 332)
+    assert end == pytest.approx(6 + total, abs=0.0051)
+    # Keys and values of one sequence, by the numbers that each takes.
+    high = 44 * state["d_k"] / (state["d_k"] + state["d_v"])
     wanted = [
-        ("av-key", 2, 22, long),
-        ("av-value", 2, 44, long),
-        ("av-key", 2, 100, keys),
-        ("av-value", 2 + keys, 100, values),
+        ("av-key", 6, 22, long, high),
+        ("av-value", 6, 22 + high, long, 44 - high),
+        ("av-key", 6, 110, keys, 22),
+        ("av-value", 6 + keys, 110, values, 22),
     ]
-    for bar, (kind, x, y, width) in zip(svg("rect"), wanted, strict=True):
+    for bar, (kind, *box) in zip(svg("rect"), wanted, strict=True):
         assert bar["class"] == [kind]
         found = [float(bar[a]) for a in ("x", "y", "width", "height")]
-        assert found == pytest.approx([x, y, width, 22], abs=0.0051)
+        assert found == pytest.approx(box, abs=0.0051)
     edge = path_of(svg.select_one(".av-edge"))[0]
-    assert edge == pytest.approx(2 + scale * memory, abs=0.0051)
+    assert edge == pytest.approx(6 + scale * memory, abs=0.0051)
     one, room = (path_of(p) for p in svg.select(".av-frame"))
-    assert one == [2, 22, 336, 44, -336]
-    assert room[:2] == [2, 100]
-    assert room[2] == pytest.approx(edge - 2, abs=0.0051)
+    assert one == [6, 22, 332, 44, -332]
+    assert room[:2] == [6, 110]
+    assert room[2] == pytest.approx(edge - 6, abs=0.0051)
     # The film's edge: full to the byte is still inside.
     inside = sum(now) <= memory
-    over = 2 + keys + values - edge
+    over = 6 + keys + values - edge
     assert over <= 0.01 if inside else over >= -0.01
 
 
