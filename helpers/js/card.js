@@ -212,7 +212,7 @@ const KINDS = ["global", "window", "latent", "state", "shared"];
 // Bytes of one layer and of all, on one logarithmic axis that stays.
 const PLOT = { width: 400, left: 56, right: 392, top: 22, foot: 150, row: 17 };
 const LENGTHS = [1, 1e7];
-const SIZES = [1e3, 1e15];
+const SIZES = [1e2, 1e17];
 const NAMED = [
   [1e3, "1 kB"],
   [1e6, "1 MB"],
@@ -270,7 +270,7 @@ const bars = (layers, kept) => {
   return (
     `<svg class="av-card-bars" role="img" aria-label="${label}" viewBox="0 0 ${width} ` +
     `${foot + 16 + row * there.length}">` +
-    `<text x="${left}" y="13">each layer, at most ${size(most)}</text>` +
+    `<text x="${left}" y="13">each layer, at most ${inBytes(most)}</text>` +
     `${sizes()}${drawn.join("")}${names.join("")}</svg>`
   );
 };
@@ -293,7 +293,7 @@ const memory = (state, { cache, room }) => {
     `room for ${whole(room)}`;
   const cut =
     weights + cache > beyond * has
-      ? `<path class="av-card-cut" d="M${left + across - 3} 16l6 6l-8 6l10 8l-8 8l4 6"/>`
+      ? `<path class="av-card-cut" d="M${left + across - 14} 16l6 6l-8 6l10 8l-8 8l4 6"/>`
       : "";
   return (
     `<svg class="av-card-room" role="img" aria-label="${label}" viewBox="0 0 ${width} 70">` +
@@ -418,7 +418,7 @@ const sentence = (state, values, unread) => {
     : "";
   return (
     `${name}: ${count(state.batch, "sequence")} of ${count(state.S, "position")} in ` +
-    `${whole(state.bits)} bits keep${state.batch === 1 ? "s" : ""} ${size(cache)}. ` +
+    `${whole(state.bits)} bits keep${state.batch === 1 ? "s" : ""} ${size(cache)} (${inBytes(cache)}). ` +
     `${state.weights ? "Beside" : "Without"} the weights, the ${state.machine} has room for ${count(room, "such sequence")}. A step of ` +
     `attention does ${tick(intensity)} FLOPs per byte; the machine's balance is ` +
     `${tick(balance)}. It does ${bound}, which takes at least ${lasts(seconds)}.${rest}`
@@ -535,8 +535,8 @@ const figure = {
       bars(layers, values.kept) +
       memory(state, values) +
       plot(layers, state, values) +
-      formulas(state, { ...values, groups }) +
-      say(sentence(state, values, unreadOf(config)))
+      say(sentence(state, values, unreadOf(config))) +
+      formulas(state, { ...values, groups })
     );
   },
   handles: (state, { cache }) => [

@@ -164,7 +164,7 @@ def shows(state, expected, shown):
     for text, rule, k in zip(
         named, svg.select(".av-rule"), range(5), strict=False
     ):
-        height = 150 - 128 * k / 4
+        height = 150 - 128 * (1 + 3 * k) / 15
         assert float(text["y"]) == pytest.approx(height + 4, abs=0.01)
         assert path_of(rule)[1] == pytest.approx(height, abs=0.01)
     marks, ends = svg.select(".av-kind-mark"), svg.select("rect")
@@ -186,7 +186,8 @@ def shows(state, expected, shown):
         assert y == pytest.approx(height_of(kept), abs=0.01)
         middle = float(end["y"]) + float(end["height"]) / 2
         assert middle == pytest.approx(y, abs=0.01)
-    size_shows(re.search(r"most (.*)", shown.select_one("text").text)[1], most)
+    largest = re.search(r"most (.*)", shown.select_one("text").text)[1]
+    decimal_shows(largest, most)
     # Every formula, worked out, gives its result; and the results add up.
     for name in ("kept", "work", "moved"):
         *parts, (_, total) = rows(shown.select_one(f".av-card-{name}"))
@@ -208,7 +209,7 @@ SIZES = ("1 kB", "1 MB", "1 GB", "1 TB", "1 PB")
 
 def height_of(n):
     """Where so many bytes are, on the axis from 1 kB to 1 PB."""
-    return 150 - 128 * np.clip(np.log10(n / 1e3) / 12, 0, 1)
+    return 150 - 128 * np.clip(np.log10(n / 1e2) / 15, 0, 1)
 
 
 def plot_shows(state, expected, svg):
@@ -292,11 +293,12 @@ def told(state, expected, text):
     machine = state["machine"]
     assert machine in text
     text = text.replace(machine, "machine")
-    kept = re.search(r"keeps? (\S+ \w+)\.", text)[1]
+    kept, same = re.search(r"keeps? (\S+ \w+) \((\S+ \w+)\)\.", text).groups()
     size_shows(kept, expected["cache"])
+    decimal_shows(same, expected["cache"])
     unit = {"µs": 1e6, "ms": 1e3, "s": 1}[re.search(r"(\w+)\.$", text)[1]]
     tells(
-        text.replace(kept, ""),
+        text.replace(kept, "").replace(same, ""),
         *(state["batch"], state["S"], state["bits"], expected["room"]),
         significant(expected["intensity"], 3),
         significant(expected["balance"], 3),
