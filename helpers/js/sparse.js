@@ -108,7 +108,8 @@ const at = (x) => +x.toFixed(1);
 const middle = (j) => LEFT + (j + 0.5) * UNIT;
 const kAt = (k) => LEFT + k * UNIT;
 const coverAt = (share) => COVER.foot - share * (COVER.foot - COVER.top);
-const costAt = (flops) => LEFT + (flops / MOST) * (RIGHT - LEFT);
+// The longest bar leaves room for its number.
+const costAt = (flops) => LEFT + (flops / MOST) * (RIGHT - LEFT - 30);
 
 const words = (text, x, y, anchor = "middle", kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">` +
@@ -231,7 +232,7 @@ const sentence = (state, { chosen, missed, answer, whole, choosing, reading, all
   }[state.way];
   return (
     `${who} reads ${chosen.filter(Boolean).length} of ${count(S, "token")} and misses ` +
-    `${fixed(missed)} of the weight. The answer is ${fixed(answer)} instead of ${fixed(whole)}, ` +
+    `${fixed(missed)} of the weight. The answer is ${fixed(answer, 3)} instead of ${fixed(whole, 3)}, ` +
     `an error of ${fixed(Math.abs(answer - whole))}. It takes ${million(choosing + reading)} of ` +
     `${million(all)} million FLOPs, and ${million(choosing)} of them are for choosing.`
   );
