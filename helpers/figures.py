@@ -799,7 +799,7 @@ class KVCacheCalculator(Moving, InteractiveFigure):
 
 
 class Tiles(Moving, InteractiveFigure):
-    """Exact attention that visits one block of scores at a time.
+    """Exact attention that visits one tile of scores at a time.
 
     The score of query i and key j is ``(1 + j / 8) cos(i - 2 j)``. Blocks are
     visited query block by query block; with `causal`, those above the diagonal
@@ -821,7 +821,7 @@ class Tiles(Moving, InteractiveFigure):
     """
 
     _name = "tiles"
-    _label = "attention computed block by block"
+    _label = "attention computed tile by tile"
 
 
 class Machines(Moving, InteractiveFigure):

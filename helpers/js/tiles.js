@@ -17,7 +17,7 @@ const visits = ({ T, block_q, block_k, causal }) =>
       .map((k) => [...q, ...k]),
   );
 
-const SHOWN = 8; // blocks of a row that are listed
+const SHOWN = 8; // tiles of a row that are listed, and a row for all before them
 
 // The scores are (1 + j / 8) cos(i - 2 j), so that anyone can recompute them.
 const score = (i, j) => (1 + j / 8) * Math.cos(i - 2 * j);
@@ -123,8 +123,9 @@ const small = ({ T, block_q, block_k }, { blocks, done, tile, held: room }, row)
       text(fixed(sum, 3), 318, middle(i));
     return here ? `<g class="av-here">${words}</g>` : words;
   });
+  const every = Math.ceil(24 / wide); // names need this room
   const names = (shown.scores[0] ?? [])
-    .map((_, j) => (wide >= 24 ? text(`k${k0 + j}`, left + (j + 0.5) * wide, top - 5) : ""))
+    .map((_, j) => (j % every ? "" : text(`k${k0 + j}`, left + (j + 0.5) * wide, top - 5)))
     .join("");
   const label = tile
     ? `In the small memory: scores of queries ${q0} to ${q0 + tile.sums.length - 1} and keys ` +
@@ -184,14 +185,14 @@ const figure = {
       kind: "flag",
       label: "causal",
       first: true,
-      about: "Leave out the blocks above the diagonal",
+      about: "Leave out the tiles above the diagonal",
     },
     {
       key: "step",
       kind: "range",
-      label: "blocks visited",
+      label: "tiles visited",
       first: 5,
-      about: "Blocks visited; more than there are count as all",
+      about: "Tiles visited; more than there are count as all",
       min: 0,
       max: 4096,
       step: 1,
@@ -244,28 +245,26 @@ const figure = {
   },
 
   view: (state, values) => {
-    const { T, block_q, block_k, causal } = state;
+    const { T, block_k, causal } = state;
     const { blocks, done, of_row } = values;
     const place = (x) => +x.toFixed(3);
     const row = Math.min(state.row, T - 1);
     const draw = ([q0, q1, k0, k1]) => `M${k0} ${q0}H${k1}V${q1}H${k0}z`;
     const path = (kind, some) =>
       some.length ? `<path class="av-tile-${kind}" d="${some.map(draw).join("")}"/>` : "";
-    const size = Math.min(block_q, block_k, T) / 2.6;
     const shade = (i) => (i === done - 1 ? "now" : i < done ? "in" : "out");
-    const numbers =
-      size / T < 0.03
-        ? []
-        : blocks // too small to read
-            .map(
-              ([q0, , k0], i) =>
-                `<text class="av-tile-${shade(i)}" x="${k0 + size / 4}" ` +
-                `y="${(q0 + size).toFixed(2)}" font-size="${size.toFixed(2)}">${i + 1}</text>`,
-            );
+    const numbers = blocks.map(([q0, q1, k0, k1], i) => {
+      const size = Math.min(q1 - q0, k1 - k0) / 2.6;
+      if (size / T < 0.04) return ""; // too small to read
+      return (
+        `<text class="av-tile-${shade(i)}" x="${place(k0 + size / 4)}" ` +
+        `y="${(q0 + size).toFixed(2)}" font-size="${size.toFixed(2)}">${i + 1}</text>`
+      );
+    });
     const last = done ? [blocks[done - 1]] : [];
     const label =
       `Scores of ${T} queries, which are rows, and ${T} keys. ${done} of ` +
-      `${count(blocks.length, "block")} visited.`;
+      `${count(blocks.length, "tile")} visited.`;
     const pad = T / 20;
     // A mark on each side points at the row, so that nothing covers the numbers.
     const mark = (x, way) =>
@@ -284,27 +283,25 @@ const figure = {
       `<p class="av-caption">${causal ? "Empty: above the diagonal, left out. " : ""}Faint ` +
       `blue: to come. Strong blue: visited. Orange with a thick edge: visited last, and in the ` +
       `small memory. ` +
-      `Rows are queries, columns keys; the marks at the sides: query ${row}.</p>`;
+      `Rows are queries, columns keys; the marks at the sides: query ${row}. Scores in the ` +
+      `memory: blue above zero, brown below.</p>`;
 
-    const own = holding(row, blocks);
-    const lines = values.sums.map((sum, b) => {
-      const cells = [values.maxima[b], values.factors[b], values.added[b], sum].map(
-        (x) => `<td>${fixed(x, 4)}</td>`,
+    // Tiles to come have their row too, so that nothing below moves with a step.
+    const lines = cut(T, block_k).map(([k0, k1], b) => {
+      const cells = ["maxima", "factors", "added", "sums"].map(
+        (key) => `<td>${b < of_row[0] ? fixed(values[key][b], 4) : ""}</td>`,
       );
-      return `<tr><th scope="row">keys ${own[b][2]} to ${own[b][3] - 1}</th>${cells.join("")}</tr>`;
+      const name = k1 - k0 === 1 ? `key ${k0}` : `keys ${k0} to ${k1 - 1}`;
+      return `<tr><th scope="row">${name}</th>${cells.join("")}</tr>`;
     });
-    if (lines.length > SHOWN)
-      lines.splice(
-        0,
-        lines.length - SHOWN,
-        `<tr><th scope="row">${lines.length - SHOWN} earlier</th></tr>`,
-      );
+    const earlier = of_row[0] - SHOWN;
+    if (earlier > 0) lines.splice(0, earlier, `<tr><th scope="row">${earlier} earlier</th></tr>`);
     const { maximum, sum } = values.plain;
     const memory =
       `<table class="av-grid av-rows"><caption>What query ${row} remembers after each of its ` +
-      "blocks; the factor is for the old sum</caption><thead><tr><td></td>" +
+      "tiles; the factor is for the old sum</caption><thead><tr><td></td>" +
       ["maximum", "factor", "added", "sum"].map((h) => `<th scope="col">${h}</th>`).join("") +
-      `</tr></thead><tbody>${lines.join("")}<tr><th scope="row">plain, whole row</th><td>` +
+      `</tr></thead><tbody>${lines.slice(0, SHOWN + 1).join("")}<tr><th scope="row">plain, whole row</th><td>` +
       `${fixed(maximum, 4)}</td><td></td><td></td><td>${fixed(sum, 4)}` +
       "</td></tr></tbody></table>";
 
@@ -325,14 +322,14 @@ const figure = {
     const row_says =
       seen === 0
         ? `Query ${row} was not reached yet.`
-        : `Query ${row} has seen ${seen} of its ${count(all, "block")}: maximum ` +
+        : `Query ${row} has seen ${seen} of its ${count(all, "tile")}: maximum ` +
           `${fixed(values.maxima[seen - 1], 4)}, sum ${fixed(values.sums[seen - 1], 4)}.` +
           (seen === all ? " Plain attention has the same." : "");
     return (
       `<div class="av-row">${map}${small(state, values, row)}</div>${legend}` +
-      `<div class="av-row"><div>${memory}</div><div>${costs}</div></div>` +
+      `<div class="av-row av-tile-tables"><div>${memory}</div><div>${costs}</div></div>` +
       say(
-        `${done} of ${count(blocks.length, "block")} visited. ${row_says} Plain attention ` +
+        `${done} of ${count(blocks.length, "tile")} visited. ${row_says} Plain attention ` +
           `holds ${whole(values.held.plain)} scores at once, ` +
           `tiles ${whole(values.held.tiled)} numbers.`,
       )

@@ -123,7 +123,9 @@ def shows(state, expected, shown):
     assert drawn.get("done", []) == blocks[:done]
     assert drawn.get("last", []) == blocks[max(done - 1, 0) : done]
     numbers = [text.text for text in shown.select(".av-tiles text")]
-    assert numbers in ([], [str(k + 1) for k in range(len(blocks))])
+    sides = [min(b - a, d - c) for a, b, c, d in blocks]
+    readable = [k for k, x in enumerate(sides) if x / 2.6 / state["T"] >= 0.04]
+    assert numbers == [str(k + 1) for k in readable]
     small_shows(state, expected, shown.select_one(".av-small"))
 
     memory, costs = shown.select("table")
@@ -133,14 +135,22 @@ def shows(state, expected, shown):
         strict=True,
     )
     history = list(history)
-    if len(history) > 8:
-        assert f"{len(history) - 8} earlier" in memory.text
+    names = [th.text for th in memory.select("tbody th")]
+    # As many rows before the first step as after the last.
+    tiles = -(-state["T"] // state["block_k"])
+    assert len(names) == min(tiles, 9) + 1
+    earlier = max(len(history) - 8, 0)
+    if earlier:
+        assert names.pop(0) == f"{earlier} earlier"
         history, steps = history[-8:], steps[1:]
-    for texts, numbers in zip(steps, history, strict=True):
+    for texts, numbers in zip(steps, history, strict=False):
         all_say(texts, numbers, 4)
-    own = [block for block in blocks[:done] if row in range(*block[:2])][-8:]
-    names = [th.text for th in memory.select("tbody th")][-len(own) - 1 : -1]
-    assert names == [f"keys {c} to {d - 1}" for _, _, c, d in own]
+    assert not any(map("".join, steps[len(history) :]))
+    for b, name in enumerate(names[:-1], start=earlier):
+        first = b * state["block_k"]
+        last = min(first + state["block_k"], state["T"]) - 1
+        one = f"key {first}"
+        assert name == (one if first == last else f"keys {first} to {last}")
     maximum, sum_ = expected["plain"]["maximum"], expected["plain"]["sum"]
     all_say((plain[0], plain[3]), (maximum, sum_), 4)
     for texts, key in zip(
@@ -200,12 +210,12 @@ def small_shows(state, expected, svg):
 
 
 def map_shows(state, expected, svg):
-    """The numbers of the blocks stand in them, and marks beside the row."""
-    blocks = expected["blocks"]
-    for text, (a, _, c, _) in zip(svg.select("text"), blocks, strict=False):
-        size = float(text["font-size"]) + 0.01
-        assert c < float(text["x"]) < c + size
-        assert a < float(text["y"]) <= a + size
+    """The numbers of the tiles are inside them, and marks beside the row."""
+    for text in svg.select("text"):
+        a, b, c, d = expected["blocks"][int(text.text) - 1]
+        x, y, size = (float(text[k]) for k in ("x", "y", "font-size"))
+        assert c < x < x + 0.64 * size * len(text.text) <= d
+        assert a < y - 0.75 * size + 0.01 < y <= b
     row, pad = min(state["row"], state["T"] - 1), state["T"] / 20
     marks = re.findall(
         r"M(\S+) (\S+?)l(\S+) (\S+?)l(\S+) (\S+?)z",
