@@ -1,6 +1,6 @@
 // How many numbers plain attention and tiled attention move between two memories.
 
-import { count, fixed, range, tick, whole } from "./numbers.js";
+import { count, range, tick, whole } from "./numbers.js";
 import { figureModule, say } from "./common.js";
 import { grip } from "./handles.js";
 
@@ -91,11 +91,11 @@ const chartOf = (state, { moved, turn }) => {
   return (
     axes +
     `<path class="av-turn" d="M${at(px(turn))} ${BOX.top}V${BOX.foot}"/>` +
-    words(`M = ${whole(turn)}`, px(turn) + 6, BOX.top + 12, "start", "av-of-turn") +
     `<path class="av-here" d="M${at(px(M))} ${BOX.top}V${BOX.foot}"/>` +
     PROGRAMS.map((program, k) => curve(program, k, { N, d })).join("") +
     [1, 2].map((k) => mark(k, px(M), py(moved[k]))).join("") +
     `<path class="av-floor" d="M${BOX.left} ${BOX.foot}H${BOX.right}"/>` +
+    words(`M = ${whole(turn)}`, px(turn) + 6, BOX.top + 12, "start", "av-of-turn") +
     grip("memory", [at(px(M)), BOX.foot], knob) +
     grip("length", [BOX.right, at(py(moved[0]))], knob)
   );
@@ -112,7 +112,7 @@ const blocksIn = ({ N }, { rows, blocks }) => {
     (unit < 1.5
       ? `<rect class="av-dense" x="${left}" y="${top}" width="${side}" height="${side}"/>`
       : `<path class="av-parted" d="${cuts.join("")}"/>`) +
-    `<rect class="av-block" x="${left}" y="${top}" width="${at(Math.min(unit, side))}" ` +
+    `<rect class="av-block av-moves-1" x="${left}" y="${top}" width="${at(Math.min(unit, side))}" ` +
     `height="${side}"/>` +
     words("keys in blocks", left + side / 2, top - 22) +
     words(`of ${count(rows, "row")}`, left + side / 2, top - 6) +
@@ -124,14 +124,13 @@ const blocksIn = ({ N }, { rows, blocks }) => {
 
 const millions = (n) => tick(n / 1e6);
 const WHAT = ["Q, K, V and output", "scores and weights", "running states"];
+const named = (name, k) =>
+  `<span class="av-line-key av-moves-${k}" aria-hidden="true"></span>${name}`;
+const legend = `<p class="av-caption">${NAMES.map(named).join(" \u2003 ")}</p>`;
 const table = ({ parts, moved, ratios }) => {
   const row = (name, cells) =>
     `<tr><th scope="row">${name}</th>${cells.map((text) => `<td>${text}</td>`).join("")}</tr>`;
-  const head = NAMES.map(
-    (name, k) =>
-      `<th scope="col"><span class="av-line-key av-moves-${k}" aria-hidden="true"></span>` +
-      `${name}</th>`,
-  );
+  const head = NAMES.map((name, k) => `<th scope="col">${named(name, k)}</th>`);
   return (
     `<table class="av-grid av-moved"><caption>Numbers moved, in millions</caption><thead><tr>` +
     `<td></td>${head.join("")}</tr></thead><tbody>` +
@@ -187,14 +186,14 @@ const figure = {
       `Numbers moved over the size of on-chip memory, for three programs; and the square of ` +
       `pairs in ${count(blocks, "block")} of keys`;
     return (
-      `<svg class="av-travels" role="img" aria-label="${label}" viewBox="0 0 ${BOX.width} ` +
+      `${legend}<svg class="av-travels" role="img" aria-label="${label}" viewBox="0 0 ${BOX.width} ` +
       `${BOX.foot + 54}">${chartOf(state, values)}${blocksIn(state, values)}</svg>` +
       say(
         `${whole(M)} numbers on the chip hold blocks of ${count(rows, "row")}, so all ` +
           `${whole(N)} queries pass by ${blocks === 1 ? "once" : `${whole(blocks)} times`}. ` +
-          `Tiles move ${fixed(ratios[1])} times (keys outside) and ${fixed(ratios[2])} times ` +
-          `(queries outside) the ${millions(moved[0])} million numbers, ` +
-          `${tick((BYTES * moved[0]) / 1e6)} MB in 16 bits, that the standard program moves. ` +
+          `The standard program moves ${millions(moved[0])} million numbers, ` +
+          `${tick((BYTES * moved[0]) / 1e6)} MB in 16 bits. Tiles move ${tick(ratios[1])} times ` +
+          `as many with keys outside, and ${tick(ratios[2])} times as many with queries outside. ` +
           `With keys outside they move fewer from M = ${whole(turn)} upward.`,
       ) +
       table(values)

@@ -177,6 +177,12 @@ def shows(state, expected, shown):
             significant(x, 3)(text)
     heads = [th.text for th in shown.table.select("thead th")]
     assert heads == NAMES
+    # A sign before each name, in the legend above the picture too.
+    legend = shown.select_one(".av-caption")
+    assert legend.find_next("svg") is svg
+    assert legend.text.split(" \N{EM SPACE} ") == NAMES
+    signs = [key["class"][1] for key in legend.select(".av-line-key")]
+    assert signs == ["av-moves-0", "av-moves-1", "av-moves-2"]
     text = sentence(shown)
     blocks = expected["blocks"]
     assert ("once" in text) == (blocks == 1)
@@ -186,11 +192,11 @@ def shows(state, expected, shown):
         expected["rows"],
         N,
         *([] if blocks == 1 else [blocks]),
-        (expected["ratios"][1], 2),
-        (expected["ratios"][2], 2),
         significant(expected["moved"][0] / 1e6, 3),
         significant(2 * expected["moved"][0] / 1e6, 3),
         16,
+        significant(expected["ratios"][1], 3),
+        significant(expected["ratios"][2], 3),
         expected["turn"],
     )
     assert f"{blocks:,} block" in captions(shown)[0]
