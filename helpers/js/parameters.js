@@ -1,6 +1,6 @@
 // The parameters of a transformer, each part as an area.
 
-import { fixed, range, whole } from "./numbers.js";
+import { count, fixed, range, whole } from "./numbers.js";
 import { OWN, preset } from "./controls.js";
 import { figureModule, say } from "./common.js";
 import { grip } from "./handles.js";
@@ -48,9 +48,9 @@ const divisors = (heads) => SHARES.filter((n) => heads % n === 0);
 // --- drawing -------------------------------------------------------------
 
 const WIDEST = 96;
-const BOX = { width: 400, top: 22, high: 170 };
+const BOX = { width: 400, top: 28, high: 170 };
 const END = BOX.top + BOX.high;
-const AXIS = { y: END + 38, from: 1e6, to: 1e11 };
+const AXIS = { y: END + 42, from: 1e6, to: 1e11 };
 const at = (x) => +x.toFixed(2);
 // The left edge of each part, and the right edge of the last.
 const edgesOf = (parts) => {
@@ -59,6 +59,7 @@ const edgesOf = (parts) => {
 };
 const along = (n) => (BOX.width * Math.log(n / AXIS.from)) / Math.log(AXIS.to / AXIS.from);
 
+const kindOf = (key) => `av-part-${key.replace("_", "-")}`;
 const words = (text, x, y, anchor = "middle") =>
   `<text x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">${text}</text>`;
 
@@ -140,12 +141,12 @@ const picture = (state, { parts, total }) => {
   const areas = KEYS.map((key, k) => {
     const [x, w] = [edges[k], edges[k + 1] - edges[k]];
     if (!w) return "";
-    const room = w > 6.2 * NAMES[key].length;
+    const room = w > 7.5 * NAMES[key].length;
     return (
-      `<rect class="av-part-${key.replace("_", "-")}" x="${at(x)}" y="${BOX.top}" ` +
+      `<rect class="${kindOf(key)}" x="${at(x)}" y="${BOX.top}" ` +
       `width="${at(w)}" height="${BOX.high}"/>` +
-      (room ? words(NAMES[key], x + w / 2, BOX.top - 7) : "") +
-      (w > 40 ? words(percent(parts[key] / total), x + w / 2, BOX.top + BOX.high / 2 + 4) : "")
+      (room ? words(NAMES[key], x + w / 2, BOX.top - 10) : "") +
+      (w > 44 ? words(percent(parts[key] / total), x + w / 2, BOX.top + BOX.high / 2 + 4) : "")
     );
   });
   const [from, to] = [edges[2], edges[5]];
@@ -159,12 +160,12 @@ const picture = (state, { parts, total }) => {
       .map((key) => `${NAMES[key]} ${percent(parts[key] / total)}`)
       .join(", ");
   return (
-    `<svg class="av-areas" role="img" aria-label="${label}" viewBox="0 0 ${BOX.width} ` +
+    `<svg class="av-areas" role="img" aria-label="${label}" viewBox="-8 0 ${BOX.width + 16} ` +
     `${AXIS.y + 26}">${areas.join("")}<path class="av-layers" d="${rows.join("")}"/>` +
     words(
       `the whole rectangle: ${whole(Math.round(total / 1e6))} M parameters`,
       BOX.width / 2,
-      END + 14,
+      END + 20,
     ) +
     axis() +
     handles(state, { parts })
@@ -177,13 +178,14 @@ const picture = (state, { parts, total }) => {
 // --- in words ------------------------------------------------------------
 
 const percent = (share) => (share > 0 && share < 5e-4 ? "under 0.1%" : `${fixed(100 * share, 1)}%`);
+const signOf = (key) => `<span class="av-part-sign ${kindOf(key)}" aria-hidden="true"></span>`;
 const table = ({ parts, total }) => {
-  const row = (name, n) =>
-    `<tr><th scope="row">${name}</th><td>${whole(n)}</td><td>${percent(n / total)}</td></tr>`;
+  const row = (name, n, sign = "") =>
+    `<tr><th scope="row">${sign}${name}</th><td>${whole(n)}</td><td>${percent(n / total)}</td></tr>`;
   return (
     `<table class="av-grid av-counts"><caption>Parameters by part</caption><thead><tr><td></td>` +
     `<th scope="col">parameters</th><th scope="col">share</th></tr></thead><tbody>` +
-    KEYS.map((key) => row(NAMES[key], parts[key])).join("") +
+    KEYS.map((key) => row(NAMES[key], parts[key], signOf(key))).join("") +
     `${row("all", total)}</tbody></table>`
   );
 };
@@ -193,14 +195,14 @@ const sentence = (state, { parts, total, d_model, d_ff, block }) => {
   return (
     `${name === OWN ? "This model" : name} has ${whole(total)} parameters: width ` +
     `${whole(d_model)}, ${whole(state.n_layers)} × ${whole(block)} in blocks with d_ff = ` +
-    `${whole(d_ff)}, and ${whole(state.vocab)} tokens. The largest part is ` +
+    `${whole(d_ff)}, and ${count(state.vocab, "token")}. The largest part is ` +
     `${most === "output" ? "the " : ""}${NAMES[most]}, with ${percent(parts[most] / total)}.`
   );
 };
 
 const figure = {
   name: "parameters",
-  card: { part: ".av-areas", box: "0 20 400 174" },
+  card: { part: ".av-areas", box: "0 26 400 174" },
   presetLabel: "model",
   presets: MODELS,
   opening: { from: [MODELS["GPT-2 XL"], MODELS["GPT-2 large"], MODELS["GPT-2 medium"]], ms: 4500 },
@@ -273,7 +275,7 @@ const figure = {
       .at(-1);
     return {
       settings: { shared: fits },
-      says: `Of ${heads} heads ${divisors(heads).join(", ")} can share keys: now ${fits}.`,
+      says: `The number of heads that share keys must divide ${heads}: now ${fits}.`,
     };
   },
   compute: (state) => {
@@ -284,8 +286,8 @@ const figure = {
     return { parts, total: sumOf(parts), block, d_model, d_ff: state.ratio * d_model };
   },
   view: (state, values) =>
-    `<div class="av-row"><div class="av-by-area"><p class="av-caption">Drag the dots: the edges of ` +
-    `the parts, the height of a block, and the size of all on the axis.</p>` +
+    `<p class="av-caption">Drag the dots: the edges of the parts, the height of a block, and the ` +
+    `size of all on the axis.</p><div class="av-row"><div class="av-by-area">` +
     `${picture(state, values)}</div>${table(values)}</div>${say(sentence(state, values))}`,
   handles,
 };

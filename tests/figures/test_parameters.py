@@ -94,14 +94,14 @@ def shows(state, expected, shown):
         if area:
             assert abs(float(area[0]["x"]) - 400 * left) < 0.0051
             assert abs(float(area[0]["width"]) - 400 * shares[key]) < 0.0051
-            assert (area[0]["y"], area[0]["height"]) == ("22", "170")
+            assert (area[0]["y"], area[0]["height"]) == ("28", "170")
             left += shares[key]
     # Blocks of one height, one below the other.
     lines = re.findall(
         r"M(\S+) (\S+)H([\d.]+)", svg.select_one(".av-layers")["d"]
     )
     L = state["n_layers"]
-    heights = [22 + 170 * k / L for k in range(1, L)]
+    heights = [28 + 170 * k / L for k in range(1, L)]
     np.testing.assert_allclose(
         [float(y) for _, y, _ in lines], heights, atol=0.0051
     )
@@ -132,6 +132,12 @@ def shows(state, expected, shown):
                 abs(read(text.text[:-1]) - 100 * shares[key]) < 0.0501
                 for key in KEYS
             )
+    # No dot is cut off at an edge.
+    x0, y0, wide, high = map(float, svg["viewbox"].split())
+    for grip in svg.select("[data-handle]"):
+        x, y = map(float, re.findall(r"[\d.]+", grip["transform"]))
+        assert x0 + 7 < x < x0 + wide - 7
+        assert y0 + 7 < y < y0 + high - 7
     (whole,) = [t.text for t in svg.select("text") if "whole" in t.text]
     tells(whole, round(total / 1e6))
     table = shown.table
@@ -140,6 +146,8 @@ def shows(state, expected, shown):
         percent(cells[1], n / total)
     names = [th.text for th in table.select("tbody th")]
     assert names == [*NAMES.values(), "all"]
+    signs = [sign["class"][1] for sign in table.select(".av-part-sign")]
+    assert signs == [f"av-part-{key.replace('_', '-')}" for key in KEYS]
     most = max(KEYS, key=parts.get)
     text = sentence(shown)
     model = next(
