@@ -84,12 +84,14 @@ const WHOLE = {
 const LEFT = 128;
 const COLUMN = 68;
 const FULL = LEFT + WIDTH * COLUMN;
-const [LOW, HIGH] = [-2.1, 4.8]; // values beyond these are cut at the edge
+// The ends of a column. Without the norms, numbers reach 16.
+const LOW = -2.1;
+const columnEnd = ({ norms }) => (norms ? 4.8 : 16.5);
 const HEAD = 58;
 const HIGHS = { enters: 30, norm: 23, part: 30, leaves: 32 };
 const at = (x) => +x.toFixed(1);
-const inside = (v) => Math.min(Math.max(v, LOW), HIGH);
-const px = (c, v) => at(LEFT + COLUMN * c + 4 + ((inside(v) - LOW) / (HIGH - LOW)) * (COLUMN - 8));
+const px = (state, c, v) =>
+  at(LEFT + COLUMN * c + 4 + ((v - LOW) / (columnEnd(state) - LOW)) * (COLUMN - 8));
 
 // The rows of the picture from top to bottom, each with the positions of its
 // bars.
@@ -113,8 +115,8 @@ const words = (text, x, y, kind = "", anchor = "middle") =>
   `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">` +
   `${text}</text>`;
 const signed = (x) => (x > 0 && fixed(x) !== "0.00" ? "+" : "") + fixed(x);
-const bar = (c, from, to, y, kind = "") => {
-  const [a, b] = [px(c, from), px(c, to)];
+const bar = (state, c, from, to, y, kind = "") => {
+  const [a, b] = [px(state, c, from), px(state, c, to)];
   const sign = to < from ? "less" : "more";
   return (
     `<rect class="av-bar-${sign}${kind}" x="${Math.min(a, b)}" y="${at(y - 4)}" ` +
@@ -179,30 +181,35 @@ const drawLine = (state, { rows, reads, changes, sums, whole }, { kind, k, middl
   const number = (c, text) => words(text, LEFT + COLUMN * (c + 0.5), middle - 7, "av-value");
   const each = (draw) => range(WIDTH).map(draw).join("");
   if (kind === "enters")
-    return each((c) => bar(c, 0, rows[0][c], middle) + number(c, fixed(rows[0][c])));
+    return each((c) => bar(state, c, 0, rows[0][c], middle) + number(c, fixed(rows[0][c])));
   if (kind === "part") {
     const from = (c) => (state.stream ? rows[k][c] : 0);
-    return each((c) => bar(c, from(c), sums[k][c], middle) + number(c, signed(changes[k][c])));
+    return each(
+      (c) => bar(state, c, from(c), sums[k][c], middle) + number(c, signed(changes[k][c])),
+    );
   }
   if (kind === "leaves")
     return each((c) => {
-      const x = px(c, whole[c]);
+      const x = px(state, c, whole[c]);
       const ghost = `<path class="av-ghost" d="M${x} ${at(middle - 7)}V${at(middle + 7)}"/>`;
       return (
-        bar(c, 0, rows[k + 1][c], middle, " av-end") + ghost + number(c, fixed(rows[k + 1][c]))
+        bar(state, c, 0, rows[k + 1][c], middle, " av-end") +
+        ghost +
+        number(c, fixed(rows[k + 1][c]))
       );
     });
   if (!state.norms) return "";
   if (rescales(state))
     return each((c) => {
-      const [a, b] = [px(c, sums[k][c]), px(c, rows[k + 1][c])];
+      const [a, b] = [px(state, c, sums[k][c]), px(state, c, rows[k + 1][c])];
       return (
         `<path class="av-row-pull" d="M${a} ${at(middle)}H${b}"/>` +
         `<circle class="av-row-pull" cx="${b}" cy="${at(middle)}" r="3"/>`
       );
     });
   return each(
-    (c) => `<circle class="av-read-row" cx="${px(c, reads[k][c])}" cy="${at(middle - 2)}" r="3"/>`,
+    (c) =>
+      `<circle class="av-read-row" cx="${px(state, c, reads[k][c])}" cy="${at(middle - 2)}" r="3"/>`,
   );
 };
 
@@ -220,7 +227,7 @@ const drawStream = (state, { rows, sums }) => {
     if (line.kind === "part" && !state.stream) return [];
     const before = lines[n];
     return range(WIDTH).map(
-      (c) => `M${px(c, value(before, c))} ${at(before.middle)}V${at(line.middle)}`,
+      (c) => `M${px(state, c, value(before, c))} ${at(before.middle)}V${at(line.middle)}`,
     );
   });
 };
@@ -229,7 +236,7 @@ const picture = (state, values) => {
   const lines = layout(state);
   const [, first] = lines;
   const heights = 2 * (HIGHS.norm + HIGHS.part);
-  const zero = range(WIDTH).map((c) => `M${px(c, 0)} ${HEAD}V${TALL - 4}`);
+  const zero = range(WIDTH).map((c) => `M${px(state, c, 0)} ${HEAD}V${TALL - 4}`);
   const blocks = [0, 1].map((b) => {
     const top = first.top + b * heights;
     return (
@@ -243,7 +250,7 @@ const picture = (state, values) => {
     `The row of ${state.token} through two blocks: ${list(values.rows[0])} enters and ` +
     `${list(values.rows.at(-1))} leaves`;
   return (
-    `<svg class="av-flow" role="img" aria-label="${label}" viewBox="0 0 ${FULL} ${TALL}">` +
+    `<svg class="av-flow" role="img" aria-label="${label}" viewBox="-1 0 ${FULL + 1} ${TALL}">` +
     `<rect class="av-column" x="${LEFT + COLUMN * state.column}" y="28" width="${COLUMN}" ` +
     `height="${TALL - 30}" rx="4"/>` +
     words("the four numbers of the row", (LEFT + FULL) / 2, 18) +
@@ -266,23 +273,24 @@ const sentence = (state, { rows, changes, kept }) => {
   const c = state.column;
   const [entered, leaves] = [rows[0][c], rows.at(-1)[c]];
   const start = `Number ${c} of ${state.token}`;
-  const cut = rows.some((row) => row.some((x) => inside(x) !== x))
-    ? ` Bars end at ${HIGH}, where the picture does.`
-    : "";
+  const scale = state.norms
+    ? ""
+    : ` Without norms, each column reaches up to ${columnEnd(state)} instead of ` +
+      `${columnEnd(WHOLE)}.`;
   if (!state.stream)
     return (
       `${start} enters as ${short(entered)} and leaves as ${short(leaves)}. Without the sums each ` +
-      `part takes the place of the row that it reads, and the row itself is not carried on.${cut}`
+      `part takes the place of the row that it reads, and the row itself is not carried on.${scale}`
     );
   if (rescales(state))
     return (
       `${start} enters as ${short(entered)} and leaves as ${short(leaves)}. Each norm rescales the ` +
       `sum, so the row that entered is in the row that leaves with a factor of ${fixed(kept, 3)}; ` +
-      `with ${PRE} it is there in full.${cut}`
+      `with ${PRE} it is there in full.`
     );
   return (
     `${start}: ${short(entered)} ${changes.map((row) => added(row[c])).join(" ")} ≈ ` +
-    `${short(leaves)}. The row that leaves is the row that entered plus the changes.${cut}`
+    `${short(leaves)}. The row that leaves is the row that entered plus the changes.${scale}`
   );
 };
 
@@ -356,8 +364,8 @@ const figure = {
     };
   },
   view: (state, values) =>
-    `<p class="av-caption">Press a part to switch it off. Thick lines: the stream. Bars: what a ` +
-    `part adds. ${
+    `<p class="av-caption">Press a part to switch it off; a norm stands for all norms, and a + for ` +
+    `all sums. Thick lines: the stream. Bars: what a part adds (blue) or takes away (orange). ${
       state.place === PRE ? "Rings: what a part reads" : "Dots: the sum after a norm"
     }. Dashes: the row that leaves with all parts on.</p>` +
     picture(state, values) +

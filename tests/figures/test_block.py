@@ -121,14 +121,16 @@ def test_block_is_the_model_with_matrices_of_zeros(place, off):
 # --- the picture -------------------------------------------------------------
 
 
-def pixel(c, x):
-    """Where a number stands: 60 pixels of column `c`, from -2.1 to 4.8."""
-    return 132 + 68 * c + 60 * (np.clip(x, -2.1, 4.8) + 2.1) / 6.9
+def pixel(state, c, x):
+    """Where a number stands: 60 pixels of column `c`, none beyond them."""
+    high = 4.8 if state["norms"] else 16.5
+    assert -2.1 < x < high + 1e-9
+    return 132 + 68 * c + 60 * (x + 2.1) / (high + 2.1)
 
 
-def bars_show(bars, starts, ends):
+def bars_show(state, bars, starts, ends):
     for c, (bar, a, b) in enumerate(zip(bars, starts, ends, strict=True)):
-        left, right = sorted([pixel(c, a), pixel(c, b)])
+        left, right = sorted([pixel(state, c, a), pixel(state, c, b)])
         assert abs(float(bar["x"]) - left) < 0.051
         assert abs(float(bar["width"]) - (right - left)) < 0.11
         assert bar["class"][0] == ("av-bar-less" if b < a else "av-bar-more")
@@ -163,10 +165,10 @@ def shows(state, expected, shown):
     bars_all = [bars[4 * k : 4 * k + 4] for k in range(6)]
     assert len(bars) == 24
     for group, a, b in zip(bars_all, starts, ends, strict=True):
-        bars_show(group, a, b)
+        bars_show(state, group, a, b)
     ghosts = [path_of(g) for g in svg.select("path.av-ghost")]
     for c, (x, top, bottom) in enumerate(ghosts):
-        assert abs(x - pixel(c, expected["whole"][c])) < 0.051
+        assert abs(x - pixel(state, c, expected["whole"][c])) < 0.051
         assert top < bottom
     assert len(ghosts) == 4
     pre = state["place"] == "pre-norm"
@@ -174,7 +176,7 @@ def shows(state, expected, shown):
     shown_by_dots = expected["reads"] if pre else rows[1:]
     assert len(dots) == 16 * state["norms"]
     for k, dot in enumerate(dots):
-        place = pixel(k % 4, shown_by_dots[k // 4][k % 4])
+        place = pixel(state, k % 4, shown_by_dots[k // 4][k % 4])
         assert abs(float(dot["cx"]) - place) < 0.051
     for c, found in enumerate(lines_of_columns(svg)):
         if state["stream"]:  # a piece for each row of the picture
@@ -189,7 +191,7 @@ def shows(state, expected, shown):
         else:  # pieces to the norms, and to the end
             line = [*rows[:4], rows[-1]] if pre else [*sums, rows[-1]]
         np.testing.assert_allclose(
-            found, [pixel(c, row[c]) for row in line], atol=0.051
+            found, [pixel(state, c, row[c]) for row in line], atol=0.051
         )
     parts_show(state, svg)
     words_show(state, expected, shown)
@@ -221,6 +223,9 @@ def parts_show(state, svg):
     assert len(chosen) == 2
     beside = [box.find_next("text").text for box in chosen]
     assert beside == [state["place"], state["token"]]
+    left = float(svg["viewbox"].split()[0])
+    edges = [float(box["x"]) for box in svg.select("rect.av-unit")]
+    assert min(edges) - left >= 1, "no edge is cut off"
     column = float(svg.select_one("rect.av-column")["x"])
     assert column == 128 + 68 * state["column"]
 
@@ -230,8 +235,7 @@ def words_show(state, expected, shown):
     text = sentence(shown)
     post = state["place"] == "post-norm" and state["norms"]
     numbers = [read(n) for n in re.findall(r"−?\d+(?:\.\d+)?", text)]
-    cut = (rows > 4.8).any() or (rows < -2.1).any()
-    assert ("Bars end at" in text) == cut
+    assert ("reaches up to 16.5" in text) == (not state["norms"])
     assert numbers[0] == c
     if not state["stream"] or post:
         assert "plus the changes" not in text
