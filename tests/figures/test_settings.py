@@ -19,7 +19,7 @@ MADE = [
     ),
     (
         *("tiles", "causal", bool, True),
-        "causal : bool, default True\n    Leave out the blocks above the "
+        "causal : bool, default True\n    Leave out the tiles above the "
         "diagonal.",
     ),
     (
