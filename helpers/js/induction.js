@@ -114,10 +114,12 @@ const compute = (state, own) => {
 
 const CELL = 20; // width of a symbol in the picture
 const LONG = 20; // the most symbols that fit into half of a page
+const FEW = 12; // a shorter row has empty room, so that its letters do not grow
 const FAINT = 0.1; // arcs of other queries are drawn from this weight upward
 const THIN = 0.02; // arcs of the query below this weight are hairlines
 const STEADY = 10; // arc widths are quantised, so that arcs of equal width are one path
 const BASE = (T) => Math.max(20, 4 * T + 8); // the baseline of the arcs
+const roomFor = (T) => CELL * Math.max(T, FEW);
 const middle = (i) => CELL * (i + 0.5);
 
 // An arc from a query to an earlier key, or a loop if the query attends to
@@ -194,7 +196,7 @@ const arcs = (symbols, weights, query, label, kept, writes) => {
   if (kept.length && !writes) tags.push(tagged(middle(query), base + 17));
   return (
     `<svg class="av-arcs" role="img" aria-label="${escape(label)}" ` +
-    `viewBox="0 0 ${CELL * T} ${base + 60}">${pairs.join("")}${faint.join("")}${strong.join("")}` +
+    `viewBox="0 0 ${roomFor(T)} ${base + 60}">${pairs.join("")}${faint.join("")}${strong.join("")}` +
     `${links.join("")}${letters(symbols, middle, base + 18, query)}${numbers.join("")}` +
     `<g class="av-tags">${tags.join("")}</g></svg>`
   );
@@ -212,13 +214,13 @@ const panel = (state, values, at) => {
   // What the head does here, in words: which key it is, or that none stands out.
   const where =
     row[key] * (query + 1) < 2
-      ? "no symbol stands out: "
+      ? "no letter stands out: "
       : layer && kept.includes(key)
         ? `finds ${tagOf(symbols[query])}: `
         : earlier(symbols, query).includes(key - 1)
           ? `what followed ${symbols[query]}: `
           : key === query - 1
-            ? "the symbol before: "
+            ? "the letter before: "
             : key === query
               ? "itself: "
               : "";
@@ -246,7 +248,7 @@ const BAR = { width: 24, bar: 18, high: 80, middle: (k) => 24 * (k + 0.5) };
 // A rounded probability is never printed as 1.
 const sure = (p) => `with probability ${p >= 0.995 ? "above 0.99" : fixed(p)}`;
 const guesses = ({ symbols }, { chances, said, answer, query }) => {
-  const label = `The next symbol: ${LETTERS[said]} ${sure(chances[said])}`;
+  const label = `The next letter: ${LETTERS[said]} ${sure(chances[said])}`;
   const columns = chances.map((chance, k) => {
     const [x, height] = [BAR.width * k, (BAR.high * chance).toFixed(1)];
     const top = (BAR.high - height + 16).toFixed(1);
@@ -288,12 +290,12 @@ const legend = ({ symbols }, { query, carried }) => {
     ? key("av-by-pair", `${symbol} before, and what followed it`)
     : "";
   const links = carried.flat().includes(true)
-    ? key("av-handed", `block 0: the symbol after ${symbol} reads ${symbol}`) +
+    ? key("av-handed", `block 0: the letter after ${symbol} reads ${symbol}`) +
       `<span>${tagOf(symbol)} and stores, for block 1, that ${symbol} came before</span>`
     : "";
   return (
     `<p class="av-arc-keys">${key("av-by-query", `${symbol}, the query, reads`)}` +
-    `${key("av-by-others", "other symbols read")}${before}${links}</p>`
+    `${key("av-by-others", "other letters read")}${before}${links}</p>`
   );
 };
 const sentence = (state, values, own) => {
@@ -310,7 +312,7 @@ const sentence = (state, values, own) => {
   return (
     `${off.length ? `Switched off: ${off.join(", ")}. ` : ""}At ${query} the model reads ` +
     `${symbol} and says ${LETTERS[said]} ${sure(chances[said])}: ${verdict}. ` +
-    "Where a symbol was read before, it is right " +
+    "Where a letter was read before, it is right " +
     `${counted ? `${right} of ${count(counted, "time")} here and ` : ""}` +
     `${percent(accuracy)} of the time in new sequences (${steps} of ${training}` +
     `${off.length ? ", all heads on" : ""}).`
@@ -375,15 +377,15 @@ const curve = (losses, rights) =>
   });
 
 const KEYS =
-  `<div class="av-keys" role="group" aria-label="type symbols">` +
+  `<div class="av-keys" role="group" aria-label="type letters">` +
   [...LETTERS].map((s) => `<button type="button" data-symbol="${s}">${s}</button>`).join("") +
-  `<button type="button" data-symbol="back" aria-label="remove the last symbol">⌫</button>` +
+  `<button type="button" data-symbol="back" aria-label="remove the last letter">⌫</button>` +
   `<button type="button" data-symbol="said">add what it says</button></div>`;
 const TRAIN =
   `<div class="av-train"><button type="button" data-guide="untrained">Untrained</button>` +
   `<button type="button" class="av-large" data-train>Train</button>` +
   `<button type="button" data-guide="previous">Switch off the previous-token head</button>` +
-  `<button type="button" data-guide="own">Your own symbols</button></div>` +
+  `<button type="button" data-guide="own">Your own letters</button></div>` +
   `<p class="av-train"><span class="av-told">Train: ${count(RUN.steps, "new step")} in this tab. ` +
   `The slider shows a stored training of ${LAST}.</span>` +
   `<label hidden><input type="checkbox"> ask the weights trained here</label></p>`;
@@ -393,7 +395,8 @@ const live = ({ el, form, model, repaint, set }) => {
   const box = document.createElement("div");
   box.className = "av-panel";
   box.innerHTML = TRAIN + KEYS;
-  form.before(box);
+  // The picture is tall, so what moves it is above the picture.
+  el.querySelector(".av-result").before(box, form, el.querySelector(".av-error"));
   const find = (selector) => box.querySelector(selector);
   const [button, label, told] = ["[data-train]", "label", ".av-told"].map(find);
   const chosen = label.querySelector("input");
@@ -503,7 +506,7 @@ const figure = {
     {
       key: "symbols",
       kind: "symbols",
-      label: "symbols",
+      label: "letters",
       first: "FLICKEDFLICK",
       about: "What the model reads",
       letters: LETTERS,
@@ -561,7 +564,8 @@ const figure = {
   enhance: (result, { symbols }, values, set) => {
     result.onclick = ({ target, clientX }) => {
       const { left, width } = target.closest(".av-arcs")?.getBoundingClientRect() ?? {};
-      if (width) set("query", Math.floor(((clientX - left) / width) * symbols.length));
+      const place = Math.floor((((clientX - left) / width) * roomFor(symbols.length)) / CELL);
+      if (place < symbols.length) set("query", place);
     };
   },
   live,

@@ -288,7 +288,7 @@ def test_induction_symbols_are_typed_added_and_asked_by_presses(page):
       return [seen, m.state.symbols, el.values.logits.length, names];
     """) == [
         ["ABCL", "ABC", "AB"], "AB", 2,
-        [*"ABCDEFGHIJKL", "remove the last symbol", "add what it says"],
+        [*"ABCDEFGHIJKL", "remove the last letter", "add what it says"],
     ]  # fmt: skip
     # It says what follows the query that is shown, and not the last symbol.
     for query in (3, 8):
@@ -309,15 +309,15 @@ def test_induction_symbols_are_typed_added_and_asked_by_presses(page):
       const arcs = el.querySelector(".av-arcs");
       const { left, width } = arcs.getBoundingClientRect();
       const sets = m.sets.length;
-      const seen = [0.1, 1.9, 3.1].map((place) => {
+      const seen = [0.1, 1.9, 3.1, 5.1].map((place) => {
         pointer(arcs.firstElementChild, "click",
-          { clientX: left + place * width / 5 });
+          { clientX: left + place * width / 12 });
         return m.state.query;
       });
       await frame();
       el.querySelector(".av-say").click();
       return [seen, m.state.query, m.sets.length - sets];
-    """) == [[0, 1, 3], 3, 3]
+    """) == [[0, 1, 3, 3], 3, 3]
 
 
 # --- what is dragged and left behind ----------------------------------------

@@ -155,6 +155,8 @@ def shows(state, expected, shown):
         assert [float(t["x"]) / 20 - 0.5 for t in numbers] == keys
         all_say([t.text for t in numbers], w[query][keys], 2)
         assert panel.select_one("text").text == state["symbols"]
+        room = panel.select_one(".av-arcs")["viewbox"].split()[2]
+        assert float(room) == 20 * max(T, 12), "few letters do not grow"
         assert marks(panel, 20) == [query]
         before_show(state, query, panel)
         links_show(expected, HEADS.index(key), w, panel)
@@ -295,11 +297,11 @@ def tells_of(state, expected, shown):
         told = not (level or writes or finds)
         verdict(
             text,
-            no_symbol_stands_out=level and not writes,
+            no_letter_stands_out=level and not writes,
             carries=writes,
             finds=finds,
             what_followed=after and told,
-            the_symbol_before=key == query - 1 and not after and told,
+            the_letter_before=key == query - 1 and not after and told,
             itself=key == query and not after and told,
         )
     numbers = [int(n) for key in off for n in re.findall(r"\d", key)]

@@ -480,4 +480,15 @@ def test_induction_on_a_phone_types_and_asks_by_taps(browser, folder):
     panel.tap(position={"x": box["width"] * 5.5 / 13, "y": box["height"] / 2})
     wait_for(tab, "el.values.query === 5")
     assert tab.evaluate("document.body.scrollWidth") <= PHONE["width"]
+    # What moves the arcs is in sight with them.
+    slider = figure.locator("[name=step]").bounding_box()
+    assert 0 < panel.bounding_box()["y"] - slider["y"] < 300
+    # A place beyond the last letter is no query.
+    figure.locator("[name=symbols]").fill("CAB")
+    wait_for(tab, "el.values.query === 2")
+    box = panel.bounding_box()
+    panel.tap(position={"x": box["width"] * 1.5 / 12, "y": box["height"] / 2})
+    wait_for(tab, "el.values.query === 1")
+    panel.tap(position={"x": box["width"] * 7.5 / 12, "y": box["height"] / 2})
+    assert figure.evaluate("el => el.values.query") == 1
     context.close()
