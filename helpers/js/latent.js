@@ -173,7 +173,7 @@ const plot = (state, values) => {
     curve("plain") +
     curve("absorbed") +
     cross +
-    words("plain", px(4), py(totalOf(state, "plain", 4)) - 6, "middle", "av-name-of") +
+    words("plain", px(6), py(totalOf(state, "plain", 6)) - 6, "middle", "av-name-of") +
     words("absorbed", px(16) + 6, py(totalOf(state, "absorbed", 16)) + 14, "start", "av-name-of") +
     grip(
       "queries",
