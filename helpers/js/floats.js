@@ -79,7 +79,7 @@ const compute = (state) => {
 const BOX = { width: 484, left: 72, right: 332 };
 const LANE = { top: 40, step: 23 };
 const RULE = LANE.top + 4 * LANE.step - 4;
-const WEIGHT = { left: 356, wide: 112 };
+const WEIGHT = { left: 356, wide: 90 };
 const LINE = { left: 72, right: 468, top: 190, foot: 244 };
 const at = (x) => +x.toFixed(1);
 const laneAt = (j) => LANE.top + j * LANE.step;
@@ -128,12 +128,12 @@ const lanes = (state, values) =>
     const [w, e] = [values.weights[j], values.exact[j]];
     const kept = sx(values.stored[j] - state.shift);
     return (
-      words(`key ${j + 1}`, BOX.left - 10, y + 4, "end") +
+      words(`key ${j + 1}`, BOX.left - 20, y + 4, "end") +
       `<circle class="av-stored-score" cx="${at(kept)}" cy="${y}" r="4"/>` +
       `<rect class="av-exact-weight" x="${WEIGHT.left}" y="${y - 8}" ` +
       `width="${at(e * WEIGHT.wide)}" height="16"/>` +
       (w === null
-        ? words("not a number", WEIGHT.left + 6, y + 4, "start", "av-lost")
+        ? words("no number", BOX.width - 4, y + 4, "end", "av-lost")
         : `<rect class="av-typed-weight" x="${WEIGHT.left}" y="${y - 5}" ` +
           `width="${at(w * WEIGHT.wide)}" height="10"/>`) +
       grip(`score-${j}`, [at(sx(state[`score${j}`])), y], knob)
@@ -149,7 +149,7 @@ const bands = (state) =>
   names
     .map((name, k) => {
       const { over, under } = limitsOf(TYPES[name]);
-      const y = LINE.foot + 38 + 15 * k;
+      const y = LINE.foot + 56 + 15 * k;
       return (
         words(name, LINE.left - 4, y + 4, "end", name === state.type ? "av-this-type" : "") +
         `<rect class="av-type-band${name === state.type ? " av-of-this" : ""}" x="${at(px(under))}" ` +
@@ -164,13 +164,8 @@ const magnified = ({ shift }) => {
   return (
     `<path class="av-magnified" d="M${BOX.left} ${top}L${from} ${foot}V${LINE.foot}H${to}V${foot}` +
     `L${BOX.right} ${top}z"/>` +
-    words(
-      `${setting(shift - REACH)} to ${setting(shift + REACH)},`,
-      WEIGHT.left,
-      RULE + 18,
-      "start",
-    ) +
-    words("magnified", WEIGHT.left, RULE + 32, "start")
+    words("magnified:", WEIGHT.left, RULE + 4, "start") +
+    words(`${setting(shift - REACH)} to ${setting(shift + REACH)}`, WEIGHT.left, RULE + 18, "start")
   );
 };
 const line = (state, values) => {
@@ -185,11 +180,12 @@ const line = (state, values) => {
     `<rect class="av-can-hold" x="${at(px(under))}" y="${LINE.top - 6}" ` +
     `width="${at(px(over) - px(under))}" height="${LINE.foot - LINE.top + 6}"/>` +
     magnified(state) +
-    words("0", px(under) - 6, LINE.top + 8, "end") +
-    words("∞", px(over) + 6, LINE.top + 8, "start") +
+    words("0", LINE.left - 4, LINE.top + 24, "end") +
+    words("∞", LINE.right + 4, LINE.top + 24, "start") +
     dots.join("") +
     `<path class="av-float-axis" d="M${LINE.left} ${LINE.foot}H${LINE.right}"/>` +
     [-100, -50, 0, 50, 100].map((z) => words(tick(z), px(z), LINE.foot + 23)).join("") +
+    words(`exponents${state.subtract ? ", the maximum subtracted" : ""}`, px(0), LINE.foot + 40) +
     bands(state) +
     grip("shift", [at(px(state.shift)), LINE.foot], '<path class="av-shift" d="M-8 9L0 -7L8 9z"/>')
   );
@@ -284,18 +280,12 @@ const figure = {
       `exponentials are between 0 and infinity`;
     return (
       `<svg class="av-floats" role="img" aria-label="${label}" viewBox="0 0 ${BOX.width} ` +
-      `${LINE.foot + 78}">` +
+      `${LINE.foot + 96}">` +
       words(`scores, among the numbers of ${state.type}`, BOX.left, 16, "start") +
       words("weights", WEIGHT.left, 16, "start") +
       numbersOf(state) +
       strip(state) +
       lanes(state, values) +
-      words(
-        `exponents${state.subtract ? ", the maximum subtracted" : ""}`,
-        BOX.left,
-        LINE.top - 14,
-        "start",
-      ) +
       `${line(state, values)}</svg>${say(sentence(state, values))}${table(state, values)}`
     );
   },

@@ -189,9 +189,13 @@ def shows(state, expected, shown):
     ):
         bars = svg.select(f".av-{kind_of}-weight")
         for bar, w in zip(bars, numbers, strict=True):
-            assert float(bar["width"]) == pytest.approx(112 * w, abs=0.051)
+            assert float(bar["width"]) == pytest.approx(90 * w, abs=0.051)
     lost = sum(map(math.isnan, expected["weights"]))
     assert len(svg.select(".av-lost")) == lost
+    # The name of the axis is below it, where no edge of the magnifier is.
+    (named,) = [t for t in svg.select("text") if "exponents" in t.text]
+    verdict(named.text, maximum=state["subtract"])
+    assert float(named["y"]) > float(axis[-1]["y"])
     for j, cells in enumerate(rows(shown.table)):
         says(cells[0], expected["stored"][j], 4)
         says(cells[1], expected["exponents"][j], 4)
