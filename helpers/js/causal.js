@@ -1,6 +1,6 @@
 // Causal heatmap: which keys a query may attend to, and with what weight.
 
-import { count, entropy, fixed, range, setting, softmax } from "./numbers.js";
+import { count, fixed, range, setting, softmax } from "./numbers.js";
 import { cellAt, mosaic } from "./svg.js";
 import { grid } from "./tables.js";
 import { figureModule, say } from "./common.js";
@@ -114,19 +114,20 @@ const figure = {
     });
     const read = [state.query, state.key].map((k) => Math.min(k, T - 1));
     const picked = own?.picked ?? read;
-    return { weights, entropies: weights.map(entropy), picked, score: score(...picked) };
+    return { weights, picked, score: score(...picked) };
   },
 
-  view: (state, { weights, entropies, picked, score }) => {
+  view: (state, { weights, picked, score }) => {
     const { T, mask } = state;
     const names = range(T).map(String);
     const open = (i, j) => allowed(state, i, j);
     const empty = names.filter((_, i) => !range(T).some((j) => open(i, j)));
-    const mean = entropies.reduce((a, b) => a + b, 0) / T;
     const small = T <= 12;
+    const hatched = `; hatched${small ? ", with a dot," : ""} where the mask forbids`;
     const label =
-      `Attention weights: one row per query, one column per key; hatched${small ? ", with a dot," : ""} ` +
-      "where the mask forbids";
+      "Weights: one row per query, one column per key" + (mask === "none" ? "" : hatched);
+    // Of many keys each gets little, so a large map is shaded up to its largest weight.
+    const most = Math.max(...weights.flat()) || 1;
     const detail =
       { sliding: `, window ${Math.min(state.window, T)}` }[mask] ??
       (mask.endsWith("padding") ? `, ${count(Math.min(state.length, T), "real token")}` : "");
@@ -134,7 +135,8 @@ const figure = {
       `Mask ${mask}${detail}; ${T} tokens, ALiBi slope ${setting(state.slope)}, ` +
       `temperature ${setting(state.temperature)}.`;
     const drawn = small
-      ? grid({
+      ? `<p class="av-caption" aria-hidden="true">${label}</p>` +
+        grid({
           label,
           rows: names.map((n) => `query ${n}`),
           columns: names,
@@ -142,7 +144,15 @@ const figure = {
           open,
           picked,
         })
-      : mosaic({ label, values: weights, open, rows: "queries", columns: "keys", picked });
+      : mosaic({
+          label,
+          values: weights.map((row) => row.map((w) => w / most)),
+          open,
+          rows: "queries",
+          columns: "keys",
+          ends: ["0", fixed(most)],
+          picked,
+        });
     const [i, j] = picked;
     const read = open(i, j)
       ? `score cos(${setting(i - 2 * j)}) / ${setting(state.temperature)} − ` +
@@ -155,11 +165,8 @@ const figure = {
         `${empty.length > 1 ? ` to ${empty.at(-1)}` : ""}; their weights are all zero.`
       : "";
     return (
-      `${drawn}<p class="av-caption">${settings}</p>` +
-      say(
-        `Query ${i}, key ${j}: ${read}${rows} Mean entropy ${fixed(mean, 3)} ` +
-          `nats${empty.length ? ", where an empty row counts as 0" : ""}.`,
-      )
+      `<div class="av-causal">${drawn}</div><p class="av-caption">${settings}</p>` +
+      say(`Query ${i}, key ${j}: ${read}${rows}`)
     );
   },
 

@@ -74,7 +74,7 @@ const sentence = ({ padding, later, empty }) => {
   const leaks = later.map((w, i) => (w > 0 ? tokenOf(i) : "")).filter(Boolean);
   return (
     `Of its weight, ${shares.join(", and ")}. ` +
-    (leaks.length ? `Later words are read by ${listed(leaks)}.` : "No later word is read.") +
+    (leaks.length ? `A later token is read by ${listed(leaks)}.` : "No later token is read.") +
     (empty.length
       ? ` ${listed(empty.map(tokenOf))} may attend to nothing, so the weights and the output ` +
         `are exactly zero.`
@@ -128,9 +128,9 @@ const figure = {
       `may not attend; on the right the output of each query`;
     const cells = pairs.map(([i, j]) => cellOf(i, j, may[i][j] === 1, weights[i][j]));
     const heads = WORDS.map(
-      (word, k) =>
-        write(word, middleOf(0, k)[0] - 2, CELL.top - 10, "middle", "av-of-key") +
-        write(word, CELL.left - 8, middleOf(k, 0)[1] - 2, "end", "av-of-query") +
+      (_, k) =>
+        write(tokenOf(k), middleOf(0, k)[0] - 2, CELL.top - 10, "middle", "av-of-key") +
+        write(tokenOf(k), CELL.left - 8, middleOf(k, 0)[1] - 2, "end", "av-of-query") +
         write(row(VALUES[k], 0), middleOf(0, k)[0] - 2, foot + 18, "middle", "av-of-value") +
         write(
           row(output[k], 1),

@@ -5,12 +5,12 @@ import pytest
 
 from helpers.attention import attention
 from helpers.masks import causal_mask, padding_mask, window_mask
-from helpers.softmax import entropy
 from tests.figures.reading import (
     call,
     captions,
     matrix_shows,
     path_of,
+    says,
     sentence,
     tells,
     verdict,
@@ -41,7 +41,6 @@ def expected(state):
     picked = [min(state[key], T - 1) for key in ("query", "key")]
     return {
         "weights": weights,
-        "entropies": entropy(weights),
         "picked": picked,
         "score": bias[tuple(picked)],
     }
@@ -50,7 +49,11 @@ def expected(state):
 def shows(state, expected, shown):
     weights, T = np.array(expected["weights"]), state["T"]
     closed = weights == 0  # a weight that is allowed is never zero here
-    matrix_shows(shown, weights, 2, closed)
+    # A large map is shaded up to its largest weight, which its key names.
+    most = 1 if T <= 12 else weights.max() or 1
+    matrix_shows(shown, weights, 2, closed, far=most)
+    if T > 12:
+        says(shown.select(".av-mosaic text")[-1].text, most, 2)
     (label,) = captions(shown)
     tells(label)  # no number
     mask, length = state["mask"], min(state["length"], T)
@@ -64,6 +67,7 @@ def shows(state, expected, shown):
         *(T, slope, tau),
     )
     assert mask in settings
+    verdict(label, hatched=mask != "none")
     i, j = expected["picked"]
     shut = closed[i, j]
     empty = np.flatnonzero(closed.all(axis=1))
@@ -78,8 +82,6 @@ def shows(state, expected, shown):
         *where(not shut, angle, tau, slope, steps, score, weight),
         *where(len(empty), 0),
         *where(len(empty) > 1, len(empty) - 1),
-        (np.mean(expected["entropies"]), 3),
-        *where(len(empty), 0),
     )
     verdict(text, forbids=shut, nothing=len(empty))
     # The entry that is read is marked, in the table as in the picture.

@@ -14,7 +14,6 @@ from tests.figures.reading import (
     verdict,
 )
 
-WORDS = ["dogs", "bark", "pad", "pad"]
 CALLED = ["dogs", "bark", "pad 1", "pad 2"]
 # The lesson's second sentence, as its first cells have it.
 Q = np.array([[1, 0, 5, 5], [2, 1, 6, 5], [0, 1, 4, 4], [1, 1, 4, 4]], float)
@@ -77,7 +76,7 @@ def shows(state, expected, shown):
     assert len(boxes) == 1, "cells of one size"
     svg = shown.select_one(".av-paint")
     for role in ("key", "query"):
-        assert [t.text for t in svg.select(f".av-of-{role}")] == WORDS
+        assert [t.text for t in svg.select(f".av-of-{role}")] == CALLED
     values = [t.text for t in svg.select(".av-of-value")]
     for text, value in zip(values, V, strict=True):
         tells(text, *value)
