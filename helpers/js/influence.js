@@ -160,8 +160,10 @@ const influenceTable = (state, values) => {
     `<tbody>${rows.join("")}</tbody></table>`
   );
 };
-const listed = (names) =>
-  names.length < 2 ? names[0] : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+const listed = (some) => {
+  const names = some.map((name) => `“${name}”`);
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+};
 const sentence = (state, values) => {
   const j = NAMES.indexOf(state.token);
   const touched = NAMES.filter((_, i) => values.influence[i][j]);

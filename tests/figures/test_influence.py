@@ -227,5 +227,5 @@ def test_influence_of_a_token_is_pressed(page):
     assert clicked == "the"
     assert name == "change the"
     assert text.startswith(
-        "Changing “the” moves the outputs of the, cat, sat and down."
+        "Changing “the” moves the outputs of “the”, “cat”, “sat” and “down”."
     )
