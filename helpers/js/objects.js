@@ -43,7 +43,8 @@ const shapeOf = (i) => {
     ? `<circle ${kind} cx="0" cy="0" r="17"/>`
     : `<rect ${kind} x="-16" y="-16" width="32" height="32"/>`;
 };
-// The lines of head 0 pass above the objects, and those of head 1 below.
+// The lines of head 0 pass above the objects, and those of head 1 below. A weight
+// is outside the loop of the object that asks, and inside the other lines.
 const lineOf = (h, from, to, weight) => {
   const up = h === 0 ? -1 : 1;
   const start = LEVEL + up * 22;
@@ -51,21 +52,21 @@ const lineOf = (h, from, to, weight) => {
   const rise = from === to ? 30 : 16 + far / 7;
   const [a, b] = from === to ? [MIDDLE[from] - 15, MIDDLE[from] + 15] : [MIDDLE[from], MIDDLE[to]];
   const bend = start + up * 2 * rise;
-  const [x, y] = [(a + b) / 2, start + up * (rise + 7) + (up > 0 ? 9 : 0)];
-  return (
+  const level = start + up * (from === to ? rise + 11.5 : rise - 11.5);
+  return [
     `<path class="av-takes${weight < 0.2 ? " av-slight" : ""}" stroke-width="${put2(1 + 9 * weight)}" ` +
-    `d="M${a} ${start}Q${put2((a + b) / 2)} ${put2(bend)} ${b} ${start}"/>` +
-    text(fixed(weight), x, y, "middle", "av-weight")
-  );
+      `d="M${a} ${start}Q${put2((a + b) / 2)} ${put2(bend)} ${b} ${start}"/>`,
+    text(fixed(weight), (a + b) / 2, level + 4.5, "middle", "av-weight"),
+  ];
 };
 const switchOf = (h, cut, on) => {
   const columns = columnsOf(h, cut);
   const state = !columns.length ? "no columns" : on ? "on" : "off";
   return grip(
     `head-${h}`,
-    [4, h === 0 ? 18 : LEVEL + 92],
-    `<rect class="av-headswitch${on && columns.length ? " av-turned" : ""}" x="0" y="-13" width="112" height="26" rx="13"/>` +
-      text(`head ${h}: ${state}`, 56, 5),
+    [4, h === 0 ? 18 : LEVEL + 89],
+    `<rect class="av-headswitch${on && columns.length ? " av-turned" : ""}" x="0" y="-13" width="140" height="26" rx="13"/>` +
+      text(`head ${h}: ${state}`, 70, 5),
   );
 };
 const tableOf = ({ cut, query }, output) => {
@@ -77,8 +78,19 @@ const tableOf = ({ cut, query }, output) => {
   const rows = X.map((row, i) => row.map((x, c) => cell(setting(x), i, c, "av-feature")).join(""));
   const sum = output[query].map((x, c) => cell(fixed(x), X.length + 0.4, c, "av-feature")).join("");
   const names = OBJECTS.map((name, i) => text(name, left - 10, top + (i + 0.5) * high + 5, "end"));
+  const owners = HEADS.filter((h) => columnsOf(h, cut).length).map((h) => {
+    const own = columnsOf(h, cut);
+    return text(
+      `head ${h}`,
+      left + (own[0] + own.length / 2) * wide,
+      top - 24,
+      "middle",
+      "av-owner",
+    );
+  });
   return (
     FEATURES.map((name, c) => text(name, left + (c + 0.5) * wide, top - 8)).join("") +
+    owners.join("") +
     names.join("") +
     rows.join("") +
     text("output", left - 10, top + 3.9 * high + 5, "end", "av-summed") +
@@ -151,9 +163,11 @@ const figure = {
     const label =
       `Three objects, and what the ${OBJECTS[query]} takes from each with ` +
       `${cut < WIDE ? "two heads" : "one wide head"}; below, the columns of each head`;
-    const lines = HEADS.filter((h) => state[`head${h}`] && columnsOf(h, cut).length)
-      .map((h) => range(X.length).map((j) => lineOf(h, query, j, weights[h][query][j])))
-      .flat(2);
+    const drawn = HEADS.filter((h) => state[`head${h}`] && columnsOf(h, cut).length).flatMap((h) =>
+      range(X.length).map((j) => lineOf(h, query, j, weights[h][query][j])),
+    );
+    // All lines first, so that none crosses a weight.
+    const lines = [0, 1].flatMap((part) => drawn.map((both) => both[part]));
     const things = OBJECTS.map((name, i) =>
       grip(
         `object-${i}`,

@@ -67,6 +67,11 @@ def shows(state, expected, shown):
     all_say(numbers[12:], expected["output"][query], 2)
     owners = [int(c["class"][1][-1]) for c in cells]
     assert owners == 4 * [int(c >= cut) for c in range(4)]
+    named = {t.text: float(t["x"]) for t in svg.select(".av-owner")}
+    middles = [120 + 70 * cut / 2, 120 + 70 * (cut + 4) / 2]
+    assert named == {f"head {h}": middles[h] for h in (0, 1)[: 1 + (cut < 4)]}
+    # No line is drawn over a weight.
+    assert not svg.select(".av-weight ~ .av-takes")
     # The cut is drawn between the columns that it parts.
     (knob,) = svg.select("[data-handle=cut]")
     at = float(re.search(r"translate\((\S+) ", knob["transform"])[1])
