@@ -21,9 +21,9 @@ const CUTS = {
   across: 336,
   query: 22,
   key: 96,
-  value: 144,
+  value: 120, // directly below the keys that it belongs to
   high: 24,
-  kept: 206,
+  kept: 186,
 };
 const SPOT = 8; // the height at which a column is marked above the name of its head
 // The size of the cache as a fraction of its size without sharing.
@@ -33,7 +33,7 @@ const keptBar = (H_kv, H) => {
   return (
     `<path class="av-cache-all" d="M${left} ${kept - 6}h${across}v12h${-across}z"/>` +
     `<path class="av-cache-kept" d="M${left} ${kept - 6}H${+end.toFixed(2)}v12H${left}z"/>` +
-    `<text x="${left}" y="${kept + 30}">the cache keeps ${H_kv} of ${H} heads of keys and ` +
+    `<text x="${left}" y="${kept + 30}">the cache keeps ${H_kv} of ${count(H, "head")} of keys and ` +
     `values</text>` +
     grip("share", [+end.toFixed(2), kept], '<circle class="av-cache-end" cx="0" cy="0" r="8"/>')
   );
@@ -59,7 +59,6 @@ const cuts = ({ H, H_kv, d_k }, { kv_head, followed: [at, head, , group] }) => {
   const link = (h) =>
     `M${place(left + (h + 0.5) * wide)} ${query + high}` +
     `L${place(of_group(kv_head[h]) + wide / 2)} ${key}`;
-  const title = (kind, text, y) => `<text class="av-${kind}" x="${left}" y="${y}">${text}</text>`;
   const columns = unit < 4 ? "" : range(n - 1).map((c) => (c + 1) * unit);
   const fine = columns && columns.map((x) => `M${place(left + x)} ${query}v5`).join("");
   const here = place(left + at * unit);
@@ -75,7 +74,8 @@ const cuts = ({ H, H_kv, d_k }, { kv_head, followed: [at, head, , group] }) => {
     `${CUTS.kept + 42}">` +
     `<path class="av-reads" d="${range(H).map(link).join("")}"/>` +
     `<path class="av-reads-here" d="${link(head)}"/>` +
-    title("query", `queries: ${count(n, "column")} in ${count(H, "head")}`, query - 7) +
+    `<text class="av-query" x="${left}" y="${query - 7}">queries: ${count(n, "column")} in ` +
+    `${count(H, "head")}</text>` +
     row(
       "query",
       "Q",
@@ -88,9 +88,9 @@ const cuts = ({ H, H_kv, d_k }, { kv_head, followed: [at, head, , group] }) => {
     (fine && `<path class="av-fine" d="${fine}"/>`) +
     `<path class="av-ring" d="${mark}"/><path class="av-ring-in" d="${mark}"/>` +
     row("key", "K", range(H_kv), of_group, key, (g) => g) +
-    title("key", `keys: ${kept}`, key + high + 15) +
     row("value", "V", range(H_kv), of_group, value, (g) => g) +
-    title("value", `values: ${kept}`, value + high + 15) +
+    `<text x="${left}" y="${value + high + 17}"><tspan class="av-key">keys</tspan> and ` +
+    `<tspan class="av-value">values</tspan>: ${kept} each</text>` +
     keptBar(H_kv, H) +
     "</svg>"
   );
@@ -98,7 +98,7 @@ const cuts = ({ H, H_kv, d_k }, { kv_head, followed: [at, head, , group] }) => {
 
 const figure = {
   name: "heads",
-  card: { part: ".av-cuts", box: "0 14 340 162" },
+  card: { part: ".av-cuts", box: "0 14 340 138" },
   controls: [
     {
       key: "d_k",
@@ -153,7 +153,7 @@ const figure = {
     const near = moved !== "H_kv" ? nearest : H_kv > before.H_kv ? up : down;
     return {
       settings: { H_kv: near },
-      says: `H_kv is now ${near}: ${count(H, "query head")} can share ${all.join(", ")}.`,
+      says: `H_kv is now ${near}: it must divide H = ${H}, so it can be ${all.join(", ")}.`,
     };
   },
   check: ({ H, H_kv }) =>
@@ -188,7 +188,7 @@ const figure = {
     const counts =
       `<table class="av-grid"><caption>One layer with d_model = ${whole(H * d_k)}: ` +
       "parameters, and bytes to cache in float16</caption>" +
-      `<thead><tr><td></td><th scope="col">H_kv = ${H_kv}</th><th scope="col">H_kv = ${H}` +
+      `<thead><tr><td></td><th scope="col">H_kv = ${H_kv}</th><th scope="col">multi-head` +
       "</th></tr></thead><tbody>" +
       ["W_Q", "W_K", "W_V", "W_O"].map((name) => line(name, parameters[name], full)).join("") +
       line("all four", parameters.total, multi_head.total) +
@@ -199,7 +199,7 @@ const figure = {
     return (
       `<div class="av-row">${cuts({ H, H_kv, d_k }, { kv_head, followed })}${counts}</div>` +
       say(
-        `${kind} attention: ${shared} query head${shared > 1 ? "s" : ""} to a key/value head. ` +
+        `${kind} attention: ${count(shared, "query head")} per key/value head. ` +
           `Column ${at} is place ${place} of query head ${head}, since ${at} = ${head} · ` +
           `${d_k} + ${place}; that head reads K${group} and V${group}. ` +
           `The cache takes ${whole(cache)} bytes per ` +

@@ -89,7 +89,7 @@ def shows(state, expected, shown):
     told = captions(shown)
     tells(told[0], n, H, H_kv, at, head, group, group)
     assert [c.text for c in counts.select("thead th")] == [
-        f"H_kv = {H_kv}", f"H_kv = {H}",
+        f"H_kv = {H_kv}", "multi-head",
     ]  # fmt: skip
     tells(counts.caption.text, n, 16)
     names = [t.text for t in shown.select(".av-cuts .av-name")]
@@ -115,7 +115,7 @@ def cuts_show(state, expected, svg):
         2 + wide * (np.flatnonzero(readers == g).mean() + 0.5)
         for g in range(H_kv)
     ]
-    for some, at in ((keys, 96), (values, 144)):
+    for some, at in ((keys, 96), (values, 120)):
         wanted = [[x - wide / 2, at, wide] for x in middles]
         np.testing.assert_allclose(some, wanted, atol=0.0051)
     wanted = [[2 + h * wide, 22, wide] for h in range(H)]
@@ -169,5 +169,7 @@ def test_end_of_the_bar_snaps_to_a_number_that_fits(page):
     page.tab.mouse.move(x + svg["width"] * 336 / 350 * 3 / 12, y)
     page.tab.mouse.up()
     assert page.do("await frame(); return [m.state.H_kv, error()]") == [
-        6, "H_kv is now 6: 12 query heads can share 1, 2, 3, 4, 6, 12.",
+        6,
+        "H_kv is now 6: it must divide H = 12, "
+        "so it can be 1, 2, 3, 4, 6, 12.",
     ]  # fmt: skip
