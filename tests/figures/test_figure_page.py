@@ -328,8 +328,11 @@ def test_fit_moves_heads_that_do_not_fit_to_those_that_do(page):
         moved = key == "H_kv" or wanted % H_kv > 0
         *found, says = found
         assert found == [wanted, settled, settled, settled, [], False, moved]
-        start, end = f"H_kv is now {settled}: ", f"share {', '.join(fits)}."
-        assert not moved or (says.startswith(start) and says.endswith(end))
+        told = (
+            f"H_kv is now {settled}: it must divide H = {wanted}, "
+            f"so it can be {', '.join(fits)}."
+        )
+        assert says == (told if moved else "")
     assert page.do("give('d_k', 2); return error()") == ""
 
 
