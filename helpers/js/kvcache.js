@@ -112,7 +112,7 @@ const store = (state, { now, total, filled }) => {
 
 const figure = {
   name: "kvcache",
-  card: { part: ".av-store", box: "0 12 340 126", state: { S: 131072, batch: 4 } },
+  card: { part: ".av-store", box: "0 12 344 136", state: { S: 131072, batch: 4 } },
   presetLabel: "model",
   presets: MODELS,
   controls: [
