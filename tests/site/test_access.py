@@ -204,6 +204,67 @@ CLEAR = """(el) => {
   return wrong;
 }"""
 
+# Words of a picture that leave it or lie on others, and numbers that are wider
+# than their cell, in states that a seed draws.
+LABELS = """async (el) => {
+  const wrong = new Map(); // a fault, and the first state that has it
+  const fields = all(el, "form :is(input, select)");
+  const note = (fault) => wrong.has(fault) || wrong.set(fault, fields.map(
+    (it) => `${it.name}=${it.type === "checkbox" ? it.checked : it.value}`));
+  const plain = (it) => it.textContent.replace(/[\\d.,]+/g, "#").trim();
+  const upright = (it) => it.getScreenCTM().b === 0;
+  const look = () => {
+    for (const svg of all(el, ".av-result svg")) {
+      const box = svg.getBoundingClientRect();
+      const cuts = getComputedStyle(svg).overflow !== "visible";
+      const texts = [...svg.querySelectorAll("text")].filter(
+        (it) => shown(it) && it.textContent.trim() && upright(it));
+      const boxes = texts.map((it) => it.getBoundingClientRect());
+      boxes.forEach((a, i) => {
+        if (cuts && (a.left < box.left - 1 || a.right > box.right + 1 ||
+            a.top < box.top - 2 || a.bottom > box.bottom + 2))
+          note(`${plain(texts[i])} leaves its picture`);
+        for (const [k, b] of boxes.entries()) {
+          const x = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+          const y = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+          if (k < i && x > 3 && y > 0.4 * Math.min(a.height, b.height))
+            note(`${plain(texts[k])} lies on ${plain(texts[i])}`);
+        }
+      });
+    }
+    for (const it of all(el, ".av-result :is(td, .av-num)")) {
+      const text = document.createRange();
+      text.selectNodeContents(it);
+      if (text.getBoundingClientRect().width > it.clientWidth + 0.5)
+        note(`${plain(it)} is wider than its cell`);
+    }
+  };
+  look();
+  let seed = 20261127;
+  const draw = (n) => (seed = (seed * 16807) % 2147483647) % n;
+  for (let k = 0; k < 4; k++) {
+    for (const field of fields) {
+      if (field.options) field.selectedIndex = draw(field.options.length);
+      else if (field.type === "checkbox") field.checked = draw(2) === 1;
+      else if (field.type === "range") {
+        const steps = Math.round((field.max - field.min) / (field.step || 1));
+        field.value = +field.min + draw(steps + 1) * (field.step || 1);
+        // Between two steps of a film, numbers are on their way.
+        if (steps > 4 && field.step < 1) field.value = Math.floor(field.value);
+      } else continue;
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    await frame();
+    await frame();
+    look();
+  }
+  [...el.querySelectorAll(".av-tools button")]
+    .find((it) => it.textContent.trim() === "Reset").click();
+  await frame();
+  await frame();
+  return [...wrong].map(([fault, state]) => `${fault} in ${state.join(" ")}`);
+}"""
+
 # What a reader who chose two colours must still see of the controls.
 CONTROLS = """(el) => {
   const wrong = [];
@@ -373,13 +434,18 @@ class Figures:
         self.tab.emulate_media(media="screen", color_scheme="light")
         return wrong
 
+    def labelled(self):
+        self.tab.set_viewport_size(WIDE)
+        return self.told(LABELS)
+
 
 CHECKS = {
     "at rest": Figures.at_rest,  # first: a field that gets the focus is spoken
     "zoomed in": Figures.zoomed,
     "clear": Figures.clear,
     "in two colours": Figures.in_two_colours,
-    "on paper": Figures.on_paper,
+    "labelled": Figures.labelled,
+    "on paper": Figures.on_paper,  # last: it leaves the first state
 }
 
 
@@ -511,6 +577,11 @@ SPOILT = [
      "has no frame"),
     ("in two colours", ".av-controls :focus { outline: none !important; "
      "box-shadow: 0 0 3px blue }", "does not show that it has the focus"),
+    ("labelled", "svg text { font-size: 30px !important }", "lies on"),
+    ("labelled", "svg text { transform: translateX(-3rem) }",
+     "leaves its picture"),
+    ("labelled", ".av-grid td { letter-spacing: 3rem; max-width: 2rem; "
+     "overflow: hidden }", "is wider than its cell"),
     ("on paper", ".av-live .av-controls { display: flex !important }",
      "is printed"),
     ("on paper", ".av-say { display: none }", "another sentence"),
