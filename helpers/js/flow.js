@@ -212,12 +212,10 @@ const factorsOf = (state, opened) => {
   const lead = (id, x, to, name) =>
     to ? [{ id, x, to, name: `${name}, ${fixed(x)}: how it was made`, group: "factors" }] : [];
   return [
-    ...opened.terms
-      .slice(0, INNER)
-      .flatMap(({ a, b, from, by }, m) => [
-        ...lead(`from-${m}`, a, from, `factor ${m}`),
-        ...lead(`by-${m}`, b, by, `its partner ${m}`),
-      ]),
+    ...opened.terms.flatMap(({ a, b, from, by }, m) => [
+      ...lead(`from-${m}`, a, from, `factor ${m}`),
+      ...lead(`by-${m}`, b, by, `its partner ${m}`),
+    ]),
     ...lead("from-x", opened.x, opened.from, "what is added or divided"),
   ];
 };
@@ -509,8 +507,9 @@ const heading = (state, net) => {
   return (
     `<div class="av-writing"><span>it goes on:</span> ${chips.join(" ")} ` +
     `<span class="av-chip av-chip-draw" data-handle="draw">${drawName(state)}</span> ` +
+    `<span class="av-rewriting">` +
     `<span class="av-chip av-chip-plain" data-handle="less">remove the last word</span> ` +
-    `<span class="av-chip av-chip-plain" data-handle="other">another sentence</span></div>`
+    `<span class="av-chip av-chip-plain" data-handle="other">another sentence</span></span></div>`
   );
 };
 
@@ -658,7 +657,7 @@ const HUGE = 1e6;
 const short = (x, digits) =>
   Math.abs(x) < HUGE
     ? fixed(x, Math.abs(x) < LARGE ? digits : 0)
-    : x.toExponential(2).replace("+", "");
+    : x.toExponential(4).replace("+", "");
 const exact = (x, digits) => Math.abs(x - Number(x.toFixed(digits))) < 1e-9;
 const equals = (x, digits = 3) =>
   `${x < HUGE && exact(x, digits) ? "=" : "≈"} <b>${short(x, digits)}</b>`;
@@ -688,9 +687,9 @@ const cardsOf = (state, { terms, order }) => {
     return [
       ...shown.map((k) =>
         card(
-          `<i>${escape(terms[k].name)}</i>exp ${
-            k < INNER ? framed({ id: `from-${k}`, x: terms[k].a }) : bare({ x: terms[k].a })
-          }${divided}`,
+          `<i>${escape(terms[k].name)}</i>exp ` +
+            framed({ id: `from-${k}`, x: terms[k].a }) +
+            divided,
           short(terms[k].out, 2),
           k === state.rank ? " av-term-on" : "",
         ),
@@ -818,7 +817,8 @@ const sentence = (state, net, { value }) => {
   const digits = state.step === "word" ? 0 : 3;
   const here = side ? `here ${side} ${bound}` : `here ${fixed(value, digits)}`;
   const next = KNOWN[best] === "." ? "the sentence ends" : `the next word is “${KNOWN[best]}”`;
-  return `${explained}: ${here}. To the model ${next}, with probability ${sure(chances[best])}${at}.`;
+  const where = followsLast(state, net) ? "To the model" : "After the last word,";
+  return `${explained}: ${here}. ${where} ${next}, with probability ${sure(chances[best])}${at}.`;
 };
 
 const NAMED = "your sentence (text)";

@@ -3,6 +3,7 @@
 import json
 import random
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -346,6 +347,9 @@ def shows(state, expected, shown):
     )
     said = WORDS[expected["said"]]
     assert (f"“{said}”" in sentence(shown)) == (said != ".")
+    # The next word is not that of the word which is followed.
+    before = i < len(net["tokens"]) - 1
+    assert ("After the last word, the " in sentence(shown)) == before
 
 
 def entering_row(state):
@@ -733,6 +737,9 @@ def made_shows(state, expected, shown):
         t = state["temperature"]
         assert [text.startswith("÷ ") for text in over] == [t != 1] * len(over)
         assert t == 1 or {read(text[2:]) for text in over} == {t}
+        logits = shown.select(".av-term .av-num")
+        assert all(logit.has_attr("data-handle") for logit in logits)
+        assert not shown.select(".av-term .av-learned"), "they are computed"
     if step == "word":
         assert not shown.select(".av-worked-end")
         return
@@ -756,10 +763,10 @@ def made_shows(state, expected, shown):
 
 
 def says_short(text, x, digits):
-    """Large numbers have no decimals, and very large ones three digits."""
+    """Large numbers have no decimals, and very large ones five digits."""
     if abs(x) >= 1e6:
-        assert re.fullmatch(r"\d\.\d\de\d+", text)
-        significant(x, 3)(text)
+        assert re.fullmatch(r"\d\.\d{4}e\d+", text)
+        significant(x, 5)(text)
     else:
         says(text, x, digits if abs(x) < 1000 else 0)
 
@@ -992,6 +999,30 @@ def test_flow_replaces_a_word_that_it_does_not_know(page):
     assert offered[0] == "queen"
     assert len(offered) == 4
     assert (text, after, words) == ("the queen drank", "", text.split())
+
+
+@pytest.mark.parametrize("width", [420, 540, 600, 684, 780])
+def test_flow_numbers_fit_their_cells(page, width):
+    """In the type of the site, at every width of a text column."""
+    css = Path("book/_static/site.css").read_text("utf-8")
+    faces = re.findall(r'^@font-face .*"narrow DejaVu Sans".*', css, re.M)
+    digits = re.search(r"--digits: .*;", css)[0]
+    style = f"<style>{' '.join(faces)} :root {{ {digits} }}</style>"
+    page.tab.set_viewport_size(DESK)
+    page.open("flow", step="weight", static=True)
+    fits = page.do(f"""
+      document.head.insertAdjacentHTML("beforeend", {json.dumps(style)});
+      el.style.width = "{width}px";
+      await document.fonts.ready;
+      await frame();
+      const text = document.createRange();
+      return [...el.querySelectorAll(".av-within .av-num")].map((it) => {{
+        text.selectNodeContents(it);
+        return text.getBoundingClientRect().width <= it.clientWidth;
+      }});
+    """)
+    assert len(fits) > 100
+    assert all(fits)
 
 
 def test_flow_is_pressed_by_keys_and_goes_back(page):
