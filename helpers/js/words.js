@@ -1,6 +1,7 @@
 // Attention in one sentence: the last word asks, and every word answers.
 
 import { dot, fixed, setting, softmax } from "./numbers.js";
+import { escape } from "./svg.js";
 import { tell } from "./controls.js";
 import { figureModule, known, say } from "./common.js";
 
@@ -124,21 +125,25 @@ const picture = (state, { weights, most }) => {
 
 // The likeliest next words of the trained model, each with its probability.
 const guessesOf = (state) => known(LATER)[state.sentence].next[askerOf(state)];
+// A rounded probability is never printed as 0 or 1.
+const sure = (p) => (p >= 0.995 ? "> 0.99" : p < 0.005 ? "< 0.01" : fixed(p));
 const guesses = (next) => {
   const bars = next.map(
     ([word, p], k) =>
-      `<text x="80" y="${64 + 34 * k}" text-anchor="end">${word}</text>` +
-      `<rect class="av-value" x="88" y="${48 + 34 * k}" width="${(90 * p).toFixed(1)}" height="22"/>` +
-      `<text class="av-weight" x="${(94 + 90 * p).toFixed(1)}" y="${64 + 34 * k}">${fixed(p)}</text>`,
+      `<text x="80" y="${94 + 34 * k}" text-anchor="end">${word}</text>` +
+      `<rect class="av-value" x="88" y="${78 + 34 * k}" width="${(80 * p).toFixed(1)}" height="22"/>` +
+      `<text class="av-weight" x="${(94 + 80 * p).toFixed(1)}" y="${94 + 34 * k}">` +
+      `${escape(sure(p))}</text>`,
   );
-  const label = `Likeliest next words: ${next.map(([word, p]) => `${word} ${fixed(p)}`).join(", ")}`;
+  const label = `Likeliest next words: ${next.map(([word, p]) => `${word} ${sure(p)}`).join(", ")}`;
   return (
-    `<svg class="av-ask" role="img" aria-label="${label}" viewBox="0 0 ${SIDE} ${SIDE}">` +
-    `<text x="0" y="22">which word comes next?</text>${bars.join("")}</svg>`
+    `<svg class="av-ask" role="img" aria-label="${escape(label)}" viewBox="0 0 ${SIDE} ${HIGH}">` +
+    `<text x="0" y="52">which word comes next?</text>${bars.join("")}</svg>`
   );
 };
 
 const SIDE = 230;
+const HIGH = SIDE + 20; // with a line of text below the plane
 const UNIT = SIDE / 2 / (END + 0.35);
 const px = (v) => (SIDE / 2 + v * UNIT).toFixed(1);
 const py = (v) => (SIDE / 2 - v * UNIT).toFixed(1);
@@ -168,7 +173,7 @@ const plane = (x, y) => {
     `<path class="av-rule" d="M0 ${py(0)}H${SIDE}M${px(0)} 0V${SIDE}"/>` +
     `<text class="av-axis" x="${SIDE}" y="${+py(0) + 36}" text-anchor="end">alive →</text>` +
     `<text class="av-axis" x="${+px(0) + 6}" y="11">↑ a drink</text>` +
-    `<text class="av-axis av-drag" x="0" y="${SIDE - 6}">● drag what “it” asks for</text>` +
+    `<text class="av-axis av-drag" x="0" y="${SIDE + 15}">● drag what “it” asks for</text>` +
     `${keys.join("")}` +
     `<path class="av-query" d="M${px(0)} ${py(0)}L${px(x)} ${py(y)}"/>` +
     `<circle class="av-query" cx="${px(x)}" cy="${py(y)}" r="8"/>${names.join("")}` +
@@ -183,7 +188,7 @@ const told = (state, { weights, most, head }) => {
   return (
     `Trained, not drawn: in block ${head[0]}, head ${head[1]} of a small model, ` +
     `“${words[askerOf(state)]}” gives ${fixed(weights[most])} of its weight to ` +
-    `“${words[most]}”. The likeliest next word is “${word}”, with probability ≈ ${fixed(p)}.`
+    `“${words[most]}”. The likeliest next word is “${word}”, with probability ${p >= 0.995 ? "above 0.99" : `≈ ${fixed(p)}`}.`
   );
 };
 const sentence = ({ x, y }, { dots, exponentials, weights, most }) => {
@@ -268,7 +273,7 @@ const figure = {
     const where = `The keys of the words in a plane, and the query of ${WORDS[ASKS]}`;
     return (
       `<div class="av-words">${drawn}` +
-      `<svg class="av-ask" role="img" aria-label="${where}" viewBox="0 0 ${SIDE} ${SIDE}">` +
+      `<svg class="av-ask" role="img" aria-label="${where}" viewBox="0 0 ${SIDE} ${HIGH}">` +
       `${plane(x, y)}</svg></div>${say(sentence({ x, y }, values))}`
     );
   },

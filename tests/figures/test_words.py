@@ -126,17 +126,32 @@ def next_shows(state, expected, shown):
     assert row_shows(state, weights, svg) == words
     texts = [t.text for t in bars.select("text")][1:]
     assert texts[::2] == [word for word, _ in likely]
-    all_say(texts[1::2], [p for _, p in likely], 2)
+    for text, (_, p) in zip(texts[1::2], likely, strict=True):
+        probability_says(text, p)
     rects = bars.select("rect")
-    all_say([r["width"] for r in rects], [90 * p for _, p in likely], 1)
+    all_say([r["width"] for r in rects], [80 * p for _, p in likely], 1)
     text = sentence(shown)
     most = expected["most"]
-    tells(text, *expected["head"], (weights[most], 2), (likely[0][1], 2))
+    best = likely[0][1]
+    assert ("above 0.99" in text) == (best >= 0.995)
+    tells(text, *expected["head"], (weights[most], 2), (bounded(best), 2))
     named = re.findall("“(.*?)”", text)
     assert named == [words[len(weights) - 1], words[most], likely[0][0]]
     first, second = captions(shown)
     tells(first, *((w, 2) for w in weights))
-    tells(second, *((p, 2) for _, p in likely))
+    tells(second, *((bounded(p), 2) for _, p in likely))
+
+
+def bounded(p):
+    """A rounded probability is printed neither as 0 nor as 1."""
+    return 0.99 if p >= 0.995 else 0.01 if p < 0.005 else p
+
+
+def probability_says(text, p):
+    if bounded(p) == p:
+        says(text, p, 2)
+    else:
+        assert text == ("> 0.99" if p > 0.5 else "< 0.01")
 
 
 def shows(state, expected, shown):
@@ -174,6 +189,9 @@ def shows(state, expected, shown):
     tells(captions(shown)[0], *((w, 2) for w in weights))
     names = [t.text for t in plane.select("text.av-key")]
     assert names == list(KEYS_OF_WORDS)
+    lowest = 115 + unit * 3 + 8  # of the handle, which is 8 high
+    top = float(plane.select_one(".av-drag")["y"]) - 11
+    assert lowest < top, "the handle never covers what says how to move it"
 
 
 def smooth(p):
