@@ -61,7 +61,7 @@ const weigh = (Q, K, may, root = ROOT) =>
 const mixed = (A, V) => ({ weights: A, output: matmul(A, V) });
 const PROGRAMS = {
   right: (Q, K, V, may) => mixed(weigh(Q, K, may), V),
-  "no 1/√d_k": (Q, K, V, may) => mixed(weigh(Q, K, may, 1), V),
+  "no 1/√dₖ": (Q, K, V, may) => mixed(weigh(Q, K, may, 1), V),
   "softmax over the queries": (Q, K, V, may) =>
     mixed(transpose(weigh(K, Q, (j, i) => may(i, j))), V),
   "A.T @ V": (Q, K, V, may) => {
@@ -213,7 +213,7 @@ const matrixOf = (state, { refused, others, symmetric }) => {
   });
   const many = flips.flat().filter(Boolean).length;
   const marked = many
-    ? `; framed: ${count(many, "verdict")} that changed from the other tokens to these`
+    ? `; ${count(many, "framed verdict")} changed`
     : "; only the first program is right";
   return (
     '<table class="av-grid av-verdicts"><caption>Programs (rows) and checks (columns): ✓ passes, ' +

@@ -16,7 +16,7 @@ from tests.figures.reading import (
 )
 
 PROGRAMS = [
-    "right", "no 1/√d_k", "softmax over the queries", "A.T @ V",
+    "right", "no 1/√dₖ", "softmax over the queries", "A.T @ V",
     "V returned unchanged", "Q and K swapped", "no mask", "mask off by one",
     "mask after the softmax",
 ]  # fmt: skip
@@ -36,7 +36,7 @@ def wrong(name, Q, K, V, mask):
     T = len(Q)
     full, lower = np.ones((T, T), bool), mask.all()
     weights, output = attention(Q, K, V, mask=mask)[::-1]
-    if name == "no 1/√d_k":
+    if name == "no 1/√dₖ":
         output, weights = attention(Q, K, V, mask=mask, scale=1.0)
     elif name == "softmax over the queries":
         weights = attention(K, Q, V, mask=mask.T).weights.T
