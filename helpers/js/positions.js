@@ -1,7 +1,7 @@
 // Positions: added waves, rotated queries and keys, penalties for distance.
 
 import { count, dot, fixed, range, setting, tick } from "./numbers.js";
-import { chart, escape, frameOf, mosaic, stride } from "./svg.js";
+import { chart, escape, frameOf, mosaic } from "./svg.js";
 import { grid } from "./tables.js";
 import { grip } from "./handles.js";
 import { figureModule, say } from "./common.js";
@@ -90,17 +90,13 @@ const compute = {
 
 // Large tables are drawn, and small ones also show their numbers: orange is
 // negative, blue is positive, and the colour deepens with the distance from zero.
+// All have the same space, so that the controls stay where they are.
 const shaded = ({ label, names, rows, columns, values, low, high, most = 12 }) => {
-  return values.length <= 16 && values[0].length <= most
-    ? grid({ label, rows, columns, values, part: (x) => x, digits: 3 })
-    : mosaic({
-        label,
-        values,
-        low,
-        high,
-        ends: [low, high].map(tick),
-        ...names,
-      });
+  const table =
+    values.length <= 12 && values[0].length <= most
+      ? grid({ label, rows, columns, values, part: (x) => x, digits: 3 })
+      : mosaic({ label, values, low, high, ends: [low, high].map(tick), ...names });
+  return `<div class="av-sizes">${table}</div>`;
 };
 
 // A chart over the positions, pale beyond the last one of the table.
@@ -123,8 +119,9 @@ const dial = ({ label, arrows, starts, step }) => {
   };
   const all = range(Math.min(Math.ceil(360 / step), REACH + 1));
   const ticks = all.map((p) => `M${spot(p * step, RIM)}L${spot(p * step, RIM + 7)}`);
+  const apart = 2 ** Math.ceil(Math.log2(15 / step)); // at least 15 degrees
   const numbers = all
-    .filter((p) => p % stride(step, 15) === 0 && 360 - p * step >= 15)
+    .filter((p) => p % apart === 0 && 360 - p * step >= 15)
     .map((p) => {
       const [x, y] = spot(p * step, RIM + 18).split(" ");
       const at = `x="${x}" y="${(+y + 4).toFixed(2)}"`;
@@ -215,7 +212,8 @@ const view = {
       }) +
       say(
         `Pair ${i} is columns ${2 * i} and ${2 * i + 1}. It turns by ${fixed(degrees, 3)} ` +
-          `degrees per position and repeats after ${fixed(wavelength, 2)} positions.`,
+          `degrees per position and repeats after ${fixed(wavelength, 2)} positions. The curves ` +
+          `are pale beyond the positions of the table.`,
       )
     );
   },
@@ -252,9 +250,9 @@ const view = {
       "</div>" +
       `<p class="av-caption">Pair ${i} turns by ${fixed(turns[0], 3)} degrees per position. At ` +
       `${m + shift} the query q points to ${both[0]} degrees, and at ${n + shift} the key k, ` +
-      `${setting(angle)} ahead from the start, to ${both[1]}. Faint: where they began. Numbers: ` +
-      `where q points at that position. The curve is the score over the distance, the dots are ` +
-      `whole distances.</p>` +
+      `${setting(angle)} ahead from the start, to ${both[1]}. Faint lines show where both began, and ` +
+      `each number on the rim is the position at which q points there. The curve is the score ` +
+      `over the distance, and its dots are whole distances.</p>` +
       say(
         `Query at ${m + shift}, key at ${n + shift}${where}: distance ${fixed(m - n, 0)}, ` +
           `score ${fixed(score, 4)}. ` +
@@ -294,7 +292,8 @@ const view = {
         `${count(heads, "head")}, rule of the ` +
           `${rule === "paper" ? "paper" : "published code, the reference"}. Slopes: ` +
           `${slopes.map((m) => +m.toPrecision(4)).join(", ")}.` +
-          (steep === flat ? "" : ` Head ${steep} is the steepest, head ${flat} the flattest.`),
+          (steep === flat ? "" : ` Head ${steep} is the steepest, head ${flat} the flattest.`) +
+          " The lines are pale beyond the distances of the table.",
       )
     );
   },

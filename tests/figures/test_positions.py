@@ -36,6 +36,8 @@ CASES = [
     {"kind": "RoPE", "pairs": 16, "m": 0, "n": 32, "shift": 1000},
     {"kind": "RoPE", "m": 20, "n": 3, "angle": -30.0},
     {"kind": "RoPE", "m": 3, "n": 3},
+    # The directions of a slow pair are too close for more than one number.
+    {"kind": "RoPE", "pairs": 4, "pair": 3},
     # The shorter way goes across 180 degrees, one way and the other.
     {"kind": "RoPE", "pairs": 1, "m": 3, "n": 0, "angle": -170.0},
     {"kind": "RoPE", "pairs": 1, "m": 16, "n": 0, "angle": 170.0},
@@ -232,6 +234,9 @@ def dial_shows(state, expected, plane):
     _, degrees = points(plane.select_one(".av-tick"))
     n = min(int(np.ceil(360 / step)), 33)
     same(degrees, np.repeat(np.arange(n) * step, 2))
+    numbered = [int(text.text) for text in plane.select(".av-axis")]
+    assert numbered[0] == 0
+    assert (np.diff([*numbered, 360 / step]) * step >= 15 - 1e-9).all()
     for text in plane.select(".av-axis"):
         x, y = float(text["x"]), float(text["y"]) - 4
         same(np.rad2deg(np.arctan2(-y, x)), int(text.text) * step)
@@ -306,3 +311,18 @@ def test_hands_go_round_as_often_as_they_are_drawn_round(page):
       await frame();
       return [m.state.pair, el.querySelectorAll(".av-followed").length];
     """) == [2, 1]
+
+
+def test_a_longer_text_does_not_move_the_controls(page):
+    """A table of any size and a picture take the same space."""
+    page.open("positions", kind="sinusoid")
+    heights = page.do("""
+      const heights = [];
+      for (const T of [2, 8, 12, 13, 40]) {
+        m.set("T", T);
+        await frame();
+        heights.push(el.querySelector(".av-sizes").offsetHeight);
+      }
+      return heights;
+    """)
+    assert len(set(heights)) == 1, heights
