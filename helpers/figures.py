@@ -1053,7 +1053,7 @@ class Roof(InteractiveFigure):
     """
 
     _name = "roof"
-    _label = "the work of one layer under the roof of a machine"
+    _label = "attention and its projections under the roof of a machine"
 
 
 class Projections(InteractiveFigure):

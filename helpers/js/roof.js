@@ -67,15 +67,15 @@ const worksOf = (state) => {
 
 // --- drawing -------------------------------------------------------------
 
-const BOX = { width: 360, height: 262, left: 44, right: 8, top: 16, bottom: 42 };
+const BOX = { width: 380, height: 262, left: 44, right: 28, top: 16, bottom: 42 };
 const X = [0.25, 65536];
-const Y = [1e11, 2e15];
+const Y = [1e10, 2e15]; // so low that there is room for the names
 const FLOOR = BOX.height - BOX.bottom;
 const along = (v, [low, high]) => Math.log(v / low) / Math.log(high / low);
 const px = (x) => BOX.left + along(x, X) * (BOX.width - BOX.left - BOX.right);
 const py = (y) => FLOOR - along(y, Y) * (FLOOR - BOX.top);
 const at = (x) => +x.toFixed(1);
-const LETTER = 5.8; // the approximate width of a letter
+const LETTER = 5.5; // the most that a letter takes on average
 const ROW = 15;
 
 const words = (text, x, y, anchor, kind = "") =>
@@ -86,14 +86,14 @@ const words = (text, x, y, anchor, kind = "") =>
 const axes = () => {
   const tens = (from, to) => range(to - from + 1).map((k) => 10 ** (from + k));
   const across = tens(0, 4).map((x) => words(whole(x), px(x), FLOOR + 16, "middle"));
-  const up = tens(11, 15).map(
+  const up = tens(10, 15).map(
     (y) =>
       `<path class="av-rule" d="M${BOX.left} ${at(py(y))}H${BOX.width - BOX.right}"/>` +
       words(tick(y / 1e12), BOX.left - 6, py(y) + 4, "end"),
   );
   return (
     `${across.join("")}${up.join("")}` +
-    words("FLOPs per byte", (BOX.left + BOX.width) / 2, BOX.height - 6, "middle") +
+    words("FLOPs per byte", (BOX.left + BOX.width - BOX.right) / 2, BOX.height - 6, "middle") +
     `<text transform="translate(12 ${at((BOX.top + FLOOR) / 2)}) rotate(-90)" ` +
     `text-anchor="middle">TFLOP/s at most</text>`
   );
@@ -112,22 +112,23 @@ const roof = ([peak, bandwidth]) => {
   );
 };
 
-// A line leads from each point down to the axis, and the point's name is beside
-// that line. Names further left are lower, so that no name covers another.
+// A line leads from each point down and aside to its name. Names further left are
+// lower, so that no line crosses a name on its right.
 const points = (found) => {
   const order = Object.keys(NAMES).sort((a, b) => found[a].intensity - found[b].intensity);
   return order
     .map((key, k) => {
       const [x, y] = [px(found[key].intensity), py(found[key].speed)];
       const row = FLOOR - 6 - ROW * k;
-      const late = x + 6 + LETTER * NAMES[key].length > BOX.width;
+      const late = x + 9 + LETTER * NAMES[key].length > BOX.width;
+      const aside = late ? -6 : 6;
       const mark = ["decode", "write"].includes(key)
         ? `<path class="av-decode" d="M${at(x)} ${at(y - 6)}L${at(x + 6)} ${at(y)}` +
           `L${at(x)} ${at(y + 6)}L${at(x - 6)} ${at(y)}z"/>`
         : `<circle class="av-prefill" cx="${at(x)}" cy="${at(y)}" r="4.5"/>`;
       return (
-        `<path class="av-hang" d="M${at(x)} ${at(Math.min(y, row - 10))}V${FLOOR}"/>${mark}` +
-        words(NAMES[key], late ? x - 6 : x + 6, row, late ? "end" : "start", "av-named")
+        `<path class="av-hang" d="M${at(x)} ${at(y)}V${row - 4}h${aside}"/>${mark}` +
+        words(NAMES[key], x + 1.5 * aside, row, late ? "end" : "start", "av-named")
       );
     })
     .join("");
@@ -196,7 +197,7 @@ const table = (found) => {
   });
   const head = ["FLOPs", "bytes", "FLOPs per byte", "TFLOP/s at most"];
   return (
-    `<table class="av-grid av-works"><caption>The work of one layer, in 16 bits</caption>` +
+    `<table class="av-grid av-works"><caption>Attention and projections of one layer, in 16 bits</caption>` +
     `<thead><tr><td></td>${head.map((text) => `<th scope="col">${text}</th>`).join("")}</tr>` +
     `</thead><tbody>${rows.join("")}</tbody></table>`
   );

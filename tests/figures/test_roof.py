@@ -97,6 +97,8 @@ def expected(state):
     }
 
 
+LETTER = 5.4  # of the font, the widest on average
+WIDTH = 380
 WORKS = {
     "prefill": "prefill, attention",
     "stored": "prefill, scores stored",
@@ -114,7 +116,7 @@ def shows(state, expected, shown):
     across = {read(t.text): float(t["x"]) for t in ticks[:5]}
     up = {read(t.text): float(t["y"]) - 4 for t in ticks[5:]}
     assert list(across) == [1, 10, 100, 1000, 10000]
-    assert list(up) == [0.1, 1, 10, 100, 1000]
+    assert list(up) == [0.01, 0.1, 1, 10, 100, 1000]
 
     def axis(places):
         """Tens stand at equal distances: the logarithm is the scale."""
@@ -150,8 +152,20 @@ def shows(state, expected, shown):
             here = [float(mark["cx"]), float(mark["cy"])]
         there = px(point["intensity"]), py(point["speed"] / 1e12)
         assert here == pytest.approx(there, abs=0.3)
-        x, y, end = path_of(hang)
-        assert (x, end) == (here[0], up[0.1])
+        # A line leads from the point to its name, which is inside the drawing.
+        name = names[order.index(key)]
+        x, y, end, aside = path_of(hang)
+        assert [x, y] == pytest.approx(here, abs=0.11)
+        assert end == float(name["y"]) - 4
+        tip = float(name["x"])
+        assert (tip - x) * aside > 0
+        assert abs(tip - x) > abs(aside)
+        late = name["text-anchor"] == "end"
+        assert late == (aside < 0)
+        assert late or tip + LETTER * len(name.text) < WIDTH
+    # Names are below each other, and further left below the points' roof.
+    heights = [float(name["y"]) for name in names]
+    assert (np.diff(heights) <= -12).all()
     table = rows(shown.select_one(".av-works"))
     for texts, key in zip(table, WORKS, strict=True):
         point = expected["points"][key]
