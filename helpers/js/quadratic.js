@@ -1,7 +1,7 @@
 // One layer's FLOPs as areas: a square for the pairs of tokens, and a strip for
 // the work on each token alone.
 
-import { fixed, range, whole } from "./numbers.js";
+import { count, fixed, range, whole } from "./numbers.js";
 import { figureModule, say } from "./common.js";
 import { grip } from "./handles.js";
 
@@ -69,14 +69,14 @@ const areas = (state, values) => {
   const { T, skipped } = state;
   const high = T * UNIT;
   const { projections, feed_forward } = sides(state);
-  const [near, far] = [projections * UNIT, (projections + feed_forward) * UNIT];
+  const [near, far] = [feed_forward * UNIT, (projections + feed_forward) * UNIT];
   const edge = values.crossing * UNIT;
   const meets = skipped
     ? `M${at(ZERO)} ${BOX.top}V${at(BOX.top + high)}H${at(ZERO + high)}z`
     : `M${at(ZERO)} ${BOX.top}h${at(high)}v${at(high)}h${at(-high)}z`;
   return (
-    box("av-cost-projections", ZERO - near, near, high) +
-    (feed_forward ? box("av-cost-feed_forward", ZERO - far, far - near, high) : "") +
+    box("av-cost-projections", ZERO - far, far - near, high) +
+    (feed_forward ? box("av-cost-feed_forward", ZERO - near, near, high) : "") +
     `<path class="av-cost-products" d="${meets}"/>` +
     (values.crossing <= LONGEST ? box("av-crossing", ZERO, edge, edge) : "") +
     grip("width", [at(ZERO - far), at(BOX.top + high / 2)], knob) +
@@ -84,19 +84,24 @@ const areas = (state, values) => {
   );
 };
 const percent = (share) => `${fixed(100 * share, 1)}%`;
-// The same parts as one bar, whose length is the whole layer.
+// The same parts as one bar, whose length is the whole layer. Narrow parts have
+// their names too, because a line leads from each part to its name.
 const bar = ({ shares }) => {
   let from = 0;
   return shares
     .map((share, k) => {
       const [x, wide] = [BOX.left + 450 * from, 450 * share];
       from += share;
-      const name = NAMES[k];
+      const foot = BAR.top + BAR.high;
+      const middle = BOX.left + 75 + 150 * k;
+      const named =
+        `<path class="av-scale" d="M${at(x + wide / 2)} ${at(foot)}L${middle} ${at(foot + 10)}"/>` +
+        words(NAMES[k], middle, foot + 24) +
+        words(percent(share), middle, foot + 40);
       return (
         `<rect class="av-cost-${PARTS[k]}" x="${at(x)}" y="${at(BAR.top)}" width="${at(wide)}" ` +
         `height="${BAR.high}"/>` +
-        (wide > 44 ? words(percent(share), x + wide / 2, BAR.top + 17) : "") +
-        (wide > 6.5 * name.length ? words(name, x + wide / 2, BAR.top + BAR.high + 16) : "")
+        (share ? named : "")
       );
     })
     .join("");
@@ -176,11 +181,11 @@ const figure = {
   view: (state, values) => {
     const { T, d } = state;
     const label =
-      `FLOPs of one layer as areas: one row for each of ${whole(T)} tokens; on the left what the ` +
+      `FLOPs of one layer as areas: one row for each of ${count(T, "token")}; on the left what the ` +
       `token takes alone, on the right a unit for each key`;
     return (
       `<svg class="av-cost" role="img" aria-label="${label}" viewBox="0 0 ${BOX.width} ` +
-      `${at(BAR.top + BAR.high + 22)}">` +
+      `${at(BAR.top + BAR.high + 46)}">` +
       words(`alone: ${2 + 2 * MATRICES[state.network]} d`, ZERO - 8, BOX.top - 10, "end") +
       words(`with others: ${state.skipped ? "up to " : ""}T`, ZERO + 8, BOX.top - 10, "start") +
       areas(state, values) +
@@ -189,7 +194,7 @@ const figure = {
       words("tokens T", ZERO + (LONGEST / 2) * UNIT, FOOT + 34) +
       `${bar(values)}</svg>` +
       say(
-        `With ${whole(T)} tokens and width ${whole(d)}, the two products take ` +
+        `With ${count(T, "token")} and width ${whole(d)}, the two products take ` +
           `${percent(values.shares[2])} of the layer's FLOPs. They take as much as the rest from ` +
           `${whole(values.crossing)} tokens upward. Twice as many tokens take ` +
           `${fixed(values.doubled)} times the FLOPs.`,

@@ -153,7 +153,18 @@ def shows(state, expected, shown):
         expected["crossing"],
         (expected["doubled"], 2),
     )
-    assert f"{T:,} tokens" in captions(shown)[0]
+    tokens = f"{T:,} token{'s' if T > 1 else ''}"
+    assert f"for each of {tokens};" in captions(shown)[0]
+    assert sentence(shown).startswith(f"With {tokens} and width")
+    # However narrow a part of the bar is, it has its name and its share.
+    texts = [t.text for t in svg.select("text:not([class])")]
+    for name, share in zip(NAMES, expected["shares"], strict=True):
+        assert (name in texts) == (share > 0)
+        if share > 0:
+            says(texts[texts.index(name) + 1][:-1], 100 * share, 1)
+    # The area has the parts in the order of the bar.
+    left = {key: sides(drawn[key][0])[0] for key in PARTS[:2] if drawn[key]}
+    assert [*left.values()] == sorted(left.values())
     alone = next(t.text for t in svg.select("text") if "alone" in t.text)
     per_token = (
         expected["flops"]["projections"] + expected["flops"]["feed_forward"]
