@@ -500,15 +500,18 @@ def _role_color(label):
 
 
 def show_shapes(stages):
-    """Draw the arrays of a computation as rectangles, to scale.
+    """Draw the arrays of a computation as rectangles, with signs between them.
+
+    All rectangles are drawn to one scale.
 
     Arrays that are named Q, K, V or A, or their gradients, such as ∂Q, have
     the colours of their roles.
 
     Parameters
     ----------
-    stages : list of (str, (int, int))
-        The label and the shape (rows first) of each array, in order.
+    stages : list of str and (str, (int, int))
+        From left to right. A text is a sign, such as "·" or "=". A tuple holds
+        the label and the shape (rows first) of an array.
 
     Returns
     -------
@@ -524,21 +527,27 @@ def show_shapes(stages):
 
     Examples
     --------
-    >>> fig = show_shapes([("Q", (3, 4)), ("Q K^T", (3, 3))])
+    >>> fig = show_shapes([("X", (3, 4)), "·", ("W_Q", (4, 2))])
     >>> [text.get_text() for text in fig.axes[0].texts]
-    ['Q', '3 × 4', '→', 'Q K^T', '3 × 3']
+    ['X', '3 × 4', '·', 'W_Q', '4 × 2']
     """
-    if not stages or any(len(shape) != 2 for _, shape in stages):
+    arrays = [stage for stage in stages if not isinstance(stage, str)]
+    if not arrays or any(len(shape) != 2 for _, shape in arrays):
         raise ValueError(
             f"stages must hold labels with shapes of two axes; got {stages}"
         )
     largest = max(
         integer(n, f"a size of {label}", least=1)
-        for label, shape in stages
+        for label, shape in arrays
         for n in shape
     )
-    fig, ax = plt.subplots(figsize=(min(WIDEST, 1.35 * len(stages)), 2.2))
-    for i, (label, (rows, columns)) in enumerate(stages):
+    fig, ax = plt.subplots(figsize=(min(WIDEST, 1.35 * len(arrays)), 2.2))
+    i = 0  # where the next array is
+    for stage in stages:
+        if isinstance(stage, str):
+            ax.text(i - 0.5, 0, stage, ha="center", va="center", size=16)
+            continue
+        label, (rows, columns) = stage
         w, h = 0.7 * columns / largest, 0.7 * rows / largest
         box = plt.Rectangle(
             (i - w / 2, -h / 2),
@@ -548,13 +557,12 @@ def show_shapes(stages):
             edgecolor=INK,
         )
         ax.add_patch(box)
-        if i:
-            ax.text(i - 0.5, 0, "→", ha="center", va="center", size=16)
         ax.text(
             i, 0.45, label, ha="center", va="bottom", color=_role_color(label)
         )
         ax.text(i, -0.45, f"{rows} × {columns}", ha="center", va="top")
-    ax.set(xlim=(-0.6, len(stages) - 0.4), ylim=(-0.75, 0.75), aspect="equal")
+        i += 1
+    ax.set(xlim=(-0.6, i - 0.4), ylim=(-0.75, 0.75), aspect="equal")
     ax.axis("off")
     return fig
 

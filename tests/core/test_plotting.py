@@ -414,9 +414,11 @@ def test_one_heatmap_a_head():
 
 
 def test_shapes_are_drawn_in_proportion():
-    fig = plotting.show_shapes([("Q", (2, 4)), ("K", (4, 2))])
+    fig = plotting.show_shapes([("Q", (2, 4)), "·", ("K", (4, 2))])
     a, b = fig.axes[0].patches
     assert a.get_width() == 2 * a.get_height() == b.get_height()
+    (sign,) = [t for t in fig.axes[0].texts if t.get_text() == "·"]
+    assert a.get_x() + a.get_width() < sign.get_position()[0] < b.get_x()
 
 
 def test_arrays_are_drawn_side_by_side_with_their_entries():
@@ -529,6 +531,7 @@ def test_marks_say_which_entries_of_an_array_are_coloured():
             "1 heads need 1 labels; got 0",
         ),
         (lambda: plotting.show_shapes([]), "stages must hold labels"),
+        (lambda: plotting.show_shapes(["="]), "stages must hold labels"),
         (lambda: plotting.show_shapes([("Q", (1,))]), "shapes of two axes"),
     ],
 )
