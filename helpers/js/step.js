@@ -96,32 +96,30 @@ const steps = (state, { dots, scores, weights, output }) => {
       [k, j, null],
     ],
   );
-  let before = "dots";
-  if (state.scale) {
-    step(
-      "scores",
-      `dots / √${Q[0].length}`,
-      scores,
-      (i, j) =>
-        `dots[${i}][${j}] / √${Q[0].length} = ${brief(dots[i][j])} / ${brief(root)} ` +
-        `${equals(scores[i][j])}`,
-      (i, j) => [["dots", i, j]],
-    );
-    before = "scores";
-  }
+  step(
+    "scores",
+    state.scale ? `dots / √${Q[0].length}` : "dots, not divided",
+    scores,
+    (i, j) =>
+      state.scale
+        ? `dots[${i}][${j}] / √${Q[0].length} = ${brief(dots[i][j])} / ${brief(root)} ` +
+          `${equals(scores[i][j])}`
+        : `dots[${i}][${j}] ${equals(scores[i][j])}`,
+    (i, j) => [["dots", i, j]],
+  );
+  let before = "scores";
   const logits = scores.map((row, i) => row.map((x, j) => (sees(state, i, j) ? x : -Infinity)));
   if (state.causal) {
-    const source = before;
     step(
       "masked",
       "no later key",
       logits,
       (i, j) =>
         sees(state, i, j)
-          ? `${source}[${i}][${j}] = ${brief(scores[i][j])}, since query ${i} may attend to ` +
+          ? `scores[${i}][${j}] = ${brief(scores[i][j])}, since query ${i} may attend to ` +
             `key ${j}`
           : `−∞, since key ${j} comes after query ${i}`,
-      (i, j) => [[source, i, j]],
+      (i, j) => [["scores", i, j]],
     );
     before = "masked";
   }

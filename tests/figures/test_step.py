@@ -80,7 +80,7 @@ def shows(state, expected, shown):
     }
     one = state["what"] == "X"
     names = [["Q", "K", "V"], ["X"]][one]
-    names += ["dots", *["scores"] * state["scale"]]
+    names += ["dots", "scores"]
     names += [*["masked"] * state["causal"], "weights", "output"]
     assert list(tables) == names
     masked = logits(state, expected)
@@ -99,7 +99,7 @@ def shows(state, expected, shown):
         assert digits == 3 or short, "too few digits"
         named(tables[name], name, state)
         width = np.shape(state["X" if one else "Q"])[1]
-        root = where(name == "scores", width)
+        root = where(name == "scores" and state["scale"], width)
         tells(tables[name].caption.text, *values.shape, *root)
         if name == "weights":  # strong at one, faint at zero
             for cell in tables[name].select("td[data-at]"):
@@ -203,22 +203,20 @@ def entries(state, expected):
         return np.stack([a, b], axis=1).ravel()
 
     hidden = logits(state, expected)
-    last = "dots"
+    last = "scores"
     for i, j in np.ndindex(dots.shape):
         made = [i, j, *products(Q[i], K[j]), dots[i, j]]
         tell("dots", i, j, made, [q, i, None], [k, j, None])
-    if state["scale"]:
-        last = "scores"
-        for i, j in np.ndindex(dots.shape):
-            d = len(Q[0])
-            made = [i, j, d, dots[i, j], np.sqrt(d), scores[i, j]]
-            tell("scores", i, j, made, ["dots", i, j])
+    for i, j in np.ndindex(dots.shape):
+        d = len(Q[0])
+        divided = where(state["scale"], d, dots[i, j], np.sqrt(d))
+        tell("scores", i, j, [i, j, *divided, scores[i, j]], ["dots", i, j])
     if state["causal"]:
         for i, j in np.ndindex(dots.shape):
             made = [-np.inf, j, i]
             if hidden[i, j] > -np.inf:
                 made = [i, j, scores[i, j], i, j]
-            tell("masked", i, j, made, [last, i, j])
+            tell("masked", i, j, made, ["scores", i, j])
         last = "masked"
     for i, j in np.ndindex(dots.shape):
         with np.errstate(over="ignore"):
