@@ -27,16 +27,24 @@ const paper = (end) => {
     return `M0 ${v}H${SIDE}M${v} 0V${SIDE}`;
   });
   const middle = SIDE / 2;
+  const [one] = place([1, 0], end);
   return (
     `<path class="av-rule" d="${lines.join("")}"/>` +
-    `<path class="av-axes" d="M0 ${middle}H${SIDE}M${middle} 0V${SIDE}"/>`
+    `<path class="av-axes" d="M0 ${middle}H${SIDE}M${middle} 0V${SIDE}"/>` +
+    `<text class="av-one" x="${one}" y="${middle + 14}" text-anchor="middle">1</text>`
   );
 };
-// A name is placed beyond its arrow, rotated just enough to stay clear of the
-// other tips and of the earlier names.
+// A name is placed beyond its arrow, rotated just enough to stay inside the plane,
+// beside all arrows, and clear of the other tips and of the earlier names.
 const NEAR = 14;
-const CLEAR = 19;
-const TURNS = [0, 0.9, -0.9, 1.8, -1.8, 2.7, -2.7];
+const [FROM_TIPS, FROM_ARROWS, FROM_EDGES] = [19, 11, 11];
+const TURNS = [0, 0.45, -0.45, 0.9, -0.9, 1.35, -1.35, 1.8, -1.8, 2.25, -2.25];
+const fromArrow = ([x, y], tip) => {
+  const [dx, dy] = [x - SIDE / 2, y - SIDE / 2];
+  const [u, v] = [tip[0] - SIDE / 2, tip[1] - SIDE / 2];
+  const along = Math.min(Math.max((dx * u + dy * v) / (u * u + v * v || 1), 0), 1);
+  return Math.hypot(dx - along * u, dy - along * v);
+};
 const names = (arrows, end) => {
   const tips = arrows.map(([, vector]) => place(vector, end));
   const taken = [];
@@ -49,9 +57,13 @@ const names = (arrows, end) => {
     });
     const others = [...tips.filter((_, i) => i !== k), ...taken];
     const room = (spot) =>
-      Math.min(...others.map((o) => Math.hypot(o[0] - spot[0], o[1] - spot[1])));
+      Math.min(
+        ...others.map((o) => Math.hypot(o[0] - spot[0], o[1] - spot[1]) - FROM_TIPS),
+        ...tips.map((tip) => fromArrow(spot, tip) - FROM_ARROWS),
+        ...spot.map((u) => Math.min(u, SIDE - u) - FROM_EDGES),
+      );
     const spot =
-      spots.find((s) => room(s) >= CLEAR) ?? spots.reduce((a, b) => (room(b) > room(a) ? b : a));
+      spots.find((s) => room(s) >= 0) ?? spots.reduce((a, b) => (room(b) > room(a) ? b : a));
     taken.push(spot);
     return (
       `<text class="av-${kind}" x="${at(spot[0])}" y="${at(spot[1] + 5)}" text-anchor="middle">` +

@@ -112,18 +112,23 @@ def shows(state, expected, shown):
 def names_stand_clear(svg, arrows):
     """A name stands nearest to the tip of its own arrow, and apart."""
     of = plane_of(svg, 2 if "x" in arrows else 4)
+    one = svg.select_one(".av-one")
+    assert one.text == "1"
+    assert of(one["x"], 115) == pytest.approx([1, 0], abs=2e-3)
     names = {
         t.text: of(t["x"], float(t["y"]) - 5)
-        for t in svg.select("text:not(.av-product)")
+        for t in svg.select("text:not(.av-product, .av-one)")
     }
     assert set(names) == set(arrows)
     far = 0.11 if "x" in arrows else 0.2
+    inside = 2.15 if "x" in arrows else 4.15
     for a, b in itertools.combinations(arrows, 2):
         apart = np.hypot(*np.subtract(names[a], names[b]))
         assert apart > far, "names stand apart"
     for name, here in names.items():
         away = np.hypot(*np.subtract(here, arrows[name]))
         assert away < 5 * far
+        assert max(map(abs, here)) < inside, "names are inside the plane"
 
 
 def tells_of(state, expected, shown):
