@@ -76,7 +76,7 @@ const drawing = (state, { curve, stairs, scores, weights, answer }) => {
       bar("tall", PANEL.weight, p, weights[p]) +
       words(fixed(weights[p]), px(p), py(PANEL.weight, weights[p]) - 5, "middle", "av-weight") +
       bar("pulled", PANEL.score, p, scores[p]) +
-      words(fixed(scores[p]), px(p), end[1] + 20, "middle", "av-score") +
+      words(fixed(scores[p]), px(p), end[1] + (scores[p] > 0 ? -10 : 20), "middle", "av-score") +
       grip(`bar-${p}`, end, '<rect class="av-knob" x="-17" y="-4" width="34" height="8" rx="4"/>')
     );
   });
@@ -84,12 +84,12 @@ const drawing = (state, { curve, stairs, scores, weights, answer }) => {
   return (
     axis(PANEL.answer, "marbles") +
     axis(PANEL.weight, "weight") +
-    axis(PANEL.score, "score") +
+    axis(PANEL.score, "score at temperature 1") +
     `<path class="av-here-line" d="M${here[0]} ${ends[0]}V${ends[1]}"/>` +
     `<path class="av-stairs" d="${path(stairs)}"/><path class="av-answer" d="${path(curve)}"/>` +
     jars.join("") +
     JARS.map((p) => words(`jar ${p}`, px(p), PANEL.answer.foot + 18)).join("") +
-    words(`${fixed(answer, 1)}`, here[0] + 13, here[1] - 9, "start", "av-weight") +
+    words(fixed(answer, 1), here[0], ends[0] - 4, "middle", "av-weight") +
     grip("place", here, '<circle class="av-knob" cx="0" cy="0" r="8"/>')
   );
 };
@@ -140,6 +140,8 @@ const figure = {
     };
   },
   view: (state, values) => {
+    const best = Math.max(...values.scores);
+    const tie = values.scores.filter((s) => s === best).length > 1;
     const label =
       `Four jars on a shelf: the answer of the lookup over the place, and of each jar the weight ` +
       `and the score at place ${setting(state.place)}`;
@@ -149,7 +151,7 @@ const figure = {
       say(
         `At place ${setting(state.place)} and temperature ${state.temperature}, the soft lookup ` +
           `(solid) answers ${fixed(values.answer, 1)} marbles and an exact lookup (dashed) ` +
-          `${values.exact}. The weights are as spread out as ` +
+          `${values.exact}${tie ? " (a tie)" : ""}. The weights are as spread out as ` +
           `${fixed(Math.exp(values.entropy), 1)} equal ones.`,
       )
     );

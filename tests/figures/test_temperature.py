@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from bs4 import BeautifulSoup
 
 from helpers.attention import attention, attention_scores
 from helpers.softmax import entropy
 from tests.figures.reading import (
     all_say,
+    call,
     captions,
     path_of,
     read,
@@ -77,6 +79,18 @@ def scales(svg):
     return [lambda v, a=a, b=b: a + b * np.array(v) for a, b in found]
 
 
+def numbers_stand_clear(svg, answer, score, expected):
+    """The answer's number is above the panel, a score's beyond its bar."""
+    here = svg.select(".av-weight")[4]
+    assert float(here["y"]) < answer(45) - 5
+    assert path_of(svg.select_one(".av-here-line"))[0] == float(here["x"])
+    for text, v in zip(
+        svg.select(".av-score"), expected["scores"], strict=True
+    ):
+        above = score(v) - float(text["y"])
+        assert above > 5 if v > 0 else above < -15
+
+
 def shows(state, expected, shown):
     svg = shown.select_one(".av-shelf")
     answer, weight, score = scales(svg)
@@ -107,6 +121,7 @@ def shows(state, expected, shown):
     all_say([t.text for t in numbers[:4]], expected["weights"], 2)
     all_say([t.text for t in numbers[4:]], here, 1)
     all_say([t.text for t in svg.select(".av-score")], expected["scores"], 2)
+    numbers_stand_clear(svg, answer, score, expected)
     (label,) = captions(shown)
     tells(label, (state["place"], 4))
     tells(
@@ -115,3 +130,14 @@ def shows(state, expected, shown):
         *((expected["answer"], 1), expected["exact"]),
         (np.exp(expected["entropy"]), 1),
     )
+
+
+def test_temperature_says_that_an_exact_answer_is_a_tie():
+    """Halfway between two jars the exact answer is that of the first."""
+    view = "(state) => figure.view(state, figure.compute(state))"
+    state = {"temperature": 0.01, **{f"pull{p}": 0 for p in range(4)}}
+    for place, told in ((0.5, "10 (a tie)"), (1.5, "40 (a tie)"),
+                        (2.5, "20 (a tie)"), (1.45, "40")):  # fmt: skip
+        html = call(view, {**state, "place": place}, of="temperature")
+        text = sentence(BeautifulSoup(html, "html.parser"))
+        assert f"(dashed) {told}. The weights" in text
