@@ -35,10 +35,21 @@ const factor = (x) => (x < 0 ? `(${three(x)})` : three(x));
 const sentence = (state, { weights, dA, dS, means }) => {
   const [i, c] = spotOf(state);
   const j = largest(dS[i]);
-  const way = Math.abs(dS[i][j]) < 5e-4 ? "hardly moves" : dS[i][j] > 0 ? "raises" : "lowers";
+  const way =
+    dS[i][j] === 0
+      ? "does not move"
+      : Math.abs(dS[i][j]) < 5e-4
+        ? "hardly moves"
+        : dS[i][j] > 0
+          ? "raises"
+          : "lowers";
+  const which =
+    dS[i][j] === 0
+      ? `No score there has a gradient. For key ${j},`
+      : `The score of key ${j} has the largest gradient there:`;
   return (
     `dY[${i}][${c}] = ${setting(state.dY[i][c])}. In row ${i} the mean of dA under the weights ` +
-    `is ${three(means[i])}. The score of key ${j} has the largest gradient there: ` +
+    `is ${three(means[i])}. ${which} ` +
     `dS[${i}][${j}] = A × (dA − mean) = ${three(weights[i][j])} × (${three(dA[i][j])} − ` +
     `${factor(means[i])}) ≈ ` +
     `${three(dS[i][j])}: a higher score ${way} the loss.`
@@ -61,28 +72,33 @@ const bars = (state, { dS }) => {
   const [i, c] = spotOf(state);
   const at = (x) => x.toFixed(2);
   const open = openOf(state)[i];
-  const named = dS[i].map((x, j) => [`dS[${i}][${j}]`, x]).filter((_, j) => open[j]);
-  const lines = [[`dY[${i}][${c}]`, state.dY[i][c]], ...named];
+  const lines = [
+    [`dY[${i}][${c}]`, state.dY[i][c], setting(state.dY[i][c])],
+    ...dS[i].map((x, j) => [`dS[${i}][${j}]`, x, open[j] ? three(x) : "·"]),
+  ];
   const end = top + row * lines.length;
   const ticks = [-10, -1, -0.1, 0, 0.1, 1, 10].map(
     (x) =>
       `<path class="av-rule" d="M${at(across(x))} ${top}V${end}"/>` +
       `<text x="${at(across(x))}" y="${top - 8}" text-anchor="middle">${setting(x)}</text>`,
   );
-  const drawn = lines.map(([name, x], k) => {
+  const drawn = lines.map(([name, x, number], k) => {
     const y = top + row * k + 4;
     const [a, b] = [middle, across(x)].sort((p, q) => p - q);
     return (
       `<rect x="${at(a)}" y="${y}" width="${at(b - a)}" height="${row - 8}" ` +
       `fill="${colorOf(0.67 * Math.sign(x))}"/>` +
       `<text x="2" y="${y + 12}">${name}</text>` +
-      `<text x="${middle - half - 8}" y="${y + 12}" text-anchor="end">${k ? three(x) : setting(x)}</text>`
+      `<text x="${middle - half - 8}" y="${y + 12}" text-anchor="end">${number}</text>`
     );
   });
   const knob = '<circle r="8" style="fill:var(--av-ground);stroke:currentColor;stroke-width:2.5"/>';
   const label =
     `The gradient dY[${i}][${c}], ${setting(state.dY[i][c])}, and those of the scores in its ` +
-    `row: ${named.map(([, x]) => three(x)).join(", ")}`;
+    `row: ${dS[i]
+      .filter((_, j) => open[j])
+      .map(three)
+      .join(", ")}`;
   return (
     `<svg class="av-chart av-pull" role="img" aria-label="${escape(label)}" ` +
     `viewBox="0 0 ${width} ${end + 4}">${ticks.join("")}` +
@@ -216,7 +232,7 @@ const figure = {
         rows,
         columns: range(A[0].length),
         values: A,
-        digits: 3,
+        digits: 4,
         ...more,
       }) +
       `</div>`;
@@ -226,14 +242,15 @@ const figure = {
     const sized = (attributes) => ({ part: (x) => x / most, attributes });
     const seen = (row, column) => open[row][column];
     const tables = [
-      table("", "dY", "you give it", state.dY, queries, sized(spot)),
+      table("", "dY", "you give it", state.dY, queries, { ...sized(spot), digits: 3 }),
       table("weight", "A", "the weights", weights, queries, {
+        digits: 3,
         open: seen,
         columns: keys,
         attributes: inRow,
       }),
       table("value", "dV", "Aᵀ dY", dV, keys, sized()),
-      table("weight", "dA", "dY Vᵀ", dA, queries, { ...sized(inRow), columns: keys, open: seen }),
+      table("weight", "dA", "dY Vᵀ", dA, queries, { ...sized(inRow), columns: keys }),
       table("", "dS", "A × (dA − mean)", dS, queries, {
         ...sized(inRow),
         columns: keys,

@@ -93,10 +93,11 @@ def shows(state, expected, shown):
         assert np.shape(cells)[:2] == values.shape
         numbered(table, values.shape[1])
         for i, j in np.ndindex(*values.shape):
-            if name in ("A", "dA", "dS") and closed[i, j]:
+            if name in ("A", "dS") and closed[i, j]:
                 assert cells[i][j].text == "·"
                 continue
-            says(cells[i][j].text, values[i, j], 3)
+            digits = 3 if name in ("dY", "A") else 4
+            says(cells[i][j].text, values[i, j], digits)
             share = values[i, j] / (1 if name == "A" else most or 1)
             seen = depth(ground(cells[i][j]))
             assert abs(seen - share) < 0.01, "strong is far from zero"
@@ -116,10 +117,11 @@ def shows(state, expected, shown):
 
 
 def pull_shows(state, expected, svg, i, c):
-    """A bar for the entry, and one for each score that its row may use."""
+    """A bar for the entry, and one for each score of its row."""
     T, S = np.shape(expected["dS"])
     seen = i + S - T + 1 if state["causal"] else S
-    numbers = [state["dY"][i][c], *expected["dS"][i][:seen]]
+    numbers = [state["dY"][i][c], *expected["dS"][i]]
+    assert numbers[1 + seen :] == [0] * (S - seen)
 
     def far(x):  # 120 units are 10, and a thousandth of the rest are 0.01
         return np.sign(x) * min(np.log(1 + 100 * abs(x)) / np.log(1001), 1)
@@ -140,7 +142,10 @@ def pull_shows(state, expected, svg, i, c):
         zip(rest[2::2], rest[3::2], strict=True)
     ):
         tells(name, i, k)
-        says(number, numbers[k + 1], 3)
+        if k < seen:
+            says(number, numbers[k + 1], 3)
+        else:
+            assert number == "·"
     x = float(re.match(r"translate\((\S+) ", svg.g["transform"])[1])
     assert x == pytest.approx(240 + 120 * far(numbers[0]), abs=0.01)
 
@@ -154,10 +159,12 @@ def tells_of(state, expected, text, i, c):
     three = [(x, 3) for x in (A[i, j], dA[i, j], means[i], dS[i, j])]
     tells(text, i, c, (state["dY"][i][c], 4), i, (means[i], 3),
           j, i, j, *three)  # fmt: skip
-    small = sizes[j] < 5e-4
+    none, small = sizes[j] == 0, sizes[j] < 5e-4
     verdict(
         text,
-        hardly_moves=small,
+        No_score=none,
+        does_not_move=none,
+        hardly_moves=small and not none,
         raises=dS[i, j] > 0 and not small,
         lowers=dS[i, j] < 0 and not small,
     )
