@@ -9,7 +9,8 @@ import { figureModule, say } from "./common.js";
 const QUERIES = 32;
 const MOST_KEYS = 64;
 const WIDEST = 1024;
-const EDGE = 64; // the histogram runs from -EDGE to EDGE, with one bin per unit of score
+const EDGE = 64; // the histogram runs from -EDGE to EDGE
+const BIN = 4; // the width of its bins, so that a wide one is still seen
 
 // Standard normal numbers, two at a time, by the Box-Muller transform.
 const normals = (seed, first) => {
@@ -51,28 +52,28 @@ const dotsOf = (q, keys, d_k) =>
   });
 const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 
-// The outline of adjacent bars of width one, from `start`.
-const bars = (heights, start) => [
+// The outline of adjacent bars, from `start`.
+const bars = (heights, start, width) => [
   [start, 0],
   ...heights.flatMap((h, k) => [
-    [start + k, h],
-    [start + k + 1, h],
+    [start + k * width, h],
+    [start + (k + 1) * width, h],
   ]),
-  [start + heights.length, 0],
+  [start + heights.length * width, 0],
 ];
 const SIZE = { width: 320, height: 220, right: 36 };
 // The number of scores in each bin; scores beyond the edge are not counted.
 const histogram = (flat) => {
-  const counts = Array(2 * EDGE).fill(0);
-  for (const s of flat) if (Math.abs(s) < EDGE) counts[Math.floor(s + EDGE)] += 1;
+  const counts = Array((2 * EDGE) / BIN).fill(0);
+  for (const s of flat) if (Math.abs(s) < EDGE) counts[Math.floor((s + EDGE) / BIN)] += 1;
   return counts;
 };
 // The axis is fixed while a slider moves. With few keys a bar may be higher than
 // the axis; then the bar is cut off, and the text says so.
-const TOP = 0.5;
+const TOP = 0.6;
 const AXES = { x: [-EDGE, EDGE], y: [0, TOP], ...SIZE };
 const FRAME = frameOf(AXES);
-const KNOB = 0.3; // the height of the handle, above most bars
+const KNOB = 0.4; // the height of the handle, above most bars
 // One standard deviation on both sides. If the scores are not divided, d_k
 // follows from it.
 const spreadMarks = ({ scale }, { spread }) => {
@@ -168,8 +169,8 @@ const figure = {
         `Distribution of the scores of ${QUERIES} queries and ${keys} keys: standard deviation ` +
         `${fixed(spread)}`,
       lines: [
-        { points: bars(cut(shares), -EDGE), name: "", filled: true },
-        ...(last ? [ghost(bars(cut(sharesOf(last.values, last.state)), -EDGE))] : []),
+        { points: bars(cut(shares), -EDGE, BIN), name: "", filled: true },
+        ...(last ? [ghost(bars(cut(sharesOf(last.values, last.state)), -EDGE, BIN))] : []),
       ],
       xlabel: "score",
       ylabel: "share of the scores",
@@ -177,33 +178,34 @@ const figure = {
       ...AXES,
     });
     const sorted = descending(weights);
+    const across = 4 * Math.ceil(Math.max(keys, last?.state.S ?? 0) / 4);
     const one = chart({
       kind: " av-of-weights",
       label: `The weights of the first query, largest first: ${sorted
         .slice(0, 3)
         .map((w) => fixed(w))
         .join(", ")}${keys > 3 ? " and so on" : ""}`,
-      x: [0, 4 * Math.ceil(Math.max(keys, last?.state.S ?? 0) / 4)],
+      x: [0, across],
       y: [0, 1],
       lines: [
-        { points: bars(sorted, 0), name: "", filled: true },
+        { points: bars(sorted, 0, 1), name: "", filled: true },
         {
           points: [
             [0, 1 / keys],
-            [keys, 1 / keys],
+            [across, 1 / keys],
           ],
           name: "even",
           dash: "6 4",
         },
-        ...(last ? [ghost(bars(descending(last.values.weights), 0))] : []),
+        ...(last ? [ghost(bars(descending(last.values.weights), 0, 1))] : []),
       ],
       xlabel: "keys of the first query, by weight",
       ylabel: "weight",
       ...SIZE,
     });
     const before = last
-      ? `<p class="av-caption">Thin dashes: the last state (${rule(last.state)}, largest weight ` +
-        `${fixed(last.values.largest, 3)}).</p>`
+      ? `Thin dashes: the last state (${rule(last.state)}, largest weight ` +
+        `${fixed(last.values.largest, 3)}).`
       : "";
     const outside = beyond
       ? ` ${fixed((100 * beyond) / all, 1)}% of them lie outside the picture.`
@@ -216,7 +218,8 @@ const figure = {
       `${fixed(1 / keys, 3)}), entropy ${fixed(nats, 3)} nats of at most ` +
       `${fixed(Math.log(keys), 3)}.`;
     return (
-      `<div class="av-row av-pair"><div>${scores}</div><div>${one}</div></div>${before}` + say(text)
+      `<div class="av-row av-pair"><div>${scores}</div><div>${one}</div></div>` +
+      `<p class="av-caption av-last-state">${before}</p>${say(text)}`
     );
   },
 

@@ -48,7 +48,7 @@ def expected(state):
     scores = attention_scores(Q, K, scale=scale)
     weights = attention(Q, K, K, scale=scale).weights
     return {
-        "counts": np.histogram(scores, np.arange(-64, 65))[0],
+        "counts": np.histogram(scores, np.arange(-64, 65, 4))[0],
         "spread": scores.std(),
         "weights": weights[0],
         "largest": weights.max(axis=1).mean(),
@@ -60,23 +60,25 @@ def shows(state, expected, shown):
     S, d_k = state["S"], state["d_k"]
     (scores, _, near), (weights, _, close) = map(curves, shown.select("svg"))
     shares = expected["counts"] / (32 * S)
-    edges = np.arange(-64, 65)
-    cut = np.minimum(shares, 0.5)
+    edges = np.arange(-64, 65, 4)
+    cut = np.minimum(shares, 0.6)
     outline = [[edges[0], 0], *bars(edges, cut), [edges[-1], 0]]
     follows(scores[0], outline, near)
     edges = np.arange(S + 1)
     largest_first = np.sort(expected["weights"])[::-1]
     outline = [[0, 0], *bars(edges, largest_first), [S, 0]]
     follows(weights[0], outline, close)
-    follows(weights[1], [[0, 1 / S], [S, 1 / S]], close)
     # The axes are the same whatever is moved but the number of keys.
     wide = [0, 4 * np.ceil(S / 4)]
-    assert axes(shown) == [[[-64, 64], [0, 0.5]], [wide, [0, 1]]]
+    assert axes(shown) == [[[-64, 64], [0, 0.6]], [wide, [0, 1]]]
+    # The name of the even weight is at the end of its line.
+    follows(weights[1], [[0, 1 / S], [wide[1], 1 / S]], close)
+    assert shown.select_one(".av-last-state").text == ""
     first, second = captions(shown)
     tells(first, 32, S, (expected["spread"], 2))
     tells(second, *((w, 2) for w in largest_first[:3]))
     beyond = 1 - expected["counts"].sum() / (32 * S)
-    high = max(shares) > 0.5
+    high = max(shares) > 0.6
     text = sentence(shown)
     tells(
         text,
@@ -103,19 +105,20 @@ def test_saturation_ghost_is_the_last_state_on_these_axes(drawn_states):
     for (state, _), (last, before) in zip(drawn, drawn[::-1], strict=True):
         shown = haunted(state, last)
         if state == last:
-            assert not shown.select(".av-ghost, .av-caption")
+            assert not shown.select(".av-ghost")
+            assert shown.select_one(".av-last-state").text == ""
             continue
         (scores, _, near), (weights, _, close) = map(
             curves, shown.select("svg")
         )
-        assert axes(shown)[0] == [[-64, 64], [0, 0.5]]
-        edges, S = np.arange(-64, 65), last["S"]
-        shares = np.minimum(before["counts"] / (32 * S), 0.5)
+        assert axes(shown)[0] == [[-64, 64], [0, 0.6]]
+        edges, S = np.arange(-64, 65, 4), last["S"]
+        shares = np.minimum(before["counts"] / (32 * S), 0.6)
         follows(scores[-1], [[-64, 0], *bars(edges, shares), [64, 0]], near)
         sorted_ = np.sort(before["weights"])[::-1]
         outline = [[0, 0], *bars(np.arange(S + 1), sorted_), [S, 0]]
         follows(weights[-1], outline, close)
-        text = shown.select_one(".av-caption").text
+        text = shown.select_one(".av-last-state").text
         tells(text, last["d_k"], (before["largest"], 3))
         verdict(text, not_scaled=not last["scale"])
 
