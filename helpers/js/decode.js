@@ -28,7 +28,7 @@ const keysOf = (step, cache) => (cache ? step : (step * (step + 1)) / 2);
 // --- drawing --------------------------------------------------------------
 
 const CELL = 25;
-const [LEFT, TOP] = [44, 40];
+const [LEFT, TOP] = [50, 40];
 const EDGE = LEFT + T * CELL;
 const HANDLE = EDGE + 14;
 const [STORE, WIDE] = [EDGE + 34, 30];
@@ -69,13 +69,15 @@ const store = ({ step, cache }) =>
 const picture = (state, { counts }) => {
   const { step } = state;
   const cells = grid(state, counts);
+  const steps = step === 1 ? "step 1 computes" : `steps 1 to ${step} compute`;
   const label =
-    `How often steps 1 to ${step} compute the score of each query with each key, ` +
+    `How often ${steps} the score of each query with each key, ` +
     `${state.cache ? "with" : "without"} a cache`;
   return (
     `<p class="av-caption" aria-hidden="true">${label}</p>` +
     `<svg class="av-decoding" role="img" aria-label="${label}" viewBox="0 0 ${SIZE.join(" ")}">` +
-    text("key of", LEFT - 6, TOP - 6, "end", "av-kv-small") +
+    text("queries", LEFT - 6, TOP - 6, "end", "av-kv-small av-query") +
+    text("keys", (LEFT + EDGE) / 2, TOP - 22, "middle", "av-kv-small av-key") +
     text("K, V", STORE + WIDE / 2, TOP - 6, "middle", "av-kv-small") +
     WORDS.map((word, j) => text(word, middle(LEFT, j), TOP - 6, "middle", "av-kv-small")).join("") +
     WORDS.map((word, i) => {

@@ -6,7 +6,7 @@ from helpers.attention import attention
 from helpers.cache import KVCache
 from helpers.figures import Decode
 from helpers.masks import causal_mask
-from tests.figures.reading import captions, sentence, tells, verdict
+from tests.figures.reading import captions, sentence, tells, verdict, where
 
 WORDS = "a rose is a rose is a rose".split()
 ROWS = {"a": [1, 0], "rose": [0, 1], "is": [1, 1]}
@@ -50,11 +50,11 @@ def shows(state, expected, shown):
     texts = shown.select(".av-decoding text[style]")
     seen = np.zeros((8, 8), dtype=int)
     for t in texts:
-        j, i = (float(t["x"]) - 44) / 25, (float(t["y"]) - 44) / 25
+        j, i = (float(t["x"]) - 50) / 25, (float(t["y"]) - 44) / 25
         seen[int(i), int(j)] = int(t.text)
     np.testing.assert_array_equal(seen, expected["counts"])
     rings = {
-        (int((float(r["y"]) - 40) / 25), int((float(r["x"]) - 44) / 25))
+        (int((float(r["y"]) - 40) / 25), int((float(r["x"]) - 50) / 25))
         for r in shown.select(".av-in-step")
     }
     now = expected["counts"] - counted(step - 1, cache)[0]
@@ -64,8 +64,14 @@ def shows(state, expected, shown):
     )
     assert (kept, new) == ((step - 1, 1) if cache else (0, step))
     (label,) = [c for c in captions(shown) if c.startswith("How often")]
-    tells(label, 1, step)
-    verdict(label, without=not cache)
+    tells(label, 1, *where(step > 1, step))
+    verdict(label, without=not cache, computes=step == 1)
+    # The rows are queries, and the columns keys.
+    queries, keys = (
+        shown.select_one(f"text.av-{k}") for k in ("query", "key")
+    )
+    assert (queries.text, keys.text) == ("queries", "keys")
+    assert float(queries["x"]) < 50 < float(keys["x"])
     text = sentence(shown)
     names = ("newKeys", "newScores", "keys", "scores")
     tells(
