@@ -1,6 +1,6 @@
 // Settings: parsed, checked, shown as fields, and kept in the address.
 
-import { count, grouped } from "./numbers.js";
+import { count, grouped, setting } from "./numbers.js";
 import { escape } from "./svg.js";
 
 // The default rows of a matrix.
@@ -205,7 +205,7 @@ const input = (figure, control, value) => {
       `value="${places.of(control, value)}" aria-valuetext="${value}"`;
   return row(
     `<input type="range" ${name} ${ends ?? limits}>`,
-    `<output aria-hidden="true">${grouped(value)}</output>`,
+    `<output aria-hidden="true">${setting(value)}</output>`,
   );
 };
 
@@ -215,7 +215,7 @@ export const held = (control, field) => {
   return parse(control, control.kind === "flag" ? field.checked : field.value);
 };
 export const tell = (control, field, value) => {
-  if (field.type === "range") field.closest("div").querySelector("output").value = grouped(value);
+  if (field.type === "range") field.closest("div").querySelector("output").value = setting(+value);
   if (PLACES[control.kind]) field.setAttribute("aria-valuetext", value);
 };
 export const put = (control, field, value) => {
