@@ -34,7 +34,7 @@ def test_compute_in_a_browser_equals_the_helpers(page, name):
     assert page.do("[shown(), error()]") == [drawn(name), ""]
     given = list(states(name, 2))
     found = page.do(f"""
-        // A picture remembers where the keyboard was, and its longest sentence.
+        // The keyboard's place and the longest sentence are remembered.
         const picture = () => {{
           const copy = el.querySelector(".av-result").cloneNode(true);
           copy.querySelector(".av-say").removeAttribute("style");
