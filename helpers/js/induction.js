@@ -254,8 +254,8 @@ const guesses = ({ symbols }, { chances, said, answer, query }) => {
     const top = (BAR.high - height + 16).toFixed(1);
     const chosen = k === said ? "av-guess av-said" : "av-guess";
     const text = chance >= 0.995 ? "&gt;.99" : short(chance);
-    const middle = Math.min(Math.max(BAR.middle(k), 15), BAR.width * LETTERS.length - 15);
-    const share = chance >= FAINT ? weight(text, middle, (top - 4).toFixed(1)) : "";
+    const above = Math.min(Math.max(BAR.middle(k), 15), BAR.width * LETTERS.length - 15);
+    const share = chance >= FAINT ? weight(text, above, (top - 4).toFixed(1)) : "";
     const outline = `M${x + 3} ${top}h${BAR.bar}v${height}h-${BAR.bar}z`;
     return `<path class="${chosen}" d="${outline}"/>${share}`;
   });
