@@ -64,7 +64,7 @@ const MAP = { width: 340, left: 40, top: 34, across: 294, least: 90, row: 22, ke
 const highOf = (T, S) =>
   Math.min(Math.max(T * Math.min(MAP.across / S, MAP.row), MAP.least), MAP.across);
 // The step between numbered rows or columns that keeps the numbers apart.
-export const stride = (unit, room) => [1, 2, 4, 8, 16].find((n) => n * unit >= room) ?? 32;
+const stride = (unit, room) => [1, 2, 4, 8, 16].find((n) => n * unit >= room) ?? 32;
 export const mosaic = ({
   label,
   values,
