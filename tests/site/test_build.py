@@ -673,6 +673,13 @@ def test_a_rule_about_what_is_inside_counts_what_is_inside():
     assert purged(kept + gone, {"a", "b"}, set()) == kept.split()
 
 
+def test_rules_that_style_all_of_a_page_again_are_left_out():
+    rules = "ol > li:last-child > :last-child, li:last-child > p { x: y }"
+    assert purged(rules, set(), {"ol", "li", "p"}) == (
+        "li:last-child > p{x:y}".split()
+    )
+
+
 def test_corners_of_cells_are_styled_without_has():
     css = "div.cell:has(> *:nth-child(2)) p:first-child{x:y}"
     assert bundle.unhad(css) == (
@@ -1078,6 +1085,12 @@ def test_a_figure_takes_the_ink_of_the_page():
     assert svg.themed(stored, "f0-") == (
         '<path id="f0-a" style="fill: var(--ink)"/><use href="#f0-a"/>'
     )
+
+
+def test_a_figure_brings_no_rules_for_the_whole_page():
+    rule = "*{stroke-linejoin: round; stroke-linecap: butt}"
+    stored = f'<svg a="b"><defs>\n<style type="text/css">{rule}</style></defs>'
+    assert svg.themed(stored, "") == '<svg a="b" stroke-linejoin="round">'
 
 
 # The repository.

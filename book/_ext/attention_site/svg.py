@@ -62,14 +62,23 @@ def _is_output(node):
 
 PAINT = re.compile(r"(?<=fill: |roke: )#[0-9a-f]{6}")
 GROUP = re.compile(r"<g>|<g [^>]*>|</g>")
+# What Matplotlib writes into each figure. On a page it is a rule for all of
+# it, and the browser styles the page anew, figure by figure.
+STROKES = (
+    '<style type="text/css">'
+    "*{stroke-linejoin: round; stroke-linecap: butt}</style>"
+)
 
 
 def slim(svg):
-    """Drop groups, ids and comments that draw nothing.
+    """Drop groups, ids, comments and rules that draw nothing.
 
     Matplotlib puts every part of a figure into a named group, so a page of
-    figures has about a thousand such elements.
+    figures has about a thousand such elements. Its rule for the ends of lines
+    becomes a setting of the figure, which its parts inherit.
     """
+    svg = re.sub(rf"<defs>\s*{re.escape(STROKES)}\s*</defs>", "", svg)
+    svg = re.sub("(<svg [^>]*)", r'\1 stroke-linejoin="round"', svg, count=1)
     used = set(re.findall(r'(?:href="|url\()#([^")]+)', svg))
     svg = re.sub(r' id="([^"]*)"', lambda m: m[0] if m[1] in used else "", svg)
     svg = re.sub(r"<!--.*?-->", "", svg, flags=re.S)

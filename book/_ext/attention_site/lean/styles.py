@@ -15,6 +15,8 @@ from sphinx.errors import ExtensionError
 PRIVATE = "\ue000", "\uf8ff"
 # The name of a custom property.
 CUSTOM = re.compile(r"--[\w-]+")
+# A nameless part of a last part, as in "li:last-child > :last-child".
+LAST = re.compile(r":last-child[ >]+:[\w-]+$")
 # A name, in which a backslash precedes any other character.
 NAME = re.compile(r"(?:[\w-]|\\.)+")
 
@@ -150,11 +152,17 @@ def split(prelude):
 
 
 def purge(rules, words, elements):
-    """Return the rules that a page with these names could match, as text."""
+    """Return the rules that a page with these names could match, as text.
+
+    Rules for a nameless part of a last part are left out. Because of them, a
+    browser styles all of an element anew whenever it gets another last child:
+    with each piece of a page that arrives, and with moves of figures.
+    """
 
     def matches(selector):
         its_words, its_elements = asked(selector)
-        return its_words <= words and its_elements <= elements
+        named = not LAST.search(tinycss2.serialize(selector).strip())
+        return named and its_words <= words and its_elements <= elements
 
     return written(rules, matches)
 
