@@ -4,10 +4,12 @@
 
 export const bytesOf = (base64) => {
   const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const worth = new Uint8Array(128); // of each digit, by its character code
+  for (let k = 0; k < digits.length; k++) worth[digits.charCodeAt(k)] = k;
   const found = new Uint8Array((base64.length * 6) / 8);
   let [bits, kept, at] = [0, 0, 0];
-  for (const digit of base64) {
-    bits = ((bits << 6) | digits.indexOf(digit)) & 0xffff;
+  for (let k = 0; k < base64.length; k++) {
+    bits = ((bits << 6) | worth[base64.charCodeAt(k)]) & 0xffff;
     kept += 6;
     if (kept >= 8) found[at++] = bits >> (kept -= 8);
   }

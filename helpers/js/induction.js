@@ -116,7 +116,7 @@ const CELL = 20; // width of a symbol in the picture
 const LONG = 20; // the most symbols that fit into half of a page
 const FEW = 12; // a shorter row has empty room, so that its letters do not grow
 const FAINT = 0.1; // arcs of other queries are drawn from this weight upward
-const THIN = 0.02; // arcs of the query below this weight are hairlines
+const THIN = 0.02; // arcs of the query below this weight are hairlines, as one path
 const STEADY = 10; // arc widths are quantised, so that arcs of equal width are one path
 const BASE = (T) => Math.max(20, 4 * T + 8); // the baseline of the arcs
 const roomFor = (T) => CELL * Math.max(T, FEW);
@@ -167,12 +167,16 @@ const arcs = (symbols, weights, query, label, kept, writes) => {
   const faint = others.map((d, k) =>
     d.length ? `<path class="av-arc" stroke-width="${(6 * k) / STEADY}" d="${d.join("")}"/>` : "",
   );
-  const own = weights[query].slice(0, query + 1).map((w, j) => [w, arc(query, j, base)]);
+  const hairlines = [];
+  const byWidth = {}; // paths
+  weights[query].slice(0, query + 1).forEach((w, j) => {
+    const paths = w < THIN ? hairlines : (byWidth[(6 * w).toFixed(1)] ??= []);
+    paths.push(arc(query, j, base));
+  });
   const picked = (width, d, thin = "") =>
-    `<path class="av-arc-picked${thin}" stroke-width="${width}" d="${d}"/>`;
-  const strong = own.filter(([w]) => w >= THIN).map(([w, d]) => picked((6 * w).toFixed(2), d));
-  const rest = own.filter(([w]) => w < THIN).map(([, d]) => d);
-  if (rest.length) strong.unshift(picked(0.5, rest.join(""), " av-thin"));
+    `<path class="av-arc-picked${thin}" stroke-width="${width}" d="${d.join("")}"/>`;
+  const strong = Object.entries(byWidth).map(([width, d]) => picked(width, d));
+  if (hairlines.length) strong.unshift(picked(0.5, hairlines, " av-thin"));
   // Large weights are printed below their keys.
   const numbers = weights[query].map((w, j) =>
     w >= FAINT ? weight(short(w), middle(j), base + (kept.includes(j) ? 56 : 38)) : "",
