@@ -68,10 +68,11 @@ const plain = (text) => text.replaceAll(" ", "-");
 const largestOf = (row) => row.indexOf(Math.max(...row));
 // A rounded probability is never said to be 1, or printed as 0 or 1.
 const sure = (p) => (p >= 0.995 ? "above 0.99" : fixed(p));
+const placeIn = once(placeOf);
 // A number of the picture that can be opened: its position, the settings that
 // open it, and whether the opened number comes from it.
 const part = (state, x, step, more, name) => {
-  const { i, j, c } = placeOf(state);
+  const { i, j, c } = placeIn(state);
   const here = { key: j, number: c, rank: state.rank, word: i, block: state.block };
   const on = state.step === step && Object.entries(more).every(([k, v]) => here[k] === v);
   const id = [plain(step), ...Object.values(more)].join("-");

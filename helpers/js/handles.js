@@ -138,9 +138,8 @@ export const handsOf = (figure, { result, read: current, steer: apply, note, fir
   // To write what is there costs as much as a change.
   const write = (part, given) => {
     const before = told.get(part) ?? {};
-    for (const key of Object.keys(before)) if (!(key in given)) part.removeAttribute(key);
-    for (const [key, value] of Object.entries(given))
-      if (value !== before[key]) part.setAttribute(key, value);
+    for (const key in before) if (!(key in given)) part.removeAttribute(key);
+    for (const key in given) if (given[key] !== before[key]) part.setAttribute(key, given[key]);
     told.set(part, given);
   };
   const announce = (part, handle, state) => {
@@ -168,13 +167,13 @@ export const handsOf = (figure, { result, read: current, steer: apply, note, fir
     for (const part of parts()) {
       const handle = handleOf(part);
       announce(part, handle, state);
-      if (part.matches("g") && !handle.group && !part.querySelector(":scope > .av-hit"))
+      if (part.localName === "g" && !handle.group && !part.querySelector(":scope > .av-hit"))
         part.append(hitArea(radii[handle.id]));
     }
     // An SVG with the role of an image hides its content from screen readers; a
     // group does not.
     for (const svg of result.querySelectorAll("svg[role]"))
-      svg.setAttribute("role", svg.querySelector("[data-handle]") ? "group" : "img");
+      write(svg, { role: svg.querySelector("[data-handle]") ? "group" : "img" });
     if (!focused) return;
     const heir = parts().find((part) => handleOf(part).heir);
     (partOf(focused) ?? heir)?.focus({ preventScroll: true });

@@ -23,7 +23,7 @@ export const range = (n) => Array.from({ length: n }, (_, i) => i);
 
 // Group the digits before the decimal point by thousands.
 export const grouped = (x) =>
-  String(x).replace(/^(-?)(\d+)/, (_, sign, digits) => sign + whole(digits));
+  String(x).replace(/^(-?)(\d{4,})/, (_, sign, digits) => sign + whole(digits));
 export const fixed = (x, digits = 2) =>
   x === -Infinity
     ? "−∞"

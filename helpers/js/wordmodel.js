@@ -315,8 +315,11 @@ const sourcesOf = once((state) => {
   const states = settings.map((some) => ({ ...state, ...some }));
   return new Map(states.map((source) => [numberOf(source), source]));
 });
-export const feeds = (state, settings) => sourcesOf(state).has(numberOf({ ...state, ...settings }));
 export const sources = (state) => [...sourcesOf(state).values()];
+// Most numbers of a picture are of another step than all sources.
+const stepsOf = once((state) => new Set(sources(state).map(({ step }) => step)));
+export const feeds = (state, settings) =>
+  stepsOf(state).has(settings.step) && sourcesOf(state).has(numberOf({ ...state, ...settings }));
 
 export const compute = (state) => {
   const net = netOf(state.text);
