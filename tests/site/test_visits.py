@@ -15,7 +15,7 @@ SIZES = {
 }
 # A page of each kind; each figure is judged in tests/site/test_access.py.
 KINDS = [
-    "index", "book/project-score-mask-mix", "book/audit/tiny-vectors",
+    "index", "book/three-tokens", "book/audit/tiny-vectors",
     "book/practice/soften-and-sharpen", "book/labs/audit-a-page",
     "book/ledger", "book/glossary", "book/reference", "404", "search",
 ]  # fmt: skip
