@@ -264,7 +264,7 @@ const bars = (layers, kept) => {
   );
   const label =
     `Bytes that each of ${count(layers.length, "layer")} keeps, in order; the most is ` +
-    `${size(most)}. ${there
+    `${inBytes(most)}. ${there
       .map((kind) => `${kind}: ${layers.filter((layer) => layer.kind === kind).length}`)
       .join(", ")}`;
   return (

@@ -25,7 +25,9 @@ const UNITS = ["decimal", "binary"];
 const COUNTS = ["FLOPs", "multiply-adds"];
 // The form is drawn for an invalid state as well, beside the message that refuses
 // it.
-const example = (state) => EXAMPLES[state.example] ?? Object.values(EXAMPLES)[0];
+const nameOf = ({ example }) => (example in EXAMPLES ? example : Object.keys(EXAMPLES)[0]);
+const example = (state) => EXAMPLES[nameOf(state)];
+const unitOf = (state) => nameOf(state).split(" ").at(-1);
 const lengthOf = (state) => String(example(state).mantissa).length;
 
 // The digits that a printed number keeps, and how large one unit of the last is.
@@ -88,9 +90,9 @@ const ruler = (state, { off, reproduced }) => {
       .filter((_, k) => k % 2 === 0)
       .map((k) => text(written(m + k, e), x(k), y + 28))
       .join("") +
-    text(`printed: ${written(m, e)}`, x(0), y + 46, "av-printed") +
+    text(`printed: ${written(m, e)} ${unitOf(state)}`, x(0), y + 46, "av-printed") +
     text(
-      `computed: ${written(m + off, e, 3)}`,
+      `computed: ${written(m + off, e, 3)} ${unitOf(state)}`,
       Math.min(Math.max(x(off), 70), 290),
       y - 38,
       "av-computed",
@@ -153,7 +155,7 @@ const figure = {
     {
       key: "shift",
       kind: "range",
-      label: "move the value by",
+      label: "moved, in hundredths",
       first: 0,
       about: "What is added to the computed value, in hundredths of the last printed digit",
       min: -300,

@@ -45,6 +45,7 @@ const WIDE = 470;
 const FOOT = 150; // the lower edge of the vectors
 const HIGH = 0.11; // the height of one number
 const GAP = 2;
+const ROW = 136; // the height of a token's row, above all that may be kept of it
 const KEPT = { left: 92, right: 122 };
 const HEADS = { left: 184, step: 32 }; // a step is twice as wide for twice the heads
 const at = (x) => +x.toFixed(2);
@@ -85,7 +86,7 @@ const vectors = (state) => {
         words("made as long as what is kept", HEADS.left, FOOT + 16);
   const middle = FOOT - 40;
   return (
-    `<rect class="av-row-of" x="6" y="${FOOT - 110}" width="18" height="110"/>` +
+    `<rect class="av-row-of" x="6" y="${FOOT - ROW}" width="18" height="${ROW}"/>` +
     words("one token", 6, FOOT + 16) +
     arrow(32, 84, middle) +
     words("down", 58, middle - 8, "middle") +
@@ -164,6 +165,10 @@ const plot = (state, values) => {
     : "";
   const x = at(px(asked(state)));
   const side = x > 380 ? [-8, "end"] : [8, "start"];
+  // The names of the curves stand clear of the handle and its line.
+  const clear = (near, far, least) =>
+    asked(state) >= least && asked(state) <= 4 * least ? far : near;
+  const [plain, absorbed] = [clear(6, 64, 2), clear(16, 128, 16)];
   return (
     words("multiply-adds, one layer", PLOT.left, PLOT.top - 8) +
     up.join("") +
@@ -173,8 +178,14 @@ const plot = (state, values) => {
     curve("plain") +
     curve("absorbed") +
     cross +
-    words("plain", px(6), py(totalOf(state, "plain", 6)) - 6, "middle", "av-name-of") +
-    words("absorbed", px(16) + 6, py(totalOf(state, "absorbed", 16)) + 14, "start", "av-name-of") +
+    words("plain", px(plain), py(totalOf(state, "plain", plain)) - 6, "middle", "av-name-of") +
+    words(
+      "absorbed",
+      px(absorbed) + 6,
+      py(totalOf(state, "absorbed", absorbed)) + 14,
+      "start",
+      "av-name-of",
+    ) +
     grip(
       "queries",
       [x, at(py(totalOf(state, state.form, asked(state))))],
