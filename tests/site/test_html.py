@@ -542,6 +542,7 @@ def test_a_figure_says_on_the_page_what_was_verified(site, page):
     shown = re.findall(r'<svg role="img" aria-label.*?</svg>', text, re.S)
     shown = [figure for figure in shown if "xlink" in figure]
     assert list(map(words, shown)) == list(map(words, stored_figures(page)))
+    assert "<style" not in text.partition("</head>")[2], "styles all of a page"
 
 
 class Told(HTMLParser):
