@@ -168,9 +168,9 @@ const arcs = (symbols, weights, query, label, kept, writes) => {
     d.length ? `<path class="av-arc" stroke-width="${(6 * k) / STEADY}" d="${d.join("")}"/>` : "",
   );
   const hairlines = [];
-  const byWidth = {}; // paths
+  const byWidth = {}; // the arcs of each path
   weights[query].slice(0, query + 1).forEach((w, j) => {
-    const paths = w < THIN ? hairlines : (byWidth[(6 * w).toFixed(1)] ??= []);
+    const paths = w < THIN ? hairlines : (byWidth[(6 * w).toFixed(2)] ??= []);
     paths.push(arc(query, j, base));
   });
   const picked = (width, d, thin = "") =>

@@ -141,7 +141,7 @@ def shows(state, expected, shown):
         assert sorted(seen) == list(range(query + 1))
         for j, width in seen.items():
             assert (width is None) == (w[query][j] < 0.02)
-            says(width or "0", 6 * w[query][j] if width else 0, 1)
+            says(width or "0", 6 * w[query][j] if width else 0, 2)
         faint = np.zeros((T, T))
         for path in panel.select(".av-arc"):
             for i, j in arcs(path)[0]:
