@@ -115,6 +115,7 @@ const compute = (state, own) => {
 const CELL = 20; // width of a symbol in the picture
 const LONG = 20; // the most symbols that fit into half of a page
 const FEW = 12; // a shorter row has empty room, so that its letters do not grow
+const NARROW = 14; // the most symbols that fit into half of a phone
 const FAINT = 0.1; // arcs of other queries are drawn from this weight upward
 const THIN = 0.02; // arcs of the query below this weight are hairlines, as one path
 const STEADY = 10; // arc widths are quantised, so that arcs of equal width are one path
@@ -400,8 +401,15 @@ const live = ({ el, form, model, repaint, set }) => {
   const box = document.createElement("div");
   box.className = "av-panel";
   box.innerHTML = TRAIN + KEYS;
-  // The picture is tall, so what moves it is above the picture.
-  el.querySelector(".av-result").before(box, form, el.querySelector(".av-error"));
+  // The picture is tall, so what moves it is above the picture, except on a phone.
+  const [result, error] = [".av-result", ".av-error"].map((part) => el.querySelector(part));
+  const roomy = matchMedia("(min-width: 481px)");
+  const place = () => {
+    if (roomy.matches) result.before(box, form, error);
+    else result.after(error, box, form);
+  };
+  place();
+  roomy.addEventListener("change", place);
   const find = (selector) => box.querySelector(selector);
   const [button, label, told] = ["[data-train]", "label", ".av-told"].map(find);
   const chosen = label.querySelector("input");
@@ -500,6 +508,7 @@ const live = ({ el, form, model, repaint, set }) => {
     close: () => {
       worker?.terminate();
       model.off("change:step", move);
+      roomy.removeEventListener("change", place);
     },
   };
 };
@@ -551,10 +560,11 @@ const figure = {
   compute,
   // One column per block, and the predictions below both.
   view: (state, values, own) => {
-    const long = state.symbols.length > LONG ? " av-long" : "";
+    const T = state.symbols.length;
+    const size = T > LONG ? " av-long" : T > NARROW ? "" : " av-few";
     const parts = HEADS.map((at) => panel(state, values, at));
     return (
-      `${stage(state, values, own)}${legend(state, values)}<div class="av-heads${long}">${parts.join("")}</div>` +
+      `${stage(state, values, own)}${legend(state, values)}<div class="av-heads${size}">${parts.join("")}</div>` +
       `<div class="av-heads av-below"><div>${guesses(state, values)}</div>` +
       `<div>${progress(state, own)}</div></div>${say(sentence(state, values, own))}`
     );
