@@ -33,23 +33,27 @@ const rowsOf = (seed) => {
   }
   return drawn.rows;
 };
-// The dot products of a query with each key, four keys at a time: each addition
-// waits for the previous one in its own sum, and there are two million of them.
-const dotsOf = (q, keys, d_k) =>
-  range(Math.ceil(keys.length / 4)).flatMap((k) => {
-    const [a, b, c, d] = range(4).map((i) => keys[4 * k + i] ?? q);
-    let sa = 0;
-    let sb = 0;
-    let sc = 0;
-    let sd = 0;
+// The dot products of two queries with each key, two keys at a time: there are two
+// million products, and each number that is read serves two of them.
+const dotsOf = ([q, r], keys, d_k) => {
+  const rows = [[], []];
+  for (let k = 0; k < keys.length; k += 2) {
+    const [a, b] = [keys[k], keys[k + 1] ?? q];
+    let qa = 0;
+    let qb = 0;
+    let ra = 0;
+    let rb = 0;
     for (let i = 0; i < d_k; i += 1) {
-      sa += q[i] * a[i];
-      sb += q[i] * b[i];
-      sc += q[i] * c[i];
-      sd += q[i] * d[i];
+      qa += q[i] * a[i];
+      qb += q[i] * b[i];
+      ra += r[i] * a[i];
+      rb += r[i] * b[i];
     }
-    return [sa, sb, sc, sd].slice(0, keys.length - 4 * k);
-  });
+    rows[0].push(qa, qb);
+    rows[1].push(ra, rb);
+  }
+  return rows.map((row) => row.slice(0, keys.length));
+};
 const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 
 // The outline of adjacent bars, from `start`.
@@ -141,7 +145,7 @@ const figure = {
   compute: ({ d_k, scale, S, seed }) => {
     const Q = rowsOf(seed).slice(0, QUERIES);
     const K = rowsOf(seed).slice(QUERIES, QUERIES + S);
-    const dots = Q.map((q) => dotsOf(q, K, d_k));
+    const dots = range(QUERIES / 2).flatMap((i) => dotsOf(Q.slice(2 * i, 2 * i + 2), K, d_k));
     const divided = dots.map((row) => row.map((x) => x / Math.sqrt(d_k)));
     const scores = scale ? divided : dots;
     const flat = scores.flat();
