@@ -7,6 +7,8 @@ of a Chromium that paints without a GPU.
 the figure computes its numbers and the page is laid out and painted; waiting
 for that frame is not counted. *interval* is the time between frames while the
 control moves in every one of them. A screen of 60 Hz has a frame in 16.7 ms.
+*pace* is the time of a million divisions between the moves: where it doubles,
+the machine was half as fast.
 """
 
 import json
@@ -87,7 +89,14 @@ MOVE = """async ([key, moves]) => {
     field.dispatchEvent(new Event("input", { bubbles: true }));
   };
   const pause = () => new Promise((resolve) => setTimeout(resolve, 5));
-  const busy = [], intervals = [], drawn = new Set();
+  const divide = () => {
+    const start = performance.now();
+    let sum = 0;
+    for (let i = 1; i <= 1e6; i++) sum += 1 / i;
+    if (sum < 14) throw Error("too few divisions");
+    return performance.now() - start;
+  };
+  const busy = [], intervals = [], pace = [], drawn = new Set();
   const result = document.querySelector(".av-result");
   for (let n = 0; n < moves; n++) {
     await pause();
@@ -107,6 +116,7 @@ MOVE = """async ([key, moves]) => {
       work = performance.now() - start;
     }));
     if (n < 9) drawn.add(result.innerHTML);
+    if (n % 10 === 9) pace.push(divide());
   }
   let before = await new Promise(requestAnimationFrame);
   for (let n = 0; n < moves; n++) {
@@ -115,7 +125,7 @@ MOVE = """async ([key, moves]) => {
     intervals.push(now - before);
     before = now;
   }
-  return { busy, intervals, drawn: drawn.size };
+  return { busy, intervals, pace, drawn: drawn.size };
 }"""
 
 
@@ -154,7 +164,8 @@ def measure(browser, figure, key):
 
 def main():
     print(f"{MOVES} moves each, ms {'busy':>15} {'interval':>23}")
-    print(f"{'figure':10}  {'control':12}", *["  p50    p95    max"] * 2)
+    head = ["  p50    p95    max"] * 2
+    print(f"{'figure':10}  {'control':12}", *head, "  pace")
     with sync_playwright() as playwright:
         browser = website.launch(playwright)
         for key, figure in HEAVIEST:
@@ -166,6 +177,7 @@ def main():
                 )
                 for name in ("busy", "intervals")
             ]
+            cells.append(f"{np.median(times['pace']):4.1f}")
             print(f"{figure._name:10} {key:12}", *cells, sep="  ")
         browser.close()
 
