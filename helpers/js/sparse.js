@@ -149,12 +149,13 @@ const NAMES = {
   window: "position",
   "exact scores": "score of attention",
 };
-// The position of the line's name above the knob, clear of the curve and the
-// knob.
+// The position of the line's name, clear of the curve and the knob. The curve
+// does not fall, so to the right of a high knob there is room below it.
 const besideLine = (k, y) => {
   const low = y > coverAt(0.4);
   const left = k > (low ? 3 : 9);
-  return [kAt(k) + (left ? -12 : 12), low ? coverAt(0.6) : COVER.foot - 10, left ? "end" : "start"];
+  const beside = left ? COVER.foot - 10 : y + 28;
+  return [kAt(k) + (left ? -12 : 12), low ? coverAt(0.6) : beside, left ? "end" : "start"];
 };
 const knob = '<circle class="av-knob" r="8"/>';
 const drawing = (state, values) => {
