@@ -132,10 +132,10 @@ def angles(name, T):
     return found
 
 
-def turned(svg, kind, k, drawn):
+def turned(sectors, k, drawn):
     """The angle that a sector covers, drawn to a hundredth of a unit."""
     x, y = 8 + (k + 0.5) * 142 / 8, float(drawn[k]["cy"])
-    for path in svg.select(f".av-{kind}.av-solid"):
+    for path in sectors:
         if path.has_attr("cx") and abs(float(path["cx"]) - x) < 0.006:
             if float(path["cy"]) == y:
                 return 2 * np.pi
@@ -159,6 +159,7 @@ def meets(state, expected, svg):
         if name_of(row) == name and "RoPE" in name
     ]  # fmt: skip
     assert len(dials) == 8 * len(rotary)
+    met, unmet = (svg.select(f".av-{it}.av-solid") for it in ("met", "unmet"))
     for n, i in enumerate(rotary):
         own = dials[8 * n : 8 * n + 8]
         known, now = (
@@ -168,9 +169,9 @@ def meets(state, expected, svg):
         still = [dial["class"] == ["av-unturned"] for dial in own]
         assert still == [angle == 0 for angle in known]
         for k in range(8):
-            seen = turned(svg, "met", k, own)
+            seen = turned(met, k, own)
             assert seen == pytest.approx(known[k], abs=0.002)
-            new = turned(svg, "unmet", k, own)
+            new = turned(unmet, k, own)
             wanted = max(now[k] - known[k], 0)
             assert new == pytest.approx(wanted, abs=0.004)
     top = 96 + 16  # of T5's bias, whose row is the first
