@@ -177,7 +177,7 @@ const clocks = ({ pairs, query, key, pair }) => {
     );
   };
   return (
-    `<svg class="av-clocks" role="img" aria-label="The hands of all ${count(pairs, "pair")} of ` +
+    `<svg class="av-clocks${across > 5 ? " av-many" : ""}" role="img" aria-label="The hands of all ${count(pairs, "pair")} of ` +
     `columns, the fastest first" style="max-width:${5 * across}rem" viewBox="0 0 ${across * CLOCK.side} ${rows * CLOCK.high}">` +
     `${range(pairs).map(one).join("")}</svg>`
   );
