@@ -884,8 +884,9 @@ def test_controls_on_a_phone_meet_a_finger_and_leave_the_sentence(page, name):
         }));
         const moved = [...el.querySelectorAll(".av-controls, .av-panel")];
         const picture = el.querySelector(".av-result");
+        const below = Node.DOCUMENT_POSITION_FOLLOWING;
         const isFirst = moved.every((part) =>
-          4 & picture.compareDocumentPosition(part));
+          below & picture.compareDocumentPosition(part));
         return [...found, isFirst, document.documentElement.scrollWidth];
     """)
     sliders, values, *pressed = boxes
