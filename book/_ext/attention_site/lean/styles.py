@@ -17,6 +17,11 @@ PRIVATE = "\ue000", "\uf8ff"
 CUSTOM = re.compile(r"--[\w-]+")
 # A nameless part of a last part, as in "li:last-child > :last-child".
 LAST = re.compile(r":last-child[ >]+:[\w-]+$")
+# A list at the end of a selector, of classes alone or of elements alone.
+LISTED = re.compile(
+    r"((?:.*[ >+~])?):is\((\.[\w-]+(?:,\s*\.[\w-]+)*|\w+(?:,\s*\w+)*)\)",
+    re.DOTALL,
+)
 # A name, in which a backslash precedes any other character.
 NAME = re.compile(r"(?:[\w-]|\\.)+")
 
@@ -151,6 +156,19 @@ def split(prelude):
     return parts
 
 
+def spread(selector):
+    """Return a selector once for each name of the list at its end, if any.
+
+    A browser sorts rules by the name at the end, so that an element meets few
+    of them, and tries a rule that ends in a list, "p :is(.a, .b)", on each.
+    Names of one kind have one weight, so the rules mean the same.
+    """
+    found = LISTED.fullmatch(selector)
+    if not found:
+        return [selector]
+    return [found[1] + name for name in re.split(r",\s*", found[2])]
+
+
 def purge(rules, words, elements):
     """Return the rules that a page with these names could match, as text.
 
@@ -169,7 +187,7 @@ def purge(rules, words, elements):
 
 def written(rules, wanted=lambda selector: True):
     """Return the rules as text, with the wanted selectors only."""
-    return "\n".join(filter(None, (_written(r, wanted) for r in rules)))
+    return "".join(_written(rule, wanted) for rule in rules)
 
 
 def _is(token, signs):
@@ -197,9 +215,10 @@ def tight(tokens):
 def _written(rule, wanted):
     if rule.type == "qualified-rule":
         selectors = [
-            tinycss2.serialize(selector).strip()
+            text
             for selector in split(rule.prelude)
             if wanted(selector)
+            for text in spread(tinycss2.serialize(selector).strip())
         ]
         body = tinycss2.serialize(tight(rule.content))
         return f"{','.join(selectors)}{{{body}}}" if selectors and body else ""
