@@ -13,7 +13,7 @@ const EXAMPLES = {
   "parameters: 26 GB": { counted: 25_700_000_000, mantissa: 26, exponent: 0, power: 3 },
   "163,840 bytes: 160 kB": { counted: 163_840, mantissa: 160, exponent: 0, power: 1 },
   "96 matrices: 1.5 GB": { counted: 96 * 2 ** 24, mantissa: 15, exponent: -1, power: 3 },
-  "384 heads: 400 GFLOP": {
+  "384 heads: ~400 GFLOP": {
     counted: 384 * 2 ** 30,
     mantissa: 4,
     exponent: 2,
@@ -28,6 +28,7 @@ const COUNTS = ["FLOPs", "multiply-adds"];
 const nameOf = ({ example }) => (example in EXAMPLES ? example : Object.keys(EXAMPLES)[0]);
 const example = (state) => EXAMPLES[nameOf(state)];
 const unitOf = (state) => nameOf(state).split(" ").at(-1);
+const isAbout = (state) => nameOf(state).includes("~");
 const lengthOf = (state) => String(example(state).mantissa).length;
 
 // The digits that a printed number keeps, and how large one unit of the last is.
@@ -90,7 +91,12 @@ const ruler = (state, { off, reproduced }) => {
       .filter((_, k) => k % 2 === 0)
       .map((k) => text(written(m + k, e), x(k), y + 28))
       .join("") +
-    text(`printed: ${written(m, e)} ${unitOf(state)}`, x(0), y + 46, "av-printed") +
+    text(
+      `printed: ${isAbout(state) ? "~" : ""}${written(m, e)} ${unitOf(state)}`,
+      x(0),
+      y + 46,
+      "av-printed",
+    ) +
     text(
       `computed: ${written(m + off, e, 3)} ${unitOf(state)}`,
       Math.min(Math.max(x(off), 70), 290),
@@ -210,8 +216,8 @@ const figure = {
     return (
       ruler(state, values) +
       say(
-        `Printed as ${written(m, e)}, values from ${written(m - 0.5, e, 1)} to ` +
-          `${written(m + 0.5, e, 1)} are right. ${whole(counted)} ${what} in ${unit}${moved} are ` +
+        `Printed as ${isAbout(state) ? "about " : ""}${written(m, e)}, values from ` +
+          `${written(m - 0.5, e, 1)} to ${written(m + 0.5, e, 1)} are right. ${whole(counted)} ${what} in ${unit}${moved} are ` +
           `${written(m + off, e, 3)}, ${verdict}.`,
       )
     );

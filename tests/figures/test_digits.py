@@ -25,7 +25,7 @@ COUNTED = {
     "163,840 bytes: 160 kB": (163_840, "160", 1),
     "96 matrices: 1.5 GB": (96 * 2048 * 2048 * 4, "1.5", 3),
     # Two products of 2,048 queries and keys of width 64, 24 layers, 16 heads.
-    "384 heads: 400 GFLOP": (24 * 16 * 4 * 2048**2 * 64, "4e2", 3),
+    "384 heads: ~400 GFLOP": (24 * 16 * 4 * 2048**2 * 64, "4e2", 3),
 }
 CASES = [
     {"prefix": "decimal"},
@@ -38,8 +38,8 @@ CASES = [
     {"example": "163,840 bytes: 160 kB", "shift": -50},
     {"example": "163,840 bytes: 160 kB", "digits": 2},
     {"example": "96 matrices: 1.5 GB", "digits": 1},
-    {"example": "384 heads: 400 GFLOP"},
-    {"example": "384 heads: 400 GFLOP", "counts": "multiply-adds"},
+    {"example": "384 heads: ~400 GFLOP"},
+    {"example": "384 heads: ~400 GFLOP", "counts": "multiply-adds"},
 ]
 
 
@@ -101,6 +101,8 @@ def shows(state, expected, shown):
         tells(text.text, (printed + units * step, places))
         assert float(text["x"]) == pytest.approx(x(units), abs=1e-3)
     tells(svg.select_one(".av-printed").text, (printed, places))
+    about = "~" in state["example"]
+    assert ("~" in svg.select_one(".av-printed").text) == about
     tells(svg.select_one(".av-computed").text, (value, fine))
     assert captions(shown)
     count = COUNTED[state["example"]][0]
@@ -122,6 +124,7 @@ def shows(state, expected, shown):
         exactly_half=tie,
     )
     assert "reproduced" in text
+    assert ("Printed as about" in text) == about
 
 
 def test_every_verdict_is_that_of_the_ledger():
