@@ -10,6 +10,7 @@ const GAIN = 4; // the length of a query after its norm
 const [LOW, HIGH] = [-10, 10];
 const WAYS = ["none", "sink", "gate", "cap", "norm"];
 
+const total = (row) => row.reduce((a, b) => a + b, 0);
 const capped = (s, c) => c * Math.tanh(s / c);
 const fitsOf = (state) => KEYS.map((j) => state[`fit${j}`]);
 const compute = (state) => {
@@ -28,7 +29,7 @@ const compute = (state) => {
   return {
     scores,
     weights: WAYS.map((way) => weights[way]),
-    spent: WAYS.map((way) => factor(way) * weights[way].reduce((a, b) => a + b, 0)),
+    spent: WAYS.map((way) => factor(way) * total(weights[way])),
     answers: WAYS.map((way) => factor(way) * dot(weights[way], VALUES)),
     taken: withSink.at(-1),
   };
@@ -115,7 +116,13 @@ const drawing = (state, values) => {
     grip("sink", [at(across(half)), at(py(state.sink))], knob) +
     words("cap", BOX.right + 26, py(state.cap) + 4, "start", "av-scale") +
     grip("cap", [BOX.right + 12, at(py(state.cap))], '<path class="av-knob" d="M-9 0L7 -8V8Z"/>') +
-    words("weight", BOX.left, ROW.top - 8, "start", "av-scale") +
+    words(
+      "weight, in the row of the gate times the gate",
+      BOX.left,
+      ROW.top - 8,
+      "start",
+      "av-scale",
+    ) +
     words("answer", BOX.width - 6, ROW.top - 8, "end", "av-scale") +
     `<rect class="av-of-choice" x="2" y="${rowAt(picked) - 4}" width="${BOX.width - 4}" ` +
     `height="${ROW.high + 8}" rx="6"/>` +
@@ -235,7 +242,7 @@ const figure = {
       `${rowAt(WAYS.length)}">${drawing(state, values)}</svg>` +
       say(
         `With ${state.way === "none" ? "nothing added" : `a ${state.way}`}, this row spends ` +
-          `${fixed(values.spent[i])} and answers ${fixed(values.answers[i], 1)}. ` +
+          `${fixed(total(values.weights[i]))} and answers ${fixed(values.answers[i], 1)}. ` +
           told(state, values),
       )
     );

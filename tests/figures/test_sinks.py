@@ -95,7 +95,10 @@ def shows(state, expected, shown):
     assert pieces <= set("01234")
     captions(shown)
     i, most = WAYS.index(state["way"]), expected["scores"].max()
-    said = [(expected["spent"][i], 2), (expected["answers"][i], 1)]
+    said = [
+        (expected["weights"][i].sum(), 2),
+        (expected["answers"][i], 1),
+    ]
     cap = state["cap"]
     said += {
         "none": [],
