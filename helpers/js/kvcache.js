@@ -77,7 +77,7 @@ const store = (state, { now, total, filled }) => {
   const values = alongMemory(now[0] + now[1], state) - keys;
   const frame = (y, h, w) =>
     `<path class="av-frame" d="M${left} ${y}h${place(w)}v${h}h-${place(w)}z"/>`;
-  const gb = (n) => `${short(n / GB)} GB`;
+  const gb = (n) => `${n < 1000 * GB ? short(n / GB) : whole(Math.round(n / GB))} GB`;
   const label =
     `${whole(filled)} of ${count(S, "position")}; ${gb(now[0] + now[1])} in a memory of ` +
     `${whole(memory)} GB`;
@@ -96,7 +96,7 @@ const store = (state, { now, total, filled }) => {
     frame(22, 2 * high, across) +
     title(
       `${count(batch, "sequence")}: ${gb(now[0] + now[1])}` +
-        `${over > 0 ? `, which is ${gb(over)} too many` : ""}`,
+        `${over > 0 ? `, ${gb(over)} too many` : ""}`,
       top - 10,
     ) +
     box("key", left, top, keys, high, first) +

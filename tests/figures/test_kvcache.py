@@ -172,8 +172,12 @@ def preset_of(state):
 def names_show(state, expected, shown):
     """The names of the drawing: positions so far, and gigabytes."""
     S, filled, memory = state["S"], expected["filled"], state["memory"]
-    gb = (sum(expected["now"]) / 10**9, 3)
-    tells(captions(shown)[0], filled, S, gb, memory)
+
+    def gb(number):
+        return number, 0 if number >= 1000 else 3
+
+    held = sum(expected["now"]) / 10**9
+    tells(captions(shown)[0], filled, S, gb(held), memory)
     parts = {"keys", "values", "latent", "rotary"}
     texts = [t.text for t in shown.select(".av-store text")]
     texts = [text for text in texts if text not in parts]
@@ -181,8 +185,8 @@ def names_show(state, expected, shown):
     tells(one, filled, S)
     tells(scale, S)
     tells(end, (1.25 * memory, 3))
-    over = sum(expected["now"]) / 10**9 - memory
-    tells(all_, state["batch"], gb, *where(over > 0, (over, 3)))
+    over = held - memory
+    tells(all_, state["batch"], gb(held), *where(over > 0, gb(over)))
     verdict(all_, too_many=over > 0)
     assert bool(shown.select(".av-burst")) == (over > 0)
     tells(last, memory)
