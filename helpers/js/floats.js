@@ -161,11 +161,11 @@ const bands = (state) =>
 const magnified = ({ shift }) => {
   const [from, to] = [px(shift - REACH), px(shift + REACH)].map(at);
   const [top, foot] = [RULE + 24, LINE.top - 6];
+  const beside = shift > 48 ? [LINE.left, foot - 6, "start"] : [BOX.width - 2, foot - 6, "end"];
   return (
     `<path class="av-magnified" d="M${BOX.left} ${top}L${from} ${foot}V${LINE.foot}H${to}V${foot}` +
     `L${BOX.right} ${top}z"/>` +
-    words("magnified:", WEIGHT.left, RULE + 4, "start") +
-    words(`${setting(shift - REACH)} to ${setting(shift + REACH)}`, WEIGHT.left, RULE + 18, "start")
+    words(`magnified: ${setting(shift - REACH)} to ${setting(shift + REACH)}`, ...beside)
   );
 };
 const line = (state, values) => {
