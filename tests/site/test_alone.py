@@ -62,6 +62,36 @@ def test_a_figure_opens_alone_in_its_state_and_gives_its_line(browser, host):
     tab.close()
 
 
+def test_a_page_of_a_figure_follows_the_system(browser, host):
+    tab = browser.new_page(color_scheme="light")
+    tab.goto(f"{host.address}/figure/heads.html")
+    now = "now => document.documentElement.dataset.theme === now"
+    tab.wait_for_function(now, arg="light")
+    tab.emulate_media(color_scheme="dark")
+    tab.wait_for_function(now, arg="dark")
+    tab.close()
+
+
+# How much of each picture is cut off at the edge of its own box.
+CUT = """() => [...document.querySelectorAll(".av-result .av-wide")].map(
+  (box) => box.scrollHeight - box.clientHeight)"""
+
+
+@pytest.mark.parametrize("name", ["kvcache", "card", "roof"])
+def test_full_screen_shows_the_whole_picture(browser, host, name):
+    """Of the figures whose tables stand below the controls: a column."""
+    tab = browser.new_page(viewport={"width": 1280, "height": 900})
+    tab.goto(f"{host.address}/figure/{name}.html")
+    tab.wait_for_selector(".av-live")
+    tab.evaluate("() => new Promise(requestAnimationFrame)")
+    tab.get_by_role("button", name="Full screen").press("Enter")
+    tab.wait_for_function("document.fullscreenElement")
+    cut = tab.evaluate(CUT)
+    tab.close()
+    assert cut
+    assert max(cut) <= 1
+
+
 def test_a_page_of_a_figure_shows_it_without_scripts(site):
     for name in website.ALONE:
         page = BeautifulSoup(
