@@ -309,7 +309,7 @@ const figure = {
     let own;
     // The sliders follow the picture.
     const slide = (query) => {
-      for (const control of figure.controls) {
+      for (const control of figure.controls.filter(({ key }) => key in query)) {
         const field = form.elements.namedItem(control.key);
         field.value = query[control.key];
         tell(control, field, query[control.key]); // a slider has tenths only

@@ -319,7 +319,7 @@ def test_words_opening_turns_the_query_once_and_gives_it_back(page):
       all.push(look());
       await pause(600);
       return [all, silent, spoken() === said(),
-        m.sets.length - sets, m.saves];
+        m.sets.length - sets, m.saves, field("sentence").selectedIndex];
     """)
     all_, *rest = found
     figure = Words(**state)
@@ -335,8 +335,8 @@ def test_words_opening_turns_the_query_once_and_gives_it_back(page):
         [drawn("words", **state), ["1.5", "1.5"], ["-0.5", "−0.5"]], False
     ]  # fmt: skip
     assert len({text for (text, *_), _ in all_}) == 5
-    # It speaks at the end; the reader's own numbers stay as they are.
-    assert rest == [0, True, 0, 0]
+    # It speaks at the end; the reader's own numbers and sentence stay.
+    assert rest == [0, True, 0, 0, 0]
 
 
 @pytest.mark.parametrize(
