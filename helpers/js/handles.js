@@ -242,8 +242,9 @@ export const handsOf = (figure, { result, read: current, steer: apply, note, fir
     result.classList.add("av-held");
   };
   const drag = (event) => {
-    if (held) {
-      const [u, v] = placeOf(partOf(held.id), event);
+    const part = held && partOf(held.id); // it may go while it is held
+    if (part) {
+      const [u, v] = placeOf(part, event);
       held.wished = known[held.id].read([u + held.off[0], v + held.off[1]]);
       ask(held.wished);
     }

@@ -158,30 +158,37 @@ const drawn = (state, values) => {
 
 // The state is dragged along its last write, and that write's starting point
 // towards zero.
-const handlesOf = (state, { states, shrunk, error }) => {
+// The setting that brings a point of the computation nearest to the hand. It acts
+// on every write, so all its steps are tried.
+const nearest = (state, key, most, pointOf, spot_) => {
+  const [x, y] = pointAt(spot_);
+  const far = (setting) => {
+    const [u, v] = pointOf(compute({ ...state, [key]: setting }));
+    return Math.hypot(u - x, v - y);
+  };
+  const settings = range(20 * most + 1).map((k) => k / 20);
+  return settings.reduce((best, one) => (far(one) < far(best) ? one : best));
+};
+const lastOf = ({ states }) => states.at(-1);
+const handlesOf = (state, { states, shrunk }) => {
   const found = [];
   const before = states.at(-2) ?? [0, 0];
-  const size = dot(before, before);
-  if (size > 0.04)
+  if (dot(before, before) > 0.04)
     found.push({
       id: "decay",
       name: "decay: the state before the last write",
       keys: ["decay"],
       at: place(shrunk),
-      read: (spot_) => ({ decay: dot(pointAt(spot_), before) / size }),
+      read: (spot_) => ({ decay: nearest(state, "decay", 1, (made) => made.shrunk, spot_) }),
     });
-  if (state.rule === "delta rule" && state.written && Math.abs(error) > 0.1) {
-    const key = keyOf(state[`angle${NAMES[state.written - 1]}`]);
+  if (state.rule === "delta rule" && state.written)
     found.push({
       id: "beta",
       name: "beta: the state after the last write",
       keys: ["beta"],
       at: place(states.at(-1)),
-      read: (spot_) => ({
-        beta: (dot(pointAt(spot_), key) - dot(shrunk, key)) / error,
-      }),
+      read: (spot_) => ({ beta: nearest(state, "beta", 2, lastOf, spot_) }),
     });
-  }
   return found;
 };
 
