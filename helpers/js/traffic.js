@@ -125,7 +125,8 @@ const blocksIn = ({ N }, { rows, blocks }) => {
 const millions = (n) => tick(n / 1e6);
 const WHAT = ["Q, K, V and output", "scores and weights", "running states"];
 const named = (name, k) =>
-  `<span class="av-line-key av-moves-${k}" aria-hidden="true"></span>${name}`;
+  `<span class="av-moved-entry"><span class="av-line-key av-moves-${k}" aria-hidden="true"></span>` +
+  `${name}</span>`;
 const legend = `<p class="av-caption">${NAMES.map(named).join(" \u2003 ")}</p>`;
 const table = ({ parts, moved, ratios }) => {
   const row = (name, cells) =>
