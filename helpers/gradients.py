@@ -54,7 +54,7 @@ def _distributions(weights, axis, sinks=None):
     ones = (abs(sums - 1) <= 0.02) | (sums == 0)
     rule = "or to 0 if nothing is attended"
     if sinks is not None:  # the sink has part of a row's weight
-        ones |= (sums < 1) & (sinks[..., None, None] > -np.inf)
+        ones = ones | (sums < 1) & (sinks[..., None, None] > -np.inf)
         rule += ", or to less if there is a sink"
     if not ((weights >= 0) & ones).all():
         raise ValueError(

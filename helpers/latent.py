@@ -512,6 +512,8 @@ def latent_attention(
     X = _rows(X, p)
     X = X.astype(np.result_type(X, *(W for W in p[:-1] if W is not None)))
     scale = _scale(p) if scale is None else real(scale, "scale")
+    if cache is not None:
+        expect_cache(cache)
     T, start = X.shape[-2], 0 if cache is None else len(cache)
     if positions is None:
         positions = start + np.arange(T)
@@ -627,7 +629,7 @@ def _product_vjp(grad, X, W):
 
 def _rotate_back(grad, positions, turning):
     """The gradient before a rotation, from the gradient after it."""
-    back = -np.asarray(positions)
+    back = -np.asarray(positions, np.float64)  # unsigned ones would wrap
     return rotary_embedding(grad, back, interleaved=True, **turning)
 
 

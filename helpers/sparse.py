@@ -12,7 +12,6 @@ from ._checks import (
     booleans,
     broadcast,
     finite_floats,
-    floats,
     integer,
     mask_of_scores,
     rounded,
@@ -185,7 +184,7 @@ def chosen_attention(Q, K, V, chosen, *, scale=None):
     >>> chosen_attention([[0.0]], np.ones((3, 1)), V, chosen).tolist()
     [[3.5]]
     """
-    Q = floats(Q, "Q", ndim=2, axes="(..., T, d_k)")
+    Q = finite_floats(Q, "Q", ndim=2, axes="(..., T, d_k)")
     K = finite_floats(K, "K", ndim=2, axes="(..., S, d_k)")
     V = finite_floats(V, "V", ndim=2, axes="(..., S, d_v)")
     lead = tiled_lead(Q, K, V, causal=False)
@@ -378,7 +377,11 @@ def three_branches(Q, K, V, gates, *, length, n, window, scale=None):
     )
     lead = outputs[0].shape[:-1]
     gates = broadcast(gates, "gates", (*lead, 3), "(..., T, 3)")
-    return sum(gates[..., i, None] * x for i, x in enumerate(outputs))
+    dtype, gates, *wide = widened(gates, *outputs)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mixed = sum(gates[..., i, None] * x for i, x in enumerate(wide))
+    what = "the gated sum overflows {dtype}; pass a wider type"
+    return rounded(mixed, dtype, what)
 
 
 def tokens_read(

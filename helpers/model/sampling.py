@@ -151,6 +151,7 @@ def generate(
 def _draw(rng, chances):
     """One token for each row of probabilities."""
     # The first token whose running sum exceeds a random number from 0 to 1.
-    running = np.cumsum(chances, -1)
+    # A sum in float16 would stop growing.
+    running = np.cumsum(chances, -1, dtype=np.float64)
     u = rng.random(chances.shape[:-1])[..., None] * running[..., -1:]
     return (running <= u).sum(-1)

@@ -394,6 +394,28 @@ def test_gradients_equal_directional_differences(absorbed, d_q, lead, places):
         assert (grad * way).sum() == pytest.approx(slope, rel=1e-7, abs=1e-8)
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.uint32, np.uint64])
+def test_gradients_turn_back_by_unsigned_positions_too(kind):
+    X, p = problem(20, 4)
+    places = np.array([3, 4, 5, 6])
+    weights = latent_attention(X, p, positions=places).weights
+    upstream = np.random.default_rng(21).normal(size=X.shape)
+    signed, unsigned = (
+        latent_attention_vjp(upstream, X, p, weights, positions=some)
+        for some in (places, places.astype(kind))
+    )
+    np.testing.assert_array_equal(unsigned.X, signed.X)
+
+
+@pytest.mark.parametrize("place", [3, 4, 5, 6])
+def test_latent_flops_refuses_a_width_of_zero(place):
+    sizes = [1, 1, 2, 4, 2, 3, 3]  # T, S, n_heads, d_c, d_r, d_k, d_v
+    sizes[place] = 0
+    name = ["d_c", "d_r", "d_k", "d_v"][place - 3]
+    with pytest.raises(ValueError, match=f"{name} must be at least 1"):
+        cost.latent_flops(*sizes, absorbed=True)
+
+
 def test_the_default_scale_and_positions_are_those_of_the_forward_pass():
     X, p = problem(22, 4, d_q=6)
     weights = latent_attention(X, p).weights

@@ -259,6 +259,19 @@ def test_the_gradient_of_the_scores_is_before_the_cap(rng):
     assert_gradient(loss, Q @ K.T / 2, back.scores, rng)
 
 
+def test_sinks_vjp_takes_values_with_an_axis_of_their_own(rng):
+    Q, K, V = (rng.normal(size=shape) for shape in [(3, 2), (4, 2), (2, 4, 5)])
+    sinks = np.array(0.3)
+    output, weights = attention(Q, K, V, sinks=sinks)
+    upstream = rng.normal(size=output.shape)
+    slope = sinks_vjp(upstream, output, weights, sinks)
+
+    def loss(sinks):
+        return (attention(Q, K, V, sinks=sinks).output * upstream).sum()
+
+    assert_gradient(loss, sinks, slope, rng)
+
+
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_gradients_keep_the_dtype(dtype):
     Q, K, V = arrays(2, 3, 3, 4, 4, (2,), dtype)

@@ -228,6 +228,15 @@ def test_three_branches_equal_the_loop(seed, T, more, length, n, window):
     assert_close(found, np.array(wanted), eps=128)
 
 
+def test_three_branches_refuses_a_sum_beyond_its_type():
+    h = np.float16
+    with pytest.raises(ValueError, match="the gated sum overflows float16"):
+        three_branches(
+            h([[0]]), h([[0], [0]]), h([[40000], [40000]]), h([[1, 1, 0]]),
+            length=1, n=1, window=1,
+        )  # fmt: skip
+
+
 def test_three_branches_of_a_batch_are_those_of_its_parts():
     arrays = branches(6, 3, 9, (2, 2))
     options = {"length": 2, "n": 2, "window": 3}
