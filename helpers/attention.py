@@ -46,7 +46,8 @@ def attention(
         have no axis of heads, that axis of the mask may have length one, as in
         the (B, 1, 1, S) of `padding_mask`.
     bias : (..., T, S) float array, optional
-        Added to the scaled scores. ``-inf`` forbids, as a mask does.
+        Added to the scaled scores. ``-inf`` forbids, as a mask does. Its axes
+        are those of a mask.
     scale : float, optional
         Factor on the dot products; 1/sqrt(d_k) by default.
     softcap : float, optional

@@ -267,7 +267,7 @@ def layers_of(config):
         raise TypeError(f"config must be a dict; got {type(config).__name__}")
     config = _inner(config)
     for key in REFUSED:
-        if config.get(key) not in (None, False):
+        if config.get(key) is not None and config[key] is not False:
             _refuse(f"be without {key}, which is not counted here", "it")
     types = _types(config)
     shared = config.get("num_kv_shared_layers") or 0

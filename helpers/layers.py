@@ -640,10 +640,11 @@ def _gate(x, W_3, b_3, W_1):
         if b_3 is not None:
             raise ValueError("b_3 needs W_3; got b_3 alone")
         return None
-    if np.shape(W_3) != np.shape(W_1):
+    W_3 = array(W_3, "W_3")
+    if W_3.shape != np.shape(W_1):
         raise ValueError(
             "W_3 must have the shape of W_1; "
-            f"got W_3 {np.shape(W_3)} and W_1 {np.shape(W_1)}"
+            f"got W_3 {W_3.shape} and W_1 {np.shape(W_1)}"
         )
     return linear(x, W_3, b_3, names=("x", "W_3", "b_3"))
 
@@ -816,6 +817,16 @@ def token_losses(logits, targets):
     >>> token_losses([[0.0, 0.0]], [1]).round(4).tolist()
     [0.6931]
     """
+    logits, targets = _rows_and_targets(logits, targets)
+    dtype, logits = widened(logits)
+    chosen = np.take_along_axis(logits, targets[..., None], -1)[..., 0]
+    with np.errstate(over="ignore"):
+        losses = logsumexp(logits) - chosen
+    return _fits(losses, dtype, "the losses")
+
+
+def _rows_and_targets(logits, targets):
+    """Logits, and one token for each of their rows."""
     logits = finite_floats(logits, "logits", ndim=1, axes="(..., vocab)")
     targets = token_ids(targets, logits.shape[-1], "targets")
     if targets.shape != logits.shape[:-1]:
@@ -823,11 +834,7 @@ def token_losses(logits, targets):
             "targets must have one token for each row of logits; "
             f"got targets {targets.shape} and logits {logits.shape}"
         )
-    dtype, logits = widened(logits)
-    chosen = np.take_along_axis(logits, targets[..., None], -1)[..., 0]
-    with np.errstate(over="ignore"):
-        losses = logsumexp(logits) - chosen
-    return _fits(losses, dtype, "the losses")
+    return logits, targets
 
 
 def token_losses_vjp(grad, logits, targets):
@@ -856,11 +863,13 @@ def token_losses_vjp(grad, logits, targets):
     >>> token_losses_vjp([2.0], [[0.0, 0.0]], [1]).tolist()
     [[1.0, -1.0]]
     """
-    grad, logits = finite_floats(grad, "grad"), floats(logits, "logits")
+    grad = finite_floats(grad, "grad")
+    logits, targets = _rows_and_targets(logits, targets)
     _expect_grad(grad, logits.shape[:-1])
     right = one_hot(targets, logits.shape[-1])
-    back = grad[..., None] * (softmax(logits) - right)
-    return back.astype(logits.dtype)
+    with np.errstate(over="ignore"):
+        back = grad[..., None] * (softmax(logits) - right)
+    return _fits(back, logits.dtype, "the gradients")
 
 
 def cross_entropy(logits, targets, *, where=None):

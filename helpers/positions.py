@@ -128,7 +128,8 @@ def rotary_embedding(
     Parameters
     ----------
     X : (..., T, d) array
-        Queries or keys of even width, before their dot products are taken.
+        Queries or keys, before their dot products are taken; of even width,
+        unless `frequencies` are given.
     positions : (..., T) array, optional
         The position of each row, 0 to T - 1 by default. Leading axes
         broadcast against those of `X`: (B, 1, T) for X of (B, H, T, d).
@@ -154,9 +155,9 @@ def rotary_embedding(
     TypeError
         If an array does not hold real numbers.
     ValueError
-        If the width is odd, an entry is not finite, positions or
-        frequencies do not fit, `base` is not finite or below one, or the
-        result overflows.
+        If the width is odd without `frequencies`, an entry is not finite,
+        positions or frequencies do not fit, `base` is not finite or below
+        one, or the result overflows.
 
     Notes
     -----

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._checks import flag, generator, one_of, size
+from ._core import lookup
 from .attention import attention, attention_scores
 from .gradients import attention_vjp
 from .layers import cross_entropy, cross_entropy_vjp
@@ -115,7 +116,7 @@ def init_memory(rng, kind, *, runs=(), n_keys=32, n_values=16, d=8):
         The number of different keys.
     n_values : int, default 16
         The number of different values.
-    d : int, default 16
+    d : int, default 8
         Width of queries, keys and values.
 
     Returns
@@ -499,14 +500,6 @@ def _per_run(table, ndim, batch):
     return table.reshape((*runs, *between, *table.shape[len(runs) :]))
 
 
-def _rows(table, index):
-    """For each index, a row of its run's table."""
-    runs = table.shape[:-2]
-    flat = index.reshape(*runs, -1, 1)
-    rows = np.take_along_axis(table, flat, axis=-2)
-    return rows.reshape(*index.shape, table.shape[-1])
-
-
 def _scattered(grad, index, shape):
     """Gradients of rows, added up at the rows' indices in the table."""
     *runs, n, d = shape
@@ -521,8 +514,8 @@ def _sigmoid(x):
 
 def _index_inputs(batch, tables):
     """An indexer's queries (..., H, M, d) and its keys (..., N, d)."""
-    K = _rows(tables["keys"], batch.keys)
-    Q = _rows(tables["queries"], batch.asked)
+    K = lookup(tables["keys"], batch.keys)
+    Q = lookup(tables["queries"], batch.asked)
     Q = Q.reshape(*batch.asked.shape, -1, K.shape[-1])
     return np.moveaxis(Q, -2, -3), K
 
@@ -530,9 +523,9 @@ def _index_inputs(batch, tables):
 def _inputs(batch, params, kind):
     """Queries, keys and values of a text, and the rates of a state."""
     x = {
-        "Q": _rows(params["queries"], batch.asked),
-        "K": _rows(params["keys"], batch.keys),
-        "V": _rows(params["values"], batch.values),
+        "Q": lookup(params["queries"], batch.asked),
+        "K": lookup(params["keys"], batch.keys),
+        "V": lookup(params["values"], batch.values),
     }
     if kind != "softmax":
         for name in "QK":

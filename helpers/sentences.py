@@ -173,7 +173,8 @@ def as_batch(sentences):
     Raises
     ------
     ValueError
-        If a word is not one of `WORDS`.
+        If a word is not one of `WORDS`, or a sentence has no word or more
+        than `LONGEST`.
 
     Examples
     --------
@@ -182,6 +183,12 @@ def as_batch(sentences):
     ([0, 4], [4, 16])
     """
     ids = [token_ids_of(words) for words in sentences]
+    for some in ids:
+        if not 1 <= len(some) <= LONGEST:
+            raise ValueError(
+                f"each of sentences must have 1 to {LONGEST} words; "
+                f"got {len(some)}"
+            )
     tokens = np.zeros((len(ids), LONGEST), int)
     where = np.zeros((len(ids), LONGEST - 1), bool)
     for row, open_, some in zip(tokens, where, ids, strict=True):

@@ -309,7 +309,8 @@ def accuracy(logits, batch):
     Raises
     ------
     ValueError
-        If no position counts.
+        If no position counts, a logit is not finite, or the targets do not
+        fit the rows of logits.
 
     Examples
     --------
@@ -319,13 +320,19 @@ def accuracy(logits, batch):
     """
     if not batch.where.any():
         raise ValueError("at least one position must count; got none")
+    logits = finite_floats(logits, "logits", ndim=1, axes="(..., T, vocab)")
+    rows, targets = logits.shape[:-1], np.shape(batch.targets)
+    if rows[len(rows) - len(targets) :] != targets:
+        raise ValueError(
+            "targets must have one token for each row of logits; "
+            f"got targets {targets} and logits {logits.shape}"
+        )
     right = np.argmax(logits, axis=-1) == batch.targets
     return float(right[np.broadcast_to(batch.where, right.shape)].mean())
 
 
 def _on_average(weights, keys, counted):
     """The mean weight on one key of each counted row, for each head."""
-    weights = finite_floats(weights, "weights", ndim=3, axes="(..., H, T, S)")
     on_key = np.take_along_axis(weights, keys[..., None, :, None], -1)[..., 0]
     counted = np.broadcast_to(counted[..., None, :], on_key.shape)
     if not counted.any():
@@ -357,7 +364,7 @@ def previous_token_score(weights):
     >>> previous_token_score([[[1.0, 0.0], [0.75, 0.25]]]).tolist()
     [0.75]
     """
-    weights = finite_floats(weights, "weights", ndim=3, axes="(..., H, T, T)")
+    weights = _square(weights)
     at = np.arange(weights.shape[-2])
     keys = np.broadcast_to(np.maximum(at - 1, 0), _rows(weights))
     return _on_average(weights, keys, np.broadcast_to(at > 0, keys.shape))
@@ -392,9 +399,19 @@ def first_token_score(weights):
     >>> first_token_score([[[1.0, 0.0], [0.75, 0.25]]]).tolist()
     [0.75]
     """
-    weights = finite_floats(weights, "weights", ndim=3, axes="(..., H, T, T)")
+    weights = _square(weights)
     counted = np.broadcast_to(np.arange(weights.shape[-2]) > 0, _rows(weights))
     return _on_average(weights, np.zeros(counted.shape, int), counted)
+
+
+def _square(weights):
+    """Refuse rows that do not belong to all tokens, as those of a cache."""
+    weights = finite_floats(weights, "weights", ndim=3, axes="(..., H, T, T)")
+    if weights.shape[-2] != weights.shape[-1]:
+        raise ValueError(
+            f"weights must be (..., H, T, T), square; got {weights.shape}"
+        )
+    return weights
 
 
 def _rows(weights):
@@ -433,7 +450,12 @@ def induction_score(weights, tokens):
     >>> induction_score(weights, [4, 5, 4]).tolist()
     [0.7]
     """
-    tokens = np.asarray(tokens)
+    weights, tokens = _square(weights), np.asarray(tokens)
+    if tokens.shape[-1:] != weights.shape[-1:]:
+        raise ValueError(
+            "tokens and weights must share T; "
+            f"got tokens {tokens.shape} and weights {weights.shape}"
+        )
     at = np.arange(tokens.shape[-1])
     same = (tokens[..., :, None] == tokens[..., None, :]) & (
         at[:, None] > at

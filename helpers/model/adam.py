@@ -86,7 +86,9 @@ def adam_step(
     ([0.9], 1)
     """
     _checked_step(params, gradients, state, lr, betas, eps)
-    (keep_1, keep_2), t = betas, state.step + 1
+    # Python's numbers leave the type of the arrays as it is.
+    lr, eps, keep_1, keep_2 = map(float, (lr, eps, *betas))
+    t = state.step + 1
     new, mean, square = {}, {}, {}
     for name, x in params.items():
         g = gradients[name]
@@ -97,7 +99,10 @@ def adam_step(
         square[name] = rounded(squared, squared.dtype, what)
         m = mean[name] / (1 - keep_1**t)
         v = square[name] / (1 - keep_2**t)
-        new[name] = x - lr * m / (np.sqrt(v) + eps)
+        with np.errstate(over="ignore"):
+            stepped = x - lr * m / (np.sqrt(v) + eps)
+        what = f"the step of {name} overflows {stepped.dtype}"
+        new[name] = rounded(stepped, stepped.dtype, what, **{name: x})
     return new, AdamState(t, mean, square)
 
 

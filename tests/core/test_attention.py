@@ -135,6 +135,16 @@ def test_minus_infinity_in_the_bias_forbids_as_a_mask_does():
     )
 
 
+def test_a_bias_may_leave_out_an_axis_of_heads():
+    """Its place, the third from the end, is that of a mask's."""
+    Q, K, V = arrays(4, 4, 3, 2, 2, (2,))
+    bias = np.random.default_rng(5).normal(size=(2, 4, 3))
+    np.testing.assert_array_equal(
+        attention(Q, K, V, bias=bias[:, None]).output,
+        attention(Q, K, V, bias=bias).output,
+    )
+
+
 def test_a_query_that_may_attend_to_nothing_gets_exactly_zero():
     Q, K, V = arrays(3, 2, 3, 2, 4)
     mask = np.array([[True] * 3, [False] * 3])

@@ -265,6 +265,22 @@ def test_token_losses_vjp(rng, lead):
         layers.token_losses_vjp(np.ones(3), logits, targets)
 
 
+@pytest.mark.parametrize(
+    ("grad", "logits", "targets", "says"),
+    [
+        (np.ones(4), np.zeros((4, 3)), [2], "targets must have one token"),
+        (np.ones(2), np.zeros((2, 3)), [0, 3], "targets must"),
+        ([1.0], [[0, -np.inf]], [0], "logits must be finite"),
+        ([1e39], np.float32([[0, 0]]), [0], "overflow"),
+    ],
+)
+def test_token_losses_vjp_refuses_what_its_forward_pass_does(
+    grad, logits, targets, says
+):
+    with pytest.raises(ValueError, match=says):
+        layers.token_losses_vjp(grad, logits, targets)
+
+
 def test_a_single_row_has_a_single_loss():
     assert_close(layers.token_losses(np.zeros(4), 2), np.float64(math.log(4)))
 

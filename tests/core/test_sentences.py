@@ -80,6 +80,12 @@ def test_as_batch_reads_a_word_and_asks_for_the_next():
         assert where[row].tolist() == [t < n for t in range(LONGEST - 1)]
 
 
+@pytest.mark.parametrize("n", [0, LONGEST + 1])
+def test_as_batch_refuses_a_length_without_a_row(n):
+    with pytest.raises(ValueError, match=f"1 to {LONGEST} words; got {n}$"):
+        as_batch([("the", "cat"), ("the",) * n])
+
+
 def test_token_ids_of_names_a_word_that_is_not_known():
     assert [WORDS[k] for k in token_ids_of("the sea".split())] == [
         "the",

@@ -249,7 +249,7 @@ def test_nothing_to_score_is_refused():
         ),
         (
             lambda: induction_score(np.ones((2, 2)), [0, 0]),
-            "axes (..., H, T, S); got weights (2, 2)",
+            "axes (..., H, T, T); got weights (2, 2)",
         ),
         (
             lambda: induction_score(np.full((2, 2, 2), np.nan), [0, 0]),
@@ -260,6 +260,33 @@ def test_nothing_to_score_is_refused():
             ValueError, match=f"weights must .*{re.escape(says)}"
         ):
             call()
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: previous_token_score(np.ones((2, 3, 6)) / 6), "square"),
+        (lambda: first_token_score(np.ones((2, 3, 6)) / 6), "square"),
+        (lambda: induction_score(np.ones((1, 3, 3)), [0, 1]), "share T"),
+        (
+            lambda: accuracy(
+                np.full((3, 2), np.nan),
+                Batch(None, np.zeros(3, int), np.ones(3, bool)),
+            ),
+            "logits must be finite",
+        ),
+        (
+            lambda: accuracy(
+                np.ones((1, 2)),
+                Batch(None, np.zeros(3, int), np.ones(3, bool)),
+            ),
+            "targets must have one token for each row",
+        ),
+    ],
+)
+def test_a_score_is_refused_where_its_rows_do_not_fit(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()
 
 
 def test_accuracy_counts_what_counts(rng):

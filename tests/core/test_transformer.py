@@ -942,6 +942,25 @@ def test_a_base_may_be_as_low_as_one(base, rng):
     assert np.isfinite(transformer([1, 2], params, config)).all()
 
 
+def test_adam_step_keeps_the_type_of_the_parameters():
+    params = {"x": np.float32([1, 2])}
+    some = {"x": np.float32([0.5, -1])}
+    for more in (
+        {"lr": np.float64(0.1)},
+        {"eps": np.float64(1e-8)},
+        {"betas": (np.float64(0.9), np.float64(0.99))},
+    ):
+        new, state = adam_step(params, some, adam_init(params), **more)
+        arrays = (new["x"], state.mean["x"], state.square["x"])
+        assert {x.dtype for x in arrays} == {np.dtype(np.float32)}
+    nan = {"x": np.float32([np.nan, 1])}
+    with pytest.raises(ValueError, match="x must be finite"):
+        adam_step(nan, some, adam_init(params))
+    large = {"x": np.float32([3e38, 1])}
+    with pytest.raises(ValueError, match="the step of x overflows float32"):
+        adam_step(large, {"x": -some["x"]}, adam_init(params), lr=3e38)
+
+
 def test_a_half_precise_nucleus_is_that_of_the_same_logits():
     # In float16 a running sum of 32,000 chances stands still before 0.9.
     logits = np.random.default_rng(1).normal(0, 1.5, 32000).astype(np.float16)
@@ -953,6 +972,18 @@ def test_a_half_precise_nucleus_is_that_of_the_same_logits():
     assert (wide > 0).sum() == 1 + (np.cumsum(chances) < 0.9).sum()
     tiny = next_token_probabilities(np.float16([1, 2]), temperature=1e-8)
     assert tiny.tolist() == [0, 1]
+
+
+def test_generate_in_half_precision_draws_late_tokens_too(rng):
+    # In float16 a running sum of 8,192 equal chances ends at a quarter.
+    config = replace(SMALL, vocab=8192)
+    params = {
+        name: np.zeros(x.shape, np.float16)
+        for name, x in init_transformer(rng, config).items()
+    }
+    drawn = generate(rng, np.zeros((2000, 1), int), params, config, 1)[:, 1]
+    assert abs((drawn < 2048).mean() - 0.25) < 0.05
+    assert drawn.max() > 8000
 
 
 def test_a_number_that_is_none_is_named(rng):
