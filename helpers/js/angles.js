@@ -1,7 +1,7 @@
 // Angles: how far each pair of columns rotates at a distance, where training
 // ended, and what rescaling the frequencies changes.
 
-import { fixed, range } from "./numbers.js";
+import { fixed, inWords, range } from "./numbers.js";
 import { CIRCLE, PAIRS, TRAINED, power, slowed } from "./rotations.js";
 import { grip } from "./handles.js";
 import { figureModule, say } from "./common.js";
@@ -112,11 +112,9 @@ const strip = (runs, distance) => {
 
 // --- in words ------------------------------------------------------------------
 
-const listed = (words) =>
-  words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 const sentence = ({ distance, frequencies }, { fresh, divisors, frequency }) => {
   const which = range(PAIRS).filter((i) => fresh[i]);
-  const named = which.length ? `: pair${which.length > 1 ? "s" : ""} ${listed(which)}` : "";
+  const named = which.length ? `: pair${which.length > 1 ? "s" : ""} ${inWords(which)}` : "";
   const first =
     `At distance ${distance}, ${which.length} of the ${PAIRS} pairs have an angle that they never ` +
     `had at the trained distances 0 to ${TRAINED - 1}${named}.`;

@@ -1,6 +1,6 @@
 // A model card: what attention stores and moves, from a model's configuration.
 
-import { count, grouped, inUnits, tick, whole } from "./numbers.js";
+import { count, grouped, inUnits, sum, tick, whole } from "./numbers.js";
 import { figureModule, known, say } from "./common.js";
 import { grip } from "./handles.js";
 
@@ -194,7 +194,6 @@ const flopsOf = (layer, { S, batch }) =>
 const movedBy = (layer, { S, batch, bits }) =>
   (bits / 8) * (layer.parameters + batch * layer.width * seen(layer, S)) +
   batch * 2 * STATE_BYTES * layer.state;
-const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 
 // Groups of equal layers, in the order of their first layer.
 const groupsOf = (layers) => {

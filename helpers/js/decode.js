@@ -1,6 +1,6 @@
 // Decoding: what each step computes, with a KV cache and without one.
 
-import { count, dot, fixed, range, softmax } from "./numbers.js";
+import { count, dot, fixed, range, softmax, sum } from "./numbers.js";
 import { colorOf, inkOn } from "./svg.js";
 import { grip } from "./handles.js";
 import { figureModule, say } from "./common.js";
@@ -22,7 +22,6 @@ const countsOf = (step, cache) => {
     for (let i = cache ? t - 1 : 0; i < t; i += 1) for (let j = 0; j < t; j += 1) counts[i][j] += 1;
   return counts;
 };
-const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 const keysOf = (step, cache) => (cache ? step : (step * (step + 1)) / 2);
 
 // --- drawing --------------------------------------------------------------

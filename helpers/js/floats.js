@@ -2,6 +2,7 @@
 // underflow to zero, and how far apart the representable numbers are.
 
 import { fixed, grouped, range, setting, softmax, tick } from "./numbers.js";
+import { textAt } from "./svg.js";
 import { figureModule, say } from "./common.js";
 import { grip } from "./handles.js";
 
@@ -91,9 +92,6 @@ const px = (z) => (LINE.left + LINE.right) / 2 + (z / FARTHEST) * ((LINE.right -
 const shiftAt = (x) =>
   ((x - (LINE.left + LINE.right) / 2) / ((LINE.right - LINE.left) / 2)) * FARTHEST;
 
-const words = (text, x, y, anchor = "middle", kind = "") =>
-  `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">` +
-  `${text}</text>`;
 // Within a quarter of a unit, numbers are equally spaced, or too close to draw.
 const numbersOf = (state) => {
   const type = TYPES[state.type];
@@ -128,12 +126,12 @@ const lanes = (state, values) =>
     const [w, e] = [values.weights[j], values.exact[j]];
     const kept = sx(values.stored[j] - state.shift);
     return (
-      words(`key ${j + 1}`, BOX.left - 20, y + 4, "end") +
+      textAt(`key ${j + 1}`, BOX.left - 20, y + 4, "end") +
       `<circle class="av-stored-score" cx="${at(kept)}" cy="${y}" r="4"/>` +
       `<rect class="av-exact-weight" x="${WEIGHT.left}" y="${y - 8}" ` +
       `width="${at(e * WEIGHT.wide)}" height="16"/>` +
       (w === null
-        ? words("no number", BOX.width - 4, y + 4, "end", "av-lost")
+        ? textAt("no number", BOX.width - 4, y + 4, "end", "av-lost")
         : `<rect class="av-typed-weight" x="${WEIGHT.left}" y="${y - 5}" ` +
           `width="${at(w * WEIGHT.wide)}" height="10"/>`) +
       grip(`score-${j}`, [at(sx(state[`score${j}`])), y], knob)
@@ -142,7 +140,7 @@ const lanes = (state, values) =>
 const strip = (state) =>
   range(2 * REACH + 1)
     .map((k) => k - REACH)
-    .map((k) => words(grouped(state.shift + k).replace("-", "−"), sx(k), RULE + 18))
+    .map((k) => textAt(grouped(state.shift + k).replace("-", "−"), sx(k), RULE + 18))
     .join("") + `<path class="av-float-axis" d="M${BOX.left} ${RULE}H${BOX.right}"/>`;
 const names = Object.keys(TYPES);
 const bands = (state) =>
@@ -151,7 +149,7 @@ const bands = (state) =>
       const { over, under } = limitsOf(TYPES[name]);
       const y = LINE.foot + 56 + 15 * k;
       return (
-        words(name, LINE.left - 4, y + 4, "end", name === state.type ? "av-this-type" : "") +
+        textAt(name, LINE.left - 4, y + 4, "end", name === state.type ? "av-this-type" : "") +
         `<rect class="av-type-band${name === state.type ? " av-of-this" : ""}" x="${at(px(under))}" ` +
         `y="${y - 4}" width="${at(px(over) - px(under))}" height="8"/>`
       );
@@ -165,7 +163,7 @@ const magnified = ({ shift }) => {
   return (
     `<path class="av-magnified" d="M${BOX.left} ${top}L${from} ${foot}V${LINE.foot}H${to}V${foot}` +
     `L${BOX.right} ${top}z"/>` +
-    words(`magnified: ${setting(shift - REACH)} to ${setting(shift + REACH)}`, ...beside)
+    textAt(`magnified: ${setting(shift - REACH)} to ${setting(shift + REACH)}`, ...beside)
   );
 };
 const line = (state, values) => {
@@ -180,12 +178,12 @@ const line = (state, values) => {
     `<rect class="av-can-hold" x="${at(px(under))}" y="${LINE.top - 6}" ` +
     `width="${at(px(over) - px(under))}" height="${LINE.foot - LINE.top + 6}"/>` +
     magnified(state) +
-    words("0", LINE.left - 4, LINE.top + 24, "end") +
-    words("∞", LINE.right + 4, LINE.top + 24, "start") +
+    textAt("0", LINE.left - 4, LINE.top + 24, "end") +
+    textAt("∞", LINE.right + 4, LINE.top + 24, "start") +
     dots.join("") +
     `<path class="av-float-axis" d="M${LINE.left} ${LINE.foot}H${LINE.right}"/>` +
-    [-100, -50, 0, 50, 100].map((z) => words(tick(z), px(z), LINE.foot + 23)).join("") +
-    words(`exponents${state.subtract ? ", the maximum subtracted" : ""}`, px(0), LINE.foot + 40) +
+    [-100, -50, 0, 50, 100].map((z) => textAt(tick(z), px(z), LINE.foot + 23)).join("") +
+    textAt(`exponents${state.subtract ? ", the maximum subtracted" : ""}`, px(0), LINE.foot + 40) +
     bands(state) +
     grip("shift", [at(px(state.shift)), LINE.foot], '<path class="av-shift" d="M-8 9L0 -7L8 9z"/>')
   );
@@ -281,8 +279,8 @@ const figure = {
     return (
       `<svg class="av-floats" role="img" aria-label="${label}" viewBox="0 0 ${BOX.width} ` +
       `${LINE.foot + 96}">` +
-      words(`scores, among the numbers of ${state.type}`, BOX.left, 16, "start") +
-      words("weights", WEIGHT.left, 16, "start") +
+      textAt(`scores, among the numbers of ${state.type}`, BOX.left, 16, "start") +
+      textAt("weights", WEIGHT.left, 16, "start") +
       numbersOf(state) +
       strip(state) +
       lanes(state, values) +

@@ -1,6 +1,6 @@
 // The influence test: change a token, and see which outputs change.
 
-import { count, dot, fixed, range, softmax, transpose } from "./numbers.js";
+import { count, dot, fixed, inWords, range, softmax, transpose } from "./numbers.js";
 import { escape } from "./svg.js";
 import { grid } from "./tables.js";
 import { figureModule, say } from "./common.js";
@@ -160,10 +160,7 @@ const influenceTable = (state, values) => {
     `<tbody>${rows.join("")}</tbody></table>`
   );
 };
-const listed = (some) => {
-  const names = some.map((name) => `“${name}”`);
-  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
-};
+const listed = (some) => inWords(some.map((name) => `“${name}”`));
 const sentence = (state, values) => {
   const j = NAMES.indexOf(state.token);
   const touched = NAMES.filter((_, i) => values.influence[i][j]);

@@ -2,7 +2,7 @@
 // line on which its key reads its value, and a write by the delta rule moves the
 // point to that line.
 
-import { count, dot, fixed, range } from "./numbers.js";
+import { count, dot, fixed, inWords, range } from "./numbers.js";
 import { grip } from "./handles.js";
 import { figureModule, say } from "./common.js";
 import { grid } from "./tables.js";
@@ -194,13 +194,11 @@ const handlesOf = (state, { states, shrunk }) => {
 
 // --- in words -----------------------------------------------------------------------
 
-const listed = (words) =>
-  words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 const sentence = ({ written, rule }, { states, right }) => {
   const [x, y] = states.at(-1);
   if (!written) return `Nothing is written: the state is (${fixed(x)}, ${fixed(y)}).`;
   const named = NAMES.filter((name, i) => right[i]);
-  const which = named.length ? `: ${listed(named)}` : "";
+  const which = named.length ? `: ${inWords(named)}` : "";
   return (
     `After ${count(written, "write")} by the ${rule === "delta rule" ? rule : "sum of linear attention"}, ` +
     `the state is (${fixed(x)}, ${fixed(y)}), and ${named.length} of ${count(written, "pair")} ` +

@@ -1,6 +1,6 @@
 // A mask to paint: which word may attend to which, and what follows.
 
-import { fixed, matmul, range, softmax } from "./numbers.js";
+import { fixed, inWords, matmul, range, softmax } from "./numbers.js";
 import { colorOf, escape, inkOn } from "./svg.js";
 import { grip } from "./handles.js";
 import { figureModule, say } from "./common.js";
@@ -66,17 +66,15 @@ const row = (numbers, digits) => `(${numbers.map((x) => fixed(x, digits)).join("
 
 // --- in words ----------------------------------------------------------------
 
-const listed = (names) =>
-  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 const tokenOf = (i) => (i < REAL ? WORDS[i] : `pad ${i - REAL + 1}`);
 const sentence = ({ padding, later, empty }) => {
   const shares = range(REAL).map((i) => `${WORDS[i]} gives ${fixed(padding[i])} to padding`);
   const leaks = later.map((w, i) => (w > 0 ? tokenOf(i) : "")).filter(Boolean);
   return (
     `Of its weight, ${shares.join(", and ")}. ` +
-    (leaks.length ? `A later token is read by ${listed(leaks)}.` : "No later token is read.") +
+    (leaks.length ? `A later token is read by ${inWords(leaks)}.` : "No later token is read.") +
     (empty.length
-      ? ` ${listed(empty.map(tokenOf))} may attend to nothing, so the weights and the output ` +
+      ? ` ${inWords(empty.map(tokenOf))} may attend to nothing, so the weights and the output ` +
         `are exactly zero.`
       : "")
   );

@@ -19,6 +19,7 @@ export const matmul = (A, B) => {
   return A.map((row) => columns.map((column) => dot(row, column)));
 };
 export const entropy = (row) => -row.reduce((sum, w) => sum + (w > 0 ? w * Math.log(w) : 0), 0);
+export const sum = (row) => row.reduce((a, b) => a + b, 0);
 export const range = (n) => Array.from({ length: n }, (_, i) => i);
 
 // Group the digits before the decimal point by thousands.
@@ -41,3 +42,7 @@ export const inUnits = (n) => {
   const k = THOUSANDS.filter((_, i) => i && +n.toPrecision(3) >= 1000 ** i).length;
   return `${tick(n / 1000 ** k)}${THOUSANDS[k]}`;
 };
+
+// "a", "a and b", "a, b and c".
+export const inWords = (words) =>
+  words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;

@@ -1,6 +1,6 @@
 // Three objects that look for objects like themselves, with one head or two.
 
-import { dot, fixed, matmul, range, setting, softmax } from "./numbers.js";
+import { dot, fixed, inWords, matmul, range, setting, softmax } from "./numbers.js";
 import { escape } from "./svg.js";
 import { grip } from "./handles.js";
 import { figureModule, say } from "./common.js";
@@ -98,15 +98,13 @@ const tableOf = ({ cut, query }, output) => {
   );
 };
 
-const listing = (names) =>
-  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 const sentence = ({ cut, query, ...state }, weights) => {
   const parts = HEADS.map((h) => {
     const names = columnsOf(h, cut).map((c) => FEATURES[c]);
     if (!names.length) return `Head ${h} owns no column.`;
     if (!state[`head${h}`]) return `Head ${h} is off, and its columns of the output are 0.`;
     const gives = OBJECTS.map((name, j) => `${fixed(weights[h][query][j])} to the ${name}`);
-    return `Head ${h} reads ${listing(names)}, and gives ${listing(gives)}.`;
+    return `Head ${h} reads ${inWords(names)}, and gives ${inWords(gives)}.`;
   });
   return `The ${OBJECTS[query]} asks. ${parts.join(" ")}`;
 };

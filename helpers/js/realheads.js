@@ -2,7 +2,7 @@
 // them over the words of a text.
 
 import { bytesOf } from "./base64.js";
-import { count, fixed, range } from "./numbers.js";
+import { count, fixed, range, sum } from "./numbers.js";
 import { colorOf, escape, inkOn } from "./svg.js";
 import { figureModule, known, say } from "./common.js";
 import { grip } from "./handles.js";
@@ -19,7 +19,6 @@ const [MOST_LAYERS, MOST_HEADS, LONGEST] = [48, 16, 48]; // the limits of a mode
 const begins = (i) => (i * (i + 1)) / 2;
 const rowsOf = (bytes, T) =>
   range(T).map((i) => range(T).map((j) => (j <= i ? bytes[begins(i) + j] / 255 : 0)));
-const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 
 // What the next tokens become without a head: probabilities, and the changes of
 // logits. Only the stored texts have them.

@@ -1,6 +1,7 @@
 // Sinks: how one query distributes its weight, and what limits its scores.
 
-import { dot, fixed, range, setting, softmax, tick } from "./numbers.js";
+import { dot, fixed, range, setting, softmax, sum, tick } from "./numbers.js";
+import { textAt } from "./svg.js";
 import { grip } from "./handles.js";
 import { figureModule, say } from "./common.js";
 
@@ -10,7 +11,6 @@ const GAIN = 4; // the length of a query after its norm
 const [LOW, HIGH] = [-10, 10];
 const WAYS = ["none", "sink", "gate", "cap", "norm"];
 
-const total = (row) => row.reduce((a, b) => a + b, 0);
 const capped = (s, c) => c * Math.tanh(s / c);
 const fitsOf = (state) => KEYS.map((j) => state[`fit${j}`]);
 const compute = (state) => {
@@ -29,7 +29,7 @@ const compute = (state) => {
   return {
     scores,
     weights: WAYS.map((way) => weights[way]),
-    spent: WAYS.map((way) => factor(way) * total(weights[way])),
+    spent: WAYS.map((way) => factor(way) * sum(weights[way])),
     answers: WAYS.map((way) => factor(way) * dot(weights[way], VALUES)),
     taken: withSink.at(-1),
   };
@@ -48,14 +48,11 @@ const px = (share) => BOX.left + share * (BOX.right - BOX.left);
 const shareAt = (u) => (u - BOX.left) / (BOX.right - BOX.left);
 const rowAt = (i) => ROW.top + i * ROW.step;
 
-const words = (text, x, y, anchor = "middle", kind = "") =>
-  `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">` +
-  `${text}</text>`;
 const ticks = [-10, -5, 0, 5, 10]
   .map(
     (s) =>
       `<path class="av-rule" d="M${BOX.left} ${at(py(s))}H${BOX.right}"/>` +
-      words(tick(s), BOX.left - 8, py(s) + 4, "end", "av-scale"),
+      textAt(tick(s), BOX.left - 8, py(s) + 4, "end", "av-scale"),
   )
   .join("");
 const column = (kind, j, s) => {
@@ -72,7 +69,7 @@ const bar = (way, i, { weights, spent }, state) => {
   let from = 0;
   const pieces = weights[i].map((w, j) => {
     const [a, b] = [px(from), px((from += factor * w))];
-    const name = b - a > 15 ? words(j, (a + b) / 2, rowAt(i) + 15, "middle", "av-piece") : "";
+    const name = b - a > 15 ? textAt(j, (a + b) / 2, rowAt(i) + 15, "middle", "av-piece") : "";
     return (
       `<rect class="av-spent av-spent-${j % 2}" x="${at(a)}" y="${rowAt(i)}" ` +
       `width="${at(b - a)}" height="${ROW.high}"/>${name}`
@@ -92,38 +89,38 @@ const drawing = (state, values) => {
   const columns = KEYS.map(
     (j) =>
       column("av-scored", j, values.scores[j]) +
-      words(`key ${j}`, across(j), SCORE.foot + 20) +
-      words(VALUES[j], across(j), SCORE.foot + 38, "middle", "av-worth") +
+      textAt(`key ${j}`, across(j), SCORE.foot + 20) +
+      textAt(VALUES[j], across(j), SCORE.foot + 38, "middle", "av-worth") +
       grip(`fit-${j}`, [at(across(j)), at(py(values.scores[j]))], knob),
   );
   const rows = WAYS.map(
     (way, i) =>
-      words(way, BOX.left - 8, rowAt(i) + 15, "end", way === state.way ? "av-picked" : "") +
+      textAt(way, BOX.left - 8, rowAt(i) + 15, "end", way === state.way ? "av-picked" : "") +
       bar(way, i, values, state) +
-      words(fixed(values.answers[i], 1), BOX.width - 6, rowAt(i) + 15, "end", "av-answer-is"),
+      textAt(fixed(values.answers[i], 1), BOX.width - 6, rowAt(i) + 15, "end", "av-answer-is"),
   );
   const picked = WAYS.indexOf(state.way);
   const half = KEYS.length;
   return (
     ticks +
     `<path class="av-cap" d="${cap(1)}${cap(-1)}"/>` +
-    words("score", 2, 12, "start", "av-scale") +
-    words("value", BOX.left - 8, SCORE.foot + 38, "end", "av-scale") +
+    textAt("score", 2, 12, "start", "av-scale") +
+    textAt("value", BOX.left - 8, SCORE.foot + 38, "end", "av-scale") +
     columns.join("") +
     column("av-drain", half, state.sink) +
-    words("sink", across(half), SCORE.foot + 20) +
-    words(0, across(half), SCORE.foot + 38, "middle", "av-worth") +
+    textAt("sink", across(half), SCORE.foot + 20) +
+    textAt(0, across(half), SCORE.foot + 38, "middle", "av-worth") +
     grip("sink", [at(across(half)), at(py(state.sink))], knob) +
-    words("cap", BOX.right + 26, py(state.cap) + 4, "start", "av-scale") +
+    textAt("cap", BOX.right + 26, py(state.cap) + 4, "start", "av-scale") +
     grip("cap", [BOX.right + 12, at(py(state.cap))], '<path class="av-knob" d="M-9 0L7 -8V8Z"/>') +
-    words(
+    textAt(
       "weight, in the row of the gate times the gate",
       BOX.left,
       ROW.top - 8,
       "start",
       "av-scale",
     ) +
-    words("answer", BOX.width - 6, ROW.top - 8, "end", "av-scale") +
+    textAt("answer", BOX.width - 6, ROW.top - 8, "end", "av-scale") +
     `<rect class="av-of-choice" x="2" y="${rowAt(picked) - 4}" width="${BOX.width - 4}" ` +
     `height="${ROW.high + 8}" rx="6"/>` +
     rows.join("") +
@@ -242,7 +239,7 @@ const figure = {
       `${rowAt(WAYS.length)}">${drawing(state, values)}</svg>` +
       say(
         `With ${state.way === "none" ? "nothing added" : `a ${state.way}`}, this row spends ` +
-          `${fixed(total(values.weights[i]))} and answers ${fixed(values.answers[i], 1)}. ` +
+          `${fixed(sum(values.weights[i]))} and answers ${fixed(values.answers[i], 1)}. ` +
           told(state, values),
       )
     );

@@ -1,6 +1,7 @@
 // Sparse: one query and sixteen tokens, of which it reads a subset.
 
 import { count, dot, fixed, range, softmax } from "./numbers.js";
+import { textAt } from "./svg.js";
 import { grip } from "./handles.js";
 import { figureModule, say } from "./common.js";
 
@@ -111,16 +112,13 @@ const coverAt = (share) => COVER.foot - share * (COVER.foot - COVER.top);
 // The longest bar leaves room for its number.
 const costAt = (flops) => LEFT + (flops / MOST) * (RIGHT - LEFT - 30);
 
-const words = (text, x, y, anchor = "middle", kind = "") =>
-  `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">` +
-  `${text}</text>`;
 const bar = (kind, j, from, to) =>
   `<rect class="${kind}" x="${at(middle(j) - 9)}" y="${at(Math.min(from, to))}" width="18" ` +
   `height="${at(Math.abs(from - to))}"/>`;
 // Bars from a line of zero, and the two numbers of their axis.
 const barsOn = (kind, numbers, chosen, { zero, top, most }) => {
   const y = (x) => zero - (x / most) * (zero - top);
-  const tick = (x) => words(x, LEFT - 8, y(x) + 4, "end", `${kind}-tick`);
+  const tick = (x) => textAt(x, LEFT - 8, y(x) + 4, "end", `${kind}-tick`);
   const rule = (x) => `<path class="av-rule" d="M${LEFT} ${at(y(x))}H${RIGHT}"/>`;
   const bars = numbers.map((x, j) =>
     bar(`${kind}${chosen[j] ? "" : " av-skipped"}`, j, zero, y(x)),
@@ -168,11 +166,11 @@ const drawing = (state, values) => {
   ];
   return (
     columns(values).join("") +
-    words("weight", LEFT - 8, (WEIGHT.top + WEIGHT.foot) / 2, "end", "av-sparse-label") +
+    textAt("weight", LEFT - 8, (WEIGHT.top + WEIGHT.foot) / 2, "end", "av-sparse-label") +
     weightBars(values) +
-    words("value", LEFT - 8, WEIGHT.foot + 20, "end", "av-sparse-label") +
+    textAt("value", LEFT - 8, WEIGHT.foot + 20, "end", "av-sparse-label") +
     VALUES.map((v, j) =>
-      words(
+      textAt(
         v,
         middle(j),
         WEIGHT.foot + 20,
@@ -180,9 +178,9 @@ const drawing = (state, values) => {
         `av-sparse-value${chosen[j] ? "" : " av-skipped"}`,
       ),
     ).join("") +
-    words(`chosen by: ${NAMES[state.way]}`, LEFT, PICK.top - 10, "start", "av-sparse-label") +
+    textAt(`chosen by: ${NAMES[state.way]}`, LEFT, PICK.top - 10, "start", "av-sparse-label") +
     pickBars(state, values) +
-    words(
+    textAt(
       "weight that is read, with a budget of",
       LEFT,
       COVER.top - 12,
@@ -192,19 +190,19 @@ const drawing = (state, values) => {
     [0, 1]
       .map(
         (share) =>
-          words(share, LEFT - 8, coverAt(share) + 4, "end", "av-sparse-label") +
+          textAt(share, LEFT - 8, coverAt(share) + 4, "end", "av-sparse-label") +
           `<path class="av-rule" d="M${LEFT} ${at(coverAt(share))}H${RIGHT}"/>`,
       )
       .join("") +
     [1, 4, 8, 12, 16]
-      .map((k) => words(k, kAt(k), COVER.foot + 18, "middle", "av-budget"))
+      .map((k) => textAt(k, kAt(k), COVER.foot + 18, "middle", "av-budget"))
       .join("") +
     curveOf("av-cover av-cover-best", best) +
     curveOf("av-cover", covered) +
     `<path class="av-missing" d="M${at(x)} ${at(y)}V${COVER.top}"/>` +
-    words(`missed ${fixed(missed)}`, ...besideLine(state.k, y), "av-loss") +
+    textAt(`missed ${fixed(missed)}`, ...besideLine(state.k, y), "av-loss") +
     grip("k", [at(x), at(y)], knob) +
-    words("FLOPs to read", LEFT, COST.top - 12, "start", "av-sparse-label") +
+    textAt("FLOPs to read", LEFT, COST.top - 12, "start", "av-sparse-label") +
     rows
       .map(([name, choose, read], i) => {
         const top = COST.top + i * COST.step;
@@ -213,10 +211,10 @@ const drawing = (state, values) => {
           `<rect class="${kind}" x="${at(from)}" y="${top}" width="${at(to - from)}" ` +
           `height="${COST.high}"/>`;
         return (
-          words(name, LEFT - 8, top + 14, "end", "av-sparse-label") +
+          textAt(name, LEFT - 8, top + 14, "end", "av-sparse-label") +
           (choose ? piece("av-choosing", a, b) : "") +
           piece("av-reading", b, c) +
-          words(percent(choose + read), c + 6, top + 14, "start", "av-percent")
+          textAt(percent(choose + read), c + 6, top + 14, "start", "av-percent")
         );
       })
       .join("")

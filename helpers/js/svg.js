@@ -2,6 +2,11 @@
 
 import { range, tick } from "./numbers.js";
 
+// Words in a drawing, at a tenth of a unit.
+export const textAt = (text, x, y, anchor = "middle", kind = "") =>
+  `<text${kind && ` class="${kind}"`} x="${+x.toFixed(1)}" y="${+y.toFixed(1)}" ` +
+  `text-anchor="${anchor}">${text}</text>`;
+
 export const escape = (text) =>
   String(text).replace(
     /[&<>"]/g,

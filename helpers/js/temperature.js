@@ -1,6 +1,7 @@
 // Temperature: a soft lookup on a shelf of jars, its scores and its weights.
 
 import { entropy, fixed, range, setting, softmax, tick } from "./numbers.js";
+import { textAt } from "./svg.js";
 import { grip } from "./handles.js";
 import { figureModule, say } from "./common.js";
 
@@ -41,15 +42,12 @@ const placeAt = (u) => FIRST + ((u - SHELF.left) / across) * (LAST - FIRST);
 const py = ({ top, foot, low, high }, v) => foot - ((v - low) / (high - low)) * (foot - top);
 const valueAt = ({ top, foot, low, high }, y) => low + ((foot - y) / (foot - top)) * (high - low);
 
-const words = (text, x, y, anchor = "middle", kind = "") =>
-  `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">` +
-  `${text}</text>`;
 const axis = (panel, name) =>
   panel.ticks
     .map(
       (v) =>
         `<path class="av-rule" d="M${SHELF.left} ${at(py(panel, v))}H${SHELF.width - SHELF.right}"/>` +
-        words(tick(v), SHELF.left - 6, py(panel, v) + 4, "end", "av-scale"),
+        textAt(tick(v), SHELF.left - 6, py(panel, v) + 4, "end", "av-scale"),
     )
     .join("") +
   `<text transform="translate(14 ${at((panel.top + panel.foot) / 2)}) rotate(-90)" ` +
@@ -74,9 +72,9 @@ const drawing = (state, { curve, stairs, scores, weights, answer }) => {
     return (
       `<circle class="av-jar" cx="${at(px(p))}" cy="${at(y)}" r="4.5"/>` +
       bar("tall", PANEL.weight, p, weights[p]) +
-      words(fixed(weights[p]), px(p), py(PANEL.weight, weights[p]) - 5, "middle", "av-weight") +
+      textAt(fixed(weights[p]), px(p), py(PANEL.weight, weights[p]) - 5, "middle", "av-weight") +
       bar("pulled", PANEL.score, p, scores[p]) +
-      words(fixed(scores[p]), px(p), end[1] + (scores[p] > 0 ? -10 : 20), "middle", "av-score") +
+      textAt(fixed(scores[p]), px(p), end[1] + (scores[p] > 0 ? -10 : 20), "middle", "av-score") +
       grip(`bar-${p}`, end, '<rect class="av-knob" x="-17" y="-4" width="34" height="8" rx="4"/>')
     );
   });
@@ -88,8 +86,8 @@ const drawing = (state, { curve, stairs, scores, weights, answer }) => {
     `<path class="av-here-line" d="M${here[0]} ${ends[0]}V${ends[1]}"/>` +
     `<path class="av-stairs" d="${path(stairs)}"/><path class="av-answer" d="${path(curve)}"/>` +
     jars.join("") +
-    JARS.map((p) => words(`jar ${p}`, px(p), PANEL.answer.foot + 18)).join("") +
-    words(fixed(answer, 1), here[0], ends[0] - 4, "middle", "av-weight") +
+    JARS.map((p) => textAt(`jar ${p}`, px(p), PANEL.answer.foot + 18)).join("") +
+    textAt(fixed(answer, 1), here[0], ends[0] - 4, "middle", "av-weight") +
     grip("place", here, '<circle class="av-knob" cx="0" cy="0" r="8"/>')
   );
 };

@@ -1,6 +1,7 @@
 // How many numbers plain attention and tiled attention move between two memories.
 
-import { count, range, tick, whole } from "./numbers.js";
+import { count, range, sum, tick, whole } from "./numbers.js";
+import { textAt } from "./svg.js";
 import { figureModule, say } from "./common.js";
 import { grip } from "./handles.js";
 
@@ -21,7 +22,6 @@ const keysOutside = (N, d, M) => {
 const queriesOutside = (N, d, M) => [2 * N * d + blocksOf(N, d, M) * 2 * N * d, 0, 0];
 const PROGRAMS = [standard, keysOutside, queriesOutside];
 const NAMES = ["standard", "tiles, keys outside", "tiles, queries outside"];
-const sum = (parts) => parts.reduce((a, b) => a + b, 0);
 
 // The least memory with which tiles, keys outside, move less than the standard
 // program. It follows from the largest number of key blocks for which they do.
@@ -55,23 +55,20 @@ const py = (n) => BOX.foot - along(n, Y) * (BOX.foot - BOX.top);
 const memoryAt = (x) => LEAST * (MOST / LEAST) ** ((x - BOX.left) / (BOX.right - BOX.left));
 const movedAt = (y) => Y[0] * (Y[1] / Y[0]) ** ((BOX.foot - y) / (BOX.foot - BOX.top));
 
-const words = (text, x, y, anchor = "middle", kind = "") =>
-  `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">` +
-  `${text}</text>`;
 const POWERS = [5, 6, 7, 8, 9, 10, 11];
 const UP = ["0.1", "1", "10", "100", "1,000", "10,000", "100,000"];
 const axes =
   POWERS.map(
     (power, k) =>
       `<path class="av-rule" d="M${BOX.left} ${at(py(10 ** power))}H${BOX.right}"/>` +
-      words(UP[k], BOX.left - 6, py(10 ** power) + 4, "end", "av-up"),
+      textAt(UP[k], BOX.left - 6, py(10 ** power) + 4, "end", "av-up"),
   ).join("") +
   range(5)
     .map((k) => LEAST * 4 ** k)
-    .map((M) => words(whole(M), px(M), BOX.foot + 28, "middle", "av-across"))
+    .map((M) => textAt(whole(M), px(M), BOX.foot + 28, "middle", "av-across"))
     .join("") +
-  words("M, numbers in on-chip memory", (BOX.left + BOX.right) / 2, BOX.foot + 46) +
-  words("numbers moved, in millions", 4, 12, "start");
+  textAt("M, numbers in on-chip memory", (BOX.left + BOX.right) / 2, BOX.foot + 46) +
+  textAt("numbers moved, in millions", 4, 12, "start");
 // As many values as the eye can distinguish: rounded blocks make a fine
 // staircase.
 const MEMORIES = range(33).map((k) => LEAST * 2 ** (k / 4));
@@ -95,7 +92,7 @@ const chartOf = (state, { moved, turn }) => {
     PROGRAMS.map((program, k) => curve(program, k, { N, d })).join("") +
     [1, 2].map((k) => mark(k, px(M), py(moved[k]))).join("") +
     `<path class="av-floor" d="M${BOX.left} ${BOX.foot}H${BOX.right}"/>` +
-    words(`M = ${whole(turn)}`, px(turn) + 6, BOX.top + 12, "start", "av-of-turn") +
+    textAt(`M = ${whole(turn)}`, px(turn) + 6, BOX.top + 12, "start", "av-of-turn") +
     grip("memory", [at(px(M)), BOX.foot], knob) +
     grip("length", [BOX.right, at(py(moved[0]))], knob)
   );
@@ -114,11 +111,11 @@ const blocksIn = ({ N }, { rows, blocks }) => {
       : `<path class="av-parted" d="${cuts.join("")}"/>`) +
     `<rect class="av-block av-moves-1" x="${left}" y="${top}" width="${at(Math.min(unit, side))}" ` +
     `height="${side}"/>` +
-    words("keys in blocks", left + side / 2, top - 22) +
-    words(`of ${count(rows, "row")}`, left + side / 2, top - 6) +
-    words(`${count(blocks, "block")}:`, left + side / 2, top + side + 18) +
-    words("so often do all", left + side / 2, top + side + 35) +
-    words("queries pass by", left + side / 2, top + side + 52)
+    textAt("keys in blocks", left + side / 2, top - 22) +
+    textAt(`of ${count(rows, "row")}`, left + side / 2, top - 6) +
+    textAt(`${count(blocks, "block")}:`, left + side / 2, top + side + 18) +
+    textAt("so often do all", left + side / 2, top + side + 35) +
+    textAt("queries pass by", left + side / 2, top + side + 52)
   );
 };
 
