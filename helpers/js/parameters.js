@@ -86,7 +86,6 @@ const handles = (state, { parts }) => {
   const edges = edgesOf(parts);
   const d = HEAD * state.heads;
   const rest = sumOf(parts) - parts.embedding - parts.output;
-  const inBlocks = (edges[2] + edges[3]) / 2;
   return [
     {
       id: "vocab",
@@ -116,7 +115,8 @@ const handles = (state, { parts }) => {
       id: "layers",
       name: "blocks",
       keys: ["n_layers"],
-      at: [inBlocks, BOX.top + BOX.high / state.n_layers],
+      // At the right, where more blocks do not move it sideways.
+      at: [edges[5], BOX.top + BOX.high / state.n_layers],
       read: ([, y]) => ({ n_layers: BOX.high / Math.max(y - BOX.top, 0.5) }),
     },
     {
