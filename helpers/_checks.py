@@ -182,12 +182,12 @@ def flag(value, name):
     return value
 
 
-def booleans(mask, name, shape, target):
+def booleans(mask, name, shape, target, *, true="may attend"):
     """`mask` as booleans that broadcast to the `shape` of `target`."""
     mask = array(mask, name)
     if mask.dtype != bool:
         raise TypeError(
-            f"{name} must be boolean, True = may attend; got {mask.dtype}"
+            f"{name} must be boolean, True = {true}; got {mask.dtype}"
         )
     return broadcast(mask, name, shape, target)
 

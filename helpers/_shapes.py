@@ -4,16 +4,15 @@ import numpy as np
 
 from ._checks import booleans, flag, leading_axes, size
 
+LAST_QUERIES = "the T queries are the last of the S positions, so T <= S"
+
 
 def distance(T, S):
     """The distance of key j before query i, as (T, S) integers."""
     T = size(T, "T")
     S = T if S is None else size(S, "S")
     if T > S:
-        raise ValueError(
-            "the T queries are the last of the S positions, so T <= S; "
-            f"got T {T} and S {S}"
-        )
+        raise ValueError(f"{LAST_QUERIES}; got T {T} and S {S}")
     # Lower-right alignment: query i is at position S - T + i.
     return (np.arange(T)[:, None] + S - T) - np.arange(S)
 
@@ -109,17 +108,14 @@ def tiled_lead(Q, K, V, causal):
             f"K and V must share S; got K {K.shape} and V {V.shape}"
         )
     if flag(causal, "causal") and T > S:
-        raise ValueError(
-            "the T queries are the last of the S positions, so T <= S; "
-            f"got Q {Q.shape} and K {K.shape}"
-        )
+        raise ValueError(f"{LAST_QUERIES}; got Q {Q.shape} and K {K.shape}")
     return leading_axes(Q=Q.shape, K=K.shape, V=V.shape)
 
 
 def loss_shares(where, losses, n_runs=0):
     """The share of each loss in the mean of its run."""
     where = np.ones(losses.shape, bool) if where is None else where
-    counted = booleans(where, "where", losses.shape, "targets")
+    counted = booleans(where, "where", losses.shape, "targets", true="counts")
     axes = tuple(range(n_runs, losses.ndim))
     count = counted.sum(axes, keepdims=True)
     if losses.size == 0 or (count == 0).any():

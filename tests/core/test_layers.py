@@ -293,6 +293,13 @@ def test_relu_lets_no_gradient_through_at_zero():
     assert gradient.tolist() == [[0, 0, 1]]
 
 
+def test_what_counts_is_boolean():
+    says = "where must be boolean, True = counts; got int64"
+    for loss in (layers.cross_entropy, layers.cross_entropy_vjp):
+        with pytest.raises(TypeError, match=says):
+            loss(np.zeros((2, 3)), [0, 1], where=[1, 0])
+
+
 def test_only_what_counts_counts(rng):
     logits, targets = rng.normal(size=(2, 3, 5)), rng.integers(0, 5, (2, 3))
     where = np.array([[True, False, True], [False, False, True]])

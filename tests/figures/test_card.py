@@ -490,6 +490,7 @@ REFUSED = [
            "linear_attn_config": {"kda_layers": [1], "num_heads": 2}},
     ONE | {"num_kv_shared_layers": 2},
     ONE | {"index_topk": 2048},
+    ONE | {"index_topk": 0},
     ONE | {"attn_layer_period": 8},
     ONE | {"mamba_d_state": 16},
     latent(2) | {"v_head_dim": None},
