@@ -436,7 +436,6 @@ def _absorbed(queries, kept, p, mask, scale):
 
 def _appended(cache, kept):
     """All cached positions; the cache has one head of each kind."""
-    expect_cache(cache)
     stored = cache.append(*(x[..., None, :, :] for x in kept))
     return Kept(*(x[..., 0, :, :] for x in stored))
 

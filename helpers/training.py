@@ -357,7 +357,8 @@ def previous_token_score(weights):
     Raises
     ------
     ValueError
-        If there is no second row, or an entry is not finite.
+        If there is no second row, the weights are not square, or an entry is
+        not finite.
 
     Examples
     --------
@@ -387,7 +388,8 @@ def first_token_score(weights):
     Raises
     ------
     ValueError
-        If there is no second row, or an entry is not finite.
+        If there is no second row, the weights are not square, or an entry is
+        not finite.
 
     Notes
     -----
@@ -437,7 +439,8 @@ def induction_score(weights, tokens):
     Raises
     ------
     ValueError
-        If no token occurred before, or an entry is not finite.
+        If no token occurred before, shapes do not fit, or an entry is not
+        finite.
 
     Notes
     -----

@@ -60,7 +60,8 @@ const store = (state, { now, total, filled }) => {
   const { width, left, across, high, top } = STORE;
   const place = (x) => +x.toFixed(2);
   const edge = place(EDGE_AT);
-  const over = now[0] + now[1] - memory * GB;
+  const held = now[0] + now[1];
+  const over = held - memory * GB;
   const box = (kind, x, y, w, h, name) =>
     `<rect class="av-${kind}" x="${place(x)}" y="${place(y)}" width="${place(w)}" ` +
     `height="${place(h)}"/>` +
@@ -74,12 +75,12 @@ const store = (state, { now, total, filled }) => {
   const title = (text, y) => `<text x="${left}" y="${y}">${text}</text>`;
   const long = (across * filled) / S;
   const keys = alongMemory(now[0], state);
-  const values = alongMemory(now[0] + now[1], state) - keys;
+  const values = alongMemory(held, state) - keys;
   const frame = (y, h, w) =>
     `<path class="av-frame" d="M${left} ${y}h${place(w)}v${h}h-${place(w)}z"/>`;
-  const gb = (n) => `${n < 1000 * GB ? short(n / GB) : whole(Math.round(n / GB))} GB`;
+  const gb = (n) => `${held < 1000 * GB ? short(n / GB) : whole(Math.round(n / GB))} GB`;
   const label =
-    `${whole(filled)} of ${count(S, "position")}; ${gb(now[0] + now[1])} in a memory of ` +
+    `${whole(filled)} of ${count(S, "position")}; ${gb(held)} in a memory of ` +
     `${whole(memory)} GB`;
   // A cache that does not fit bursts the edge of the memory.
   const burst =
@@ -95,8 +96,7 @@ const store = (state, { now, total, filled }) => {
     box("value", left, 22 + above, long, 2 * high - above, second) +
     frame(22, 2 * high, across) +
     title(
-      `${count(batch, "sequence")}: ${gb(now[0] + now[1])}` +
-        `${over > 0 ? `, ${gb(over)} too many` : ""}`,
+      `${count(batch, "sequence")}: ${gb(held)}${over > 0 ? `, ${gb(over)} too many` : ""}`,
       top - 10,
     ) +
     box("key", left, top, keys, high, first) +

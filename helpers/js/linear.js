@@ -156,17 +156,16 @@ const drawn = (state, values) => {
   );
 };
 
-// The state is dragged along its last write, and that write's starting point
-// towards zero.
-// The setting that brings a point of the computation nearest to the hand. It acts
-// on every write, so all its steps are tried.
-const nearest = (state, key, most, pointOf, spot_) => {
+// The setting of a slider that brings a point of the computation nearest to the
+// hand. It acts on every write, so all its steps are tried.
+const nearest = (state, key, pointOf, spot_) => {
   const [x, y] = pointAt(spot_);
+  const { max, step } = figure.controls.find((control) => control.key === key);
   const far = (setting) => {
     const [u, v] = pointOf(compute({ ...state, [key]: setting }));
     return Math.hypot(u - x, v - y);
   };
-  const settings = range(20 * most + 1).map((k) => k / 20);
+  const settings = range(Math.round(max / step) + 1).map((k) => k * step);
   return settings.reduce((best, one) => (far(one) < far(best) ? one : best));
 };
 const lastOf = ({ states }) => states.at(-1);
@@ -179,7 +178,7 @@ const handlesOf = (state, { states, shrunk }) => {
       name: "decay: the state before the last write",
       keys: ["decay"],
       at: place(shrunk),
-      read: (spot_) => ({ decay: nearest(state, "decay", 1, (made) => made.shrunk, spot_) }),
+      read: (spot_) => ({ decay: nearest(state, "decay", (made) => made.shrunk, spot_) }),
     });
   if (state.rule === "delta rule" && state.written)
     found.push({
@@ -187,7 +186,7 @@ const handlesOf = (state, { states, shrunk }) => {
       name: "beta: the state after the last write",
       keys: ["beta"],
       at: place(states.at(-1)),
-      read: (spot_) => ({ beta: nearest(state, "beta", 2, lastOf, spot_) }),
+      read: (spot_) => ({ beta: nearest(state, "beta", lastOf, spot_) }),
     });
   return found;
 };

@@ -172,11 +172,11 @@ def preset_of(state):
 def names_show(state, expected, shown):
     """The names of the drawing: positions so far, and gigabytes."""
     S, filled, memory = state["S"], expected["filled"], state["memory"]
+    held = sum(expected["now"]) / 10**9
 
     def gb(number):
-        return number, 0 if number >= 1000 else 3
+        return number, 0 if held >= 1000 else 3
 
-    held = sum(expected["now"]) / 10**9
     tells(captions(shown)[0], filled, S, gb(held), memory)
     parts = {"keys", "values", "latent", "rotary"}
     texts = [t.text for t in shown.select(".av-store text")]
