@@ -184,6 +184,17 @@ class Page:
         body = script if "return " in script else f"return {script.strip()}"
         return self.tab.evaluate(f"async () => {{ {body} }}")
 
+    def until(self, condition):
+        """Wait for what holds after some frames of the browser's own.
+
+        Playwright's waits look once a frame of the page, which HANDS stops.
+        """
+        self.do(f"""for (let k = 0; !({condition}); k += 1) {{
+          if (k === 600) throw new Error({json.dumps(f"never {condition}")});
+          await layout();
+        }}
+        return null""")
+
     def reset(self):
         """As new for the next test; what went wrong in this one is raised."""
         errors = list(self.errors)

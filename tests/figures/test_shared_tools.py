@@ -205,14 +205,12 @@ def test_copy_in_jupyter_gives_the_settings_of_a_call(trial):
 def test_full_screen_is_entered_named_and_left(trial):
     page = trial(static=True)
     screen = page.tab.get_by_role("button", name="Full screen")
-    starts(page)  # a browser drops what is pressed before its first frame
     screen.focus()
     page.tab.keyboard.press("Enter")
-    page.tab.wait_for_function("document.fullscreenElement === el")
-    starts(page)  # and what is pressed before the first frame of that size
+    page.until("document.fullscreenElement === el")
     leave = page.tab.get_by_role("button", name="Leave full screen")
     leave.press("Enter")
-    page.tab.wait_for_function("!document.fullscreenElement")
+    page.until("!document.fullscreenElement")
     assert screen.count() == 1
 
 
