@@ -80,18 +80,30 @@ const farthest = (spots, taken, lines = []) => {
 const told = (words, [x, y], kind) =>
   `<text class="av-reading av-of-${kind}" x="${at(x)}" y="${at(y + 4.5)}" text-anchor="middle">` +
   `${words}</text>`;
-// Each line says what its key should read, each write its place in the
+// The names of all pairs where a pair is; they share a line and a dot.
+const namesAt = (state, i) =>
+  NAMES.filter((name) =>
+    ["angle", "value"].every((key) => state[key + name] === state[key + NAMES[i]]),
+  );
+// Each line says what its keys should read, each write its place in the
 // order, and the diamond that it is the state.
 const names = (state, { keys, states }) => {
   const pairs = NAMES.map((name, i) => place(scaled(keys[i], state[`value${name}`])));
   const points = [...pairs, ...states.map(shownAt)];
   const along = NAMES.map((name, i) => alongOf(keys[i], state[`value${name}`]));
   const lines = NAMES.map((name, i) => {
+    const here = namesAt(state, i);
+    if (here[0] !== name) return "";
     const ends = [along[i][0], along[i].at(-1)];
-    const spots = ends.map(([x, y]) => [Math.min(Math.max(x, 62), WIDE - 62), y]);
+    const half = [62, 82, 92][here.length - 1];
+    const spots = ends.map(([x, y]) => [Math.min(Math.max(x, half), WIDE - half), y]);
     const others = along.filter((_, k) => k !== i).flat();
     points.push(farthest(spots, points, others));
-    return told(`${name} should read ${fixed(state[`value${name}`])}`, points.at(-1), "value");
+    return told(
+      `${inWords(here)} should read ${fixed(state[`value${name}`])}`,
+      points.at(-1),
+      "value",
+    );
   });
   const writes = range(state.written).map((i) => {
     const [[a, b], [c, d]] = [shownAt(scaled(states[i], state.decay)), shownAt(states[i + 1])];
@@ -142,14 +154,16 @@ const drawn = (state, values) => {
     id === "decay" ? grip(id, place_.map(at), SQUARE) : grip(id, shownAt(last).map(at), DIAMOND),
   );
   const mark = `<g transform="translate(${shownAt(last).map(at).join(" ")})">${DIAMOND}</g>`;
-  const dots = NAMES.map((name, i) =>
-    grip(
+  const dots = NAMES.map((name, i) => {
+    const here = namesAt(state, i).join("");
+    return grip(
       name,
       place(scaled(keys[i], wanted[i])).map(at),
       `<circle class="av-knob av-pair-dot${i < state.written ? "" : " av-unwritten"}" r="11"/>` +
-        `<text text-anchor="middle" y="4.5">${name}</text>`,
-    ),
-  );
+        `<text text-anchor="middle" y="4.5"${here === name ? "" : ' style="font-size:10px"'}>` +
+        `${here}</text>`,
+    );
+  });
   return (
     `<path class="av-rule" d="M0 ${FLOOR}H${WIDE}M${LEFT} 0V${HIGH}"/>${lines.join("")}` +
     `${arrows.join("")}${way.join("")}${names(state, values)}${mark}${pulled.join("")}${dots.join("")}`
