@@ -161,7 +161,9 @@ const picture = (state, { parts, total }) => {
       .join(", ");
   return (
     `<svg class="av-areas" role="img" aria-label="${label}" viewBox="-8 0 ${BOX.width + 16} ` +
-    `${AXIS.y + 26}">${areas.join("")}<path class="av-layers" d="${rows.join("")}"/>` +
+    `${AXIS.y + 26}">${areas.join("")}<path class="av-layers" ` +
+    // Many lines together do not darken the colours.
+    `stroke-opacity="${at(Math.min(0.5, 6 / state.n_layers))}" d="${rows.join("")}"/>` +
     words(
       `the whole rectangle: ${whole(Math.round(total / 1e6))} M parameters`,
       BOX.width / 2,

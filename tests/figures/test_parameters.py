@@ -105,6 +105,9 @@ def shows(state, expected, shown):
     np.testing.assert_allclose(
         [float(y) for _, y, _ in lines], heights, atol=0.0051
     )
+    # Many lines, three quarters of a pixel thick, leave an area its colour.
+    faint = float(svg.select_one(".av-layers")["stroke-opacity"])
+    assert faint * 0.75 * L / 170 < 0.06
     start = 400 * (shares["embedding"] + shares["positions"])
     end = start + 400 * (
         shares["attention"] + shares["feed_forward"] + shares["norms"]
