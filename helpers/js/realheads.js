@@ -209,15 +209,18 @@ const map = (data, values, off) => {
       })
       .join("");
   const bottom = TOP + CELL * heads;
+  // Both letters can be read where A and B are one head.
+  const one = values.heads[0].every((k, i) => k === values.heads[1][i]);
   const grips = SIDES.map(({ name }, side) => {
     const [x, y] = cornerOf(...values.heads[side], heads);
+    const [u, v] = one && side ? [-17, -18] : [11, -12];
     return grip(
       name,
       [x + CELL / 2, y + CELL / 2],
       `<rect class="av-real-pick" x="-11" y="-11" width="22" height="22" rx="3"/>` +
         (name === off ? '<path class="av-real-pick" d="M-9 -9L9 9M9 -9L-9 9"/>' : "") +
-        `<circle class="av-real-tag" r="8" cx="11" cy="-12"/>` +
-        `<text class="av-real-tag-name" x="11" y="-8" text-anchor="middle">${name}</text>`,
+        `<circle class="av-real-tag" r="8" cx="${u}" cy="${v}"/>` +
+        `<text class="av-real-tag-name" x="${u}" y="${v + 4}" text-anchor="middle">${name}</text>`,
     );
   });
   const named = values.counts.map((n, kind) => `${n} ${KINDS[kind]}`).join(", ");

@@ -48,6 +48,7 @@ CASES = [
     *({"text": name} for name in NAMES[1:]),
     {"query": 0},
     {"query": 23, "layer": 47, "head": 15},
+    {"layer": 7, "head": 3, "other_layer": 7, "other_head": 3},
     {"query": 14, "layer": 18, "head": 6, "other_layer": 11, "other_head": 1},
     {"text": "code", "query": 10, "layer": 29, "head": 8},
     {"text": "Spanish", "query": 23, "other_layer": 0, "other_head": 8},
@@ -157,10 +158,16 @@ def map_shows(svg, expected):
         score = amount(expected, at, h)
         share = 0.3 + 0.7 * (score - 0.4) / 0.6 if kinds[at, h] else 0.1
         assert abs(shades[at, h] - share) <= 0.04
+    tags = []
     for name, (at, h) in zip("AB", expected["heads"], strict=True):
-        place = svg.select_one(f"[data-handle={name}]")["transform"]
-        assert place == f"translate({36 + 20 * at} {24 + 20 * (8 - h)})"
-        assert svg.select_one(f"[data-handle={name}] text").text == name
+        grip = svg.select_one(f"[data-handle={name}]")
+        x, y = 36 + 20 * at, 24 + 20 * (8 - h)
+        assert grip["transform"] == f"translate({x} {y})"
+        assert grip.select_one("text").text == name
+        tags.append(
+            [x + float(grip.circle["cx"]), y + float(grip.circle["cy"])]
+        )
+    assert np.hypot(*np.subtract(*tags)) > 2 * 8  # neither covers the other
 
 
 def legend_shows(shown, expected):
