@@ -221,12 +221,25 @@ const frames = ({ plan }) => {
     (plan === "ring" ? one("keys on a visit", 265, " av-visits") : "")
   );
 };
+// The part of a way on which a message is in sight, outside of both machines.
+const insight = (way) => {
+  const [wide, high] = [BOX.wide / 2 + 6, BOX.high / 2 + 4];
+  const free = range(101)
+    .map((k) => k / 100)
+    .filter((t) => {
+      const [x, y] = along(way, t);
+      return [way[0], way[2]].every(([a, b]) => Math.abs(x - a) > wide || Math.abs(y - b) > high);
+    });
+  return [free[0], free.at(-1)];
+};
 const carried = (state, { done, steps, time }) => {
   if (done === steps || time === done) return "";
   const { kind, size, moves } = travels(state, done);
   return moves
     .map((move) => {
-      const [x, y] = along(link(move, state.machines), share(time));
+      const way = link(move, state.machines);
+      const [from, to] = insight(way);
+      const [x, y] = along(way, from + (to - from) * share(time));
       return chip(size, x, y, `av-${kind} av-goes`, 24);
     })
     .join("");
@@ -254,8 +267,9 @@ const traffic = (state, totals) => {
     x: [0, MOST],
     y: [0, MOST_SENT],
     lines: [
-      { points: level(treeSends), name: "tree" },
-      { points: level(ringSends), name: "ring", dash: "6 3" },
+      // The dot may stand at a line's end, before its name.
+      { points: level(treeSends), name: "\u00a0tree" },
+      { points: level(ringSends), name: "\u00a0ring", dash: "6 3" },
     ],
     xlabel: "queries",
     ylabel: "numbers sent",

@@ -169,6 +169,15 @@ def along(way, t):
     return p + t * (q - p), q - p
 
 
+def in_sight(way):
+    """The first and the last hundredth of a link outside of both machines."""
+    a, _, b = way
+    points = np.array([along(way, t / 100)[0] for t in range(101)])
+    away = np.abs(points[:, None] - np.array([a, b])) > [46, 29]
+    free = np.flatnonzero(away.any(axis=2).all(axis=1)) / 100
+    return free[0], free[-1]
+
+
 def shows(state, expected, shown):
     N, T, plan = state["machines"], state["T"], state["plan"]
     steps, _, _, time = clock(state)
@@ -221,7 +230,9 @@ def shows(state, expected, shown):
     for t, (from_, to, kind, _) in zip(labels, going, strict=True):
         assert f"av-{kind}" in t["class"]
         found = [float(t["x"]), float(t["y"]) - 4]
-        wanted, _ = along(link(from_, to, N), p)
+        way = link(from_, to, N)
+        start, end = in_sight(way)
+        wanted, _ = along(way, start + (end - start) * p)
         assert found == pytest.approx(wanted, abs=0.051)
     messages_show(svg, state, steps, done, going)
     for kind, some in (("", steps), (".av-used", steps[:done])):
