@@ -143,6 +143,8 @@ def _types(config):
         places = linear.get("kda_layers") if _is_map(linear) else None
         if not isinstance(places, list):
             _refuse("list kda_layers in linear_attn_config", "no list")
+        if any(type(place) not in (int, float) for place in places):
+            _refuse("have numbers in kda_layers", "something else")
         return [LINEAR if i + 1 in places else FULL for i in range(L)]
     if config.get("full_attention_interval") is not None:
         n = _size(config, "full_attention_interval", LONGEST)
@@ -270,8 +272,9 @@ def layers_of(config):
         if config.get(key) is not None and config[key] is not False:
             _refuse(f"be without {key}, which is not counted here", "it")
     types = _types(config)
-    shared = config.get("num_kv_shared_layers") or 0
-    if shared:
+    shared = config.get("num_kv_shared_layers")
+    shared = 0 if shared is None else shared
+    if shared != 0:  # an empty list is no number
         shared = _size(config, "num_kv_shared_layers", len(types) - 1)
     own = len(types) - shared
     return [_layer(config, kind, i >= own) for i, kind in enumerate(types)]

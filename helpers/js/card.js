@@ -51,6 +51,8 @@ const typesOf = (config) => {
   if (linear !== null) {
     const places = isMap(linear) ? own(linear, "kda_layers") : null;
     if (!Array.isArray(places)) refuse("list kda_layers in linear_attn_config", "no list");
+    if (places.some((place) => typeof place !== "number"))
+      refuse("have numbers in kda_layers", "something else");
     return each((i) => (places.includes(i) ? LINEAR : FULL));
   }
   if (own(config, "full_attention_interval") !== null) {
@@ -149,9 +151,9 @@ const layersOf = (whole_) => {
     if (![null, false].includes(own(config, key)))
       refuse(`be without ${key}, which is not counted here`, "it");
   const types = typesOf(config);
-  const last = own(config, "num_kv_shared_layers")
-    ? sizeOf(config, "num_kv_shared_layers", types.length - 1)
-    : 0;
+  const last = [null, 0, false].includes(own(config, "num_kv_shared_layers"))
+    ? 0
+    : sizeOf(config, "num_kv_shared_layers", types.length - 1);
   const latent = own(config, "kv_lora_rank") !== null;
   return types.map((type, i) => {
     const shared = i >= types.length - last;
