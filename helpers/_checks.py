@@ -149,6 +149,13 @@ def size(n, name, *, least=0):
     return n
 
 
+def sizes(shape, name):
+    """`shape`, a tuple, as integers."""
+    if not isinstance(shape, tuple):
+        raise TypeError(f"{name} must be a tuple of sizes; got {shape!r}")
+    return tuple(size(n, f"{name}[{i}]") for i, n in enumerate(shape))
+
+
 def one_of(value, name, choices):
     """`value`, if it is one of the choices."""
     if value not in choices:

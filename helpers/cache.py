@@ -2,14 +2,7 @@
 
 import numpy as np
 
-from ._checks import finite_floats, rounded, size
-
-
-def _sizes(batch):
-    """`batch`, a tuple, as integers."""
-    if not isinstance(batch, tuple):
-        raise TypeError(f"batch must be a tuple of sizes; got {batch!r}")
-    return [size(n, f"batch[{i}]") for i, n in enumerate(batch)]
+from ._checks import finite_floats, rounded, size, sizes
 
 
 def _floating(dtype):
@@ -106,7 +99,7 @@ class KVCache:
         H_kv = size(n_kv_heads, "n_kv_heads", least=1)
         d_k = size(d_k, "d_k", least=1)
         d_v = d_k if d_v is None else size(d_v, "d_v", least=1)
-        shape = (*_sizes(batch), H_kv, self._max_len)
+        shape = (*sizes(batch, "batch"), H_kv, self._max_len)
         dtype = _floating(dtype)
         self._K = _empty((*shape, d_k), dtype)  # (..., H_kv, max_len, d_k)
         self._V = _empty((*shape, d_v), dtype)  # (..., H_kv, max_len, d_v)
@@ -270,12 +263,12 @@ class StateCache:
         batch=(),
         dtype=float,
     ):
-        sizes = {"n_key_heads": n_key_heads, "n_value_heads": n_value_heads,
+        named = {"n_key_heads": n_key_heads, "n_value_heads": n_value_heads,
                  "d_k": d_k, "d_v": d_v, "width": width}  # fmt: skip
         h, H, d_k, d_v, width = (
-            size(n, name, least=1) for name, n in sizes.items()
+            size(n, name, least=1) for name, n in named.items()
         )
-        batch, dtype = _sizes(batch), _floating(dtype)
+        batch, dtype = sizes(batch, "batch"), _floating(dtype)
         channels = 2 * h * d_k + H * d_v
         self.state = _empty((*batch, H, d_k, d_v), dtype)
         self.rows = _empty((*batch, width - 1, channels), dtype)

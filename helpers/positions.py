@@ -10,12 +10,13 @@ from ._checks import (
     broadcast,
     finite_floats,
     flag,
-    integer,
     real,
     rounded,
     size,
 )
 from ._shapes import distance
+
+FLOATS = np.finfo(float)
 
 
 def _frequencies(d, base):
@@ -332,7 +333,9 @@ def _kept_by_pair(d, base, original_length, beta_slow, beta_fast):
     """The code's share of each frequency to keep: linear in the pair."""
 
     def pair(turns):  # with this many turns, as a real number
-        return d / 2 * math.log(original_length / (2 * np.pi * turns), base)
+        ratio = original_length / (2 * np.pi * turns)
+        ratio = min(max(ratio, FLOATS.tiny), FLOATS.max)  # nor 0, nor infinity
+        return d / 2 * math.log(ratio, base)
 
     first = max(math.floor(pair(beta_fast)), 0)
     last = min(math.ceil(pair(beta_slow)), d - 1)
@@ -604,7 +607,7 @@ def relative_buckets(
                 f"num_buckets must be even, half per side; got {buckets}"
             )
         buckets //= 2
-    max_distance = integer(max_distance, "max_distance")
+    max_distance = size(max_distance, "max_distance")
     if max_distance <= buckets // 2:
         raise ValueError(
             "max_distance must exceed the distances with a bucket each; "

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._checks import flag, generator, one_of, size
+from ._checks import flag, generator, one_of, size, sizes
 from ._core import lookup
 from .attention import attention, attention_scores
 from .gradients import attention_vjp
@@ -67,8 +67,8 @@ def pairs_batch(rng, shape, n_pairs, *, again=False, n_keys=32, n_values=16):
     Raises
     ------
     TypeError
-        If a size is not an integer, `again` is not a bool, or `rng` is not a
-        Generator.
+        If a size is not an integer, `shape` is not a tuple, `again` is not a
+        bool, or `rng` is not a Generator.
     ValueError
         If a size is below one, there are more keys than `n_keys`, or an odd
         number of pairs with `again`.
@@ -80,6 +80,7 @@ def pairs_batch(rng, shape, n_pairs, *, again=False, n_keys=32, n_values=16):
     ((2, 6), (2, 3))
     """
     generator(rng)
+    shape = sizes(shape, "shape")
     n_pairs = size(n_pairs, "n_pairs", least=1)
     n_keys = size(n_keys, "n_keys", least=1)
     n_values = size(n_values, "n_values", least=1)
@@ -130,7 +131,8 @@ def init_memory(rng, kind, *, runs=(), n_keys=32, n_values=16, d=8):
     Raises
     ------
     TypeError
-        If `rng` is not a Generator, or a size is not an integer.
+        If `rng` is not a Generator, a size is not an integer, or `runs` is
+        not a tuple.
     ValueError
         If `kind` is none of the four, or a size is below one.
 
@@ -142,6 +144,7 @@ def init_memory(rng, kind, *, runs=(), n_keys=32, n_values=16, d=8):
     """
     generator(rng)
     one_of(kind, "kind", KINDS)
+    runs = sizes(runs, "runs")
     n_keys, n_values, d = (
         size(n, name, least=1)
         for name, n in (("n_keys", n_keys), ("n_values", n_values), ("d", d))

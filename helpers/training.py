@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._checks import finite_floats, generator, integer, size
+from ._checks import finite_floats, generator, integer, size, sizes
 from .transformer import (
     TransformerConfig,
     adam_init,
@@ -63,7 +63,8 @@ def induction_batch(rng, shape, *, T=32, vocab=12, shortest=6):
     Raises
     ------
     TypeError
-        If a size is not an integer, or `rng` is not a Generator.
+        If a size is not an integer, `shape` is not a tuple, or `rng` is not
+        a Generator.
     ValueError
         If a size is below one, or `shortest` above `vocab`.
 
@@ -82,6 +83,7 @@ def induction_batch(rng, shape, *, T=32, vocab=12, shortest=6):
     ([2, 0, 1, 2, 0, 1, 2], [0, 0, 0, 1, 1, 1, 1])
     """
     generator(rng)
+    shape = sizes(shape, "shape")
     T, vocab = size(T, "T", least=1), size(vocab, "vocab", least=1)
     shortest = size(shortest, "shortest", least=1)
     if shortest > vocab:
@@ -120,7 +122,8 @@ def recall_batch(rng, shape, *, T=32, row=6, vocab=12):
     Raises
     ------
     TypeError
-        If a size is not an integer, or `rng` is not a Generator.
+        If a size is not an integer, `shape` is not a tuple, or `rng` is not
+        a Generator.
     ValueError
         If `row` is below two, two rows do not fit into `T`, or `vocab` is
         not above `row`.
@@ -138,6 +141,7 @@ def recall_batch(rng, shape, *, T=32, row=6, vocab=12):
     ([2, 4, 3, 0, 1, 3, 0, 1, 2], 4)
     """
     generator(rng)
+    shape = sizes(shape, "shape")
     row = size(row, "row", least=2)
     T, vocab = size(T, "T", least=2 * row), size(vocab, "vocab", least=row + 1)
     symbols = np.broadcast_to(np.arange(vocab), (*shape, vocab))
@@ -194,9 +198,10 @@ def copying_batch(rng, shape, *, T=32):
     Raises
     ------
     TypeError
-        If `T` is not an integer, or `rng` is not a Generator.
+        If a size is not an integer, `shape` is not a tuple, or `rng` is not
+        a Generator.
     ValueError
-        If `T` is below two.
+        If `T` is below two, or another size below zero.
 
     Notes
     -----
@@ -210,7 +215,7 @@ def copying_batch(rng, shape, *, T=32):
     [0, 9, 10, 1, 10, 5, 8, 9, 4, 5]
     """
     generator(rng)
-    T = size(T, "T", least=2)
+    shape, T = sizes(shape, "shape"), size(T, "T", least=2)
     texts = np.zeros((*shape, T + 1), int)
     texts[..., 1] = rng.integers(3, 11, shape)
     for t in range(2, T + 1):

@@ -7,7 +7,7 @@ import numpy as np
 from .._checks import finite_floats, generator, real, size
 from ..layers import token_ids
 from ..softmax import softmax
-from .configuration import expect_config
+from .configuration import expect_config, expect_params
 from .forward import new_cache, next_logits
 
 
@@ -122,6 +122,7 @@ def generate(
     """
     generator(rng)
     expect_config(config)
+    expect_params(params, config)
     tokens = token_ids(tokens, config.vocab).astype(np.int64)
     n = size(n, "n")
     if tokens.ndim == 0 or tokens.shape[-1] == 0:

@@ -360,6 +360,19 @@ def test_yarn_after_less_than_a_position_divides_all_but_the_codes_first():
     assert_close(code, np.append(1, theta[1:] / 2))
 
 
+def test_yarn_takes_bounds_at_the_ends_of_float64():
+    # No pair turns so rarely, or so often, within the trained length.
+    few, many = (
+        [yarn_frequencies(8, 4, 2048, **{name: x}) for x in both]
+        for name, both in (
+            ("beta_slow", (1e-100, 1e-320)),
+            ("beta_fast", (1e100, 1e308)),
+        )
+    )
+    assert_close(*few)
+    assert_close(*many)
+
+
 def test_yarn_in_fractions():
     # 2048 / (2 pi) = 325.9: pairs 0 and 1 make more than 32 turns, pair 2
     # makes 3.26 and stands half way from 1 to 3, pair 3 makes 0.33.
@@ -999,6 +1012,11 @@ def test_yarn_refuses(options, got):
             TypeError,
             "max_distance must be an integer; got 20.5",
             {"max_distance": 20.5},
+        ),
+        (
+            ValueError,
+            f"max_distance must be below 2**53; got {10**30}",
+            {"max_distance": 10**30},
         ),
         (
             TypeError,

@@ -226,6 +226,11 @@ REFUSED = [
     ),
     (lambda rng: init_memory(rng, "linear", d=0), "d must be at least 1"),
     (
+        lambda rng: init_memory(rng, "linear", runs=(-1,)),
+        "runs[0] must be at least 0; got -1",
+    ),
+    (lambda rng: pairs_batch(rng, (-1,), 2), "shape[0] must be at least 0"),
+    (
         lambda rng: recall_logits(
             pairs_batch(rng, (), 2),
             init_memory(rng, "delta"),

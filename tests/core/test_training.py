@@ -165,6 +165,20 @@ def test_rows_that_do_not_fit_are_refused(rng, error, message, sizes):
 
 
 @pytest.mark.parametrize(
+    "draw", [induction_batch, recall_batch, copying_batch]
+)
+def test_a_shape_is_a_tuple_of_sizes(rng, draw):
+    for shape, error, says in (
+        (8, TypeError, "shape must be a tuple of sizes; got 8"),
+        ((2, 0.5), TypeError, "shape[1] must be an integer; got 0.5"),
+        ((-1,), ValueError, "shape[0] must be at least 0; got -1"),
+    ):
+        with pytest.raises(error, match=f"^{re.escape(says)}$"):
+            draw(rng, shape)
+    assert draw(rng, (0, 2)).tokens.shape == (0, 2, 32)
+
+
+@pytest.mark.parametrize(
     ("more", "error", "says"),
     [
         ({"T": 0}, ValueError, "T must be at least 1; got 0"),

@@ -795,6 +795,7 @@ def test_parameters_of_another_model_are_refused(rng):
         ),
     ):
         refused(lambda p=wrong: transformer([1], p, SMALL), says)
+        refused(lambda p=wrong: generate(rng, [1], p, SMALL, 1), says)
 
 
 def test_parameters_that_are_no_numbers_are_named(rng):
