@@ -102,7 +102,7 @@ def share(answers):
 
 
 def measure(way, k, task=TASK, seed=1):
-    """Train several seeds at once, and test with chosen and with all pairs."""
+    """Train several seeds at once, and test with three choices of pairs."""
     learn, read = choices(way, k, task, seed)
     params, texts = trained(task, seed, learn), unseen_texts(task, seed)
     return {
@@ -110,6 +110,9 @@ def measure(way, k, task=TASK, seed=1):
         "k": k,
         "right": share(recalled(texts, params, "softmax", choose=read)),
         "reads all": share(recalled(texts, params, "softmax")),
+        "reads one": share(
+            recalled(texts, params, "softmax", choose=best(1))
+        ),
     }
 
 
