@@ -1,8 +1,10 @@
 """Model cards: what a published configuration says about attention.
 
-`layers_of` reads a ``config.json`` in the form of Hugging Face. It does not
-guess: it names keys that are missing, and keys whose effect it cannot count.
-`unread` lists the keys that it does not use.
+`layers_of` reads a ``config.json`` in the form of Hugging Face. It names keys
+that are missing, and keys whose effect it cannot count. It fills in two, as
+Hugging Face does: without a number of key/value heads each query head has its
+own, and without a head width the heads divide the width of the model. `unread`
+lists the keys that it does not use.
 """
 
 import re
