@@ -110,9 +110,7 @@ def measure(way, k, task=TASK, seed=1):
         "k": k,
         "right": share(recalled(texts, params, "softmax", choose=read)),
         "reads all": share(recalled(texts, params, "softmax")),
-        "reads one": share(
-            recalled(texts, params, "softmax", choose=best(1))
-        ),
+        "reads one": share(recalled(texts, params, "softmax", choose=best(1))),
     }
 
 
