@@ -195,7 +195,7 @@ const figure = {
       `${bar(values)}</svg>` +
       say(
         `With ${count(T, "token")} and width ${whole(d)}, the two products take ` +
-          `${percent(values.shares[2])} of the layer's FLOPs. They take as much as the rest from ` +
+          `${percent(values.shares[2])} of the layer's FLOPs. They take at least as much as the rest from ` +
           `${whole(values.crossing)} tokens upward. Twice as many tokens take ` +
           `${fixed(values.doubled)} times the FLOPs.`,
       ) +
