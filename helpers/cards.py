@@ -274,11 +274,9 @@ def layers_of(config):
         if config.get(key) is not None and config[key] is not False:
             _refuse(f"be without {key}, which is not counted here", "it")
     types = _types(config)
-    shared = config.get("num_kv_shared_layers")
-    shared = 0 if shared is None else shared
-    if shared != 0:  # an empty list is no number
-        shared = _size(config, "num_kv_shared_layers", len(types) - 1)
-    own = len(types) - shared
+    shared, own = config.get("num_kv_shared_layers"), len(types)
+    if shared not in (None, 0):
+        own -= _size(config, "num_kv_shared_layers", len(types) - 1)
     return [_layer(config, kind, i >= own) for i, kind in enumerate(types)]
 
 

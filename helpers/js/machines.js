@@ -222,7 +222,7 @@ const frames = ({ plan }) => {
   );
 };
 // The part of a way on which a message is in sight, outside of both machines.
-const insight = (way) => {
+const inSight = (way) => {
   const [wide, high] = [BOX.wide / 2 + 6, BOX.high / 2 + 4];
   const free = range(101)
     .map((k) => k / 100)
@@ -238,7 +238,7 @@ const carried = (state, { done, steps, time }) => {
   return moves
     .map((move) => {
       const way = link(move, state.machines);
-      const [from, to] = insight(way);
+      const [from, to] = inSight(way);
       const [x, y] = along(way, from + (to - from) * share(time));
       return chip(size, x, y, `av-${kind} av-goes`, 24);
     })
