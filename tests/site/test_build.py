@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import attention_site
+import nbformat
 import pytest
 import tinycss2
 from attention_site import (
@@ -41,6 +42,7 @@ from sphinx.errors import ExtensionError
 from sphinx.highlighting import PygmentsBridge
 
 from helpers import plotting
+from tests.site import address
 from tests.site.builds import build
 from tools import make_site as make
 from tools import website
@@ -55,6 +57,7 @@ NO_ICONS = dict.fromkeys(range(0xE000, 0xF900), "x")
 
 # A small book with the real theme, the real extension and the real settings.
 
+OWN_ADDRESS = 'html_baseurl = "https://a.example/b/"'
 SETTINGS = f"""
 import sys, yaml
 from pathlib import Path
@@ -69,7 +72,7 @@ sys.path.insert(0, "book/_ext")
 html_theme = "sphinx_book_theme"
 html_title = "A book"
 numfig = True
-html_baseurl = "https://a.example/b/"
+{OWN_ADDRESS}
 moved_pages = {{"old": "second"}}
 exclude_patterns = ["book", "_build*"]
 """
@@ -1123,20 +1126,40 @@ def test_a_figure_brings_no_rules_for_the_whole_page():
 # The repository.
 
 
+COLAB = "https://colab.research.google.com"
+HUB, LAB = "https://github.com/A/b", "https://gitlab.com/A/b"
+AT_HUB, AT_LAB = "https://a.github.io/b/", "https://a.gitlab.io/b/"
+
+
 @pytest.mark.parametrize(
-    ("remote", "expected"),
+    ("remote", "repository", "home"),
     [
-        ("https://github.com/a/b.git", "https://github.com/a/b"),
-        ("https://user:token@github.com/a/b", "https://github.com/a/b"),
-        ("git@github.com:a/b.git", "https://github.com/a/b"),
-        ("ssh://git@gitlab.com/a/b", "https://gitlab.com/a/b"),
-        ("", None),
-        ("/srv/git/b", None),
-        ("https://example.org/a/b", None),
+        ("https://github.com/A/b.git", HUB, AT_HUB),
+        ("https://github.com/A/b", HUB, AT_HUB),
+        ("https://user:token@github.com/A/b/", HUB, AT_HUB),
+        ("git@github.com:A/b.git", HUB, AT_HUB),
+        ("ssh://git@github.com/A/b.git", HUB, AT_HUB),
+        ("ssh://git@github.com:22/A/b", HUB, AT_HUB),
+        ("https://gitlab.com/A/b.git", LAB, AT_LAB),
+        ("git@gitlab.com:A/b.git", LAB, AT_LAB),
+        ("git@gitlab.com:A/b/c.git", f"{LAB}/c", f"{AT_LAB}c/"),
+        (
+            "git@github.com:A/A.github.io.git",
+            "https://github.com/A/A.github.io",
+            "https://a.github.io/",
+        ),
+        ("", None, ""),
+        ("/srv/git/b", None, ""),
+        ("file:///srv/git/b", None, ""),
+        ("https://example.org/A/b", None, ""),
     ],
 )
-def test_launch_buttons_follow_the_remote(remote, expected):
-    assert launch.web_address(remote) == expected
+def test_addresses_follow_the_remote(remote, repository, home):
+    """For the site, and for the tests of a site that has any of these."""
+    assert launch.web_address(remote) == repository
+    assert address.repository_of(remote) == repository
+    assert address.home_of(repository) == home
+    assert not repository or launch.pages_address(repository) == home
 
 
 def test_a_copy_without_git_has_no_buttons(monkeypatch, tmp_path):
@@ -1168,17 +1191,54 @@ def test_the_page_colours_the_roles_of_a_figure_by_its_scheme():
         assert themed == f'<path style="fill: var(--av-{role})"/>'
 
 
-def test_the_address_of_the_pages_follows_the_repository():
-    assert launch.pages_address("https://github.com/A/b") == (
-        "https://a.github.io/b/"
-    )
-
-
 def git(folder, *words):
     name = ["-c", "user.name=n", "-c", "user.email=e@x.example"]
     subprocess.run(
         ["git", *name, *words], cwd=folder, check=True, capture_output=True
     )
+
+
+@pytest.mark.parametrize(
+    ("remote", "repository", "home"),
+    [("git@github.com:A/b.git", HUB, AT_HUB), ("/srv/git/b", None, "")],
+)
+def test_a_site_says_where_it_comes_from_if_that_is_public(
+    tmp_path, remote, repository, home
+):
+    settings = write_book(tmp_path) / "conf.py"
+    text = settings.read_text("utf-8")
+    settings.write_text(text.replace(OWN_ADDRESS, ""), "utf-8")
+    first = (website.ROOT / "tools/first_cell.py").read_text("utf-8")
+    cell = nbformat.v4.new_code_cell(first, id="a")
+    cells = [nbformat.v4.new_markdown_cell("# Third", id="b"), cell]
+    chapter = nbformat.writes(nbformat.v4.new_notebook(cells=cells))
+    (tmp_path / "third.md").unlink()
+    (tmp_path / "third.ipynb").write_text(chapter, "utf-8")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "remote", "add", "origin", remote)
+    run, out = build(tmp_path)
+    assert run.returncode == 0, run.stderr
+    here = page(tmp_path, "third")
+    said = [link["href"] for link in here.find_all(rel="canonical")]
+    said += [tag["content"] for tag in here.select('[property="og:url"]')]
+    assert said == [f"{home}third.html"] * 2 * bool(home)
+    pictures = [it["content"] for it in here.select('[property="og:image"]')]
+    assert pictures == [f"{home}_static/preview.png"] * bool(home)
+    lost = page(tmp_path, "404").find_all("base", href=True)
+    assert [base["href"] for base in lost] == [home] * bool(home)
+    assert (out / "sitemap.xml").exists() == bool(home)
+    hrefs = {link["href"].split("?")[0] for link in here("a", href=True)}
+    away = {href for href in hrefs if href.startswith("https:")}
+    buttons = {
+        HUB, f"{HUB}/issues/new", "https://mybinder.org/v2/gh/A/b/HEAD",
+        f"{COLAB}/github/A/b/blob/HEAD/third.ipynb",
+    }  # fmt: skip
+    assert away == (buttons if repository else set())
+    stored = chapter.replace("ADDRESS", repository or "ADDRESS", 1)
+    assert (out / "_sources/third.ipynb").read_text("utf-8") == stored
+    with zipfile.ZipFile(out / host.ARCHIVE) as file:
+        name = "attention-verified/_sources/third.ipynb"
+        assert file.read(name).decode() == stored
 
 
 def test_launch_buttons_follow_the_branch(tmp_path):
@@ -1193,6 +1253,7 @@ def test_launch_buttons_follow_the_branch(tmp_path):
     assert launch.branch(clone) == "trunk"
     git(clone, "checkout", "-q", "a/topic")
     assert launch.branch(clone) == "a/topic"
+    assert address.remote_of(clone) == str(origin)
     git(clone, "checkout", "-q", "-b", "never-pushed", "--no-track")
     assert launch.branch(clone) == "HEAD"
     git(clone, "checkout", "-q", "--detach")

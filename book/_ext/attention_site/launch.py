@@ -40,17 +40,21 @@ def web_address(remote):
     """Return the https address of a remote that Binder can open, or None."""
     found = re.match(
         r"(?:https://|git@|ssh://git@)(?:[^@/]+@)?(github\.com|gitlab\.com)"
-        r"[:/](.+?/.+?)(?:\.git)?/?$",
+        r"(?::\d+(?=/))?[:/](.+?/.+?)(?:\.git)?/?$",
         remote,
     )
     return f"https://{found[1]}/{found[2]}" if found else None
 
 
 def pages_address(address):
-    """Return the address of a repository's GitHub or GitLab Pages."""
+    """Return the address of a repository's GitHub or GitLab Pages.
+
+    A repository with the name of its owner's site is published at the root.
+    """
     host, owner, name = address.removeprefix("https://").split("/", 2)
     pages = {"github.com": "github.io", "gitlab.com": "gitlab.io"}[host]
-    return f"https://{owner.lower()}.{pages}/{name}/"
+    site = f"{owner.lower()}.{pages}"
+    return f"https://{site}/" + ("" if name.lower() == site else f"{name}/")
 
 
 def add_buttons(app, config):
