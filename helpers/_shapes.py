@@ -96,8 +96,8 @@ def default_projections(d_model, n_heads, n_kv_heads, d_k, d_v, *, check):
     return projection_shapes(d_model, H, H_kv, d_k, d_v), H, H_kv
 
 
-def tiled_lead(Q, K, V, causal):
-    """The leading axes of three arrays; only their shapes are read."""
+def tiled_sizes(Q, K, V, causal):
+    """Refuse arrays whose last two axes do not fit; shapes alone are read."""
     T, S = Q.shape[-2], K.shape[-2]
     if Q.shape[-1] != K.shape[-1]:
         raise ValueError(
@@ -109,6 +109,11 @@ def tiled_lead(Q, K, V, causal):
         )
     if flag(causal, "causal") and T > S:
         raise ValueError(f"{LAST_QUERIES}; got Q {Q.shape} and K {K.shape}")
+
+
+def tiled_lead(Q, K, V, causal):
+    """The leading axes of three arrays, as by `tiled_sizes`."""
+    tiled_sizes(Q, K, V, causal)
     return leading_axes(Q=Q.shape, K=K.shape, V=V.shape)
 
 

@@ -1,12 +1,16 @@
 """Exact attention over keys that are spread over several machines.
 
 Each worker of a Dask cluster holds a part of the keys and values, a shard, and
-computes attention over it. Only queries and partial results are sent. A worker
-of a remote cluster must be able to import this package.
+computes attention over it. Only queries, masks and partial results are sent. A
+worker of a remote cluster must be able to import this package, and in this
+version.
 """
 
+import asyncio
+import hashlib
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -17,11 +21,12 @@ from ._checks import (
     finite_matrix,
     flag,
     leading_axes,
+    mask_of_scores,
     rounded,
     widened,
 )
 from ._extras import extra
-from ._shapes import tiled_lead
+from ._shapes import tiled_sizes
 from .attention import attention_scores
 from .softmax import logsumexp, softmax
 from .tiled import Partial, merge_partials
@@ -31,7 +36,18 @@ with extra("cluster"):
 
 _BLOCK = 512  # queries, and keys, in one tile of scores
 _PATIENCE = 5  # seconds until a cluster counts as absent
+_CALLS = 6  # to a worker, each as long as this, until it counts as stopped
 _LOSSES = 10  # how often lost workers are replaced in one call
+
+
+def _digest(folder):
+    """A hash of the modules of a folder, without their line endings."""
+    texts = (path.read_text("utf-8") for path in sorted(folder.glob("*.py")))
+    return hashlib.sha256("".join(texts).encode()).hexdigest()
+
+
+# Of the modules as they are loaded: an edit comes later.
+_CODE = _digest(Path(__file__).parent)
 
 
 class PlacedArray:
@@ -112,9 +128,12 @@ def place_keys(client, K, V, *, striped=False, workers=None):
     ------
     ConnectionError
         If there is no cluster, or it has no workers.
+    RuntimeError
+        If a worker does not answer, or has other helpers than this process.
     TypeError
         If an array does not hold real numbers, `client` is neither a
-        synchronous client nor an address, or `workers` is not a list.
+        synchronous client nor an address, or `workers` is not a list of
+        addresses.
     ValueError
         If shapes do not fit, an entry is not finite, or `workers` are not
         workers of the cluster.
@@ -142,16 +161,19 @@ def place_keys(client, K, V, *, striped=False, workers=None):
     striped = flag(striped, "striped")
     client = _client(client)
     there = _workers(client)
-    if not isinstance(workers, list | tuple | None):
+    workers = there if workers is None else workers
+    listed = isinstance(workers, list | tuple)
+    if not listed or not all(isinstance(it, str) for it in workers):
         raise TypeError(
             f"workers must be a list of addresses; got {workers!r}"
         )
-    workers = there if workers is None else list(workers)
+    workers = list(workers)
     if not workers or not set(workers) <= set(there):
         raise ValueError(
             "workers must be addresses of workers of the cluster; "
             f"got {workers}, and there are {there}"
         )
+    _alike(client, workers)
     S, n = K.shape[-2], len(workers)
     if striped:
         positions = [range(w, S, n) for w in range(n)]
@@ -160,7 +182,9 @@ def place_keys(client, K, V, *, striped=False, workers=None):
     return _place(client, K, V, positions, workers)
 
 
-def split_attention(client, Q, K, V, *, causal=False, scale=None):
+def split_attention(
+    client, Q, K, V, *, causal=False, scale=None, mask=None, grouped=False
+):
     """Compute attention with keys that are on the workers of a cluster.
 
     Parameters
@@ -179,6 +203,14 @@ def split_attention(client, Q, K, V, *, causal=False, scale=None):
         the last of the S positions, as in `helpers.masks.causal_mask`.
     scale : float, optional
         Factor on the dot products; 1/sqrt(d_k) by default.
+    mask : (..., T, S) boolean array, optional
+        True = may attend, as in `helpers.attention.attention`. Each worker
+        gets the columns of its keys. With `causal`, both must allow.
+    grouped : bool, default False
+        If True, axis -3 is that of the heads: H in `Q`, and H_kv, which
+        divides H, in `K` and `V`. Query head h reads key/value head
+        ``h // (H / H_kv)``, as after `helpers.heads.repeat_kv`, but no key is
+        repeated.
 
     Returns
     -------
@@ -190,9 +222,10 @@ def split_attention(client, Q, K, V, *, causal=False, scale=None):
     ConnectionError
         If there is no cluster, or it has no workers.
     RuntimeError
-        If workers are lost again and again.
+        If workers are lost again and again; also as `place_keys`.
     TypeError
-        As `place_keys`; or if only one of `K` and `V` is placed.
+        As `place_keys`; or if only one of `K` and `V` is placed, or `mask` is
+        not boolean.
     ValueError
         If shapes do not fit, an entry is not finite, T > S with `causal`,
         numbers overflow, or `K` and `V` were not placed by one call, on the
@@ -219,13 +252,13 @@ def split_attention(client, Q, K, V, *, causal=False, scale=None):
         raise TypeError("K and V must both be arrays, or both be placed")
     if isinstance(K, PlacedArray):
         _same_cluster(client, K, V)
-        return _split(Q, K, V, causal, scale)
+        return _split(Q, K, V, causal, scale, mask, grouped)
     K = finite_matrix(K, "K", "(..., S, d_k)")
     V = finite_matrix(V, "V", "(..., S, d_v)")
-    tiled_lead(Q, K, V, causal)
+    _fitting(Q, K, V, causal, mask, grouped)
     with _connected(client) as client:
         placed = place_keys(client, K, V, striped=bool(causal))
-        return _split(Q, *placed, causal, scale)
+        return _split(Q, *placed, causal, scale, mask, grouped)
 
 
 def bytes_received(client):
@@ -244,11 +277,11 @@ def bytes_received(client):
 
     Raises
     ------
-    ConnectionError, TypeError
+    ConnectionError, RuntimeError, TypeError
         As `place_keys`.
     """
     with _connected(client) as client:
-        return client.run(_received)
+        return _asked(client, _received)
 
 
 def _received(dask_worker):
@@ -270,13 +303,27 @@ class _Client(Client):
             self.close()
             raise
 
+    async def _start(self, **kwargs):
+        # Dask limits how long it connects, but not how long it waits for the
+        # first words of what has answered.
+        limit = 2 * _PATIENCE
+        try:
+            return await asyncio.wait_for(super()._start(**kwargs), limit)
+        except TimeoutError as error:
+            if str(error):  # Dask's own message: nobody is there
+                raise
+            raise OSError(
+                "what is there does not answer as a scheduler of Dask; is "
+                "this another port, such as that of the dashboard?"
+            ) from None
+
 
 def _client(client):
     """A connected client, which is made if an address is given."""
     if isinstance(client, str):
         try:
             return _Client(client, timeout=_PATIENCE, set_as_default=False)
-        except (OSError, ValueError) as error:
+        except Exception as error:  # each kind of address has its own
             raise ConnectionError(
                 f"no cluster answers at {client!r}: {error}"
             ) from None
@@ -313,6 +360,39 @@ def _workers(client):
             f"the cluster has had no workers for {_PATIENCE} seconds"
         ) from None
     return sorted(client.nthreads())
+
+
+def _asked(client, function, workers=None, **how):
+    """What workers answer, without those that die, or RuntimeError."""
+    for _ in range(_CALLS):
+        known = client.scheduler_info()["workers"]
+        asked = [it for it in known if workers is None or it in workers]
+        how |= {"workers": asked, "callback_timeout": _PATIENCE}
+        with suppress(TimeoutError):
+            return client.run(function, **how)
+    silent = min(asked, key=lambda worker: known[worker]["last_seen"])
+    raise RuntimeError(
+        f"the worker {silent} has not answered for {_CALLS * _PATIENCE} "
+        "seconds; is its process stopped, or its machine asleep?"
+    )
+
+
+def _code():
+    return _CODE
+
+
+def _alike(client, workers):
+    """Refuse workers that do not answer, or have other helpers."""
+    codes = _asked(client, _code, workers, on_error="return")
+    for worker, code in codes.items():
+        # A worker that has just died is replaced later.
+        if code != _CODE and not isinstance(code, OSError):
+            said = f" ({code})" if isinstance(code, Exception) else ""
+            raise RuntimeError(
+                "workers must have the helpers of this process; those of "
+                f"{worker} differ{said}. Install one version everywhere, and "
+                "start the workers again"
+            )
 
 
 def _same_cluster(client, K, V):
@@ -366,36 +446,81 @@ def _mend(placed, alive):
             V._put(i, worker)
 
 
-def _split(Q, K, V, causal, scale):
+def _by_group(Q, K, V):
+    """Three shapes with an axis for the query heads that share a head."""
+    H, H_kv, H_v = (len(it) > 2 and it[-3] for it in (Q, K, V))
+    if not H or not H_kv or H_kv != H_v or H % H_kv:
+        raise ValueError(
+            "grouped heads must be on axis -3, as many of K as of V, and "
+            f"divide those of Q; got Q {Q}, K {K} and V {V}"
+        )
+    heads = (H_kv, H // H_kv), (H_kv, 1), (H_kv, 1)
+    return [
+        (*shape[:-3], *n, *shape[-2:])
+        for shape, n in zip((Q, K, V), heads, strict=True)
+    ]
+
+
+def _fitting(Q, K, V, causal, mask, grouped):
+    """`Q` and the mask by groups of heads, if arguments fit each other."""
+    tiled_sizes(Q, K, V, causal)
+    shapes = Q.shape, K.shape, V.shape
+    q, k, v = _by_group(*shapes) if flag(grouped, "grouped") else shapes
+    leading_axes(Q=q, K=k, V=v)
+    if mask is not None:
+        lead, sizes = leading_axes(Q=q, K=k), (q[-2], k[-2])
+        heads = (*lead[:-2], Q.shape[-3]) if grouped else lead
+        mask = mask_of_scores(mask, (*heads, *sizes), spare=-3)
+        mask = mask.reshape(*lead, *sizes)
+        # What is repeated along an axis is sent once.
+        mask = mask[tuple(slice(None if n else 1) for n in mask.strides[:-1])]
+    return Q.reshape(q), mask
+
+
+def _split(Q, K, V, causal, scale, mask, grouped):
     """Attention over placed keys, continued after each loss of workers."""
-    tiled_lead(Q, K, V, causal)
+    Q, mask = _fitting(Q, K, V, causal, mask, grouped)
     scale = default_scale(scale, Q.shape[-1])
     first = K.shape[-2] - Q.shape[-2] if causal else None
     dtype = np.result_type(Q, K.dtype, V.dtype)
     parts = [None] * len(K.positions)
+    how = first, scale, mask, grouped
     for _ in range(_LOSSES):
-        _mend((K, V), _workers(K.client))
+        alive = _workers(K.client)
+        _alike(K.client, alive)
+        _mend((K, V), alive)
         try:
-            merged = _result(K, _merged(Q, K, V, parts, first, scale))
+            output = _result(K, _merged(Q, K, V, parts, *how)).output
         except CancelledError:  # a worker that this needs has died
             continue
-        return merged.output.astype(dtype)
+        if grouped:
+            *lead, H_kv, n, T, d_v = output.shape
+            output = output.reshape(*lead, H_kv * n, T, d_v)
+        return output.astype(dtype)
     raise RuntimeError(
         f"workers were lost {_LOSSES} times in one call; "
         "does a shard fit into a worker's memory?"
     )
 
 
-def _merged(Q, K, V, parts, first, scale):
+def _merged(Q, K, V, parts, first, scale, mask=None, grouped=False):
     """A future of all partial results merged; `parts` caches them."""
     q = _send(K.client, Q, K.workers[0])
     if any(future is None for future in (q, *K.shards, *V.shards)):
         raise CancelledError
     for i, worker in enumerate(K.workers):
         if _gone(parts[i]):
-            shard = K.shards[i], V.shards[i], K.positions[i]
+            at = K.positions[i]
+            shard = K.shards[i], V.shards[i], at
+            columns = mask
+            if mask is not None:
+                columns = mask[..., at.start : at.stop : at.step]
+                columns = _send(K.client, columns, worker)
+                if columns is None:
+                    raise CancelledError
+            how = first, scale, columns, grouped
             parts[i] = K.client.submit(
-                _partial, q, *shard, first, scale, workers=[worker], pure=False
+                _partial, q, *shard, *how, workers=[worker], pure=False
             )
     return _tree(K.client, parts, K.workers)
 
@@ -426,16 +551,22 @@ def _result(K, future):
             # A task that needs a worker that has died would wait for ever.
             if not set(K.workers) <= set(_workers(K.client)):
                 raise CancelledError from None
+            _alike(K.client, K.workers)
 
 
-def _partial(Q, K, V, positions, first, scale):
+def _partial(Q, K, V, positions, first, scale, mask=None, grouped=False):
     """Attention over one shard; query t is at position ``first + t``."""
+    if grouped:  # the query heads of a group read the same keys
+        K, V = K[..., None, :, :], V[..., None, :, :]
+    mask = np.True_ if mask is None else mask
+    sizes = Q.shape[-2], len(positions)
+    mask = np.broadcast_to(mask, (*mask.shape[:-2], *sizes))
     seen = np.full(Q.shape[-2], len(positions))
     if first is not None:
         at = np.arange(first, first + Q.shape[-2])
         seen = np.searchsorted(positions, at, side="right")
     blocks = [
-        _rows(Q[..., rows, :], K, V, seen[rows], scale)
+        _rows(Q[..., rows, :], K, V, seen[rows], mask[..., rows, :], scale)
         for start in range(0, max(1, len(seen)), _BLOCK)
         for rows in [slice(start, start + _BLOCK)]
     ]
@@ -445,22 +576,26 @@ def _partial(Q, K, V, positions, first, scale):
     )
 
 
-def _rows(Q, K, V, seen, scale):
-    """The partial result of some queries; query t sees ``seen[t]`` keys."""
-    done = _tile(Q, K[..., :0, :], V[..., :0, :], seen, scale)
+def _rows(Q, K, V, seen, mask, scale):
+    """The partial result of some queries.
+
+    Query t sees those of the first ``seen[t]`` keys that `mask` allows.
+    """
+    done = _tile(Q, K[..., :0, :], V[..., :0, :], mask[..., :0], scale)
     # Skip keys that no query sees; stripes balance this saving.
     for start in range(0, seen.max(initial=0), _BLOCK):
         keys = slice(start, min(start + _BLOCK, seen.max()))
         k, v = K[..., keys, :], V[..., keys, :]
-        done = _join(done, _tile(Q, k, v, seen - start, scale))
+        where = np.arange(k.shape[-2]) < (seen - start)[:, None]
+        where = where & mask[..., keys]
+        done = _join(done, _tile(Q, k, v, where, scale))
     return done
 
 
-def _tile(Q, K, V, seen, scale):
+def _tile(Q, K, V, where, scale):
     """The partial result of one tile of scores."""
     dtype, Q, K, V = widened(Q, K, V)
     scores = attention_scores(Q, K, scale=scale)
-    where = np.arange(K.shape[-2]) < seen[:, None]
     with np.errstate(over="ignore"):
         mixed = softmax(scores, where=where) @ V
     lse = np.broadcast_to(logsumexp(scores, where=where), mixed.shape[:-1])

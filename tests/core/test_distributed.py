@@ -4,14 +4,22 @@ The cluster has three workers, so that one may die and then another without
 waiting for anything to start.
 """
 
+import contextlib
 import functools
 import gc
+import http.server
 import itertools
 import logging
 import os
 import re
+import shutil
 import signal
+import socket
+import subprocess
+import sys
+import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import psutil
@@ -112,6 +120,17 @@ def test_grouped_heads_equal_the_loop(client, causal):
         client, Q.reshape(2, 2, T, 4), K[:, None], V[:, None], causal=causal
     )
     assert_close(split.reshape(4, T, 3), np.array(output), eps=64)
+
+
+def test_a_mask_and_grouped_heads_go_to_the_workers(client):
+    Q, K, V = arrays(1, 5, 8, lead=(2, 6))
+    K, V = K[:, :3], V[:, :3]
+    mask = np.random.default_rng(2).random((6, 5, 8)) < 0.6
+    both = mask & causal_mask(5, 8)
+    keys = [np.repeat(X, 2, axis=1) for X in (K, V)]
+    wanted = attention(Q, *keys, mask=both).output
+    how = {"mask": mask, "grouped": True, "causal": True}
+    assert_close(split_attention(client, Q, K, V, **how), wanted, eps=64)
 
 
 def test_scores_far_apart_on_different_workers(client):
@@ -462,6 +481,11 @@ I2, I3, I7 = np.eye(2), np.eye(3), np.eye(7)
             "got ['tcp://10.0.0.1:1'], and there are ['tcp://",
         ),
         (
+            lambda c: place_keys(c, I2, I2, workers=[[1]]),
+            TypeError,
+            "workers must be a list of addresses; got [[1]]",
+        ),
+        (
             lambda c: place_keys(c, I2, I2, workers=[]),
             ValueError,
             "workers must be addresses of workers of the cluster; got [], ",
@@ -521,17 +545,62 @@ def unfinished():
     return {it for it in clients if it.status not in ("running", "closed")}
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nowhere", "a:b:c"])
-def test_a_cluster_that_is_not_there_is_said_soon(address, monkeypatch):
-    monkeypatch.setattr(distributed, "_PATIENCE", 1)
+@contextlib.contextmanager
+def silent():
+    """A port that takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"tcp://127.0.0.1:{server.getsockname()[1]}"
+
+
+@contextlib.contextmanager
+def web():
+    """A port that speaks HTTP, as a dashboard does."""
+    address = ("127.0.0.1", 0)
+    with http.server.HTTPServer(
+        address, http.server.BaseHTTPRequestHandler
+    ) as it:
+        threading.Thread(target=it.serve_forever, daemon=True).start()
+        yield f"tcp://127.0.0.1:{it.server_port}"
+        it.shutdown()
+
+
+@contextlib.contextmanager
+def worker_of(client):
+    yield next(iter(client.nthreads()))
+
+
+OTHER = "is this another port, such as that of the dashboard?"
+WRONG_ADDRESSES = {
+    "nobody": ("tcp://127.0.0.1:1", "Timed out trying to connect"),
+    "no port": ("nowhere", "missing port number"),
+    "no address": ("a:b:c", ""),
+    "no text": ("", "missing port number"),
+    "another scheme": ("ftp://127.0.0.1:1", "unknown address scheme"),
+    "no certificate": ("tls://127.0.0.1:1", "TLS expects"),
+    "silence": (silent, OTHER),
+    "the web": (web, OTHER),
+    "a worker": (worker_of, ""),
+}
+
+
+@pytest.mark.parametrize("call", [split_attention, place_keys])
+@pytest.mark.parametrize("wrong", WRONG_ADDRESSES)
+def test_a_wrong_address_is_said_soon(client, call, wrong, monkeypatch):
+    monkeypatch.setattr(distributed, "_PATIENCE", 0.5)
+    monkeypatch.setattr("http.server.BaseHTTPRequestHandler.log_message", abs)
+    address, why = WRONG_ADDRESSES[wrong]
+    given = [I2] * (3 if call is split_attention else 2)
     before = unfinished()
-    for call in (split_attention, place_keys):
-        given = [I2] * (3 if call is split_attention else 2)
-        with pytest.raises(
-            ConnectionError, match=f"no cluster answers at '{address}'"
-        ):
+    with contextlib.ExitStack() as stack:
+        if callable(address):
+            it = address(client) if address is worker_of else address()
+            address = stack.enter_context(it)
+        said = f"no cluster answers at {address!r}: .*{re.escape(why)}"
+        began = time.monotonic()
+        with pytest.raises(ConnectionError, match=said):
             call(address, *given)
-        assert unfinished() <= before
+        assert time.monotonic() - began < SOON
+    assert unfinished() <= before
 
 
 def test_a_cluster_without_workers_is_said_soon(monkeypatch):
@@ -555,12 +624,122 @@ def test_keys_lie_on_the_workers_that_were_named(client):
     assert placed.K.workers == placed.V.workers == chosen
 
 
+# What stands in place of our helpers on a worker, and what is said of it.
+OTHERS = {
+    "a changed line": ({"softmax.py": "\n# changed"}, "differ. Install"),
+    "an older module": ({"distributed.py": None}, "differ (AttributeError("),
+    "none": ({"__init__.py": "\nraise ImportError('gone')"}, "differ (Import"),
+}
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory):
+    """A client of three workers with other helpers, and their addresses."""
+    started, homes = [], {}
+    with (
+        LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as empty,
+        Client(empty, set_as_default=False) as client,
+    ):
+        for name, (changes, _) in OTHERS.items():
+            home = tmp_path_factory.mktemp("other")
+            shutil.copytree(
+                Path(distributed.__file__).parent,
+                home / "helpers",
+                ignore=shutil.ignore_patterns("__pycache__"),
+            )
+            for file, added in changes.items():
+                path = home / "helpers" / file
+                old = "" if added is None else path.read_text("utf-8") + added
+                path.write_text(old, "utf-8")
+            command = [sys.executable, "-m", "distributed.cli.dask_worker"]
+            command += [empty.scheduler_address, "--no-nanny"]
+            command += ["--name", name, "--no-dashboard"]
+            env = {**os.environ, "PYTHONPATH": str(home)}
+            process = subprocess.Popen(
+                command, cwd=home, env=env, stderr=subprocess.DEVNULL
+            )
+            started.append(process)
+        client.wait_for_workers(len(OTHERS), timeout=SOON)
+        known = client.scheduler_info()["workers"]
+        homes = {worker["name"]: at for at, worker in known.items()}
+        yield client, homes
+        for process in started:
+            process.terminate()
+            process.wait(SOON)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_worker_with_other_helpers_is_refused(others, name):
+    client, homes = others
+    said = f"those of {homes[name]} {OTHERS[name][1]}"
+    with pytest.raises(RuntimeError, match=re.escape(said)):
+        place_keys(client, I2, I2, workers=[homes[name]])
+
+
 def test_what_is_placed_says_so(client):
     K, V = place_keys(client, np.ones((2, 7, 3), "f"), np.ones((7, 5)))
     assert (
         repr(K) == f"PlacedArray(shape=(2, 7, 3), dtype=float32, shards={N})"
     )
     assert (V.shape, V.dtype, Placed(K, V).V) == ((7, 5), np.dtype(float), V)
+
+
+def pid_of(client, worker):
+    """The process of a worker, which is a child of a child of ours."""
+    pid = client.run(os.getpid, workers=[worker])[worker]
+    ours = {child.pid for child in psutil.Process().children(recursive=True)}
+    assert pid in ours
+    return pid
+
+
+@pytest.fixture
+def freeze(client, monkeypatch):
+    """Stop the process of a worker until the test has ended."""
+    monkeypatch.setattr(distributed, "_PATIENCE", 1)
+    monkeypatch.setattr(distributed, "_CALLS", 2)
+    frozen = []
+
+    def freeze(worker):
+        frozen.append(pid_of(client, worker))
+        os.kill(frozen[-1], signal.SIGSTOP)
+
+    yield freeze
+    for pid in frozen:
+        os.kill(pid, signal.SIGCONT)
+
+
+FROZEN_CALLS = {
+    "place": lambda client, placed: place_keys(client, I2, I2),
+    "split": lambda client, placed: split_attention(client, I2, *placed),
+    "count": lambda client, placed: bytes_received(client),
+}
+
+
+@pytest.mark.parametrize("name", FROZEN_CALLS)
+def test_a_worker_that_is_frozen_is_named(client, freeze, name):
+    placed = place_keys(client, *arrays(0, 2, 6, 2)[1:])
+    worker = placed.K.workers[1]
+    freeze(worker)
+    said = f"the worker {worker} has not answered for 2 seconds"
+    with pytest.raises(RuntimeError, match=said):
+        FROZEN_CALLS[name](client, placed)
+
+
+def test_a_worker_that_freezes_while_it_computes_is_named(
+    client, freeze, monkeypatch
+):
+    placed = place_keys(client, *arrays(0, 2, 6, 2)[1:])
+    worker, merged = placed.K.workers[1], distributed._merged
+
+    def freezing(*given):
+        freeze(worker)
+        return merged(*given)
+
+    # The queries go to another worker, so nothing waits for this one before.
+    monkeypatch.setattr(distributed, "_merged", freezing)
+    said = f"the worker {worker} has not answered for 2 seconds"
+    with pytest.raises(RuntimeError, match=said):
+        split_attention(client, I2, *placed)
 
 
 # Last, since fewer workers are left.
@@ -572,11 +751,7 @@ def _partial_after(file, *args):
 
 
 def kill(client, worker):
-    """End a worker's process, which is a child of a child of ours."""
-    pid = client.run(os.getpid, workers=[worker])[worker]
-    ours = {child.pid for child in psutil.Process().children(recursive=True)}
-    assert pid in ours
-    os.kill(pid, signal.SIGKILL)
+    os.kill(pid_of(client, worker), signal.SIGKILL)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

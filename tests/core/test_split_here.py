@@ -13,7 +13,10 @@ import numpy as np
 import pytest
 
 from helpers import distributed
+from helpers.attention import attention
 from helpers.distributed import bytes_received, place_keys, split_attention
+from helpers.heads import repeat_kv
+from helpers.masks import causal_mask
 from tests.core import reference
 from tests.core.closeness import assert_close
 
@@ -50,6 +53,8 @@ class Here:
         self.status, self.asynchronous = "running", False
         self.alive = ["a", "b", "c"]
         self.submitted = []  # names of functions, and where they ran
+        self.frozen, self.calls = set(), []
+        self.codes = {}  # what workers answer that have other helpers
         self.copies = {}  # numbers that travelled, by their place and aim
 
     def close(self):
@@ -62,6 +67,19 @@ class Here:
         assert timeout == distributed._PATIENCE
         if len(self.alive) < count:
             raise TimeoutError
+
+    def run(self, function, *, workers, on_error, callback_timeout):
+        assert set(workers) <= set(self.alive)
+        assert on_error == "return"
+        assert callback_timeout == distributed._PATIENCE
+        self.calls.append(list(workers))
+        if self.frozen.intersection(workers):
+            raise TimeoutError
+        return {it: self.codes.get(it, function()) for it in workers}
+
+    def scheduler_info(self):
+        heard = {it: {"last_seen": it not in self.frozen} for it in self.alive}
+        return {"workers": heard}
 
     def scatter(self, array, *, workers, hash, timeout):
         assert timeout == distributed._PATIENCE
@@ -190,6 +208,113 @@ def test_the_default_scale_is_that_of_the_width(client, monkeypatch):
     split = split_attention(client, *stacked)
     for found, given in zip(split, pairs, strict=True):
         assert_close(found, loop(*given), eps=64)
+
+
+# The axes of Q, of K and V, and of the mask; T = 5, S = 7.
+MASKED = [
+    ((), (), (5, 7)),
+    ((), (), (1, 7)),
+    ((), (), (5, 1)),
+    ((), (), (1, 1, 1, 7)),  # as of padding_mask, for one sequence
+    ((3,), (3,), (3, 5, 7)),
+    ((9,), (1,), (9, 1, 7)),
+    ((2, 3), (2, 3), (2, 1, 1, 7)),
+    ((2,), (2,), (2, 1, 5, 7)),  # a batch, without an axis of heads
+    ((2, 3), (2, 1), (5, 7)),
+]
+GROUPED = [
+    ((4,), (2,), None),
+    ((4,), (4,), None),
+    ((4,), (1,), (4, 5, 7)),
+    ((6,), (3,), (6, 1, 7)),
+    ((2, 6), (2, 2), (2, 1, 1, 7)),
+    ((2, 6), (1, 2), (1, 6, 5, 7)),
+    ((6,), (2, 3), (2, 6, 5, 1)),
+    ((4,), (2,), (5, 7)),
+]
+
+
+def by_heads(Q, K, V, mask, causal):
+    """The loop, for each matrix of queries: grouped heads as they are read."""
+    H, H_kv = (X.shape[-3] if X.ndim > 2 else 1 for X in (Q, K))
+    Q, K, V = (X if X.ndim > 2 else X[None] for X in (Q, K, V))
+    lead = np.broadcast_shapes(Q.shape[:-3], K.shape[:-3])
+    T, S = Q.shape[-2], K.shape[-2]
+    if mask is None:
+        mask = np.ones((T, S), bool)
+    while mask.ndim > len(lead) + 3:
+        mask = mask.squeeze(-3)
+    allowed = np.broadcast_to(mask, (*lead, H, T, S))
+    found = np.zeros((*lead, H, T, V.shape[-1]))
+    for at in np.ndindex(*lead, H):
+        head = at[-1] * H_kv // H
+        q = np.broadcast_to(Q, (*lead, *Q.shape[-3:]))[at]
+        k, v = (
+            np.broadcast_to(X, (*lead, *X.shape[-3:]))[*at[:-1], head]
+            for X in (K, V)
+        )
+        may = [
+            [
+                bool(allowed[at][t, s])
+                and (not causal or reference.may_attend(t, s, T, S))
+                for s in range(S)
+            ]
+            for t in range(T)
+        ]
+        lists = (X.tolist() for X in (q, k, v))
+        found[at] = reference.attention(*lists, may, scale=0.7)[0]
+    return found
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(
+    ("axes", "shape", "grouped"),
+    [((q, k), mask, False) for q, k, mask in MASKED]
+    + [((q, k), mask, True) for q, k, mask in GROUPED],
+)
+def test_masks_and_grouped_heads_equal_the_loop(
+    client, axes, shape, grouped, causal, monkeypatch
+):
+    monkeypatch.setattr(distributed, "_BLOCK", 2)
+    rng = np.random.default_rng(len(str(axes)))
+    q, k = axes
+    Q = rng.normal(size=(*q, 5, 2))
+    K, V = rng.normal(size=(*k, 7, 2)), rng.normal(size=(*k, 7, 3))
+    mask = None if shape is None else rng.random(shape) < 0.6
+    if shape and shape[-2] > 1:
+        mask[..., 2, :] = False  # a query that may attend to nothing
+    how = {"causal": causal, "scale": 0.7, "mask": mask, "grouped": grouped}
+    wanted = by_heads(Q, K, V, mask, causal)
+    for given in ((K, V), place_keys(client, K, V)):
+        split = split_attention(client, Q, *given, **how)
+        assert_close(split, wanted.reshape(split.shape), eps=64)
+        # What the other helpers make of it, with the keys repeated.
+        n = Q.shape[-3] // K.shape[-3] if grouped else 1
+        both = mask
+        if causal:
+            both = causal_mask(5, 7) & (True if mask is None else mask)
+        X = [repeat_kv(X, n) if grouped else X for X in (K, V)]
+        local = attention(Q, *X, mask=both, scale=0.7).output
+        assert split.shape == local.shape
+        assert_close(split, local, eps=64)
+
+
+def test_a_mask_travels_without_what_it_repeats(client):
+    sent = []
+    scatter = client.scatter
+
+    def noted(array, **how):
+        sent.append(array)
+        return scatter(array, **how)
+
+    client.scatter = noted
+    Q, K, V = (X[None, None].repeat(4, axis=1) for X in arrays(5, 7))
+    lengths = np.arange(7) < 6
+    mask = np.broadcast_to(lengths, (1, 4, 5, 7))
+    split_attention(client, Q, K, V, mask=mask)
+    masks = [it for it in sent if it.dtype == bool]
+    assert [it.shape for it in masks] == [(1, 1, 1, n) for n in (2, 2, 3)]
+    assert np.concatenate(masks, axis=-1).ravel().tolist() == lengths.tolist()
 
 
 @pytest.mark.parametrize("workers", ["a", "ab", "abc", "abcde", "abcdefg"])
@@ -352,15 +477,20 @@ def test_what_cannot_be_sent_is_none(client, error, monkeypatch):
     assert distributed._gone(None)
 
 
-@pytest.mark.parametrize("lacking", ["query", "K", "V"])
+@pytest.mark.parametrize("lacking", ["query", "K", "V", "mask"])
 def test_without_all_parts_nothing_is_computed(client, lacking, monkeypatch):
     K, V = place_keys(client, I2, I2)
-    if lacking == "query":
-        monkeypatch.setattr(distributed, "_send", lambda *_: None)
+    if lacking in ("query", "mask"):
+        send, kind = distributed._send, bool if lacking == "mask" else float
+        monkeypatch.setattr(
+            distributed,
+            "_send",
+            lambda c, X, w: None if X.dtype == kind else send(c, X, w),
+        )
     else:
         {"K": K, "V": V}[lacking].shards[1] = None
     with pytest.raises(CancelledError):
-        distributed._merged(I2, K, V, [None] * 3, None, 1.0)
+        distributed._merged(I2, K, V, [None] * 3, None, 1.0, I2 > 0)
     assert not client.submitted
 
 
@@ -462,6 +592,7 @@ def test_keys_and_values_come_from_one_call_on_this_cluster(client):
 
 
 I3, O3 = np.eye(3), np.ones(3)
+H2, H4 = np.ones((2, 2, 2)), np.ones((4, 2, 2))
 REFUSED = [
     (place_keys, (I2, I3), {}, "K and V must share S; got K (2, 2) and V"
      " (3, 3)"),
@@ -477,6 +608,8 @@ REFUSED = [
      " ['a', 'b', 'c']"),
     (place_keys, (I2, I2), {"workers": 3}, "workers must be a list of"
      " addresses; got 3"),
+    (place_keys, (I2, I2), {"workers": [["a"]]}, "workers must be a list of"
+     " addresses; got [['a']]"),
     (place_keys, (I2, I2), {"workers": []}, "workers must be addresses of"
      " workers of the cluster; got [], and there are ['a', 'b', 'c']"),
     (split_attention, (O3, I3, I3), {}, "Q must have axes (..., T, d_k);"
@@ -489,6 +622,26 @@ REFUSED = [
      " and K (3, 3)"),
     (split_attention, (I2, I2, I2), {"causal": 1}, "causal must be True or"
      " False; got 1"),
+    (split_attention, (I2, I2, I2), {"mask": I2}, "mask must be boolean, True"
+     " = may attend; got float64"),
+    (split_attention, (I2, I2, I2), {"mask": np.ones((3, 2), bool)}, "mask"
+     " must broadcast to scores; got mask (3, 2) and scores (2, 2)"),
+    (split_attention, (H4, H2, H2), {"grouped": True, "mask": H2 > 0}, "mask"
+     " must broadcast to scores; got mask (2, 2, 2) and scores (4, 2, 2)"),
+    (split_attention, (I2, I2, I2), {"grouped": 1}, "grouped must be True or"
+     " False; got 1"),
+    (split_attention, (H4, H2, H2), {}, "the leading axes of Q and K and V"
+     " must broadcast; got Q (4, 2, 2) and K (2, 2, 2) and V (2, 2, 2)"),
+    *[
+        (split_attention, given, {"grouped": True}, "grouped heads must be on"
+         " axis -3, as many of K as of V, and divide those of Q; got Q"
+         f" {given[0].shape}, K {given[1].shape} and V {given[2].shape}")
+        for given in [
+            (I2, H2, H2), (H4, I2, I2), (H4, H2, I2), (H2, H4, H4),
+            (H4, H4[:3], H4[:3]), (H4, H2, H4), (H4[:0], H2, H2),
+            (H4, H4[:0], H4[:0]),
+        ]
+    ],
     (split_attention, (I2, I2, I2), {"scale": "a"}, "scale must be a number;"
      " got 'a'"),
 ]  # fmt: skip
@@ -519,6 +672,63 @@ def test_a_query_that_does_not_fit_placed_keys_is_refused(client):
     assert not client.submitted
 
 
+@pytest.mark.parametrize("call", [split_attention, place_keys])
+def test_a_worker_with_other_helpers_is_named(client, call):
+    given = [I2] * 2
+    if call is split_attention:  # of keys that were placed before
+        given = [I2, *place_keys(client, I2, I2)]
+    said = (
+        "workers must have the helpers of this process; those of b differ{}. "
+        "Install one version everywhere, and start the workers again"
+    )
+    for code, why in [
+        ("another", ""),
+        (ImportError("no helpers"), " (no helpers)"),
+    ]:
+        client.codes = {"b": code}
+        with pytest.raises(RuntimeError, match=re.escape(said.format(why))):
+            call(client, *given)
+    client.codes = {"b": OSError("it has just died")}  # and is replaced
+    call(client, *given)
+
+
+def test_a_worker_that_does_not_answer_is_named(client):
+    client.frozen = {"b"}
+    said = "the worker b has not answered for 30 seconds"
+    for call, given in ((place_keys, 2), (split_attention, 3)):
+        client.calls = []
+        with pytest.raises(RuntimeError, match=said):
+            call(client, *[I2] * given)
+        assert client.calls == [["a", "b", "c"]] * 6
+    # Others do not care, and one that has died is no longer asked.
+    place_keys(client, I2, I2, workers=["a", "c"])
+    client.calls, run = [], client.run
+
+    def dies(*given, **how):
+        try:
+            return run(*given, **how)
+        finally:
+            client.alive = ["a", "c"]
+
+    client.run = dies
+    placed = place_keys(client, I2, I2)
+    assert client.calls == [["a", "b", "c"], ["a", "c"]]
+    split = split_attention(client, I2, *placed)
+    assert_close(split, loop(I2, I2, I2), eps=64)
+
+
+def test_the_code_of_the_helpers_is_that_of_each_line(tmp_path):
+    def digest(**texts):
+        for name, text in texts.items():
+            (tmp_path / f"{name}.py").write_bytes(text.encode())
+        return distributed._digest(tmp_path)
+
+    first = digest(one="x = 1\ny = 2\n", two="")
+    assert digest(one="x = 1\r\ny = 2\r\n") == first  # as Windows has it
+    assert digest(one="x = 1\ny = 3\n") != first
+    assert digest(one="x = 1\ny = 2\n", two="z = 3\n") != first
+
+
 def test_what_is_placed_says_what_it_is(client):
     K = place_keys(client, np.ones((2, 7, 3), "f"), np.ones((7, 5))).K
     assert repr(K) == "PlacedArray(shape=(2, 7, 3), dtype=float32, shards=3)"
@@ -527,7 +737,9 @@ def test_what_is_placed_says_what_it_is(client):
 def test_received_bytes_are_the_sum_of_a_workers_log(client):
     log = [{"total": 3, "bandwidth": 1}, {"total": 4, "bandwidth": 1}]
     worker = SimpleNamespace(transfer_incoming_log=log)
-    client.run = lambda function: {"a": function(dask_worker=worker)}
+    client.run = lambda function, workers, callback_timeout: {
+        "a": function(dask_worker=worker)
+    }
     assert bytes_received(client) == {"a": 7}
     assert client.status == "running", "its owner closes it"
     client.close()
