@@ -714,6 +714,14 @@ def test_compare_refuses_a_digit_moved_by_one(slug):
 
 
 @pytest.mark.parametrize("slug", SLUGS)
+def test_a_figure_that_quotes_a_hedge_says_about(slug):
+    hedge = re.compile(r"\b(about|around|roughly|approximately)\b|[~≈]")
+    for entry in load(slug).entries.values():
+        if entry.kind in FIGURES and hedge.search(entry.what):
+            assert entry.about, entry.id
+
+
+@pytest.mark.parametrize("slug", SLUGS)
 def test_compare_and_claim_refuse_another_verdict(slug):
     judged = {
         "true": {"holds": True},
