@@ -326,10 +326,12 @@ def _rule(rule):
 def _kept_by_turns(frequencies, original_length, beta_slow, beta_fast):
     """The paper's share of each frequency to keep: linear in the rotations."""
     turns = original_length * frequencies / (2 * np.pi)
+    if beta_slow == beta_fast:
+        return (turns > beta_slow).astype(float)
     return np.clip((turns - beta_slow) / (beta_fast - beta_slow), 0, 1)
 
 
-def _kept_by_pair(d, base, original_length, beta_slow, beta_fast):
+def _kept_by_pair(d, base, original_length, beta_slow, beta_fast, truncate):
     """The code's share of each frequency to keep: linear in the pair."""
 
     def pair(turns):  # with this many turns, as a real number
@@ -337,8 +339,10 @@ def _kept_by_pair(d, base, original_length, beta_slow, beta_fast):
         ratio = min(max(ratio, FLOATS.tiny), FLOATS.max)  # nor 0, nor infinity
         return d / 2 * math.log(ratio, base)
 
-    first = max(math.floor(pair(beta_fast)), 0)
-    last = min(math.ceil(pair(beta_slow)), d - 1)
+    first, last = pair(beta_fast), pair(beta_slow)
+    if truncate:
+        first, last = math.floor(first), math.ceil(last)
+    first, last = max(first, 0), min(last, d - 1)
     ramp = (np.arange(d // 2) - first) / max(last - first, 0.001)
     return 1 - np.clip(ramp, 0, 1)
 
@@ -352,6 +356,7 @@ def yarn_frequencies(
     beta_slow=1.0,
     beta_fast=32.0,
     rule="reference",
+    truncate=True,
 ):
     """Interpolate slow pairs, keep fast ones, and blend those in between.
 
@@ -367,12 +372,16 @@ def yarn_frequencies(
         The base of the training; above 1.
     beta_slow, beta_fast : float
         A pair with fewer rotations than `beta_slow` within the trained length
-        is divided by `factor`; a pair with more than `beta_fast` is kept.
+        is divided by `factor`; a pair with more than `beta_fast` is kept. If
+        they are equal, as in Llama 4, no pair is in between.
     rule : {"reference", "paper"}
         How the share that is kept falls in between. "paper": linearly with the
         number of rotations. "reference", as in the authors' code and the
         models tuned with it: linearly with the index of the pair, where the
         first pair is always kept.
+    truncate : bool, default True
+        Whether the first and the last index in between are rounded to whole
+        pairs, outwards, as in the authors' code. gpt-oss does not round.
 
     Returns
     -------
@@ -385,8 +394,8 @@ def yarn_frequencies(
         If `d` is not an integer.
     ValueError
         As `rotary_frequencies`; if `factor` is below one, `original_length`
-        not above 0, `beta_slow` not above 0 or not below `beta_fast`, `base`
-        1, or `rule` unknown.
+        not above 0, `beta_slow` not above 0 or above `beta_fast`, `base` 1,
+        `rule` unknown, or `truncate` false with "paper", which has no index.
 
     Notes
     -----
@@ -403,16 +412,19 @@ def yarn_frequencies(
     original_length = real(original_length, "original_length")
     beta_slow = real(beta_slow, "beta_slow")
     beta_fast, base = real(beta_fast, "beta_fast"), real(base, "base")
-    if original_length <= 0 or not 0 < beta_slow < beta_fast or base == 1:
+    if original_length <= 0 or not 0 < beta_slow <= beta_fast or base == 1:
         raise ValueError(
-            "original_length must be above 0, beta_slow above 0 and below "
+            "original_length must be above 0, beta_slow above 0 and at most "
             f"beta_fast, base above 1; got {original_length}, {beta_slow}, "
             f"{beta_fast} and {base}"
         )
-    if _rule(rule) == "paper":
-        kept = _kept_by_turns(theta, original_length, beta_slow, beta_fast)
+    given = original_length, beta_slow, beta_fast
+    if _rule(rule) == "reference":
+        kept = _kept_by_pair(d, base, *given, flag(truncate, "truncate"))
+    elif flag(truncate, "truncate"):
+        kept = _kept_by_turns(theta, *given)
     else:
-        kept = _kept_by_pair(d, base, original_length, beta_slow, beta_fast)
+        raise ValueError('truncate must be True with rule "paper"; got False')
     return kept * theta + (1 - kept) * theta / factor
 
 

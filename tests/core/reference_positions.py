@@ -39,15 +39,27 @@ def turns(pair, d, trained, base):
 def yarn_by_turns(pair, d, factor, trained, base, slow, fast):
     """One frequency by the paper: by how often the pair turns."""
     theta, r = frequency(pair, d, base), turns(pair, d, trained, base)
-    if r < slow:
-        return theta / factor
     if r > fast:
         return theta
+    if r < slow or slow == fast:
+        return theta / factor
     share = (r - slow) / (fast - slow)
     return (1 - share) * theta / factor + share * theta
 
 
-def yarn_by_pair(pair, d, factor, trained, base, slow, fast):
+def place_of(wanted, d, trained, base):
+    """The real index at which a pair makes so many turns, by halving."""
+    low, high = -4 * d, 4 * d
+    for _ in range(100):
+        middle = (low + high) / 2
+        if turns(middle, d, trained, base) > wanted:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def yarn_by_pair(pair, d, factor, trained, base, slow, fast, truncate=True):
     """One frequency by the authors' code: by where the pair stands."""
     last_fast = 4 * d  # of all integers, also below 0
     while turns(last_fast, d, trained, base) < fast:
@@ -55,6 +67,9 @@ def yarn_by_pair(pair, d, factor, trained, base, slow, fast):
     first_slow = -4 * d
     while turns(first_slow, d, trained, base) > slow:
         first_slow += 1
+    if not truncate:
+        last_fast = place_of(fast, d, trained, base)
+        first_slow = place_of(slow, d, trained, base)
     first, last = max(last_fast, 0), min(first_slow, d - 1)
     theta = frequency(pair, d, base)
     if pair <= first:

@@ -316,19 +316,20 @@ YARN = given(
     FACTORS,
     st.sampled_from([32, 2048, 8192]),
     BASES,
-    st.sampled_from([(1.0, 32.0), (1.0, 4.0), (0.5, 2.5)]),
+    st.sampled_from([(1.0, 32.0), (1.0, 4.0), (0.5, 2.5), (1.0, 1.0)]),
 )
 
 
 @YARN
 def test_yarn_equals_the_loops(d, factor, trained, base, bounds):
     slow, fast = bounds
-    for rule, loop in (
-        ("paper", loops.yarn_by_turns),
-        ("reference", loops.yarn_by_pair),
+    for rule, loop, more in (
+        ("paper", loops.yarn_by_turns, {}),
+        ("reference", loops.yarn_by_pair, {}),
+        ("reference", loops.yarn_by_pair, {"truncate": False}),
     ):
         expected = [
-            loop(i, d, factor, trained, base, slow, fast)
+            loop(i, d, factor, trained, base, slow, fast, **more)
             for i in range(d // 2)
         ]
         result = yarn_frequencies(
@@ -339,8 +340,21 @@ def test_yarn_equals_the_loops(d, factor, trained, base, bounds):
             beta_slow=slow,
             beta_fast=fast,
             rule=rule,
+            **more,
         )
         assert_close(result, np.array(expected), eps=512)
+
+
+def test_equal_limits_are_a_step():
+    # Llama 4 Scout: 64 ln(8192 / (2 pi)) / ln(500000) is 34.98.
+    limits = {"beta_slow": 1, "beta_fast": 1, "rule": "paper"}
+    result = yarn_frequencies(128, 16, 8192, base=500000, **limits)
+    ratio = rotary_frequencies(128, base=500000) / result
+    assert ratio.round(9).tolist() == [1] * 35 + [16] * 29
+    # A pair that makes just as many turns is divided, as with limits that
+    # come together from above.
+    result = yarn_frequencies(8, 4, 2 * math.pi, **limits)
+    assert_close(result, rotary_frequencies(8) / 4)
 
 
 def test_yarn_blends_up_to_the_last_column_at_most():
@@ -414,6 +428,19 @@ def test_gpt_oss_keeps_and_divides_the_pairs_that_its_ports_name():
     assert np.flatnonzero(ratio.round(9) == 32).tolist() == list(range(18, 32))
     assert (np.diff(ratio[8:19]) > 0).all()
     assert round(yarn_attention_factor(32), 5) == 1.34657
+    # Its makers do not round: from pair 8.09 to 17.40, by their formula.
+    first, last = (
+        32 * math.log(4096 / (turns * 2 * math.pi)) / math.log(150000)
+        for turns in (32, 1)
+    )
+    assert (round(first, 2), round(last, 2)) == (8.09, 17.40)
+    exact = yarn_frequencies(64, 32, 4096, base=150000, truncate=False)
+    kept = [min(max((last - i) / (last - first), 0), 1) for i in range(32)]
+    wanted = [
+        150000 ** (-i / 32) * (k + (1 - k) / 32) for i, k in enumerate(kept)
+    ]
+    assert_close(exact, np.array(wanted), eps=64)
+    assert round(max(result / exact), 2) == 1.76
 
 
 def test_yarn_scales_scores_more_the_further_it_reaches():
@@ -940,7 +967,7 @@ def test_a_factor_that_shortens_is_refused(factor, message):
     [
         ({"original_length": 0}, "0.0, 1.0, 32.0 and 10000.0"),
         ({"beta_slow": 0}, "32.0, 0.0, 32.0 and 10000.0"),
-        ({"beta_slow": 4, "beta_fast": 4}, "32.0, 4.0, 4.0 and 10000.0"),
+        ({"beta_slow": 4, "beta_fast": 3}, "32.0, 4.0, 3.0 and 10000.0"),
         ({"base": 1}, "32.0, 1.0, 32.0 and 1.0"),
     ],
 )
@@ -948,7 +975,7 @@ def test_yarn_refuses(options, got):
     options = {"original_length": 32} | options
     refused(
         ValueError,
-        "original_length must be above 0, beta_slow above 0 and below "
+        "original_length must be above 0, beta_slow above 0 and at most "
         f"beta_fast, base above 1; got {got}",
         lambda: yarn_frequencies(8, 2, **options),
     )
@@ -976,6 +1003,16 @@ def test_yarn_refuses(options, got):
         ValueError,
         'rule must be "reference" or "paper"; got \'code\'',
         lambda: yarn_frequencies(8, 2, 32, rule="code"),
+    )
+    refused(
+        ValueError,
+        'truncate must be True with rule "paper"; got False',
+        lambda: yarn_frequencies(8, 2, 32, rule="paper", truncate=False),
+    )
+    refused(
+        TypeError,
+        "truncate must be True or False; got 0",
+        lambda: yarn_frequencies(8, 2, 32, truncate=0),
     )
 
 
