@@ -6,8 +6,11 @@ import numpy as np
 
 from .. import _core
 from .._checks import (
+    array,
+    broadcast,
     cap_of_scores,
     finite_floats,
+    mask_of_scores,
     rounded,
     undone_on_failure,
 )
@@ -47,7 +50,16 @@ class Forward(NamedTuple):
     stream: np.ndarray  #: (..., T, d_model), after the last block
 
 
-def forward(tokens, params, config, *, cache=None, heads=None, mask=None):
+def forward(
+    tokens,
+    params,
+    config,
+    *,
+    cache=None,
+    heads=None,
+    mask=None,
+    positions=None,
+):
     """Run a transformer, and keep the inputs of its layers.
 
     Parameters
@@ -66,7 +78,13 @@ def forward(tokens, params, config, *, cache=None, heads=None, mask=None):
     mask : (..., H, T, S) boolean array, optional
         True = may attend, if the model allows it: later positions stay hidden.
         Broadcasts, as the (B, 1, 1, S) of `padding_mask`; S includes the
-        tokens in the cache.
+        tokens in the cache. Hidden tokens count as positions.
+    positions : (..., T) integers, optional
+        The position of each token, below `max_len`; broadcasts. By default
+        they are counted from the tokens in the cache upward. A batch that is
+        padded before or within its sequences needs them: a sequence's own
+        tokens are numbered from 0 without gaps. Not for "alibi" and "t5",
+        which count the columns between a query and a key.
 
     Returns
     -------
@@ -76,15 +94,17 @@ def forward(tokens, params, config, *, cache=None, heads=None, mask=None):
     Raises
     ------
     TypeError
-        If tokens are not integers, `config` is not a `TransformerConfig`, a
-        parameter is not an array of floats, `cache` is not a list of one cache
-        per block, or `mask` is not boolean.
+        If tokens or positions are not integers, `config` is not a
+        `TransformerConfig`, a parameter is not an array of floats, `cache` is
+        not a list of one cache per block, or `mask` is not boolean.
     ValueError
         If a token is outside the vocabulary, the sequence is longer than the
         model's, shapes do not fit, a number is not finite or overflows, or the
         caches differ in length. The caches are then unchanged. If `heads` or
         runs are given to a model with latent attention, or these or a mask to
-        a model with memories of fixed size.
+        a model with memories of fixed size. If positions are missing although
+        they are added to the embedding and the mask hides a token from all
+        queries, before one that it does not hide.
 
     Examples
     --------
@@ -97,7 +117,7 @@ def forward(tokens, params, config, *, cache=None, heads=None, mask=None):
     """
     layers = []
     logits, stream = _run(
-        tokens, params, config, cache, heads, mask, layers.append
+        tokens, params, config, cache, heads, mask, positions, layers.append
     )
     return Forward(logits, layers, stream)
 
@@ -113,6 +133,7 @@ def _run(
     cache,
     heads=None,
     mask=None,
+    positions=None,
     note=_forget,
     rows=slice(None),
 ):
@@ -125,20 +146,25 @@ def _run(
     start = 0 if cache is None else len(cache[0])
     tokens = _checked_tokens(tokens, config, runs, start)
     heads = _checked_heads(heads, config)
+    if positions is None:
+        _expect_counted(mask, tokens, config, start)
+        at = np.arange(start, start + tokens.shape[-1])
+    else:
+        at = _checked_positions(positions, tokens, config)
     with undone_on_failure(*(cache or ())):
-        x = _embed(tokens, params, config, start)
-        x = _through(x, params, config, cache, heads, start, mask, note)
+        x = _embed(tokens, params, config, at)
+        x = _through(x, params, config, cache, heads, at, mask, note)
         return _logits(x[..., rows, :], params, config), x
 
 
-def _through(x, params, config, cache, heads, start, mask, note):
+def _through(x, params, config, cache, heads, at, mask, note):
     """The residual stream after the last block."""
     for i in range(config.n_layers):
         own, p = config.of_block(i), block(params, i)
         stored = None if cache is None else cache[i]
         read = before(x, p, "norm_1", config)
         keep = None if heads is None else heads[i]
-        change, attended = mix(read, p, own, keep, stored, start, mask)
+        change, attended = mix(read, p, own, keep, stored, at, mask)
         x, normed = _after(x, change, p, "norm_1", config)
         note(Layer(i, normed, read, attended, change))
         if config.d_ff is not None:
@@ -180,7 +206,7 @@ def _feed_forward(x, p, config):
     )
 
 
-def _embed(tokens, params, config, start):
+def _embed(tokens, params, config, at):
     """The rows that enter the first block."""
     table = params["embedding"]
     x = rounded(_core.lookup(table, tokens), table.dtype, "", embedding=table)
@@ -189,15 +215,14 @@ def _embed(tokens, params, config, start):
         with np.errstate(over="ignore"):
             x = x * np.float64(config.embedding_scale)
         x = rounded(x, table.dtype, overflow)
-    T = tokens.shape[-1]
     if config.positions == "learned":
         rows = finite_floats(params["positions"], "positions")
-        rows = rows[..., start : start + T, :]
-        ones = (1,) * (x.ndim - rows.ndim)
-        return x + rows.reshape(*rows.shape[:-2], *ones, T, config.d_model)
-    if config.positions == "sinusoidal":
-        rows = sinusoidal_encoding(start + T, config.d_model, base=config.base)
-        return x + rows[start:].astype(x.dtype)
+        at = np.broadcast_to(at, tokens.shape)
+        return x + _core.lookup(rows, at)
+    if config.positions == "sinusoidal" and at.size:
+        n = int(at.max()) + 1
+        rows = sinusoidal_encoding(n, config.d_model, base=config.base)
+        return x + rows[at].astype(x.dtype)
     return x
 
 
@@ -216,6 +241,41 @@ def _checked_tokens(tokens, config, runs, start):
             f"got tokens {tokens.shape}{after}"
         )
     return tokens
+
+
+def _checked_positions(positions, tokens, config):
+    """The position of each token, as integers of the shape of `tokens`."""
+    if config.positions in ("alibi", "t5"):
+        raise ValueError(
+            f"positions must be None with {config.positions!r}, which counts "
+            "columns; pad before the sequences instead"
+        )
+    at = array(positions, "positions")
+    if at.size and at.dtype.kind not in "iu":
+        raise TypeError(f"positions must be integers; got {at.dtype}")
+    outside = (at < 0) | (at >= config.max_len)
+    if outside.any():
+        raise ValueError(
+            f"positions must be at least 0 and below max_len, "
+            f"{config.max_len}; got {at[outside][0]}"
+        )
+    at = at.astype(np.int64)
+    return broadcast(at, "positions", tokens.shape, "tokens")
+
+
+def _expect_counted(mask, tokens, config, start):
+    """Refuse padding before a token if its position is added, and counted."""
+    if mask is None or config.positions not in ("learned", "sinusoidal"):
+        return
+    *lead, T = tokens.shape
+    shape = (*lead, config.n_heads, T, start + T)
+    seen = mask_of_scores(mask, shape).any((-3, -2))  # (..., S)
+    if (np.logical_or.accumulate(~seen, -1) & seen).any():
+        raise ValueError(
+            "positions must be given, or the padding must come last, if mask "
+            "hides a token before one that it does not hide: "
+            f"{config.positions} positions count it"
+        )
 
 
 def _expect_caches(cache, config):
@@ -294,12 +354,14 @@ def _empty_cache(config, batch, dtype):
     return KVCache(config.max_len, *sizes, batch=batch, dtype=dtype)
 
 
-def transformer(tokens, params, config, *, cache=None, mask=None):
+def transformer(
+    tokens, params, config, *, cache=None, mask=None, positions=None
+):
     """Compute the logits of the next token at each position.
 
     Parameters
     ----------
-    tokens, params, config, cache, mask
+    tokens, params, config, cache, mask, positions
         As `forward`.
 
     Returns
@@ -325,8 +387,20 @@ def transformer(tokens, params, config, *, cache=None, mask=None):
     >>> params = init_transformer(np.random.default_rng(0), config)
     >>> transformer([[3, 1, 3]], params, config).shape
     (1, 3, 12)
+
+    A sequence after two tokens of padding, with its own positions:
+
+    >>> mask = np.array([False, False, True, True])
+    >>> row = transformer(
+    ...     [0, 0, 3, 1], params, config, mask=mask, positions=[0, 0, 0, 1]
+    ... )
+    >>> bool(abs(row[2:] - transformer([3, 1], params, config)).max() < 1e-12)
+    True
     """
-    return _run(tokens, params, config, cache, mask=mask)[0]
+    found, _ = _run(
+        tokens, params, config, cache, mask=mask, positions=positions
+    )
+    return found
 
 
 def next_logits(tokens, params, config, cache):

@@ -34,7 +34,7 @@ class Remembered(NamedTuple):
     state: np.ndarray  #: (..., H, d_k, d_v)
 
 
-def mix(X, p, config, keep, cache, start, mask):
+def mix(X, p, config, keep, cache, at, mask):
     """Return the rows that a block's layer adds, and intermediate results.
 
     Parameters
@@ -49,8 +49,8 @@ def mix(X, p, config, keep, cache, start, mask):
         The factor on each head's output.
     cache : KVCache, StateCache or None
         The keys and values, or the memory, of earlier positions.
-    start : int
-        The position of the first row.
+    at : (..., T) integers
+        The position of each row.
     mask : (..., H, T, S) boolean array or None
         True = may attend, if the model allows it.
 
@@ -66,7 +66,6 @@ def mix(X, p, config, keep, cache, start, mask):
     T = X.shape[-2]
     S = T if cache is None else T + len(cache)
     shape = (*X.shape[:-2], config.n_heads, T, S)  # of the scores
-    at = np.arange(start, start + T)
     if config.latent is not None:
         return _attend_latent(X, p, config, keep, cache, mask, shape, at)
     return _attend(X, p, config, keep, cache, mask, shape, at)
@@ -76,7 +75,8 @@ def _attend(X, p, config, keep, cache, mask, shape, at):
     """Attention, with all its options."""
     rotation = None
     if config.positions == "rotary":
-        rotation = partial(rotate, at=at, config=config)
+        # The heads share the positions of their tokens.
+        rotation = partial(rotate, at=at[..., None, :], config=config)
     return attention_layer(
         X,
         p,

@@ -81,7 +81,16 @@ def next_token_probabilities(
 
 
 def generate(
-    rng, tokens, params, config, n, *, temperature=1.0, top_k=None, top_p=None
+    rng,
+    tokens,
+    params,
+    config,
+    n,
+    *,
+    temperature=1.0,
+    top_k=None,
+    top_p=None,
+    stop=None,
 ):
     """Continue sequences token by token, with a cache.
 
@@ -96,20 +105,25 @@ def generate(
     config : TransformerConfig
         The model.
     n : int
-        The number of tokens to add.
+        The number of tokens to add, or with `stop` the largest number.
     temperature, top_k, top_p
         As `next_token_probabilities`.
+    stop : int, optional
+        The token with which a continuation ends. In a batch, a sequence that
+        has ended is filled with this token until all have ended. Its draws
+        continue, so it changes nothing in the other sequences.
 
     Returns
     -------
     (..., T + n) integers
-        The tokens and their continuation.
+        The tokens and their continuation; fewer if all sequences ended.
 
     Raises
     ------
     TypeError, ValueError
         As `transformer` and `next_token_probabilities`; and ValueError if
-        there is no token to start from, or ``T + n`` is above `max_len`.
+        there is no token to start from, ``T + n`` is above `max_len`, or
+        `stop` is outside the vocabulary.
 
     Examples
     --------
@@ -125,6 +139,8 @@ def generate(
     expect_params(params, config)
     tokens = token_ids(tokens, config.vocab).astype(np.int64)
     n = size(n, "n")
+    if stop is not None:
+        stop = int(token_ids(size(stop, "stop"), config.vocab, "stop"))
     if tokens.ndim == 0 or tokens.shape[-1] == 0:
         raise ValueError(
             f"tokens must hold at least one token; got {tokens.shape}"
@@ -138,14 +154,19 @@ def generate(
     short = replace(config, max_len=tokens.shape[-1] + n)
     dtype = params["embedding"].dtype
     cache = new_cache(short, batch=tokens.shape[:-1], dtype=dtype)
-    new = tokens
+    new, ended = tokens, np.zeros(tokens.shape[:-1], bool)
     for _ in range(n):
         logits = next_logits(new, params, config, cache)
         chances = next_token_probabilities(
             logits, temperature=temperature, top_k=top_k, top_p=top_p
         )
         new = _draw(rng, chances)[..., None]
+        if stop is not None:
+            new = np.where(ended[..., None], stop, new)
+            ended = new[..., 0] == stop
         tokens = np.concatenate([tokens, new], -1)
+        if stop is not None and ended.all():
+            break
     return tokens
 
 

@@ -116,11 +116,17 @@ def test_what_comes_later_is_not_seen(form, rng):
 
 def test_padding_is_hidden_from_latent_attention(rng):
     config, params = made("latent", rng)
-    tokens = rng.integers(0, 7, (2, 5))
+    tokens = rng.integers(0, config.vocab, (2, 5))
+    alone = transformer(tokens[0, :3], params, config)
     mask = padding_mask([3, 5], 5)
     logits = transformer(tokens, params, config, mask=mask)
-    alone = transformer(tokens[0, :3], params, config)
     assert_close(logits[0, :3], alone, eps=512)
+    # Two columns of padding come between the others.
+    rows, at = tokens[:, [0, 3, 1, 4, 2]], [[0, 1, 1, 2, 2], range(5)]
+    mask = np.array([[1, 0, 1, 0, 1], [1] * 5], bool)[:, None, None]
+    logits = transformer(rows, params, config, mask=mask, positions=at)
+    assert_close(logits[0, [0, 2, 4]], alone, eps=512)
+    assert_close(logits[1], transformer(rows[1], params, config), eps=512)
 
 
 @pytest.mark.parametrize("form", [f for f in FORMS if "latent" in f])

@@ -169,20 +169,34 @@ def padded(config, rng, at_the_start=False):
     )
 
 
+ADDED, BY_COLUMN = ("learned", "sinusoidal"), ("alibi", "t5")
+
+
+def numbered(mask, config):
+    """The position of each token among its sequence's own, or None."""
+    if config.positions in BY_COLUMN:
+        return None
+    rows = mask[:, 0, 0].tolist()
+    return [[sum(row[:t]) for t in range(len(row))] for row in rows]
+
+
 @EACH
 @pytest.mark.parametrize("at_the_start", [False, True])
 def test_a_padded_batch_gives_what_each_sequence_gives(
     form, at_the_start, rng
 ):
     config, params = made(form, rng)
-    if at_the_start and config.positions in ("learned", "sinusoidal"):
-        return  # padding in front moves their positions
     batch, mask, alone = padded(config, rng, at_the_start)
-    logits = transformer(batch, params, config, mask=mask)
-    for row, sequence in enumerate(alone):
-        wanted = transformer(sequence, params, config)
-        assert_close(logits[row][mask[row, 0, 0]], wanted, eps=512)
-    kept = forward(batch, params, config, mask=mask)
+    choices = [None, numbered(mask, config)]
+    if at_the_start and config.positions in ADDED:
+        choices.pop(0)  # refused, as a test below shows
+    for positions in choices:
+        more = {"mask": mask, "positions": positions}
+        logits = transformer(batch, params, config, **more)
+        for row, sequence in enumerate(alone):
+            wanted = transformer(sequence, params, config)
+            assert_close(logits[row][mask[row, 0, 0]], wanted, eps=512)
+    kept = forward(batch, params, config, **more)
     for layer in kept.layers:
         if layer.attended is not None:
             hidden = ~np.broadcast_to(mask, layer.attended.weights.shape)
@@ -192,23 +206,86 @@ def test_a_padded_batch_gives_what_each_sequence_gives(
 @EACH
 def test_a_padded_batch_is_continued_from_its_caches(form, rng):
     config, params = made(form, rng)
-    batch, mask, _ = padded(config, rng)
+    batch, mask, alone = padded(config, rng)
     # The new token comes behind the padding, which stays hidden.
     tokens = np.append(batch, [[1], [2], [3]], axis=1)
     longer = np.append(mask, np.ones((len(LENGTHS), 1, 1, 1), bool), axis=-1)
-    whole = transformer(tokens, params, config, mask=longer)
+    at = numbered(longer, config)
+    more = {"mask": longer, "positions": at}
+    whole = transformer(tokens, params, config, **more)
     cache = new_cache(config, batch=(len(LENGTHS),))
     transformer(batch, params, config, cache=cache, mask=mask)
-    last = transformer(
-        tokens[:, -1:], params, config, cache=cache, mask=longer
-    )
+    if at is not None:
+        more["positions"] = [row[-1:] for row in at]
+    last = transformer(tokens[:, -1:], params, config, cache=cache, **more)
     assert_close(last[:, 0], whole[:, -1], eps=512)
+    windows = [config.of_block(i).window for i in range(config.n_layers)]
+    if config.positions in BY_COLUMN or any(windows):
+        return  # they count columns, of padding too
+    for row, sequence in enumerate(alone):
+        wanted = transformer([*sequence, row + 1], params, config)
+        assert_close(last[row, 0], wanted[-1], eps=512)
+
+
+@pytest.mark.parametrize("kind", ADDED)
+def test_a_mask_that_moves_positions_is_refused(kind, rng):
+    config = replace(SMALL, positions=kind)
+    params, tokens = init_transformer(rng, config), [[3, 1, 2], [1, 2, 3]]
+    by_head = np.ones((2, 3, 3), bool)
+    by_head[0, :, 0] = False
+    rule = f"if mask hides a token before .*: {kind} positions count it$"
+    for mask, moved in (
+        ([False, True, True], True),
+        ([True, False, True], True),
+        ([[[[True] * 3]], [[[False, False, True]]]], True),
+        ([True, False, False], False),
+        ([False, False, False], False),
+        (~np.eye(3, dtype=bool), False),
+        (by_head, False),  # the other head attends to it
+    ):
+        transformer(tokens, params, config, mask=mask, positions=[0, 1, 2])
+        if not moved:
+            transformer(tokens, params, config, mask=mask)
+            continue
+        with pytest.raises(ValueError, match=rule):
+            transformer(tokens, params, config, mask=mask)
+        # The same where the hidden tokens are in the cache.
+        cache = new_cache(config, batch=(2,))
+        transformer([row[:2] for row in tokens], params, config, cache=cache)
+        with pytest.raises(ValueError, match=rule):
+            transformer([[1], [1]], params, config, cache=cache, mask=mask)
+        assert len(cache[0]) == 2
+
+
+def test_positions_that_do_not_fit_are_refused(rng):
+    params = init_transformer(rng, SMALL)
+
+    def call(given, **more):
+        config = replace(SMALL, **more)
+        own = params if not more else init_transformer(rng, config)
+        return lambda: transformer([1, 2], own, config, positions=given)
+
+    last = "positions must be at least 0 and below max_len, 6"
+    for given, more, error, says in (
+        ([0.0, 1.0], {}, TypeError, "positions must be integers; got float64"),
+        ([0, 6], {}, ValueError, f"{last}; got 6"),
+        ([-1, 0], {}, ValueError, f"{last}; got -1"),
+        ([0, 1, 2], {}, ValueError, "positions must broadcast to tokens; got "
+         "positions (3,) and tokens (2,)"),
+        *(
+            ([0, 1], {"positions": kind}, ValueError,
+             f"positions must be None with '{kind}', which counts columns; "
+             "pad before the sequences instead")
+            for kind in BY_COLUMN
+        ),
+    ):  # fmt: skip
+        refused(call(given, **more), says, error)
 
 
 @EACH
 def test_a_padded_batch_against_differences(form, rng):
     config, params = made(form, rng)
-    batch, mask, _ = padded(config, rng, at_the_start=True)
+    batch, mask, _ = padded(config, rng, config.positions not in ADDED)
     targets, where = rng.integers(0, config.vocab, batch.shape), mask[:, 0, 0]
     laws.expect_gradients(batch, targets, params, config, rng, where, mask)
 
@@ -480,6 +557,29 @@ def test_generation_equals_the_loop_without_a_cache(form, rng):
             ]
             tokens = np.column_stack([tokens, new])
         np.testing.assert_array_equal(got, tokens)
+
+
+def test_a_stop_token_ends_each_sequence(rng):
+    config = replace(SMALL, max_len=40, vocab=4)
+    params = laws.of_a_size(rng, config, 0.4, 0.2)
+    for shape in ((6, 3), (3,), (2, 2, 1)):
+        prompt = rng.integers(0, 4, shape)
+        for n in (0, 1, 8, 30):
+            whole, got = (
+                generate(np.random.default_rng(7), prompt, params, config, n,
+                         **more)
+                for more in ({}, {"stop": 2})
+            )  # fmt: skip
+            rows = whole.reshape(-1, shape[-1] + n).tolist()
+            ends = []
+            for row in rows:
+                new = row[shape[-1] :]
+                ends.append(new.index(2) + 1 if 2 in new else n)
+                row[shape[-1] + ends[-1] :] = [2] * (n - ends[-1])
+            wanted = [row[: shape[-1] + max(ends)] for row in rows]
+            assert got.reshape(len(rows), -1).tolist() == wanted
+    assert len(set(ends)) > 1  # some go on when others have ended
+    assert max(ends) < n
 
 
 def test_a_single_prompt_and_nothing_to_add(rng):
@@ -1059,6 +1159,17 @@ def test_bad_prompts_are_refused(rng):
         ),
     ):
         refused(lambda t=tokens, n=n: generate(rng, t, params, SMALL, n), says)
+    for stop, error, says in (
+        (7, ValueError, "stop must lie between 0 and 6, the last of the "
+         "vocabulary; got 7"),
+        (-1, ValueError, "stop must be at least 0; got -1"),
+        ("a", TypeError, "stop must be an integer; got 'a'"),
+    ):  # fmt: skip
+        refused(
+            lambda s=stop: generate(rng, [1], params, SMALL, 2, stop=s),
+            says,
+            error,
+        )
 
 
 def test_bad_steps_are_refused():
