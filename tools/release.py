@@ -41,7 +41,8 @@ KEYWORDS = [
 NEEDED = (
     *("index.ipynb", "book", ":!book/_ext", ":!book/_static", "helpers"),
     *("requirements.txt", "requirements-model.txt", "pyproject.toml"),
-    *("runtime.txt", "postBuild", "tools/jupyter", "README.md", "LICENSE"),
+    *("runtime.txt", "postBuild", "tools/jupyter", "README.md"),
+    *("LICENSE", "LICENSES", "NOTICE.md"),
 )
 # The files that may contain the marker, and the marker.
 MARKED = ("paper/paper.md", "CODE_OF_CONDUCT.md", "SECURITY.md", "SUPPORT.md")

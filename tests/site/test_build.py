@@ -74,7 +74,7 @@ html_title = "A book"
 numfig = True
 {OWN_ADDRESS}
 moved_pages = {{"old": "second"}}
-exclude_patterns = ["book", "_build*"]
+exclude_patterns = ["book", "_build*", "NOTICE.md"]
 """
 FIRST = """# First
 
@@ -116,7 +116,9 @@ def write_book(folder):
             folder / part,
             ignore=shutil.ignore_patterns("__pycache__"),
         )
-    shutil.copy(website.ROOT / "requirements.txt", folder)
+    for name in ("requirements.txt", "LICENSE", "NOTICE.md"):
+        shutil.copy(website.ROOT / name, folder)
+    shutil.copytree(website.ROOT / "LICENSES", folder / "LICENSES")
     (folder / "conf.py").write_text(SETTINGS, encoding="utf-8")
     (folder / "index.md").write_text(FIRST, encoding="utf-8")
     (folder / "second.md").write_text(SECOND, encoding="utf-8")
@@ -1234,6 +1236,7 @@ def test_a_site_says_where_it_comes_from_if_that_is_public(
         f"{COLAB}/github/A/b/blob/HEAD/third.ipynb",
     }  # fmt: skip
     assert away == (buttons if repository else set())
+    assert not here.find_all("img"), "a closed menu loads no logos"
     stored = chapter.replace("ADDRESS", repository or "ADDRESS", 1)
     assert (out / "_sources/third.ipynb").read_text("utf-8") == stored
     with zipfile.ZipFile(out / host.ARCHIVE) as file:
@@ -1384,12 +1387,15 @@ def test_a_section_has_its_sentences_and_readable_formulas():
 
 @pytest.mark.parametrize("address", ["https://github.com/a/b", None])
 def test_the_last_line_says_where_to_report_an_error(address):
-    html = frame.imprint(website.ROOT, address, "../book/errata.html")
+    html = frame.imprint(
+        website.ROOT, address, "../book/errata.html", "../NOTICE.txt"
+    )
     line = BeautifulSoup(html, "html.parser")
     links = {link.text: link["href"] for link in line("a")}
     assert links.get("Source") == address
     there = "../book/errata.html#report-an-error"
     assert links["Report an error"] == there
+    assert links["Others’ work"] == "../NOTICE.txt"
     assert [it["href"] for it in line.select("a.report")] == [there]
     assert line.select_one("span").text.startswith("Version ")
     assert "Code: BSD 3-Clause" in links
@@ -1409,7 +1415,7 @@ def test_a_book_of_some_chapters_leads_elsewhere_to_the_others(
     """It numbers its own chapters, so it names the others by their titles."""
     settings = write_book(tmp_path) / "conf.py"
     text = settings.read_text("utf-8").replace(
-        '["book", "_build*"]', '["book", "_build*", "apart/*"]'
+        '"_build*", "NOTICE.md"]', '"_build*", "NOTICE.md", "apart/*"]'
     )
     text += f'whole_course = {address!r}\nmoved_pages["gone"] = "apart/one"\n'
     settings.write_text(text, "utf-8")

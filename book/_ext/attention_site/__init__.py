@@ -26,6 +26,7 @@ The search:
 Files beside the pages:
 
 * `download` writes the repository's address into chapters to download.
+* `notices` puts the licences beside the pages.
 * `host` writes the page for lost addresses, redirects of moved pages, the
   sitemap and the archive.
 
@@ -87,6 +88,7 @@ from . import (
     launch,
     mathml,
     menu,
+    notices,
     numbers,
     parallel,
     practice,
@@ -99,7 +101,8 @@ from . import (
 from .kept import Kept
 from .lean import bundle
 
-# `download` comes before `host`, because the archive holds what it writes.
+# `download` and `notices` come before `host`, because the archive holds what
+# they write.
 PARTS = (
     mathml,
     code,
@@ -116,6 +119,7 @@ PARTS = (
     about,
     sections,
     download,
+    notices,
     host,
     bibliography,
     errata,

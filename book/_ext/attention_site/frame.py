@@ -14,6 +14,7 @@ HEADER = ["article-header-buttons.html", "next-page.html"]
 TEXT_LICENCE = "https://creativecommons.org/licenses/by/4.0/"
 CODE_LICENCE = "https://opensource.org/license/bsd-3-clause"
 ERRATA = "book/errata"
+NOTICE = "NOTICE.txt"
 repository_once = functools.cache(repository)  # every page asks
 
 
@@ -41,11 +42,12 @@ def links(address, errata):
     ]
 
 
-def imprint(folder, address, errata):
+def imprint(folder, address, errata, notice):
     """Return the last line of each page, as HTML."""
     licences = [
         ("Text and figures: CC BY 4.0", TEXT_LICENCE, ""),
         ("Code: BSD 3-Clause", CODE_LICENCE, ""),
+        ("Others’ work", notice, ""),
     ]
     parts = [f"<span>{escape(version(folder))}</span>"] + [
         f'<a{kind and f" class={kind}"} href="{escape(target)}">{text}</a>'
@@ -63,8 +65,9 @@ def add_imprint(app, pagename, templatename, context, doctree):
     if ERRATA in app.env.found_docs:
         # Sphinx names the page itself "#".
         there = context["pathto"](ERRATA).removesuffix("#")
+        notice = context["pathto"](NOTICE, resource=True)
         context["theme_extra_footer"] = imprint(
-            app.srcdir, repository_once(app.srcdir), there
+            app.srcdir, repository_once(app.srcdir), there, notice
         )
 
 

@@ -34,7 +34,7 @@ BUNDLED = tuple(
     for name in (
         *(*THEME_STYLES, *OWN_STYLES, *SCRIPTS, *DROPPED),
         *("basic.css", "*.map", "*.html", "vendor/*", "locales/*"),
-        *("scripts/*", "styles/*", "copybutton_funcs.js"),
+        *("scripts/*", "styles/*", "copybutton_funcs.js", "images/logo_*"),
     )
 )
 

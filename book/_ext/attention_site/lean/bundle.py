@@ -77,8 +77,6 @@ TWO_PARTS = re.compile(r"div\.cell:has\(> \*:nth-child\(2\)\) ([^,{]+)")
 MEASURED = re.compile(r'\["pre",[^\]]*\]')
 # The name of a page, which layout.html writes into the theme's body tag.
 BODY = re.compile(r"<body [^>]*data-page=")
-# Comments with copyright or licence notices are kept.
-RIGHTS = re.compile(r"copyright|licen[cs]e|©", re.I)
 COMMENT = re.compile(r"^[ \t]*(?://.*|/\*(?s:.*?)\*/[ \t]*)(?:\n|\Z)", re.M)
 
 
@@ -210,7 +208,12 @@ def bundle_styles(static, words, elements):
     styles.drop_unasked(purged, ours, words)
     purged = styles.played(purged, ours)
     icons = "".join(sorted(styles.icons(purged)))
-    return styles.written([*purged, *ours]), icons
+    rights = dict.fromkeys(
+        notice
+        for name in THEME_STYLES
+        for notice in styles.notices(find(static, name))
+    )
+    return "".join(rights) + styles.written([*purged, *ours]), icons
 
 
 def write_styles(static, words, elements, kept):
@@ -231,7 +234,7 @@ def write_styles(static, words, elements, kept):
     )
     for font in ICON_FONTS:
         whole = find(static, f"vendor/fontawesome/webfonts/{font}.woff2")
-        part = kept(faces.cut, whole.read_bytes(), icons)
+        part = kept(faces.cut, whole.read_bytes(), icons, (), "Icons")
         (static / f"{font}.woff2").write_bytes(part)
     (static / "bundle.css").write_text(css, encoding="utf-8")
     return css
@@ -272,7 +275,8 @@ def uncommented(script):
     bundle.
     """
     return COMMENT.sub(
-        lambda found: found[0] if RIGHTS.search(found[0]) else "", script
+        lambda found: found[0] if styles.RIGHTS.search(found[0]) else "",
+        script,
     ).rstrip("\n")
 
 

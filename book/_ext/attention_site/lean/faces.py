@@ -33,8 +33,11 @@ ROOT = "√"
 logging.getLogger("fontTools").setLevel(logging.ERROR)
 
 
-def cut(font, characters, features=()):
-    """Return the file of a font with some characters and features only."""
+def cut(font, characters, features=(), name=None):
+    """Return the file of a font with some characters and features only.
+
+    A font whose name is reserved needs another `name` when it is cut.
+    """
     # Imported here, because it takes half a second and most builds cut no
     # font.
     from fontTools import subset
@@ -49,6 +52,9 @@ def cut(font, characters, features=()):
     cutter = subset.Subsetter(options)
     cutter.populate(text=characters)
     cutter.subset(font)
+    for record in font["name"].names if name else ():
+        if record.nameID == 1:
+            record.string = name
     if "MATH" in font:
         # Drop corner kerning, which MathML Core leaves to a later version.
         font["MATH"].table.MathGlyphInfo.MathKernInfo = None

@@ -22,6 +22,8 @@ LISTED = re.compile(
     r"((?:.*[ >+~])?):is\((\.[\w-]+(?:,\s*\.[\w-]+)*|\w+(?:,\s*\w+)*)\)",
     re.DOTALL,
 )
+# Comments with copyright or licence notices are kept.
+RIGHTS = re.compile(r"copyright|licen[cs]e|©", re.I)
 # A name, in which a backslash precedes any other character.
 NAME = re.compile(r"(?:[\w-]|\\.)+")
 
@@ -51,6 +53,17 @@ def read(path, static):
             for url in addresses(rule):
                 _relocate(url, path, static)
             yield rule
+
+
+def notices(path):
+    """Yield the comments of a file and of its imports that state rights."""
+    text = path.read_text(encoding="utf-8")
+    for node in tinycss2.parse_stylesheet(text, False, True):
+        if node.type == "comment" and RIGHTS.search(node.value):
+            # A browser's tools, and minifiers, keep what begins like this.
+            yield f"/*!{node.value.removeprefix('!').rstrip()} */\n"
+        elif node.type == "at-rule" and node.lower_at_keyword == "import":
+            yield from notices(_imported(node, path))
 
 
 def _imported(rule, path):
