@@ -34,7 +34,7 @@ endif
 	@echo "Installing the packages of the book into .venv: 0.6 GB, about a minute and the download ..."
 	$(PYTHON) -m venv $(CLEAR) .venv
 	$(PIP) --require-hashes -r requirements.txt
-	$(PIP) --no-deps -e .
+	$(PIP) --no-deps --no-build-isolation -e .
 	@pwd -P > $@
 
 # What the checks need besides.
@@ -66,8 +66,8 @@ nbval: .venv/checks  ## execute every chapter and compare its outputs (4 min)
 
 prose:  ## check the English of all that a reader meets (npm needed; seconds)
 	@command -v npm > /dev/null || { echo "make prose needs npm, which comes with Node.js"; exit 1; }
-	@mkdir -p _build/prose && cp tools/prose/package.json tools/prose/textlintrc.json tools/prose/rules.yml _build/prose
-	npm install --prefix _build/prose --no-package-lock --silent
+	@mkdir -p _build/prose && cp tools/prose/*.json tools/prose/rules.yml _build/prose
+	npm ci --prefix _build/prose --ignore-scripts --silent
 	$(PYTHON) -m tools.prose
 
 portable: .venv/checks  ## execute every chapter as on nine other machines (ENVIRONMENTS=1,2 for some; weekly)

@@ -12,11 +12,13 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tomllib
 from pathlib import Path
 
 import nbformat
 import pytest
+import yaml
 from nbclient import NotebookClient
 
 from tools import refresh
@@ -41,10 +43,11 @@ def installed(tmp_path_factory):
     """A folder with the package, as a wheel built from its sources has it."""
     folder = tmp_path_factory.mktemp("package")
     # A copy: what an earlier build left beside the sources would count.
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "NOTICE.md"):
         shutil.copy(ROOT / name, folder)
     caches = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "helpers", folder / "helpers", ignore=caches)
+    for name in ("helpers", "LICENSES"):
+        shutil.copytree(ROOT / name, folder / name, ignore=caches)
     subprocess.run(
         [
             *(sys.executable, "-m", "pip", "install", "--quiet"),
@@ -87,6 +90,26 @@ print(helpers.__file__)
     said = run(code, tmp_path, installed)
     assert said.returncode == 0, said.stderr
     assert Path(said.stdout.strip()).is_relative_to(installed)
+
+
+def test_licences_come_with_the_package(installed, tmp_path):
+    """Also those of what others measured or wrote: NOTICE.md names it."""
+    texts = {path.name for path in (ROOT / "LICENSES").iterdir()}
+    asked = {"LICENSE", "NOTICE.md", *(f"LICENSES/{it}" for it in texts)}
+    (folder,) = installed.glob("*.dist-info/licenses")
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert {it.relative_to(folder).as_posix() for it in files} == asked
+    make = "import sys, setuptools.build_meta as b; b.build_sdist(sys.argv[1])"
+    subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", make, tmp_path],
+        cwd=installed.parent,
+        check=True,
+        capture_output=True,
+    )
+    (source,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(source) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert asked <= names
 
 
 def test_a_chapter_executes_from_the_wheel(installed, tmp_path, monkeypatch):
@@ -318,16 +341,114 @@ def test_what_is_imported_is_declared(folder, declared):
     assert found, "the walk found nothing"
 
 
-def test_binder_gets_a_python_that_the_package_allows():
-    asked = (ROOT / "runtime.txt").read_text("utf-8").strip()
-    least = PROJECT["project"]["requires-python"].removeprefix(">=")
-    version = asked.removeprefix("python-")
-    assert tuple(map(int, version.split("."))) >= (
-        tuple(map(int, least.split(".")))
+def numbers(text):
+    """The versions of Python in a text, as pairs of numbers."""
+    return [(3, int(m)) for m in re.findall(r"\b3\.(1\d)\b", text)]
+
+
+LEAST, TOO_NEW = numbers(PROJECT["project"]["requires-python"])
+
+
+def test_every_file_names_the_same_pythons():
+    bounds = [".".join(map(str, version)) for version in (LEAST, TOO_NEW)]
+    said = PROJECT["project"]["requires-python"]
+    assert said == ">={},<{}".format(*bounds)
+    allowed = [(3, minor) for minor in range(LEAST[1], TOO_NEW[1])]
+    weekly = (ROOT / ".github/workflows/weekly.yml").read_text("utf-8")
+    (tried,) = re.findall(r"python: (\[.*\])", weekly)
+    assert numbers(tried) == allowed
+    readme = (ROOT / "README.md").read_text("utf-8")
+    (said,) = re.findall(r"You need Python (.*), make", readme)
+    assert numbers(said) == [allowed[0], allowed[-1]]
+    (binder,) = numbers((ROOT / "runtime.txt").read_text("utf-8"))
+    assert binder in allowed
+
+
+@pytest.mark.parametrize(
+    ("version", "fits"),
+    [
+        ((2, 7), False),
+        ((LEAST[0], LEAST[1] - 1), False),
+        (LEAST, True),
+        ((3, TOO_NEW[1] - 1), True),
+        (TOO_NEW, False),
+        ((4, 0), False),
+    ],
+)
+def test_a_python_without_wheels_is_refused_at_once(version, fits):
+    file = str(ROOT / "tools/python_fits.py")
+    code = (
+        "import runpy, sys\n"
+        f"sys.version_info = {(*version, 0, 'final', 0)}\n"
+        f"sys.version = '{version[0]}.{version[1]}.0 (main)'\n"
+        f"runpy.run_path({file!r})\n"
     )
-    # Hashes exclude a package that is edited in place: postBuild adds it.
-    build = (ROOT / "postBuild").read_text("utf-8")
-    assert "pip install --no-cache-dir --no-deps -e .\n" in build
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.returncode == (not fits), told.stderr
+    said = f"Python {LEAST[0]}.{LEAST[1]} to 3.{TOO_NEW[1] - 1} is needed"
+    here = f"this is {version[0]}.{version[1]}.0.\n"
+    assert fits or (said in told.stderr and here in told.stderr)
+
+
+# A command of a recipe, of a script, or of the README.
+INSTALLS = (
+    r"(?:^\t\$\(PIP\)|^pip install|(?:&&|RUN) pip install|-m pip install)"
+)
+
+
+@pytest.mark.parametrize(
+    ("file", "count"),
+    [("Makefile", 5), ("postBuild", 2), ("Dockerfile", 3), ("README.md", 3)],
+)
+def test_what_is_installed_has_a_hash(file, count):
+    """Or is this package, which the pinned setuptools builds."""
+    text = (ROOT / file).read_text("utf-8").replace("PIP := ", "#")
+    text = re.sub(r"^#.*", "", text, flags=re.M)
+    found = re.findall(f"{INSTALLS} (.*)", text, re.M)
+    assert len(found) == count
+    for asked in found:
+        own = "--no-deps --no-build-isolation -e ." in asked
+        assert own or "--require-hashes" in asked
+    assert "setuptools" in listed("requirements.in")
+    for command, asked in re.findall(r"^\tnpm (\w+)(.*)", text, re.M):
+        assert command == "ci"
+        assert "--ignore-scripts" in asked
+
+
+def test_the_lock_of_npm_has_hashes_and_names_no_host():
+    asked = json.loads((ROOT / "tools/prose/package.json").read_text("utf-8"))
+    text = (ROOT / "tools/prose/package-lock.json").read_text("utf-8")
+    lock = json.loads(text)["packages"]
+    assert lock.pop("")["dependencies"] == asked["dependencies"]
+    assert len(lock) > 100
+    assert all(it["integrity"].startswith("sha512-") for it in lock.values())
+    assert '"resolved"' not in text, (
+        "npm config: omit-lockfile-registry-resolved"
+    )
+
+
+def test_only_a_job_that_runs_nothing_of_others_may_write():
+    """A test, or a package that it installs, could write what it liked."""
+    for path in (ROOT / ".github/workflows").glob("*.yml"):
+        workflow = yaml.safe_load(path.read_text("utf-8"))
+        assert workflow["permissions"] == {"contents": "read"}
+        for name, job in workflow["jobs"].items():
+            rights = job.get("permissions", {})
+            ran = [step.get("run", "") for step in job["steps"]]
+            uses = [step.get("uses", "") for step in job["steps"]]
+            for action in filter(None, uses):
+                assert re.fullmatch(r"\S+@[0-9a-f]{40}", action), action
+            if "write" in rights.values():
+                told = f"{path.name}: {name}"
+                assert not re.search("make|python|pip|npm|bash", str(ran)), (
+                    told
+                )
+                assert "checkout" not in str(uses), told
 
 
 @pytest.mark.parametrize("file", ["requirements", "requirements-test"])
