@@ -11,6 +11,7 @@ import nbformat
 import pytest
 
 from helpers.published import FOLDER
+from tests import budgets
 from tools import captions, chapters, reading, refresh
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -338,7 +339,8 @@ def test_no_cell_is_large(path):
         # A question and what a check knows are made out of sight.
         unseen = tags(cell) & {QUESTION, "remove-cell"}
         most = 60 if unseen else 20 if path in PRACTICE + LABS else 15
-        assert len(lines(cell)) <= most, f"over {most} lines:\n{cell.source}"
+        told = f"lines of a cell of {page(path)}:\n{cell.source}\n"
+        budgets.keep(told, len(lines(cell)), most)
         longest = max(map(len, lines(cell)))
         assert longest <= 79, f"over 79 columns:\n{cell.source}"
 
@@ -372,7 +374,8 @@ def test_the_chapter_can_fail(path):
         for cell in cells
         for output in cell.outputs
     )
-    assert 2 <= figures <= 12, f"two to twelve figures; got {figures}"
+    assert figures >= 2, f"at least two figures; got {figures}"
+    budgets.keep(f"figures of {page(path)}", figures, 12)
 
 
 @every_lesson_and_audit
@@ -508,7 +511,8 @@ def test_the_first_picture_is_on_the_first_two_screens(path):
             break
         before.append(cell)
     words = sum(reading.words(c.source) for c in before if not is_code(c))
-    assert words <= 200, f"{words} words stand before the first picture"
+    what = f"words before the first picture of {page(path)}"
+    budgets.keep(what, words, 200)
     seen = [c for c in before if is_code(c) and not tags(c) & OUT_OF_SIGHT]
     assert not seen, "code in sight stands before the first picture"
     texts = "\n".join(c.source for c in before if not is_code(c))
@@ -518,10 +522,9 @@ def test_the_first_picture_is_on_the_first_two_screens(path):
 
 @every_lesson
 def test_a_lesson_can_be_read_in_one_sitting(path):
-    counts = reading.open_path(read(path).cells)
-    assert reading.minutes(read(path).cells) <= 60, (
-        f"over an hour of reading; cut or split it: {counts}"
-    )
+    """An hour of reading; what is much longer is cut or split."""
+    words = sum(reading.open_path(read(path).cells).values())
+    budgets.keep(f"words of {page(path)}", words, 60 * reading.PER_MINUTE)
 
 
 @every_lesson
@@ -532,7 +535,8 @@ def test_a_lesson_has_at_most_ten_folds(path):
     dropdowns = sum(text.count("{dropdown}") for text in texts)
     tabs = {label(cell) for cell in cells if shows_a_figure(cell)}
     found = [name for name in labels(cells) if name not in tabs]
-    assert len(found) + dropdowns <= 10, f"{dropdowns} dropdowns and {found}"
+    what = f"folds of {page(path)}, {dropdowns} dropdowns and {found}"
+    budgets.keep(what, len(found) + dropdowns, 10)
 
 
 def test_the_reading_time_counts_prose_code_and_questions():
@@ -760,4 +764,7 @@ def test_a_lesson_ends_in_a_summary_in_spanish(path):
     *_, last = re.split(r"^## ", prose(path), flags=re.M)
     assert last.startswith(f'<span lang="es">{SPANISH}</span>\n')
     assert last.count('<div lang="es">\n\n') == last.count("\n\n</div>") == 1
-    assert 120 <= len(last.split()) <= 400
+    assert len(last.split()) >= 120
+    budgets.keep(
+        f"words of the summary of {page(path)}", len(last.split()), 400
+    )

@@ -31,6 +31,7 @@ from helpers.transformer import (
     parameter_shapes,
     transformer,
 )
+from tests import budgets
 from tests.empty_page import PHONE, state_of
 from tests.figures.agreement import assert_same
 from tests.figures.expected_figures import EXPECTED
@@ -253,8 +254,8 @@ def test_serve_tells_each_step(net):
 def test_scripts_hold_earlier_weights_apart():
     first, later = figures.scripts("induction").values()
     size = {text: len(gzip.compress(text.encode())) for text in (first, later)}
-    assert size[first] <= 50_000
-    assert size[later] <= 100_000
+    budgets.keep("bytes of induction.js", size[first], 50_000)
+    budgets.keep("bytes of induction-steps.js", size[later], 100_000)
     untrained, *others, _ = stored("induction-steps")["checkpoints"]
     weights = [c["weights"] for c in others] + [stored("induction")["weights"]]
     for data in (one["data"] for one in weights):

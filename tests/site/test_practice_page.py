@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from helpers import figures
 from helpers.practice import Cell, Choice, Order
+from tests import budgets
 from tests.book.practice_pages import GIVE, PAGES, ROOT, forms, given, ran
 
 PRACTICE = [
@@ -288,7 +289,7 @@ def test_questions_weigh_little(site, page):
     whole = asked + css + figures.script("practice")
     weight = len(gzip.compress(whole.encode(), 9))
     assert asked
-    assert weight <= 20_000, f"{weight} bytes"
+    budgets.keep(f"bytes of the questions of {page}", weight, 20_000)
 
 
 # The places of the arrows of each item, and how a reply looks.
