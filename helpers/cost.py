@@ -357,11 +357,11 @@ class Layer(NamedTuple):
 
     Its kind is "global" or "latent", which keep every position; "window",
     which keeps the last `reach` of them; "state", which keeps a matrix
-    instead; or "shared", which keeps nothing and reads what another layer
-    keeps.
+    instead; "shared", which keeps nothing and reads what another layer keeps;
+    or "other", which has no keys of the text.
     """
 
-    kind: str  #: one of these five
+    kind: str  #: one of these six
     parameters: int  #: entries of its matrices
     width: int  #: the numbers that it reads per position
     reach: int | None  #: the most positions that it reads; None means all

@@ -104,11 +104,14 @@ def _word_model():
 def _cards():
     """Configurations, and which of their keys are read or refused."""
     names = (
-        *("all_sliding", "delta", "gated", "idle", "kimi", "longest"),
-        *("read", "refused", "state_keys", "widest"),
+        *("all_sliding", "delta", "encoders", "filled", "fixed", "gated"),
+        *("heads", "idle", "kimi", "kinds", "latent", "latent_keys"),
+        *("longest", "matters", "names", "own", "parts", "places", "read"),
+        *("state_keys", "widest"),
     )
     rules = {name: getattr(cards, name.upper()) for name in names}
-    types = (cards.FULL, cards.SLIDING, cards.CHUNKED, cards.LINEAR)
+    kinds = ("FULL", "SLIDING", "CHUNKED", "LINEAR", "OTHER")
+    types = {name: getattr(cards, name) for name in kinds}
     return _data(
         "card", {"models": cards.MODELS, "rules": {**rules, "types": types}}
     )

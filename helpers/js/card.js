@@ -3,9 +3,9 @@
 import { count, grouped, inUnits, sum, tick, whole } from "./numbers.js";
 import { figureModule, known, say } from "./common.js";
 import { grip } from "./handles.js";
+import { briefOf, filledIn, isMap, layersOf, refuse, Refused, unreadOf } from "./layers.js";
 
-// From helpers.cards: configurations, and which keys are read or refused.
-const { models: MODELS, rules: RULES } = known("card");
+const { models: MODELS } = known("card");
 const PASTED = "pasted configuration";
 // FLOPs and bytes per second, and bytes of memory, as advertised.
 const MACHINES = {
@@ -17,166 +17,13 @@ const STATE_BYTES = 4;
 const STATE_FLOPS = 7;
 const GIB = 2 ** 30;
 
-// --- from a configuration to layers, as in helpers.cards ------------------
-
-const [FULL, SLIDING, CHUNKED, LINEAR] = RULES.types;
-const isMap = (x) => x !== null && typeof x === "object" && !Array.isArray(x);
-const own = (map, key) => (Object.hasOwn(map, key) ? map[key] : undefined) ?? null;
-class Refused extends Error {}
-const refuse = (rule, got) => {
-  throw new Refused(`config must ${rule}; got ${got}`);
-};
-const inner = (config) => (isMap(own(config, "text_config")) ? config.text_config : config);
-
-const sizeOf = (config, key, most = RULES.widest, otherwise = null) => {
-  const value = own(config, key) ?? otherwise;
-  if (value === null) refuse(`state ${key}`, "no such key");
-  if (typeof value !== "number") refuse(`have a number as ${key}`, "something else");
-  if (!(Number.isInteger(value) && value >= 1 && value <= most))
-    refuse(`have ${key} from 1 to ${most}, whole`, value);
-  return value;
-};
-
-const typesOf = (config) => {
-  const L = sizeOf(config, "num_hidden_layers", RULES.longest);
-  const each = (of) => Array.from({ length: L }, (_, i) => of(i + 1));
-  const [types, linear] = [own(config, "layer_types"), own(config, "linear_attn_config")];
-  if (types !== null) {
-    if (!Array.isArray(types) || types.length !== L)
-      refuse("have a name in layer_types for each layer", "others");
-    if (types.some((type) => !RULES.types.includes(type)))
-      refuse(`have ${RULES.types.join(", ")} in layer_types`, "another");
-    return types;
-  }
-  if (linear !== null) {
-    const places = isMap(linear) ? own(linear, "kda_layers") : null;
-    if (!Array.isArray(places)) refuse("list kda_layers in linear_attn_config", "no list");
-    if (places.some((place) => typeof place !== "number"))
-      refuse("have numbers in kda_layers", "something else");
-    return each((i) => (places.includes(i) ? LINEAR : FULL));
-  }
-  if (own(config, "full_attention_interval") !== null) {
-    const n = sizeOf(config, "full_attention_interval", RULES.longest);
-    return each((i) => (i % n ? LINEAR : FULL));
-  }
-  const slides =
-    own(config, "sliding_window") !== null && own(config, "use_sliding_window") !== false;
-  if (!slides && own(config, "attention_chunk_size") === null) return each(() => FULL);
-  if (own(config, "sliding_window_pattern") !== null) {
-    const n = sizeOf(config, "sliding_window_pattern", RULES.longest);
-    return each((i) => (i % n ? SLIDING : FULL));
-  }
-  if (RULES.all_sliding.includes(own(config, "model_type"))) return each(() => SLIDING);
-  return refuse("say in layer_types which layers have a window", "no list");
-};
-
-const plainOf = (config, type, shared) => {
-  const d = sizeOf(config, "hidden_size");
-  const H = sizeOf(config, "num_attention_heads", 1024);
-  let n = sizeOf(config, "num_key_value_heads", 1024, H);
-  const plain = own(config, "head_dim") === null ? d / H : null;
-  if (plain !== null && d % H) refuse("state head_dim where heads do not divide the width", "none");
-  let wide = sizeOf(config, "head_dim", 1024, plain);
-  const alike = type === FULL && own(config, "attention_k_eq_v");
-  if (type === FULL) {
-    // Gemma 4 reads it only where keys are values; others have no such key.
-    if (alike !== false) n = sizeOf(config, "num_global_key_value_heads", 1024, n);
-    wide = sizeOf(config, "global_head_dim", 1024, wide);
-  }
-  if (H % n) refuse("have key/value heads that divide the query heads", n);
-  const queries = RULES.gated.includes(own(config, "model_type")) ? 3 : 2;
-  const key = { [SLIDING]: "sliding_window", [CHUNKED]: "attention_chunk_size" }[type];
-  const reach = key ? sizeOf(config, key, 2 ** 24) : null;
-  const values = shared ? 0 : alike === true ? 1 : 2;
-  return {
-    kind: shared ? "shared" : reach === null ? "global" : "window",
-    parameters: d * wide * (queries * H + values * n),
-    width: 2 * n * wide,
-    reach,
-    state: 0,
-    pair: 4 * H * wide,
-  };
-};
-
-const latentOf = (config) => {
-  const d = sizeOf(config, "hidden_size");
-  const H = sizeOf(config, "num_attention_heads", 1024);
-  const r = sizeOf(config, "kv_lora_rank");
-  const rope = sizeOf(config, "qk_rope_head_dim", 1024);
-  const plain = sizeOf(config, "qk_nope_head_dim", 1024);
-  const v = sizeOf(config, "v_head_dim", 1024);
-  let queries = d * H * (plain + rope);
-  if (own(config, "q_lora_rank") !== null)
-    queries = sizeOf(config, "q_lora_rank") * (d + H * (plain + rope));
-  return {
-    kind: "latent",
-    parameters: queries + d * (r + rope) + r * H * (plain + v) + H * v * d,
-    width: r + rope,
-    reach: null,
-    state: 0,
-    pair: 2 * H * (r + rope + r),
-  };
-};
-
-const stateOf = (config) => {
-  const d = sizeOf(config, "hidden_size");
-  const type = own(config, "model_type");
-  const made = (parameters, state) => ({
-    ...{ kind: "state", parameters, width: 0, reach: null, state, pair: 0 },
-  });
-  if (RULES.delta.includes(type)) {
-    const [keys, values, d_k, d_v] = RULES.state_keys.map((key) => sizeOf(config, key, 1024));
-    return made(d * (2 * keys * d_k + 3 * values * d_v + 2 * values), values * d_k * d_v);
-  }
-  if (!RULES.kimi.includes(type))
-    refuse(
-      `be of ${[...RULES.delta, ...RULES.kimi].join(", ")} where a layer has a state`,
-      "another",
-    );
-  const given = own(config, "linear_attn_config");
-  const [map, one, two] =
-    given === null
-      ? [config, "linear_num_heads", "linear_head_dim"]
-      : [isMap(given) ? given : {}, "num_heads", "head_dim"];
-  const [heads, wide] = [sizeOf(map, one, 1024), sizeOf(map, two, 1024)];
-  return made(
-    4 * d * heads * wide + d * heads + 2 * wide * (d + heads * wide),
-    heads * wide * wide,
-  );
-};
-
-const layersOf = (whole_) => {
-  const config = inner(whole_);
-  for (const key of RULES.refused)
-    if (![null, false].includes(own(config, key)))
-      refuse(`be without ${key}, which is not counted here`, "it");
-  const types = typesOf(config);
-  const last = [null, 0, false].includes(own(config, "num_kv_shared_layers"))
-    ? 0
-    : sizeOf(config, "num_kv_shared_layers", types.length - 1);
-  const latent = own(config, "kv_lora_rank") !== null;
-  return types.map((type, i) => {
-    const shared = i >= types.length - last;
-    if (shared && (type === LINEAR || latent))
-      refuse("share keys and values of plain layers", "another layer");
-    if (type === LINEAR) return stateOf(config);
-    if (type === FULL && latent) return latentOf(config);
-    return plainOf(config, type, shared);
-  });
-};
-
-const IDLE = new RegExp(`^(?:${RULES.idle.join("|")})$`);
-const unreadOf = (config) =>
-  Object.keys(inner(config)).filter(
-    (key) => !RULES.read.includes(key) && !RULES.refused.includes(key) && !IDLE.test(key),
-  );
-
 // The pasted configuration, or the reason why it cannot be read. JSON may nest
 // objects to any depth.
 const parsed = (text) => {
   let config;
   try {
-    config = JSON.parse(text);
+    // Python writes numbers that JSON does not have.
+    config = JSON.parse(text.replace(/([[:,]\s*)-?(?:Infinity|NaN)\b/g, "$1null"));
   } catch {
     return refuse("be JSON, as a config.json is", "another text");
   }
@@ -209,7 +56,7 @@ const groupsOf = (layers) => {
 
 // --- drawing -------------------------------------------------------------
 
-const KINDS = ["global", "window", "latent", "state", "shared"];
+const KINDS = ["global", "window", "latent", "state", "shared", "other"];
 // Bytes of one layer and of all, on one logarithmic axis that stays.
 const PLOT = { width: 400, left: 56, right: 392, top: 22, foot: 150, row: 17 };
 const LENGTHS = [1, 1e7];
@@ -405,18 +252,30 @@ const formulas = (state, { groups, cache, flops, moved }) => {
 
 const lasts = (s) =>
   s < 1e-3 ? `${tick(s * 1e6)} µs` : s < 1 ? `${tick(s * 1e3)} ms` : `${tick(s)} s`;
-const sentence = (state, values, unread) => {
+const listing = (names) =>
+  `${names.slice(0, 6).join(", ")}${names.length > 6 ? `, and ${whole(names.length - 6)} more` : ""}`;
+// What the counts rest on besides the keys of the file.
+const conditions = (config, layers) => {
+  const [filled, unread] = [filledIn(config), unreadOf(config)];
+  const others = layers.filter(({ kind }) => kind === "other").length;
+  return [
+    filled.length ? ` Not stated, and filled in: ${listing(filled)}.` : "",
+    others
+      ? ` ${count(others, "layer")} without keys of the text ${others === 1 ? "is" : "are"} ` +
+        "not counted, nor what a fixed state of theirs takes."
+      : "",
+    unread.length
+      ? ` Keys that were not read: ${listing(unread)}. If they bear on attention, the counts do not hold.`
+      : "",
+  ].join("");
+};
+const sentence = (state, values, rest) => {
   const { cache, room, intensity, balance, seconds } = values;
   const name = state.model === PASTED ? "This configuration" : state.model;
   const bound =
     intensity < balance
       ? "less, so memory limits the step"
       : "at least as much, so arithmetic limits the step";
-  const rest = unread.length
-    ? ` Keys that were not read: ${unread.slice(0, 6).join(", ")}${
-        unread.length > 6 ? `, and ${whole(unread.length - 6)} more` : ""
-      }. If they bear on attention, the counts do not hold.`
-    : "";
   return (
     `${name}: ${count(state.batch, "sequence")} of ${count(state.S, "position")} in ` +
     `${whole(state.bits)} bits keep${state.batch === 1 ? "s" : ""} ${size(cache)} (${inBytes(cache)}). ` +
@@ -447,7 +306,8 @@ const figure = {
         '"num_attention_heads": 32, "num_key_value_heads": 8}',
       about: "A configuration in JSON",
       min: 0,
-      max: 6000,
+      max: 65536,
+      brief: (text) => briefOf(parsed(text)),
       when: ({ model }) => model === PASTED,
     },
     {
@@ -506,6 +366,7 @@ const figure = {
       throw error;
     }
   },
+  refused: () => say("This configuration was refused, so nothing is counted."),
   compute: (state) => {
     const layers = layersOf(configOf(state));
     const [peak, bandwidth, has] = MACHINES[state.machine];
@@ -536,7 +397,7 @@ const figure = {
       bars(layers, values.kept) +
       memory(state, values) +
       plot(layers, state, values) +
-      say(sentence(state, values, unreadOf(config))) +
+      say(sentence(state, values, conditions(config, layers))) +
       formulas(state, { ...values, groups })
     );
   },

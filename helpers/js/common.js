@@ -57,6 +57,8 @@ import { toolRow } from "./tools.js";
  * @property {(state: State, values: object, own?: object) => string} view - HTML; pure
  * @property {{part: string, which?: number, box?: string, state?: State}} [card]
  * @property {(state: State) => string} [check] - the settings that contradict each other, or ""
+ * @property {() => string} [refused] - HTML instead of the last state, where its numbers would be
+ *   taken for those of a state that `check` refuses
  * @property {(state: State, moved: string, before: State) =>
  *   ?{settings: State, says: string}} [fit] - settings that fit the one just moved
  * @property {Object<string, State>} [presets] - ready-made settings by name
@@ -229,13 +231,31 @@ const attach = (figure, { model, el, load }) => {
   };
   let staged = null; // the state that an opening shows
   let shown; // the content of the drawing on the page
+  const draw = (html) => {
+    const next = contentOf(html);
+    if (!shown) result.replaceChildren(); // the static picture
+    redraw(result, shown ?? { children: [] }, next);
+    shown = next;
+  };
+  // Say what is wrong, above the last state that fits or in its place.
+  const refuse = (wrong, state) => {
+    const settings = figure.controls.some((c) => complaint(c, state[c.key]));
+    if (settings || !figure.refused) {
+      tellAbove(`${wrong}. The figure shows the last state that fits.`, "stale");
+      return;
+    }
+    tellAbove(`${wrong}.`);
+    draw(figure.refused());
+    reach();
+    speak();
+  };
   const paint = () => {
     cancelAnimationFrame(pending);
     pending = undefined;
     const state = staged ?? read();
     const wrong = problem(figure, state);
     if (wrong) {
-      tellAbove(`${wrong}. The figure shows the last state that fits.`, "stale");
+      refuse(wrong, state);
       return;
     }
     const own = staged ? undefined : live.own();
@@ -249,10 +269,7 @@ const attach = (figure, { model, el, load }) => {
     el.values = values;
     const { activeElement } = el.getRootNode();
     const focused = result.contains(activeElement) && activeElement.dataset.handle;
-    const next = contentOf(figure.view(state, values, own));
-    if (!shown) result.replaceChildren(); // the static picture
-    redraw(result, shown ?? { children: [] }, next);
-    shown = next;
+    draw(figure.view(state, values, own));
     if (figure.enhance) figure.enhance(result, state, values, assign);
     hands?.show(state, values, own, focused);
     keepKeys(result.querySelectorAll("[tabindex]:not([data-lm-suppress-shortcuts])"));
@@ -317,8 +334,9 @@ const attach = (figure, { model, el, load }) => {
       delete draft[c.key];
       put(c, form.elements.namedItem(c.key), model.get(c.key));
     }
-    const wrong = problem(figure, { ...read(), ...draft });
-    if (wrong) tellAbove(`${wrong}. The figure shows the last state that fits.`, "stale");
+    const asked = { ...read(), ...draft };
+    const wrong = problem(figure, asked);
+    if (wrong) refuse(wrong, asked);
     else tellAbove("");
     const marked = [...form.elements].filter((f) => f.hasAttribute("aria-invalid"));
     for (const other of marked) other.removeAttribute("aria-invalid");
@@ -338,6 +356,7 @@ const attach = (figure, { model, el, load }) => {
     model.save_changes();
     if (linked) save();
     if (fitted) tellAbove(fitted.says, "note");
+    refresh(); // what was refused may be back at the state before
   };
 
   const first = read();

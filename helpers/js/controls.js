@@ -291,18 +291,25 @@ export const fromAddress = (figure, state) => {
 const isOf = (figure) => (key) => key.startsWith(`${figure.name}.`);
 export const isAsked = (figure) =>
   [...new URLSearchParams(location.search).keys()].some(isOf(figure));
+// Longer texts than this are no part of an address.
+const LINKED = 6000;
+const linked = (control, value) => {
+  const text = show(control, value);
+  if (text.length <= LINKED) return text.replaceAll("\n", control.kind === "text" ? " " : ";");
+  const brief = control.brief(text);
+  return brief.length <= LINKED ? brief : null;
+};
 // The address of a state, or without a state, that of the figure's defaults.
 export const addressOf = (figure, state) => {
   const url = new URL(location.href);
   // Remove the other keys of a stale address, which would be refused when it is
   // opened.
   for (const key of [...url.searchParams.keys()].filter(isOf(figure))) url.searchParams.delete(key);
-  for (const c of state ? figure.controls : []) {
-    const name = `${figure.name}.${c.key}`;
-    const between = c.kind === "text" ? " " : ";";
-    if (matters(c, state))
-      url.searchParams.set(name, show(c, state[c.key]).replaceAll("\n", between));
-  }
+  const shown = state ? figure.controls.filter((c) => matters(c, state)) : [];
+  const texts = shown.map((c) => [`${figure.name}.${c.key}`, linked(c, state[c.key])]);
+  // A state that no address can hold has the address of the figure.
+  if (texts.some(([, text]) => text === null)) return url;
+  for (const [key, text] of texts) url.searchParams.set(key, text);
   return url;
 };
 export const toAddress = (figure, state) =>

@@ -16,6 +16,7 @@ from helpers.cost import (
     step_bytes,
     step_flops,
 )
+from tests.core.test_cards import STATED
 from tests.figures.reading import (
     captions,
     path_of,
@@ -87,13 +88,14 @@ NEXT = {
     **dict(zip(cards.STATE_KEYS, (16, 32, 128, 128), strict=True)),
 }
 ODD = {
-    **{"text_config": dense(3, 4, 2, 8, attention_moons=1, vocab_size=7)},
+    **{"text_config": dense(3, 4, 2, 8, moons=1, vocab_size=7)},
     **{"vision_config": {"hidden_size": 9}},
 }
 TEXTS = [
     json.dumps(config)
     for config in (dense(2, 4, 1), latent(3), SHARED, GLOBAL_WIDER,
                    GLOBAL_WIDER | {"attention_k_eq_v": False}, KDA, NEXT,
+                   *(config for config, _ in STATED.values()),
                    ODD, cards.MODELS["Llama 4 Scout"])
 ]  # fmt: skip
 CASES = [
@@ -156,7 +158,7 @@ def shows(state, expected, shown):
     layers = layers_in(state)
     svg, most = shown.select_one(".av-card-bars"), max(expected["kept"])
     kinds = list(dict.fromkeys(
-        k for k in ("global", "window", "latent", "state", "shared")
+        k for k in ("global", "window", "latent", "state", "shared", "other")
         if any(layer.kind == k for layer in layers)
     ))  # fmt: skip
     named = svg.select('text[text-anchor="end"]')
@@ -286,7 +288,9 @@ def decimal_shows(text, n):
 
 def told(state, expected, text):
     name, _, text = text.partition(": ")
-    text, _, rest = text.partition(" Keys that were not read")
+    text, *rest = re.split(
+        r" (?=Not stated|\d+ layers? without|Keys that were not)", text
+    )
     assert name == (
         "This configuration" if state["model"] == PASTED else state["model"]
     )
@@ -306,8 +310,17 @@ def told(state, expected, text):
     )
     slow = expected["intensity"] < expected["balance"]
     verdict(text, memory_limits=slow, arithmetic_limits=not slow)
-    odd = "attention_moons" in state["config"] and state["model"] == PASTED
-    assert ("attention_moons" in rest) == odd == bool(rest)
+    config = json.loads(state["config"]) if state["model"] == PASTED else {}
+    others = sum(layer.kind == "other" for layer in layers_in(state))
+    conditions = (
+        ("Not stated", cards.filled(config or cards.MODELS[state["model"]])),
+        (f"{others} layer", others),
+        ("Keys that were not read", cards.unread(config)),
+    )
+    given = [start for start, there in conditions if there]
+    assert all(map(str.startswith, rest, given))
+    assert len(rest) == len(given)
+    assert ("moons" in " ".join(rest)) == ("moons" in str(config))
 
 
 # --- published figures ----------------------------------------------------
@@ -475,7 +488,6 @@ REFUSED = [
     ONE | {"hidden_size": 33, "head_dim": None},
     ONE | {"hidden_size": 10**6},
     ONE | {"sliding_window": 8},
-    ONE | {"sliding_window": 8, "model_type": "gemma3_text"},
     ONE | {"sliding_window": 8, "sliding_window_pattern": 0},
     ONE | {"attention_chunk_size": 8},
     ONE | {"layer_types": "full_attention"},
@@ -493,9 +505,25 @@ REFUSED = [
     ONE | {"num_kv_shared_layers": 2},
     ONE | {"num_kv_shared_layers": []},
     ONE | {"index_topk": 2048},
-    ONE | {"index_topk": 0},
-    ONE | {"attn_layer_period": 8},
-    ONE | {"mamba_d_state": 16},
+    ONE | {"swa_head_dim": 8, "index_topk": 8, "num_kv": 1, "kv": 1, "q": 1},
+    ONE | {"further": {"kv_heads": 1}},
+    ONE | {"n_embd": 33},
+    ONE | {"num_kv_heads": 4},
+    ONE | {"model_type": "bert"},
+    ONE | {"model_type": "mistral", "num_key_value_heads": None},
+    ONE | {"model_type": "longcat_flash", "kv_lora_rank": 8},
+    ONE | {"cross_attention_layers": [2]},
+    ONE | {"use_cla": True},
+    ONE | {"block_types": []},
+    ONE | {"block_configs": [{"attention": {"n_heads_in_group": 3}}] * 2},
+    ONE | {"block_configs": [{"attention": {"window_length": 8}}] * 2},
+    ONE | {"block_configs": [{}] * 2},
+    ONE | {"block_configs": [{"attention": {"no_op": True}}] * 2},
+    ONE | {"cross_attention_layers": [0, 1]},
+    ONE | {"attention_chunk_size": 8, "no_rope_layer_interval": 2,
+           "no_rope_layers": [1, 2]},
+    ONE | {"use_sliding_window": True, "sliding_window": 8,
+           "max_window_layers": "1"},
     latent(2) | {"v_head_dim": None},
     latent(2) | {"q_lora_rank": -1},
     latent(2) | {"num_kv_shared_layers": 1},
@@ -528,7 +556,7 @@ def test_a_configuration_that_is_not_chosen_is_not_read():
 
 def test_keys_that_were_not_read_are_said():
     card = figures.ModelCard(model=PASTED, config=json.dumps(ODD))
-    assert "Keys that were not read: attention_moons" in card.html()
+    assert "Keys that were not read: moons" in card.html()
     plain = json.dumps(dense(2, 4, 1, vocab_size=9, rope_theta=1e4))
     assert (
         "not read" not in figures.ModelCard(model=PASTED, config=plain).html()
@@ -545,6 +573,33 @@ def test_ways_to_say_the_same_layers_agree():
     )
     unused = dense(12, 4, 2, 8, sliding_window=5, use_sliding_window=False)
     assert kept(unused, 99) == kept(dense(12, 4, 2, 8), 99)
+
+
+def test_card_shows_no_old_number_after_a_refusal(page):
+    """And the count again when the file is whole, or as it was."""
+    good = json.dumps(ONE | {"quantization_config": {"ignore": ["x"] * 9000}})
+    assert 6000 < len(good) < 65536
+    page.open("card", model=PASTED, config=json.dumps(ONE))
+    before, refused, again, long = page.do(f"""
+      const shown = () => el.querySelector(".av-result").textContent;
+      const before = shown();
+      give("config", {json.dumps(json.dumps(ONE | {"swa_head_dim": 8}))});
+      const refused = [shown(), error(), el.classList.contains("av-stale")];
+      give("config", {json.dumps(json.dumps(ONE))});
+      await frame();
+      const again = shown();
+      give("config", {json.dumps(good)});
+      await frame();
+      const long = [shown() === before, m.state.config.length];
+      return [before, refused, again, long];
+    """)
+    assert refused == [
+        "This configuration was refused, so nothing is counted.",
+        "config must be without swa_head_dim, which no rule counts; got them.",
+        False,
+    ]
+    assert before == again
+    assert long == [True, len(good)]
 
 
 def test_card_length_is_dragged_on_its_plot(page):

@@ -3,12 +3,16 @@
 Without weights; runs where PyTorch and `transformers` are installed.
 """
 
+import json
+
 import pytest
 
 from helpers.cards import layers_of
+from helpers.cost import cache_bytes
 
 torch = pytest.importorskip("torch", minversion="2.4")
 transformers = pytest.importorskip("transformers", minversion="5.0")
+modeling_auto = transformers.models.auto.modeling_auto
 
 # As published, by the defaults of their configurations.
 NAMES = (
@@ -40,3 +44,37 @@ def test_attention_has_as_many_parameters_as_in_the_published_code(name):
         if type(layer).__name__.endswith("DecoderLayer")
     ]
     assert found == [layer.parameters for layer in layers]
+
+
+def held(config):
+    """Bytes of three positions in the cache that the model's code fills."""
+    torch.set_default_dtype(torch.bfloat16)
+    with torch.device("meta"):
+        model = transformers.AutoModelForCausalLM.from_config(config)
+        tokens = torch.zeros((1, 3), dtype=torch.long)
+        cache = model(tokens, use_cache=True).past_key_values
+    arrays = (
+        getattr(layer, name, None)
+        for layer in cache.layers
+        for name in ("keys", "values")
+    )
+    return sum(array.numel() * 2 for array in arrays if array is not None)
+
+
+def test_the_cache_holds_what_the_card_says_or_the_card_refuses():
+    """For each type of model whose code runs at its defaults."""
+    compared = {}
+    for name in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+        try:
+            config = transformers.CONFIG_MAPPING[name]()
+            found = held(config)
+        except Exception:  # needs data, a package, or other settings
+            continue
+        try:
+            layers = layers_of(json.loads(json.dumps(config.to_dict())))
+        except ValueError:
+            continue
+        kept = [layer for layer in layers if layer.kind != "state"]
+        compared[name] = sum(cache_bytes(kept, 3, 2)) - found
+    assert not any(compared.values()), compared
+    assert len(compared) > 80
