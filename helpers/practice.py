@@ -17,18 +17,22 @@ from .questions.kinds import (
 )
 from .questions.record import (
     HOW_TO_TYPE,
+    NAN,
     POINT,
+    ROUND,
     Reply,
     judge,
     mark,
     parse,
     scramble,
 )
-from .questions.task import Task
+from .questions.task import Task, numbers
 
 __all__ = [
     "HOW_TO_TYPE",
+    "NAN",
     "POINT",
+    "ROUND",
     "Cell",
     "Choice",
     "Matrix",
@@ -40,6 +44,7 @@ __all__ = [
     "Task",
     "judge",
     "mark",
+    "numbers",
     "parse",
     "scramble",
 ]

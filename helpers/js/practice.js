@@ -3,6 +3,7 @@
 // keys and marks with an example. Both programs follow the same rules, and the
 // tests compare them.
 const SLOT = 201; // steps
+const STEPS = 100; // half a unit of the last place
 const WORDS = new Map([
   [true, "✓ Right."],
   [false, "✗ Not yet."],
@@ -10,6 +11,8 @@ const WORDS = new Map([
 ]);
 const HOW_TO_TYPE = "Type one number in each field, such as 0.25, 1/4 or -3e-2.";
 const POINT = "A comma groups thousands, as in 7,241.7. Decimals follow a point.";
+const ROUND = "Near: keep all digits to the end, then round instead of cutting.";
+const NAN = "NaN comes from 0/0, inf - inf or 0 * inf.";
 const DECIMAL = /^[+-]?(([0-9]+|[1-9][0-9]{0,2}(,[0-9]{3})+)(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?$/i;
 
 // A number as readers write it, or null.
@@ -22,6 +25,8 @@ const parse = (text) => {
   const [top, below = 1] = parts.map((part) => Number(part.replaceAll(",", "")));
   return Number.isFinite(top / below) ? top / below : null;
 };
+// As in Spanish, where 1,219 is 1.219.
+const swapped = (text) => text.replace(/[.,]/g, (sign) => (sign === "." ? "," : "."));
 
 // --- reading a record -----------------------------------------------------
 
@@ -48,33 +53,58 @@ const keyOf = ({ name, step }, values, starts) => {
 // --- replying to an answer ------------------------------------------------
 
 const reply = (right, text = "") => ({ right, text });
+const known = (record, values) => {
+  for (const [starts, expected, hidden] of record.replies) {
+    const key = keyOf(record, values, starts);
+    if (mark(key) !== expected) continue;
+    const text = clear(hidden, key);
+    return reply(text[0] === "+", text.slice(1));
+  }
+  return null;
+};
+const fits = (record, i, value) => {
+  const [start, expected] = record.cells[i];
+  return mark(`${i}|${keyOf(record, [value], [start])}`) === expected;
+};
+// Cut after its last place instead of rounded: too near to zero.
+const isCut = (record, i, value) => {
+  const units = value / (2 * STEPS * record.step);
+  if (Math.abs(units - Math.round(units)) > 1e-6) return false;
+  const signs = value === 0 ? [1, -1] : [Math.sign(value)];
+  return signs.some((sign) => fits(record, i, value + sign * (STEPS - 1) * record.step));
+};
+const isSwapped = (record, given, values) => {
+  const others = given.map((text, i) => parse(swapped(text)) ?? values[i]);
+  const at = [...values.keys()].filter((i) => others[i] !== values[i]);
+  const better = (i) =>
+    !fits(record, i, values[i]) && (fits(record, i, others[i]) || isCut(record, i, others[i]));
+  return at.length > 0 && (known(record, others) !== null || at.some(better));
+};
 const soFar = (record, values) => {
-  const { cells } = record;
-  const wrong = cells.filter(
-    ([start, known], i) => mark(`${i}|${keyOf(record, [values[i]], [start])}`) !== known,
-  );
-  if (cells.length < 2 || !wrong.length) return "";
-  const count = `${cells.length - wrong.length} of ${cells.length}`;
-  return `Right so far: ${count}. Look at ${wrong[0][2]}. `;
+  const wrong = [...values.keys()].filter((i) => !fits(record, i, values[i]));
+  const worse = wrong.filter((i) => !isCut(record, i, values[i]));
+  if (wrong.length && !worse.length) return ROUND;
+  if (values.length < 2 || !wrong.length) return record.otherwise;
+  const count = `${values.length - wrong.length} of ${values.length}`;
+  return `Right so far: ${count}. Look at ${record.cells[worse[0]][2]}. ${record.otherwise}`;
+};
+const unread = (given) => {
+  const odd = given.filter((text) => parse(text) === null);
+  if (odd.some((text) => text.trim().toLowerCase() === "nan")) return NAN;
+  return odd.some((text) => /,|\..*\./s.test(text)) ? POINT : HOW_TO_TYPE;
 };
 // `given` holds texts where numbers are typed, else the indices of options.
 const check = ({ record, given }) => {
   if (!given.length) return reply(null);
-  let values = given;
-  if (record.step) {
-    if (given.some((text) => !text.trim())) return reply(null);
-    values = given.map(parse);
-    const odd = given.filter((_, i) => values[i] === null);
-    if (odd.length)
-      return reply(null, odd.some((text) => text.includes(",")) ? POINT : HOW_TO_TYPE);
-  }
-  for (const [starts, known, hidden] of record.replies) {
-    const key = keyOf(record, values, starts);
-    if (mark(key) !== known) continue;
-    const text = clear(hidden, key);
-    return reply(text[0] === "+", text.slice(1));
-  }
-  return reply(false, soFar(record, values) + record.otherwise);
+  if (!record.step) return known(record, given) ?? reply(false, record.otherwise);
+  if (given.some((text) => !text.trim())) return reply(null);
+  const values = given.map(parse);
+  if (values.includes(null)) return reply(null, unread(given));
+  const found = known(record, values);
+  const commas = given.some((text) => text.includes(","));
+  if (found && (found.right || !commas)) return found;
+  if (isSwapped(record, given, values)) return reply(null, POINT);
+  return found ?? reply(false, soFar(record, values));
 };
 
 // --- the page ----------------------------------------------------------------
@@ -133,8 +163,10 @@ const WAYS = {
     write: (form, given) => {
       const items = [...form.querySelectorAll("li")];
       const first = items.map((_, i) => i);
-      for (const place of given.length ? given : first)
-        form.querySelector("ol").append(items.find((item) => Number(item.dataset.item) === place));
+      const found = (given.length ? given : first).map((place) =>
+        items.find((item) => Number(item.dataset.item) === place),
+      );
+      form.querySelector("ol").append(...found.filter(Boolean));
     },
   },
 };
@@ -301,11 +333,17 @@ const attach = (form) => {
   if (numbers.length) form.querySelector(".av-press").append(...signKeys(numbers));
   // In JupyterLab, give the keys to the focused element.
   for (const part of form.elements) part.dataset.lmSuppressShortcuts = "true";
-  const kept = recall(record.name);
-  if (Array.isArray(kept)) {
+  const restore = (otherwise) => {
+    const kept = recall(record.name);
+    if (!Array.isArray(kept)) return otherwise?.();
     way.write(form, kept);
-    answer();
-  }
+    return answer();
+  };
+  restore();
+  // In another tab of the page, the reader has answered or cleared.
+  addEventListener("storage", ({ key }) => {
+    if (key === null || key === storageKey(record.name)) restore(form.wipe);
+  });
   form.classList.add("av-live");
 };
 

@@ -21,12 +21,24 @@ To judge an answer, find its slots, make the key and compare marks:
 >>> start = start_of(0.25, step)
 >>> [slot_of(x, step, start) for x in (0.2449, 0.245, 0.255, 0.2551)]
 [23, 24, 24, 25]
->>> record = record_of("quarter", [([0.25], Reply(True, "Yes."))], "No.", 2)
+>>> answers = [([0.25], Reply(True, "Yes."))]
+>>> record = record_of("quarter", answers, "No.", 2, ["answer"])
 >>> record["replies"] == [[[76], mark("quarter|24"),
 ...                        scramble(b"+Yes.", "quarter|24").hex()]]
 True
 >>> judge(record, ["1/4"]), judge(record, ["0.2551"])
 (✓ Right. Yes., ✗ Not yet. No.)
+
+The marks of single numbers also tell a number that was cut instead of rounded:
+it becomes right when almost half a unit is added to it. An answer that becomes
+right when commas and points are exchanged was written as in Spanish.
+
+>>> answers = [([2 / 3], Reply(True, "Yes."))]
+>>> third = record_of("third", answers, "No.", 3, ["answer"])
+>>> judge(third, ["0.666"])
+✗ Not yet. Near: keep all digits to the end, then round instead of cutting.
+>>> judge(third, ["0,667"]).text == judge(third, ["0.667,0"]).text == POINT
+True
 
 If options are chosen there are no steps: the key contains their indices. This
 is no lock: if you try all options, or open the cell that makes the question,
@@ -48,6 +60,9 @@ DECIMAL = re.compile(
 WORDS = {True: "✓ Right.", False: "✗ Not yet.", None: "Not answered yet."}
 HOW_TO_TYPE = "Type one number in each field, such as 0.25, 1/4 or -3e-2."
 POINT = "A comma groups thousands, as in 7,241.7. Decimals follow a point."
+ROUND = "Near: keep all digits to the end, then round instead of cutting."
+NAN = "NaN comes from 0/0, inf - inf or 0 * inf."
+SWAP = str.maketrans(",.", ".,")  # as in Spanish, where 1,219 is 1.219
 
 
 class Reply(NamedTuple):
@@ -350,37 +365,90 @@ def judge(record, given):
 
     Examples
     --------
-    >>> half = record_of("half", [([0.5], Reply(True, "Yes."))], "No.", 1)
+    >>> answers = [([0.5], Reply(True, "Yes."))]
+    >>> half = record_of("half", answers, "No.", 1, ["answer"])
     >>> judge(half, ["1/2"]), judge(half, ["2"]), judge(half, [" "])
     (✓ Right. Yes., ✗ Not yet. No., Not answered yet.)
     """
-    values = given
-    if record["step"]:
-        if not all(text.strip() for text in given):
-            return Reply(None, "")
-        values = [parse(text) for text in given]
-        if None in values:
-            odd = [text for text in given if parse(text) is None]
-            comma = any("," in text for text in odd)
-            return Reply(None, POINT if comma else HOW_TO_TYPE)
+    if not record["step"]:
+        return _known(record, given) or Reply(False, record["otherwise"])
+    if not all(text.strip() for text in given):
+        return Reply(None, "")
+    values = [parse(text) for text in given]
+    if None in values:
+        return Reply(None, _unread(given))
+    known = _known(record, values)
+    commas = "," in "".join(given)
+    if known and (known.right or not commas):
+        return known
+    if _is_swapped(record, given, values):
+        return Reply(None, POINT)
+    return known or Reply(False, _so_far(record, values))
+
+
+def _unread(given):
+    """Say why some of the texts are no numbers."""
+    odd = [text for text in given if parse(text) is None]
+    if any(text.strip().lower() == "nan" for text in odd):
+        return NAN
+    grouped = any("," in text or "." in text.partition(".")[2] for text in odd)
+    return POINT if grouped else HOW_TO_TYPE
+
+
+def _known(record, values):
+    """The reply to an answer that has its own, or None."""
     for starts, known, hidden in record["replies"]:
         key = key_of(record, values, starts)
         if mark(key) == known:
             clear = scramble(bytes.fromhex(hidden), key).decode()
             return Reply(clear[0] == "+", clear[1:])
-    return Reply(False, _so_far(record, values) + record["otherwise"])
+    return None
+
+
+def _fits(record, place, value):
+    """Whether the number at this place is right."""
+    start, known, _ = record["cells"][place]
+    return mark(f"{place}|{key_of(record, [value], [start])}") == known
+
+
+def _is_cut(record, place, value):
+    """Whether the right number was cut after its last place, not rounded."""
+    units = value / (2 * STEPS * record["step"])
+    if abs(units - round(units)) > 1e-6:
+        return False
+    signs = (1, -1) if value == 0 else (1 if value > 0 else -1,)
+    more = (STEPS - 1) * record["step"]
+    return any(_fits(record, place, value + sign * more) for sign in signs)
+
+
+def _is_swapped(record, given, values):
+    """Whether commas are meant as decimal points, and points as commas."""
+    others = [parse(text.translate(SWAP)) for text in given]
+    pairs = zip(others, values, strict=True)
+    others = [x if other is None else other for other, x in pairs]
+    return others != values and bool(
+        _known(record, others)
+        or any(
+            other != value
+            and not _fits(record, place, value)
+            and (_fits(record, place, other) or _is_cut(record, place, other))
+            for place, (other, value) in enumerate(
+                zip(others, values, strict=True)
+            )
+        )
+    )
 
 
 def _so_far(record, values):
-    """Say how many numbers of a matrix are right, and which one is not."""
-    wrong = [
-        label
-        for place, (start, known, label) in enumerate(record["cells"])
-        if mark(f"{place}|{key_of(record, [values[place]], [start])}") != known
-    ]
-    count = len(record["cells"])
-    if count < 2 or not wrong:
-        return ""
+    """Say how many numbers are right, which one is not, and where to look."""
+    places = range(len(values))
+    wrong = [i for i in places if not _fits(record, i, values[i])]
+    worse = [i for i in wrong if not _is_cut(record, i, values[i])]
+    if wrong and not worse:
+        return ROUND
+    if len(values) < 2 or not wrong:
+        return record["otherwise"]
     return (
-        f"Right so far: {count - len(wrong)} of {count}. Look at {wrong[0]}. "
+        f"Right so far: {len(values) - len(wrong)} of {len(values)}. "
+        f"Look at {record['cells'][worse[0]][2]}. {record['otherwise']}"
     )

@@ -78,10 +78,11 @@ class Written:
         self.name, self.given = name, ast.unparse(call.args[0])
         self.space = dict(space)
 
-    def function(self, source):
-        """What the task gets if the solution reads so."""
+    def function(self, source, wrap=lambda function: function):
+        """What the task gets if the solution reads so, and is wrapped."""
         space = dict(self.space)
         exec(source, space)
+        space[self.name] = wrap(space[self.name])
         return eval(self.given, space)
 
 

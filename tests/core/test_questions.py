@@ -3,6 +3,9 @@
 import itertools
 import json
 import re
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,7 +23,7 @@ from helpers.practice import (
     Task,
 )
 from helpers.questions.form import widget_class
-from helpers.questions.task import told
+from helpers.questions.task import LONGEST, numbers, told
 
 ASK = "Is `a<b>c` & d?"
 WHERE = "See `here`."
@@ -495,7 +498,9 @@ def test_a_task_may_let_more_pass():
     [
         (3, "3"),
         (0.123456789, "0.123457"),
-        ("a", "a"),
+        ("a", "'a'"),
+        (np.nan, "NaN"),
+        ([0.5, np.nan], "[0.5, NaN]"),
         ((1, 2.0), "(1, 2)"),
         ((1,), "(1,)"),
         ([0.123456, 1], "[0.1235, 1. ]"),
@@ -520,19 +525,19 @@ def test_told_values_have_few_digits(value, said):
 )  # fmt: skip
 def test_task_tells_six_nine_or_seventeen_digits(given, said):
     exact = task(1 / 3, tolerance=0)
-    assert exact.check(returns(given)).text.endswith(said)
+    assert f"{said} That is near" in exact.check(returns(given)).text
 
 
 def test_task_tells_what_is_off_in_lists_tuples_and_small_floats():
     def end(right, given):
         said = task(right).check(returns(given)).text
-        return said.partition("it gives ")[2]
+        return re.search("it gives (.*? is right.)", said)[1]
 
     rows = [[0.0] * 5, [0.0] * 4 + [1 / 3]]
     other = [[0.0] * 5, [0.0] * 4 + [1 / 3 + 0.01]]
     said = "0.343333 at [1, 4], where 0.333333 is right."
     assert end(rows, other) == said
-    assert end(np.array(rows), np.array(other, "f")) == said
+    assert end(np.array(rows), np.array(other)) == said
     pair, near = (1 / 3, 2.0), (1 / 3 + 1e-8, 2.0)
     said = "(0.333333343, 2), where (0.333333333, 2) is right."
     assert end(pair, near) == said
@@ -566,6 +571,242 @@ def slips():
 )  # fmt: skip
 def test_task_tells_the_first_case_that_is_wrong(function, reply):
     assert slips().check(function) == reply
+
+
+class Hostile:
+    """An object that cannot be copied, read, measured or shown."""
+
+    def raises(self, *_, **__):
+        raise RuntimeError
+
+    __array__ = __deepcopy__ = __len__ = __getitem__ = raises
+    __repr__ = __str__ = __float__ = raises
+
+
+class HostileError(Hostile, Exception):
+    pass
+
+
+def raising(error):
+    def function(*_):
+        raise error
+
+    return function
+
+
+def within(itself):
+    itself.append(itself)
+    return itself
+
+
+MASKED = np.ma.array([3.0, 6.0], mask=[False, True])
+TEXT, HIDDEN = "A text is not a number.", "A masked entry is not a number."
+NAN = "NaN comes from 0/0, inf - inf or 0 * inf."
+SCREEN = 15 * 80
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("[3. 6.]", f"gives '[3. 6.]', where [3., 6.] is right. {TEXT}"),
+        (b"3", f"gives b'3', where [3., 6.] is right. {TEXT}"),
+        (["3", "6"], f"gives ['3', '6'], where [3., 6.] is right. {TEXT}"),
+        ([3.0, "6"], TEXT), ((b"3", 6.0), TEXT),
+        (np.array(["3", "6"]), TEXT),
+        (np.array([3.0, "6"], object), TEXT),
+        (MASKED, f"gives [3.0 --], where [3., 6.] is right. {HIDDEN}"),
+        (np.ma.masked_all(2), HIDDEN), (np.ma.masked, HIDDEN),
+        ([3.0, np.ma.masked], HIDDEN),
+        ({"a": 3.0}, "gives {'a': 3.0}, where [3., 6.] is right."),
+        (dict.fromkeys(range(9999)), "…, where [3., 6.] is right."),
+        ("3" * 9999, TEXT), (10**9999, "gives something of type int, where"),
+        ([[0.5] * k for k in range(500)], "…, where [3., 6.] is right."),
+        (np.zeros((9,) * 5), "… of shape (9, 9, 9, 9, 9), where"),
+        (np.zeros((2,) * 12), "… of shape (2, 2, 2"),
+        (Hostile(), "gives something of type Hostile, where"),
+        ([Hostile()] * 2, "gives something of type list, where"),
+        (within([3.0]), "it gives "), ((x for x in [3.0, 6.0]), "generator"),
+        (np.array([3 + 0j, 6]), "gives [3.+0.j, 6.+0.j], where [3., 6.]"),
+        (np.array([3, 6], "M8[D]"), "gives ['1970-01-04', "), (None, "None"),
+        ([np.nan, 6.0], f"gives [NaN, 6.], where [3., 6.] is right. {NAN}"),
+        (np.nan, f"gives NaN, where [3., 6.] is right. {NAN}"),
+        ([[3.0, np.nan]], f"[[ 3., NaN]] of shape (1, 2), where [3., 6.] is "
+         f"right. {NAN}"),
+    ],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_any_result_is_told_what_it_is_on_less_than_a_screen(given, said):
+    results = iter([[3.0, 6.0], given])
+    made = Task(lambda x: np.array([x, 2.0 * x]), [(3.0,), (3.0,)], [])
+    reply = made.check(lambda x: next(results))
+    assert reply.right is False
+    assert reply.text.startswith("For (3,) it gives ")
+    assert said in reply.text
+    assert len(repr(reply)) <= SCREEN
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ValueError("x" * 9999), "raises ValueError('xxxxx"),
+        (HostileError(), "raises something of type HostileError."),
+        (SystemExit(1), "raises SystemExit(1)."),
+        (RecursionError("deep"), "raises RecursionError('deep')."),
+    ],
+)  # fmt: skip
+def test_any_error_is_told_on_less_than_a_screen(error, said):
+    reply = task(2.0).check(raising(error))
+    assert reply.right is False
+    assert reply.text.startswith(f"For (0,) it {said}")
+    assert len(repr(reply)) <= SCREEN
+
+
+def test_no_case_is_told_on_more_than_a_screen():
+    long = Task(returns(0.0), [(np.zeros((2, 2)),) * 400], [])
+    said = long.check(returns(1.0)).text
+    assert said.endswith("… it gives 1, where 0 is right.")
+    assert len(said) <= LONGEST <= SCREEN
+    wordy = Task(returns(0.0), [(0,)], [(returns(2.0), "x" * 2000)])
+    assert len(wordy.check(returns(2.0)).text) == LONGEST
+
+
+@pytest.mark.parametrize(
+    "given",
+    [[3, 6], (3.0, 6), np.ma.array([3.0, 6]), np.array([3, 6], object),
+     [Fraction(3), Decimal(6)], np.array([3, 6], np.uint8),
+     np.array([3, 6], np.float16), np.array([3, 6], np.longdouble),
+     np.array([3.0, 6.0])[::1]],
+)  # fmt: skip
+def test_numbers_of_any_kind_are_right(given):
+    assert task([3.0, 6.0]).check(returns(given)).right
+    assert numbers(given).dtype != object
+
+
+def test_results_are_kept_as_they_were_returned():
+    kept = np.zeros(2)
+
+    def reuses(x):
+        kept[:] = x, 2 * x
+        return kept
+
+    def keeps_a_list(x, rows=[]):  # noqa: B006
+        rows[:] = [x, 2 * x]
+        return rows
+
+    def gives_its_argument(x):
+        return x
+
+    made = Task(lambda x: np.array([x, 2.0 * x]), [(1.0,), (3.0,)], [])
+    assert made.check(reuses).right
+    assert made.check(keeps_a_list).right
+    assert Task(lambda x: x, [([1, 2],)], []).check(gives_its_argument).right
+
+
+@pytest.mark.parametrize("width", [np.float16, np.float32])
+def test_task_asks_a_narrow_result_for_double_precision(width):
+    name, third = width.__name__, np.array([1 / 3, 2 / 3])
+    ends = "double precision (float64)."
+
+    def said(given, right=third, **options):
+        return task(right, **options).check(returns(given)).text
+
+    gives = f"It gives {name} numbers. This check asks for {ends}"
+    assert said(third.astype(width)) == gives
+    assert said(list(third.astype(width))) == gives
+    # What is wrong besides is told too.
+    wrong = said(2 * third.astype(width))
+    assert wrong.startswith(f"{gives} For (0,) it gives [0.66")
+    assert said(np.ones(2, width), np.array([True, False])) == (
+        f"{gives} For (0,) it gives [1., 1.], where [ True, False] is right."
+    )
+    # A shape is told, and what is asked for in this precision is right.
+    assert "of shape (1, 2), where [" in said(third.astype(width)[None])
+    assert said(third.astype(width), third.astype(width)) == "1 cases agree."
+    # A slip that a task knows has its own reply.
+    slip = Task(returns(third), [(0,)], [(returns(third + 1), "Plus 1.")])
+    assert slip.check(returns(third + 1)).text == "Plus 1."
+
+
+def test_task_knows_its_solution_in_a_narrow_precision():
+    """The results of a comparison, or an error, do not show their width."""
+    made = Task(lambda x: x[0] == x[1], [([1 / 3, 1 / 3 + 1e-9],)], [])
+    said = "That is the result in float32. This check asks for double "
+    said += "precision (float64)."
+    assert made.check(lambda x: np.float32(x[0]) == np.float32(x[1])) == (
+        Reply(False, said)
+    )
+    assert made.check(returns(2)).text.endswith("where False is right.")
+    raises = Task(lambda x: int(x), [(1e30,)], [])
+    said = raises.check(lambda x: int(np.float16(x))).text
+    assert said.startswith("That is the result in float16.")
+
+
+@pytest.mark.parametrize(
+    ("right", "off", "near"),
+    [([200.0, 0.5], 3e-8, True), ([200.0, 0.5], 0.9e-6, True),
+     ([200.0, 0.5], 1.1e-6, False), ([200, 5], 3e-8, False),
+     # More is explained where all numbers are those of a narrow precision.
+     ([200.0, 0.3], (1 / 4 - 0.3) / 200, True),
+     ([20.0, 0.3], (1 / 4 - 0.3) / 200, True),
+     ([4.0, 0.3], (1 / 4 - 0.3) / 200, False)],
+)  # fmt: skip
+def test_task_says_of_a_near_result_what_may_be_rounded(right, off, near):
+    """A count that is off by one is near, and nothing in it was rounded."""
+    given = [right[0], right[1] + 200 * off]
+    text = task(right).check(returns(given)).text
+    said = "That is near: is something rounded, or kept in float32? This "
+    assert (f"is right. {said}" in text) is near
+
+
+def does_nothing(x):
+    """A description."""
+
+
+def prints(x):
+    print(2 * x)
+
+
+def ends_without_return(x):
+    double = 2 * x  # noqa: F841
+
+
+def wrapped(function):
+    return lambda x: function(x)
+
+
+@pytest.mark.parametrize(
+    ("function", "reply"),
+    [
+        (does_nothing, Reply(None, "Write the function, and run this cell.")),
+        (wrapped(does_nothing),
+         Reply(None, "Write the function, and run this cell.")),
+        (prints, Reply(False, "The function prints, but it returns nothing. "
+                       "End it with `return`.")),
+        (wrapped(prints), Reply(False, "The function prints, but it returns "
+                                "nothing. End it with `return`.")),
+        (partial(prints, 1), Reply(False, "For (2,) it raises TypeError")),
+        (ends_without_return,
+         Reply(False, "The function returns nothing. End it with `return` "
+               "and its result.")),
+    ],
+)  # fmt: skip
+def test_task_says_of_what_returns_nothing_why(function, reply, capsys):
+    said = Task(lambda x: 2 * x, [(2,), (3,)], []).check(function)
+    assert said.right is reply.right
+    assert said.text.startswith(reply.text)
+    printed = "4\n6\n" if "prints" in reply.text else ""
+    assert capsys.readouterr().out == printed
+
+
+def test_nan_alone_is_no_slip():
+    made = Task(
+        lambda x: 1.0 * x, [(1,), (0,)],
+        [(lambda x: x * np.float64(x) / x, "Do not divide."),
+         (lambda x: x * np.nan, "All is NaN.")],
+    )  # fmt: skip
+    assert made.check(lambda x: np.float64(x) / x).text == "Do not divide."
+    said = "For (1,) it gives NaN, where 1 is right. " + NAN
+    assert made.check(returns(np.nan)).text == said
 
 
 def test_task_says_nothing_of_divisions_by_zero():
