@@ -19,6 +19,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
@@ -26,40 +27,77 @@ from typing import NamedTuple
 import nbformat
 import numpy as np
 
-from helpers.practice import Reply, Task
+from helpers.practice import Reply, Task, numbers
+from helpers.questions.task import told
 
 SECONDS = 60
-NO_NOTEBOOK = Reply(False, "The file is not a notebook.")
+LARGEST = 10**8  # bytes of a notebook
+# What compile raises for a text that is no program, or one too deep for it.
+NO_PROGRAM = SyntaxError, ValueError, RecursionError, MemoryError
 
 
 class Mark(NamedTuple):
     """The result for one function of one notebook."""
 
     who: str
-    what: str
+    what: str  # empty if the file is not a notebook
     reply: Reply
     claims: bool  # its stored output says that it is right
 
 
+class Code(NamedTuple):
+    """What counts of a code cell."""
+
+    source: str
+    solves: bool  # it is a solution of the page
+    outputs: str
+
+
+class NoNotebook(Exception):
+    """A file is not a notebook; the message says why."""
+
+
 def codes(path):
-    """Return the code cells of a notebook."""
-    cells = nbformat.read(path, as_version=4).cells
-    return [cell for cell in cells if cell.cell_type == "code"]
+    """Return the code cells of a notebook.
+
+    Raises
+    ------
+    NoNotebook
+        Whatever is wrong with the file.
+    """
+    try:
+        if not Path(path).is_file():
+            raise NoNotebook("it is not a regular file")
+        if Path(path).stat().st_size > LARGEST:
+            raise NoNotebook(f"it has more than {LARGEST:,} bytes")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of ids, which do not matter
+            cells = nbformat.read(path, as_version=4).cells
+        return [_code(cell) for cell in cells if cell.cell_type == "code"]
+    except NoNotebook:
+        raise
+    except Exception as error:  # nbformat lets errors of all kinds pass
+        said = getattr(error, "strerror", None) or str(error)
+        why, *_ = said.strip().splitlines() or [""]
+        kind = type(error).__name__
+        raise NoNotebook(f"{kind}: {why}"[:200]) from None
 
 
-def written(path):
-    """Return the code cells of a notebook, except its page's solutions."""
-    return [
-        cell
-        for cell in codes(path)
-        if "hide-cell" not in cell.metadata.get("tags", [])
-        and not cell.source.startswith("# Solution")
-    ]
+def _code(cell):
+    """What counts of a cell; any error if it has another form."""
+    if not isinstance(cell.source, str):
+        raise TypeError("the source of a cell is not a text")
+    tags = cell.metadata.get("tags") or []
+    return Code(
+        cell.source,
+        "hide-cell" in tags or cell.source.startswith("# Solution"),
+        json.dumps(cell.get("outputs"), ensure_ascii=False),
+    )
 
 
 def calls_of(source):
     """Yield the checks in a cell as pairs: (task, function)."""
-    with contextlib.suppress(SyntaxError):
+    with contextlib.suppress(*NO_PROGRAM):
         for node in ast.walk(ast.parse(source)):
             if (
                 isinstance(node, ast.Call)
@@ -76,7 +114,7 @@ def tasks(page):
     space, found = {}, {}
     for cell in codes(page):
         with contextlib.redirect_stdout(io.StringIO()):
-            exec(compile(cell.source, cell.id, "exec"), space)
+            exec(compile(cell.source, "cell", "exec"), space)
         for task, function in calls_of(cell.source):
             if isinstance(space.get(task), Task):
                 found[function] = space[task]
@@ -99,9 +137,10 @@ def run(notebook, cases):
     """Run a notebook's cells and then its functions, in this process."""
     space = {"__name__": "__main__"}
     with contextlib.redirect_stdout(io.StringIO()):
-        for cell in written(notebook):
+        for cell in codes(notebook):
             with contextlib.suppress(BaseException):
-                exec(compile(cell.source, cell.id, "exec"), space)
+                if not cell.solves:
+                    exec(compile(cell.source, "cell", "exec"), space)
         return {
             name: [_called(space.get(name), arguments) for arguments in some]
             for name, some in cases.items()
@@ -109,7 +148,7 @@ def run(notebook, cases):
 
 
 def _called(function, arguments):
-    """Return a result for JSON: a value, {} for none, or an error as text."""
+    """Return a result for JSON: a value, {} for none, or it in words."""
     if function is None:
         return {}
     arguments = [np.array(a)[()] for a in arguments]
@@ -118,9 +157,13 @@ def _called(function, arguments):
             result = function(*arguments)
         if result is None or result is ...:
             return {}
-        return {"value": np.asarray(result, dtype=float).tolist()}
     except BaseException as error:
-        return {"error": repr(error)}
+        return {"error": told(error)}
+    try:
+        found = numbers(result)
+    except TypeError:
+        return {"other": told(result)}
+    return {"value": found.astype(float).tolist(), "width": str(found.dtype)}
 
 
 class Raised(Exception):
@@ -128,6 +171,16 @@ class Raised(Exception):
 
     def __repr__(self):
         return str(self)
+
+
+class Other:
+    """A result that is not made of numbers, in the words of its process."""
+
+    def __init__(self, words):
+        self.words = words
+
+    def __repr__(self):
+        return self.words
 
 
 def _replayed(results):
@@ -138,6 +191,10 @@ def _replayed(results):
         result = next(waiting)
         if "error" in result:
             raise Raised(result["error"])
+        if "other" in result:
+            return Other(result["other"])
+        if result.get("width") in ("float16", "float32"):
+            return np.array(result["value"], dtype=result["width"])
         return result.get("value")
 
     return function
@@ -169,7 +226,7 @@ def claimed(notebook):
         function
         for cell in codes(notebook)
         for _, function in calls_of(cell.source)
-        if "✓ Right" in json.dumps(cell.outputs, ensure_ascii=False)
+        if "✓ Right" in cell.outputs
     }
 
 
@@ -178,9 +235,9 @@ def mark(notebook, asked, seconds=SECONDS):
     who = notebook.stem
     try:
         claims = claimed(notebook)
-    except (ValueError, AttributeError):  # the errors that nbformat raises
-        for name in asked:
-            yield Mark(who, name, NO_NOTEBOOK, False)
+    except NoNotebook as error:
+        said = f"The file is not a notebook: {error}."
+        yield Mark(who, "", Reply(False, said), False)
         return
     results = results_of(notebook, asked, seconds)
     for name, task in asked.items():
@@ -198,6 +255,9 @@ def report(marks):
     """Yield the lines of the report: results, and frequent mistakes."""
     for who in dict.fromkeys(m.who for m in marks):
         own = [m for m in marks if m.who == who]
+        if not own[0].what:
+            yield f"{who}: {own[0].reply.text}"
+            continue
         right = sum(bool(m.reply.right) for m in own)
         yield f"{who}: {right} of {len(own)}"
         for m in own:
@@ -207,10 +267,20 @@ def report(marks):
             )
     yield "The most frequent replies to wrong answers:"
     said = Counter(
-        (m.what, m.reply.text) for m in marks if m.reply.right is False
+        (m.what, m.reply.text)
+        for m in marks
+        if m.what and m.reply.right is False
     )
     for (what, text), count in said.most_common():
         yield f"    {count} x {what}: {text}"
+
+
+def plain(text):
+    """Return a text on one line, without what a terminal cannot show."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode()
+        for c in text
+    )
 
 
 def main(page, folder, seed=None):
@@ -223,7 +293,7 @@ def main(page, folder, seed=None):
         if ".ipynb_checkpoints" not in notebook.parts:
             name = notebook.relative_to(folder).with_suffix("").as_posix()
             marks += [m._replace(who=name) for m in mark(notebook, asked)]
-    print("\n".join(report(marks)))
+    print("\n".join(map(plain, report(marks))))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,9 @@
 """Marking: three made-up submissions, one of which cheats."""
 
+import json
+import os
+import re
+
 import nbformat
 import numpy as np
 import pytest
@@ -153,16 +157,123 @@ def test_a_copy_of_the_page_itself_has_answered_nothing(asked):
     assert [m.reply.right for m in said] == [None] * 3
 
 
-def test_a_file_that_is_no_notebook_ends_nothing(tmp_path, capsys):
+def notebook(**fields):
+    """The text of a notebook, with some fields of another form."""
+    whole = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}
+    return json.dumps({k: v for k, v in (whole | fields).items() if v != ...})
+
+
+def with_cell(cell=None, **fields):
+    whole = {"cell_type": "code", "id": "a", "metadata": {}, "outputs": [],
+             "execution_count": None, "source": "1"}  # fmt: skip
+    fields = {k: v for k, v in (whole | fields).items() if v != ...}
+    return notebook(cells=[fields if cell is None else cell])
+
+
+NESTED = f"{'[' * 100_000}{']' * 100_000}"
+BAD = {
+    "nothing": "",
+    "brace": "{",
+    "list": "[]",
+    "number": "5",
+    "null": "null",
+    "text": '"a"',
+    "page": "<!DOCTYPE html>",
+    "program": "def retemper(w, t): return w",
+    "utf16": notebook().encode("utf-16"),
+    "zip": b"PK\x03\x04\xff\xfe",
+    "zeros": b"\0" * 99,
+    "deep": NESTED,
+    "deep-cells": notebook(cells=...)[:-1] + f', "cells": {NESTED}}}',
+    "no-cells": notebook(cells=...),
+    "null-cells": notebook(cells=None),
+    "number-cells": notebook(cells=5),
+    "text-cells": notebook(cells="ab"),
+    "object-cells": notebook(cells={"a": 1}),
+    "text-cell": with_cell("a"),
+    "number-cell": with_cell(5),
+    "null-cell": with_cell([None]),
+    "no-kind": with_cell(cell_type=...),
+    "no-source": with_cell(source=...),
+    "null-source": with_cell(source=None),
+    "number-source": with_cell(source=5),
+    "mixed-source": with_cell(source=["a", 5]),
+    "number-metadata": with_cell(metadata=5),
+    "number-tags": with_cell(metadata={"tags": 5}),
+    "text-version": notebook(nbformat="four"),
+    "future": notebook(nbformat=99),
+    "version-3": notebook(nbformat=3, cells=...),
+    "folder": None, "dangling": None, "pipe": None, "large": None,
+}  # fmt: skip
+ODD = {  # notebooks all the same, whose other cells count
+    "deep-source": "-" * 200_000 + "1",
+    "null-byte": "a\0b",
+    "half": "s = '\\ud800'; '\ud800'",
+    "exits": "import os, sys; sys.exit()",
+}
+
+
+def put(folder, name, text):
+    path = folder / f"{name}.ipynb"
+    if isinstance(text, bytes):
+        path.write_bytes(text)
+    elif text is not None:
+        path.write_text(text, encoding="utf-8", errors="surrogatepass")
+    elif name == "folder":
+        path.mkdir()
+    elif name == "dangling":
+        path.symlink_to(folder / "gone")
+    elif name == "pipe":
+        os.mkfifo(path)
+    else:
+        with path.open("wb") as file:
+            file.truncate(mark.LARGEST + 1)
+
+
+def test_no_file_ends_the_run_and_each_is_named(tmp_path, capsys):
     for name in ("b/page", "a/page"):
         (tmp_path / name).parent.mkdir()
         handed_in(tmp_path / f"{name}.ipynb", IMPORTS, RIGHT["retemper"])
-    (tmp_path / "broken.ipynb").write_text("{", encoding="utf-8")
-    (tmp_path / "list.ipynb").write_text("[]", encoding="utf-8")
+    for name, text in BAD.items():
+        put(tmp_path, name, text)
+    for name, source in ODD.items():
+        cells = [json.loads(with_cell(source=code))["cells"][0]
+                 for code in (source, IMPORTS, RIGHT["retemper"])]  # fmt: skip
+        put(tmp_path, name, notebook(cells=cells))
+    (tmp_path / "two\nlines\udcff.ipynb").write_text("{", encoding="utf-8")
     mark.main(PAGE, tmp_path)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "a/page: 1 of 3"
-    assert "b/page: 1 of 3" in lines
-    assert "broken: 0 of 3" in lines
-    assert f"    temperature_slope: {mark.NO_NOTEBOOK!r}" in lines
-    assert "list: 0 of 3" in lines
+    for name in ("b/page", *ODD):
+        assert f"{name}: 1 of 3" in lines
+    for name in (*BAD, r"two\nlines\udcff"):
+        (said,) = [line for line in lines if line.startswith(f"{name}: ")]
+        assert re.fullmatch(
+            r".*: The file is not a notebook: \S.{5,200}\.", said
+        ), said
+    assert not [line for line in lines if line.endswith("2 of 3")]
+    assert sum(" of 3" in line for line in lines) == 2 + len(ODD)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("return f'{w ** 2 / (w ** 2).sum()}'", "gives '["),
+        ("return {'w': w}", "gives {'w': array("),
+        ("return np.ma.masked_all(len(w))", "gives [-- --"),
+        ("return w + 0j", "gives [0.7+0.j, 0.2+0.j"),
+        ("return (w ** (1 / temperature)).astype('f')", "float32 numbers"),
+        ("return w * np.nan", "NaN comes from"),
+        ("raise ValueError('a\\n\\x1b[31m' * 99)", "raises ValueError('a"),
+    ],
+)
+def test_a_result_is_judged_as_on_the_page(tmp_path, asked, source, said):
+    handed_in(
+        tmp_path / "it.ipynb", IMPORTS,
+        f"def retemper(w, temperature):\n    w = np.array(w)\n    {source}",
+    )  # fmt: skip
+    marks = {m.what: m for m in mark.mark(tmp_path / "it.ipynb", asked)}
+    reply = marks["retemper"].reply
+    assert reply.right is False
+    assert said in reply.text
+    assert max(map(len, mark.report(marks.values()))) < 1200
