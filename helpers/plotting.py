@@ -73,8 +73,14 @@ _STYLE = {
 
 
 def use_book_style():
-    """Draw all later figures in the style of the book."""
-    mpl.rcParams.update(_STYLE)
+    """Draw all later figures in the style of the book.
+
+    The settings of a reader's own `matplotlibrc` do not count, except where
+    figures are shown.
+    """
+    where = "backend", "backend_fallback", "interactive"
+    defaults = {k: v for k, v in mpl.rcParamsDefault.items() if k not in where}
+    mpl.rcParams.update(defaults | _STYLE)
 
 
 class _Figure:

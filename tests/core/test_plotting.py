@@ -1,5 +1,6 @@
 """Figures are named, deterministic, readable, and refuse what does not fit."""
 
+import contextlib
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -55,6 +56,72 @@ def test_the_same_figure_gives_the_same_bytes(monkeypatch):
         for _ in range(2)
     }
     assert len(svgs) == 1
+
+
+# --- the same whatever a reader has set --------------------------------------
+
+WHERE = {"backend", "backend_fallback", "interactive"}
+ELSEWISE = [
+    "tight", "serif", "cursive", "log", "left", "both", "blocked", "--",
+    "viridis", "pink", "#123456", "x-large", "path", "constrained", "mono",
+    "10pt", "UTC", "svg", "bold", "round", "%Y", "1970-01-01T00:00:00", 0,
+    0.5, 3, 17.5, (2.0, 7.0), ["x"], "stixsans", "linear", "lanczos", "lower",
+    "center", "o", "z", None, mpl.cycler(color=["r"]),
+]  # fmt: skip
+
+
+def another(key):
+    """A value of a setting that is allowed, and is not the default."""
+    default = mpl.rcParamsDefault[key]
+    tried = [not default] if isinstance(default, bool) else ELSEWISE
+    for value in tried:
+        with contextlib.suppress(Exception), mpl.rc_context():
+            mpl.rcParams[key] = value
+            if mpl.rcParams[key] != default:
+                return value
+    return default
+
+
+def stored_drawings(path):
+    """The cells up to a notebook's second drawing, and both drawings."""
+    sources, drawings = [], []
+    for cell in nbformat.read(path, as_version=4).cells[2:]:
+        if cell.cell_type == "code" and len(drawings) < 2:
+            sources.append(cell.source)
+            drawings += [
+                output.data["image/svg+xml"]
+                for output in cell.outputs
+                if "image/svg+xml" in output.get("data", {})
+            ]
+    return sources, drawings
+
+
+@pytest.mark.filterwarnings("ignore")  # what odd settings warn of
+def test_no_setting_of_a_reader_changes_a_chapter(monkeypatch):
+    plain = {**mpl.rcParams}
+    odd = {key: another(key) for key in set(plain) - WHERE}
+    changed = [k for k in odd if odd[k] != mpl.rcParamsDefault[k]]
+    assert len(changed) >= 290, sorted(set(odd) - set(changed))
+    assert {"axes.grid", "text.usetex", "savefig.bbox", "font.family"} <= {
+        *changed
+    }
+    mpl.rcParams.update(odd)
+    mpl.rcParams["interactive"] = not plain["interactive"]
+    plotting.use_book_style()
+    here = {**mpl.rcParams}
+    assert here.pop("interactive") is not plain.pop("interactive")
+    assert here == plain
+    # And so a chapter, which asks for the style first, has the same drawings.
+    mpl.rcParams.update(odd)
+    caught = []
+    monkeypatch.setattr(plotting, "display", caught.append)
+    sources, stored = stored_drawings(ROOT / "book" / "mask.ipynb")
+    space = {}
+    for source in sources:
+        exec(source, space)
+    drawn = [figure.svg for figure in caught]
+    assert drawn == stored
+    assert len(stored) == 2
 
 
 # --- the same on every processor ---------------------------------------------
