@@ -244,7 +244,7 @@ def test_own_scripts_lose_their_indents_but_no_text():
 
 
 def test_rules_lose_the_spaces_that_separate_nothing():
-    rule = "a b { --none: ; margin: 0  -1px ;\n width: calc(1px + 2px) }"
+    rule = "a b { --none: ; margin: 0  -1px ;\n width: calc(1px + 2px); }"
     assert styles.written(styles.parse(rule, "x.css")) == (
         "a b{--none: ;margin:0 -1px;width:calc(1px + 2px)}"
     )
@@ -776,7 +776,7 @@ def test_a_property_goes_where_nothing_asks_for_it():
     styles.drop_unasked(rules, ours, words)
     assert "".join(styles.written(rules).split()) == (
         ":root{--b:var(--c);--c:2;--d:var(--e);--e:var(--d);--g:4;--H:5;"
-        "color:red;}.y{top:var(--b)}@mediaprint{.x{--H:8;}.y{left:0;}}"
+        "color:red}.y{top:var(--b)}@mediaprint{.x{--H:8}.y{left:0}}"
     )
 
 

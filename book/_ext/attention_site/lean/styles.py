@@ -233,7 +233,7 @@ def _written(rule, wanted):
             if wanted(selector)
             for text in spread(tinycss2.serialize(selector).strip())
         ]
-        body = tinycss2.serialize(tight(rule.content))
+        body = tinycss2.serialize(tight(rule.content)).rstrip(";")
         return f"{','.join(selectors)}{{{body}}}" if selectors and body else ""
     if rule.lower_at_keyword in ("media", "supports"):
         inner = written(
