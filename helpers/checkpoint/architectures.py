@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..model.configuration import parameter_shapes
-from .errors import CheckpointError
-from .settings import config_of
+from ..model.configuration import TransformerConfig, parameter_shapes
+from .errors import CheckpointError, shown
 
 
 class Stored(NamedTuple):
@@ -49,8 +48,7 @@ def llama_gguf(settings, tied):
         take("embedding_length", int),
     )
     window = take("attention.sliding_window", int, 0)
-    config = config_of(
-        settings,
+    config = TransformerConfig(
         vocab=take("vocab_size", int),
         max_len=take("context_length", int),
         d_model=d_model,
@@ -76,8 +74,7 @@ def llama_gguf(settings, tied):
 def gpt2_gguf(settings, tied):
     """The settings of GPT-2 in GGUF."""
     take = settings.take
-    config = config_of(
-        settings,
+    config = TransformerConfig(
         vocab=take("vocab_size", int),
         max_len=take("context_length", int),
         d_model=take("embedding_length", int),
@@ -136,6 +133,7 @@ class Architecture(NamedTuple):
     output: str  #: the tensor of the output matrix, which may be tied
     tied: bool = False  #: whether it is tied if the file does not say
     skipped: tuple = ()  #: endings of names that hold no parameter
+    factors: str = ""  #: a tensor by which frequencies are divided, if any
 
 
 GGUF = {
@@ -161,6 +159,7 @@ GGUF = {
         norms({"output_norm": "norm"}, GAIN)
         | {"token_embd.weight": Stored(("embedding",))},
         "output.weight",
+        factors="rope_freqs.weight",
     ),
     "gpt2": Architecture(
         gpt2_gguf,
@@ -213,8 +212,8 @@ def rules_of(architecture, config):
     return rules
 
 
-def parameters(rules, config, source):
-    """Read every parameter after checking names and shapes.
+def expect_shapes(rules, config, source):
+    """Refuse tensors that are missing, not known, or of another shape.
 
     Parameters
     ----------
@@ -223,8 +222,53 @@ def parameters(rules, config, source):
     config : TransformerConfig
         The model.
     source : object
-        ``name`` of the file, ``shapes`` of its tensors by name, and
-        ``read(name)``, which returns a tensor as float32.
+        ``name`` of the file, and ``shapes`` of its tensors by name.
+
+    Raises
+    ------
+    CheckpointError
+        If the tensors are not those of the rules.
+    """
+    shapes = parameter_shapes(config)
+    for word, odd in (
+        ("is missing", rules.keys() - source.shapes.keys()),
+        ("is not known", source.shapes.keys() - rules.keys()),
+    ):
+        if odd:
+            raise CheckpointError(
+                f"{source.name}: tensor {shown(min(odd))} {word}"
+            )
+    for name, stored in rules.items():
+        wanted = stored.shape(shapes)
+        if source.shapes[name] != wanted:
+            raise CheckpointError(
+                f"{source.name}: tensor {name!r} must be {wanted} to fit the "
+                f"settings; got {shown(source.shapes[name])}"
+            )
+
+
+def read_finite(source, name):
+    """Read a tensor that holds neither NaN nor infinity."""
+    with np.errstate(invalid="ignore"):  # as a scale that is infinite
+        array = source.read(name)
+    # The extremes are NaN or infinite if any number is.
+    if not np.isfinite([array.min(), array.max()]).all():
+        raise CheckpointError(f"{source.name}: tensor {name!r} must be finite")
+    return array
+
+
+def parameters(rules, config, source):
+    """Read every parameter.
+
+    Parameters
+    ----------
+    rules : dict of str to Stored
+        The result of `rules_of`.
+    config : TransformerConfig
+        The model.
+    source : object
+        ``name`` of the file, and ``read(name)``, which returns a tensor as
+        float32, of the shape that the rule asks for.
 
     Returns
     -------
@@ -234,32 +278,11 @@ def parameters(rules, config, source):
     Raises
     ------
     CheckpointError
-        If a tensor is missing, is not known, has another shape, or holds a
-        number that is not finite.
+        If a tensor holds a number that is not finite.
     """
-    shapes = parameter_shapes(config)
-    for word, odd in (
-        ("is missing", rules.keys() - source.shapes.keys()),
-        ("is not known", source.shapes.keys() - rules.keys()),
-    ):
-        if odd:
-            raise CheckpointError(f"{source.name}: tensor {min(odd)!r} {word}")
+    shapes, params = parameter_shapes(config), {}
     for name, stored in rules.items():
-        wanted = stored.shape(shapes)
-        if tuple(source.shapes[name]) != wanted:
-            raise CheckpointError(
-                f"{source.name}: tensor {name!r} must be {wanted} to fit the "
-                f"settings; got {tuple(source.shapes[name])}"
-            )
-    params = {}
-    for name, stored in rules.items():
-        with np.errstate(invalid="ignore"):  # as a scale that is infinite
-            array = source.read(name)
-        # The extremes are NaN or infinite if any number is.
-        if not np.isfinite([array.min(), array.max()]).all():
-            raise CheckpointError(
-                f"{source.name}: tensor {name!r} must be finite"
-            )
+        array = read_finite(source, name)
         params |= _unpacked(array, stored, shapes, config)
     if "output.bias" in shapes:  # no file contains one
         params["output.bias"] = np.zeros(shapes["output.bias"], np.float32)

@@ -1,6 +1,10 @@
 """Architectures in the form of Hugging Face: `config.json` and tensors."""
 
-from ..model.configuration import LatentWidths, MemoryWidths
+from ..model.configuration import (
+    LatentWidths,
+    MemoryWidths,
+    TransformerConfig,
+)
 from .architectures import (
     BOTH,
     GAIN,
@@ -14,7 +18,7 @@ from .architectures import (
     norms,
 )
 from .rotations import Rotations, partial_rotations, read, rotations_of
-from .settings import IGNORED, config_of
+from .settings import IGNORED
 
 # --- Settings ----------------------------------------------------------------
 
@@ -39,7 +43,7 @@ def _width(settings, fields):
     """Return d_k, and add it to `fields` unless it is d_model / H."""
     d_k = settings.take("head_dim", int, 0)
     if d_k == 0 or d_k * fields["n_heads"] == fields["d_model"]:
-        return config_of(settings, **fields).d_k
+        return TransformerConfig(**fields).d_k
     fields["head_width"] = d_k
     return d_k
 
@@ -59,7 +63,7 @@ def llama_folder(settings, tied):
     d_k = _width(settings, fields)
     fields["window"] = settings.optional("sliding_window", int)
     rotations = rotations_of(settings, d_k, base=10000.0)
-    config = config_of(settings, **fields, **rotations.fields(d_k))
+    config = TransformerConfig(**fields, **rotations.fields(d_k))
     _close(settings)
     return config
 
@@ -112,7 +116,7 @@ def qwen3_folder(settings, tied):
     blocks = _reach(settings, _kinds(settings, default), window)
     rotations = rotations_of(settings, d_k, base=10000.0)
     fields |= rotations.fields(d_k) | _by_block(blocks)
-    config = config_of(settings, **fields)
+    config = TransformerConfig(**fields)
     _close(settings)
     return config
 
@@ -134,7 +138,7 @@ def smollm3_folder(settings, tied):
     ]
     rotations = rotations_of(settings, d_k, base=2000000.0)
     fields |= rotations.fields(d_k) | _by_block(blocks)
-    config = config_of(settings, **fields)
+    config = TransformerConfig(**fields)
     settings.left.pop("max_window_layers", None)  # its code ignores this
     _close(settings)
     return config
@@ -165,7 +169,7 @@ def olmo2_folder(settings, tied):
     }
     d_k = _width(settings, fields)
     rotations = rotations_of(settings, d_k, base=10000.0)
-    config = config_of(settings, **fields, **rotations.fields(d_k))
+    config = TransformerConfig(**fields, **rotations.fields(d_k))
     settings.expect("clip_qkv")
     _close(settings)
     return config
@@ -202,7 +206,7 @@ def gemma2_folder(settings, tied):
     blocks = _reach(settings, _kinds(settings, default), window)
     rotations = _unscaled(settings, rotations_of(settings, d_k, base=10000.0))
     fields |= rotations.fields(d_k) | _by_block(blocks)
-    config = config_of(settings, **fields)
+    config = TransformerConfig(**fields)
     _close_gemma(settings)
     return config
 
@@ -223,7 +227,7 @@ def gemma3_folder(settings, tied):
     fields, d_k = _gemma(settings, tied)
     fields["query_key_norm"] = "head"
     settings.expect("attn_logit_softcapping")  # its code ignores this
-    every = settings.left.pop("_sliding_window_pattern", 6)
+    every = settings.take("_sliding_window_pattern", int, 6)
     every = settings.take("sliding_window_pattern", int, every)
     if every < 1:
         settings.refuse("sliding_window_pattern", "at least 1", every)
@@ -237,7 +241,7 @@ def gemma3_folder(settings, tied):
         block | _unscaled(settings, turns[kind]).fields(d_k)
         for kind, block in zip(kinds, blocks, strict=True)
     ]
-    config = config_of(settings, **fields | _by_block(blocks))
+    config = TransformerConfig(**fields | _by_block(blocks))
     _close_gemma(settings)
     return config
 
@@ -305,8 +309,7 @@ def deepseek_folder(settings, tied):
     if rotations.factor != 1:
         rule = "without a factor of the rotated part alone"
         settings.refuse("rope_scaling", rule, rotations.factor)
-    config = config_of(
-        settings,
+    config = TransformerConfig(
         **fields,
         head_width=d_k,
         latent=latent,
@@ -340,7 +343,7 @@ def qwen3_next_folder(settings, tied):
         settings, d_k, share=0.25, base=10000.0
     )
     fields |= _by_block(blocks)
-    config = config_of(settings, **fields)
+    config = TransformerConfig(**fields)
     _close(settings)
     return config
 
@@ -352,6 +355,7 @@ def _dense_qwen(settings, n):
     named = settings.left.get("mlp_only_layers") or []
     if not isinstance(named, list):
         settings.refuse("mlp_only_layers", "a list", named)
+    named = {i for i in named if isinstance(i, int)}
     sparse = [
         i for i in range(n) if i not in named and step and (i + 1) % step == 0
     ]
@@ -371,9 +375,8 @@ def gpt2_folder(settings, tied):
     """The settings of GPT-2."""
     take = settings.take
     d_model = take("n_embd", int)
-    inner = settings.left.pop("n_inner", None)
-    config = config_of(
-        settings,
+    inner = settings.optional("n_inner", int)
+    config = TransformerConfig(
         vocab=take("vocab_size", int),
         max_len=take("n_positions", int),
         d_model=d_model,

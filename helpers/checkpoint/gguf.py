@@ -7,7 +7,8 @@ numbers are little-endian. The bytes of the tensors come last, from the next
 multiple of ``general.alignment``.
 
 No count in the header is trusted before the file is known to be long enough
-for it, so that a damaged file is refused and takes no memory.
+for it. As a file may be long and empty, the header has limits of its own, some
+times as large as those of published models.
 """
 
 import math
@@ -16,6 +17,7 @@ import struct
 from typing import NamedTuple
 
 from .errors import CheckpointError, shown
+from .files import exactly
 from .quantised import KINDS, OTHER_KINDS, dequantised
 
 VERSIONS = (2, 3)
@@ -27,6 +29,9 @@ NUMBERS |= {10: "<Q", 11: "<q", 12: "<d"}
 TRUTH, TEXT, LIST = 7, 8, 9
 MOST_AXES = 4
 DEEPEST = 4  # the deepest nesting of lists
+MOST_HEADER = 2**26  # bytes
+MOST_VALUES = 2**20  # keys of the metadata and entries of lists, together
+MOST_TENSORS = 2**17
 
 
 class Tensor(NamedTuple):
@@ -60,6 +65,7 @@ class Bytes:
     def __init__(self, file, name):
         self.file, self.name = file, name
         self.size = os.fstat(file.fileno()).st_size
+        self.values = MOST_VALUES  # how many more there may be
 
     def refuse(self, rule):
         raise CheckpointError(f"{self.name}: {rule}")
@@ -71,12 +77,18 @@ class Bytes:
 
     def take(self, n, what):
         """The next `n` bytes."""
+        at = self.file.tell()
         if n > self.left:
             self.refuse(
                 f"the file must be long enough for {what}; got {n} bytes at "
-                f"byte {self.file.tell()} of {self.size}"
+                f"byte {at} of {self.size}"
             )
-        return self.file.read(n)
+        if at + n > MOST_HEADER:
+            self.refuse(
+                f"{what} must lie in the first {MOST_HEADER:,} bytes, the "
+                f"largest header; got {n} bytes at byte {at}"
+            )
+        return exactly(self.file, n, self.name)
 
     def number(self, form, what):
         """The next number, in a format of `struct`."""
@@ -92,13 +104,25 @@ class Bytes:
             )
         return n
 
+    def values_of(self, least, what):
+        """A number of values as by `count`, limited with all before."""
+        n = self.count(least, what)
+        self.values -= n
+        if self.values < 0:
+            self.refuse(
+                f"the metadata must hold at most {MOST_VALUES:,} values; got "
+                f"{n} more for {what}"
+            )
+        return n
+
     def text(self, what):
         """A text, after its length in bytes."""
-        data = self.take(self.count(1, f"the letters of {what}"), what)
+        letters = f"the letters of {what}"
+        data = self.take(self.number("<Q", letters), letters)
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError:
-            self.refuse(f"{what} must be UTF-8; got {shown(data)}")
+            self.refuse(f"{what} must be UTF-8; got {shown(data[:60])}")
 
 
 def read_header(file, name):
@@ -139,7 +163,11 @@ def read_header(file, name):
             f"the version must be {listed}, little-endian; got {version}"
         )
     n_tensors = source.count(24, "the list of tensors")
-    n_metadata = source.count(13, "the metadata")
+    if n_tensors > MOST_TENSORS:
+        source.refuse(
+            f"there must be at most {MOST_TENSORS:,} tensors; got {n_tensors}"
+        )
+    n_metadata = source.values_of(13, "the metadata")
     metadata = {}
     for i in range(n_metadata):
         key = source.text(f"key {i} of the metadata")
@@ -168,7 +196,7 @@ def _value(source, kind, what, deepest):
             source.refuse(f"{what} must not be nested so deeply")
         form = NUMBERS.get(inner)
         least = struct.calcsize(form) if form else 1 if inner == TRUTH else 8
-        n = source.count(least, what)
+        n = source.values_of(least, what)
         if form:  # all entries at once
             data = source.take(n * least, what)
             return list(struct.unpack(f"<{n}{form[1]}", data))
@@ -262,5 +290,5 @@ def read_tensor(file, tensor):
     [[1.0, 2.0], [3.0, 4.0]]
     """
     file.seek(tensor.start)
-    data = file.read(tensor.nbytes)
+    data = exactly(file, tensor.nbytes, f"tensor {shown(tensor.name)}")
     return dequantised(data, tensor.kind).reshape(tensor.shape)

@@ -1,5 +1,6 @@
-"""The frequencies of a model's rotations, from the settings of a folder."""
+"""The frequencies of a model's rotations, from its file."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from ..positions import (
@@ -8,6 +9,8 @@ from ..positions import (
     yarn_attention_factor,
     yarn_frequencies,
 )
+from .architectures import read_finite
+from .errors import CheckpointError
 from .settings import Settings, named
 
 
@@ -47,6 +50,8 @@ def rotations_of(settings, d, *, base=None):
     Rotations
         The rotations that the file describes.
     """
+    if settings.sizes_only:
+        return Rotations(1.0)
     inner = settings.left.pop("rope_parameters", None)
     if inner is not None:
         found = read(settings, "rope_parameters", inner, d, base)
@@ -79,6 +84,8 @@ def partial_rotations(settings, d_k, *, share, base):
     tuple of float
         One for each pair of columns that rotates.
     """
+    if settings.sizes_only:
+        return ()
     key, inner = "partial_rotary_factor", settings.left.get("rope_parameters")
     if isinstance(inner, dict) and inner.get(key) is not None:
         rest = {k: v for k, v in inner.items() if k != key}
@@ -98,6 +105,8 @@ def partial_rotations(settings, d_k, *, share, base):
 
 def read(settings, key, inner, d, base=None):
     """The rotations that an object of the file describes."""
+    if settings.sizes_only:
+        return Rotations(1.0)
     if not isinstance(inner, dict):
         settings.refuse(key, "an object", inner)
     inside = Settings(inner, f"{settings.name}: {key}")
@@ -125,33 +134,52 @@ def _linear(inside, d, base):
 
 def _llama3(inside, d, base):
     """The paper's YaRN with different limits and without a score factor."""
-    take = inside.take
+    low, high = _limits(inside, "low_freq_factor", "high_freq_factor")
     return _at(
         base,
         yarn_frequencies(
             d,
-            take("factor", float),
-            take("original_max_position_embeddings", int),
+            inside.take("factor", float),
+            _trained_length(inside),
             base=base,
-            beta_slow=take("low_freq_factor", float),
-            beta_fast=take("high_freq_factor", float),
+            beta_slow=low,
+            beta_fast=high,
             rule="paper",
         ),
     )
 
 
+def _limits(inside, slow, fast, defaults=(None, None)):
+    """Two numbers of rotations; one settings' names are not YaRN's."""
+    low, high = map(inside.take, (slow, fast), (float, float), defaults)
+    if low <= 0:
+        inside.refuse(slow, "above 0", low)
+    if low > high:
+        inside.refuse(fast, f"at least {slow}, {low}", high)
+    return low, high
+
+
+def _trained_length(inside):
+    key = "original_max_position_embeddings"
+    length = inside.take(key, int)
+    if length < 1:
+        inside.refuse(key, "at least 1", length)
+    return length
+
+
 def _yarn(inside, d, base):
     """YaRN as in its authors' code."""
-    take, factor = inside.take, inside.take("factor", float)
+    factor = inside.take("factor", float)
+    low, high = _limits(inside, "beta_slow", "beta_fast", (1, 32))
     frequencies = yarn_frequencies(
         d,
         factor,
-        take("original_max_position_embeddings", int),
+        _trained_length(inside),
         base=base,
-        beta_slow=take("beta_slow", float, 1),
-        beta_fast=take("beta_fast", float, 32),
+        beta_slow=low,
+        beta_fast=high,
+        truncate=inside.take("truncate", bool, True),
     )
-    inside.expect("truncate", True)
     return _at(base, frequencies)._replace(
         **_yarn_factors(inside, yarn_attention_factor(factor))
     )
@@ -165,12 +193,54 @@ def _yarn_factors(inside, paper):
     )
     # Each value multiplies the logarithm in the paper's factor.
     above, below = (1 + by * (paper - 1) if by else 1 for by in (over, under))
+    if below == 0:
+        inside.refuse("mscale_all_dim", "a value whose factor is not 0", under)
     ratio = above / below if over and under else paper
     return {"factor": ratio if own is None else own, "of_scores": below**2}
 
 
 def _at(base, frequencies):
     return Rotations(base, tuple(frequencies.tolist()))
+
+
+def divided(config, shape, tensor, source):
+    """Divide each frequency of a model by a factor of its own.
+
+    Parameters
+    ----------
+    config : TransformerConfig
+        The model, of which all blocks rotate alike.
+    shape : tuple of int
+        The shape of the factors, as the file states it.
+    tensor : str
+        Their name.
+    source : object
+        ``name`` of the file, and ``read(name)``.
+
+    Returns
+    -------
+    TransformerConfig
+        The model with these frequencies.
+
+    Notes
+    -----
+    As in llama.cpp. Files of Llama 3.1 state their rotations so, and not in
+    their settings.
+    """
+    wanted = (config.d_k // 2,)
+    if shape != wanted:
+        raise CheckpointError(
+            f"{source.name}: tensor {tensor!r} must be {wanted}, a factor for "
+            f"each pair of columns; got {shape}"
+        )
+    factors = read_finite(source, tensor).astype(float)
+    if factors.min() <= 0:
+        raise CheckpointError(
+            f"{source.name}: tensor {tensor!r} must be above 0; got "
+            f"{factors.min()}"
+        )
+    slow = rotary_frequencies(config.d_k, base=config.base) / factors
+    return replace(config, frequencies=tuple(slow.tolist()))
 
 
 KINDS = {

@@ -1,9 +1,9 @@
 """The settings of a file, read one by one and refused by name."""
 
-from ..model.configuration import TransformerConfig
+from .._checks import EXACT
 from .errors import CheckpointError, shown
 
-MOST_LAYERS = 10_000  # published models have a few hundred at most
+MOST_LAYERS = 1000  # published models have a few hundred at most
 
 
 class Settings:
@@ -17,12 +17,20 @@ class Settings:
         The file's name in messages.
     start : str, default ""
         The prefix of the architecture's keys.
+    sizes_only : bool, default False
+        Whether frequencies are left out, and settings may be left over: a
+        first reading, from which the shapes of all tensors follow.
     """
 
-    def __init__(self, given, name, start=""):
-        self.name, self.start = name, start
+    def __init__(self, given, name, start="", *, sizes_only=False):
+        self.name, self.start, self.sizes_only = name, start, sizes_only
         own = {k: v for k, v in given.items() if k.startswith(start)}
         self.left = {k.removeprefix(start): v for k, v in own.items()}
+
+    def copied(self, *, sizes_only):
+        """The settings that are left, to be read again."""
+        given = {f"{self.start}{k}": v for k, v in self.left.items()}
+        return Settings(given, self.name, self.start, sizes_only=sizes_only)
 
     def refuse(self, key, rule, got):
         raise CheckpointError(
@@ -42,6 +50,8 @@ class Settings:
             value, kinds
         ):
             self.refuse(key, f"of type {kind.__name__}", value)
+        if kind in (int, float) and not abs(value) < EXACT:  # nor NaN
+            self.refuse(key, "finite and below 2**53", value)
         return value
 
     def optional(self, key, kind):
@@ -67,10 +77,10 @@ class Settings:
     def close(self, ignored=()):
         """Refuse settings that nothing read, because they could matter."""
         odd = sorted(self.left.keys() - set(ignored))
-        if odd:
+        if odd and not self.sizes_only:
             raise CheckpointError(
-                f"{self.name}: {self.start}{odd[0]} is a setting that is not "
-                f"known; got {shown(self.left[odd[0]])}"
+                f"{self.name}: {shown(self.start + odd[0])} is a setting that "
+                f"is not known; got {shown(self.left[odd[0]])}"
             )
 
 
@@ -82,11 +92,6 @@ def named(settings, function, *args, **more):
         raise
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"{settings.name}: {error}") from None
-
-
-def config_of(settings, **fields):
-    """A `TransformerConfig`, with errors that name the file."""
-    return named(settings, TransformerConfig, **fields)
 
 
 # Settings that change nothing in the forward pass of a trained model.

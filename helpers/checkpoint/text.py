@@ -1,17 +1,36 @@
 """Convert a text to token numbers, and back."""
 
+from contextlib import contextmanager
+
 import numpy as np
 
-from .._checks import array
+from .._checks import array, flag
 from .._extras import extra
 from ..layers import token_ids
 from .errors import CheckpointError, shown
+from .files import whole
 
 with extra("checkpoint"):
     import tokenizers
     from tokenizers import decoders, models, pre_tokenizers
 
 CONTROL, USER_DEFINED = 3, 4  # types of tokens at which a text is split
+# Limits of a tokenizer.json. Objects take the most memory: published files
+# have one for each added token, some thousands.
+MOST_BYTES, MOST_OBJECTS = 2**25, 2**16
+
+
+@contextmanager
+def _refused(rule):
+    """State a rule where the package raises an error of its own."""
+    try:
+        yield
+    except BaseException as error:
+        # A panic of Rust is no Exception, and its class cannot be imported.
+        panic = type(error).__name__ == "PanicException"
+        if not panic and not isinstance(error, Exception):
+            raise
+        raise CheckpointError(f"{rule}; got {shown(str(error))}") from None
 
 
 class Tokenizer:
@@ -28,20 +47,26 @@ class Tokenizer:
     def __init__(self, rules, missing=()):
         self._rules = rules
         self._missing = frozenset(missing)
+        # All tokens are below this number, of which some may be unused.
+        self._size = 1 + max(rules.get_vocab().values(), default=-1)
 
     def __len__(self):
-        return self._rules.get_vocab_size()
+        return self._size
 
     def __repr__(self):
         return f"Tokenizer({len(self)} tokens)"
 
-    def encode(self, text):
+    def encode(self, text, *, control=True):
         """Convert a text to tokens.
 
         Parameters
         ----------
         text : str
-            Any text; the names of control tokens in it become these tokens.
+            Any text.
+        control : bool, default True
+            Whether the names of control tokens in the text, such as the end of
+            a turn, become these tokens. For a reader's text inside of a form,
+            pass False: the names are then cut as any other text.
 
         Returns
         -------
@@ -52,7 +77,8 @@ class Tokenizer:
         TypeError
             If `text` is not a text.
         ValueError
-            If the vocabulary has no token for a byte of the text.
+            If the vocabulary has no token for a byte of the text, or the rules
+            fail.
         """
         if not isinstance(text, str):
             raise TypeError(f"text must be a str; got {type(text).__name__}")
@@ -62,7 +88,9 @@ class Tokenizer:
             raise ValueError(
                 "text must be Unicode; got half of a pair of surrogates"
             ) from None
-        ids = self._rules.encode(text, add_special_tokens=False).ids
+        self._rules.encode_special_tokens = not flag(control, "control")
+        with _refused("text must fit the tokenizer's rules"):
+            ids = self._rules.encode(text, add_special_tokens=False).ids
         ids = np.array(ids, dtype=np.int64)
         # The name of a control token is a single token, whatever its letters
         # are.
@@ -96,7 +124,40 @@ class Tokenizer:
         tokens = token_ids(array(tokens, "tokens"), len(self))
         if tokens.ndim != 1:
             raise ValueError(f"tokens must be (T,); got {tokens.shape}")
-        return self._rules.decode(tokens.tolist(), skip_special_tokens=False)
+        with _refused("tokens must fit the tokenizer's rules"):
+            return self._rules.decode(
+                tokens.tolist(), skip_special_tokens=False
+            )
+
+    def stream(self, tokens):
+        """Convert tokens to text piece by piece, in whole characters.
+
+        Parameters
+        ----------
+        tokens : iterable of int
+            The tokens, which may be made one at a time.
+
+        Yields
+        ------
+        str
+            What the next tokens add to the text, as soon as no character at
+            its end is incomplete; at the end, what is left. Joined, this is
+            what `decode` gives.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `decode`.
+        """
+        read, told, text = [], 0, ""
+        for token in tokens:
+            read.append(token)
+            text = self.decode(read)
+            if not text.endswith("\ufffd"):  # for an incomplete character
+                yield text[told:]
+                told = len(text)
+        if text[told:]:
+            yield text[told:]
 
 
 def from_file(path):
@@ -110,18 +171,25 @@ def from_file(path):
     Returns
     -------
     Tokenizer
+        It neither truncates nor pads, whatever the file says, as in the
+        library `transformers`.
 
     Raises
     ------
     CheckpointError
         If the file is not a tokenizer.
     """
-    try:
-        rules = tokenizers.Tokenizer.from_file(str(path))
-    except Exception as error:  # the package raises only this class
+    data = whole(path, MOST_BYTES)
+    n = data.count(b"{")
+    if n > MOST_OBJECTS:
         raise CheckpointError(
-            f"{path.name}: the file must be a tokenizer; {shown(str(error))}"
-        ) from None
+            f"{path.name}: the file must have at most {MOST_OBJECTS:,} "
+            f"opening braces; got {n:,}"
+        )
+    with _refused(f"{path.name}: the file must be a tokenizer"):
+        rules = tokenizers.Tokenizer.from_buffer(data)
+        rules.no_truncation()
+        rules.no_padding()
     by_bytes = isinstance(rules.decoder, decoders.ByteLevel)
     return Tokenizer(rules, _missing(rules) if by_bytes else ())
 
@@ -143,6 +211,11 @@ def _letters():
 LETTERS = _letters()
 
 
+# The words of Llama 3: digits in threes, and line ends by themselves.
+LLAMA_3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 # How a text is split before the merges, by the name in GGUF.
 BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False)
 DIGITS = pre_tokenizers.Digits(individual_digits=True)
@@ -150,6 +223,12 @@ CUTS = {
     "default": BYTES,
     "gpt-2": BYTES,
     "smollm": pre_tokenizers.Sequence([DIGITS, BYTES]),
+    "llama-bpe": pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(tokenizers.Regex(LLAMA_3), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    ),
 }
 
 
@@ -192,11 +271,11 @@ def from_metadata(metadata, name):
             )
     tokens, merges = get("tokens", list), get("merges", list)
     kinds = get("token_type", list, [1] * len(tokens))
-    vocab = {token: i for i, token in enumerate(tokens)}
+    texts = [token for token in tokens if _is_text(token)]
+    vocab = {token: i for i, token in enumerate(texts)}
     pairs = [tuple(merge.split(" ")) for merge in merges if _is_text(merge)]
     fits = (
-        all(map(_is_text, tokens))
-        and len(vocab) == len(tokens) == len(kinds)
+        len(vocab) == len(tokens) == len(kinds)
         and len(pairs) == len(merges)
         and all(
             len(p) == 2 and {*p, "".join(p)} <= vocab.keys() for p in pairs
@@ -207,16 +286,27 @@ def from_metadata(metadata, name):
             f"{name}: the tokens must be texts that all differ, each with a "
             "type, and each merge must be of two tokens into a third"
         )
-    rules = tokenizers.Tokenizer(models.BPE(vocab=vocab, merges=pairs))
-    rules.pre_tokenizer = CUTS[get("pre", str, "default")]
+    with _refused(f"{name}: the metadata must describe a tokenizer"):
+        rules = _by_merges(vocab, pairs, kinds, get("pre", str, "default"))
+    return Tokenizer(rules, _missing(rules))
+
+
+def _by_merges(vocab, pairs, kinds, cut):
+    """The rules of byte-pair encoding, with each token's type."""
+    # In Llama 3 a word of the vocabulary is a token, whatever merges say.
+    as_words = cut == "llama-bpe"
+    rules = tokenizers.Tokenizer(
+        models.BPE(vocab=vocab, merges=pairs, ignore_merges=as_words)
+    )
+    rules.pre_tokenizer = CUTS[cut]
     rules.decoder = decoders.ByteLevel()
     for kind, add in (
         (CONTROL, rules.add_special_tokens),
         (USER_DEFINED, rules.add_tokens),
     ):
-        chosen = [t for t, k in zip(tokens, kinds, strict=True) if k == kind]
+        chosen = [t for t, k in zip(vocab, kinds, strict=True) if k == kind]
         add([tokenizers.AddedToken(t, normalized=False) for t in chosen])
-    return Tokenizer(rules, _missing(rules))
+    return rules
 
 
 def _is_text(value):

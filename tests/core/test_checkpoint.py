@@ -3,10 +3,12 @@
 `tests/with_torch/test_checkpoint.py` compares with what others wrote.
 """
 
+import codecs
 import contextlib
 import importlib.metadata
 import json
 import math
+import os
 import re
 import struct
 import tracemalloc
@@ -15,8 +17,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
+from tokenizers import pre_tokenizers
 
-from helpers.checkpoint import CheckpointError, load, smollm2_path
+from helpers.checkpoint import CheckpointError, gguf, load, smollm2_path, text
 from helpers.checkpoint.quantised import KINDS, bfloat16, dequantised
 from helpers.transformer import (
     TransformerConfig,
@@ -204,6 +207,49 @@ def test_load_gives_back_a_llama(write, tied):
 def test_load_gives_back_a_mistral_with_its_window(write):
     more = {"llama.attention.sliding_window": 3}
     assert load(write(whole(**more))).config.window == 3
+
+
+def llama_3_factors(d, base, *, factor, low, high, trained):
+    """What a file of Llama 3.1 divides by, as llama.cpp makes it."""
+    factors = []
+    for i in range(d // 2):
+        length = 2 * math.pi * base ** (2 * i / d)
+        if length < trained / high:
+            factors.append(1.0)
+        elif length > trained / low:
+            factors.append(factor)
+        else:
+            smooth = (trained / length - low) / (high - low)
+            factors.append(1 / ((1 - smooth) / factor + smooth))
+    return factors
+
+
+def test_load_divides_frequencies_by_the_factors_of_the_file(write, tmp_path):
+    limits = {"factor": 8, "low": 1, "high": 4, "trained": 100}
+    factors = llama_3_factors(8, 100.0, **limits)
+    assert factors[:2] == [1, 1] < factors[2:3] < factors[3:] == [8]
+    more = {"rope_freqs.weight": np.array(factors, np.float32)}
+    tensors = llama_tensors(made(CONFIG), CONFIG) | more
+    found = load(write(gguf_bytes(LLAMA, tensors)))
+    wanted = [100 ** (-i / 4) / x for i, x in enumerate(factors)]
+    np.testing.assert_allclose(found.config.frequencies, wanted, rtol=1e-7)
+    assert replace(found.config, frequencies=None) == CONFIG
+    np.testing.assert_array_equal(found.params["0.W_K"], made(CONFIG)["0.W_K"])
+    # A folder states the same model by its settings.
+    names = ("factor", "low_freq_factor", "high_freq_factor",
+             "original_max_position_embeddings")  # fmt: skip
+    inner = dict(zip(names, limits.values(), strict=True))
+    path = folder(tmp_path, {"rope_scaling": {"rope_type": "llama3"} | inner})
+    other = load(path, tokenizer=False).config.frequencies
+    np.testing.assert_allclose(found.config.frequencies, other, rtol=1e-7)
+    for bad, says in (
+        (np.ones(3), "'rope_freqs.weight' must be (4,), a factor for each p"),
+        (np.array([1, 2, 0, 1]), "'rope_freqs.weight' must be above 0; got 0"),
+        (np.full(4, np.nan), "tensor 'rope_freqs.weight' must be finite"),
+    ):
+        tensors["rope_freqs.weight"] = bad
+        with pytest.raises(CheckpointError, match=re.escape(says)):
+            load(write(gguf_bytes(LLAMA, tensors)))
 
 
 def test_load_gives_back_a_gpt_2(write):
@@ -396,10 +442,14 @@ def test_load_reads_new_settings_of_rotations(tmp_path):
         ({"attention_bias": True}, (), "attention_bias must be False, the on"),
         ({"rope_scaling": {"type": "yarn"}}, (), "rope_scaling: factor is m"),
         ({"head_dim": 16}, (), "must be (64, 32) to fit the settings; got"),
-        ({"sparks": 3}, (), "sparks is a setting that is not known; got 3"),
+        ({"sparks": 3}, (), "'sparks' is a setting that is not known; got 3"),
         ({"vocab_size": "8"}, (), "vocab_size must be of type int; got '8'"),
         ({"vocab_size": True}, (), "vocab_size must be of type int; got True"),
-        ({"vocab_size": 2**70}, (), "vocab must be below 2**53"),
+        (
+            {"vocab_size": 2**70},
+            (),
+            "vocab_size must be finite and below 2**53",
+        ),
         ({}, ["hidden_size"], "config.json: hidden_size is missing"),
         ({"num_attention_heads": 5}, (), "n_heads must divide d_model; got"),
         ({"num_hidden_layers": 3}, (), "tensor 'model.layers.2.input_lay"),
@@ -454,7 +504,7 @@ def test_load_refuses_integers_as_weights(tmp_path):
     tensors = folder_tensors(made(CONFIG))
     tensors["model.norm.weight"] = np.ones(32, np.int32)
     path = folder(tmp_path, tensors=tensors)
-    with pytest.raises(CheckpointError, match="F32, F16, BF16; got I32"):
+    with pytest.raises(CheckpointError, match="F32, F16, BF16; got 'I32'"):
         load(path, tokenizer=False)
 
 
@@ -478,7 +528,7 @@ def test_load_refuses_integers_as_weights(tmp_path):
         ),
         (
             b"GGUF" + struct.pack("<IQQQ", 3, 0, 1, 2**60) + bytes(9),
-            f"the letters of key 0 of the metadata; got {2**60} in 9 bytes",
+            f"the letters of key 0 of the metadata; got {2**60} bytes at byte",
         ),
     ],
 )
@@ -495,17 +545,17 @@ def test_load_refuses_a_header_it_cannot_believe(write, data, says):
         ({"llama.expert_count": 8}, "llama.expert_count must be 0, the one"),
         ({"llama.rope.scaling.type": "yarn"}, "type must be 'none', the one"),
         ({"llama.attention.key_length": 16}, "key_length must be 8, the one"),
-        ({"llama.colour": 1}, "llama.colour is a setting that is not known"),
+        ({"llama.colour": 1}, "'llama.colour' is a setting that is not"),
         ({"llama.block_count": 3}, "tensor 'blk.2.attn_k.weight' is missing"),
         ({"llama.block_count": 1}, "'blk.1.attn_k.weight' is not known"),
         ({"llama.vocab_size": 9}, "must be (9, 32) to fit the settings; got"),
-        ({"llama.block_count": 2**31}, "must be from 1 to 10000; got 2147483"),
+        ({"llama.block_count": 2**31}, "must be from 1 to 1000; got 2147483"),
         ({"llama.block_count": 2.0}, "must be of type int; got 2.0"),
         ({"llama.rope.freq_base": 0.5}, "base must be at least 1; got 0.5"),
         ({"general.alignment": 12}, "alignment must be a multiple of 8; got"),
         ({"general.alignment": 256}, "must begin at a multiple of 256; got"),
         ({"tokenizer.ggml.model": "llama"}, "must be one of gpt2; got 'llama"),
-        ({"tokenizer.ggml.pre": "llama-bpe"}, "must be one of default, gpt-2"),
+        ({"tokenizer.ggml.pre": "tekken"}, "must be one of default, gpt-2"),
         ({"tokenizer.ggml.tokens": 3}, "of type list; got 3"),
         ({"tokenizer.ggml.merges": ["a z"]}, "each merge must be of two"),
         ({"tokenizer.ggml.merges": ["ab"]}, "each merge must be of two"),
@@ -600,14 +650,258 @@ def test_load_refuses_an_infinite_scale(number, code, write):
         load(write(gguf_bytes(LLAMA, tensors, store=store)))
 
 
-DAMAGED = 600
+def peak_of(path):
+    """The message of a refusal, and the most memory that it took."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(CheckpointError) as caught:
+            load(path)
+        return str(caught.value), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+ONE_KEY = b"GGUF" + struct.pack("<IQQ", 3, 0, 1)
+LINEAR = {"rope_scaling": {"type": "linear", "factor": 2.0}}
+HEADER = "the largest header; got 300000000 bytes"
+VALUES = "at most 1,048,576 values; got 100000000 more for 'a'"
+
+
+def long_list(kind):
+    return ONE_KEY + text_bytes("a") + struct.pack("<IIQ", LIST, kind, 10**8)
+
+
+# Long files without contents, which take no place on a disk: how each begins,
+# and a part of the message.
+LONG = [
+    ("model.gguf", long_list(0), VALUES),
+    ("model.gguf", long_list(BOOL), VALUES),
+    ("model.gguf", long_list(TEXT), VALUES),
+    ("model.gguf", long_list(LIST), VALUES),
+    ("model.gguf", ONE_KEY + struct.pack("<Q", 3 * 10**8), HEADER),
+    (
+        "model.gguf",
+        ONE_KEY + text_bytes("a") + struct.pack("<IQ", TEXT, 3 * 10**8),
+        HEADER,
+    ),
+    (
+        "model.gguf",
+        b"GGUF" + struct.pack("<IQQ", 3, 10**7, 0),
+        "there must be at most 131,072 tensors; got 10000000",
+    ),
+    ("config.json", b"", "at most 1,048,576 bytes; got 5,000,000,000"),
+    ("tokenizer.json", b"", "at most 33,554,432 bytes; got 5,000,000,000"),
+    (
+        "model-0.safetensors",
+        struct.pack("<Q", 10**9),
+        "at most 16,777,216 bytes within it; got 1,000,000,000 of 5,000,000",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "start", "says"), LONG)
+def test_long_files_are_refused_without_being_read(
+    name, start, says, tmp_path
+):
+    path = folder(tmp_path)
+    path.joinpath(name).write_bytes(start)
+    os.truncate(path / name, 5 * 10**9)
+    if name.endswith("gguf"):
+        path = path / name
+    message, peak = peak_of(path)
+    assert message.startswith(f"{name}: ")
+    assert says in message
+    assert peak < 1e6
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"head_dim": 2 * 10**6} | LINEAR, "must be (8000000, 32) to fit the"),
+        ({"head_dim": 10**12} | LINEAR, "must be (4000000000000, 32) to fit"),
+        ({"head_dim": 10**400}, "json: head_dim must be finite and below 2**"),
+        ({"num_hidden_layers": 10_000}, "_layers must be from 1 to 1000; got"),
+        ({"vocab_size": 10**12}, "must be (1000000000000, 32) to fit the set"),
+        ({"k" * 10**6: 1}, "kkk' is a setting that is not known; got 1"),
+        ({"hidden_act": "k" * 10**6}, "hidden_act must be 'silu', the one th"),
+        ({"rope_scaling": {"rope_type": "k" * 10**6, "type": "x"}}, "kkkkkk"),
+        ({"hidden_act": [[9] * 9] * 10**4}, "_act must be 'silu', the one th"),
+    ],
+)
+def test_settings_take_no_memory_before_they_fit(changes, says, tmp_path):
+    message, peak = peak_of(folder(tmp_path, changes))
+    assert says in message
+    assert len(message) < 500
+    # What the settings themselves take as Python's objects, and little more.
+    assert peak < 0.2e6 + 20 * (tmp_path / "config.json").stat().st_size
+
+
+def test_only_plain_files_are_opened(tmp_path):
+    path = folder(tmp_path)
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n"
+    for name in ("config.json", "tokenizer.json", "model-0.safetensors"):
+        kept = path / "kept"
+        if (path / name).exists():
+            (path / name).rename(kept)
+        for make, says in (
+            (lambda x: x.mkdir(), "must be a file; got a folder"),
+            (
+                lambda x: x.symlink_to("none"),
+                "must be a file; got a link to n",
+            ),
+            (os.mkfifo, "must be a file; got a special file"),
+            (lambda x: x.write_bytes(pointer), "got a pointer of Git LFS to"),
+        ):
+            make(path / name)
+            with pytest.raises(CheckpointError, match=f"^{name}: .*{says}"):
+                load(path)
+            if (path / name).is_dir():
+                (path / name).rmdir()
+            else:
+                (path / name).unlink()
+        if kept.exists():
+            kept.rename(path / name)
+
+
+def longer(path):
+    with path.open("ab") as file:
+        file.write(b"x")
+
+
+CHANGES = {
+    "shorter": (lambda path: os.truncate(path, 1000), "not become shorter"),
+    "longer": (longer, "must not change while it is read"),
+    "rewritten": (lambda path: path.write_bytes(path.read_bytes()),
+                  "must not change while it is read"),
+    "another in its place": (
+        lambda path: (path.rename(path.with_suffix(".old")),
+                      path.write_bytes(b"other")),
+        None,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+@pytest.mark.parametrize("format", ["gguf", "safetensors"])
+def test_a_file_that_changes_while_it_is_read(
+    kind, format, tmp_path, write, monkeypatch
+):
+    change, says = CHANGES[kind]
+    path = write(whole())
+    changed, loaded = path, path
+    if format == "safetensors":
+        loaded = folder(tmp_path)
+        changed = loaded / "model-1.safetensors"
+    os.utime(changed, (1, 1))
+    read, calls = gguf.dequantised, []
+
+    def disturbed(data, kind):
+        if not calls:
+            change(changed)
+        calls.append(kind)
+        return read(data, kind)
+
+    monkeypatch.setattr(gguf, "dequantised", disturbed)
+    if says is None:  # the open file stays what it was
+        params = load(loaded, tokenizer=False).params
+        for name, x in made(CONFIG).items():
+            np.testing.assert_array_equal(params[name], x)
+        return
+    with pytest.raises(CheckpointError, match=f"{says}$"):
+        load(loaded, tokenizer=False)
+
+
+def test_weights_that_the_memory_does_not_hold(write, monkeypatch):
+    def fails(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(gguf, "dequantised", fails)
+    with pytest.raises(CheckpointError, match="gguf: the weights must fit in"):
+        load(write(whole()))
+
+
+def safetensors_bytes(header, body=b""):
+    data = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack("<Q", len(data)) + data + body
+
+
+def one(**more):
+    return {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]} | more
+
+
+PARTS = "tensor 'a' must have dtype, shape and two data_offsets, none below 0"
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"", "the file must be safetensors, its header at most"),
+        (bytes(7), "the file must be safetensors, its header at most"),
+        (struct.pack("<Q", 9) + bytes(8), "must be safetensors, its header a"),
+        (safetensors_bytes(b"{"), "the header of safetensors must be JSON"),
+        (safetensors_bytes(b"\xff"), "the header of safetensors must be JSON"),
+        (safetensors_bytes([1]), "header of safetensors must hold an object"),
+        *(
+            (safetensors_bytes({"a": entry}, bytes(4)), PARTS)
+            for entry in (
+                3, [], {}, None, "x", one(shape=3), one(shape=[-1]),
+                one(shape=[1.0]), one(shape=[True]), one(shape="1"),
+                one(data_offsets=[4, 0]), one(data_offsets=[0]),
+                one(data_offsets=[0, 4, 8]), one(data_offsets="04"),
+                one(data_offsets=[-4, 0]), one(data_offsets=[0, 4.0]),
+            )
+        ),
+        (
+            safetensors_bytes({"a": one(data_offsets=[1, 5])}, bytes(5)),
+            "'a' must begin where the one before it ends, at byte 0",
+        ),
+        (
+            safetensors_bytes({"a": one(), "b": one()}, bytes(8)),
+            "'b' must begin where the one before it ends, at byte 4",
+        ),
+        (safetensors_bytes({"a": one()}), "the tensors must end with the fil"),
+        (
+            safetensors_bytes({"a": one()}, bytes(5)),
+            "the tensors must end with the file; got bytes",
+        ),
+        (
+            safetensors_bytes({"a": one(data_offsets=[0, 10**400])}),
+            "the tensors must end with the file; got bytes 1000",
+        ),
+    ],
+)  # fmt: skip
+def test_load_refuses_safetensors_by_name(data, says, tmp_path):
+    (folder(tmp_path) / "model-1.safetensors").write_bytes(data)
+    with pytest.raises(CheckpointError, match=re.escape(says)) as caught:
+        load(tmp_path, tokenizer=False)
+    assert str(caught.value).startswith("model-1.safetensors: ")
+
+
+@pytest.mark.parametrize("kind", ["F64", "I32", "BOOL", 3, None, [1]])
+def test_load_reads_three_types_of_safetensors(kind, tmp_path):
+    path = folder(tmp_path) / "model-0.safetensors"
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + length])
+    header["model.norm.weight"]["dtype"] = kind
+    path.write_bytes(safetensors_bytes(header, data[8 + length :]))
+    with pytest.raises(CheckpointError, match="of type F32, F16, BF16; got"):
+        load(tmp_path, tokenizer=False)
+    header["model.norm.weight"]["dtype"] = "F16"
+    path.write_bytes(safetensors_bytes(header, data[8 + length :]))
+    with pytest.raises(
+        CheckpointError, match="must have 64 bytes, by its sha"
+    ):
+        load(tmp_path, tokenizer=False)
+
+
+DAMAGED = 400
 LARGE = (0, 1, 2**31, 2**32 - 1, 2**60, 2**64 - 1)
 
 
-def damaged(rng, data):
+def damaged(rng, data, header):
     """The data cut, or with some bytes replaced, moved or doubled."""
     data = bytearray(data)
-    header = data.index(b"output_norm.weight") + 60
     kind = rng.integers(4)
     if kind == 0:
         return bytes(data[: rng.integers(len(data))])
@@ -623,16 +917,24 @@ def damaged(rng, data):
     return bytes(data)
 
 
-def test_no_damaged_file_is_anything_but_refused_or_read(write, rng):
+@pytest.mark.parametrize("format", ["gguf", "safetensors"])
+def test_no_damaged_file_is_anything_but_refused_or_read(
+    format, tmp_path, rng
+):
     """A clear error or a model that runs, and little memory in all cases."""
-    data = whole()
+    name, data = "model.gguf", whole()
+    header, path = data.index(b"output_norm.weight") + 60, tmp_path / name
+    if format == "safetensors":
+        path, name = folder(tmp_path), "model-1.safetensors"
+        data = (path / name).read_bytes()
+        header = 8 + int.from_bytes(data[:8], "little")
     messages = []
     tracemalloc.start()
     try:
         for _ in range(DAMAGED):
-            path = write(damaged(rng, data))
+            (tmp_path / name).write_bytes(damaged(rng, data, header))
             try:
-                found = load(path)
+                found = load(path, tokenizer=format == "gguf")
             except CheckpointError as error:
                 messages.append(str(error))
             else:
@@ -642,8 +944,9 @@ def test_no_damaged_file_is_anything_but_refused_or_read(write, rng):
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert 0.6 < len(messages) / DAMAGED < 0.97
-    assert all(says.startswith("model.gguf: ") for says in messages)
+    assert 0.6 < len(messages) / DAMAGED < 0.99
+    starts = (f"{name}: ", f"{tmp_path.name}: tensor ")
+    assert all(says.startswith(starts) for says in messages)
     assert max(map(len, messages)) < 400
     assert peak < 4e6  # the whole file has 0.1 MB
 
@@ -671,6 +974,156 @@ def test_tokenizer_refuses_what_it_would_lose(write):
             tokenizer.decode(given)
     assert tokenizer.encode("").shape == (0,)
     assert tokenizer.decode([]) == ""
+
+
+def byte_level(*more):
+    """A vocabulary of all bytes and more tokens, the first for control."""
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    return TOKENIZER | {
+        "tokenizer.ggml.tokens": [*letters, *more],
+        "tokenizer.ggml.token_type": [1] * 256 + [3] + [1] * (len(more) - 1),
+        "tokenizer.ggml.merges": [],
+    }
+
+
+def rewritten(path, tokenizer, **changes):
+    """A tokenizer.json of these rules, with other entries."""
+    stated = json.loads(tokenizer._rules.to_str())
+    for key, value in changes.items():
+        *outer, last = key.split(".")
+        inner = stated[outer[0]] if outer else stated
+        inner[last] = value
+    path.write_text(json.dumps(stated))
+    return path
+
+
+TRUNCATED = {"direction": "Right", "max_length": 2, "stride": 0,
+             "strategy": "LongestFirst"}  # fmt: skip
+PADDED = {"direction": "Right", "pad_to_multiple_of": None, "pad_id": 0,
+          "pad_type_id": 0, "pad_token": "<s>"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"truncation": TRUNCATED},
+        {"truncation": TRUNCATED | {"stride": 2}},
+        {"padding": PADDED | {"strategy": {"Fixed": 12}}},
+        {"padding": PADDED | {"strategy": {"Fixed": 2**31}}},
+        {"padding": PADDED | {"strategy": "BatchLongest",
+                              "pad_to_multiple_of": 8}},
+    ],
+)  # fmt: skip
+def test_a_tokenizer_file_neither_truncates_nor_pads(changes, tmp_path):
+    made = text.from_metadata(TOKENIZER, "model.gguf")
+    path = rewritten(tmp_path / "tokenizer.json", made, **changes)
+    tokenizer = text.from_file(path)
+    for control in (True, False):
+        tokens = tokenizer.encode("abc abc abc abc", control=control)
+        assert tokens.tolist() == [5, 6, 5, 6, 5, 6, 5]
+
+
+STRIP = {"type": "Strip", "content": "a", "start": 1, "stop": 1}
+PRECOMPILED = {"type": "Precompiled", "precompiled_charsmap": "AAAA"}
+UNKNOWN = {"type": "WordLevel", "vocab": {}, "unk_token": "?"}
+READ = "tokenizer.json: the file must be a tokenizer; got "
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"normalizer": PRECOMPILED}, READ),  # this and the next are panics
+        ({"model.vocab": {"a": 0, "b": 0}}, READ),
+        ({"model.vocab": 3}, READ),
+        ({"model": UNKNOWN}, "text must fit the tokenizer's rules; got "),
+        ({"decoder": STRIP}, "tokens must fit the tokenizer's rules; got "),
+        (
+            {"added_tokens": [{}] * 70_000},
+            "tokenizer.json: the file must have at most 65,536 opening braces",
+        ),
+    ],
+)
+def test_failures_of_the_package_are_errors_of_ours(changes, says, tmp_path):
+    made = text.from_metadata(TOKENIZER, "model.gguf")
+    path = rewritten(tmp_path / "tokenizer.json", made, **changes)
+    with pytest.raises(CheckpointError, match=f"^{re.escape(says)}"):
+        text.from_file(path).decode(text.from_file(path).encode("a"))
+
+
+def test_an_interruption_is_no_failure_of_the_package():
+    class Rules:
+        def get_vocab(self):
+            return {"a": 0}
+
+        def encode(self, *_, **__):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        text.Tokenizer(Rules()).encode("a")
+
+
+@pytest.mark.parametrize("vocab", [{"a": 0, "b": 8}, {"a": 9}])
+def test_tokens_that_the_embedding_lacks_are_refused(vocab, tmp_path):
+    made = text.from_metadata(TOKENIZER, "model.gguf")
+    rewritten(folder(tmp_path) / "tokenizer.json", made,
+              **{"model.vocab": vocab, "model.merges": [],
+                 "added_tokens": []})  # fmt: skip
+    says = "tokens must be below 8, the rows of the embedding; got "
+    with pytest.raises(CheckpointError, match=f"{says}{max(vocab.values())}"):
+        load(tmp_path)
+
+
+def test_names_of_control_tokens_stay_text_on_request(tmp_path):
+    made = text.from_metadata(byte_level("<s>"), "model.gguf")
+    path = rewritten(tmp_path / "tokenizer.json", made)
+    for tokenizer in (made, text.from_file(path)):
+        for given in ("a<s>b", "<s><s>", "<s", "< s>", "é<s>"):
+            told = tokenizer.encode(given, control=False)
+            assert tokenizer.decode(told) == given
+            assert max(told) < 256  # a byte each
+            assert len(told) == len(given.encode())
+            with_names = tokenizer.encode(given)
+            n = given.count("<s>")
+            assert (with_names == 256).sum() == n
+            assert len(with_names) == len(told) - 2 * n
+    with pytest.raises(TypeError, match="control must be True or False; got"):
+        made.encode("a", control=0)
+
+
+def test_llama_3_cuts_digits_in_threes_and_takes_whole_words():
+    more = ("<s>", "123", "1234", "Ġhello", "!ĊĊ")
+    own = byte_level(*more) | {"tokenizer.ggml.pre": "llama-bpe"}
+    tokenizer = text.from_metadata(own, "model.gguf")
+    tokens = own["tokenizer.ggml.tokens"]
+    for given, pieces in (
+        ("1234 hello", ["123", "4", "Ġhello"]),
+        ("1234!\n\na", ["123", "4", "!ĊĊ", "a"]),
+        ("I'LL", ["I", "'", "L", "L"]),  # no merges, and no such word
+    ):
+        wanted = [tokens.index(piece) for piece in pieces]
+        assert tokenizer.encode(given).tolist() == wanted
+    # In GPT-2 a word that no merges make is no token.
+    other = text.from_metadata(own | {"tokenizer.ggml.pre": "gpt-2"}, "x")
+    assert len(other.encode("1234 hello")) == 10
+
+
+def test_a_stream_holds_back_incomplete_characters():
+    tokenizer = text.from_metadata(byte_level("<s>"), "model.gguf")
+    for given in ("a🙂é", "👍🏽 \ufffd!", "", "\ufffd", "日本"):
+        tokens = tokenizer.encode(given)
+        pieces = list(tokenizer.stream(iter(tokens.tolist())))
+        assert "".join(pieces) == given
+        if "\ufffd" not in given:
+            bit_by_bit = codecs.getincrementaldecoder("utf-8")()
+            told = [bit_by_bit.decode(bytes([b])) for b in given.encode()]
+            assert pieces == [piece for piece in told if piece]
+    # The end of a text, and bytes that no text has, are not lost.
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    half = tokenizer.encode("a🙂").tolist()[:-1]
+    assert list(tokenizer.stream(half)) == ["a", "\ufffd"]
+    stray = [letters.index("ÿ"), *tokenizer.encode("b")]
+    assert list(tokenizer.stream(stray)) == [tokenizer.decode(stray)]
 
 
 def test_a_text_longer_than_the_context_is_refused(write):

@@ -5,13 +5,19 @@
 
 import contextlib
 import json
+import math
 import re
+import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from helpers.checkpoint import CheckpointError, load
+from helpers import checkpoint
+from helpers.checkpoint import CheckpointError, folders, load
+from helpers.checkpoint.architectures import GGUF, rules_of
+from helpers.checkpoint.settings import Settings
 from helpers.positions import yarn_frequencies
 from helpers.transformer import (
     LatentWidths,
@@ -304,16 +310,44 @@ def test_load_gives_back_what_was_written(kind, tmp_path):
 
 
 ROPE = "rope_parameters"
+LLAMA_3 = {
+    "rope_type": "llama3",
+    "rope_theta": 100.0,
+    "factor": 4.0,
+    "low_freq_factor": 10.0,
+    "high_freq_factor": 10.0,
+    "original_max_position_embeddings": 200,
+}
+
+
+def test_load_reads_limits_that_are_not_rounded_or_equal(tmp_path):
+    # Width 4: the pairs make 31.8 and 3.18 turns in 200 positions, and pair
+    # 2 ln(31.8) / ln(100) = 1.503 makes one.
+    exact = {"rope_type": "yarn", "truncate": False, "attention_factor": 1.0}
+    last = 2 * math.log(200 / (2 * math.pi)) / math.log(100)
+    kept = 1 - 1 / last
+    limits = ("low_freq_factor", "high_freq_factor")
+    yarn = {k: v for k, v in LLAMA_3.items() if k not in limits}
+    for inner, second in (
+        (LLAMA_3, 0.1 / 4),
+        (yarn | exact, kept * 0.1 + (1 - kept) * 0.1 / 4),
+        (yarn | exact | {"truncate": True}, (0.1 + 0.1 / 4) / 2),
+    ):
+        path = folder(tmp_path, "qwen3", **{ROPE: inner})
+        found = load(path, tokenizer=False).config.frequencies
+        np.testing.assert_allclose(found, (1, second), rtol=1e-12)
+
+
 REFUSED = [
     ("qwen3", {"attention_bias": True}, "attention_bias must be False"),
-    ("qwen3", {"num_experts": 8}, "num_experts is a setting that is not kno"),
+    ("qwen3", {"num_experts": 8}, "'num_experts' is a setting that is not"),
     (
         "qwen3",
         {"head_dim": 6},
         "must be (12, 12) to fit the settings",
     ),
-    ("qwen3", {"num_hidden_layers": 0}, "must be from 1 to 10000; got 0"),
-    ("qwen3", {"num_hidden_layers": 2**40}, "must be from 1 to 10000; got 10"),
+    ("qwen3", {"num_hidden_layers": 0}, "must be from 1 to 1000; got 0"),
+    ("qwen3", {"num_hidden_layers": 2**40}, "must be from 1 to 1000; got 10"),
     ("qwen3", {"layer_types": ["a"]}, "layer_types must be a list of 3; got"),
     (
         "qwen3",
@@ -334,10 +368,39 @@ REFUSED = [
         {ROPE: {"rope_type": "longrope"}},
         "rope_type must be one of default, linear, llama3, yarn; got 'long",
     ),
-    ("qwen3", {ROPE: YARN | {"colour": 1}}, "colour is a setting that is no"),
+    ("qwen3", {ROPE: YARN | {"colour": 1}}, "'colour' is a setting that is"),
     ("qwen3", {ROPE: YARN | {"factor": 0.5}}, "factor must be at least 1; go"),
     ("qwen3", {ROPE: YARN | {"factor": None}}, "factor is missing"),
-    ("qwen3", {ROPE: YARN | {"truncate": False}}, "truncate must be True, th"),
+    (
+        "qwen3",
+        {ROPE: YARN | {"beta_fast": 0.5}},
+        "beta_fast must be at least b",
+    ),
+    (
+        "qwen3",
+        {ROPE: LLAMA_3 | {"low_freq_factor": 0}},
+        "low_freq_factor must be above 0; got 0",
+    ),
+    (
+        "qwen3",
+        {ROPE: LLAMA_3 | {"high_freq_factor": 9.5}},
+        "high_freq_factor must be at least low_freq_factor, 10.0; got 9.5",
+    ),
+    (
+        "qwen3",
+        {ROPE: LLAMA_3 | {"original_max_position_embeddings": 0}},
+        "original_max_position_embeddings must be at least 1; got 0",
+    ),
+    (
+        "qwen3",
+        {
+            ROPE: YARN
+            | {"factor": math.exp(10), "mscale": 1}
+            | {"mscale_all_dim": -1}
+        },
+        "mscale_all_dim must be a value whose factor is not 0; got -1",
+    ),
+    ("qwen3", {ROPE: YARN | {"truncate": 0}}, "truncate must be of type bool"),
     (
         "qwen3",
         {ROPE: YARN | {"type": "linear"}},
@@ -389,7 +452,7 @@ REFUSED = [
     ("deepseek_v3", {"kv_lora_rank": 0}, "latent.d_c must be at least 1; got"),
     ("deepseek_v3", {"qk_rope_head_dim": 1}, "must divide d_r; got 2 and 1"),
     ("deepseek_v3", {"attention_bias": True}, "attention_bias must be False"),
-    ("deepseek_v3", {"quantization_config": {}}, "quantization_config is a s"),
+    ("deepseek_v3", {"quantization_config": {}}, "'quantization_config' is a"),
     (
         "deepseek_v3",
         {"rope_scaling": YARN | {"factor": 4.0}},
@@ -433,42 +496,164 @@ def test_load_refuses_by_name(kind, changes, says, tmp_path):
     assert str(caught.value).startswith(("config.json: ", path.name))
 
 
-ODD = (None, True, "x", "", -1, 0, 1, 7, 2**70, 0.5, -0.0, 1e308, [], {},
-       [1, "a"], {"a": 1}, float("nan"), float("inf"))  # fmt: skip
+# --- Every key, with values of every kind ------------------------------------
+
+GGUFS = {
+    "llama": {
+        "general.architecture": "llama",
+        "llama.block_count": 1,
+        "llama.context_length": 16,
+        "llama.embedding_length": 12,
+        "llama.feed_forward_length": 10,
+        "llama.attention.head_count": 3,
+        "llama.attention.head_count_kv": 1,
+        "llama.attention.layer_norm_rms_epsilon": 0.25,
+        "llama.vocab_size": 8,
+    },
+    "gpt2": {
+        "gpt2.block_count": 1,
+        "gpt2.context_length": 16,
+        "gpt2.embedding_length": 12,
+        "gpt2.feed_forward_length": 10,
+        "gpt2.attention.head_count": 3,
+        "gpt2.attention.layer_norm_epsilon": 0.25,
+        "gpt2.vocab_size": 8,
+    },
+}
+GPT_2 = {
+    "n_embd": 12,
+    "vocab_size": 8,
+    "n_positions": 16,
+    "n_layer": 1,
+    "n_head": 3,
+    "layer_norm_epsilon": 0.25,
+}
+# The settings of each architecture: of folders, and of GGUF.
+STATED = {
+    (name, "config.json"): {k: v for k, v in stated.items() if k[:3] != "tie"}
+    for name, (stated, _) in KNOWN.items()
+}
+STATED |= {
+    ("llama", "config.json"): JSON,
+    ("gpt2", "config.json"): GPT_2,
+} | {(name, "model.gguf"): stated for name, stated in GGUFS.items()}
+LIMITS = {
+    "factor": 2.0,
+    "original_max_position_embeddings": 8,
+    "rope_theta": 100.0,
+}
+TURNS = (
+    {"rope_type": "linear", "factor": 2.0, "rope_theta": 100.0},
+    LIMITS
+    | {"rope_type": "llama3", "low_freq_factor": 1.0, "high_freq_factor": 2.0},
+    LIMITS
+    | {"rope_type": "yarn", "beta_slow": 1.0, "beta_fast": 2.0}
+    | {"mscale": 1.0, "mscale_all_dim": 0.5, "attention_factor": 1.0},
+)
+NAN, INFINITE, HUGE = float("nan"), float("inf"), 10**400
+NEVER = (HUGE, -HUGE, NAN, INFINITE, -INFINITE, 2**53, 1e300)
+ODD = (*NEVER, None, True, "x", "", -1, 0, 1, 7, 0.5, -0.0, 5e-324, 1e15,
+       [], {}, [1, "a"], [[]], {"a": 1})  # fmt: skip
 
 
-def inner(stated):
-    """Each place of the settings: its key, and one key further in."""
-    for key, value in stated.items():
-        yield (key,)
-        if isinstance(value, dict):
-            yield from ((key, within) for within in value)
+def model(architecture, stated, shapes=None):
+    """The model, and the keys that it was asked for, of a file's settings."""
+    name, file = architecture
+    table, start = folders.FOLDER, ""
+    if file == "model.gguf":
+        table, start = GGUF, f"{name}."
+    known, source = table[name], SimpleNamespace(name=file, shapes=shapes)
+    settings = Settings(stated, file, start)
+    if shapes is None:  # those that the settings ask for
+        config = known.config(settings.copied(sizes_only=True), False)
+        ours = parameter_shapes(config)
+        source.shapes = {
+            tensor: stored.shape(ours)
+            for tensor, stored in rules_of(known, config).items()
+        }
+    config, _ = checkpoint._model(known, settings, False, source)
+    return config, source.shapes
 
 
-@EACH
-def test_odd_settings_are_refused_or_make_a_model(kind, tmp_path):
-    folder(tmp_path, kind)
-    places = list(inner(KNOWN[kind][0])) + [
-        (key,) for key in ("layer_types", "rope_scaling", "no_rope_layers",
-                           "sliding_window", "tie_word_embeddings", ROPE)
-    ]  # fmt: skip
-    messages, tries = [], 0
-    for i, place in enumerate(places):
-        for odd in ODD[i % 3 :: 3]:
-            stated = json.loads(json.dumps(KNOWN[kind][0]))
-            within = stated if len(place) == 1 else stated[place[0]]
-            within[place[-1]] = odd
-            (tmp_path / "config.json").write_text(
-                json.dumps(stated | {"model_type": kind})
-            )
-            tries += 1
-            try:
-                found = load(tmp_path, tokenizer=False)
-            except CheckpointError as error:
-                messages.append(str(error))
-                continue
-            with contextlib.suppress(ValueError):  # numbers may overflow
-                logits = transformer([1, 2], found.params, found.config)
-                assert np.isfinite(logits).all()
-    assert 0.5 < len(messages) / tries < 0.97
+def asked(architecture, stated, monkeypatch):
+    """The keys of settings that are read, and of the object inside them."""
+    keys = set()
+
+    def noting(own):
+        def noted(self, key, *args, **more):
+            inside = self.name.partition(": ")[2]
+            keys.add((inside, key) if inside else (self.start + key,))
+            return own(self, key, *args, **more)
+
+        return noted
+
+    with monkeypatch.context() as patched:
+        for name in ("take", "optional", "expect", "layers"):
+            patched.setattr(Settings, name, noting(getattr(Settings, name)))
+        model(architecture, stated)
+    listed = ("layer_types", "no_rope_layers", "mlp_only_layers", ROPE)
+    return keys | {(key,) for key in listed if key in stated}
+
+
+def changed(stated, place, value):
+    """The settings with another value at a place."""
+    if len(place) == 1:
+        return stated | {place[0]: value}
+    outer, _, kind = place[0].partition(".")  # Gemma 3 has two such objects
+    inner = stated[outer][kind] if kind else stated[outer]
+    inner = inner | {place[1]: value}
+    new = stated[outer] | {kind: inner} if kind else inner
+    return stated | {outer: new}
+
+
+def variants(architecture):
+    """The settings, and the same with each kind of rotations."""
+    stated = STATED[architecture]
+    yield stated
+    if "hidden_act" in stated:
+        bare = {k: v for k, v in stated.items() if k[:4] != "rope"}
+        for inner in TURNS:
+            if architecture[0] == "gemma3_text":
+                inner = {"full_attention": inner, "sliding_attention": inner}
+            yield bare | {ROPE: inner}
+
+
+@pytest.mark.parametrize("architecture", STATED, ids="-".join)
+def test_no_number_takes_memory_before_it_fits(architecture, monkeypatch):
+    for stated in (*variants(architecture),)[:2]:
+        _, shapes = model(architecture, stated)
+        places = asked(architecture, stated, monkeypatch)
+        for (key,) in (place for place in places if len(place) == 1):
+            tracemalloc.start()
+            with contextlib.suppress(CheckpointError):
+                model(architecture, stated | {key: 2_000_000}, shapes)
+            _, peak = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+            assert peak < 2e5, key
+
+
+@pytest.mark.parametrize("architecture", STATED, ids="-".join)
+def test_odd_settings_are_refused_or_make_a_model(architecture, monkeypatch):
+    rng, done, messages, tries = np.random.default_rng(0), set(), [], 0
+    for stated in variants(architecture):
+        config, shapes = model(architecture, stated)
+        params = init_transformer(rng, config)
+        for place in sorted(asked(architecture, stated, monkeypatch) - done):
+            done.add(place)
+            for odd in ODD:
+                tries += 1
+                new = changed(stated, place, odd)
+                try:
+                    found, _ = model(architecture, new, shapes)
+                except CheckpointError as error:
+                    messages.append(str(error))
+                    if any(odd is never for never in NEVER):
+                        assert f"{place[-1]} must be" in messages[-1]
+                    continue
+                assert not any(odd is never for never in NEVER), place
+                with contextlib.suppress(ValueError):  # numbers may overflow
+                    logits = transformer([1, 2], params, found)
+                    assert np.isfinite(logits).all()
+    assert len(done) >= 8
+    assert 0.5 < len(messages) / tries < 0.99
     assert max(map(len, messages)) < 400

@@ -12,7 +12,9 @@ import pytest
 
 from helpers.checkpoint import load, smollm2_path
 from helpers.checkpoint.gguf import read_header
+from helpers.checkpoint.text import from_metadata
 from helpers.model.forward import forward
+from helpers.positions import yarn_frequencies
 from helpers.transformer import new_cache, transformer
 
 torch = pytest.importorskip("torch", minversion="2.4")
@@ -118,6 +120,9 @@ MODELS = {
     ),
     "Mistral, wide heads": lambda: mistral(head_dim=10, num_key_value_heads=2),
     "Llama 3.1": lambda: llama(rope_parameters=LLAMA3, head_dim=8),
+    "Llama, equal limits": lambda: llama(
+        rope_parameters=LLAMA3 | {"high_freq_factor": 1.0}, head_dim=8
+    ),
     "Llama, interpolated": lambda: llama(
         rope_parameters={
             "rope_type": "linear",
@@ -138,6 +143,14 @@ MODELS = {
     ),
     "Qwen3, YaRN": lambda: causal(
         "Qwen3", head_dim=8, num_key_value_heads=6, rope_parameters=yarn()
+    ),
+    "Qwen3, YaRN not rounded": lambda: causal(
+        "Qwen3",
+        head_dim=8,
+        num_key_value_heads=6,
+        rope_parameters=yarn(
+            truncate=False, beta_fast=2.5, original_max_position_embeddings=40
+        ),
     ),
     "Qwen3, YaRN of two factors": lambda: causal(
         "Qwen3",
@@ -285,11 +298,20 @@ def test_logits_are_those_of_transformers(name, dtype, tmp_path):
 # By model, what its network would be without something that it has.
 LESS = [
     ("Llama 3.1", {"frequencies": None, "base": 100.0}),
+    ("Llama, equal limits", {"frequencies": None, "base": 100.0}),
     ("Llama, interpolated", {"frequencies": None, "base": 50.0}),
     ("Qwen3", {"eps": 0.1}),
     ("Qwen3, windows, tied", {"blocks": None}),
     ("Qwen3, YaRN", {"scale": None}),
     ("Qwen3, YaRN", {"frequencies": None, "base": 100.0}),
+    (
+        "Qwen3, YaRN not rounded",
+        {
+            "frequencies": tuple(
+                yarn_frequencies(8, 4, 40, base=100.0, beta_fast=2.5)
+            )
+        },
+    ),
     ("SmolLM3", {"blocks": None}),
     ("SmolLM3, windows", {"blocks": ({"positions": None}, {}, {})}),
     ("Gemma 2", {"softcap": None}),
@@ -370,12 +392,22 @@ WORDS = regex.compile(
 )
 
 
-def byte_pairs(text, ranks, vocab, letters):
+# How Llama 3 cuts it, as llama.cpp writes the rule.
+LLAMA_WORDS = regex.compile(
+    r"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
+    r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+
+def byte_pairs(text, ranks, vocab, letters, llama=False):
     """The tokens of a text by the rule alone: the first merge wins."""
     found = []
-    for piece in regex.split(r"(\p{N})", text):
-        for word in WORDS.findall(piece):
+    for piece in [text] if llama else regex.split(r"(\p{N})", text):
+        for word in (LLAMA_WORDS if llama else WORDS).findall(piece):
             parts = [letters[b] for b in word.encode()]
+            if llama and "".join(parts) in vocab:
+                parts = ["".join(parts)]
             while len(parts) > 1:
                 pairs = list(itertools.pairwise(parts))
                 best = min(pairs, key=lambda p: ranks.get(p, len(ranks)))
@@ -416,10 +448,13 @@ def test_smollm2_cuts_texts_by_the_rule(file):
     odd = iter(range(256, 324))
     latin = set(range(33, 127)) | set(range(161, 256)) - {173}
     letters = [chr(b) if b in latin else chr(next(odd)) for b in range(256)]
-    tokenizer = load(file).tokenizer
     texts = lines()
     assert len(texts) > 1000
-    for text in texts:
-        tokens = tokenizer.encode(text).tolist()
-        assert tokens == byte_pairs(text, ranks, vocab, letters), text
-        assert tokenizer.decode(tokens) == text
+    for llama in (False, True):
+        cut = {"tokenizer.ggml.pre": "llama-bpe"} if llama else {}
+        tokenizer = from_metadata(metadata | cut, file.name)
+        for text in texts:
+            tokens = tokenizer.encode(text).tolist()
+            wanted = byte_pairs(text, ranks, vocab, letters, llama)
+            assert tokens == wanted, text
+            assert tokenizer.decode(tokens) == text

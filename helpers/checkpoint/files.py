@@ -1,0 +1,98 @@
+"""Open and read the files of a model, none of which is trusted."""
+
+import json
+import os
+from contextlib import contextmanager
+
+from .errors import CheckpointError, shown
+
+POINTER = b"version https://git-lfs"
+
+
+@contextmanager
+def opened(path):
+    """Open a file of weights or settings, and see that it stays the same.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+
+    Yields
+    ------
+    binary file
+        The file, at its first byte.
+
+    Raises
+    ------
+    CheckpointError
+        If the path is no plain file, as a folder, a pipe or a link to nothing;
+        if it cannot be read, is a pointer of Git LFS, or has another length or
+        time of change at the end than at the start.
+    """
+    if not path.is_file():  # a pipe would wait for a writer
+        raise CheckpointError(
+            f"{path.name}: must be a file; got {_kind_of(path)}"
+        )
+    try:
+        with path.open("rb") as file:
+            before = _state(file)
+            if file.read(len(POINTER)) == POINTER:
+                raise CheckpointError(
+                    f"{path.name}: must be the file itself; got a pointer of "
+                    "Git LFS to it. Run `git lfs pull` in its folder"
+                )
+            file.seek(0)
+            yield file
+            if _state(file) != before:
+                raise CheckpointError(
+                    f"{path.name}: the file must not change while it is read"
+                )
+    except OSError as error:
+        raise CheckpointError(
+            f"{path.name}: the file must be readable; got {error.strerror}"
+        ) from None
+
+
+def _kind_of(path):
+    if path.is_dir():
+        return "a folder"
+    return "a special file" if path.exists() else "a link to nothing"
+
+
+def _state(file):
+    found = os.fstat(file.fileno())
+    return found.st_size, found.st_mtime_ns
+
+
+def exactly(file, n, name):
+    """The next `n` bytes of a file, for which it was long enough before."""
+    data = file.read(n)
+    if len(data) < n:
+        raise CheckpointError(f"{name}: the file must not become shorter")
+    return data
+
+
+def whole(path, most):
+    """All bytes of a file that holds at most `most`."""
+    with opened(path) as file:
+        size, _ = _state(file)
+        if size > most:
+            raise CheckpointError(
+                f"{path.name}: the file must have at most {most:,} bytes; "
+                f"got {size:,}"
+            )
+        return exactly(file, size, path.name)
+
+
+def json_object(data, name, what="the file"):
+    """The object that bytes contain as JSON."""
+    try:
+        found = json.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(
+            f"{name}: {what} must be JSON; {shown(str(error))}"
+        ) from None
+    if not isinstance(found, dict):
+        raise CheckpointError(f"{name}: {what} must hold an object")
+    return found
