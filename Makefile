@@ -29,7 +29,7 @@ endif
 
 # What readers need.
 .venv/ready: requirements.txt pyproject.toml
-	@command -v $(PYTHON) >/dev/null || { echo "There is no $(PYTHON). Install Python 3.11 or newer, or name one: make PYTHON=python3.12, with the target after it"; exit 1; }
+	@command -v $(PYTHON) >/dev/null || { echo "There is no $(PYTHON). Install Python 3.11 to 3.14, or name one: make PYTHON=python3.12, with the target after it"; exit 1; }
 	@$(PYTHON) tools/python_fits.py
 	@echo "Installing the packages of the book into .venv: 0.6 GB, about a minute and the download ..."
 	$(PYTHON) -m venv $(CLEAR) .venv
