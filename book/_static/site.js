@@ -188,10 +188,21 @@ const opened = ({ target }) => {
 };
 document.addEventListener("click", opened, true);
 
+// The element to which a hash leads. A reader may type one that is no encoding.
+const targetOf = (hash) => {
+  let name = hash.slice(1);
+  try {
+    name = decodeURIComponent(name);
+  } catch {
+    // The name is taken as it stands, as the browser does.
+  }
+  return document.getElementById(name);
+};
+
 // Mark the last section in the upper two fifths of the window, and the sections
 // that contain it.
 const contents = [...document.querySelectorAll(".page-toc a")]
-  .map((link) => [link, document.getElementById(decodeURIComponent(link.hash).slice(1))])
+  .map((link) => [link, targetOf(link.hash)])
   .filter(([, part]) => part);
 const inView = new Set();
 const spy = new IntersectionObserver(
@@ -213,27 +224,14 @@ for (const [, part] of contents) spy.observe(part);
 
 // Everything stays in this browser: `practice.js` stores the answers and the
 // number of right answers per page, and each lesson stores that it was read last.
-const kept = (() => {
-  try {
-    return localStorage;
-  } catch {
-    return null;
-  }
-})();
-const read = (key) => {
-  try {
-    return JSON.parse(kept?.getItem(key) ?? "null");
-  } catch {
-    return null;
-  }
-};
+// The first script of a page, mode.js, sees to it that the storage never fails.
 const bookRoot = new URL("..", document.currentScript.src);
 const pageOf = (link) =>
   link.href.startsWith(bookRoot.href)
     ? link.href.slice(bookRoot.href.length).replace(/\.html([?#].*)?$/, "")
     : null;
 const OWN_KEYS = /^(practice|progress|reading)\//;
-const ownKeys = () => Object.keys(kept ?? {}).filter((key) => OWN_KEYS.test(key));
+const ownKeys = () => Object.keys(localStorage).filter((key) => OWN_KEYS.test(key));
 
 // Tick each page of the menu whose questions are all answered correctly, and add
 // one button that deletes all answers, the ticks and the last page.
@@ -241,7 +239,7 @@ const showProgress = () => {
   const menu = document.querySelector(".bd-docs-nav");
   if (!menu) return;
   for (const link of menu.querySelectorAll("a.reference")) {
-    const [right, all] = (kept?.getItem(`progress/${pageOf(link)}`) ?? "0/0").split("/");
+    const [right, all] = (localStorage.getItem(`progress/${pageOf(link)}`) ?? "").split("/");
     const done = all > 0 && right === all;
     link.querySelector(".done")?.remove();
     if (!done) continue;
@@ -260,10 +258,10 @@ const showProgress = () => {
   forget.className = "forget";
   forget.textContent = "Forget my progress and answers";
   forget.addEventListener("click", () => {
-    for (const key of ownKeys()) kept.removeItem(key);
+    for (const key of ownKeys()) localStorage.removeItem(key);
     // Empty this page's fields as well; an empty form stores no answers.
     for (const form of document.querySelectorAll("form[data-question]")) form.wipe?.();
-    for (const key of ownKeys()) kept.removeItem(key);
+    for (const key of ownKeys()) localStorage.removeItem(key);
     document.querySelector(".continue")?.remove();
     showProgress();
   });
@@ -274,24 +272,24 @@ addEventListener("storage", showProgress);
 
 const { page: thisPage } = document.body.dataset;
 const nameOfPage = () => document.querySelector("h1")?.firstChild?.textContent.trim() ?? "";
+const NUMBERED = /^\s*\d+\. /;
 // Remember this page as the place to continue if it has a number in the menu.
 const keepPlace = () => {
   const current = document.querySelector(".bd-docs-nav a.current");
-  if (!current || !/^\d+\. /.test(current.textContent.trim())) return;
-  try {
-    const name = current.textContent.replace("✓", "").trim();
-    kept?.setItem("reading/last", JSON.stringify({ page: thisPage, name }));
-  } catch {
-    // Storage is blocked or full: remember nothing.
-  }
+  if (current && NUMBERED.test(current.textContent)) localStorage.setItem("reading/last", thisPage);
 };
+// The offer is the entry of the menu, because other pages of this host can
+// write into the same storage.
 const offerPlace = () => {
-  const last = read("reading/last");
+  const last = localStorage.getItem("reading/last");
+  const entry = [...document.querySelectorAll(".bd-docs-nav a.reference")].find(
+    (link) => NUMBERED.test(link.textContent) && pageOf(link) === last,
+  );
   const start = document.querySelector("article > section > p:has(> a:only-child)");
-  if (thisPage !== "index" || !last?.page || !start) return;
+  if (thisPage !== "index" || !entry || !start) return;
   const link = document.createElement("a");
-  link.href = new URL(`${last.page}.html`, bookRoot);
-  link.textContent = `Continue: ${last.name}`;
+  link.href = entry.href;
+  link.textContent = `Continue: ${entry.firstChild.textContent.trim()}`;
   const line = document.createElement("p");
   line.className = "continue";
   line.append(link);
@@ -310,7 +308,7 @@ const TAKEN = "input, textarea, select, button, summary, [contenteditable], .av-
 document.addEventListener("keydown", (event) => {
   const way = { n: "next", p: "prev" }[event.key];
   if (!way || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-  if (event.target.closest?.(TAKEN) || kept?.getItem(KEYS)) return;
+  if (event.target.closest?.(TAKEN) || localStorage.getItem(KEYS)) return;
   document.querySelector(`.prev-next-area a.${way === "next" ? "right" : "left"}-${way}`)?.click();
 });
 const keySwitch = () => {
@@ -319,16 +317,12 @@ const keySwitch = () => {
   const button = document.createElement("button");
   button.type = "button";
   const show = () => {
-    const off = Boolean(kept?.getItem(KEYS));
+    const off = Boolean(localStorage.getItem(KEYS));
     button.textContent = `Keys N and P (next, previous): ${off ? "off" : "on"}`;
   };
   button.addEventListener("click", () => {
-    try {
-      if (kept?.getItem(KEYS)) kept.removeItem(KEYS);
-      else kept?.setItem(KEYS, "1");
-    } catch {
-      // Storage is blocked or full: the keys stay as they are.
-    }
+    if (localStorage.getItem(KEYS)) localStorage.removeItem(KEYS);
+    else localStorage.setItem(KEYS, "1");
     show();
   });
   show();
@@ -446,9 +440,8 @@ for (const el of document.querySelectorAll("[data-figure]")) {
   else seen.observe(el);
 }
 // Follow the old address of a section that has moved.
-const arrived =
-  location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-if (arrived && arrived.matches("a.moved")) location.replace(arrived.href);
+const arrived = targetOf(location.hash);
+if (arrived?.matches("a.moved")) location.replace(arrived.href);
 const [visit] = performance.getEntriesByType("navigation");
 if (visit?.type === "navigate" && !location.hash && asked.length) {
   // Wait for the fonts, because they move everything below them.

@@ -1,7 +1,10 @@
 """Each figure has a page of its own, to open or to embed."""
 
+import io
+
 import pytest
 from bs4 import BeautifulSoup
+from PIL import Image
 
 from helpers.figures import classes
 from tools import website
@@ -99,3 +102,28 @@ def test_a_page_of_a_figure_shows_it_without_scripts(site):
         )
         (figure,) = page.select(".av-figure")
         assert figure.find(["svg", "table"]), name
+        (heading,) = page("h1")
+        assert page.title.text.startswith(heading.text)
+        (icon,) = page.select("link[rel=icon]")
+        assert (site / "figure" / icon["href"]).exists(), name
+
+
+def test_the_temperature_is_seen_in_forced_colours(browser, host):
+    """A line and a disc on it: both are lighter than what is around them."""
+    with browser.new_context(
+        forced_colors="active", color_scheme="dark"
+    ) as context:
+        tab = context.new_page()
+        tab.goto(f"{host.address}/figure/flow.html?flow.step=probability")
+        tab.locator(".av-live").wait_for()
+        picture = tab.locator(".av-heat").screenshot()
+        box = tab.locator(".av-heat").bounding_box()
+        disc = tab.locator(".av-heat [data-handle]").bounding_box()
+    pixels = Image.open(io.BytesIO(picture)).convert("L")
+    middle = round(disc["x"] + disc["width"] / 2 - box["x"])
+    column = [pixels.getpixel((middle, y)) for y in range(pixels.height)]
+    away = round(0.7 * pixels.width)
+    line = [pixels.getpixel((away, y)) for y in range(pixels.height)]
+    bright = [sum(it > 128 for it in row) for row in (column, line)]
+    assert bright[0] >= 14
+    assert 1 <= bright[1] <= 4

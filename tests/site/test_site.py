@@ -5,8 +5,12 @@ import gzip
 import io
 import json
 import re
+import threading
+import urllib.error
+import urllib.request
 from urllib.parse import quote, urlsplit
 
+import jinja2
 import pytest
 from attention_site import svg
 from attention_site.lean import styles
@@ -17,7 +21,7 @@ from helpers import published
 from tests import budgets
 from tests.book import practice_pages
 from tests.site.address import HOME
-from tools import website
+from tools import serve, website
 
 PAGES = website.PAGES
 LESSONS = website.LESSONS
@@ -61,6 +65,43 @@ def test_a_browser_that_does_not_answer_is_ended(launch):
     with pytest.raises(Error, match="closed"), website.patience(1):
         tab.evaluate("() => new Promise(() => {})")
     assert launch().new_page().evaluate("6 * 7") == 42
+
+
+SERVED = {
+    "/page.html": 200,
+    "/": 200,
+    "/none.html": 404,
+    "/%00": 404,
+    "/page.html%00": 404,
+    "/%00/../page.html": 200,
+    "/" + 5000 * "a": 404,
+    "/%ff": 404,
+    "/../secret": 404,
+    "/%2e%2e/secret": 404,
+    "/..%2fsecret": 404,
+}
+
+
+def test_serve_answers_every_address(tmp_path, monkeypatch, capfd):
+    (tmp_path / "secret").write_text("none of the site's", "utf-8")
+    monkeypatch.setattr(serve, "SITE", tmp_path / "site")
+    serve.SITE.mkdir()
+    (serve.SITE / "page.html").write_text("a page", "utf-8")
+    found = {}
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with serve.server(0) as host:
+        threading.Thread(target=host.serve_forever, daemon=True).start()
+        for path in SERVED:
+            try:
+                address = f"http://127.0.0.1:{host.server_port}{path}"
+                found[path] = opener.open(address, timeout=60).status
+            except urllib.error.HTTPError as error:
+                found[path] = error.code
+            except OSError as error:  # it hung up
+                found[path] = str(error)
+        host.shutdown()
+    assert found == SERVED
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_the_landing_page_says_what_the_book_is_in_one_screen(
@@ -112,22 +153,133 @@ def test_figures_follow_the_button_for_light_and_dark(address, browser):
     context.close()
 
 
-def test_a_page_works_where_storage_is_blocked(address, browser):
-    tab = browser.new_page(color_scheme="dark")
-    errors = []
-    tab.on("pageerror", lambda error: errors.append(str(error)))
-    tab.add_init_script(
-        """for (const name of ["localStorage", "sessionStorage"])
-          Object.defineProperty(window, name, { configurable: true,
-            get() { throw new DOMException("no", "SecurityError"); } });"""
-    )
-    tab.goto(f"{address}/{LESSONS[0]}.html", wait_until="networkidle")
-    assert tab.evaluate("document.documentElement.dataset.theme") == "dark"
-    first_control(tab, tab.locator("[data-figure]").first)
-    tab.keyboard.press("Control+k")
-    tab.locator("#pst-search-dialog input:visible").wait_for()
-    assert not errors
-    tab.close()
+# What a browser's storage can be, as a script that runs before the page's.
+PROTOTYPE = """for (const name of [NAMES])
+  Storage.prototype[name] = () => { throw new DOMException("no"); };"""
+PROPERTY = """for (const name of ["localStorage", "sessionStorage"])
+  Object.defineProperty(window, name, { configurable: true, get() { BODY } });
+"""
+FILLED = """for (const storage of [localStorage, sessionStorage])
+  for (let size = 2 ** 22; size >= 1; size /= 2)
+    for (let n = 0; n < 99; n += 1)
+      try { storage.setItem(`${size}.${n}`, "x".repeat(size)); }
+      catch { break; }"""
+
+
+def asked(page):
+    return practice_pages.forms(website.ROOT / f"{page}.ipynb")
+
+
+# A page of questions of the most kinds.
+VARIED = max(
+    PRACTICE,
+    key=lambda page: len(
+        {str(form["class"]) for form in asked(page).values()}
+    ),
+)
+KEYS = [
+    *("mode", "theme", "reading/last", f"progress/{VARIED}", "keys off "),
+    *("sidebar-scroll-top", "pst_banner_pref", "sphinx_highlight_terms"),
+    *(f"practice/{name}" for name in asked(VARIED)),
+]
+JUNK = f"""for (const storage of [localStorage, sessionStorage])
+  for (const key of {json.dumps(KEYS)}) storage.setItem(key, TEXT);"""
+STORAGES = {
+    "sound": "",
+    "full": FILLED,
+    "none": PROPERTY.replace("BODY", "return null;"),
+    "blocked": PROPERTY.replace("BODY", "throw new DOMException('no');"),
+    "refuses to write": PROTOTYPE.replace("NAMES", '"setItem"'),
+    "broken": PROTOTYPE.replace(
+        "NAMES", '"getItem", "setItem", "removeItem", "key", "clear"'
+    ),
+    "no JSON": JUNK.replace("TEXT", r'"\ud800 { javascript:1//"'),
+    "another form": JUNK.replace("TEXT", """'[{"a": 1}, null, 9]'"""),
+}
+
+
+def used(tab, address):
+    """What a reader finds who searches, answers, and changes the colours."""
+    theme = "document.documentElement.dataset.theme"
+    tab.goto(f"{address}/search.html?q=softmax")
+    status = tab.locator(".search-summary")
+    expect(status).not_to_have_text("Searching …")
+    found = [status.inner_text(), tab.locator("#search-results li").count()]
+    tab.goto(f"{address}/{VARIED}.html")
+    form = tab.locator("form.av-live:has(input[inputmode=decimal])").first
+    for field in form.locator("input").all():
+        field.fill("1000")
+    form.locator("[type=submit]").click()
+    found.append(form.locator(".av-reply").inner_text())
+    items = tab.locator("form[data-question] ol").all_inner_texts()
+    assert items
+    assert "undefined" not in "".join(items)
+    tab.locator(".imprint button").click()
+    for _ in range(3):
+        found.append(tab.evaluate(theme))
+        tab.locator(".theme-switch-button:visible").first.click()
+    for page in ("index", "figure/heads"):
+        tab.goto(f"{address}/{page}.html")
+        tab.locator("[data-figure].av-live").first.wait_for()
+        found.append(tab.evaluate(theme))
+    return found
+
+
+@pytest.mark.parametrize("kind", STORAGES)
+def test_a_page_works_whatever_the_storage_is(address, browser, kind):
+    with browser.new_context(color_scheme="dark") as context:
+        context.add_init_script(STORAGES[kind])
+        tab = context.new_page()
+        errors = []
+        tab.on("pageerror", lambda error: errors.append(str(error)))
+        status, count, reply, *themes = used(tab, address)
+        assert not errors
+    assert status == f"{count} results"
+    assert count > 20
+    assert reply.startswith("✗ Not yet")
+    # The system's, two that are chosen, and the system's again.
+    assert themes == ["dark", "light", "dark", "dark", "dark"]
+
+
+# Choose in turn until the reply is that it is right.
+GIVE_NTH = """n => {
+  const asked = [...document.querySelectorAll("form[data-question]")];
+  const form = asked.filter((it) => it.querySelector("[type=radio]"))[n];
+  for (const field of form.querySelectorAll("input")) {
+    field.checked = true;
+    form.requestSubmit();
+    if (form.dataset.right === "true") break;
+  }
+}"""
+
+
+def test_an_answer_in_one_tab_counts_in_the_other(address, browser):
+    page = max(PRACTICE, key=choices)
+    count = len(asked(page))
+    with browser.new_context() as context:
+        one, two = (context.new_page() for _ in range(2))
+        for tab in (one, two):
+            tab.goto(f"{address}/{page}.html")
+            tab.locator("form.av-live").nth(count - 1).wait_for()
+
+        def both_count(right):
+            for tab in (one, two):
+                tally = tab.locator(".av-tally")
+                expect(tally).to_contain_text(f"{right} of {count} questions")
+                kept = tab.evaluate(f"localStorage['progress/{page}']")
+                assert kept == f"{right}/{count}"
+
+        both_count(0)
+        one.evaluate(GIVE_NTH, 0)
+        both_count(1)
+        two.evaluate(GIVE_NTH, 1)
+        both_count(2)
+        one.get_by_role("button", name="Clear all answers").click()
+        both_count(0)
+
+
+def choices(page):
+    return sum(bool(f.select("[type=radio]")) for f in asked(page).values())
 
 
 def test_a_page_without_scripts_is_light_in_the_dark_too(address, browser):
@@ -397,6 +549,69 @@ def test_search_finds_whole_words_and_opens_their_section(
         assert f'id="{section}"' in html, (page, section)
 
 
+ODD_QUERIES = [
+    *("constructor mask", "__proto__ constructor", "<script>", "(", "*", "-"),
+    *("\\", "%", " ", "a" * 5000, "\U0001f642", "\ud800", "the of", "42"),
+]
+
+
+def test_search_answers_every_query(search):
+    """The names of every object too, in which Sphinx looks words up."""
+    *_, tab = search("softmax")
+    names = tab.evaluate("Object.getOwnPropertyNames(Object.prototype)")
+    assert {"constructor", "__proto__", "toString"} <= set(names)
+    said = tab.evaluate(
+        """async (queries) => {
+          const said = [];
+          for (const query of queries) {
+            Search.output.replaceChildren();
+            await Search.query(query);
+            const count = Search.output.childElementCount;
+            said.push([query, Search.status.textContent, count]);
+          }
+          return said;
+        }""",
+        [*names, *ODD_QUERIES],
+    )
+    for query, text, count in said:
+        wanted = "Nothing was found"
+        if count:
+            wanted = f"{count} result"
+        assert text.startswith(wanted), query
+
+
+SEARCH_SCRIPTS = [
+    *("bundle.js", "searchtools.js", "language_data.js", "searchindex.js"),
+    *("search_texts.js", "site.js"),
+]
+
+
+@pytest.mark.parametrize("lost", SEARCH_SCRIPTS)
+def test_search_says_so_if_a_script_does_not_load(address, browser, lost):
+    tab = browser.new_page()
+    tab.route(f"**/{lost}*", lambda route: route.abort())
+    tab.goto(f"{address}/search.html?q=softmax")
+    found = tab.locator("#search-results")
+    if lost == "site.js":  # the search does not need it
+        assert found.locator("li").count() > 20
+        expect(found).not_to_contain_text("The search failed")
+    else:
+        expect(found).to_contain_text("The search failed")
+        expect(found).not_to_contain_text("Searching …")
+    tab.close()
+
+
+def test_search_says_so_if_it_fails(search):
+    *_, tab = search("softmax")
+    said = tab.evaluate("""async () => {
+      Search.output.replaceChildren();
+      Search._index.terms = null;
+      await Search.query("softmax");
+      return Search.status.textContent;
+    }""")
+    assert said.startswith("The search failed: ")
+
+
 def test_search_finds_a_word(address, browser):
     tab = browser.new_page()
     tab.goto(f"{address}/index.html")
@@ -613,6 +828,49 @@ def test_a_lost_address_leads_to_the_site(lost, host, site, browser):
     home = HOME or f"{host.address}/"
     assert found == [f"{home}{name}.html" for name in ("index", "search")]
     tab.close()
+
+
+LOST = "http://lost.test"
+LOST_PATHS = [
+    *(
+        "/a",
+        "/book/a",
+        "//evil.test/book/x",
+        "///evil.test/x",
+        "/\\evil.test/x",
+    ),
+    *("//evil.test/figure/x", "/\t/evil.test/x", "/.//evil.test/x"),
+    *("/..//evil.test/x", "/book//evil.test/x", "/book/..//evil.test/x"),
+    *(
+        "/%2F/evil.test/x",
+        "/%5Cevil.test/x",
+        "/@evil.test/x",
+        "/;@evil.test/x",
+    ),
+    *("/javascript:alert(1)/x", "/https://evil.test/x", "/'/x", "/`${1}`/x"),
+    *('/"><script>throw 1</script>/x', '/"onload=1/x', "/%22%3E%3Cb%3E/x"),
+]
+
+
+@pytest.mark.parametrize("path", LOST_PATHS)
+def test_a_lost_address_leads_to_no_other_host(browser, path):
+    """Of a site whose address is not known, the path gives the folder."""
+    template = website.ROOT / "book/_ext/attention_site/templates/404.html"
+    said = jinja2.Template(template.read_text("utf-8")).render(docstitle="A")
+    tab = browser.new_page()
+    errors = []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.route(
+        "**/*",
+        lambda route: route.fulfill(body=said, content_type="text/html"),
+    )
+    tab.goto(f"{LOST}{path}")
+    found = tab.locator("main a").evaluate_all("all => all.map((a) => a.href)")
+    tab.close()
+    assert not errors
+    for href, name in zip(found, ("index", "search"), strict=True):
+        assert href.startswith(f"{LOST}/")
+        assert href.endswith(f"/{name}.html")
 
 
 def test_a_figure_whose_script_is_missing_says_so(address, browser):

@@ -511,18 +511,93 @@ def test_without_anything_kept_there_is_nothing_to_forget(open_page):
     assert page.do("[$('.forget').length, $('.done').length]") == [0, 0]
 
 
+START = "<article><section><p><a href=x>Start</a></p></section></article>"
+HOME = NAV.replace(" current", "") + START
+
+
 def test_the_landing_page_offers_the_last_numbered_page(open_page):
-    start = "<article><section><p><a href=x>Start</a></p></section></article>"
-    page = open_page(on_page("index", start))
+    page = open_page(on_page("index", HOME))
     assert page.do("$('.continue').length") == 0
     open_page(on_page("book/a", NAV))
     other = NAV.replace("3. Alpha", "Preface")
     open_page(on_page("book/preface", other))
-    open_page(on_page("index", start))
+    open_page(on_page("index", HOME))
     link = "$('.continue a').map((a) => [a.textContent, a.href])"
-    assert page.do(link) == [["Continue: 3. Alpha", f"{ROOT}book/a.html"]]
-    open_page(on_page("book/b", start))
+    address = f"{ROOT}book/a.html#"
+    assert page.do(link) == [["Continue: 3. Alpha", address]]
+    open_page(on_page("book/b", HOME))
     assert page.do("$('.continue').length") == 0, "elsewhere there is none"
+
+
+# What another page of the same host could have stored, or a broken browser.
+NO_PLACES = [
+    *("javascript:globalThis.ran=1//", "//evil.test/x", "http://[", "data:,"),
+    *("https://other.test/book/b", "/book/a", "../book/a", "book/a.html"),
+    *("book/a?x=1", "book/a#x", "book/none", "book/c", "", "null", "undefin"),
+    *("[object Object]", "__proto__", '"book/a"', "{", "\\", "%", "BOOK/A"),
+    '{"page": "book/a", "name": "A"}', '{"page": "javascript:1//"}',
+]  # fmt: skip
+
+
+def test_continue_leads_to_a_lesson_of_the_menu_and_nowhere_else(open_page):
+    page = open_page("")
+    for place in NO_PLACES:
+        keep(page, reading__last=place, progress__book="1/1")
+        page.do("localStorage.setItem('progress/book/b', '1/1')")
+        open_page(on_page("index", HOME))
+        assert page.do("$('.continue').length") == 0, place
+        assert page.do(TICKED) == ["4. Beta"], place
+
+
+BAD_COUNTS = ["", "1", "/", "1/", "/1", "x/y", "NaN/NaN", "0/0", "{", "2/1"]
+
+
+def test_a_count_that_is_none_ticks_nothing(open_page):
+    page = open_page("")
+    for text in BAD_COUNTS:
+        page.visit("")
+        page.do(f"localStorage.setItem('progress/book/b', {text!r})")
+        open_page(on_page("book/a", NAV))
+        assert page.do(TICKED) == [], text
+
+
+HASHES = [
+    *(
+        "",
+        "#",
+        "#%",
+        "#%zz",
+        "#%E0%A4%A",
+        "#%C3%28",
+        "#%ff",
+        "#%00",
+        "#__proto__",
+    ),
+    *(
+        "#constructor",
+        '#"',
+        "#'",
+        "#a b",
+        "#\\",
+        "#[",
+        "#>*",
+        "#%25",
+        "#?x",
+        "##",
+    ),
+]
+
+
+def test_every_hash_leads_somewhere_or_nowhere(open_page):
+    moved = '<nav class="page-toc"><a href="#100%">x</a></nav>' + "".join(
+        f'<a class="moved" id="{name}" href="#new-{k}"></a>'
+        for k, name in enumerate(("100%", "dreiß", "a b"))
+    )
+    for old in HASHES:
+        page = open_page(moved, old)
+        assert "new" not in page.do("location.hash") or old == "#a b", old
+    for k, old in enumerate(("#100%", "#drei%C3%9F", "#a%20b")):
+        assert open_page(moved, old).do("location.hash") == f"#new-{k}"
 
 
 WAYS = """<p class="imprint"><span>Version 1</span></p>

@@ -44,7 +44,7 @@ Scorer.score = (() => {
   // A recap contains many words of its page but explains none of them, so
   // sections whose heading occurs on many pages count half.
   const MANY = 6;
-  const shared = {};
+  const shared = Object.create(null);
   const countHeadings = () => {
     for (const [, heading] of Object.values(Search.texts).flat())
       shared[heading] = (shared[heading] ?? 0) + 1;
@@ -112,9 +112,13 @@ Scorer.score = (() => {
     "Nothing was found. Each result has all words of the query: ask for fewer words, or spell " +
     "them in another way.";
 
+  // Sphinx looks words up in objects, where every object has "constructor".
+  const bare = Object.create(null, { hasOwnProperty: { value: Object.prototype.hasOwnProperty } });
   const { _parseQuery: parse, _performSearch: search } = Search;
-  Search.query = async (query) => {
+  const answer = async (query) => {
     await texts();
+    const { _index: index } = Search;
+    for (const words of [index.terms, index.titleterms]) Object.setPrototypeOf(words, bare);
     const parsed = parse(query);
     // Without this, the opened page would highlight parts of words.
     localStorage.removeItem("sphinx_highlight_terms");
@@ -136,4 +140,8 @@ Scorer.score = (() => {
     Search.output.append(...shown.values());
     tell(shown.size ? `${shown.size} ${shown.size === 1 ? "result" : "results"}` : NOTHING);
   };
+  Search.query = (query) =>
+    answer(query).catch(({ message }) =>
+      tell(`The search failed: ${message}. Load the page again, or ask for other words.`),
+    );
 }
