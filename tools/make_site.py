@@ -114,11 +114,11 @@ def main():
     else:
         print("Building the pages that have changed ...")
     sys.stdout.flush()
-    builder = Path(sys.executable).with_name("jupyter-book")
-    run = subprocess.run(
-        [builder, "build", ROOT, "-W", "-n", "--keep-going", "--quiet"],
-        check=False,
-    )
+    # Not its script, whose first line breaks at a quote in the folder's name.
+    builder = "from jupyter_book.cli.main import main; main()"
+    options = ("-W", "-n", "--keep-going", "--quiet")
+    command = [sys.executable, "-c", builder, "build", ROOT, *options]
+    run = subprocess.run(command, check=False)
     if run.returncode == 0:
         now["made"] = made(SITE)
         RECORD.write_text(json.dumps(now))

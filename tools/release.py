@@ -122,14 +122,20 @@ def write_metadata():
 
 
 def git(*words):
-    return subprocess.run(
-        ["git", *words],
-        cwd=ROOT,
-        env={**os.environ, "TZ": "UTC"},  # archives contain local times
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout.strip()
+    try:
+        return subprocess.run(
+            ["git", *words],
+            cwd=ROOT,
+            env={**os.environ, "TZ": "UTC"},  # archives contain local times
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.strip()
+    except FileNotFoundError:
+        sys.exit("no release: it needs git, which is not installed")
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.strip()
+        sys.exit(f"no release: git {' '.join(words[:2])} failed: {said}")
 
 
 def stem():

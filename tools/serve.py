@@ -15,6 +15,17 @@ from pathlib import Path
 SITE = Path(__file__).resolve().parent.parent / "_build" / "html"
 
 
+class Handler(SimpleHTTPRequestHandler):
+    """Answers 404 to an address that cannot be a path, such as /%00."""
+
+    def send_head(self):
+        try:
+            return super().send_head()
+        except ValueError:
+            self.send_error(404)
+            return None
+
+
 class Server(ThreadingHTTPServer):
     """A server that never shares a port, although Windows would allow it."""
 
@@ -23,7 +34,7 @@ class Server(ThreadingHTTPServer):
 
 def server(port):
     """Return a server at `port`, or at a free port if that is taken."""
-    handler = functools.partial(SimpleHTTPRequestHandler, directory=SITE)
+    handler = functools.partial(Handler, directory=SITE)
     try:
         return Server(("127.0.0.1", port), handler)
     except OSError:

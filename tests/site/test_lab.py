@@ -116,6 +116,63 @@ def folds(metadata):
     return new_notebook(cells=cells, metadata=metadata)
 
 
+# The name of a folder, which a shell and a Makefile read as more than letters.
+ODD = "my course $HOME `id` 'q' \"d\" é #1;x%&(a)"
+# Stands for Python: it says what the Makefile asks it, and keeps how it was
+# started.
+STUB = """#!/bin/sh
+if [ "$1" = -c ]; then cat .venv/ready; exit; fi
+printf '%s\\n' "$JUPYTER_CONFIG_PATH" "$JUPYTER_PATH" "$@" > started
+"""
+TARGET = re.compile(r"^([a-z-]+):.*##", re.M)
+
+
+@pytest.fixture
+def odd_folder(tmp_path):
+    """A checkout without its packages, in a folder with an odd name."""
+    folder = tmp_path / ODD
+    (folder / ".venv/bin").mkdir(parents=True)
+    needed = ("", "-test", "-model")
+    needed = [f"requirements{kind}.txt" for kind in needed]
+    for name in ("Makefile", "pyproject.toml", *needed):
+        shutil.copy(website.ROOT / name, folder)
+    (folder / ".venv/bin/python").write_text(STUB)
+    (folder / ".venv/bin/python").chmod(0o755)
+    for name in ("ready", "checks"):
+        (folder / ".venv" / name).write_text(str(folder.resolve()))
+    return folder
+
+
+def make(folder, *words):
+    return subprocess.run(
+        ["make", *words],
+        cwd=folder,
+        text=True,
+        capture_output=True,
+        check=True,
+    ).stdout
+
+
+def test_make_lab_starts_in_a_folder_of_any_name(odd_folder):
+    make(odd_folder, "lab")
+    started = (odd_folder / "started").read_text("utf-8").splitlines()
+    settings = str(odd_folder / "tools/jupyter")
+    assert started[:4] == [settings, settings, "-m", "jupyterlab"]
+    for name in ("labconfig", "labextensions"):
+        assert (website.ROOT / "tools/jupyter" / name).is_dir()
+
+
+def test_no_command_of_make_breaks_at_the_name_of_its_folder(odd_folder):
+    text = (website.ROOT / "Makefile").read_text("utf-8")
+    targets = TARGET.findall(text)
+    assert {"book", "test", "lab", "clean"} <= set(targets)
+    for target in targets:
+        told = make(odd_folder, "-n", target, "CHAPTER=mask")
+        assert "my course" not in told, target
+        assert "--clear" not in told, "the folder has not moved"
+        subprocess.run(["sh", "-n"], input=told, text=True, check=True)
+
+
 def environment(folder):
     """Settings, workspaces and signatures of its own."""
     for name, text in SETTINGS.items():

@@ -128,6 +128,23 @@ def test_a_dirty_folder_or_an_old_tag_stops_a_release(ready, word, told):
     assert told in "\n".join(release.missing())
 
 
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (None, "git status --porcelain failed: fatal: not a git"),
+        ("", "not ins"),
+    ],
+)
+def test_a_release_without_a_checkout_or_git_is_said(
+    tmp_path, monkeypatch, path, said
+):
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    if path is not None:
+        monkeypatch.setenv("PATH", path)
+    with pytest.raises(SystemExit, match=f"^no release: .*{said}"):
+        release.git("status", "--porcelain")
+
+
 def test_files_of_a_release_repeat_to_the_byte(ready, monkeypatch):
     root, _ = ready
     monkeypatch.undo()
