@@ -26,7 +26,7 @@ from . import (
     text,
 )
 from .errors import CheckpointError
-from .settings import Settings, named
+from .settings import Settings
 
 MOST_SETTINGS = 2**20  # bytes of a config.json
 
@@ -160,7 +160,7 @@ def _model(known, settings, tied, source):
     rules = None
     for sizes_only in (True, False):
         given = settings.copied(sizes_only=sizes_only)
-        config = named(given, known.config, given, tied)
+        config = given.named(known.config, given, tied)
         if sizes_only:
             rules = architectures.rules_of(known, config)
             architectures.expect_shapes(rules, config, source)

@@ -11,7 +11,7 @@ from ..positions import (
 )
 from .architectures import read_finite
 from .errors import CheckpointError
-from .settings import Settings, named
+from .settings import Settings
 
 
 class Rotations(NamedTuple):
@@ -99,7 +99,7 @@ def partial_rotations(settings, d_k, *, share, base):
         settings.refuse(key, "1 where rotations also scale", share)
     if found.frequencies is not None:
         return found.frequencies
-    slow = named(settings, rotary_frequencies, d, base=found.base)
+    slow = settings.named(rotary_frequencies, d, base=found.base)
     return tuple(slow.tolist())
 
 
@@ -117,7 +117,7 @@ def read(settings, key, inner, d, base=None):
     if kind not in KINDS:
         inside.refuse("rope_type", f"one of {', '.join(KINDS)}", kind)
     base = inside.take("rope_theta", float, base)
-    found = named(inside, KINDS[kind], inside, d, base)
+    found = inside.named(KINDS[kind], inside, d, base)
     inside.close()
     return found
 

@@ -83,15 +83,14 @@ class Settings:
                 f"is not known; got {shown(self.left[odd[0]])}"
             )
 
-
-def named(settings, function, *args, **more):
-    """The result of a function, with errors that name the file."""
-    try:
-        return function(*args, **more)
-    except CheckpointError:
-        raise
-    except (TypeError, ValueError) as error:
-        raise CheckpointError(f"{settings.name}: {error}") from None
+    def named(self, function, *args, **more):
+        """The result of a function, with errors that name the file."""
+        try:
+            return function(*args, **more)
+        except CheckpointError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise CheckpointError(f"{self.name}: {error}") from None
 
 
 # Settings that change nothing in the forward pass of a trained model.
