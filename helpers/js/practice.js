@@ -76,8 +76,7 @@ const isCut = (record, i, value) => {
 const isSwapped = (record, given, values) => {
   const others = given.map((text, i) => parse(swapped(text)) ?? values[i]);
   const at = [...values.keys()].filter((i) => others[i] !== values[i]);
-  const better = (i) =>
-    !fits(record, i, values[i]) && (fits(record, i, others[i]) || isCut(record, i, others[i]));
+  const better = (i) => fits(record, i, others[i]) || isCut(record, i, others[i]);
   return at.length > 0 && (known(record, others) !== null || at.some(better));
 };
 const soFar = (record, values) => {

@@ -426,15 +426,12 @@ def _is_swapped(record, given, values):
     others = [parse(text.translate(SWAP)) for text in given]
     pairs = zip(others, values, strict=True)
     others = [x if other is None else other for other, x in pairs]
-    return others != values and bool(
-        _known(record, others)
+    at = [i for i, x in enumerate(values) if others[i] != x]
+    return bool(at) and (
+        _known(record, others) is not None
         or any(
-            other != value
-            and not _fits(record, place, value)
-            and (_fits(record, place, other) or _is_cut(record, place, other))
-            for place, (other, value) in enumerate(
-                zip(others, values, strict=True)
-            )
+            _fits(record, i, others[i]) or _is_cut(record, i, others[i])
+            for i in at
         )
     )
 
