@@ -178,7 +178,7 @@ def _from_gguf(file, name, tokenizer):
     stated = {f"{kind}.vocab_size": rows} | header.metadata
     factors = known.factors and shapes.pop(known.factors, None)
     source = _Source(
-        name, shapes, lambda n: gguf.read_tensor(file, header.tensors[n])
+        name, shapes, lambda n: gguf.read_tensor(file, header.tensors[n], name)
     )
     config, rules = _model(
         known,

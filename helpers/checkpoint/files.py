@@ -34,23 +34,32 @@ def opened(path):
         raise CheckpointError(
             f"{path.name}: must be a file; got {_kind_of(path)}"
         )
+    with _readable(path.name):
+        file = path.open("rb")
+    with file:
+        before = _state(file)
+        with _readable(path.name):
+            start = file.read(len(POINTER))
+        if start == POINTER:
+            raise CheckpointError(
+                f"{path.name}: must be the file itself; got a pointer of Git "
+                "LFS to it. Run `git lfs pull` in its folder"
+            )
+        file.seek(0)
+        yield file
+        if _state(file) != before:
+            raise CheckpointError(
+                f"{path.name}: the file must not change while it is read"
+            )
+
+
+@contextmanager
+def _readable(name):
     try:
-        with path.open("rb") as file:
-            before = _state(file)
-            if file.read(len(POINTER)) == POINTER:
-                raise CheckpointError(
-                    f"{path.name}: must be the file itself; got a pointer of "
-                    "Git LFS to it. Run `git lfs pull` in its folder"
-                )
-            file.seek(0)
-            yield file
-            if _state(file) != before:
-                raise CheckpointError(
-                    f"{path.name}: the file must not change while it is read"
-                )
+        yield
     except OSError as error:
         raise CheckpointError(
-            f"{path.name}: the file must be readable; got {error.strerror}"
+            f"{name}: the file must be readable; got {error.strerror}"
         ) from None
 
 
@@ -67,7 +76,8 @@ def _state(file):
 
 def exactly(file, n, name):
     """The next `n` bytes of a file, for which it was long enough before."""
-    data = file.read(n)
+    with _readable(name):
+        data = file.read(n)
     if len(data) < n:
         raise CheckpointError(f"{name}: the file must not become shorter")
     return data

@@ -266,7 +266,7 @@ def _placed(source, entries, metadata):
     return tensors
 
 
-def read_tensor(file, tensor):
+def read_tensor(file, tensor, name="the file"):
     """Read the numbers of a tensor, as float32.
 
     Parameters
@@ -275,6 +275,8 @@ def read_tensor(file, tensor):
         The file that contains it.
     tensor : Tensor
         An entry of `read_header`.
+    name : str, default "the file"
+        The file's name in messages.
 
     Returns
     -------
@@ -290,5 +292,5 @@ def read_tensor(file, tensor):
     [[1.0, 2.0], [3.0, 4.0]]
     """
     file.seek(tensor.start)
-    data = exactly(file, tensor.nbytes, f"tensor {shown(tensor.name)}")
+    data = exactly(file, tensor.nbytes, name)
     return dequantised(data, tensor.kind).reshape(tensor.shape)

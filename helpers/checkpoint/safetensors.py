@@ -108,4 +108,4 @@ def read_numbers(file, name, tensor):
             f"{name}: tensor {shown(tensor.name)} must have {wanted} bytes, "
             f"by its shape; got {tensor.nbytes}"
         )
-    return read_tensor(file, tensor)
+    return read_tensor(file, tensor, name)

@@ -148,6 +148,16 @@ class Tokenizer:
         ------
         TypeError, ValueError
             As `decode`.
+
+        Examples
+        --------
+        With a token for each byte, the first half of é is held back.
+
+        >>> letters = {letter: b for b, letter in LETTERS.items()}
+        >>> rules = tokenizers.Tokenizer(models.BPE(letters, []))
+        >>> rules.decoder = decoders.ByteLevel()
+        >>> list(Tokenizer(rules).stream("é!".encode()))
+        ['é', '!']
         """
         read, told, text = [], 0, ""
         for token in tokens:

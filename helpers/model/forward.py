@@ -84,7 +84,8 @@ def forward(
         they are counted from the tokens in the cache upward. A batch that is
         padded before or within its sequences needs them: a sequence's own
         tokens are numbered from 0 without gaps. Not for "alibi" and "t5",
-        which count the columns between a query and a key.
+        which count the columns between a query and a key; a window counts
+        columns too.
 
     Returns
     -------

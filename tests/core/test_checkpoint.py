@@ -19,7 +19,14 @@ import pytest
 from safetensors.numpy import save_file
 from tokenizers import pre_tokenizers
 
-from helpers.checkpoint import CheckpointError, gguf, load, smollm2_path, text
+from helpers.checkpoint import (
+    CheckpointError,
+    gguf,
+    load,
+    safetensors,
+    smollm2_path,
+    text,
+)
 from helpers.checkpoint.quantised import KINDS, bfloat16, dequantised
 from helpers.transformer import (
     TransformerConfig,
@@ -807,17 +814,46 @@ def test_a_file_that_changes_while_it_is_read(
         for name, x in made(CONFIG).items():
             np.testing.assert_array_equal(params[name], x)
         return
-    with pytest.raises(CheckpointError, match=f"{says}$"):
+    with pytest.raises(CheckpointError, match=f"^{changed.name}: .*{says}$"):
         load(loaded, tokenizer=False)
 
 
-def test_weights_that_the_memory_does_not_hold(write, monkeypatch):
-    def fails(*_):
-        raise MemoryError
+class Failing:
+    """A file of which a late part cannot be read."""
 
-    monkeypatch.setattr(gguf, "dequantised", fails)
-    with pytest.raises(CheckpointError, match="gguf: the weights must fit in"):
-        load(write(whole()))
+    def __init__(self, file, error):
+        self._file, self._error = file, error
+
+    def __getattr__(self, name):
+        return getattr(self._file, name)
+
+    def read(self, n):
+        if n == 32 * 8 * 4:  # the embedding
+            raise self._error
+        return self._file.read(n)
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (MemoryError(), "^{}: the weights must fit into the memory$"),
+        (
+            OSError(5, "Input/output error"),
+            r"^model.*: the file must be readable; got Input/output error$",
+        ),
+    ],
+)
+def test_weights_that_cannot_be_read(error, says, tmp_path, monkeypatch):
+    folder(tmp_path)
+    read = gguf.read_tensor
+    for module in (gguf, safetensors):
+        monkeypatch.setattr(
+            module, "read_tensor", lambda f, *a: read(Failing(f, error), *a)
+        )
+    (tmp_path / "model.gguf").write_bytes(whole())
+    for path in (tmp_path, tmp_path / "model.gguf"):
+        with pytest.raises(CheckpointError, match=says.format(path.name)):
+            load(path, tokenizer=False)
 
 
 def safetensors_bytes(header, body=b""):
