@@ -13,6 +13,7 @@ import quickjs
 from traitlets import TraitError
 
 from helpers import figures
+from tests import budgets
 from tests.figures.agreement import assert_same
 from tests.figures.expected_figures import CLASSES, EXPECTED, controls
 
@@ -82,7 +83,7 @@ def test_a_setting_is_right_or_refused_by_its_name(name, key, kind, way):
             message = str(error)
             assert key in message, value
             assert "got " in message or "can share" in message, value
-            assert len(message) < 250, "it is read by people"
+            budgets.keep("letters that people read", len(message), 250)
             continue
         state = {key: getattr(figure, key) for key in figure._settings()}
         taken = state[key]
@@ -152,7 +153,7 @@ def test_a_module_names_the_setting_that_it_refuses(name):
     assert len(tried) == 33 * len(controls(name))
     for key, kind, wrong in tried:
         assert wrong == "" or key in wrong, (key, kind)
-        assert len(wrong) < 250
+        budgets.keep("letters that people read", len(wrong), 250)
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -200,7 +201,7 @@ def test_an_address_is_right_or_refused(name):
         if wrong:
             assert state == first
             assert key in wrong, text
-            assert len(wrong) < 250
+            budgets.keep("letters that people read", len(wrong), 250)
             assert wrong.endswith(". The figure shows its first state.")
         else:
             assert 'class="av-say"' in html
@@ -219,4 +220,4 @@ def test_an_address_with_an_unknown_setting_is_refused(name):
         )
         assert state == first
         assert wrong.startswith(f"the address has an unknown setting {name}.")
-        assert len(wrong) < 150
+        budgets.keep("letters that people read", len(wrong), 150)
