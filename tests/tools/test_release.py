@@ -168,4 +168,6 @@ def test_files_of_a_release_repeat_to_the_byte(ready, monkeypatch):
     top = "attention-verified-9.9.9/"
     assert {f"{top}index.ipynb", f"{top}helpers/softmax.py"} <= set(names)
     assert f"{top}tools/jupyter/labconfig/" in names, "postBuild copies it"
+    rights = {"LICENSE", "NOTICE.md", "LICENSES/Apache-2.0.txt"}
+    assert {f"{top}{name}" for name in rights} <= set(names)
     assert not [name for name in names if "/_ext/" in name or "tests/" in name]
