@@ -6,6 +6,7 @@ counted, passed over because it cannot change the count, or refused by name.
 were not used.
 """
 
+import json
 import re
 from collections.abc import Mapping
 
@@ -33,11 +34,12 @@ KINDS = {
 PARTS = ("text_config", "llm_config", "language_config", "thinker_config")
 # Keys under their usual name, and the names that other files use.
 NAMES = {
-    "hidden_size": ("n_embd",),
+    "hidden_size": ("n_embd", "n_embed"),
     "num_hidden_layers": ("n_layer", "num_layers"),
-    "num_attention_heads": ("n_head",),
-    "head_dim": ("kv_channels",),
-    "sliding_window": ("attention_window_size",),
+    "num_attention_heads": ("n_head", "num_heads"),
+    "head_dim": ("kv_channels", "attention_head_dim"),
+    "sliding_window": ("attention_window_size", "sliding_window_size"),
+    "no_rope_layer_interval": ("nope_layer_interval",),
     "sliding_window_pattern": ("_sliding_window_pattern",),
     "block_types": ("_block_types",),
 }
@@ -73,15 +75,31 @@ for _name, _more in {
         "attention_chunk_size": 8192,
         "no_rope_layer_interval": 4,
     },
+    "falcon": {"multi_query": True},
+    "gpt_bigcode": {"multi_query": True},
+    "minicpm3": {"v_head_dim": 64},
+    "mistral": {"sliding_window": 4096},
 }.items():
-    FILLED[_name] |= _more
+    FILLED[_name] = FILLED.get(_name, {}) | _more
 # Models in which each query head has its own keys unless the file says more.
 OWN = (
-    *("bloom", "chatglm", "cohere", "falcon", "gpt2", "gpt_bigcode"),
-    *("gpt_neox", "gptj", "llama", "olmo", "olmo2", "opt", "phi", "phi3"),
+    *("baichuan", "bloom", "chatglm", "codegen", "cohere", "falcon", "gpt2"),
+    *("gpt_bigcode", "gpt_neox", "gptj", "internlm", "llama", "olmo"),
+    *("olmo2", "opt", "phi", "phi-msft", "phi3", "qwen", "xverse"),
 )
 # Models whose code applies its window to every layer.
-ALL_SLIDING = ("mistral", "mixtral", "phi3")
+ALL_SLIDING = (
+    *("mistral", "mixtral", "phi3", "phi3_v", "phimoe", "starcoder2"),
+)
+# Models with layers of several kinds, which the file must list.
+MIXED = (
+    *("afmoe", "bamba", "cohere2", "cwm", "exaone4", "falcon_h1"),
+    *("gemma3n_text", "gemma4_text", "gpt_oss", "granitemoehybrid", "jamba"),
+    *("kimi_linear", "lfm2", "lfm2_moe", "mimo_v2_flash", "minimax"),
+    *("ministral", "nemotron_h", "olmo3", "olmo_hybrid", "qwen3_5_moe_text"),
+    *("qwen3_5_text", "qwen3_next", "recurrent_gemma", "vaultgemma"),
+    *("zamba", "zamba2"),
+)
 # Models whose heads have a gate as wide as the output, with no key for it.
 GATED = ("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text")
 # Models with layers of fixed state that are counted: a gated delta rule with
@@ -97,14 +115,16 @@ LATENT = (
 ENCODERS = (
     r".*bert(?!.*decoder).*",
     r"(albert|big_bird|electra|ernie|funnel|longformer|mpnet|xlnet)",
+    r"(Dream|[Ll][Ll]a[Dd][Aa].*)",
 )
 # The sizes of a state, by key: heads of keys and of values, and their widths.
-# Where the code says which layers have a window.
-PLACES = ("sliding_window_pattern", "no_rope_layer_interval")
-# The names of the number of key/value heads.
-HEADS = (
-    *("num_key_value_heads", "num_kv_heads", "multi_query_group_num"),
-    "multi_query",
+# Keys that list the layers one by one.
+LISTS = ("block_types", "full_attn_idxs", "layer_types")
+# Keys that say which layers are of which kind.
+PLACES = (
+    *("block_configs", "block_types", "full_attention_interval"),
+    *("full_attn_idxs", "layer_types", "linear_attn_config"),
+    *("no_rope_layer_interval", "sliding_window_pattern"),
 )
 STATE_KEYS = (
     "linear_num_key_heads",
@@ -121,6 +141,7 @@ LATENT_KEYS = (
 )
 READ = (
     *("attention_chunk_size", "attention_k_eq_v", "attn_output_gate"),
+    *("attn_type_list", "full_attn_idxs"),
     *("block_configs", "block_types", "cla_share_factor"),
     *("cross_attention_layers", "full_attention_interval", "global_head_dim"),
     *("head_dim", "hidden_size", "kv_lora_rank", "layer_types"),
@@ -152,7 +173,7 @@ MATTERS = (
 # Keys of a fixed state, which are passed over if the layers are listed.
 FIXED = (
     r".*(mamba|ssm)_.*|(conv|conv1d|lru|time_step)_.*|use_conv_bias|expand"
-    r"|n_groups|full_attn_idxs"
+    r"|n_groups"
     r"|block_(auto_adjust|dim|ff|mlp|multiple|norm|out|use)_.*",
     r"block_(dim|multiple_of)",
 )
@@ -188,6 +209,9 @@ IDLE = (
     r"(apply_residual_connection_post_layernorm|add_bias_linear|dim_model_base"
     r"|scale_depth|scale_emb|residual_.*|use_parallel_residual|laurel_rank"
     r"|.*_per_layer_input|word_embed_proj_dim|do_layer_norm_before|.*qk_norm.*"
+    r"|apply_query_key_layer_scaling|pad_key_length|for_llm_compressor"
+    r"|embd_layer|lm_head|skip_bias_add|use_(flash|logn)_attn|patch_size"
+    r"|query_num|slice_config|img_.*|anyres_.*|dense_list|embeddings_.*"
     r"|n_layers_per_attn_res_block|floor_scale|num_dense_layers|rescale_.*)",
 )
 
@@ -245,14 +269,14 @@ def _inner(config):
 def _by_type(config):
     """What the code of this type of model fills in."""
     known = FILLED[config["model_type"]] if _is_one_of(config, FILLED) else {}
-    return {k: v for k, v in known.items() if config.get(k) is None}
+    return {k: v for k, v in known.items() if k not in config}
 
 
 def _text(config):
     """The text model, filled in, without nulls and under usual names."""
     config = _inner(config)
-    config = {k: v for k, v in config.items() if v is not None}
     config = {**_by_type(config), **config}
+    config = {k: v for k, v in config.items() if v is not None}
     for name, others in NAMES.items():
         keys = [key for key in (name, *others) if key in config]
         numbers = {config[key] for key in keys if _is_number(config[key])}
@@ -264,8 +288,6 @@ def _text(config):
 
 
 def _changes_nothing(key, value):
-    if key == "attn_type_list" and isinstance(value, list):
-        return all(_is_number(x) and x == 1 for x in value)
     if key == "use_bidirectional_attention" and value == "vision":
         return True  # among the patches of a picture
     return not value
@@ -279,7 +301,7 @@ def _strange(config, path=""):
         known += LATENT_KEYS
     idle = [
         *IDLE,
-        *(FIXED if {"layer_types", "block_types"} & {*config} else ()),
+        *(FIXED if {*LISTS} & {*config} else ()),
     ]
     idle = re.compile("|".join(f"(?:{pattern})" for pattern in idle))
     found = []
@@ -328,6 +350,11 @@ def _listed(config, key, L, repeat=False):
     return [KINDS[names[i % len(names)]] for i in range(L)]
 
 
+def _among_convolutions(config, L):
+    full = _indices(config, "full_attn_idxs", L)
+    return [FULL if i in full else OTHER for i in range(L)]
+
+
 def _delta_places(config, L):
     given = config["linear_attn_config"]
     places = given.get("kda_layers") if _is_map(given) else None
@@ -363,6 +390,10 @@ def _stated(config, L):
         kinds = _listed(config, "block_types", L, repeat=True)
         windows = "sliding_window" in config
         return [SLIDING if windows and k == FULL else k for k in kinds]
+    if "full_attn_idxs" in config:
+        return _among_convolutions(config, L)
+    if _is_one_of(config, MIXED) and not {*PLACES} & {*config}:
+        _refuse("say in layer_types which layers are of which kind", "no list")
     if not _slides(config):
         return [FULL] * L
     if "attention_chunk_size" in config and "no_rope_layer_interval" in config:
@@ -403,8 +434,8 @@ def _sharing(config, L):
 # --- what a layer keeps and computes ----------------------------------------
 
 
-def _kv_heads(config, H):
-    """The number of key/value heads, under each of its names."""
+def _stated_heads(config):
+    """The number of key/value heads, under each of its names, or None."""
     new = config.get("new_decoder_architecture") is True
     if config.get("multi_query") is True and not new:
         return 1  # whatever num_kv_heads says: Falcon's code does not read it
@@ -412,11 +443,19 @@ def _kv_heads(config, H):
     if config.get("multi_query_attention") is True:
         keys.append("multi_query_group_num")
     keys = [key for key in keys if key in config]
-    if len({_size(config, key, 1024) for key in keys}) > 1:
+    numbers = {_size(config, key, 1024) for key in keys}
+    if len(numbers) > 1:
         _refuse(f"have one value for {' and '.join(keys)}", "two")
+    return numbers.pop() if numbers else None
+
+
+def _kv_heads(config, H):
+    """The number of key/value heads: as stated, or one per query head."""
+    stated = _stated_heads(config)
     own = "model_type" not in config or _is_one_of(config, OWN)
-    key = keys[0] if keys else "num_key_value_heads"
-    return _size(config, key, 1024, H if own else None)
+    if stated is None and not own:
+        _refuse("state num_key_value_heads", "no such key")
+    return H if stated is None else stated
 
 
 def _grouped(config, kind, shared):
@@ -426,7 +465,7 @@ def _grouped(config, kind, shared):
     n = _kv_heads(config, H)
     if "head_dim" not in config and d % H:
         _refuse("state head_dim where heads do not divide the width", "none")
-    wide = _size(config, "head_dim", 1024, d / H)
+    wide = _size(config, "head_dim", 1024, d // H)
     alike = kind == FULL and config.get("attention_k_eq_v")
     if kind == FULL:  # some models have other heads in full layers
         # Gemma 4 reads it only where keys are values; others have no such key.
@@ -505,8 +544,9 @@ def _block(config, block):
 
 
 def _refuse_keys(names):
-    shown = names[:4] + ([f"and {len(names) - 4} more"] if names[4:] else [])
-    _refuse(f"be without {', '.join(shown)}, which no rule counts", "them")
+    shown = names[:6] + ([f"and {len(names) - 6} more"] if names[6:] else [])
+    them = "them" if names[1:] else "it"
+    _refuse(f"be without {', '.join(shown)}, which no rule counts", them)
 
 
 def layers_of(config):
@@ -544,12 +584,17 @@ def layers_of(config):
         raise TypeError(f"config must be a dict; got {type(config).__name__}")
     config = _text(config)
     kind = config.get("model_type")
-    encodes = isinstance(kind, str) and re.fullmatch("|".join(ENCODERS), kind)
-    if encodes or config.get("is_causal") is False:
-        _refuse("be of a model that decodes, token by token", "an encoder")
+    if isinstance(kind, str) and re.fullmatch("|".join(ENCODERS), kind):
+        _refuse("be of a model that decodes, token by token", kind)
+    for key in ("is_causal", "causal_attn"):
+        if config.get(key) is False:
+            _refuse("be of a model that decodes, token by token", f"no {key}")
     odd = [name for name in _strange(config) if _matters(name)]
     if odd:
         _refuse_keys(odd)
+    latent = _is_one_of(config, LATENT) and config.get("use_mla") is not False
+    if latent and "kv_lora_rank" not in config:
+        _refuse("state kv_lora_rank", "no such key")
     layers = _blocks(config) or _by_kind(config)
     if all(layer.kind == "other" for layer in layers):
         _refuse("have a layer that attends to the text", "none")
@@ -569,6 +614,8 @@ def _blocks(config):
 
 def _by_kind(config):
     L = _size(config, "num_hidden_layers", LONGEST)
+    if (config.get("attn_type_list") or [1] * L) != [1] * L:
+        _refuse_keys(["attn_type_list"])
     layers = zip(_kinds(config, L), _sharing(config, L), strict=True)
     return [_layer(config, kind, shared) for kind, shared in layers]
 
@@ -602,19 +649,21 @@ def filled(config):
 
     Examples
     --------
-    >>> filled({"hidden_size": 64, "num_attention_heads": 4})
+    >>> one = {"hidden_size": 64, "num_attention_heads": 4}
+    >>> filled(one | {"num_hidden_layers": 1})
     ['num_key_value_heads 4', 'head_dim 16']
     """
+    layers_of(config)  # refuses what it cannot read
     more, config = _by_type(_inner(config)), _text(config)
-    if "layer_types" in config:
+    if {*LISTS} & {*config}:
         more = {k: v for k, v in more.items() if k not in PLACES}
     if "kv_lora_rank" not in config and "block_configs" not in config:
-        d, H = config["hidden_size"], config["num_attention_heads"]
-        if not any(key in config for key in HEADS):
+        H = config["num_attention_heads"]
+        if _stated_heads(config) is None:
             more["num_key_value_heads"] = H
         if "head_dim" not in config:
-            more["head_dim"] = d // H
-    return [f"{key} {value}" for key, value in more.items()]
+            more["head_dim"] = config["hidden_size"] // H
+    return [f"{key} {json.dumps(value)}" for key, value in more.items()]
 
 
 def unread(config):

@@ -105,9 +105,9 @@ def _cards():
     """Configurations, and which of their keys are read or refused."""
     names = (
         *("all_sliding", "delta", "encoders", "filled", "fixed", "gated"),
-        *("heads", "idle", "kimi", "kinds", "latent", "latent_keys"),
-        *("longest", "matters", "names", "own", "parts", "places", "read"),
-        *("state_keys", "widest"),
+        *("idle", "kimi", "kinds", "latent", "latent_keys", "lists"),
+        *("longest", "matters", "mixed", "names", "own", "parts", "places"),
+        *("read", "state_keys", "widest"),
     )
     rules = {name: getattr(cards, name.upper()) for name in names}
     kinds = ("FULL", "SLIDING", "CHUNKED", "LINEAR", "OTHER")

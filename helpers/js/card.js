@@ -366,7 +366,7 @@ const figure = {
       throw error;
     }
   },
-  refused: () => say("This configuration was refused, so nothing is counted."),
+  refused: (wrong) => say(`This configuration was refused, and nothing is counted: ${wrong}.`),
   compute: (state) => {
     const layers = layersOf(configOf(state));
     const [peak, bandwidth, has] = MACHINES[state.machine];

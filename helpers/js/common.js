@@ -57,7 +57,7 @@ import { toolRow } from "./tools.js";
  * @property {(state: State, values: object, own?: object) => string} view - HTML; pure
  * @property {{part: string, which?: number, box?: string, state?: State}} [card]
  * @property {(state: State) => string} [check] - the settings that contradict each other, or ""
- * @property {() => string} [refused] - HTML instead of the last state, where its numbers would be
+ * @property {(wrong: string) => string} [refused] - HTML instead of the last state, where its numbers would be
  *   taken for those of a state that `check` refuses
  * @property {(state: State, moved: string, before: State) =>
  *   ?{settings: State, says: string}} [fit] - settings that fit the one just moved
@@ -237,6 +237,7 @@ const attach = (figure, { model, el, load }) => {
     redraw(result, shown ?? { children: [] }, next);
     shown = next;
   };
+  let refused = false; // whether the page shows that a state was refused
   // Say what is wrong, above the last state that fits or in its place.
   const refuse = (wrong, state) => {
     const settings = figure.controls.some((c) => complaint(c, state[c.key]));
@@ -245,7 +246,8 @@ const attach = (figure, { model, el, load }) => {
       return;
     }
     tellAbove(`${wrong}.`);
-    draw(figure.refused());
+    draw(figure.refused(wrong));
+    refused = true;
     reach();
     speak();
   };
@@ -270,6 +272,7 @@ const attach = (figure, { model, el, load }) => {
     const { activeElement } = el.getRootNode();
     const focused = result.contains(activeElement) && activeElement.dataset.handle;
     draw(figure.view(state, values, own));
+    refused = false;
     if (figure.enhance) figure.enhance(result, state, values, assign);
     hands?.show(state, values, own, focused);
     keepKeys(result.querySelectorAll("[tabindex]:not([data-lm-suppress-shortcuts])"));
@@ -426,7 +429,7 @@ const attach = (figure, { model, el, load }) => {
   const tools = toolRow(figure, {
     el,
     linked,
-    read,
+    read: () => (refused ? null : read()),
     reset,
     tell: (text, aloud) => {
       if (aloud) note(text);

@@ -16,8 +16,8 @@ export const refuse = (rule, got) => {
   throw new Refused(`config must ${rule}; got ${got}`);
 };
 const refuseKeys = (names) => {
-  const shown = names.slice(0, 4).concat(names.length > 4 ? [`and ${names.length - 4} more`] : []);
-  refuse(`be without ${shown.join(", ")}, which no rule counts`, "them");
+  const shown = names.slice(0, 6).concat(names.length > 6 ? [`and ${names.length - 6} more`] : []);
+  refuse(`be without ${shown.join(", ")}, which no rule counts`, names.length > 1 ? "them" : "it");
 };
 
 const sizeOf = (config, key, most = RULES.widest, otherwise = undefined) => {
@@ -43,13 +43,11 @@ const inner = (config) => {
 const byType = (config) => {
   const type = own(config, "model_type");
   const values = (typeof type === "string" && own(RULES.filled, type)) || {};
-  return Object.fromEntries(
-    Object.entries(values).filter(([key]) => (own(config, key) ?? null) === null),
-  );
+  return Object.fromEntries(Object.entries(values).filter(([key]) => !has(config, key)));
 };
 const textOf = (given) => {
-  const stated = Object.entries(inner(given)).filter(([, value]) => value !== null);
-  const config = { ...byType(inner(given)), ...Object.fromEntries(stated) };
+  const stated = Object.entries({ ...byType(inner(given)), ...inner(given) });
+  const config = Object.fromEntries(stated.filter(([, value]) => value !== null));
   for (const [name, others] of Object.entries(RULES.names)) {
     const keys = [name, ...others].filter((key) => has(config, key));
     const numbers = new Set(keys.map((key) => config[key]).filter(isNumber));
@@ -65,14 +63,13 @@ const FIXED = fully([...RULES.idle, ...RULES.fixed]);
 const KNOWN = [...RULES.read, ...Object.values(RULES.names).flat()];
 const bears = (name) => MATTERS.test(name.slice(name.lastIndexOf(".") + 1));
 const changesNothing = (key, value) =>
-  (key === "attn_type_list" && Array.isArray(value) && value.every((x) => x === 1)) ||
   (key === "use_bidirectional_attention" && value === "vision") ||
   !value ||
   (Array.isArray(value) && !value.length) ||
   (isMap(value) && !Object.keys(value).length);
 const strange = (config, path = "", top = config) => {
   const counted = has(top, "kv_lora_rank") ? [...KNOWN, ...RULES.latent_keys] : KNOWN;
-  const idle = has(top, "layer_types") || has(top, "block_types") ? FIXED : IDLE;
+  const idle = RULES.lists.some((key) => has(top, key)) ? FIXED : IDLE;
   return Object.entries(config).flatMap(([key, value]) => {
     const name = path + key;
     const mine = counted.includes(name);
@@ -96,6 +93,10 @@ const listed = (config, key, L, repeat = false) => {
   if (!names.every((name) => typeof name === "string" && has(RULES.kinds, name)))
     refuse(`have ${Object.keys(RULES.kinds).join(", ")} in ${key}`, "another");
   return along(L, (i) => RULES.kinds[names[i % names.length]]);
+};
+const amongConvolutions = (config, L) => {
+  const full = indicesIn(config, "full_attn_idxs", L);
+  return along(L, (i) => (full.includes(i) ? FULL : OTHER));
 };
 const deltaPlaces = ({ linear_attn_config: given }, L) => {
   const places = isMap(given) ? own(given, "kda_layers") : undefined;
@@ -122,6 +123,9 @@ const statedIn = (config, L) => {
     const kinds = listed(config, "block_types", L, true);
     return kinds.map((kind) => (windows && kind === FULL ? SLIDING : kind));
   }
+  if (has(config, "full_attn_idxs")) return amongConvolutions(config, L);
+  if (isOneOf(config, RULES.mixed) && !RULES.places.some((key) => has(config, key)))
+    refuse("say in layer_types which layers are of which kind", "no list");
   const window = has(config, "sliding_window") && own(config, "use_sliding_window") !== false;
   if (!window && !has(config, "attention_chunk_size")) return along(L, () => FULL);
   if (has(config, "attention_chunk_size") && has(config, "no_rope_layer_interval"))
@@ -145,16 +149,21 @@ const sharing = (config, L) => {
   return along(L, (i) => i >= L - last || i % each > 0);
 };
 
-const kvHeads = (config, H) => {
+const statedHeads = (config) => {
   const latest = own(config, "new_decoder_architecture") === true;
   if (own(config, "multi_query") === true && !latest) return 1;
   const keys = ["num_key_value_heads", "num_kv_heads"];
   if (own(config, "multi_query_attention") === true) keys.push("multi_query_group_num");
   const stated = keys.filter((key) => has(config, key));
-  if (new Set(stated.map((key) => sizeOf(config, key, 1024))).size > 1)
-    refuse(`have one value for ${stated.join(" and ")}`, "two");
+  const numbers = new Set(stated.map((key) => sizeOf(config, key, 1024)));
+  if (numbers.size > 1) refuse(`have one value for ${stated.join(" and ")}`, "two");
+  return [...numbers][0];
+};
+const kvHeads = (config, H) => {
+  const stated = statedHeads(config);
   const alone = !has(config, "model_type") || isOneOf(config, RULES.own);
-  return sizeOf(config, stated[0] ?? "num_key_value_heads", 1024, alone ? H : undefined);
+  if (stated === undefined && !alone) refuse("state num_key_value_heads", "no such key");
+  return stated ?? H;
 };
 const plainOf = (config, type, shared) => {
   const d = sizeOf(config, "hidden_size");
@@ -260,6 +269,9 @@ const blocksOf = (config, L) => {
   return blocks.map((block) => blockOf(config, block));
 };
 const byKind = (config, L) => {
+  const list = own(config, "attn_type_list");
+  const ones = Array.isArray(list) && list.length === L && list.every((x) => x === 1);
+  if (!changesNothing("attn_type_list", list) && !ones) refuseKeys(["attn_type_list"]);
   const kinds = statedIn(config, L);
   for (const i of indicesIn(config, "cross_attention_layers", L)) kinds[i] = OTHER;
   const shared = sharing(config, L);
@@ -270,10 +282,14 @@ const ENCODERS = fully(RULES.encoders);
 export const layersOf = (given) => {
   const config = textOf(given);
   const type = own(config, "model_type");
-  if ((typeof type === "string" && ENCODERS.test(type)) || own(config, "is_causal") === false)
-    refuse("be of a model that decodes, token by token", "an encoder");
+  const decodes = "be of a model that decodes, token by token";
+  if (typeof type === "string" && ENCODERS.test(type)) refuse(decodes, type);
+  for (const key of ["is_causal", "causal_attn"])
+    if (own(config, key) === false) refuse(decodes, `no ${key}`);
   const odd = strange(config).filter(bears);
   if (odd.length) refuseKeys(odd);
+  const latent = isOneOf(config, RULES.latent) && own(config, "use_mla") !== false;
+  if (latent && !has(config, "kv_lora_rank")) refuse("state kv_lora_rank", "no such key");
   const L = sizeOf(config, "num_hidden_layers", RULES.longest);
   const layers = has(config, "block_configs") ? blocksOf(config, L) : byKind(config, L);
   if (layers.every(({ kind }) => kind === "other"))
@@ -285,12 +301,13 @@ export const layersOf = (given) => {
 // model has.
 export const filledIn = (given) => {
   const config = textOf(given);
+  const isListed = RULES.lists.some((key) => has(config, key));
   const more = Object.entries(byType(inner(given))).filter(
-    ([key]) => !(has(config, "layer_types") && RULES.places.includes(key)),
+    ([key]) => !(isListed && RULES.places.includes(key)),
   );
   if (!has(config, "kv_lora_rank") && !has(config, "block_configs")) {
     const { hidden_size: d, num_attention_heads: H } = config;
-    if (!RULES.heads.some((key) => has(config, key))) more.push(["num_key_value_heads", H]);
+    if (statedHeads(config) === undefined) more.push(["num_key_value_heads", H]);
     if (!has(config, "head_dim")) more.push(["head_dim", d / H]);
   }
   return more.map(([key, value]) => `${key} ${value}`);

@@ -30,6 +30,10 @@ export const toolRow = (figure, { el, linked, read, reset, tell, first = [] }) =
   const what = linked ? "link" : "settings";
   let told;
   const copy = async (made) => {
+    if (!read()) {
+      tell(`There is no ${what} to a state that was refused.`, true);
+      return;
+    }
     const text = linked ? addressOf(figure, read()).href : callOf(figure, read());
     made.style.minWidth = `${made.offsetWidth}px`; // so that its neighbours do not move
     try {

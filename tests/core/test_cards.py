@@ -146,6 +146,15 @@ STATED = {
         | {"use_cla": True, "cla_share_factor": 2},
         32 * 2 * 8 * 80 * 2,
     ),
+    "StarCoder, which does not say so": (
+        {"model_type": "gpt_bigcode", "n_embd": 6144, "n_layer": 40}
+        | {"n_head": 48},
+        40 * 2 * 1 * 128 * 2,
+    ),
+    "BLOOM: its own names": (
+        {"model_type": "bloom", "n_embed": 1024, "n_layer": 2, "n_head": 16},
+        2 * 2 * 16 * 64 * 2,
+    ),
     "GPT-2: its own names": (
         {"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12}
         | {
@@ -201,6 +210,27 @@ STATED = {
         sizes(3072, 62, 48, model_type="minimax_m2", num_key_value_heads=8)
         | {"head_dim": 128, "attn_type_list": [1] * 62},
         62 * 2 * 8 * 128 * 2,
+    ),
+    "Gemma 2 9B: its window has two names": (
+        sizes(3584, 42, 16, model_type="gemma2", sliding_window=4096)
+        | {"num_key_value_heads": 8, "head_dim": 256}
+        | {"sliding_window_size": 4096},
+        21 * 2 * 8 * 256 * 2,
+    ),
+    "Mistral 7B without a window": (
+        sizes(4096, 32, 32, model_type="mistral", num_key_value_heads=8)
+        | {"sliding_window": None},
+        32 * 2 * 8 * 128 * 2,
+    ),
+    "Mistral 7B, whose file says nothing of windows": (
+        sizes(4096, 32, 32, model_type="mistral", num_key_value_heads=8),
+        0,
+    ),
+    "LFM2 350M: attention at some places": (
+        sizes(1024, 16, 16, model_type="lfm2", num_key_value_heads=8)
+        | {"full_attn_idxs": [2, 5, 8, 10, 12, 14], "conv_L_cache": 3}
+        | {"num_heads": 16, "block_dim": 1024},
+        6 * 2 * 8 * 64 * 2,
     ),
     "LFM2 1.2B: convolutions beside attention": (
         sizes(2048, 16, 32, model_type="lfm2", num_key_value_heads=8)
@@ -269,7 +299,7 @@ UNKNOWN = {
     **{"hybrid_layer_pattern": [0, 1], "swa_num_key_value_heads": 8},
     **{"layer_group_size": 5, "num_attention_groups": 8, "v_head_dim": 128},
     **{"num_key_value_heads_per_layer": [8, 4], "n_head_kv": 8},
-    **{"attn_type_list": [1, 0, 1], "compress_ratios": [4, 128]},
+    **{"compress_ratios": [4, 128], "n_heads": 8},
     **{"sparse_attention_config": {"topk": 16}, "attn_config": {"kv": 8}},
     **{"use_bidirectional_attention": True, "is_encoder_decoder": True},
     **{"attention_moons": 2, "further": {"kv_heads": 2}},
@@ -287,7 +317,7 @@ def test_a_key_that_could_change_the_count_is_refused(key):
 
 
 @pytest.mark.parametrize(
-    "kind", ["a_new_model", "mistral", "gemma2_of_another", ["llama"]]
+    "kind", ["a_new_model", "mixtral", "gemma2_of_another", ["llama"]]
 )
 def test_key_heads_of_an_unknown_model_are_not_guessed(kind):
     config = {k: v for k, v in PLAIN.items() if k != "num_key_value_heads"}
@@ -295,8 +325,22 @@ def test_key_heads_of_an_unknown_model_are_not_guessed(kind):
         layers_of(config | {"model_type": kind})
 
 
+@pytest.mark.parametrize("kind", ["qwen3_next", "jamba", "deepseek_v3"])
+def test_layers_that_the_code_decides_are_asked_for(kind):
+    with pytest.raises(ValueError, match=r"layer_types which|kv_lora_rank;"):
+        layers_of(PLAIN | {"model_type": kind})
+
+
 def test_what_is_filled_in_is_said():
     assert filled(PLAIN) == []
+    with pytest.raises(ValueError, match="state num_hidden_layers"):
+        filled({"hidden_size": 64})
+    starcoder = STATED["StarCoder, which does not say so"][0]
+    assert filled(starcoder) == ["multi_query true", "head_dim 128"]
+    gpt_oss = {
+        k: v for k, v in MODELS["gpt-oss-20b"].items() if k != "head_dim"
+    }
+    assert filled(gpt_oss) == ["head_dim 64"]
     assert filled(STATED["GPT-2: its own names"][0]) == [
         "num_key_value_heads 12",
         "head_dim 64",
@@ -313,7 +357,7 @@ def test_what_is_filled_in_is_said():
 
 def test_an_encoder_is_refused():
     for more in ({"model_type": "bert"}, {"is_causal": False}):
-        with pytest.raises(ValueError, match=r"decodes.*; got an encoder"):
+        with pytest.raises(ValueError, match=r"decodes.*; got (bert|no is_c)"):
             layers_of(PLAIN | more)
 
 

@@ -510,6 +510,11 @@ REFUSED = [
     ONE | {"n_embd": 33},
     ONE | {"num_kv_heads": 4},
     ONE | {"model_type": "bert"},
+    ONE | {"causal_attn": False},
+    ONE | {"model_type": "qwen3_next"},
+    ONE | {"model_type": "deepseek_v3"},
+    ONE | {"attn_type_list": [1]},
+    ONE | {"attn_type_list": [1, 0]},
     ONE | {"model_type": "mistral", "num_key_value_heads": None},
     ONE | {"model_type": "longcat_flash", "kv_lora_rank": 8},
     ONE | {"cross_attention_layers": [2]},
@@ -593,11 +598,9 @@ def test_card_shows_no_old_number_after_a_refusal(page):
       const long = [shown() === before, m.state.config.length];
       return [before, refused, again, long];
     """)
-    assert refused == [
-        "This configuration was refused, so nothing is counted.",
-        "config must be without swa_head_dim, which no rule counts; got them.",
-        False,
-    ]
+    why = "config must be without swa_head_dim, which no rule counts; got it."
+    said = "This configuration was refused, and nothing is counted: "
+    assert refused == [said + why, why, False]
     assert before == again
     assert long == [True, len(good)]
 
