@@ -151,7 +151,7 @@ class Task:
             if results and all(r is None or r is ... for r in results):
                 return self._empty(function)
             if off := self._off(results):
-                return Reply(False, cut(self._why(results, off[0]), LONGEST))
+                return Reply(False, _cut(self._why(results, off[0]), LONGEST))
         return Reply(True, f"{len(results)} cases agree.")
 
     def _empty(self, function):
@@ -191,7 +191,7 @@ class Task:
 
     def _in(self, width):
         """The solution with floats of another width."""
-        return lambda *case: self.solution(*narrow(case, width))
+        return lambda *case: self.solution(*_narrow(case, width))
 
     def _about(self, case, given, right):
         """The reply to a result that is wrong, and a cause that it shows."""
@@ -284,27 +284,27 @@ def _masked(result):
     return bool(np.ma.is_masked(result))
 
 
-def narrow(value, width):
+def _narrow(value, width):
     """Return a value with its floats, also those in lists, of one width.
 
     Examples
     --------
-    >>> narrow(([0.1], 2), np.float16)
+    >>> _narrow(([0.1], 2), np.float16)
     ([np.float16(0.1)], 2)
     """
     if isinstance(value, list | tuple):
-        return type(value)(narrow(part, width) for part in value)
+        return type(value)(_narrow(part, width) for part in value)
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":
         return value.astype(width)
     return width(value) if isinstance(value, float) else value
 
 
-def cut(text, longest):
+def _cut(text, longest):
     """Return a text, or its beginning if it is too long.
 
     Examples
     --------
-    >>> cut("seven", 5), cut("sixteen", 5)
+    >>> _cut("seven", 5), _cut("sixteen", 5)
     ('seven', 'sixt…')
     """
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
@@ -329,7 +329,7 @@ def told(value, digits=6):
     ('(1, 0.666667)', '[0.5, 1. ]')
     """
     try:
-        return cut(_told(value, digits), LONGEST // 4)
+        return _cut(_told(value, digits), LONGEST // 4)
     except Exception:  # whatever an object of a reader raises
         return f"something of type {type(value).__name__}"
 
@@ -348,7 +348,7 @@ def _told(value, digits):
             text = np.array2string(
                 value, precision=digits - 2, separator=", ", threshold=SHOWN
             )
-        return cut(" ".join(text.split()), LONGEST // 5) + shape
+        return _cut(" ".join(text.split()), LONGEST // 5) + shape
     if isinstance(value, float):
         return "NaN" if value != value else f"{value:.{digits}g}"
     quoted = isinstance(value, str | bytes | BaseException)
