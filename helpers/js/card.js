@@ -262,7 +262,7 @@ const conditions = (config, layers) => {
     filled.length ? ` Not stated, and filled in: ${listing(filled)}.` : "",
     others
       ? ` ${count(others, "layer")} without keys of the text ${others === 1 ? "is" : "are"} ` +
-        "not counted, nor what a fixed state of theirs takes."
+        "not counted, nor any fixed state that they keep."
       : "",
     unread.length
       ? ` Keys that were not read: ${listing(unread)}. If they bear on attention, the counts do not hold.`
