@@ -729,13 +729,15 @@ def test_task_asks_a_narrow_result_for_double_precision(width):
 
 def test_task_knows_its_solution_in_a_narrow_precision():
     """The results of a comparison, or an error, do not show their width."""
-    made = Task(lambda x: x[0] == x[1], [([1 / 3, 1 / 3 + 1e-9],)], [])
     said = "That is the result in float32. This check asks for double "
     said += "precision (float64)."
-    assert made.check(lambda x: np.float32(x[0]) == np.float32(x[1])) == (
-        Reply(False, said)
-    )
-    assert made.check(returns(2)).text.endswith("where False is right.")
+    for kind in (list, tuple, np.array):
+        pair = kind([1 / 3, 1 / 3 + 1e-9])
+        made = Task(lambda x: x[0] == x[1], [(pair,)], [])
+        assert made.check(lambda x: np.float32(x[0]) == np.float32(x[1])) == (
+            Reply(False, said)
+        )
+        assert made.check(returns(2)).text.endswith("where False is right.")
     raises = Task(lambda x: int(x), [(1e30,)], [])
     said = raises.check(lambda x: int(np.float16(x))).text
     assert said.startswith("That is the result in float16.")
