@@ -8,7 +8,7 @@ import sys
 OTHER = "or name another: make PYTHON=python3.12, with the target after it"
 
 # As in pyproject.toml: some pins have no wheels for a newer one.
-if not (3, 11) <= sys.version_info[:2] < (3, 15):  # noqa: UP036
+if not (3, 11) <= sys.version_info[:2] < (3, 15):
     sys.exit(
         "Python 3.11 to 3.14 is needed, but this is "
         + sys.version.split()[0]
