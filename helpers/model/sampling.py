@@ -67,9 +67,11 @@ def next_token_probabilities(
     if temperature == 0:
         return (rank == 0).astype(dtype)
     # Subtract the largest logit, so that a small temperature overflows only to
-    # -inf.
+    # -inf; with a large one, subtract halves, which do not overflow.
+    half = 0.5 if temperature > 1 else 1.0
     with np.errstate(over="ignore"):
-        scaled = (logits - logits.max(-1, keepdims=True)) / temperature
+        scaled = half * logits - half * logits.max(-1, keepdims=True)
+        scaled /= half * temperature
     keep = rank < top_k
     chances = softmax(scaled, where=keep)
     if top_p is None or top_p == 1:

@@ -702,6 +702,18 @@ def test_a_tiny_temperature_is_nearly_none():
         np.testing.assert_array_equal(rows, [got, got])
 
 
+def test_a_temperature_as_large_or_small_as_the_logits():
+    for logits, temperature, apart in (
+        ([1.7e308, -1.7e308], 1e308, 3.4),
+        ([1.5e308, -1.5e308], 1.0, math.inf),
+        ([5e-324, 0.0], 5e-324, 1),  # the least number, whose half is 0
+    ):
+        got = next_token_probabilities(logits, temperature=temperature)
+        odds = math.exp(-apart)
+        wanted = [1 / (1 + odds), odds / (1 + odds)]
+        np.testing.assert_allclose(got, wanted, rtol=1e-12)
+
+
 # Refusals -------------------------------------------------------------------
 
 CONFIGS = [
