@@ -298,7 +298,8 @@ class StateCache:
         rows : (..., width - 1, channels) array
             The rows that `short_convolution` returned.
         n : int
-            The number of positions that they processed.
+            The number of positions that they processed; with 0 the cache stays
+            as it is.
 
         Raises
         ------
@@ -314,6 +315,8 @@ class StateCache:
         """
         new = self._fitting("state", state), self._fitting("rows", rows)
         length = len(self) + size(n, "n")
+        if length == len(self):  # the memory before stays the one before
+            return
         self._last = self.state, self.rows, len(self)
         self.state, self.rows = new
         self._len = length

@@ -286,7 +286,7 @@ def test_short_convolution_refuses_by_name():
 def test_a_state_cache_goes_back_by_one_update():
     cache = StateCache(1, 1, 1, 1, 2)
     rows = np.ones((1, 3))
-    for n, value in ((2, 5.0), (3, 7.0)):
+    for n, value in ((2, 5.0), (3, 7.0), (0, 7.0)):
         cache.update(np.full((1, 1, 1), value), rows * value, n)
     assert repr(cache).startswith("StateCache(5 positions, state (1, 1, 1),")
     with pytest.raises(ValueError, match=re.escape("one of [0, 2, 5]")):
