@@ -29,6 +29,7 @@ from .errors import CheckpointError
 from .settings import Settings
 
 MOST_SETTINGS = 2**20  # bytes of a config.json
+INDEX = "model.safetensors.index.json"
 
 __all__ = ["Checkpoint", "CheckpointError", "load", "smollm2_path"]
 
@@ -83,7 +84,9 @@ def load(path, *, tokenizer=True):
     ----------
     path : str or path
         A GGUF file; or a folder as Hugging Face saves it, with
-        ``config.json``, ``*.safetensors`` and ``tokenizer.json``.
+        ``config.json``, ``*.safetensors`` and ``tokenizer.json``. Of several
+        files of weights, ``model.safetensors.index.json`` says which are
+        read; without it, all are.
     tokenizer : bool, default True
         Whether to load the tokenizer as well; a model without one is refused.
 
@@ -146,11 +149,12 @@ def _known(value, table, what, name):
 
 
 class _Source(NamedTuple):
-    """The tensors of a file, as `architectures` reads them."""
+    """The tensors of a file or folder, as `architectures` reads them."""
 
     name: str
     shapes: dict
     read: object
+    holders: dict  #: the name of each tensor's file
 
 
 def _model(known, settings, tied, source):
@@ -178,7 +182,10 @@ def _from_gguf(file, name, tokenizer):
     stated = {f"{kind}.vocab_size": rows} | header.metadata
     factors = known.factors and shapes.pop(known.factors, None)
     source = _Source(
-        name, shapes, lambda n: gguf.read_tensor(file, header.tensors[n], name)
+        name,
+        shapes,
+        lambda n: gguf.read_tensor(file, header.tensors[n], name),
+        dict.fromkeys(shapes, name),
     )
     config, rules = _model(
         known,
@@ -195,10 +202,12 @@ def _from_gguf(file, name, tokenizer):
 
 def _fitting(tokenizer, config, name):
     """The tokenizer, if the model has a row for each of its tokens."""
-    if tokenizer is not None and len(tokenizer) > config.vocab:
+    # Gemma 3 adds a token for pictures, which its models of text lack.
+    # `transformer` refuses such a token.
+    if tokenizer is not None and tokenizer.rows > config.vocab:
         raise CheckpointError(
             f"{name}: the tokenizer's tokens must be below {config.vocab}, "
-            f"the rows of the embedding; got {len(tokenizer) - 1}"
+            f"the rows of the embedding; got {tokenizer.rows - 1}"
         )
     return tokenizer
 
@@ -225,6 +234,7 @@ def _from_folder(path, tokenizer):
             path.name,
             {name: tensor.shape for name, (*_, tensor) in where.items()},
             lambda name: safetensors.read_numbers(*where[name]),
+            {name: file for name, (_, file, _) in where.items()},
         )
         config, rules = _model(known, settings, tied, source)
         params = architectures.parameters(rules, config, source)
@@ -241,7 +251,7 @@ def _from_folder(path, tokenizer):
 def _listed(stack, path, known):
     """Each tensor by name, with the open file that holds it and its name."""
     where = {}
-    for each in sorted(path.glob("*.safetensors")):
+    for each in _files_of(path):
         file = stack.enter_context(files.opened(each))
         for own, tensor in safetensors.read_index(file, each.name).items():
             # In files of GPT-2, names may or may not begin with this prefix.
@@ -251,7 +261,7 @@ def _listed(stack, path, known):
             if name in where:
                 raise CheckpointError(
                     f"{each.name}: tensor {errors.shown(name)} must be there "
-                    "once"
+                    f"once; got another in {where[name][1]}"
                 )
             where[name] = file, each.name, tensor
     if not where:
@@ -259,3 +269,21 @@ def _listed(stack, path, known):
             f"{path.name}: there must be a *.safetensors with a tensor"
         )
     return where
+
+
+def _files_of(path):
+    """The files of weights in a folder: those of its index, or else all."""
+    present = {each.name: each for each in sorted(path.glob("*.safetensors"))}
+    index = path / INDEX
+    if not os.path.lexists(index):
+        return list(present.values())
+    stated = files.whole(index, safetensors.MOST_HEADER)
+    named = files.json_object(stated, INDEX).get("weight_map")
+    named = named.values() if isinstance(named, dict) else [named]
+    for name in named:
+        if not isinstance(name, str) or name not in present:
+            raise CheckpointError(
+                f"{INDEX}: weight_map must name, for each tensor, a "
+                f"*.safetensors of the folder; got {errors.shown(name)}"
+            )
+    return [present[name] for name in sorted(set(named))]

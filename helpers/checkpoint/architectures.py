@@ -222,7 +222,8 @@ def expect_shapes(rules, config, source):
     config : TransformerConfig
         The model.
     source : object
-        ``name`` of the file, and ``shapes`` of its tensors by name.
+        ``name`` of the file or folder, and by tensor's name ``shapes`` and
+        ``holders``, the names of files.
 
     Raises
     ------
@@ -235,9 +236,9 @@ def expect_shapes(rules, config, source):
         ("is not known", source.shapes.keys() - rules.keys()),
     ):
         if odd:
-            raise CheckpointError(
-                f"{source.name}: tensor {shown(min(odd))} {word}"
-            )
+            name = min(odd)
+            holder = source.holders.get(name, source.name)
+            raise CheckpointError(f"{holder}: tensor {shown(name)} {word}")
     for name, stored in rules.items():
         wanted = stored.shape(shapes)
         if source.shapes[name] != wanted:

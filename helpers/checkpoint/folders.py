@@ -58,7 +58,13 @@ def _close(settings, *, act="silu", key="hidden_act"):
 
 
 def llama_folder(settings, tied):
-    """The settings of Llama and Mistral."""
+    """The settings of Llama: those of Mistral, without a window."""
+    settings.expect("sliding_window")  # its code ignores this
+    return mistral_folder(settings, tied)
+
+
+def mistral_folder(settings, tied):
+    """The settings of Mistral."""
     fields = _sizes(settings) | {"tied": tied}
     d_k = _width(settings, fields)
     fields["window"] = settings.optional("sliding_window", int)
@@ -492,7 +498,7 @@ def _like_llama(config, inside, *, plus=0.0, tied=False):
 
 FOLDER = {
     "llama": _like_llama(llama_folder, BEFORE),
-    "mistral": _like_llama(llama_folder, BEFORE),
+    "mistral": _like_llama(mistral_folder, BEFORE),
     "gpt2": Architecture(
         gpt2_folder,
         "h.{i}.",

@@ -71,7 +71,7 @@ class Settings:
         """Refuse a setting that is present and not one of `values`."""
         value = self.left.pop(key, None)
         if value is not None and value not in values:
-            listed = " or ".join(map(repr, values))
+            listed = " or ".join(map(repr, values or [None]))
             self.refuse(key, f"{listed}, the one that is known here", value)
 
     def close(self, ignored=()):

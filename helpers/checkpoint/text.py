@@ -1,5 +1,6 @@
 """Convert a text to token numbers, and back."""
 
+import re
 from contextlib import contextmanager
 
 import numpy as np
@@ -14,7 +15,8 @@ with extra("checkpoint"):
     import tokenizers
     from tokenizers import decoders, models, pre_tokenizers
 
-CONTROL, USER_DEFINED = 3, 4  # types of tokens at which a text is split
+ADDED = (3, 4)  # types of tokens at which a text is split: control, by users
+BYTE = re.compile("<0x[0-9A-Fa-f]{2}>")  # a byte in a vocabulary of texts
 # Limits of a tokenizer.json. Objects take the most memory: published files
 # have one for each added token, some thousands.
 MOST_BYTES, MOST_OBJECTS = 2**25, 2**16
@@ -56,6 +58,13 @@ class Tokenizer:
     def __repr__(self):
         return f"Tokenizer({len(self)} tokens)"
 
+    @property
+    def rows(self):
+        """The rows that an embedding needs: those of all but added tokens."""
+        tokens = self._rules.get_vocab().values()
+        added = self._rules.get_added_tokens_decoder()
+        return 1 + max(set(tokens) - added.keys(), default=-1)
+
     def encode(self, text, *, control=True):
         """Convert a text to tokens.
 
@@ -64,9 +73,10 @@ class Tokenizer:
         text : str
             Any text.
         control : bool, default True
-            Whether the names of control tokens in the text, such as the end of
-            a turn, become these tokens. For a reader's text inside of a form,
-            pass False: the names are then cut as any other text.
+            Whether the names of added tokens in the text, such as the end of a
+            turn or the start of a tool's call, become these tokens. For a
+            reader's text inside of a form, pass False: the names are then cut
+            as any other text, even if the file calls a token not special.
 
         Returns
         -------
@@ -140,9 +150,11 @@ class Tokenizer:
         Yields
         ------
         str
-            What the next tokens add to the text, as soon as no character at
-            its end is incomplete; at the end, what is left. Joined, this is
-            what `decode` gives.
+            What the next tokens add to the text, as soon as it ends with a
+            whole character, and its tokens do not end with a byte such as
+            ``<0x0A>``; at the end, what is left. Joined, this is what `decode`
+            gives, unless later tokens change the text of earlier ones in
+            another way, such as by a replacement across tokens.
 
         Raises
         ------
@@ -163,7 +175,10 @@ class Tokenizer:
         for token in tokens:
             read.append(token)
             text = self.decode(read)
-            if not text.endswith("\ufffd"):  # for an incomplete character
+            # The replacement character stands for an incomplete one. One
+            # wrong byte changes the text of all bytes around it.
+            name = self._rules.id_to_token(int(token)) or ""
+            if not text.endswith("\ufffd") and not BYTE.fullmatch(name):
                 yield text[told:]
                 told = len(text)
         if text[told:]:
@@ -200,6 +215,8 @@ def from_file(path):
         rules = tokenizers.Tokenizer.from_buffer(data)
         rules.no_truncation()
         rules.no_padding()
+        # Only special tokens stay text if `encode` is asked for it.
+        rules.add_special_tokens([*rules.get_added_tokens_decoder().values()])
     by_bytes = isinstance(rules.decoder, decoders.ByteLevel)
     return Tokenizer(rules, _missing(rules) if by_bytes else ())
 
@@ -230,7 +247,6 @@ LLAMA_3 = (
 BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False)
 DIGITS = pre_tokenizers.Digits(individual_digits=True)
 CUTS = {
-    "default": BYTES,
     "gpt-2": BYTES,
     "smollm": pre_tokenizers.Sequence([DIGITS, BYTES]),
     "llama-bpe": pre_tokenizers.Sequence(
@@ -273,7 +289,7 @@ def from_metadata(metadata, name):
         return value
 
     for key, known in (("model", ("gpt2",)), ("pre", tuple(CUTS))):
-        value = get(key, str, "default" if key == "pre" else None)
+        value = get(key, str)
         if value not in known:
             raise CheckpointError(
                 f"{name}: tokenizer.ggml.{key} must be one of "
@@ -297,7 +313,7 @@ def from_metadata(metadata, name):
             "type, and each merge must be of two tokens into a third"
         )
     with _refused(f"{name}: the metadata must describe a tokenizer"):
-        rules = _by_merges(vocab, pairs, kinds, get("pre", str, "default"))
+        rules = _by_merges(vocab, pairs, kinds, get("pre", str))
     return Tokenizer(rules, _missing(rules))
 
 
@@ -310,12 +326,13 @@ def _by_merges(vocab, pairs, kinds, cut):
     )
     rules.pre_tokenizer = CUTS[cut]
     rules.decoder = decoders.ByteLevel()
-    for kind, add in (
-        (CONTROL, rules.add_special_tokens),
-        (USER_DEFINED, rules.add_tokens),
-    ):
-        chosen = [t for t, k in zip(vocab, kinds, strict=True) if k == kind]
-        add([tokenizers.AddedToken(t, normalized=False) for t in chosen])
+    rules.add_special_tokens(
+        [
+            tokenizers.AddedToken(token, normalized=False)
+            for token, kind in zip(vocab, kinds, strict=True)
+            if kind in ADDED
+        ]
+    )
     return rules
 
 

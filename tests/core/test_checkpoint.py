@@ -16,8 +16,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import tokenizers
 from safetensors.numpy import save_file
-from tokenizers import pre_tokenizers
+from tokenizers import decoders, models, pre_tokenizers
 
 from helpers.checkpoint import (
     CheckpointError,
@@ -425,11 +426,13 @@ def folder_tensors(params):
     return tensors
 
 
-@pytest.mark.parametrize("kind", ["llama", "mistral"])
-def test_load_reads_a_folder(tmp_path, kind):
-    path = folder(tmp_path, {"model_type": kind, "sliding_window": None})
+@pytest.mark.parametrize(
+    ("kind", "window"), [("llama", None), ("mistral", None), ("mistral", 3)]
+)
+def test_load_reads_a_folder(tmp_path, kind, window):
+    path = folder(tmp_path, {"model_type": kind, "sliding_window": window})
     found = load(path, tokenizer=False)
-    assert found.config == CONFIG
+    assert found.config == replace(CONFIG, window=window)
     assert found.tokenizer is None
     for name, x in made(CONFIG).items():
         np.testing.assert_array_equal(found.params[name], x)
@@ -449,6 +452,7 @@ def test_load_reads_new_settings_of_rotations(tmp_path):
         ({"attention_bias": True}, (), "attention_bias must be False, the on"),
         ({"rope_scaling": {"type": "yarn"}}, (), "rope_scaling: factor is m"),
         ({"head_dim": 16}, (), "must be (64, 32) to fit the settings; got"),
+        ({"sliding_window": 2}, (), "sliding_window must be None, the one"),
         ({"sparks": 3}, (), "'sparks' is a setting that is not known; got 3"),
         ({"vocab_size": "8"}, (), "vocab_size must be of type int; got '8'"),
         ({"vocab_size": True}, (), "vocab_size must be of type int; got True"),
@@ -497,6 +501,69 @@ def test_load_refuses_a_folder_without_its_parts(tmp_path):
     (tmp_path / "model-0.safetensors").write_bytes(b"12345678")
     with pytest.raises(CheckpointError, match="must be safetensors"):
         load(tmp_path)
+
+
+INDEX = "model.safetensors.index.json"
+FILES = ("model-0.safetensors", "model-1.safetensors")
+
+
+def indexed(path, *names):
+    """A folder whose index names these files, each for some tensor."""
+    stated = {"weight_map": {f"{i}": name for i, name in enumerate(names)}}
+    path.joinpath(INDEX).write_text(json.dumps(stated))
+    return path
+
+
+def test_an_index_says_which_of_several_files_are_read(tmp_path):
+    path = folder(tmp_path)
+    for stray, tensor, says in (
+        ("again", "model.norm.weight", "must be there once; got another in a"),
+        ("consolidated", "layers.0.wq.weight", "is not known"),
+        ("zero", "model.norm.weight", "must be there once; got another in m"),
+    ):
+        other = path / f"{stray}.safetensors"
+        save_file({tensor: np.zeros(32, np.float32)}, other)
+        (path / INDEX).unlink(missing_ok=True)
+        with pytest.raises(CheckpointError, match=says) as caught:
+            load(path, tokenizer=False)
+        assert f"{stray}.safetensors" in str(caught.value)
+        found = load(indexed(path, *FILES, FILES[0]), tokenizer=False)
+        for name, x in made(CONFIG).items():
+            np.testing.assert_array_equal(found.params[name], x)
+        other.unlink()
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        *(
+            ((FILES[0], name), f"{INDEX}: weight_map must name, for each tens")
+            for name in (
+                "../model-1.safetensors", "{}/model-1.safetensors",
+                "./model-1.safetensors", "model-2.safetensors", "config.json",
+                "", "..", "\0.safetensors", "\ud800", "x" * 10**6, 3, None, [],
+                {}, [FILES[1]],
+            )
+        ),
+        (FILES[:1], "tensor 'model.layers.0.mlp.down_proj.weight' is missing"),
+        ((), "there must be a *.safetensors with a tensor"),
+    ],
+)  # fmt: skip
+def test_an_index_names_files_of_its_folder(names, says, tmp_path):
+    path = tmp_path / "model"
+    path.mkdir()
+    (tmp_path / FILES[1]).write_bytes((folder(path) / FILES[1]).read_bytes())
+    names = [n.format(tmp_path) if isinstance(n, str) else n for n in names]
+    with pytest.raises(CheckpointError, match=re.escape(says)) as caught:
+        load(indexed(path, *names), tokenizer=False)
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("stated", [{}, {"weight_map": ["a"]}, [], 3])
+def test_an_index_maps_tensors_to_files(stated, tmp_path):
+    (folder(tmp_path) / INDEX).write_text(json.dumps(stated))
+    with pytest.raises(CheckpointError, match=f"^{INDEX}: "):
+        load(tmp_path, tokenizer=False)
 
 
 def test_load_refuses_numbers_that_are_none(tmp_path):
@@ -562,7 +629,8 @@ def test_load_refuses_a_header_it_cannot_believe(write, data, says):
         ({"general.alignment": 12}, "alignment must be a multiple of 8; got"),
         ({"general.alignment": 256}, "must begin at a multiple of 256; got"),
         ({"tokenizer.ggml.model": "llama"}, "must be one of gpt2; got 'llama"),
-        ({"tokenizer.ggml.pre": "tekken"}, "must be one of default, gpt-2"),
+        ({"tokenizer.ggml.pre": "tekken"}, "must be one of gpt-2, smollm, l"),
+        ({"tokenizer.ggml.pre": "default"}, "must be one of gpt-2, smollm, "),
         ({"tokenizer.ggml.tokens": 3}, "of type list; got 3"),
         ({"tokenizer.ggml.merges": ["a z"]}, "each merge must be of two"),
         ({"tokenizer.ggml.merges": ["ab"]}, "each merge must be of two"),
@@ -633,10 +701,13 @@ def test_load_refuses_shapes_that_are_none(write):
         load(write(changed(start, name + struct.pack("<I", 5))))
 
 
-def test_load_refuses_a_model_without_a_tokenizer(write):
-    bare = {k: v for k, v in LLAMA.items() if not k.startswith("tokenizer")}
+@pytest.mark.parametrize(
+    ("start", "key"), [("tokenizer", "model"), ("tokenizer.ggml.pre", "pre")]
+)
+def test_load_refuses_a_model_without_a_tokenizer(start, key, write):
+    bare = {k: v for k, v in LLAMA.items() if not k.startswith(start)}
     path = write(gguf_bytes(bare, llama_tensors(made(CONFIG), CONFIG)))
-    with pytest.raises(CheckpointError, match=r"tokenizer\.ggml\.model must"):
+    with pytest.raises(CheckpointError, match=rf"ggml\.{key} must be there"):
         load(path)
     assert load(path, tokenizer=False).tokenizer is None
 
@@ -698,6 +769,7 @@ LONG = [
     ),
     ("config.json", b"", "at most 1,048,576 bytes; got 5,000,000,000"),
     ("tokenizer.json", b"", "at most 33,554,432 bytes; got 5,000,000,000"),
+    (INDEX, b"", "at most 16,777,216 bytes; got 5,000,000,000"),
     (
         "model-0.safetensors",
         struct.pack("<Q", 10**9),
@@ -746,7 +818,7 @@ def test_settings_take_no_memory_before_they_fit(changes, says, tmp_path):
 def test_only_plain_files_are_opened(tmp_path):
     path = folder(tmp_path)
     pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n"
-    for name in ("config.json", "tokenizer.json", "model-0.safetensors"):
+    for name in ("config.json", "tokenizer.json", FILES[0], INDEX):
         kept = path / "kept"
         if (path / name).exists():
             (path / name).rename(kept)
@@ -1099,20 +1171,53 @@ def test_an_interruption_is_no_failure_of_the_package():
         text.Tokenizer(Rules()).encode("a")
 
 
-@pytest.mark.parametrize("vocab", [{"a": 0, "b": 8}, {"a": 9}])
-def test_tokens_that_the_embedding_lacks_are_refused(vocab, tmp_path):
+def added(i, content, *, special=True):
+    """An entry of a tokenizer.json."""
+    flags = ("single_word", "lstrip", "rstrip", "normalized")
+    entry = {"id": i, "content": content, "special": special}
+    return entry | dict.fromkeys(flags, False)
+
+
+@pytest.mark.parametrize(
+    ("vocab", "more"),
+    [
+        ({"a": 0, "b": 8}, []),
+        ({"a": 9}, []),
+        ({"a": 0, "b": 8}, [added(9, "<image>")]),
+        ({"a": 0, "b": 8}, [added(0, "a")]),
+    ],
+)
+def test_tokens_that_the_embedding_lacks_are_refused(vocab, more, tmp_path):
     made = text.from_metadata(TOKENIZER, "model.gguf")
     rewritten(folder(tmp_path) / "tokenizer.json", made,
               **{"model.vocab": vocab, "model.merges": [],
-                 "added_tokens": []})  # fmt: skip
+                 "added_tokens": more})  # fmt: skip
     says = "tokens must be below 8, the rows of the embedding; got "
     with pytest.raises(CheckpointError, match=f"{says}{max(vocab.values())}"):
         load(tmp_path)
 
 
-def test_names_of_control_tokens_stay_text_on_request(tmp_path):
-    made = text.from_metadata(byte_level("<s>"), "model.gguf")
-    path = rewritten(tmp_path / "tokenizer.json", made)
+@pytest.mark.parametrize("special", [True, False])
+def test_an_added_token_needs_no_row_until_it_is_used(special, tmp_path):
+    made = text.from_metadata(TOKENIZER, "model.gguf")
+    rewritten(folder(tmp_path) / "tokenizer.json", made,
+              added_tokens=[added(8, "<image>", special=special)])  # fmt: skip
+    config, params, tokenizer = load(tmp_path)
+    assert len(tokenizer) == 9
+    assert tokenizer.encode("ab").tolist() == [4]
+    tokens = tokenizer.encode("a<image>b")
+    assert tokens.tolist() == [1, 8, 2]
+    with pytest.raises(ValueError, match="tokens must lie between 0 and 7"):
+        transformer(tokens, params, config)
+
+
+@pytest.mark.parametrize(("kind", "special"), [(3, True), (4, False)])
+def test_names_of_added_tokens_stay_text_on_request(kind, special, tmp_path):
+    kinds = {"tokenizer.ggml.token_type": [1] * 256 + [kind]}
+    made = text.from_metadata(byte_level("<s>") | kinds, "model.gguf")
+    path = rewritten(tmp_path / "tokenizer.json", made,
+                     added_tokens=[added(256, "<s>", special=special)],
+    )  # fmt: skip
     for tokenizer in (made, text.from_file(path)):
         for given in ("a<s>b", "<s><s>", "<s", "< s>", "é<s>"):
             told = tokenizer.encode(given, control=False)
@@ -1160,6 +1265,31 @@ def test_a_stream_holds_back_incomplete_characters():
     assert list(tokenizer.stream(half)) == ["a", "\ufffd"]
     stray = [letters.index("ÿ"), *tokenizer.encode("b")]
     assert list(tokenizer.stream(stray)) == [tokenizer.decode(stray)]
+
+
+BAD = "\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "pieces"),
+    [
+        ([256, 257, 10, 257], ["a", " b", "\n b"]),
+        ([*"é🙂\n".encode(), 256, 256], ["é🙂\na", "a"]),
+        ([*"é🙂".encode()], ["é🙂"]),
+        # One wrong byte makes all bytes around it wrong.
+        ([256, 10, 240, 159], ["a", BAD * 3]),
+        ([*"𝛼".encode(), 240, 159], [BAD * 6]),
+        ([10, 240, 159, 256, 257], [BAD * 3 + "a", " b"]),
+    ],
+)
+def test_a_stream_holds_back_tokens_for_single_bytes(tokens, pieces):
+    vocab = {f"<0x{b:02X}>": b for b in range(256)} | {"a": 256, "▁b": 257}
+    rules = tokenizers.Tokenizer(models.BPE(vocab, [], byte_fallback=True))
+    steps = decoders.Replace("▁", " "), decoders.ByteFallback()
+    rules.decoder = decoders.Sequence([*steps, decoders.Fuse()])
+    tokenizer = text.Tokenizer(rules)
+    assert tokenizer.decode(tokens) == "".join(pieces)
+    assert list(tokenizer.stream(tokens)) == pieces
 
 
 def test_a_text_longer_than_the_context_is_refused(write):

@@ -415,7 +415,7 @@ REFUSED = [
         "no_rope_layer_interval must be at least 1; got 0",
     ),
     ("smollm3", {"mlp_bias": True}, "mlp_bias must be False, the one that i"),
-    ("olmo2", {"clip_qkv": 8.0}, "clip_qkv must be "),
+    ("olmo2", {"clip_qkv": 8.0}, "clip_qkv must be None, the one th"),
     ("olmo2", {"rms_norm_eps": None}, "rms_norm_eps is missing"),
     ("olmo2", {"rms_norm_eps": -1.0}, "eps must be at least 0; got -1.0"),
     ("gemma2", {"hidden_activation": "silu"}, "must be 'gelu_pytorch_tanh'"),
@@ -562,7 +562,8 @@ def model(architecture, stated, shapes=None):
     table, start = folders.FOLDER, ""
     if file == "model.gguf":
         table, start = GGUF, f"{name}."
-    known, source = table[name], SimpleNamespace(name=file, shapes=shapes)
+    known, source = table[name], SimpleNamespace(name=file, holders={})
+    source.shapes = shapes
     settings = Settings(stated, file, start)
     if shapes is None:  # those that the settings ask for
         config = known.config(settings.copied(sizes_only=True), False)
