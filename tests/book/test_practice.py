@@ -8,7 +8,7 @@ import random
 import re
 import signal
 import time
-from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 
 import nbformat
 import numpy as np
@@ -98,10 +98,12 @@ def test_each_check_knows_its_answers_in_python_and_on_the_page(path):
 @every_page
 def test_each_question_rejects_three_answers_in_different_words(path):
     for name, question in ran(path).questions.items():
-        (_, right), *wrong = question.answers
+        (_, right), *slips = question.answers
         assert right.right
-        assert not any(reply.right for _, reply in wrong)
-        said = {reply.text for _, reply in wrong}
+        assert not any(reply.right for _, reply in slips)
+        # A slip and what it is rounded to, as the form asks, are one.
+        wrong = {(*as_asked(question, values), r.text) for values, r in slips}
+        said = {reply.text for _, reply in slips}
         assert len(said) == len(wrong) >= 3, (
             f"{name} must know at least three wrong answers, each with a "
             f"reply of its own; got {len(wrong)} with {len(said)} replies. "
@@ -195,6 +197,26 @@ def written_out(value, places, rule):
     """A number as readers type it, rounded or cut in decimals."""
     exact = Decimal(value).quantize(Decimal(1).scaleb(-places - 9))
     return f"{exact.quantize(Decimal(1).scaleb(-places), rule):f}"
+
+
+def as_asked(question, values):
+    """An answer as the form asks for it: numbers in decimals, or whole."""
+    if not question.record["step"]:
+        return values
+    rule = ROUND_HALF_UP
+    return [written_out(value, question.places, rule) for value in values]
+
+
+@every_page
+def test_a_slip_is_known_when_it_is_typed_as_the_form_asks(path):
+    for name, question in ran(path).questions.items():
+        for values, reply in question.answers:
+            if question.record["step"]:
+                typed = as_asked(question, values)
+                assert question.check(typed) == reply, (
+                    f"{name}: to {values} it replies {reply.text!r}, and to "
+                    f"{typed} something else. List both in `wrong`"
+                )
 
 
 @every_page
