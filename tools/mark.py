@@ -13,7 +13,9 @@ container, or under an account that can do no harm.
 """
 
 import ast
+import asyncio
 import contextlib
+import inspect
 import io
 import json
 import subprocess
@@ -26,11 +28,13 @@ from typing import NamedTuple
 
 import nbformat
 import numpy as np
+from IPython.core.inputtransformer2 import TransformerManager
 
 from helpers.practice import Reply, Task, numbers
 from helpers.questions.task import told
 
 SECONDS = 60
+SOLUTION = "# Solution: click to open\n"  # the first line of a page's own
 LARGEST = 10**8  # bytes of a notebook
 # What compile raises for a text that is no program, or one too deep for it.
 NO_PROGRAM = SyntaxError, ValueError, RecursionError, MemoryError
@@ -90,7 +94,7 @@ def _code(cell):
     tags = cell.metadata.get("tags") or []
     return Code(
         cell.source,
-        "hide-cell" in tags or cell.source.startswith("# Solution"),
+        "hide-cell" in tags or cell.source.startswith(SOLUTION),
         json.dumps(cell.get("outputs"), ensure_ascii=False),
     )
 
@@ -133,14 +137,47 @@ def fresh(task, seed):
         return task
 
 
+class Shell:
+    """Stands for IPython: magics and shell lines do nothing.
+
+    A cell magic such as ``%%time`` executes the cell below it.
+    """
+
+    def __init__(self, space):
+        self.space = space
+
+    def run_cell_magic(self, _name, _line, cell):
+        execute(cell, self.space)
+
+    def __getattr__(self, _name):
+        return lambda *_, **__: None
+
+
+def execute(source, space):
+    """Execute a cell as Jupyter does."""
+    code = compile(
+        TransformerManager().transform_cell(source),
+        *("cell", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT),
+    )
+    waits = eval(code, space)
+    if inspect.iscoroutine(waits):
+        asyncio.run(waits)
+
+
 def run(notebook, cases):
     """Run a notebook's cells and then its functions, in this process."""
     space = {"__name__": "__main__"}
+    shell = Shell(space)
+    space |= {
+        "get_ipython": lambda: shell,
+        "display": lambda *_, **__: None,
+        "input": lambda *_: "",
+    }
     with contextlib.redirect_stdout(io.StringIO()):
         for cell in codes(notebook):
             with contextlib.suppress(BaseException):
                 if not cell.solves:
-                    exec(compile(cell.source, "cell", "exec"), space)
+                    execute(cell.source, space)
         return {
             name: [_called(space.get(name), arguments) for arguments in some]
             for name, some in cases.items()

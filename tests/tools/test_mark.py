@@ -277,3 +277,31 @@ def test_a_result_is_judged_as_on_the_page(tmp_path, asked, source, said):
     assert reply.right is False
     assert said in reply.text
     assert max(map(len, mark.report(marks.values()))) < 1200
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "%matplotlib inline\n",
+        "%%time\n",
+        "!pip list\n",
+        "display(1)\n",
+        "get_ipython().run_line_magic('pylab', '')\n",
+        "name = input('Your name: ')\n",
+        "import asyncio\nawait asyncio.sleep(0)\n",
+        "# Solution by Anna\n",
+    ],
+)
+@pytest.mark.parametrize("minor", [0, 4, 5])
+def test_a_cell_that_jupyter_runs_counts(tmp_path, asked, start, minor):
+    """Also in the formats without names of cells, which Colab writes."""
+    cells = [
+        json.loads(with_cell(source=source))["cells"][0]
+        for source in (IMPORTS, start + RIGHT["retemper"])
+    ]
+    for cell in cells:
+        if minor < 5:
+            del cell["id"]
+    put(tmp_path, "it", notebook(cells=cells, nbformat_minor=minor))
+    marks = {m.what: m for m in mark.mark(tmp_path / "it.ipynb", asked)}
+    assert marks["retemper"].reply.right
