@@ -287,11 +287,11 @@ const attach = (form) => {
     fill(said, `${WORDS.get(right)} ${text}`.trim());
     document.dispatchEvent(new Event(CHANGED));
   };
-  const answer = () => {
+  const answer = (keep = remember) => {
     const given = way.read(form);
     if (!record.shown) {
       const found = check({ record, given });
-      if (found.right !== null) remember(record.name, given);
+      if (found.right !== null) keep(record.name, given);
       tell(found);
       return;
     }
@@ -299,13 +299,13 @@ const attach = (form) => {
       fill(said, "Predict something first: a wrong guess is remembered best.");
       return;
     }
-    remember(record.name, given);
+    keep(record.name, given);
     const labels = [...form.querySelectorAll("label")].map((label) => label.textContent.trim());
     said.replaceChildren(...compare(record, labels, given));
     if (fold) fold.open = true;
   };
-  form.wipe = () => {
-    remember(record.name, null);
+  form.wipe = (keep = remember) => {
+    keep(record.name, null);
     way.write(form, []);
     said.replaceChildren();
     delete form.dataset.right;
@@ -332,16 +332,17 @@ const attach = (form) => {
   if (numbers.length) form.querySelector(".av-press").append(...signKeys(numbers));
   // In JupyterLab, give the keys to the focused element.
   for (const part of form.elements) part.dataset.lmSuppressShortcuts = "true";
+  // To keep again what was read would undo what another tab keeps meanwhile.
   const restore = (otherwise) => {
     const kept = recall(record.name);
     if (!Array.isArray(kept)) return otherwise?.();
     way.write(form, kept);
-    return answer();
+    return answer(() => {});
   };
   restore();
   // In another tab of the page, the reader has answered or cleared.
   addEventListener("storage", ({ key }) => {
-    if (key === null || key === storageKey(record.name)) restore(form.wipe);
+    if (key === null || key === storageKey(record.name)) restore(() => form.wipe(() => {}));
   });
   form.classList.add("av-live");
 };
