@@ -144,9 +144,13 @@ def odd_folder(tmp_path):
 
 
 def make(folder, *words):
+    # Not as a part of the make that runs the tests, which names its folder.
+    outer = "MAKEFLAGS", "MAKELEVEL"
+    own = {key: it for key, it in os.environ.items() if key not in outer}
     return subprocess.run(
         ["make", *words],
         cwd=folder,
+        env=own,
         text=True,
         capture_output=True,
         check=True,
