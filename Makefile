@@ -8,7 +8,7 @@ BIN := .venv/bin
 # To compile every module, also those that no one imports, takes 20 s more.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 CHAPTERS ?=
-JS := helpers/js/*.js helpers/js/*.css book/_static/site.js book/_ext/attention_site/scorer.js tools/jupyter/labextensions/*/static/*.js
+JS := course/figures/*/*.js course/figures/*/*.css book/_static/site.js book/_ext/attention_site/scorer.js tools/jupyter/labextensions/*/static/*.js
 CHAPTER ?= $(error say which: make chapter CHAPTER=mask)
 PYTEST = $(BIN)/python -m pytest --durations=10 -n logical
 # A module that is compiled once is imported several times as fast.
@@ -48,10 +48,10 @@ book: .venv/ready  ## set up everything and build the site into _build/html
 	@$(BIN)/python -m tools.make_site
 
 test: lint chromium  ## set up everything and run every check (12 to 18 min on two cores)
-	$(PYTEST) --nbval --doctest-modules helpers tests book index.ipynb
+	$(PYTEST) --nbval --doctest-modules helpers course tests book index.ipynb
 
 numbers: .venv/checks  ## check helpers and ledger (30 s)
-	$(PYTEST) --doctest-modules helpers tests/core
+	$(PYTEST) --doctest-modules helpers course tests/core
 
 figures: .venv/checks  ## check the figures in a JavaScript engine, without a browser (40 s)
 	$(PYTEST) -m "not browser" tests/figures

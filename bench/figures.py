@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import sync_playwright
 
-from helpers import figures
+from course import figures
 from tools import website
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -19,7 +19,7 @@ for library in ("OMP", "OPENBLAS", "MKL", "VECLIB"):
 
 import numpy as np  # noqa: E402
 
-from helpers.checkpoint import load, smollm2_path  # noqa: E402
+from course.checkpoint import load, smollm2_path  # noqa: E402
 from helpers.transformer import (  # noqa: E402
     new_cache,
     parameter_count,

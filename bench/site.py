@@ -31,7 +31,7 @@ from nbclient import NotebookClient
 from playwright.sync_api import sync_playwright
 
 from bench.figures import MOVES, measure
-from helpers import figures
+from course import figures
 from tools import website
 
 ROOT = Path(__file__).resolve().parent.parent

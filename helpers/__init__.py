@@ -9,7 +9,8 @@ A public function checks its arguments and calls a few lines that compute. Code
 that several modules share is in modules whose names begin with an underscore:
 `_core` computes without checks, `_checks` contains the rules for arguments and
 results, `_shapes` the rules for sizes, and `_blas` makes products fast.
-`transformer` consists of the modules in `helpers.model`.
+`transformer` consists of the modules in `helpers.model`. What shows, asks,
+compares or loads is in the package `course`, which imports this one.
 
 Shapes are written with these letters, here and in the whole book:
 

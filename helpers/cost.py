@@ -386,7 +386,7 @@ def cache_bytes(layers, S, itemsize, *, batch=1):
     Parameters
     ----------
     layers : sequence of Layer
-        The layers, in order; `helpers.cards.layers_of` makes them.
+        The layers, in order; `course.cards.layers_of` makes them.
     S : int
         Number of positions.
     itemsize : int

@@ -1,19 +1,15 @@
-"""Training a transformer: batches, steps, scores of heads, stored weights."""
+"""Training a transformer: batches, steps, scores of heads."""
 
-import base64
-import json
-from importlib.resources import files
 from typing import NamedTuple
 
 import numpy as np
 
-from ._checks import finite_floats, generator, integer, size, sizes
+from ._checks import finite_floats, generator, size, sizes
 from .transformer import (
     TransformerConfig,
     adam_init,
     adam_step,
     loss_and_gradients,
-    parameter_shapes,
 )
 
 
@@ -470,155 +466,3 @@ def induction_score(weights, tokens):
     )  # (..., T, T)
     last = np.where(same, at, -1).max(-1)
     return _on_average(weights, last + 1, last >= 0)
-
-
-# Stored weights -------------------------------------------------------------
-
-
-def pack(params, *, bits=16):
-    """Convert parameters to integers with one scale per array, as text.
-
-    Parameters
-    ----------
-    params : dict of str to array
-        The parameters to store.
-    bits : {8, 16}
-        The width of an integer.
-
-    Returns
-    -------
-    dict
-        ``bits``, ``scales`` by name, and ``data``: all integers in a row,
-        in the order of the names, little-endian, in base 64.
-
-    Raises
-    ------
-    ValueError
-        If `bits` is neither value, or an entry is not finite.
-
-    Examples
-    --------
-    >>> pack({"x": np.array([1.0, -0.5])}, bits=8)["data"]
-    'f8A='
-    """
-    if integer(bits, "bits") not in (8, 16):
-        raise ValueError(f"bits must be 8 or 16; got {bits}")
-    most = 2 ** (bits - 1) - 1
-    scales, rows = {}, []
-    for name, x in params.items():
-        x = finite_floats(x, name)
-        scales[name] = float(np.abs(x).max(initial=0)) / most or 1.0
-        rows.append(np.rint(x / scales[name]).astype(f"<i{bits // 8}").ravel())
-    data = base64.b64encode(np.concatenate(rows).tobytes()).decode()
-    return {"bits": bits, "scales": scales, "data": data}
-
-
-def unpack(packed, config):
-    """Return the parameters that `pack` stored.
-
-    Parameters
-    ----------
-    packed : dict
-        From `pack`.
-    config : TransformerConfig
-        The model, which determines the shapes.
-
-    Returns
-    -------
-    dict of str to array
-        float64: each integer times its array's scale.
-
-    Raises
-    ------
-    ValueError
-        If names or the number of integers are not those of the model, or if
-        the data is not in base 64.
-
-    Examples
-    --------
-    >>> from helpers.transformer import init_transformer
-    >>> params = init_transformer(np.random.default_rng(0), INDUCTION)
-    >>> error = unpack(pack(params), INDUCTION)["0.W_Q"] - params["0.W_Q"]
-    >>> bool(abs(error).max() < 1e-5)
-    True
-    """
-    shapes = parameter_shapes(config)
-    if list(packed["scales"]) != list(shapes):
-        raise ValueError(
-            "packed must have the names of the model's parameters"
-        )
-    try:
-        raw = base64.b64decode(packed["data"], validate=True)
-    except ValueError:
-        raise ValueError("packed must hold its data in base 64") from None
-    numbers = np.frombuffer(raw, f"<i{packed['bits'] // 8}").astype(float)
-    sizes = [int(np.prod(shape)) for shape in shapes.values()]
-    if len(numbers) != sum(sizes):
-        raise ValueError(
-            f"packed must hold {sum(sizes)} integers; got {len(numbers)}"
-        )
-    parts = np.split(numbers, np.cumsum(sizes)[:-1])
-    return {
-        name: packed["scales"][name] * part.reshape(shape)
-        for (name, shape), part in zip(shapes.items(), parts, strict=True)
-    }
-
-
-def stored(name):
-    """Read a file that ships with the package: weights or measurements.
-
-    Parameters
-    ----------
-    name : str
-        The file's name, without folder and ending.
-
-    Returns
-    -------
-    dict
-        ``made`` is the command that made the file; the other keys differ.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-
-    Examples
-    --------
-    >>> stored("induction")["made"]
-    'python tools/train.py induction'
-    """
-    file = files("helpers") / "trained" / f"{name}.json"
-    return json.loads(file.read_text(encoding="utf-8"))
-
-
-def trained_induction(step=None):
-    """Return the stored parameters of the induction model.
-
-    Parameters
-    ----------
-    step : int, optional
-        The number of training steps; the last by default.
-
-    Returns
-    -------
-    dict of str to array
-        For the model `INDUCTION`.
-
-    Raises
-    ------
-    ValueError
-        If this step is not stored.
-
-    Examples
-    --------
-    >>> trained_induction()["embedding"].shape
-    (12, 32)
-    """
-    if step is None:
-        return unpack(stored("induction")["weights"], INDUCTION)
-    checkpoints = stored("induction-steps")["checkpoints"]
-    for checkpoint in checkpoints:
-        if checkpoint["step"] == step:
-            return unpack(checkpoint["weights"], INDUCTION)
-    known = ", ".join(str(c["step"]) for c in checkpoints)
-    raise ValueError(f"step must be one of {known}; got {step}")

@@ -146,7 +146,7 @@ def _floating_point_errors_raise():
 
 @pytest.fixture(scope="session")
 def smollm2():
-    from helpers.checkpoint import load, smollm2_path
+    from course.checkpoint import load, smollm2_path
 
     return load(smollm2_path())
 

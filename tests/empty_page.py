@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from bs4 import BeautifulSoup
 
-from helpers import figures
+from course import figures
 
 HOST = "http://page.test/"
 DESK, PHONE = {"width": 1000, "height": 800}, {"width": 390, "height": 844}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup
 
-from helpers import figures
+from course import figures
 
 ROOT = Path(__file__).resolve().parent.parent
 

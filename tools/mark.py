@@ -30,8 +30,8 @@ import nbformat
 import numpy as np
 from IPython.core.inputtransformer2 import TransformerManager
 
-from helpers.practice import Reply, Task, numbers
-from helpers.questions.task import told
+from course.practice import Reply, Task, numbers
+from course.questions.task import told
 
 SECONDS = 60
 SOLUTION = "# Solution: click to open\n"  # the first line of a page's own

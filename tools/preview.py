@@ -12,7 +12,7 @@ from pathlib import Path
 from bs4 import BeautifulSoup
 from playwright.sync_api import sync_playwright
 
-from helpers import figures
+from course import figures
 from tools import website
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -39,7 +39,8 @@ KEYWORDS = [
 ]
 # The chapters, and the files that they need to run.
 NEEDED = (
-    *("index.ipynb", "book", ":!book/_ext", ":!book/_static", "helpers"),
+    *("index.ipynb", "book", ":!book/_ext", ":!book/_static"),
+    *("helpers", "course"),
     *("requirements.txt", "requirements-model.txt", "pyproject.toml"),
     *("runtime.txt", "postBuild", "tools/jupyter", "README.md"),
     *("LICENSE", "LICENSES", "NOTICE.md"),

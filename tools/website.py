@@ -17,7 +17,7 @@ import psutil
 import yaml
 from playwright.sync_api import expect, sync_playwright
 
-from helpers.figures import classes
+from course.figures import classes
 from tools import chapters, make_site
 
 ROOT = Path(__file__).resolve().parent.parent

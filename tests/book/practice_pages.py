@@ -10,7 +10,7 @@ from unittest import mock
 import nbformat
 from bs4 import BeautifulSoup
 
-from helpers import practice
+from course import practice
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "book" / "practice").glob("*.ipynb"))

@@ -39,7 +39,7 @@ def test_forecasts_of_ablations_are_held_against_the_model(
 
 
 def test_switching_a_copying_head_off_costs_what_is_stored(asked):
-    from helpers.training import stored
+    from course.evidence import stored
 
     found = stored("head-effects")
     for head in ((), (18, 6), (17, 3)):

@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from helpers.published import FOLDER
+from course.published import FOLDER
 from tests import budgets
 from tools import captions, chapters, reading, refresh
 

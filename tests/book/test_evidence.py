@@ -1,6 +1,6 @@
 """Stored measurements: of the models that they name, and a part made anew.
 
-The weekly workflow makes all of them again (`python tools/train.py check`).
+The weekly workflow makes all of them again (`python research/train.py check`).
 """
 
 from collections import deque
@@ -9,18 +9,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from course.evidence import stored, trained_induction
+from course.recall import KINDS, pairs_batch, recalled, train_memory
+from course.sentences import expected_loss, trained_words
 from helpers.model.forward import forward
-from helpers.recall import KINDS, pairs_batch, recalled, train_memory
-from helpers.sentences import expected_loss, trained_words
 from helpers.training import (
     INDUCTION,
     Batch,
     accuracy,
     induction_batch,
     recall_batch,
-    stored,
     train,
-    trained_induction,
 )
 from helpers.transformer import (
     init_transformer,
@@ -28,10 +27,10 @@ from helpers.transformer import (
     parameter_count,
     transformer,
 )
-from tools import train as command
-from tools import train_latent as latents
-from tools import train_linear as memories
-from tools import train_sparse as choices
+from research import train as command
+from research import train_latent as latents
+from research import train_linear as memories
+from research import train_sparse as choices
 
 
 def by_name(group):

@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from helpers.published import load, matches
+from course.published import load, matches
 from tools import website
 
 FOLDER = website.ROOT / "findings"

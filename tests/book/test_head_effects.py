@@ -1,7 +1,7 @@
 """Stored measurements of a real model: how they are made, and a part anew.
 
-The weekly workflow makes all of them again (`check` of `tools.head_effects`,
-`tools.latent_ranks` and `tools.reality`).
+The weekly workflow makes all of them again (`check` of
+`research.head_effects`, `research.latent_ranks` and `research.reality`).
 """
 
 from dataclasses import replace
@@ -9,16 +9,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers.checkpoint import Checkpoint
+from course.checkpoint import Checkpoint
+from course.evidence import stored
 from helpers.positions import rotary_embedding
-from helpers.training import stored
 from helpers.transformer import (
     TransformerConfig,
     forward,
     init_transformer,
     transformer,
 )
-from tools import head_effects, latent_ranks, reality
+from research import head_effects, latent_ranks, reality
 
 TINY = TransformerConfig(
     vocab=40,

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 import yaml
 
-from helpers import broken
+from course import broken
+from course.published import leaves, matches
 from helpers.attention import attention
 from helpers.cost import attention_flops, kv_cache_bytes, scores_bytes
 from helpers.masks import causal_mask
-from helpers.published import leaves, matches
 from tests.book import practice_pages
 from tests.book.practice_pages import defined
 

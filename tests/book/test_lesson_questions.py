@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 import nbformat
 import pytest
 
-from helpers.practice import judge, scramble
+from course.practice import judge, scramble
 from tests.book.practice_pages import ROOT, forms, record
 
 BOOK = ROOT / "book"

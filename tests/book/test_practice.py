@@ -18,8 +18,8 @@ from hypothesis import assume, settings
 from hypothesis import given as for_any
 from hypothesis import strategies as st
 
-from helpers import figures, practice
-from helpers.practice import (
+from course import figures, practice
+from course.practice import (
     Cell,
     Choice,
     Matrix,
@@ -29,7 +29,7 @@ from helpers.practice import (
     Reply,
     Task,
 )
-from helpers.questions.record import key_of
+from course.questions.record import key_of
 from tests.book.practice_pages import (
     LABS,
     PAGES,
@@ -868,7 +868,7 @@ def test_without_anywidget_a_question_is_still_shown(monkeypatch):
     def gone():
         raise ModuleNotFoundError("No module named 'anywidget'")
 
-    monkeypatch.setattr("helpers.questions.form.widget_class", gone)
+    monkeypatch.setattr("course.questions.form.widget_class", gone)
     data, _ = number()._repr_mimebundle_()
     assert set(data) == {"text/plain", "text/html"}
     assert data["text/plain"] == "Question: ?"

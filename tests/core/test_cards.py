@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from helpers.cards import MODELS, filled, layers_of, unread
+from course.cards import MODELS, filled, layers_of, unread
 from helpers.cost import (
     Layer,
     attention_flops,

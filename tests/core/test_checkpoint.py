@@ -20,7 +20,7 @@ import tokenizers
 from safetensors.numpy import save_file
 from tokenizers import decoders, models, pre_tokenizers
 
-from helpers.checkpoint import (
+from course.checkpoint import (
     CheckpointError,
     gguf,
     load,
@@ -28,7 +28,7 @@ from helpers.checkpoint import (
     smollm2_path,
     text,
 )
-from helpers.checkpoint.quantised import KINDS, bfloat16, dequantised
+from course.checkpoint.quantised import KINDS, bfloat16, dequantised
 from helpers.transformer import (
     TransformerConfig,
     generate,

@@ -11,26 +11,31 @@ from pathlib import Path
 
 import pytest
 
+import course
 import helpers
 from tests import budgets
 
 FOLDER = Path(helpers.__file__).parent
+PACKAGES = helpers, course
 MODULES = [
-    m.name.removeprefix("helpers.")
-    for m in pkgutil.walk_packages([str(FOLDER)], "helpers.")
+    module.name
+    for package in PACKAGES
+    for module in pkgutil.walk_packages(
+        package.__path__, f"{package.__name__}."
+    )
 ]
-# They need more than NumPy, or show what others compute.
-EXTRAS = (
-    "checkpoint", "distributed", "figures", "ledger", "ledger_page",
-    "plotting", "practice", "published", "questions",
-)  # fmt: skip
-NUMERIC = [name for name in MODULES if name.split(".")[0] not in EXTRAS]
+# `distributed` needs Dask.
+NUMERIC = [
+    name
+    for name in MODULES
+    if name.startswith("helpers.") and name != "helpers.distributed"
+]
 
 
 def public(module):
     """The functions of a module; `transformer` is made of `model`."""
-    own = "helpers.model." if module == "transformer" else f"helpers.{module}"
-    module = importlib.import_module(f"helpers.{module}")
+    own = {"helpers.transformer": "helpers.model."}.get(module, module)
+    module = importlib.import_module(module)
     return {
         name: value
         for name, value in vars(module).items()
@@ -43,14 +48,14 @@ def public(module):
 FUNCTIONS = [
     pytest.param(function, id=f"{module}.{name}")
     for module in MODULES
-    if not module.startswith(("_", "model.", "checkpoint."))
+    if not re.search(r"\._|helpers\.model\.|course\.checkpoint\.", module)
     for name, function in public(module).items()
 ]
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_every_module_says_what_it_is(module):
-    doc = importlib.import_module(f"helpers.{module}").__doc__
+    doc = importlib.import_module(module).__doc__
     assert doc.splitlines()[0].strip().endswith(".")
 
 
@@ -72,15 +77,22 @@ def test_every_parameter_is_documented(function):
 @pytest.mark.parametrize("module", NUMERIC)
 def test_numeric_modules_import_numpy_and_the_standard_library(module):
     found = set()
-    tree = ast.parse(
-        inspect.getsource(importlib.import_module(f"helpers.{module}"))
-    )
+    tree = ast.parse(inspect.getsource(importlib.import_module(module)))
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             found.add(node.module.split(".")[0])
     assert found <= {*sys.stdlib_module_names, "numpy"}
+
+
+def test_helpers_import_nothing_of_the_course():
+    for path in FOLDER.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in getattr(node, "names", [])]
+            names += [getattr(node, "module", None) or ""]
+            tops = {str(name).split(".")[0] for name in names}
+            assert not tops & {"course", "research", "tools"}, path
 
 
 def test_the_oracle_is_independent():
@@ -97,7 +109,10 @@ def test_the_oracle_is_independent():
 
 
 def test_functions_stay_short():
-    for path in FOLDER.rglob("*.py"):
+    paths = [
+        path for it in PACKAGES for path in Path(*it.__path__).rglob("*.py")
+    ]
+    for path in paths:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef):
                 statements = [
@@ -129,7 +144,8 @@ def independent():
 @functools.cache
 def held_against(module):
     """What compares a module with plain loops, or with differences."""
-    others = {*OWN_LOOPS.values()} - {OWN_LOOPS.get(module)}
+    own = OWN_LOOPS.get(module.rpartition(".")[2])
+    others = {*OWN_LOOPS.values()} - {own}
     return "".join(
         text for name, text in independent().items() if name not in others
     )
@@ -147,7 +163,7 @@ def lacking(module, name, function):
             "tests/core/reference*.py, and a test module that imports it "
             "and calls both"
         )
-    if f".. automodule:: helpers.{module}\n" not in places:
+    if f".. automodule:: {module}\n" not in places:
         yield "a place in the reference: an automodule in book/reference*.md"
 
 
@@ -156,13 +172,13 @@ def lacking(module, name, function):
     [
         (m, name)
         for m in NUMERIC
-        if not m.startswith(("_", "model."))
+        if not re.search(r"\._|helpers\.model\.", m)
         for name in public(m)
     ],
 )
 def test_every_function_has_an_example_an_oracle_and_a_place(module, name):
     missing = list(lacking(module, name, public(module)[name]))
-    assert not missing, f"helpers.{module}.{name} lacks {'; '.join(missing)}"
+    assert not missing, f"{module}.{name} lacks {'; '.join(missing)}"
 
 
 def private_imports(path):
@@ -173,7 +189,7 @@ def private_imports(path):
         if isinstance(node, ast.ImportFrom):
             ours = node.level or node.module.split(".")[0] in OURS
             for name in (alias.name for alias in node.names if ours):
-                if node.module is None or node.module == "helpers":
+                if node.module in (None, "helpers", "course"):
                     modules.add(name)  # a module, which may be private
                 elif name.startswith("_"):
                     yield name
@@ -184,10 +200,10 @@ def private_imports(path):
                     yield f"{module}.{name}"
 
 
-OURS = "helpers", "tools", "bench", "attention_site"
+OURS = "helpers", "course", "research", "tools", "bench", "attention_site"
 PRODUCT = [
     path
-    for folder in ("helpers", "tools", "bench", "book/_ext")
+    for folder in (*OURS[:-1], "book/_ext")
     for path in sorted((FOLDER.parent / folder).rglob("*.py"))
 ]
 

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from helpers import checkpoint
-from helpers.checkpoint import CheckpointError, folders, load
-from helpers.checkpoint.architectures import GGUF, rules_of
-from helpers.checkpoint.settings import Settings
+from course import checkpoint
+from course.checkpoint import CheckpointError, folders, load
+from course.checkpoint.architectures import GGUF, rules_of
+from course.checkpoint.settings import Settings
 from helpers.positions import yarn_frequencies
 from helpers.transformer import (
     LatentWidths,

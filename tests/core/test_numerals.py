@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.published import exact, matches, unit
+from course.published import exact, matches, unit
 
 
 @pytest.mark.parametrize(

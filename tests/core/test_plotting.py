@@ -11,7 +11,7 @@ import nbformat
 import numpy as np
 import pytest
 
-from helpers import _colours, plotting
+from course import _colours, plotting
 from tools import refresh
 
 ROOT = Path(__file__).resolve().parents[2]

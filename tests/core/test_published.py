@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import yaml
 
-from helpers.ledger import files
-from helpers.ledger.entries import read_entry
-from helpers.ledger.show import describe
-from helpers.ledger_page import table, totals
-from helpers.published import (
+from course.ledger import files
+from course.ledger.entries import read_entry
+from course.ledger.show import describe
+from course.ledger_page import table, totals
+from course.published import (
     FIGURES,
     FOLDER,
     STATEMENTS,

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
-from helpers import figures, practice
-from helpers.practice import (
+from course import figures, practice
+from course.practice import (
     Cell,
     Choice,
     Matrix,
@@ -22,8 +22,8 @@ from helpers.practice import (
     Reply,
     Task,
 )
-from helpers.questions.form import widget_class
-from helpers.questions.task import LONGEST, numbers, told
+from course.questions.form import widget_class
+from course.questions.task import LONGEST, numbers, told
 
 ASK = "Is `a<b>c` & d?"
 WHERE = "See `here`."
@@ -195,7 +195,7 @@ def test_repr_mimebundle_brings_style_and_script_to_jupyter():
     data, _ = question._repr_mimebundle_()
     note = BeautifulSoup(data["text/html"], "html.parser").p
     assert "run this cell" in note.text
-    style = figures.FOLDER / "practice.css"
+    style = figures.path_of("practice.css")
     assert widget_class()._css == style.read_text("utf-8")
     assert widget_class()._esm == figures.module("practice")
     assert "html" in question._view.keys  # what the page is told of

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from helpers.recall import (
+from course.recall import (
     KINDS,
     index_loss_and_gradients,
     indexed,

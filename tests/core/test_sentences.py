@@ -6,8 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from helpers import sentences
-from helpers.sentences import (
+from course import sentences
+from course.evidence import stored
+from course.sentences import (
     LONGEST,
     WORD_MODEL,
     WORDS,
@@ -18,7 +19,6 @@ from helpers.sentences import (
     token_ids_of,
     trained_words,
 )
-from helpers.training import stored
 from helpers.transformer import (
     init_transformer,
     parameter_count,

@@ -5,8 +5,8 @@ import base64
 import numpy as np
 import pytest
 
-from helpers import real_heads, sentences
-from helpers.training import stored
+from course import real_heads, sentences
+from course.evidence import stored
 from tests.core import reference_texts as reference
 
 LOOP = reference.sentences(

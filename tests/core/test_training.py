@@ -13,7 +13,8 @@ import re
 import numpy as np
 import pytest
 
-from helpers import training
+from course import evidence
+from course.evidence import pack, stored, trained_induction, unpack
 from helpers.training import (
     INDUCTION,
     Batch,
@@ -23,13 +24,9 @@ from helpers.training import (
     induction_batch,
     induction_score,
     least_copying_loss,
-    pack,
     previous_token_score,
     recall_batch,
-    stored,
     train,
-    trained_induction,
-    unpack,
 )
 from helpers.transformer import (
     cross_entropy,
@@ -453,12 +450,12 @@ def test_the_stored_steps_show_it_come(unseen):
 
 
 def test_all_files_say_how_they_were_made():
-    folder = training.files("helpers") / "trained"
+    folder = evidence.files("course.evidence")
     names = [file.name for file in folder.iterdir()]
     for name in names:
         if name.endswith(".json"):
             made = stored(name.removesuffix(".json"))["made"]
-            command = r"python (tools/train\w*\.py|-m tools\.\w+)( |$)"
+            command = r"python (research/train\w*\.py|-m research\.\w+)( |$)"
             assert re.match(rf"{command}|by hand, on \d+ \w+ 20\d\d", made)
     assert {"induction.json", "induction-steps.json"} <= set(names)
 

@@ -13,7 +13,7 @@ import random
 
 from bs4 import BeautifulSoup
 
-from helpers import figures
+from course import figures
 
 CLASSES = figures.classes()
 

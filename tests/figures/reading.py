@@ -11,8 +11,8 @@ import re
 import numpy as np
 import quickjs
 
-from helpers import figures
-from helpers._colours import STOPS
+from course import figures
+from course._colours import STOPS
 
 # --- a module's own functions ----------------------------------------------
 

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from helpers.figures import Angles
+from course.figures import Angles
 from helpers.positions import (
     interpolated_frequencies,
     ntk_frequencies,

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from helpers.figures import Balance
+from course.figures import Balance
 from helpers.masks import causal_mask
 from tests.figures.reading import (
     captions,

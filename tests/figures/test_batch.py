@@ -7,13 +7,13 @@ from math import prod
 import numpy as np
 import pytest
 
+from course.figures import Batch
 from helpers.cost import (
     arithmetic_intensity,
     attention_flops,
     kv_cache_bytes,
     roofline,
 )
-from helpers.figures import Batch
 from helpers.transformer import (
     TransformerConfig,
     parameter_count,

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
+from course.figures import ResidualStream
 from helpers import transformer as whole
 from helpers.attention import attention
-from helpers.figures import ResidualStream
 from helpers.heads import merge_heads, split_heads
 from helpers.masks import causal_mask
 from tests.figures.reading import captions, path_of, read, says, sentence

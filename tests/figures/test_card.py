@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from traitlets import TraitError
 
-from helpers import cards, figures
+from course import cards, figures
 from helpers.cost import (
     arithmetic_intensity,
     cache_bytes,

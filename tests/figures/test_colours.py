@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from helpers import figures
-from helpers._colours import STOPS
+from course import figures
+from course._colours import STOPS
 from tests.figures.expected_figures import drawn, every_state
 from tests.figures.reading import call
 
@@ -62,7 +62,7 @@ def lab(light):
 
 def palettes():
     """The colours of the roles in each block of the style sheet."""
-    css = (figures.FOLDER / "figures.css").read_text(encoding="utf-8")
+    css = figures.path_of("figures.css").read_text(encoding="utf-8")
     blocks = [
         {
             role: re.search(rf"--av-{role}: (#\w{{6}});", block)[1]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
-from helpers import figures
+from course import figures
 from tests.figures.expected_figures import CLASSES
 from tests.figures.reading import call, curves
 

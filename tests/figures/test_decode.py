@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from course.figures import Decode
 from helpers.attention import attention
 from helpers.cache import KVCache
-from helpers.figures import Decode
 from helpers.masks import causal_mask
 from tests.figures.reading import captions, sentence, tells, verdict, where
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from helpers.figures import Digits
-from helpers.ledger.numerals import matches, unit
+from course.figures import Digits
+from course.ledger.numerals import matches, unit
 from tests.figures.reading import (
     captions,
     sentence,

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from bs4 import BeautifulSoup
 
-from helpers import figures
+from course import figures
 from tests.figures.expected_figures import (
     CLASSES,
     OF,

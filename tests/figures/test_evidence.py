@@ -8,8 +8,8 @@ import statistics
 import numpy as np
 import pytest
 
-from helpers.figures import EvidenceOfSeeds
-from helpers.training import stored
+from course.evidence import stored
+from course.figures import EvidenceOfSeeds
 from tests.figures.reading import captions, sentence
 
 RUNS = {

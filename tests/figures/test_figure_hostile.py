@@ -12,7 +12,7 @@ import pytest
 import quickjs
 from traitlets import TraitError
 
-from helpers import figures
+from course import figures
 from tests import budgets
 from tests.figures.agreement import assert_same
 from tests.figures.expected_figures import CLASSES, EXPECTED, controls

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
-from helpers import figures
-from helpers.figures import Film, KVCacheCalculator, Words
-from helpers.training import trained_induction
+from course import figures
+from course.evidence import trained_induction
+from course.figures import Film, KVCacheCalculator, Words
 from tests.empty_page import drawn, state_of
 from tests.figures.agreement import assert_same
 from tests.figures.expected_figures import EXPECTED

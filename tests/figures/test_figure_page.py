@@ -1,4 +1,4 @@
-"""What only a browser runs of every figure: `helpers/js` in an empty page.
+"""What only a browser runs of every figure: `course/figures` in an empty page.
 
 Fields, presets, speech, data that comes later, the address, keys and looks. It
 is the same code for all figures, so each test takes a figure that shows it
@@ -12,7 +12,7 @@ import pytest
 from bs4 import BeautifulSoup
 from playwright.sync_api import expect
 
-from helpers import figures
+from course import figures
 from tests.empty_page import PHONE, Page, drawn, state_of
 from tests.figures.agreement import assert_same
 from tests.figures.expected_figures import CLASSES, EXPECTED, states

@@ -6,11 +6,11 @@ import re
 import pytest
 import tinycss2
 
-from helpers import figures
+from course import figures
 from tests.figures.expected_figures import CLASSES, drawn, every_state
 
 SCRIPTS = "".join(
-    path.read_text(encoding="utf-8") for path in figures.FOLDER.glob("*.js")
+    path.read_text(encoding="utf-8") for path in figures.FOLDER.rglob("*.js")
 )
 
 
@@ -95,7 +95,7 @@ def test_every_class_of_the_style_sheet_is_one_of_a_figure():
 @pytest.mark.parametrize("name", CLASSES)
 def test_styles_of_a_figure_match_no_other(name):
     """In Jupyter a figure has no styles but its own: else it looked other."""
-    path = figures.FOLDER / f"{name}.css"
+    path = figures.path_of(f"{name}.css")
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     others = set().union(*(known_classes(n) for n in CLASSES if n != name))
     for _, selector, *_ in style_sheet(text):
@@ -126,7 +126,7 @@ def test_styles_of_a_figure_match_nothing_of_another(page):
     """The site joins all of them, and a page has several figures."""
     styles, drawings = "", ""
     for name in CLASSES:
-        path = figures.FOLDER / f"{name}.css"
+        path = figures.path_of(f"{name}.css")
         if path.exists():
             text = path.read_text(encoding="utf-8")
             styles += f"<style data-of={name}>{text}</style>"

@@ -10,7 +10,7 @@ import pytest
 from attention_site.figures import names
 from traitlets import TraitError
 
-from helpers import figures
+from course import figures
 from tests.figures.agreement import assert_same
 from tests.figures.expected_figures import (
     CLASSES,

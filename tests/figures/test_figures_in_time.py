@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from helpers.figures import Film, KVCacheCalculator, Tiles, Words
+from course.figures import Film, KVCacheCalculator, Tiles, Words
 from tests.figures.expected_figures import EXPECTED
 
 TIMES = [0, 499, 500, 700, 1150, 1800, 2000, 2700, 3350, 3900, 4000, 10**6]

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 
-from helpers.figures import drawing
+from course.figures import drawing
 from tests.figures.expected_figures import CLASSES
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,10 +6,10 @@ import re
 import numpy as np
 import pytest
 
-from helpers.checkpoint import smollm2_path
-from helpers.checkpoint.gguf import read_header
-from helpers.checkpoint.quantised import dequantised
-from helpers.figures import FileBlock
+from course.checkpoint import smollm2_path
+from course.checkpoint.gguf import read_header
+from course.checkpoint.quantised import dequantised
+from course.figures import FileBlock
 from tests.figures.reading import captions, sentence, tells, where
 
 TENSORS = {

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
+from course.figures import Film
 from helpers.attention import attention, attention_scores
-from helpers.figures import Film
 from tests.figures.reading import (
     all_say,
     captions,

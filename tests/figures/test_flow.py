@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from traitlets import TraitError
 
-from helpers.figures import Flow, controls
-from helpers.sentences import (
+from course.figures import Flow, controls
+from course.sentences import (
     WORD_MODEL,
     WORDS,
     token_ids_of,

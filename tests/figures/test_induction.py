@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 
+from course.evidence import stored, trained_induction
 from helpers.softmax import softmax
 from helpers.training import (
     INDUCTION,
@@ -12,8 +13,6 @@ from helpers.training import (
     induction_batch,
     induction_score,
     previous_token_score,
-    stored,
-    trained_induction,
 )
 from helpers.transformer import forward
 from tests.figures.reading import (

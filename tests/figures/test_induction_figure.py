@@ -10,18 +10,10 @@ import json
 import numpy as np
 import pytest
 
-from helpers import figures
-from helpers._modules import joined
-from helpers.training import (
-    INDUCTION,
-    Batch,
-    accuracy,
-    induction_batch,
-    stored,
-    train,
-    trained_induction,
-    unpack,
-)
+from course import figures
+from course.evidence import stored, trained_induction, unpack
+from course.figures._modules import joined
+from helpers.training import INDUCTION, Batch, accuracy, induction_batch, train
 from helpers.transformer import (
     cross_entropy,
     forward,

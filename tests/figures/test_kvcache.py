@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from helpers import figures
+from course import figures
 from helpers.cost import kv_cache_bytes
 from tests.figures.reading import (
     captions,

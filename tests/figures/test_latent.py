@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
+from course.figures import LatentVector
 from helpers.cost import kv_cache_bytes, latent_flops
-from helpers.figures import LatentVector
 from tests.figures.reading import captions, path_of, read, sentence, tells
 
 CASES = [

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from helpers.figures import LinearMemory
+from course.figures import LinearMemory
 from helpers.linear import gated_delta_rule, linear_attention
 from tests.figures.reading import (
     captions,

@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
+from course.figures import Machines
 from helpers.attention import attention
-from helpers.figures import Machines
 from helpers.softmax import logsumexp, softmax
 from helpers.tiled import merge_partials
 from tests.figures.agreement import assert_same

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers import figures
+from course import figures
 from helpers.attention import attention
 from helpers.masks import causal_mask, padding_mask, window_mask
 from tests.figures.reading import (

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from helpers import figures
-from helpers._modules import joined
+from course import figures
+from course.figures._modules import joined
 from tests.figures.test_shared_tools import TRIAL
 
 SHARED = """// What both need.
@@ -94,7 +94,7 @@ def test_joined_refuses_modules_that_import_each_other(folder):
 
 def test_what_modules_export_is_imported():
     """The linter takes every export for used."""
-    texts = [p.read_text("utf-8") for p in figures.FOLDER.glob("*.js")]
+    texts = [p.read_text("utf-8") for p in figures.FOLDER.rglob("*.js")]
     texts.append(TRIAL)  # a figure that stands for all others
     lists = re.findall(r"^import \{([^}]+)\}", "\n".join(texts), re.M)
     imported = set(re.findall(r"\w+", " ".join(lists)))

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from helpers.figures import Pages
+from course.figures import Pages
 from tests.figures.reading import captions, sentence, tells, verdict
 
 # When a request comes, the tokens of its prompt, and those of its answer.

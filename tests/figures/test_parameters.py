@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from helpers import figures
+from course import figures
 from helpers.transformer import (
     TransformerConfig,
     parameter_count,

@@ -13,9 +13,9 @@ import pytest
 from bs4 import BeautifulSoup
 from traitlets import TraitError
 
-from helpers import figures
-from helpers.checkpoint import Checkpoint
-from helpers.real_heads import (
+from course import figures
+from course.checkpoint import Checkpoint
+from course.real_heads import (
     LONGEST,
     NAMES,
     file_of,
@@ -31,6 +31,7 @@ from helpers.training import (
     previous_token_score,
 )
 from helpers.transformer import TransformerConfig, forward, init_transformer
+from research import real_heads as command
 from tests import budgets
 from tests.empty_page import PHONE, state_of
 from tests.figures.agreement import assert_same
@@ -42,7 +43,6 @@ from tests.figures.reading import (
     says,
     sentence,
 )
-from tools import real_heads as command
 from tools import website
 
 CASES = [
@@ -440,7 +440,7 @@ def test_presets_show_what_they_are_named_for():
 
 
 def test_a_text_that_the_model_reads_again_has_the_stored_weights(smollm2):
-    """One text whole; `python -m tools.real_heads check` does all, weekly."""
+    """One text whole; `research.real_heads check` does all, weekly."""
     name = "capitals"
     assert command.largest_difference(smollm2, name) <= command.NEAR
     again = record(smollm2, command.TEXTS[name])
@@ -452,7 +452,7 @@ def test_a_text_that_the_model_reads_again_has_the_stored_weights(smollm2):
 
 
 def test_effects_of_two_layers_are_those_stored(smollm2):
-    """`python -m tools.real_heads check` does all layers, weekly."""
+    """`python -m research.real_heads check` does all layers, weekly."""
     stored = recorded("capitals")
     found = command.without_each(smollm2, stored["ids"], (16, 23))
     wanted = [

@@ -6,14 +6,14 @@ import re
 import numpy as np
 import pytest
 
-from helpers.figures import Schemes
+from course.evidence import stored
+from course.figures import Schemes
 from helpers.positions import (
     alibi_bias,
     relative_buckets,
     rotary_frequencies,
     yarn_frequencies,
 )
-from helpers.training import stored
 from tests.figures.reading import (
     captions,
     path_of,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers import figures
+from course import figures
 from tests.figures.expected_figures import CLASSES, controls
 
 # One setting of each kind: the trait's type and first value, and its words.
@@ -77,7 +77,7 @@ def test_declare_refuses_a_control_that_says_too_little():
 def test_classes_are_by_the_names_of_their_modules():
     modules = {
         path.stem
-        for path in figures.FOLDER.glob("*.js")
+        for path in figures.FOLDER.rglob("*.js")
         if "export default figureModule(" in path.read_text("utf-8")
     }
     assert set(CLASSES) == modules, "give it a class in figures.py"

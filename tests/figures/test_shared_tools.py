@@ -11,8 +11,8 @@ import shutil
 
 import pytest
 
-from helpers import figures
-from helpers._modules import joined
+from course import figures
+from course.figures._modules import joined
 from tests.empty_page import HANDS, LAYOUT, PHONE
 from tests.figures.expected_figures import CLASSES
 

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
+from course.figures import ChooseTokens
 from helpers import cost
 from helpers.attention import attention
-from helpers.figures import ChooseTokens
 from helpers.sparse import (
     chosen_attention,
     chosen_blocks,

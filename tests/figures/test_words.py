@@ -6,10 +6,10 @@ import re
 import numpy as np
 import pytest
 
-from helpers import figures
+from course import figures
+from course.figures import Words
+from course.sentences import WORD_MODEL, WORDS, token_ids_of, trained_words
 from helpers.attention import attention, attention_scores
-from helpers.figures import Words
-from helpers.sentences import WORD_MODEL, WORDS, token_ids_of, trained_words
 from helpers.softmax import softmax
 from helpers.transformer import forward, transformer
 from tests.figures.reading import (

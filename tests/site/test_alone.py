@@ -6,7 +6,7 @@ import pytest
 from bs4 import BeautifulSoup
 from matplotlib.image import imread
 
-from helpers.figures import classes
+from course.figures import classes
 from tools import website
 
 # A grid, a text that is typed, a film, and one that computes in a worker.

@@ -41,14 +41,14 @@ from sphinx.environment.collectors.toctree import TocTreeCollector
 from sphinx.errors import ExtensionError
 from sphinx.highlighting import PygmentsBridge
 
-from helpers import plotting
+from course import plotting
 from tests.site import address
 from tests.site.builds import build
 from tools import make_site as make
 from tools import website
 
 OWN = [
-    *sorted((website.ROOT / "helpers" / "js").glob("*.css")),
+    *sorted((website.ROOT / "course" / "figures").rglob("*.css")),
     website.ROOT / "book" / "_static" / "site.css",
 ]
 CHANGED = "has the theme changed"
@@ -1184,7 +1184,7 @@ def test_a_heat_map_is_brightest_in_the_dark_where_it_is_darkest(what):
 
 
 def test_the_page_colours_the_roles_of_a_figure_by_its_scheme():
-    path = website.ROOT / "helpers" / "js" / "figures.css"
+    path = website.ROOT / "course/figures/kit/figures.css"
     css = path.read_text(encoding="utf-8")
     for role, color in plotting.ROLES.items():
         # In a notebook they are those of the light scheme, which is first.

@@ -22,7 +22,7 @@ from attention_site import tags
 from fontTools.ttLib import TTFont
 from lxml import html
 
-from helpers import published
+from course import published
 from tests.site import address
 from tools import cards, release, website
 

@@ -85,7 +85,7 @@ def write_copies(folder):
     # A figure with a grid of entries, and a cell that asks Python what the
     # slider did.
     chapter = read(BOOK / CHAPTER)
-    grid = "from helpers.figures import StepThrough\nStepThrough()"
+    grid = "from course.figures import StepThrough\nStepThrough()"
     chapter.cells.append(new_code_cell(grid))
     chapter.cells.append(new_code_cell('print("T from Python:", figure.T)'))
     nbformat.write(chapter, folder / "book" / CHAPTER)
@@ -443,7 +443,7 @@ def check_slider_and_trait(tab, slider):
 # in the words of the page.
 TELL = """
 import json
-from helpers import practice
+from course import practice
 
 told = {"answers": [], "guesses": [], "slips": []}
 for it in Out.values():

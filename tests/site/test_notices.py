@@ -46,11 +46,11 @@ def unnamed(files, rows):
 def stored_by_others():
     """Fonts, texts, and what tools measured in the published model."""
     found = [*(ROOT / "book/_static/fonts").glob("*.woff2")]
-    found += (ROOT / "helpers/trained").glob("*.txt")
-    for path in (ROOT / "helpers/trained").glob("*.json"):
+    found += (ROOT / "course/evidence").glob("*.txt")
+    for path in (ROOT / "course/evidence").glob("*.json"):
         data = json.loads(path.read_text("utf-8"))
-        tool = re.match(r"python -m tools\.(\w+)", data["made"])
-        source = (ROOT / f"tools/{tool[1]}.py").read_text() if tool else ""
+        tool = re.match(r"python -m research\.(\w+)", data["made"])
+        source = (ROOT / f"research/{tool[1]}.py").read_text() if tool else ""
         if "model" in data or "smollm2" in source:
             found.append(path)
     return [path.relative_to(ROOT).as_posix() for path in found]
@@ -63,7 +63,10 @@ def built_by_others(site):
         for path in (ROOT / "book/_static").rglob("*")
         if path.parent.name != "fonts"
     }
-    own |= {f"_static/{path.name}" for path in (ROOT / "helpers/js").glob("*")}
+    own |= {
+        f"_static/{path.name}"
+        for path in (ROOT / "course/figures").rglob("*.*")
+    }
     own |= {
         path.relative_to(site).as_posix()
         for path in site.glob("_static/figures/*")

@@ -8,8 +8,8 @@ import json
 
 import pytest
 
-from helpers import figures
-from helpers.practice import Cell, Choice, Matrix, Order, Predict, Reply
+from course import figures
+from course.practice import Cell, Choice, Matrix, Order, Predict, Reply
 from tests.book.practice_pages import GIVE
 
 SUM = Matrix(

@@ -6,8 +6,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from helpers import figures
-from helpers.practice import Cell, Choice, Order
+from course import figures
+from course.practice import Cell, Choice, Order
 from tests import budgets
 from tests.book.practice_pages import GIVE, PAGES, ROOT, forms, given, ran
 
@@ -285,7 +285,7 @@ def test_questions_weigh_little(site, page):
     asked = "".join(
         re.findall(r"<form class=\"av-question.*?</form>", html, re.S)
     )
-    css = (figures.FOLDER / "practice.css").read_text(encoding="utf-8")
+    css = figures.path_of("practice.css").read_text(encoding="utf-8")
     whole = asked + css + figures.script("practice")
     weight = len(gzip.compress(whole.encode(), 9))
     assert asked

@@ -17,7 +17,7 @@ from attention_site.lean import styles
 from playwright.sync_api import Error, expect
 from pypdf import PdfReader
 
-from helpers import published
+from course import published
 from tests import budgets
 from tests.book import practice_pages
 from tests.site.address import HOME

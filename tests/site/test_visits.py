@@ -5,7 +5,7 @@ What can be read from the HTML alone is in `tests/site/test_html.py`.
 
 import pytest
 
-from helpers import published
+from course import published
 from tests import budgets
 from tests.site import accessibility
 from tools import website

@@ -50,7 +50,7 @@ def test_each_work_is_cited():
     text = "".join(
         path.read_text("utf-8") for path in places if path != citations.PAGE
     )
-    ledgers = (website.ROOT / "helpers" / "ledgers").glob("*.yml")
+    ledgers = (website.ROOT / "course" / "ledgers").glob("*.yml")
     told = "".join(path.read_text("utf-8") for path in ledgers)
     idle = [
         key

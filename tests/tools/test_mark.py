@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from helpers.practice import Task
+from course.practice import Task
 from tests.book import practice_pages
 from tools import mark
 

@@ -26,7 +26,7 @@ from tools import refresh
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"]
-LEDGERS = sorted(p.stem for p in (ROOT / "helpers/ledgers").glob("*.yml"))
+LEDGERS = sorted(p.stem for p in (ROOT / "course/ledgers").glob("*.yml"))
 FIRST_CELL = (ROOT / "tools/first_cell.py").read_text("utf-8").strip("\n")
 NOTEBOOKS = [
     ROOT / "index.ipynb",
@@ -46,7 +46,7 @@ def installed(tmp_path_factory):
     for name in ("pyproject.toml", "README.md", "LICENSE", "NOTICE.md"):
         shutil.copy(ROOT / name, folder)
     caches = shutil.ignore_patterns("__pycache__")
-    for name in ("helpers", "LICENSES"):
+    for name in ("helpers", "course", "LICENSES"):
         shutil.copytree(ROOT / name, folder / name, ignore=caches)
     subprocess.run(
         [
@@ -77,10 +77,12 @@ def run(code, folder, *paths):
 def test_modules_ledgers_and_figures_come_with_the_wheel(installed, tmp_path):
     code = f"""
 import importlib, pkgutil
-import helpers
-for module in pkgutil.walk_packages(helpers.__path__, "helpers."):
-    importlib.import_module(module.name)
-from helpers import figures, published
+import course, helpers
+for package in (helpers, course):
+    name = package.__name__ + "."
+    for module in pkgutil.walk_packages(package.__path__, name):
+        importlib.import_module(module.name)
+from course import figures, published
 for slug in {LEDGERS!r}:
     assert published.load(slug).entries
 figure = figures.StepThrough(X=[[1, 0], [0, 1], [1, 1]])
@@ -242,7 +244,7 @@ import sys
 class Refuse:
     def find_spec(self, name, path=None, target=None):
         top = name.split(".")[0]
-        if top not in {*sys.stdlib_module_names, "numpy", "helpers"}:
+        if top not in {*sys.stdlib_module_names, "numpy", "helpers", "course"}:
             raise ModuleNotFoundError(f"No module named {top!r}", name=top)
 sys.meta_path.insert(0, Refuse())
 """
@@ -253,27 +255,30 @@ def test_numpy_alone_computes_and_the_rest_names_its_extra(
 ):
     code = """
 import importlib, pkgutil
-import helpers
-for module in pkgutil.walk_packages(helpers.__path__, "helpers."):
-    try:
-        importlib.import_module(module.name)
-        print(module.name, "imports")
-    except ModuleNotFoundError as error:
-        print(module.name, error)
+import course, helpers
+for package in (helpers, course):
+    name = package.__name__ + "."
+    for module in pkgutil.walk_packages(package.__path__, name):
+        try:
+            importlib.import_module(module.name)
+            print(module.name, "imports")
+        except ModuleNotFoundError as error:
+            print(module.name, error)
 """
     said = run(NUMPY_ALONE + code, tmp_path, installed)
     assert said.returncode == 0, said.stderr
     found = dict(line.split(" ", 1) for line in said.stdout.splitlines())
-    found = {k.removeprefix("helpers."): v for k, v in found.items()}
     lacking = {k: v for k, v in found.items() if v != "imports"}
-    assert {"plotting", "figures", "published"} <= set(lacking)
+    asked = {"course.plotting", "course.figures", "course.published"}
+    assert asked <= set(lacking)
     for message in lacking.values():
         name = re.search(r'the extra \'(\w+)\': .*"\.\[\1\]"', message)
         assert name, message
         assert name[1] in EXTRAS
-    numeric = {"softmax", "attention", "masks", "heads", "positions"}
-    numeric |= {"cache", "tiled", "gradients", "cost", "ledger.numerals"}
-    assert not numeric & set(lacking)
+    own = {name for name in found if name.startswith("helpers.")}
+    assert "helpers.attention" in own
+    assert own & set(lacking) == {"helpers.distributed"}
+    assert "course.ledger.numerals" not in lacking
 
 
 def names(requirements):
@@ -316,6 +321,8 @@ def imported(text):
     ("folder", "declared"),
     [
         ("helpers", PACKAGE),
+        ("course", PACKAGE),
+        ("research", CHECKS),
         ("book", BOOK),
         ("tools", CHECKS),
         ("bench", CHECKS),
@@ -327,6 +334,8 @@ def test_what_is_imported_is_declared(folder, declared):
     own |= {
         "attention_site",
         "bench",
+        "course",
+        "research",
         "tests",
         "tools",
         *sys.stdlib_module_names,

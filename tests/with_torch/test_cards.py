@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from helpers.cards import layers_of
+from course.cards import layers_of
 from helpers.cost import cache_bytes
 
 torch = pytest.importorskip("torch", minversion="2.4")

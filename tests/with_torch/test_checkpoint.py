@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.checkpoint import load, smollm2_path
-from helpers.checkpoint.gguf import read_header
-from helpers.checkpoint.text import from_metadata
+from course.checkpoint import load, smollm2_path
+from course.checkpoint.gguf import read_header
+from course.checkpoint.text import from_metadata
 from helpers.model.forward import forward
 from helpers.positions import yarn_frequencies
 from helpers.transformer import new_cache, transformer
@@ -424,7 +424,7 @@ def lines():
     root = Path(__file__).resolve().parents[2]
     given = [
         line
-        for pattern in ("helpers/**/*.py", "book/*.md", "helpers/js/*.js")
+        for pattern in ("helpers/**/*.py", "book/*.md", "course/figures/*.js")
         for path in sorted(root.glob(pattern))
         for line in path.read_text("utf-8").splitlines()
         if line

@@ -10,8 +10,8 @@ Runs where PyTorch and transformers are installed (`make test-torch`).
 import numpy as np
 import pytest
 
+from course.cards import FULL, SLIDING, layers_of
 from helpers.attention import attention
-from helpers.cards import FULL, SLIDING, layers_of
 from helpers.heads import merge_heads, repeat_kv, split_heads
 from helpers.layers import rms_norm
 from helpers.masks import causal_mask, window_mask

@@ -11,8 +11,8 @@ Runs where PyTorch and transformers are installed (`make test-torch`).
 import numpy as np
 import pytest
 
+from course.cards import FULL, LINEAR, MODELS, layers_of
 from helpers.cache import KVCache
-from helpers.cards import FULL, LINEAR, MODELS, layers_of
 from helpers.heads import merge_heads, split_heads
 from helpers.latent import latent_attention
 from helpers.layers import rms_norm, silu

@@ -187,7 +187,7 @@ def test_the_counts_of_the_audit(sizes, classes):
 
 
 def test_the_printed_counts_are_those_of_the_published_code():
-    ledger = ROOT / "helpers" / "ledgers" / "literature.yml"
+    ledger = ROOT / "course" / "ledgers" / "literature.yml"
     entries = yaml.safe_load(ledger.read_text(encoding="utf-8"))["entries"]
     printed = {entry["id"]: entry.get("printed") for entry in entries}
     found = [counted(*sizes, 1000) for sizes in MODELS]

@@ -67,10 +67,11 @@ def texts():
             yield name, of_notebook(path)
         elif path.suffix == ".md":
             yield name, [APART.sub("", path.read_text(encoding="utf-8"))]
-    for path in sorted((ROOT / "helpers").rglob("*.py")):
+    own = (ROOT / name for name in ("helpers", "course"))
+    for path in sorted(p for folder in own for p in folder.rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
         yield name, strings(path.read_text(encoding="utf-8"))
-    for path in sorted((ROOT / "helpers" / "js").glob("*.js")):
+    for path in sorted((ROOT / "course" / "figures").rglob("*.js")):
         yield path.relative_to(ROOT).as_posix(), of_script(path)
 
 

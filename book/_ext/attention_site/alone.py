@@ -7,7 +7,7 @@ address, and writes the line of HTML that embeds the page.
 import re
 from pathlib import Path
 
-from helpers import figures
+from course import figures
 
 FOLDER = "figure"
 MARK = re.compile('id="figure-([^"]+)"')

@@ -9,7 +9,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx import addnodes
 
-from helpers import figures
+from course import figures
 
 
 def names():

@@ -2,7 +2,7 @@
 
 A question is one card: the exercise, its field, its hint and its solution.
 
-A prediction (`helpers.practice.Predict`) comes before its answer. The page
+A prediction (`course.practice.Predict`) comes before its answer. The page
 folds everything from its cell to a line `% So much for the prediction.`, and
 the script opens the fold when the reader has made a prediction.
 """
@@ -12,8 +12,8 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.errors import ExtensionError
 
-from helpers import figures
-from helpers.questions.record import WORDS
+from course import figures
+from course.questions.record import WORDS
 
 START = "<form "
 END = "So much for the prediction."
@@ -114,7 +114,7 @@ def write_files(app, exception):
     (static / "figures").mkdir(parents=True, exist_ok=True)
     script = figures.script("practice")
     (static / "figures" / "practice.js").write_text(script, encoding="utf-8")
-    css = (figures.FOLDER / "practice.css").read_text(encoding="utf-8")
+    css = figures.path_of("practice.css").read_text(encoding="utf-8")
     (static / "practice.css").write_text(css, encoding="utf-8")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
-from helpers._colours import DARK, GROUND, INK, ROLES
+from course._colours import DARK, GROUND, INK, ROLES
 
 
 class _Inline(SphinxTransform):

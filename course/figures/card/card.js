@@ -1,0 +1,416 @@
+// A model card: what attention stores and moves, from a model's configuration.
+
+import { count, grouped, inUnits, sum, tick, whole } from "../kit/numbers.js";
+import { figureModule, known, say } from "../kit/common.js";
+import { grip } from "../kit/handles.js";
+import { briefOf, filledIn, isMap, layersOf, refuse, Refused, unreadOf } from "./layers.js";
+
+const { models: MODELS } = known("card");
+const PASTED = "pasted configuration";
+// FLOPs and bytes per second, and bytes of memory, as advertised.
+const MACHINES = {
+  A100: [312e12, 2e12, 80e9],
+  "TPU v5e": [197e12, 820e9, 16e9],
+  H100: [989e12, 3.35e12, 80e9],
+};
+const STATE_BYTES = 4;
+const STATE_FLOPS = 7;
+const GIB = 2 ** 30;
+
+// The pasted configuration, or the reason why it cannot be read. JSON may nest
+// objects to any depth.
+const parsed = (text) => {
+  let config;
+  try {
+    // Python writes numbers that JSON does not have.
+    config = JSON.parse(text.replace(/([[:,]\s*)-?(?:Infinity|NaN)\b/g, "$1null"));
+  } catch {
+    return refuse("be JSON, as a config.json is", "another text");
+  }
+  return isMap(config) ? config : refuse("be a JSON object, in braces", "another value");
+};
+const configOf = ({ model, config }) => (model === PASTED ? parsed(config) : MODELS[model]);
+
+// --- costs, as in helpers.cost ----------------------------------------------
+
+const seen = ({ reach }, S) => (reach === null ? S : Math.min(S, reach));
+const keptBy = (layer, { S, batch, bits }) =>
+  layer.kind === "shared"
+    ? 0
+    : batch * ((bits / 8) * layer.width * seen(layer, S) + STATE_BYTES * layer.state);
+const flopsOf = (layer, { S, batch }) =>
+  batch * (2 * layer.parameters + layer.pair * seen(layer, S) + STATE_FLOPS * layer.state);
+const movedBy = (layer, { S, batch, bits }) =>
+  (bits / 8) * (layer.parameters + batch * layer.width * seen(layer, S)) +
+  batch * 2 * STATE_BYTES * layer.state;
+
+// Groups of equal layers, in the order of their first layer.
+const groupsOf = (layers) => {
+  const found = new Map();
+  for (const layer of layers) {
+    const key = JSON.stringify(layer);
+    found.set(key, { layer, n: (found.get(key)?.n ?? 0) + 1 });
+  }
+  return [...found.values()];
+};
+
+// --- drawing -------------------------------------------------------------
+
+const KINDS = ["global", "window", "latent", "state", "shared", "other"];
+// Bytes of one layer and of all, on one logarithmic axis that stays.
+const PLOT = { width: 400, left: 56, right: 392, top: 22, foot: 150, row: 17 };
+const LENGTHS = [1, 1e7];
+const SIZES = [1e2, 1e17];
+const NAMED = [
+  [1e3, "1 kB"],
+  [1e6, "1 MB"],
+  [1e9, "1 GB"],
+  [1e12, "1 TB"],
+  [1e15, "1 PB"],
+];
+const part = (v, [low, high]) => Math.log(v / low) / Math.log(high / low);
+const plotX = (S) => PLOT.left + part(S, LENGTHS) * (PLOT.right - PLOT.left);
+const plotY = (n) => PLOT.foot - Math.min(Math.max(part(n, SIZES), 0), 1) * (PLOT.foot - PLOT.top);
+const at = (x) => +x.toFixed(2);
+const inGib = (n) => `${grouped(+(n / GIB).toPrecision(4))} GiB`;
+const size = (n) =>
+  n >= GIB
+    ? inGib(n)
+    : n >= 2 ** 20
+      ? `${grouped(+(n / 2 ** 20).toPrecision(4))} MiB`
+      : `${grouped(+(n / 2 ** 10).toPrecision(4))} KiB`;
+
+const sizes = () =>
+  NAMED.map(
+    ([n, name]) =>
+      `<path class="av-rule" d="M${PLOT.left} ${at(plotY(n))}H${PLOT.right}"/>` +
+      `<text x="${PLOT.left - 6}" y="${at(plotY(n) + 4)}" text-anchor="end">${name}</text>`,
+  ).join("");
+
+// The bytes of each layer, and below a mark in the row of its kind. On this axis
+// lengths say nothing, so the end of a bar is what stands out.
+const bars = (layers, kept) => {
+  const { width, left, right, foot, row } = PLOT;
+  const step = (right - left) / layers.length;
+  const thick = at(Math.max(step * 0.8, 0.8));
+  const most = Math.max(...kept);
+  const there = KINDS.filter((kind) => layers.some((layer) => layer.kind === kind));
+  const drawn = layers.map(({ kind }, i) => {
+    const x = at(left + step * i + (step - thick) / 2);
+    const y = foot + 10 + row * there.indexOf(kind);
+    const end = at(plotY(kept[i]));
+    return (
+      (kept[i]
+        ? `<path class="av-kind-${kind}" d="M${x} ${end}h${thick}V${foot}h${-thick}z"/>` +
+          `<rect class="av-kind-${kind}" x="${x}" y="${at(end - 2)}" width="${thick}" height="4"/>`
+        : "") + `<path class="av-kind-mark" d="M${x} ${at(y)}h${thick}v8h${-thick}z"/>`
+    );
+  });
+  const names = there.map(
+    (kind, k) =>
+      `<text x="${left - 6}" y="${foot + 18 + row * k}" text-anchor="end">${kind}</text>`,
+  );
+  const label =
+    `Bytes that each of ${count(layers.length, "layer")} keeps, in order; the most is ` +
+    `${inBytes(most)}. ${there
+      .map((kind) => `${kind}: ${layers.filter((layer) => layer.kind === kind).length}`)
+      .join(", ")}`;
+  return (
+    `<svg class="av-card-bars" role="img" aria-label="${label}" viewBox="0 0 ${width} ` +
+    `${foot + 16 + row * there.length}">` +
+    `<text x="${left}" y="13">each layer, at most ${inBytes(most)}</text>` +
+    `${sizes()}${drawn.join("")}${names.join("")}</svg>`
+  );
+};
+
+// Decimal units, as memories are sold: 4.84 GB, 40 MB.
+const inBytes = (n) =>
+  inUnits(n).replace(/ ?([A-Z]?)$/, (_, unit) => ` ${unit.replace("K", "k")}B`);
+const ROOM = { width: 400, left: 6, across: 388, high: 22, beyond: 1.25 };
+// Weights and cache beside the memory of the machine. The edge of the memory
+// stays, and what ends more than a quarter beyond it is cut.
+const memory = (state, { cache, room }) => {
+  const { width, left, across, high, beyond } = ROOM;
+  const [, , has] = MACHINES[state.machine];
+  const weights = state.weights * 1e9;
+  const along = (n) => across * Math.min(n / (beyond * has), 1);
+  const [a, b, edge] = [along(weights), along(weights + cache), left + along(has)];
+  const given = weights ? inBytes(weights) : "not counted";
+  const label =
+    `Weights ${given} and cache ${inBytes(cache)}, in a memory of ${whole(has / 1e9)} GB; ` +
+    `room for ${whole(room)}`;
+  const cut =
+    weights + cache > beyond * has
+      ? `<path class="av-card-cut" d="M${left + across - 14} 16l6 6l-8 6l10 8l-8 8l4 6"/>`
+      : "";
+  return (
+    `<svg class="av-card-room" role="img" aria-label="${label}" viewBox="0 0 ${width} 70">` +
+    `<text x="${left}" y="14">weights ${given}, cache ${inBytes(cache)}</text>` +
+    `<rect class="av-card-weights" x="${left}" y="22" width="${at(a)}" height="${high}"/>` +
+    `<rect class="av-card-cache" x="${at(left + a)}" y="22" width="${at(b - a)}" height="${high}"/>` +
+    `<path class="av-card-limit" d="M${at(edge)} 16V50"/>${cut}` +
+    `<text x="${at(edge)}" y="64" text-anchor="middle">memory ${whole(has / 1e9)} GB</text></svg>`
+  );
+};
+
+// What the cache takes for every length.
+const lengthAt = (x) =>
+  LENGTHS[0] * (LENGTHS[1] / LENGTHS[0]) ** ((x - PLOT.left) / (PLOT.right - PLOT.left));
+const cacheOf = (layers, state) => sum(layers.map((layer) => keptBy(layer, state)));
+const plot = (layers, state, { cache }) => {
+  const { width, left, right, foot } = PLOT;
+  const [, , has] = MACHINES[state.machine];
+  const free = has - state.weights * 1e9;
+  const places = Array.from({ length: 57 }, (_, k) => Math.round(10 ** (k / 8)));
+  const line = places.map((S) => `${at(plotX(S))} ${at(plotY(cacheOf(layers, { ...state, S })))}`);
+  const [x, y] = [at(plotX(state.S)), at(plotY(cache))];
+  const label = `Bytes of the cache over the positions; at ${whole(state.S)} they are ${size(cache)}`;
+  return (
+    `<svg class="av-card-plot" role="img" aria-label="${label}" viewBox="0 0 ${width} ${foot + 36}">` +
+    `<text x="${left}" y="13">cache, by the positions of a sequence</text>` +
+    sizes() +
+    [1, 100, 1e4, 1e6]
+      .map(
+        (S) => `<text x="${at(plotX(S))}" y="${foot + 18}" text-anchor="middle">${whole(S)}</text>`,
+      )
+      .join("") +
+    (free > 0
+      ? `<path class="av-card-free" d="M${left} ${at(plotY(free))}H${right}"/>` +
+        `<text x="${left + 6}" y="${at(plotY(free) - 5)}">left of the memory</text>`
+      : "") +
+    `<path class="av-card-line" d="M${line.join("L")}"/>` +
+    `<path class="av-card-here" d="M${x} ${y}V${foot}"/>` +
+    grip("positions", [x, y], '<circle class="av-card-knob" r="7"/>') +
+    "</svg>"
+  );
+};
+
+// --- in words ------------------------------------------------------------
+
+const table = (name, about, heads, rows) =>
+  `<table class="av-grid av-card-${name}"><caption>${about}</caption><thead><tr><td></td>` +
+  `${heads.map((text) => `<th scope="col">${text}</th>`).join("")}</tr></thead><tbody>` +
+  rows
+    .map(
+      ([first, ...cells]) =>
+        `<tr><th scope="row">${first}</th>${cells.map((text) => `<td>${text}</td>`).join("")}</tr>`,
+    )
+    .join("") +
+  "</tbody></table>";
+
+const places = (layer, S) =>
+  layer.reach === null ? count(S, "position") : `min(${whole(S)}, ${whole(layer.reach)}) positions`;
+const keeping = ({ layer, n }, { S, batch, bits }) => {
+  const each = `${count(n, "layer")} × ${whole(batch)} ×`;
+  if (layer.kind === "shared") return `${each} 0`;
+  if (layer.kind === "state") return `${each} ${whole(layer.state)} numbers × ${STATE_BYTES} bytes`;
+  return `${each} ${whole(layer.width)} numbers × ${places(layer, S)} × ${count(bits / 8, "byte")}`;
+};
+const working = ({ layer, n }, { S, batch }) => {
+  const rest =
+    layer.kind === "state"
+      ? `${STATE_FLOPS} × ${whole(layer.state)}`
+      : `${whole(layer.pair)} × ${places(layer, S)}`;
+  return `${count(n, "layer")} × ${whole(batch)} × (2 × ${whole(layer.parameters)} + ${rest})`;
+};
+const moving = ({ layer, n }, { S, batch, bits }) => {
+  const each = count(bits / 8, "byte");
+  const rest =
+    layer.kind === "state"
+      ? `${whole(batch)} × 2 × ${STATE_BYTES} × ${whole(layer.state)}`
+      : `${whole(batch)} × ${each} × ${whole(layer.width)} × ${places(layer, S)}`;
+  return `${count(n, "layer")} × (${each} × ${whole(layer.parameters)} + ${rest})`;
+};
+
+const formulas = (state, { groups, cache, flops, moved }) => {
+  const rows = (of, each, total) => [
+    ...groups.map((group) => [group.layer.kind, of(group, state), whole(group.n * each(group))]),
+    ["all", "sum", whole(total)],
+  ];
+  const heads = ["with the numbers put in", "result"];
+  return (
+    table(
+      "kept",
+      "Bytes kept: layers × sequences × numbers × positions × bytes",
+      heads,
+      rows(keeping, ({ layer }) => keptBy(layer, state), cache),
+    ) +
+    table(
+      "work",
+      "FLOPs of a step: layers × sequences × (2 × parameters + FLOPs per position × positions)",
+      heads,
+      rows(working, ({ layer }) => flopsOf(layer, state), flops),
+    ) +
+    table(
+      "moved",
+      "Bytes moved in a step: layers × (parameters, once, + what each sequence keeps)",
+      heads,
+      rows(moving, ({ layer }) => movedBy(layer, state), moved),
+    )
+  );
+};
+
+const lasts = (s) =>
+  s < 1e-3 ? `${tick(s * 1e6)} µs` : s < 1 ? `${tick(s * 1e3)} ms` : `${tick(s)} s`;
+const listing = (names) =>
+  `${names.slice(0, 6).join(", ")}${names.length > 6 ? `, and ${whole(names.length - 6)} more` : ""}`;
+// What the counts rest on besides the keys of the file.
+const conditions = (config, layers) => {
+  const [filled, unread] = [filledIn(config), unreadOf(config)];
+  const others = layers.filter(({ kind }) => kind === "other").length;
+  return [
+    filled.length ? ` Not stated, and filled in: ${listing(filled)}.` : "",
+    others
+      ? ` ${count(others, "layer")} without keys of the text ${others === 1 ? "is" : "are"} ` +
+        "not counted, nor any fixed state that they keep."
+      : "",
+    unread.length
+      ? ` Keys that were not read: ${listing(unread)}. If they bear on attention, the counts do not hold.`
+      : "",
+  ].join("");
+};
+const sentence = (state, values, rest) => {
+  const { cache, room, intensity, balance, seconds } = values;
+  const name = state.model === PASTED ? "This configuration" : state.model;
+  const bound =
+    intensity < balance
+      ? "less, so memory limits the step"
+      : "at least as much, so arithmetic limits the step";
+  return (
+    `${name}: ${count(state.batch, "sequence")} of ${count(state.S, "position")} in ` +
+    `${whole(state.bits)} bits keep${state.batch === 1 ? "s" : ""} ${size(cache)} (${inBytes(cache)}). ` +
+    `${state.weights ? "Beside" : "Without"} the weights, the ${state.machine} has room for ${count(room, "such sequence")}. A step of ` +
+    `attention does ${tick(intensity)} FLOPs per byte; the machine's balance is ` +
+    `${tick(balance)}. It does ${bound}, which takes at least ${lasts(seconds)}.${rest}`
+  );
+};
+
+const figure = {
+  name: "card",
+  card: { part: ".av-card-bars", box: "50 14 350 176", state: { model: "gpt-oss-20b" } },
+  controls: [
+    {
+      key: "model",
+      kind: "choice",
+      label: "model",
+      first: "gpt-oss-120b",
+      about: "The model, or whether `config` is read",
+      options: [...Object.keys(MODELS), PASTED],
+    },
+    {
+      key: "config",
+      kind: "text",
+      label: "config.json",
+      first:
+        '{"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, ' +
+        '"num_attention_heads": 32, "num_key_value_heads": 8}',
+      about: "A configuration in JSON",
+      min: 0,
+      max: 65536,
+      brief: (text) => briefOf(parsed(text)),
+      when: ({ model }) => model === PASTED,
+    },
+    {
+      key: "S",
+      kind: "number",
+      label: "positions S",
+      first: 131072,
+      about: "Positions of a sequence",
+      min: 1,
+      max: 10000000,
+      step: 1,
+    },
+    {
+      key: "batch",
+      kind: "number",
+      label: "sequences B",
+      first: 1,
+      about: "Sequences",
+      min: 1,
+      max: 1024,
+      step: 1,
+    },
+    {
+      key: "bits",
+      kind: "stops",
+      label: "bits of a number",
+      first: 16,
+      about: "Bits of a number of the cache and of the matrices",
+      stops: [8, 16, 32],
+    },
+    {
+      key: "machine",
+      kind: "choice",
+      label: "machine",
+      first: "H100",
+      about: "The machine",
+      options: Object.keys(MACHINES),
+    },
+    {
+      key: "weights",
+      kind: "number",
+      label: "GB taken by weights",
+      first: 0,
+      about: "Gigabytes that the weights of the whole model take",
+      min: 0,
+      max: 1000,
+      step: 0.5,
+    },
+  ],
+  check: (state) => {
+    try {
+      layersOf(configOf(state));
+      return "";
+    } catch (error) {
+      if (error instanceof Refused) return error.message;
+      throw error;
+    }
+  },
+  refused: (wrong) => say(`This configuration was refused, and nothing is counted: ${wrong}.`),
+  compute: (state) => {
+    const layers = layersOf(configOf(state));
+    const [peak, bandwidth, has] = MACHINES[state.machine];
+    const kept = layers.map((layer) => keptBy(layer, state));
+    const [cache, flops, moved] = [
+      sum(kept),
+      sum(layers.map((layer) => flopsOf(layer, state))),
+      sum(layers.map((layer) => movedBy(layer, state))),
+    ];
+    const free = Math.max(has - state.weights * 1e9, 0);
+    return {
+      kept,
+      cache,
+      parameters: sum(layers.map(({ parameters }) => parameters)),
+      flops,
+      moved,
+      intensity: flops / moved,
+      balance: peak / bandwidth,
+      seconds: Math.max(flops / peak, moved / bandwidth),
+      room: Math.floor((free * state.batch) / cache),
+    };
+  },
+  view: (state, values) => {
+    const config = configOf(state);
+    const layers = layersOf(config);
+    const groups = groupsOf(layers);
+    return (
+      bars(layers, values.kept) +
+      memory(state, values) +
+      plot(layers, state, values) +
+      say(sentence(state, values, conditions(config, layers))) +
+      formulas(state, { ...values, groups })
+    );
+  },
+  handles: (state, { cache }) => [
+    {
+      id: "positions",
+      name: "positions of a sequence",
+      keys: ["S"],
+      value: `${count(state.S, "position")}, ${size(cache)}`,
+      at: [plotX(state.S), plotY(cache)],
+      read: ([x]) => ({ S: lengthAt(x) }),
+    },
+  ],
+};
+
+export default figureModule(figure);

@@ -1,0 +1,452 @@
+// Positions: added waves, rotated queries and keys, penalties for distance.
+
+import { count, dot, fixed, range, setting, tick } from "../kit/numbers.js";
+import { chart, escape, frameOf, mosaic } from "../kit/svg.js";
+import { grid } from "../kit/tables.js";
+import { grip } from "../kit/handles.js";
+import { figureModule, say } from "../kit/common.js";
+
+const KINDS = ["sinusoid", "RoPE", "ALiBi"];
+const REACH = 32; // distances drawn on either side
+const FINE = 8; // points of a curve from one whole position to the next
+// Axes hold whatever the controls allow, so that they stay while one moves.
+const FAR = [0, 64];
+const SCORES = [-3, 3]; // at most the root of half of 16 pairs
+const BIASES = [-48, 0]; // at least −63 · 2 ** −0.5
+const DEGREES = 180 / Math.PI;
+const only =
+  (...kinds) =>
+  ({ kind }) =>
+    kinds.includes(kind);
+
+const frequencies = (pairs) => range(pairs).map((i) => 10000 ** (-i / pairs));
+// A row of 2 · pairs columns, adjacent columns paired, rotated to a position.
+const turn = (row, position) =>
+  frequencies(row.length / 2).flatMap((theta, i) => {
+    const [a, b] = row.slice(2 * i);
+    const [cos, sin] = [Math.cos(position * theta), Math.sin(position * theta)];
+    return [a * cos - b * sin, a * sin + b * cos];
+  });
+const repeated = (pair, pairs) => range(pairs).flatMap(() => pair);
+
+// The slopes of the paper, and of the code published with it.
+const paper = (H) => range(H).map((h) => 2 ** ((-8 * (h + 1)) / H));
+const slopesOf = (H, rule) => {
+  const power = 2 ** Math.floor(Math.log2(H));
+  if (rule === "paper") return paper(H);
+  return [
+    ...paper(power),
+    ...paper(2 * power)
+      .filter((m, i) => i % 2 === 0)
+      .slice(0, H - power),
+  ];
+};
+
+const compute = {
+  sinusoid: ({ T, pairs, pair }) => {
+    const theta = frequencies(pairs)[Math.min(pair, pairs - 1)];
+    return {
+      table: range(T).map((t) =>
+        frequencies(pairs).flatMap((f) => [Math.sin(t * f), Math.cos(t * f)]),
+      ),
+      waves: range(FAR[1] * FINE + 1).map((i) =>
+        [Math.sin, Math.cos].map((wave) => wave((i * theta) / FINE)),
+      ),
+      wavelength: (2 * Math.PI) / theta,
+    };
+  },
+  RoPE: ({ pairs, pair, m, n, shift, angle }) => {
+    const ahead = (angle * Math.PI) / 180;
+    const q = repeated([1, 0], pairs);
+    const k = repeated([Math.cos(ahead), Math.sin(ahead)], pairs);
+    const score = (i, j) => dot(turn(q, i), turn(k, j)) / Math.sqrt(2 * pairs);
+    // For each pair of columns, the cosine of the angle between query and key.
+    const thetas = frequencies(pairs);
+    const at = (distance) =>
+      thetas.reduce((sum, theta) => sum + Math.cos(distance * theta - ahead), 0) /
+      Math.sqrt(2 * pairs);
+    const curve = range(2 * REACH * FINE + 1).map((i) => at(i / FINE - REACH));
+    const step = thetas[Math.min(pair, pairs - 1)] * DEGREES;
+    return {
+      query: turn(q, m + shift),
+      key: turn(k, n + shift),
+      score: score(m + shift, n + shift),
+      unmoved: score(m, n),
+      curve,
+      by_distance: curve.filter((_, i) => i % FINE === 0),
+      // In degrees: the rotation per position, the query's angle, and the key's.
+      turns: [step, (m + shift) * step, angle + (n + shift) * step],
+    };
+  },
+  ALiBi: ({ T, heads, rule }) => {
+    const found = slopesOf(heads, rule);
+    return {
+      slopes: found,
+      bias: found.map((slope) => range(T).map((distance) => 0 - slope * distance)),
+      left: found.map((slope) => range(T).map((distance) => Math.exp(-slope * distance))),
+    };
+  },
+};
+
+// Large tables are drawn, and small ones also show their numbers: orange is
+// negative, blue is positive, and the colour deepens with the distance from zero.
+// All have the same space, so that the controls stay where they are.
+const shaded = ({ label, names, rows, columns, values, low, high, most = 12 }) => {
+  const table =
+    values.length <= 12 && values[0].length <= most
+      ? grid({ label, rows, columns, values, part: (x) => x, digits: 3 })
+      : mosaic({ label, values, low, high, ends: [low, high].map(tick), ...names });
+  return `<div class="av-sizes">${table}</div>`;
+};
+
+// A chart over the positions, pale beyond the last one of the table.
+const upTo = (last, given) => {
+  const { px, py } = frameOf({ x: FAR, ...given });
+  const [low, high] = given.y;
+  const d = `M${px(last).toFixed(1)} ${py(high) - 3}H${px(FAR[1]) + 3}V${py(low) + 3}H${px(last).toFixed(1)}z`;
+  const over = `<path class="av-beyond" d="${d}"/>`; // and as wide as a line is
+  return chart({ x: FAR, ...given, over });
+};
+
+// A dial: the directions of one pair's query at the positions of its first
+// rotation, and two arrows for the current directions. Faint lines mark where
+// both began.
+const RIM = 100;
+const dial = ({ label, arrows, starts, step }) => {
+  const spot = (degrees, r) => {
+    const [x, y] = [r * Math.cos(degrees / DEGREES), -r * Math.sin(degrees / DEGREES)];
+    return `${x.toFixed(2)} ${y.toFixed(2)}`;
+  };
+  const all = range(Math.min(Math.ceil(360 / step), REACH + 1));
+  const ticks = all.map((p) => `M${spot(p * step, RIM)}L${spot(p * step, RIM + 7)}`);
+  const apart = 2 ** Math.ceil(Math.log2(15 / step)); // at least 15 degrees
+  const numbers = all
+    .filter((p) => p % apart === 0 && 360 - p * step >= 15)
+    .map((p) => {
+      const [x, y] = spot(p * step, RIM + 18).split(" ");
+      const at = `x="${x}" y="${(+y + 4).toFixed(2)}"`;
+      return `<text class="av-axis" ${at} text-anchor="middle">${p}</text>`;
+    });
+  const drawn = arrows.map(({ kind, name, at: [x, y], dash }, k) => {
+    const [px, py] = [RIM * x, -RIM * y];
+    const far = 0.62 + 0.18 * k; // beside the arrow, inside the rim
+    return (
+      `<path class="av-hand av-${kind}" stroke-dasharray="${dash}" ` +
+      `d="M0 0L${px.toFixed(2)} ${py.toFixed(2)}"/>` +
+      grip(
+        `hand-${name}`,
+        [px.toFixed(2), py.toFixed(2)],
+        `<circle class="av-hand av-${kind}" cx="0" cy="0" r="7"/>`,
+      ) +
+      `<text class="av-${kind}" x="${(far * px - 14 * y).toFixed(2)}" ` +
+      `y="${(far * py - 14 * x + 5).toFixed(2)}" text-anchor="middle">${escape(name)}</text>`
+    );
+  });
+  const began = starts.map((degrees) => `M0 0L${spot(degrees, RIM)}`).join("");
+  // The shorter way from the query to the key.
+  const [from, to] = arrows.map(({ at: [x, y] }) => Math.atan2(y, x) * DEGREES);
+  const swing = ((((to - from + 180) % 360) + 360) % 360) - 180;
+  const arc = range(25).map((k) => `${k ? "L" : "M"}${spot(from + (k * swing) / 24, 34)}`);
+  return (
+    `<svg class="av-plane" role="img" aria-label="${escape(label)}" viewBox="-130 -130 260 260">` +
+    `<circle class="av-rule" r="${RIM}" fill="none"/>` +
+    `<path class="av-tick" d="${ticks.join("")}"/>` +
+    `<path class="av-began" d="${began}"/>${numbers.join("")}` +
+    `<path class="av-swing" d="${arc.join("")}"/>${drawn.join("")}</svg>`
+  );
+};
+
+// Small dials for all pairs, fast and slow. Pressing one selects its pair.
+const CLOCK = { side: 58, rim: 20, high: 62 };
+const clocks = ({ pairs, query, key, pair }) => {
+  const across = Math.min(pairs, 8);
+  const rows = Math.ceil(pairs / across);
+  const one = (i) => {
+    const place = [(i % across) * CLOCK.side, Math.floor(i / across) * CLOCK.high];
+    const hand = (kind, [x, y], dash) =>
+      `<path class="av-hand av-${kind}" stroke-dasharray="${dash}" d="M29 24L` +
+      `${(29 + CLOCK.rim * x).toFixed(2)} ${(24 - CLOCK.rim * y).toFixed(2)}"/>`;
+    return grip(
+      `pair-${i}`,
+      place,
+      `<circle class="av-face${i === pair ? " av-followed" : ""}" cx="29" cy="24" ` +
+        `r="${CLOCK.rim}"/>` +
+        hand("query", query.slice(2 * i), "") +
+        hand("key", key.slice(2 * i), "4 3") +
+        `<text x="29" y="57" text-anchor="middle">pair ${i}</text>`,
+    );
+  };
+  return (
+    `<svg class="av-clocks${across > 5 ? " av-many" : ""}" role="img" aria-label="The hands of all ${count(pairs, "pair")} of ` +
+    `columns, the fastest first" style="max-width:${5 * across}rem" viewBox="0 0 ${across * CLOCK.side} ${rows * CLOCK.high}">` +
+    `${range(pairs).map(one).join("")}</svg>`
+  );
+};
+
+const factor = (x) => (x < 0 ? `(${fixed(x, 0)})` : fixed(x, 0));
+const view = {
+  sinusoid: ({ T, pairs, pair }, { table, waves, wavelength }) => {
+    const i = Math.min(pair, pairs - 1);
+    const wave = (c) => waves.map((both, k) => [k / FINE, both[c]]);
+    const degrees = 360 / wavelength;
+    return (
+      shaded({
+        label: `Rows are positions 0 to ${T - 1}, columns 0 to ${2 * pairs - 1}: −1 orange, 1 blue`,
+        names: { rows: "positions", columns: "columns" },
+        rows: range(T).map((t) => `t = ${t}`),
+        columns: range(2 * pairs),
+        values: table,
+        low: -1,
+        high: 1,
+      }) +
+      upTo(T - 1, {
+        label: `Sine and cosine of pair ${i} over the positions, pale beyond the table`,
+        y: [-1, 1],
+        xlabel: "position",
+        ylabel: `pair ${i}`,
+        lines: [
+          { points: wave(0), name: `sine, ${2 * i}` },
+          { points: wave(1), name: `cosine, ${2 * i + 1}`, dash: "6 4" },
+        ],
+        points: table.flatMap((row, t) => [0, 1].map((c) => [t, row[2 * i + c]])),
+      }) +
+      say(
+        `Pair ${i} is columns ${2 * i} and ${2 * i + 1}. It turns by ${fixed(degrees, 3)} ` +
+          `degrees per position and repeats after ${fixed(wavelength, 2)} positions. The curves ` +
+          `are pale beyond the positions of the table.`,
+      )
+    );
+  },
+  RoPE: (state, { query, key, score, unmoved, curve, by_distance, turns }) => {
+    const { pairs, pair, m, n, shift, angle } = state;
+    const i = Math.min(pair, pairs - 1);
+    const points = curve.map((s, k) => [k / FINE - REACH, s]);
+    const where = shift ? ` (moved by ${shift})` : "";
+    const both = turns.slice(1).map((x) => fixed(x, 1));
+    return (
+      clocks({ pairs, query, key, pair: i }) +
+      '<div class="av-row">' +
+      dial({
+        label:
+          `Pair ${i}: the query turned to position ${m + shift}, the key to position ` +
+          `${n + shift}`,
+        arrows: [
+          { kind: "query", name: "q", at: query.slice(2 * i), dash: "" },
+          { kind: "key", name: "k", at: key.slice(2 * i), dash: "6 4" },
+        ],
+        starts: [0, angle],
+        step: turns[0],
+      }) +
+      chart({
+        label: "The score over the distance, query position minus key position",
+        x: [-REACH, REACH],
+        y: SCORES,
+        xlabel: "distance m − n",
+        ylabel: "score",
+        lines: [{ points, name: "score" }],
+        points: by_distance.map((s, k) => [k - REACH, s]),
+        marks: [[m - n, score, `${m - n}`.replace("-", "−")]],
+      }) +
+      "</div>" +
+      `<p class="av-caption">Pair ${i} turns by ${fixed(turns[0], 3)} degrees per position. At ` +
+      `${m + shift} the query q points to ${both[0]} degrees, and at ${n + shift} the key k, ` +
+      `${setting(angle)} ahead from the start, to ${both[1]}. Faint lines show where both began, and ` +
+      `each number on the rim is the position at which q points there. The curve is the score ` +
+      `over the distance, and its dots are whole distances.</p>` +
+      say(
+        `Query at ${m + shift}, key at ${n + shift}${where}: distance ${fixed(m - n, 0)}, ` +
+          `score ${fixed(score, 4)}. ` +
+          `${shift ? `At ${m} and ${n} it is ${fixed(unmoved, 4)}. ` : ""}In pair ${i} the key ` +
+          `is ${setting(angle)} − ${factor(m - n)} · ${fixed(turns[0], 3)} = ` +
+          `${fixed(turns[2] - turns[1], 3)} degrees ahead.`,
+      )
+    );
+  },
+  ALiBi: ({ T, heads, rule }, { slopes, left }) => {
+    const shown = slopes.map((m, h) => `head ${h}: ${+m.toPrecision(4)}`);
+    const steep = slopes.indexOf(Math.max(...slopes));
+    const flat = slopes.indexOf(Math.min(...slopes));
+    const line = (h) => ({ name: `head ${h}`, points: FAR.map((x) => [x, 0 - slopes[h] * x]) });
+    const lines = steep === flat ? [line(steep)] : [line(steep), { ...line(flat), dash: "6 4" }];
+    return (
+      shaded({
+        label:
+          `The factor on a key's weight: rows are heads, columns distances 0 to ${T - 1}; the ` +
+          `stronger the shade, the more is left`,
+        names: { rows: "heads", columns: "distances" },
+        rows: shown,
+        columns: range(T),
+        most: 4, // wider tables are cut off on a phone
+        values: left,
+        low: 0,
+        high: 1,
+      }) +
+      upTo(T - 1, {
+        label: "The bias of the steepest and of the flattest head, pale beyond the table",
+        y: BIASES,
+        xlabel: "distance",
+        ylabel: "bias",
+        lines,
+      }) +
+      say(
+        `${count(heads, "head")}, rule of the ` +
+          `${rule === "paper" ? "paper" : "published code, the reference"}. Slopes: ` +
+          `${slopes.map((m) => +m.toPrecision(4)).join(", ")}.` +
+          (steep === flat ? "" : ` Head ${steep} is the steepest, head ${flat} the flattest.`) +
+          " The lines are pale beyond the distances of the table.",
+      )
+    );
+  },
+};
+
+const figure = {
+  name: "positions",
+  card: { state: { kind: "RoPE" }, part: ".av-plane", box: "-115 -115 230 230" },
+  controls: [
+    {
+      key: "kind",
+      kind: "choice",
+      label: "method",
+      first: "sinusoid",
+      about: "The method that is shown",
+      options: KINDS,
+    },
+    {
+      key: "T",
+      kind: "range",
+      label: "positions T",
+      first: 8,
+      about: "Positions",
+      min: 2,
+      max: 64,
+      step: 1,
+      when: only("sinusoid", "ALiBi"),
+    },
+    {
+      key: "pairs",
+      kind: "range",
+      label: "pairs of columns",
+      first: 4,
+      about: "Pairs of columns",
+      min: 1,
+      max: 16,
+      step: 1,
+      when: only("sinusoid", "RoPE"),
+    },
+    {
+      key: "pair",
+      kind: "range",
+      label: "pair to follow",
+      first: 1,
+      about: "The pair to follow; one beyond the last counts as the last",
+      min: 0,
+      max: 15,
+      step: 1,
+      upTo: ({ pairs }) => pairs - 1,
+      when: only("sinusoid", "RoPE"),
+    },
+    {
+      key: "m",
+      kind: "range",
+      label: "position of the query m",
+      first: 3,
+      about: "Position of the query",
+      min: 0,
+      max: 32,
+      step: 1,
+      when: only("RoPE"),
+    },
+    {
+      key: "n",
+      kind: "range",
+      label: "position of the key n",
+      first: 1,
+      about: "Position of the key",
+      min: 0,
+      max: 32,
+      step: 1,
+      when: only("RoPE"),
+    },
+    {
+      key: "shift",
+      kind: "range",
+      label: "move both by",
+      first: 24,
+      about: "Positions by which both are moved",
+      min: 0,
+      max: 1000,
+      step: 1,
+      when: only("RoPE"),
+    },
+    {
+      key: "angle",
+      kind: "range",
+      label: "key ahead (degrees)",
+      first: 90,
+      about: "Degrees by which the key is ahead",
+      min: -180,
+      max: 180,
+      step: 15,
+      when: only("RoPE"),
+    },
+    {
+      key: "heads",
+      kind: "range",
+      label: "heads H",
+      first: 8,
+      about: "Heads",
+      min: 1,
+      max: 16,
+      step: 1,
+      when: only("ALiBi"),
+    },
+    {
+      key: "rule",
+      kind: "choice",
+      label: "rule",
+      first: "reference",
+      about: "The rule of the slopes, as in `helpers.positions.alibi_slopes`",
+      options: ["reference", "paper"],
+      when: only("ALiBi"),
+    },
+  ],
+  // Query and key move on together: the arrows rotate, and the score does not
+  // change.
+  opening: { from: [{ shift: 0 }], ms: 4500 },
+  compute: (state) => compute[state.kind](state),
+  view: (state, values) => view[state.kind](state, values),
+  // An arrow is rotated from its current angle, so it can make several full
+  // turns.
+  handles: (state, { query, key, turns }) => {
+    if (state.kind !== "RoPE") return [];
+    const { m, n, pairs } = state;
+    const i = Math.min(state.pair, pairs - 1);
+    const hand = (name, what, setting_, position, row, degrees) => {
+      const [x, y] = row.slice(2 * i);
+      return {
+        id: `hand-${name}`,
+        name: what,
+        keys: [setting_],
+        at: [RIM * x, -RIM * y],
+        read: ([u, v]) => {
+          const off = Math.atan2(-v, u) * DEGREES - degrees;
+          const steps = ((((off % 360) + 540) % 360) - 180) / turns[0];
+          return { [setting_]: Math.round(position + steps) };
+        },
+      };
+    };
+    return [
+      hand("q", "hand of the query", "m", m, query, turns[1]),
+      hand("k", "hand of the key", "n", n, key, turns[2]),
+      ...range(pairs).map((k) => ({
+        id: `pair-${k}`,
+        name: `follow pair ${k}`,
+        group: "pairs",
+        on: k === i,
+        press: () => ({ pair: k }),
+      })),
+    ];
+  },
+};
+
+export default figureModule(figure);

@@ -1,0 +1,50 @@
+"""Questions that check an answer: on a page, in Jupyter, and in a test.
+
+A question is made in a cell, from values that the cell's code has computed:
+the correct answer, and the answers that typical slips give, each with a reply.
+The page receives a record, from which the answer cannot be read;
+`course.questions.record` explains it.
+"""
+
+from .questions.kinds import (
+    Cell,
+    Choice,
+    Matrix,
+    Number,
+    Order,
+    Predict,
+    Question,
+)
+from .questions.record import (
+    HOW_TO_TYPE,
+    NAN,
+    POINT,
+    ROUND,
+    Reply,
+    judge,
+    mark,
+    parse,
+    scramble,
+)
+from .questions.task import Task, numbers
+
+__all__ = [
+    "HOW_TO_TYPE",
+    "NAN",
+    "POINT",
+    "ROUND",
+    "Cell",
+    "Choice",
+    "Matrix",
+    "Number",
+    "Order",
+    "Predict",
+    "Question",
+    "Reply",
+    "Task",
+    "judge",
+    "mark",
+    "numbers",
+    "parse",
+    "scramble",
+]

@@ -1,0 +1,123 @@
+"""The appearance of a question: a form in HTML, and a widget in Jupyter."""
+
+import json
+import re
+from functools import cache
+from html import escape
+
+
+def prose(text):
+    """Return a text as HTML, with `code` in backticks.
+
+    Examples
+    --------
+    >>> prose("Is `a<b`?")
+    'Is <code>a&lt;b</code>?'
+    """
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
+@cache
+def widget_class():
+    """Return the class that shows a question in Jupyter, with our script."""
+    import anywidget
+    from traitlets import Unicode
+
+    from .. import figures
+
+    class View(anywidget.AnyWidget):
+        _esm = figures.module("practice")
+        _css = figures.path_of("practice.css").read_text(encoding="utf-8")
+        html = Unicode().tag(sync=True)
+
+    return View
+
+
+def counted(given, count):
+    """Return the names of rows or columns: as given, or counted from 0.
+
+    Parameters
+    ----------
+    given : str or list of str
+        One name, which is numbered, or all names.
+    count : int
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> counted("jar", 2), counted(["a", "b"], 2)
+    (['jar 0', 'jar 1'], ['a', 'b'])
+    """
+    if isinstance(given, str):
+        return [f"{given} {i}" if given else "" for i in range(count)]
+    return list(given)
+
+
+def field_table(fields, rows, columns):
+    """Return a table of fields; empty names and single names are left out.
+
+    Parameters
+    ----------
+    fields : (m, n) array of str
+        The HTML of each field.
+    rows, columns : list of str
+        Their names.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> field_table([["<input>"]], [""], ["answer"])
+    '<table><tr><td><input></td></tr></table>'
+    """
+
+    def head(scope, name):
+        return f'<th scope="{scope}">{escape(name)}</th>' if name else ""
+
+    lines = [
+        head("row", name) + "".join(f"<td>{field}</td>" for field in line)
+        for name, line in zip(rows, fields, strict=True)
+    ]
+    top = "".join(head("col", name) for name in columns)
+    if top and len(columns) > 1:
+        corner = "<td></td>" if any(rows) else ""
+        lines.insert(0, corner + top)
+    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+
+
+class Shown:
+    """Something shown as HTML on a page, and as a widget in Jupyter."""
+
+    def _repr_mimebundle_(self, **kwargs):
+        note = (
+            "<p>To answer, run this cell and those above it "
+            "(menu Run: Run All Cells).</p>"
+        )
+        shown = {"text/plain": repr(self), "text/html": note + self.html()}
+        try:
+            self._view = widget_class()(html=self.html())
+        except ModuleNotFoundError:
+            return shown, {}
+        bundle = self._view._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        return {**data, **shown}, metadata
+
+    def form(self, kind, fields, button):
+        """The form of a question, which includes its record."""
+        record = escape(json.dumps(self.record, ensure_ascii=False))
+        return (
+            f'<form class="av-question {kind}" data-question="{self.name}" '
+            f'data-record="{record}" autocomplete="off"><fieldset>'
+            f"<legend>{prose(self.ask)}</legend>{fields}"
+            f'<div class="av-press"><button type="submit">{button}</button> '
+            '<button type="button" class="av-clear">Clear</button></div>'
+            '<div class="av-reply" role="status"></div></fieldset>'
+            "<noscript><details><summary>Without scripts nothing is checked "
+            f"here</summary><p>{prose(self.where)}</p></details></noscript>"
+            "</form>"
+        )

@@ -1,0 +1,1 @@
+"""Programs that ran once; their results are stored in `course/evidence`."""
