@@ -370,7 +370,7 @@ def test_each_question_has_a_name_of_its_own_in_the_book():
         ("−3", -3.0), (".5", 0.5), ("2.", 2.0), ("+1E2", 100.0),
         ("1 / -2", -0.5), ("5/8", 0.625), ("1e-3", 0.001), ("", None),
         ("a", None), ("1/0", None), ("0/0", None), ("1/2/3", None),
-        ("1e999", None), ("inf", None), ("nan", None), ("0x1", None),
+        ("1e999", None), ("inf", None), ("nan", None), (" nan ", None), ("0x1", None),
         ("٣", None), ("1 2", None), ("--1", None), ("1_0", None),
         ("0x1/2", None), ("1/0x2", None), ("e3", None), (".", None),
         # A comma groups thousands, and nothing else does.
@@ -394,7 +394,9 @@ def test_numbers_are_read_alike(text, value):
     elif text:
         comma = "," in text or text.count(".") > 1
         named = practice.POINT if comma else practice.HOW_TO_TYPE
-        assert said == Reply(None, practice.NAN if text == "nan" else named)
+        assert said == Reply(
+            None, practice.NAN if text.strip() == "nan" else named
+        )
 
 
 PARTS = ["0", "1", "12", "123", "000", ",", ",", ".", "-", "−", "+", "/",
@@ -432,6 +434,7 @@ def test_each_field_of_a_matrix_has_one_number():
         (["1,024", "2,048", "2,5"], Reply(None, practice.POINT)),
         (["1,024", "2,048", "two"], Reply(None, practice.HOW_TO_TYPE)),
         (["1,024", "2,048", "1, 2"], Reply(None, practice.POINT)),
+        (["1.024", "3.000", "2.5"], Reply(None, practice.POINT)),
     ):  # fmt: skip
         assert table.check(texts) == said
         assert in_browser(table.record, texts) == said
