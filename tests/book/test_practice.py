@@ -370,7 +370,8 @@ def test_each_question_has_a_name_of_its_own_in_the_book():
         ("−3", -3.0), (".5", 0.5), ("2.", 2.0), ("+1E2", 100.0),
         ("1 / -2", -0.5), ("5/8", 0.625), ("1e-3", 0.001), ("", None),
         ("a", None), ("1/0", None), ("0/0", None), ("1/2/3", None),
-        ("1e999", None), ("inf", None), ("nan", None), (" nan ", None), ("0x1", None),
+        ("1e999", None), ("inf", None), ("nan", None), (" nan ", None),
+        ("0x1", None),
         ("٣", None), ("1 2", None), ("--1", None), ("1_0", None),
         ("0x1/2", None), ("1/0x2", None), ("e3", None), (".", None),
         # A comma groups thousands, and nothing else does.
