@@ -293,16 +293,14 @@ def _changes_nothing(key, value):
     return not value
 
 
-def _strange(config, path=""):
+def _strange(config, path="", top=None):
     """The keys, nested ones too, that are neither read nor known as idle."""
+    top = config if top is None else top
     names = {other for others in NAMES.values() for other in others}
     known = [*READ, *names]
-    if "kv_lora_rank" in config:
+    if "kv_lora_rank" in top:
         known += LATENT_KEYS
-    idle = [
-        *IDLE,
-        *(FIXED if {*LISTS} & {*config} else ()),
-    ]
+    idle = [*IDLE, *(FIXED if {*LISTS} & {*top} else ())]
     idle = re.compile("|".join(f"(?:{pattern})" for pattern in idle))
     found = []
     for key, value in config.items():
@@ -313,7 +311,7 @@ def _strange(config, path=""):
         if not mine and name not in LATENT_KEYS and idle.fullmatch(name):
             continue
         if _is_map(value) and (mine or not _matters(key)):
-            found += _strange(value, f"{name}.")
+            found += _strange(value, f"{name}.", top)
         elif not mine:
             found.append(name)
     return found

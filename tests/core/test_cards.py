@@ -238,6 +238,11 @@ STATED = {
         | {"conv_L_cache": 3, "block_dim": 2048},
         4 * 2 * 8 * 64 * 2,
     ),
+    "Granite 4.0, its Mamba layers in a part of their own": (
+        sizes(2560, 40, 40, num_key_value_heads=8, part={"mamba_d_state": 256})
+        | {"layer_types": ["attention"] * 40},
+        40 * 2 * 8 * 64 * 2,
+    ),
     "Granite 4.0 without its Mamba layers": (
         sizes(2560, 40, 40, model_type="granitemoehybrid")
         | {"num_key_value_heads": 8, "layer_types": ["attention"] * 40}
