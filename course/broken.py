@@ -46,11 +46,13 @@ _WEIGHTS = "weights = softmax(scores, where=mask, sink=sinks)"
 BUGS = {
     "repeat": Bug(
         "heads",
-        'np.repeat(X, size(n_rep, "n_rep", least=1), axis=-3)',
-        'np.concatenate([X] * size(n_rep, "n_rep", least=1), axis=-3)',
+        'np.repeat(X, as_size(n_rep, "n_rep", least=1), axis=-3)',
+        'np.concatenate([X] * as_size(n_rep, "n_rep", least=1), axis=-3)',
     ),
     "later": Bug(
-        "masks", "return _distance(T, S) >= 0", "return _distance(T, S) >= -1"
+        "masks",
+        "return key_distances(T, S) >= 0",
+        "return key_distances(T, S) >= -1",
     ),
     "term": Bug(
         "gradients",
@@ -101,7 +103,9 @@ BUGS = {
         "return 1.0 if scale is None",
     ),
     "self": Bug(
-        "masks", "return _distance(T, S) >= 0", "return _distance(T, S) > 0"
+        "masks",
+        "return key_distances(T, S) >= 0",
+        "return key_distances(T, S) > 0",
     ),
     "sum": Bug("tiled", "    total *= shrink\n", "    total *= 1\n"),
     "ahead": Bug(

@@ -19,7 +19,13 @@ with extra("plots"):
     import matplotlib.pyplot as plt
     from IPython.display import display
 
-from helpers._checks import array, finite_floats, flag, integer, real
+from helpers._checks import (
+    as_array,
+    as_finite_floats,
+    as_integer,
+    as_real,
+    check_flag,
+)
 
 from ._colours import (
     COLORS,
@@ -311,9 +317,9 @@ def _ink(color):
 
 def _drawn(weights):
     """`weights` as finite floats; a mask is drawn as zeros and ones."""
-    weights = array(weights, "weights")
+    weights = as_array(weights, "weights")
     weights = weights.astype(float) if weights.dtype == bool else weights
-    return finite_floats(weights, "weights").astype(float)
+    return as_finite_floats(weights, "weights").astype(float)
 
 
 def _names(names, what):
@@ -384,9 +390,9 @@ def show_weights(
     with extra("plots"):  # it brings pandas, 45 MB that few chapters need
         import seaborn as sns
 
-    weights, cbar = _drawn(weights), flag(cbar, "cbar")
+    weights, cbar = _drawn(weights), check_flag(cbar, "cbar")
     queries, keys = _names(queries, "queries"), _names(keys, "keys")
-    vmin, vmax = real(vmin, "vmin"), real(vmax, "vmax")
+    vmin, vmax = as_real(vmin, "vmin"), as_real(vmax, "vmax")
     if weights.shape != (len(queries), len(keys)):
         raise ValueError(
             "weights must have one row per query and one column per key; got "
@@ -544,7 +550,7 @@ def show_shapes(stages):
             f"stages must hold labels with shapes of two axes; got {stages}"
         )
     largest = max(
-        integer(n, f"a size of {label}", least=1)
+        as_integer(n, f"a size of {label}", least=1)
         for label, shape in arrays
         for n in shape
     )

@@ -12,7 +12,7 @@ import base64
 import numpy as np
 
 from course.evidence import stored
-from helpers._checks import finite_floats
+from helpers._checks import as_finite_floats
 from helpers.softmax import softmax
 from helpers.training import (
     first_token_score,
@@ -165,7 +165,7 @@ def packed(weights):
     >>> packed([[1.0, 0.0], [0.4, 0.6]])
     '/2aZ'
     """
-    weights = finite_floats(weights, "weights", ndim=2, axes="(..., T, T)")
+    weights = as_finite_floats(weights, "weights", ndim=2, axes="(..., T, T)")
     rows, columns = np.tril_indices(weights.shape[-1])
     steps = np.rint(255 * weights[..., rows, columns])
     if np.any((steps < 0) | (steps > 255)) or np.triu(weights, 1).any():

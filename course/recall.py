@@ -10,7 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from helpers._checks import flag, generator, one_of, size, sizes
+from helpers._checks import (
+    as_size,
+    as_sizes,
+    check_choice,
+    check_flag,
+    generator,
+)
 from helpers._core import lookup
 from helpers.attention import attention, attention_scores
 from helpers.gradients import attention_vjp
@@ -80,11 +86,11 @@ def pairs_batch(rng, shape, n_pairs, *, again=False, n_keys=32, n_values=16):
     ((2, 6), (2, 3))
     """
     generator(rng)
-    shape = sizes(shape, "shape")
-    n_pairs = size(n_pairs, "n_pairs", least=1)
-    n_keys = size(n_keys, "n_keys", least=1)
-    n_values = size(n_values, "n_values", least=1)
-    if flag(again, "again") and n_pairs % 2:
+    shape = as_sizes(shape, "shape")
+    n_pairs = as_size(n_pairs, "n_pairs", least=1)
+    n_keys = as_size(n_keys, "n_keys", least=1)
+    n_values = as_size(n_values, "n_values", least=1)
+    if check_flag(again, "again") and n_pairs % 2:
         raise ValueError(f"n_pairs must be even with again; got {n_pairs}")
     n_asked = n_pairs // 2 if again else n_pairs
     if n_asked > n_keys:
@@ -143,10 +149,10 @@ def init_memory(rng, kind, *, runs=(), n_keys=32, n_values=16, d=8):
     {'beta': (), 'decay': ()}
     """
     generator(rng)
-    one_of(kind, "kind", KINDS)
-    runs = sizes(runs, "runs")
+    check_choice(kind, "kind", KINDS)
+    runs = as_sizes(runs, "runs")
     n_keys, n_values, d = (
-        size(n, name, least=1)
+        as_size(n, name, least=1)
         for name, n in (("n_keys", n_keys), ("n_values", n_values), ("d", d))
     )
     shapes = {
@@ -202,7 +208,7 @@ def recall_logits(batch, params, kind, *, choose=None):
     >>> recall_logits(batch, params, "delta").shape
     (2, 3, 16)
     """
-    one_of(kind, "kind", KINDS)
+    check_choice(kind, "kind", KINDS)
     x = _inputs(batch, params, kind)
     read = _read(x, kind, _chosen(x, kind, choose))
     return read @ _per_run(params["answers"], 2, batch)
@@ -236,7 +242,7 @@ def recall_loss_and_gradients(batch, params, kind, *, choose=None):
     >>> list(gradients) == list(params)
     True
     """
-    one_of(kind, "kind", KINDS)
+    check_choice(kind, "kind", KINDS)
     x = _inputs(batch, params, kind)
     chosen = _chosen(x, kind, choose)
     read = _read(x, kind, chosen)  # (..., M, d)
@@ -324,8 +330,8 @@ def train_memory(
     """
     params = init_memory(rng, kind, runs=runs)
     state = adam_init(params)
-    for step in range(size(steps, "steps", least=1)):
-        shape = (*runs, size(batch, "batch"))
+    for step in range(as_size(steps, "steps", least=1)):
+        shape = (*runs, as_size(batch, "batch"))
         texts = pairs_batch(rng, shape, n_pairs, again=again)
         _, grads = recall_loss_and_gradients(
             texts, params, kind, choose=choose
@@ -478,12 +484,12 @@ def train_indexer(
     {'queries': (32, 8), 'keys': (32, 4)}
     """
     *runs, n_keys, _ = params["queries"].shape
-    widths = {"queries": size(n_heads, "n_heads", least=1) * d, "keys": d}
+    widths = {"queries": as_size(n_heads, "n_heads", least=1) * d, "keys": d}
     tables = {
         n: rng.normal(size=(*runs, n_keys, w)) for n, w in widths.items()
     }
     state = adam_init(tables)
-    for step in range(size(steps, "steps", least=1)):
+    for step in range(as_size(steps, "steps", least=1)):
         texts = pairs_batch(rng, (*runs, batch), n_pairs, n_keys=n_keys)
         x = _inputs(texts, params, "softmax")
         weights = attention(x["Q"], x["K"], x["V"]).weights

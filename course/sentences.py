@@ -8,7 +8,7 @@ several words earlier.
 import numpy as np
 
 from course.evidence import stored
-from helpers._checks import generator, size
+from helpers._checks import as_size, generator
 from helpers.softmax import entropy
 from helpers.training import Batch
 from helpers.transformer import (
@@ -260,7 +260,7 @@ def sentence_batches(rng, n, *, steps):
     [(4, 11), (4, 11)]
     """
     generator(rng)
-    n, steps = size(n, "n", least=1), size(steps, "steps", least=1)
+    n, steps = as_size(n, "n", least=1), as_size(steps, "steps", least=1)
     every = every_sentence()
     whole, shares = as_batch(every), list(every.values())
     for _ in range(steps):

@@ -19,7 +19,7 @@ def _is_masked(x):
     return isinstance(x, np.ma.MaskedArray)
 
 
-def array(x, name):
+def as_array(x, name):
     """`x` as an array of any type."""
     if type(x) is np.ndarray:
         return x
@@ -41,19 +41,19 @@ def array(x, name):
         ) from None
 
 
-def with_axes(x, name, ndim, axes):
+def check_axes(x, name, ndim, axes):
     """`x`, if it has at least the named axes."""
     if x.ndim < ndim:
         raise ValueError(f"{name} must have axes {axes}; got {name} {x.shape}")
     return x
 
 
-def floats(x, name, *, ndim=0, axes=None):
+def as_floats(x, name, *, ndim=0, axes=None):
     """`x` as a float array: integers become float64, other floats stay."""
-    x = array(x, name)
+    x = as_array(x, name)
     if x.dtype.kind not in "iuf":
         raise TypeError(f"{name} must hold real numbers; got {x.dtype}")
-    with_axes(x, name, ndim, axes)
+    check_axes(x, name, ndim, axes)
     if x.dtype.kind == "f":
         native = x.dtype.isnative
         return x if native else x.astype(x.dtype.newbyteorder("="))
@@ -65,9 +65,9 @@ def floats(x, name, *, ndim=0, axes=None):
     return x.astype(np.float64)
 
 
-def finite_floats(x, name, *, ndim=0, axes=None):
-    """`x` as by `floats`, but without NaN and infinity."""
-    x = floats(x, name, ndim=ndim, axes=axes)
+def as_finite_floats(x, name, *, ndim=0, axes=None):
+    """`x` as by `as_floats`, but without NaN and infinity."""
+    x = as_floats(x, name, ndim=ndim, axes=axes)
     if not np.isfinite(x).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(x))[0])
         raise ValueError(
@@ -76,11 +76,11 @@ def finite_floats(x, name, *, ndim=0, axes=None):
     return x
 
 
-def finite_matrix(x, name, axes):
+def as_finite_matrix(x, name, axes):
     """`x` unchanged if it is finite, without a copy of its size."""
-    x = floats(x, name, ndim=2, axes=axes)
+    x = as_floats(x, name, ndim=2, axes=axes)
     if x.size and not np.isfinite([x.min(), x.max()]).all():
-        finite_floats(x, name)  # raises an error, and says where
+        as_finite_floats(x, name)  # raises an error, and says where
     return x
 
 
@@ -108,7 +108,7 @@ def rounded(x, dtype, overflow, /, **arguments):
     finite = np.isfinite(x).all()
     if not finite or x.size == 0:
         for name, argument in arguments.items():
-            finite_floats(argument, name)
+            as_finite_floats(argument, name)
     if not finite:
         raise ValueError(overflow.replace("{dtype}", str(dtype)))
     return x
@@ -128,7 +128,7 @@ def total(x, axis):
     return np.expand_dims(added, axes)
 
 
-def integer(n, name, *, least=0):
+def as_integer(n, name, *, least=0):
     """`n` as an int, which must be at least `least`."""
     try:
         if isinstance(n, bool | np.ma.MaskedArray):
@@ -141,22 +141,22 @@ def integer(n, name, *, least=0):
     return n
 
 
-def size(n, name, *, least=0):
-    """`n` as by `integer`, for the length of an axis: below 2**53."""
-    n = integer(n, name, least=least)
+def as_size(n, name, *, least=0):
+    """`n` as by `as_integer`, for the length of an axis: below 2**53."""
+    n = as_integer(n, name, least=least)
     if n >= EXACT:
         raise ValueError(f"{name} must be below 2**53; got {n}")
     return n
 
 
-def sizes(shape, name):
+def as_sizes(shape, name):
     """`shape`, a tuple, as integers."""
     if not isinstance(shape, tuple):
         raise TypeError(f"{name} must be a tuple of sizes; got {shape!r}")
-    return tuple(size(n, f"{name}[{i}]") for i, n in enumerate(shape))
+    return tuple(as_size(n, f"{name}[{i}]") for i, n in enumerate(shape))
 
 
-def one_of(value, name, choices):
+def check_choice(value, name, choices):
     """`value`, if it is one of the choices."""
     if value not in choices:
         listed = ", ".join(map(repr, choices))
@@ -171,9 +171,9 @@ def generator(rng):
     return rng
 
 
-def axis_of(x, axis, name):
+def as_axis(x, axis, name):
     """`axis` as the non-negative index of an axis of `x`."""
-    axis = integer(axis, "axis", least=-x.ndim)
+    axis = as_integer(axis, "axis", least=-x.ndim)
     if axis >= x.ndim:
         raise ValueError(
             f"axis must be below the number of axes of {name}; "
@@ -182,24 +182,24 @@ def axis_of(x, axis, name):
     return axis % x.ndim
 
 
-def flag(value, name):
+def check_flag(value, name):
     """`value`, if it is a bool."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False; got {value!r}")
     return value
 
 
-def booleans(mask, name, shape, target, *, true="may attend"):
+def as_booleans(mask, name, shape, target, *, true="may attend"):
     """`mask` as booleans that broadcast to the `shape` of `target`."""
-    mask = array(mask, name)
+    mask = as_array(mask, name)
     if mask.dtype != bool:
         raise TypeError(
             f"{name} must be boolean, True = {true}; got {mask.dtype}"
         )
-    return broadcast(mask, name, shape, target)
+    return as_broadcast(mask, name, shape, target)
 
 
-def broadcast(x, name, shape, target):
+def as_broadcast(x, name, shape, target):
     """`x`, if it broadcasts to `shape` without making it larger."""
     if x.shape == shape:
         return x
@@ -212,31 +212,33 @@ def broadcast(x, name, shape, target):
         ) from None
 
 
-def mask_of_scores(mask, shape, *, spare=0):
+def check_mask(mask, shape, *, spare=0):
     """A mask that broadcasts to the `shape` of the scores, as booleans.
 
     `padding_mask` has axes for the batch, the heads and the queries. Scores of
     one sequence lack the first, and scores of one head lack axis -3: `spare`
     is the axis that may be left out if its length is 1.
     """
-    mask = _without(array(mask, "mask"), spare, len(shape))
-    return booleans(mask, "mask", shape, "scores")
+    mask = _without(as_array(mask, "mask"), spare, len(shape))
+    return as_booleans(mask, "mask", shape, "scores")
 
 
-def bias_of_scores(bias, shape, *, spare=0):
+def check_bias(bias, shape, *, spare=0):
     """A bias that broadcasts to the `shape` of the scores, as floats."""
-    bias = _without(floats(bias, "bias"), spare, len(shape))
+    bias = _without(as_floats(bias, "bias"), spare, len(shape))
     if not (bias < np.inf).all():  # this also excludes NaN
         raise ValueError("bias must not hold NaN or +inf")
-    return broadcast(bias, "bias", shape, "scores")
+    return as_broadcast(bias, "bias", shape, "scores")
 
 
-def sinks_of_heads(sinks, lead, dtype):
+def check_sinks(sinks, lead, dtype):
     """A sink for each head: floats of `dtype` that broadcast to `lead`."""
-    sinks = floats(sinks, "sinks")
+    sinks = as_floats(sinks, "sinks")
     if not (sinks < np.inf).all():  # this also excludes NaN
         raise ValueError("sinks must not hold NaN or +inf")
-    sinks = broadcast(sinks, "sinks", lead, "the leading axes of the scores")
+    sinks = as_broadcast(
+        sinks, "sinks", lead, "the leading axes of the scores"
+    )
     with np.errstate(over="ignore"):
         narrow = sinks.astype(dtype, copy=False)
     if np.any(np.isinf(narrow) & np.isfinite(sinks)):
@@ -246,9 +248,9 @@ def sinks_of_heads(sinks, lead, dtype):
     return narrow
 
 
-def cap_of_scores(softcap, dtype, name="softcap"):
+def check_softcap(softcap, dtype, name="softcap"):
     """`softcap` as a positive float in the range of `dtype`."""
-    softcap = real(softcap, name)
+    softcap = as_real(softcap, name)
     if softcap <= 0:
         raise ValueError(f"{name} must be above 0; got {softcap}")
     limits = np.finfo(dtype)
@@ -267,7 +269,7 @@ def _without(x, axis, ndim):
     return x
 
 
-def leading_axes(**shapes):
+def common_leading_axes(**shapes):
     """The common shape of all axes but the last two."""
     leads = {shape[:-2] for shape in shapes.values()}
     if len(leads) == 1:
@@ -282,7 +284,7 @@ def leading_axes(**shapes):
         ) from None
 
 
-def real(x, name):
+def as_real(x, name):
     """`x` as a finite Python float."""
     number = x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
     # NumPy treats a time span as an integer, and Python treats a bool as one.
@@ -302,10 +304,10 @@ def default_scale(scale, d_k):
     """`scale`, or 1/sqrt(d_k) where it is None."""
     if d_k == 0:
         raise ValueError("d_k must be at least 1; got 0")
-    return 1 / math.sqrt(d_k) if scale is None else real(scale, "scale")
+    return 1 / math.sqrt(d_k) if scale is None else as_real(scale, "scale")
 
 
-def expect_cache(cache):
+def check_cache(cache):
     """Refuse a cache that cannot append keys together with values."""
     if isinstance(cache, list) or not hasattr(cache, "append"):
         raise TypeError(

@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from ._checks import booleans, flag, leading_axes, size
+from ._checks import as_booleans, as_size, check_flag, common_leading_axes
 
 LAST_QUERIES = "the T queries are the last of the S positions, so T <= S"
 
 
-def distance(T, S):
+def key_distances(T, S):
     """The distance of key j before query i, as (T, S) integers."""
-    T = size(T, "T")
-    S = T if S is None else size(S, "S")
+    T = as_size(T, "T")
+    S = T if S is None else as_size(S, "S")
     if T > S:
         raise ValueError(f"{LAST_QUERIES}; got T {T} and S {S}")
     # Lower-right alignment: query i is at position S - T + i.
@@ -19,8 +19,8 @@ def distance(T, S):
 
 def head_counts(n_heads, n_kv_heads):
     """Both counts as integers, the second a divisor of the first."""
-    H = size(n_heads, "n_heads", least=1)
-    H_kv = size(n_kv_heads, "n_kv_heads", least=1)
+    H = as_size(n_heads, "n_heads", least=1)
+    H_kv = as_size(n_kv_heads, "n_kv_heads", least=1)
     if H % H_kv:
         raise ValueError(
             "n_kv_heads must divide n_heads; "
@@ -39,7 +39,7 @@ def head_width(W, name, count, n):
     return W.shape[1] // n
 
 
-def expect_projections(projections, kind):
+def check_projections(projections, kind):
     """Refuse projections that are not of this `kind`."""
     if not isinstance(projections, kind):
         raise TypeError(
@@ -80,8 +80,8 @@ def latent_shapes(d_model, H, d_c, d_r, d_k, d_v, d_q):
 def default_projections(d_model, n_heads, n_kv_heads, d_k, d_v, *, check):
     """The shapes with defaults for missing sizes, and both counts of heads.
 
-    `check` is `size` if arrays are made, and `integer`, which has no upper
-    limit, if their entries are only counted.
+    `check` is `as_size` if arrays are made, and `as_integer`, which has no
+    upper limit, if their entries are only counted.
     """
     d_model = check(d_model, "d_model", least=1)
     n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
@@ -107,20 +107,22 @@ def tiled_sizes(Q, K, V, causal):
         raise ValueError(
             f"K and V must share S; got K {K.shape} and V {V.shape}"
         )
-    if flag(causal, "causal") and T > S:
+    if check_flag(causal, "causal") and T > S:
         raise ValueError(f"{LAST_QUERIES}; got Q {Q.shape} and K {K.shape}")
 
 
 def tiled_lead(Q, K, V, causal):
     """The leading axes of three arrays, as by `tiled_sizes`."""
     tiled_sizes(Q, K, V, causal)
-    return leading_axes(Q=Q.shape, K=K.shape, V=V.shape)
+    return common_leading_axes(Q=Q.shape, K=K.shape, V=V.shape)
 
 
 def loss_shares(where, losses, n_runs=0):
     """The share of each loss in the mean of its run."""
     where = np.ones(losses.shape, bool) if where is None else where
-    counted = booleans(where, "where", losses.shape, "targets", true="counts")
+    counted = as_booleans(
+        where, "where", losses.shape, "targets", true="counts"
+    )
     axes = tuple(range(n_runs, losses.ndim))
     count = counted.sum(axes, keepdims=True)
     if losses.size == 0 or (count == 0).any():

@@ -7,14 +7,14 @@ import numpy as np
 from ._checks import (
     SCORE_OVERFLOW,
     VALUE_OVERFLOW,
-    bias_of_scores,
-    cap_of_scores,
+    as_floats,
+    check_bias,
+    check_mask,
+    check_sinks,
+    check_softcap,
+    common_leading_axes,
     default_scale,
-    floats,
-    leading_axes,
-    mask_of_scores,
     rounded,
-    sinks_of_heads,
     widened,
 )
 from ._core import cap, softmax
@@ -89,22 +89,22 @@ def attention(
     ([[15.0]], [[0.5, 0.5]])
     """
     Q, K, shape = _fitting(Q, K)
-    V = floats(V, "V", ndim=2, axes="(..., S, d_v)")
+    V = as_floats(V, "V", ndim=2, axes="(..., S, d_v)")
     if V.shape[-2] != shape[-1]:
         raise ValueError(
             f"K and V must share S; got K {K.shape} and V {V.shape}"
         )
-    leading_axes(scores=shape, V=V.shape)
+    common_leading_axes(scores=shape, V=V.shape)
     scale = default_scale(scale, Q.shape[-1])
     if mask is not None:
-        mask = mask_of_scores(mask, shape, spare=-3)
+        mask = check_mask(mask, shape, spare=-3)
     if bias is not None:
-        bias = bias_of_scores(bias, shape, spare=-3)
+        bias = check_bias(bias, shape, spare=-3)
     dtype, *wide = widened(Q, K, V)
     if softcap is not None:
-        softcap = cap_of_scores(softcap, wide[0].dtype)
+        softcap = check_softcap(softcap, wide[0].dtype)
     if sinks is not None:
-        sinks = sinks_of_heads(sinks, shape[:-2], wide[0].dtype)
+        sinks = check_sinks(sinks, shape[:-2], wide[0].dtype)
         sinks = sinks[..., None, None]  # (..., 1, 1)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         output, weights = _attention(*wide, mask, bias, scale, softcap, sinks)
@@ -187,11 +187,11 @@ class Attention(NamedTuple):
 
 def _fitting(Q, K):
     """Queries and keys that fit each other, and the shape of their scores."""
-    Q = floats(Q, "Q", ndim=2, axes="(..., T, d_k)")
-    K = floats(K, "K", ndim=2, axes="(..., S, d_k)")
+    Q = as_floats(Q, "Q", ndim=2, axes="(..., T, d_k)")
+    K = as_floats(K, "K", ndim=2, axes="(..., S, d_k)")
     if Q.shape[-1] != K.shape[-1]:
         raise ValueError(
             f"Q and K must share d_k; got Q {Q.shape} and K {K.shape}"
         )
-    lead = leading_axes(Q=Q.shape, K=K.shape)
+    lead = common_leading_axes(Q=Q.shape, K=K.shape)
     return Q, K, (*lead, Q.shape[-2], K.shape[-2])

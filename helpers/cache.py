@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._checks import finite_floats, rounded, size, sizes
+from ._checks import as_finite_floats, as_size, as_sizes, rounded
 
 
 def _floating(dtype):
@@ -29,7 +29,7 @@ def _empty(shape, dtype):
 
 def _rows_for(store, X, name):
     """`X` in the type of `store`, if its rows fit after the stored ones."""
-    X = finite_floats(X, name)
+    X = as_finite_floats(X, name)
     *lead, _, width = store.shape
     if X.ndim != store.ndim or X.shape[:-2] + X.shape[-1:] != (*lead, width):
         shape = ", ".join(map(str, (*lead, "n", width)))
@@ -95,11 +95,11 @@ class KVCache:
     def __init__(
         self, max_len, n_kv_heads, d_k, d_v=None, *, batch=(), dtype=float
     ):
-        self._max_len = size(max_len, "max_len")
-        H_kv = size(n_kv_heads, "n_kv_heads", least=1)
-        d_k = size(d_k, "d_k", least=1)
-        d_v = d_k if d_v is None else size(d_v, "d_v", least=1)
-        shape = (*sizes(batch, "batch"), H_kv, self._max_len)
+        self._max_len = as_size(max_len, "max_len")
+        H_kv = as_size(n_kv_heads, "n_kv_heads", least=1)
+        d_k = as_size(d_k, "d_k", least=1)
+        d_v = d_k if d_v is None else as_size(d_v, "d_v", least=1)
+        shape = (*as_sizes(batch, "batch"), H_kv, self._max_len)
         dtype = _floating(dtype)
         self._K = _empty((*shape, d_k), dtype)  # (..., H_kv, max_len, d_k)
         self._V = _empty((*shape, d_v), dtype)  # (..., H_kv, max_len, d_v)
@@ -208,7 +208,7 @@ class KVCache:
         >>> cache.append([[[5.0]]], [[[6.0]]])[0].tolist()
         [[[1.0], [5.0]]]
         """
-        length = size(length, "length")
+        length = as_size(length, "length")
         if length > len(self):
             raise ValueError(
                 f"length must be at most {len(self)}, the positions that the "
@@ -266,9 +266,9 @@ class StateCache:
         named = {"n_key_heads": n_key_heads, "n_value_heads": n_value_heads,
                  "d_k": d_k, "d_v": d_v, "width": width}  # fmt: skip
         h, H, d_k, d_v, width = (
-            size(n, name, least=1) for name, n in named.items()
+            as_size(n, name, least=1) for name, n in named.items()
         )
-        batch, dtype = sizes(batch, "batch"), _floating(dtype)
+        batch, dtype = as_sizes(batch, "batch"), _floating(dtype)
         channels = 2 * h * d_k + H * d_v
         self.state = _empty((*batch, H, d_k, d_v), dtype)
         self.rows = _empty((*batch, width - 1, channels), dtype)
@@ -314,7 +314,7 @@ class StateCache:
         (5, 1.0)
         """
         new = self._fitting("state", state), self._fitting("rows", rows)
-        length = len(self) + size(n, "n")
+        length = len(self) + as_size(n, "n")
         if length == len(self):  # the memory before stays the one before
             return
         self._last = self.state, self.rows, len(self)
@@ -324,7 +324,7 @@ class StateCache:
     def _fitting(self, name, x):
         """`x` in the type of the array it replaces, if the shapes agree."""
         old = getattr(self, name)
-        x = finite_floats(x, name)
+        x = as_finite_floats(x, name)
         if x.shape != old.shape:
             raise ValueError(
                 f"{name} must be {old.shape} to fit the cache; "
@@ -358,7 +358,7 @@ class StateCache:
         >>> len(cache), cache.state.item()
         (0, 0.0)
         """
-        length = size(length, "length")
+        length = as_size(length, "length")
         if length == len(self):
             return
         if self._last is not None and length == self._last[-1]:

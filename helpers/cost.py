@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._checks import flag, floats, integer, real
+from ._checks import as_floats, as_integer, as_real, check_flag
 from ._shapes import default_projections
 
 
@@ -13,7 +13,7 @@ def _count(*sizes):
     """The product of sizes given as (size, name, least)."""
     product = 1
     for size, name, least in sizes:
-        product *= integer(size, name, least=least)
+        product *= as_integer(size, name, least=least)
     return product
 
 
@@ -24,7 +24,7 @@ def _with_total(stages):
 
 def _rate(x, name):
     """`x` as a positive, finite amount per second."""
-    rate = real(x, name)
+    rate = as_real(x, name)
     if rate <= 0:
         raise ValueError(f"{name} must be above 0; got {rate}")
     return rate
@@ -136,7 +136,7 @@ def projection_flops(
     """
     rows = _count((T, "T", 0), (batch, "batch", 1))
     shapes, _, _ = default_projections(
-        d_model, n_heads, n_kv_heads, d_k, d_v, check=integer
+        d_model, n_heads, n_kv_heads, d_k, d_v, check=as_integer
     )
     # "W_Q" names the matrix, "Q" the stage.
     return _with_total(
@@ -196,10 +196,10 @@ def latent_flops(T, S, n_heads, d_c, d_r, d_k, d_v, *, absorbed, batch=1):
     117
     """
     heads = _count((n_heads, "n_heads", 1), (batch, "batch", 1))
-    d_c, d_r = integer(d_c, "d_c", least=1), integer(d_r, "d_r", least=1)
-    both = integer(d_k, "d_k", least=1) + integer(d_v, "d_v", least=1)
-    T, S = integer(T, "T"), integer(S, "S")
-    rows = T if flag(absorbed, "absorbed") else S
+    d_c, d_r = as_integer(d_c, "d_c", least=1), as_integer(d_r, "d_r", least=1)
+    both = as_integer(d_k, "d_k", least=1) + as_integer(d_v, "d_v", least=1)
+    T, S = as_integer(T, "T"), as_integer(S, "S")
+    rows = T if check_flag(absorbed, "absorbed") else S
     widths = (d_c + d_r, d_c) if absorbed else (d_k + d_r, d_v)
     stages = attention_flops(T, S, *widths, n_heads=n_heads, batch=batch)
     del stages["total"]
@@ -413,8 +413,8 @@ def cache_bytes(layers, S, itemsize, *, batch=1):
     >>> cache_bytes([window, window._replace(reach=None)], 1000, 2)
     [262144, 2048000]
     """
-    S, batch = integer(S, "S"), integer(batch, "batch", least=1)
-    itemsize = integer(itemsize, "itemsize", least=1)
+    S, batch = as_integer(S, "S"), as_integer(batch, "batch", least=1)
+    itemsize = as_integer(itemsize, "itemsize", least=1)
     return [
         0
         if layer.kind == "shared"
@@ -462,7 +462,7 @@ def step_flops(layers, S, *, batch=1):
     >>> step_flops([Layer("global", 10, 4, None, 0, 8)], S=100)
     [820]
     """
-    S, batch = integer(S, "S", least=1), integer(batch, "batch", least=1)
+    S, batch = as_integer(S, "S", least=1), as_integer(batch, "batch", least=1)
     return [
         batch
         * (
@@ -506,8 +506,8 @@ def step_bytes(layers, S, itemsize, *, batch=1):
     >>> step_bytes([Layer("global", 10, 4, None, 0, 8)], 100, 2, batch=3)
     [2420]
     """
-    S, batch = integer(S, "S", least=1), integer(batch, "batch", least=1)
-    itemsize = integer(itemsize, "itemsize", least=1)
+    S, batch = as_integer(S, "S", least=1), as_integer(batch, "batch", least=1)
+    itemsize = as_integer(itemsize, "itemsize", least=1)
     return [
         itemsize
         * (layer.parameters + batch * layer.width * _positions(layer, S))
@@ -544,8 +544,8 @@ def arithmetic_intensity(flops, n_bytes):
     >>> arithmetic_intensity(64, 128)
     0.5
     """
-    flops = integer(flops, "flops")
-    n_bytes = integer(n_bytes, "n_bytes", least=1)
+    flops = as_integer(flops, "flops")
+    n_bytes = as_integer(n_bytes, "n_bytes", least=1)
     try:
         return flops / n_bytes  # integers of any size, rounded once
     except OverflowError:
@@ -589,7 +589,7 @@ def roofline(intensity, peak_flops, bandwidth):
     >>> [float(roofline(x, 200e9, 20e9)) for x in (0.5, 10, 64)]
     [10000000000.0, 200000000000.0, 200000000000.0]
     """
-    intensity = floats(intensity, "intensity").astype(np.float64)
+    intensity = as_floats(intensity, "intensity").astype(np.float64)
     if not np.all((intensity >= 0) & (intensity < math.inf)):
         raise ValueError(
             f"intensity must be finite and at least 0; got {intensity}"

@@ -17,11 +17,11 @@ import numpy as np
 
 from ._checks import (
     VALUE_OVERFLOW,
+    as_finite_matrix,
+    check_flag,
+    check_mask,
+    common_leading_axes,
     default_scale,
-    finite_matrix,
-    flag,
-    leading_axes,
-    mask_of_scores,
     rounded,
     widened,
 )
@@ -151,14 +151,14 @@ def place_keys(client, K, V, *, striped=False, workers=None):
     >>> K.positions
     [range(0, 4, 2), range(1, 4, 2)]
     """
-    K = finite_matrix(K, "K", "(..., S, d_k)")
-    V = finite_matrix(V, "V", "(..., S, d_v)")
+    K = as_finite_matrix(K, "K", "(..., S, d_k)")
+    V = as_finite_matrix(V, "V", "(..., S, d_v)")
     if K.shape[-2] != V.shape[-2]:
         raise ValueError(
             f"K and V must share S; got K {K.shape} and V {V.shape}"
         )
-    leading_axes(K=K.shape, V=V.shape)
-    striped = flag(striped, "striped")
+    common_leading_axes(K=K.shape, V=V.shape)
+    striped = check_flag(striped, "striped")
     client = _client(client)
     there = _workers(client)
     workers = there if workers is None else workers
@@ -247,14 +247,14 @@ def split_attention(
     ...     split_attention(client, np.zeros((1, 2)), np.eye(2), V).tolist()
     [[15.0]]
     """
-    Q = finite_matrix(Q, "Q", "(..., T, d_k)")
+    Q = as_finite_matrix(Q, "Q", "(..., T, d_k)")
     if isinstance(K, PlacedArray) != isinstance(V, PlacedArray):
         raise TypeError("K and V must both be arrays, or both be placed")
     if isinstance(K, PlacedArray):
         _same_cluster(client, K, V)
         return _split(Q, K, V, causal, scale, mask, grouped)
-    K = finite_matrix(K, "K", "(..., S, d_k)")
-    V = finite_matrix(V, "V", "(..., S, d_v)")
+    K = as_finite_matrix(K, "K", "(..., S, d_k)")
+    V = as_finite_matrix(V, "V", "(..., S, d_v)")
     _fitting(Q, K, V, causal, mask, grouped)
     with _connected(client) as client:
         placed = place_keys(client, K, V, striped=bool(causal))
@@ -465,12 +465,12 @@ def _fitting(Q, K, V, causal, mask, grouped):
     """`Q` and the mask by groups of heads, if arguments fit each other."""
     tiled_sizes(Q, K, V, causal)
     shapes = Q.shape, K.shape, V.shape
-    q, k, v = _by_group(*shapes) if flag(grouped, "grouped") else shapes
-    leading_axes(Q=q, K=k, V=v)
+    q, k, v = _by_group(*shapes) if check_flag(grouped, "grouped") else shapes
+    common_leading_axes(Q=q, K=k, V=v)
     if mask is not None:
-        lead, sizes = leading_axes(Q=q, K=k), (q[-2], k[-2])
+        lead, sizes = common_leading_axes(Q=q, K=k), (q[-2], k[-2])
         heads = (*lead[:-2], Q.shape[-3]) if grouped else lead
-        mask = mask_of_scores(mask, (*heads, *sizes), spare=-3)
+        mask = check_mask(mask, (*heads, *sizes), spare=-3)
         mask = mask.reshape(*lead, *sizes)
         # What is repeated along an axis is sent once.
         mask = mask[tuple(slice(None if n else 1) for n in mask.strides[:-1])]

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ._checks import (
-    axis_of,
-    cap_of_scores,
+    as_axis,
+    as_finite_floats,
+    check_sinks,
+    check_softcap,
+    common_leading_axes,
     default_scale,
-    finite_floats,
-    leading_axes,
     rounded,
-    sinks_of_heads,
     total,
     widened,
 )
@@ -98,10 +98,10 @@ def softmax_vjp(grad, weights, axis=-1):
     >>> softmax_vjp([1.0, 0.0], [0.5, 0.5]).tolist()
     [0.25, -0.25]
     """
-    grad = finite_floats(grad, "grad", ndim=1, axes="(...,)")
-    weights = finite_floats(weights, "weights", ndim=1, axes="(...,)")
+    grad = as_finite_floats(grad, "grad", ndim=1, axes="(...,)")
+    weights = as_finite_floats(weights, "weights", ndim=1, axes="(...,)")
     _expect("grad", grad, weights.shape, "grad and weights must share a shape")
-    axis = axis_of(weights, axis, "weights")
+    axis = as_axis(weights, axis, "weights")
     dtype, grad, weights = widened(grad, weights)
     _distributions(weights, axis)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -168,19 +168,21 @@ def attention_vjp(
     >>> grads.Q.tolist(), grads.V.tolist()
     ([[0.5]], [[0.5], [0.5]])
     """
-    Q = finite_floats(Q, "Q", ndim=2, axes="(..., T, d_k)")
-    K = finite_floats(K, "K", ndim=2, axes="(..., S, d_k)")
-    V = finite_floats(V, "V", ndim=2, axes="(..., S, d_v)")
-    A = finite_floats(weights, "weights", ndim=2, axes="(..., T, S)")
-    dO = finite_floats(
+    Q = as_finite_floats(Q, "Q", ndim=2, axes="(..., T, d_k)")
+    K = as_finite_floats(K, "K", ndim=2, axes="(..., S, d_k)")
+    V = as_finite_floats(V, "V", ndim=2, axes="(..., S, d_v)")
+    A = as_finite_floats(weights, "weights", ndim=2, axes="(..., T, S)")
+    dO = as_finite_floats(
         grad_output, "grad_output", ndim=2, axes="(..., T, d_v)"
     )
     scale = default_scale(scale, Q.shape[-1])
     T, S, d_k, d_v = Q.shape[-2], K.shape[-2], Q.shape[-1], V.shape[-1]
-    lead = leading_axes(Q=Q.shape, K=K.shape, V=V.shape, weights=A.shape)
+    lead = common_leading_axes(
+        Q=Q.shape, K=K.shape, V=V.shape, weights=A.shape
+    )
     _expect("K", K, (*K.shape[:-2], S, d_k), "Q and K must share d_k")
     _expect("V", V, (*V.shape[:-2], S, d_v), "K and V must share S")
-    both = leading_axes(Q=Q.shape, K=K.shape)
+    both = common_leading_axes(Q=Q.shape, K=K.shape)
     rule = "weights must be (..., T, S), with the leading axes of Q and K"
     _expect("weights", A, (*both, T, S), rule)
     _expect(
@@ -192,9 +194,9 @@ def attention_vjp(
 
     dtype, *wide = widened(dO, Q, K, V, A)
     if softcap is not None:
-        softcap = cap_of_scores(softcap, wide[0].dtype)
+        softcap = check_softcap(softcap, wide[0].dtype)
     if sinks is not None:
-        sinks = sinks_of_heads(sinks, A.shape[:-2], wide[0].dtype)
+        sinks = check_sinks(sinks, A.shape[:-2], wide[0].dtype)
     _distributions(wide[-1], -1, sinks)
     with np.errstate(over="ignore", invalid="ignore"):
         dQ, dK, dV, dA, dS = _attention_vjp(*wide, scale, softcap)
@@ -262,14 +264,14 @@ def sinks_vjp(grad_output, output, weights, sinks):
     >>> sinks_vjp([[2.0]], [[1.0]], [[0.5]], 0.0).tolist()
     -1.0
     """
-    dO = finite_floats(
+    dO = as_finite_floats(
         grad_output, "grad_output", ndim=2, axes="(..., T, d_v)"
     )
-    out = finite_floats(output, "output", ndim=2, axes="(..., T, d_v)")
-    A = finite_floats(weights, "weights", ndim=2, axes="(..., T, S)")
+    out = as_finite_floats(output, "output", ndim=2, axes="(..., T, d_v)")
+    A = as_finite_floats(weights, "weights", ndim=2, axes="(..., T, S)")
     rule = "grad_output must have the shape of the output"
     _expect("grad_output", dO, out.shape, rule)
-    lead = leading_axes(output=out.shape, weights=A.shape)
+    lead = common_leading_axes(output=out.shape, weights=A.shape)
     _expect(
         "weights",
         A,
@@ -277,7 +279,7 @@ def sinks_vjp(grad_output, output, weights, sinks):
         "weights and output must share T",
     )
     dtype, dO, out, A = widened(dO, out, A)
-    full = sinks_of_heads(sinks, lead, dO.dtype)
+    full = check_sinks(sinks, lead, dO.dtype)
     _distributions(A, -1, full)
     with np.errstate(over="ignore", invalid="ignore"):
         rows = (total(A, -1) - 1) * total(dO * out, -1)  # (..., T, 1)

@@ -7,23 +7,23 @@ import numpy as np
 
 from . import _core
 from ._checks import (
-    array,
-    bias_of_scores,
-    expect_cache,
-    finite_floats,
-    floats,
+    as_array,
+    as_finite_floats,
+    as_floats,
+    as_size,
+    check_axes,
+    check_bias,
+    check_cache,
+    check_mask,
+    common_leading_axes,
     generator,
-    leading_axes,
-    mask_of_scores,
     rounded,
-    size,
     undone_on_failure,
     widened,
-    with_axes,
 )
 from ._shapes import (
+    check_projections,
     default_projections,
-    expect_projections,
     head_counts,
     head_width,
     projection_shapes,
@@ -83,8 +83,8 @@ def split_heads(X, n_heads):
     >>> split_heads([[0, 1, 2, 3], [10, 11, 12, 13]], 2).tolist()
     [[[0, 1], [10, 11]], [[2, 3], [12, 13]]]
     """
-    X = with_axes(array(X, "X"), "X", 2, "(..., T, H * d)")
-    n_heads = size(n_heads, "n_heads", least=1)
+    X = check_axes(as_array(X, "X"), "X", 2, "(..., T, H * d)")
+    n_heads = as_size(n_heads, "n_heads", least=1)
     *lead, T, width = X.shape
     if width % n_heads:
         raise ValueError(
@@ -123,7 +123,7 @@ def merge_heads(X):
     >>> merge_heads([[[0, 1], [10, 11]], [[2, 3], [12, 13]]]).tolist()
     [[0, 1, 2, 3], [10, 11, 12, 13]]
     """
-    X = with_axes(array(X, "X"), "X", 3, "(..., H, T, d)")
+    X = check_axes(as_array(X, "X"), "X", 3, "(..., H, T, d)")
     *lead, H, T, d = X.shape
     return X.swapaxes(-3, -2).reshape(*lead, T, H * d)  # (..., T, H * d)
 
@@ -160,8 +160,8 @@ def repeat_kv(X, n_rep):
     >>> repeat_kv([[[1]], [[2]]], 2)[:, 0, 0].tolist()
     [1, 1, 2, 2]
     """
-    X = with_axes(array(X, "X"), "X", 3, "(..., H_kv, S, d)")
-    return np.repeat(X, size(n_rep, "n_rep", least=1), axis=-3)
+    X = check_axes(as_array(X, "X"), "X", 3, "(..., H_kv, S, d)")
+    return np.repeat(X, as_size(n_rep, "n_rep", least=1), axis=-3)
 
 
 def init_projections(
@@ -210,7 +210,7 @@ def init_projections(
     """
     generator(rng)
     shapes, H, H_kv = default_projections(
-        d_model, n_heads, n_kv_heads, d_k, d_v, check=size
+        d_model, n_heads, n_kv_heads, d_k, d_v, check=as_size
     )
     W = (
         rng.normal(0, 1 / math.sqrt(shape[0]), shape)
@@ -221,7 +221,7 @@ def init_projections(
 
 def _matrix(W, name):
     """`W` as a float matrix."""
-    W = floats(W, name)
+    W = as_floats(W, name)
     if W.ndim != 2:
         raise ValueError(f"{name} must have two axes; got {name} {W.shape}")
     return W
@@ -229,7 +229,7 @@ def _matrix(W, name):
 
 def _checked(projections):
     """The four matrices by name, checked, and both counts."""
-    expect_projections(projections, Projections)
+    check_projections(projections, Projections)
     H, H_kv = head_counts(projections.n_heads, projections.n_kv_heads)
     names = Projections._fields[:4]
     W = {name: _matrix(getattr(projections, name), name) for name in names}
@@ -248,7 +248,7 @@ def _checked(projections):
 
 def _tokens(X, name, d_model):
     """`X` as finite rows of width `d_model`."""
-    X = finite_floats(X, name, ndim=2, axes="(..., positions, d_model)")
+    X = as_finite_floats(X, name, ndim=2, axes="(..., positions, d_model)")
     if X.shape[-1] != d_model:
         raise ValueError(
             f"{name} must have d_model = {d_model} columns, one per row of "
@@ -264,7 +264,7 @@ def _source(X, context, cache, d_model):
     if cache is not None:
         raise ValueError("context and cache exclude each other; got both")
     context = _tokens(context, "context", d_model)
-    leading_axes(X=X.shape, context=context.shape)
+    common_leading_axes(X=X.shape, context=context.shape)
     return context
 
 
@@ -472,12 +472,12 @@ def multi_head_attention(
     X, source = X.astype(dtype, copy=False), source.astype(dtype, copy=False)
     S = source.shape[-2]
     if cache is not None:
-        expect_cache(cache)
+        check_cache(cache)
         S += len(cache)
-    lead = leading_axes(X=X.shape, source=source.shape)
+    lead = common_leading_axes(X=X.shape, source=source.shape)
     shape = (*lead, H, X.shape[-2], S)
-    mask = None if mask is None else mask_of_scores(mask, shape)
-    bias = None if bias is None else bias_of_scores(bias, shape)
+    mask = None if mask is None else check_mask(mask, shape)
+    bias = None if bias is None else check_bias(bias, shape)
     with undone_on_failure(cache):
         output, attended = attention_layer(
             X,

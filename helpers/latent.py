@@ -10,18 +10,18 @@ from typing import NamedTuple
 import numpy as np
 
 from ._checks import (
-    expect_cache,
-    finite_floats,
-    flag,
+    as_finite_floats,
+    as_real,
+    as_size,
+    check_cache,
+    check_flag,
+    check_mask,
     generator,
-    mask_of_scores,
-    real,
     rounded,
-    size,
     undone_on_failure,
     widened,
 )
-from ._shapes import expect_projections, head_width, latent_shapes
+from ._shapes import check_projections, head_width, latent_shapes
 from .attention import Attention, attention
 from .gradients import attention_vjp
 from .heads import merge_heads, split_heads
@@ -128,9 +128,9 @@ def init_latent(rng, d_model, n_heads, *, d_c, d_r, d_k, d_v=None, d_q=None):
     generator(rng)
     sizes = {"d_model": d_model, "n_heads": n_heads, "d_c": d_c, "d_r": d_r,
              "d_k": d_k, "d_v": d_k if d_v is None else d_v}  # fmt: skip
-    sizes = [size(n, name, least=1) for name, n in sizes.items()]
+    sizes = [as_size(n, name, least=1) for name, n in sizes.items()]
     _even(d_r)
-    d_q = None if d_q is None else size(d_q, "d_q", least=1)
+    d_q = None if d_q is None else as_size(d_q, "d_q", least=1)
     weights = {
         name: np.ones(shape)
         if len(shape) == 1
@@ -154,12 +154,12 @@ def _head_width(W, name, H):
 
 def _checked(projections):
     """The weights as finite floats that fit each other."""
-    expect_projections(projections, LatentProjections)
-    H = size(projections.n_heads, "n_heads", least=1)
+    check_projections(projections, LatentProjections)
+    H = as_size(projections.n_heads, "n_heads", least=1)
     given = projections._asdict() | {"n_heads": None}
     if (given["W_DQ"] is None) != (given["gain_Q"] is None):
         raise ValueError("W_DQ and gain_Q must be given together, or neither")
-    W = {n: finite_floats(x, n) for n, x in given.items() if x is not None}
+    W = {n: as_finite_floats(x, n) for n, x in given.items() if x is not None}
     d_c = _head_width(W["W_DKV"], "W_DKV", 1)
     d_r = _even(_head_width(W["W_KR"], "W_KR", 1))
     d_k, d_v = (_head_width(W[n], n, H) for n in ("W_UK", "W_UV"))
@@ -176,7 +176,7 @@ def _checked(projections):
 
 def _rows(X, p):
     """`X` as finite rows of width d_model."""
-    X = finite_floats(X, "X", ndim=2, axes="(..., T, d_model)")
+    X = as_finite_floats(X, "X", ndim=2, axes="(..., T, d_model)")
     if X.shape[-1] != len(p.W_DKV):
         raise ValueError(
             f"X must have d_model = {len(p.W_DKV)} columns, one per row of "
@@ -301,7 +301,7 @@ def latent_queries(
     Q = _times(rows, p.W_UQ, "the rows of queries", "W_UQ")
     R = _times(rows, p.W_QR, "the rows of queries", "W_QR")
     if positions is not None:  # heads share the tokens' positions
-        positions = finite_floats(positions, "positions", ndim=1,
+        positions = as_finite_floats(positions, "positions", ndim=1,
                                   axes="(..., T)")[..., None, :]  # fmt: skip
     R = _rotated(split_heads(R, p.n_heads), positions, base, frequencies)
     return LatentQueries(split_heads(Q, p.n_heads), R)
@@ -341,7 +341,7 @@ def expand(latent, projections):
     (True, (2, 3, 4))
     """
     p = _checked(projections)
-    latent = finite_floats(latent, "latent", ndim=2, axes="(..., S, d_c)")
+    latent = as_finite_floats(latent, "latent", ndim=2, axes="(..., S, d_c)")
     K = _times(latent, p.W_UK, "latent", "W_UK")
     V = _times(latent, p.W_UV, "latent", "W_UV")
     return split_heads(K, p.n_heads), split_heads(V, p.n_heads)
@@ -390,7 +390,7 @@ def absorb(Q, projections):
     (2, 1, 3)
     """
     p = _checked(projections)
-    Q = finite_floats(Q, "Q", ndim=3, axes="(..., H, T, d_k)")
+    Q = as_finite_floats(Q, "Q", ndim=3, axes="(..., H, T, d_k)")
     W = split_heads(p.W_UK, p.n_heads).swapaxes(-1, -2)  # (H, d_k, d_c)
     if (Q.shape[-3], Q.shape[-1]) != W.shape[:2]:
         raise ValueError(
@@ -507,18 +507,18 @@ def latent_attention(
     (True, (2, 5, 5))
     """
     p = _checked(projections)
-    attend = _absorbed if flag(absorbed, "absorbed") else _plain
+    attend = _absorbed if check_flag(absorbed, "absorbed") else _plain
     X = _rows(X, p)
     X = X.astype(np.result_type(X, *(W for W in p[:-1] if W is not None)))
-    scale = _scale(p) if scale is None else real(scale, "scale")
+    scale = _scale(p) if scale is None else as_real(scale, "scale")
     if cache is not None:
-        expect_cache(cache)
+        check_cache(cache)
     T, start = X.shape[-2], 0 if cache is None else len(cache)
     if positions is None:
         positions = start + np.arange(T)
     if mask is not None:
         shape = (*X.shape[:-2], p.n_heads, T, start + T)
-        mask = mask_of_scores(mask, shape)
+        mask = check_mask(mask, shape)
     turning = {"base": base, "frequencies": frequencies, "eps": eps}
     with undone_on_failure(cache):
         kept = compress(X, p, positions, **turning)
@@ -588,14 +588,14 @@ def latent_attention_vjp(
     """
     p = _checked(projections)
     X = _rows(X, p)
-    scale = _scale(p) if scale is None else real(scale, "scale")
+    scale = _scale(p) if scale is None else as_real(scale, "scale")
     if positions is None:
         positions = np.arange(X.shape[-2])
     turning = {"base": base, "frequencies": frequencies}
     kept = compress(X, p, positions, eps=eps, **turning)
     queries = latent_queries(X, p, positions, eps=eps, **turning)
     K, V = expand(kept.latent, p)
-    A = finite_floats(weights, "weights", ndim=3, axes="(..., H, T, T)")
+    A = as_finite_floats(weights, "weights", ndim=3, axes="(..., H, T, T)")
     if A.shape[-3:] != (*K.shape[-3:-1], X.shape[-2]):
         raise ValueError(
             f"weights must be (..., {p.n_heads}, T, T) to fit X and n_heads; "

@@ -15,13 +15,13 @@ import numpy as np
 
 from . import _core
 from ._checks import (
-    array,
-    finite_floats,
-    floats,
-    one_of,
-    real,
+    as_array,
+    as_finite_floats,
+    as_floats,
+    as_real,
+    as_size,
+    check_choice,
     rounded,
-    size,
     widened,
 )
 from ._shapes import loss_shares
@@ -89,15 +89,15 @@ def linear(x, W, b=None, *, names=("x", "W", "b")):
 
 def _fitting(x, W, rows, matrix):
     """Rows and a matrix as floats of fitting shapes."""
-    x = floats(x, rows, ndim=1, axes="(..., d_in)")
-    W = floats(W, matrix, ndim=2, axes="(..., d_in, d_out)")
+    x = as_floats(x, rows, ndim=1, axes="(..., d_in)")
+    W = as_floats(W, matrix, ndim=2, axes="(..., d_in, d_out)")
     _expect_rows(x, W, rows, matrix)
     return x, W
 
 
 def _fitting_vector(b, W, vector, matrix):
     """A vector with one entry per column of a matrix."""
-    b = floats(b, vector)
+    b = as_floats(b, vector)
     if b.shape != (*W.shape[:-2], W.shape[-1]):
         raise ValueError(
             f"{vector} must have an entry for each column of {matrix}; "
@@ -147,7 +147,7 @@ def linear_vjp(grad, x, W, *, names=("x", "W")):
     """
     rows, matrix = names
     x, W = _fitting(x, W, rows, matrix)
-    grad = floats(grad, "grad")
+    grad = as_floats(grad, "grad")
     _expect_grad(grad, (*x.shape[:-1], W.shape[-1]))
     dtype, *wide = widened(grad, x, W)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -188,12 +188,12 @@ def _standard(x, eps, *, centred):
 
 
 def _norm_arguments(x, gain, eps):
-    x = finite_floats(x, "x", ndim=1, axes="(..., d_model)")
-    gain = finite_floats(gain, "gain", ndim=1, axes="(..., d_model)")
+    x = as_finite_floats(x, "x", ndim=1, axes="(..., d_model)")
+    gain = as_finite_floats(gain, "gain", ndim=1, axes="(..., d_model)")
     _expect_vector(gain, "gain", x)
     if x.shape[-1] == 0:
         raise ValueError(f"the rows of x must not be empty; got x {x.shape}")
-    if real(eps, "eps") < 0:
+    if as_real(eps, "eps") < 0:
         raise ValueError(f"eps must be at least 0; got {eps}")
     return x, gain
 
@@ -244,7 +244,7 @@ def layer_norm(x, gain, bias, *, eps=1e-5):
     [-1.0, 1.0]
     """
     x, gain = _norm_arguments(x, gain, eps)
-    bias = finite_floats(bias, "bias", ndim=1, axes="(..., d_model)")
+    bias = as_finite_floats(bias, "bias", ndim=1, axes="(..., d_model)")
     _expect_vector(bias, "bias", x)
     dtype, x, gain, bias = widened(x, gain, bias)
     standard, _ = _standard(x, eps, centred=True)
@@ -295,7 +295,7 @@ def rms_norm(x, gain, *, eps=1e-5):
 def _norm_vjp(grad, x, gain, eps, *, centred):
     """Gradients of `x`, of `gain` and of a bias."""
     x, gain = _norm_arguments(x, gain, eps)
-    grad = finite_floats(grad, "grad")
+    grad = as_finite_floats(grad, "grad")
     _expect_grad(grad, x.shape)
     dtype, x, gain, grad = widened(x, gain, grad)
     standard, root = _standard(x, eps, centred=centred)
@@ -428,8 +428,8 @@ def gelu(x, *, approximate=None):
     >>> gelu([-1.0, 0.0, 1.0]).round(4).tolist()
     [-0.1587, 0.0, 0.8413]
     """
-    one_of(approximate, "approximate", (None, "tanh"))
-    dtype, x = widened(finite_floats(x, "x"))
+    check_choice(approximate, "approximate", (None, "tanh"))
+    dtype, x = widened(as_finite_floats(x, "x"))
     phi, _ = (_phi_tanh if approximate else _phi)(x)
     return (x * phi).astype(dtype, copy=False)
 
@@ -461,8 +461,8 @@ def gelu_vjp(grad, x, *, approximate=None):
     >>> gelu_vjp([1.0, 1.0], [0.0, 40.0]).tolist()
     [0.5, 1.0]
     """
-    one_of(approximate, "approximate", (None, "tanh"))
-    x, grad = finite_floats(x, "x"), finite_floats(grad, "grad")
+    check_choice(approximate, "approximate", (None, "tanh"))
+    x, grad = as_finite_floats(x, "x"), as_finite_floats(grad, "grad")
     _expect_grad(grad, x.shape)
     dtype, x, grad = widened(x, grad)
     phi, slope = (_phi_tanh if approximate else _phi)(x)
@@ -516,7 +516,7 @@ def silu(x):
     >>> silu([-1.0, 0.0, 1.0]).round(4).tolist()
     [-0.2689, 0.0, 0.7311]
     """
-    dtype, x = widened(finite_floats(x, "x"))
+    dtype, x = widened(as_finite_floats(x, "x"))
     return (x * _core.logistic(x)).astype(dtype, copy=False)
 
 
@@ -545,7 +545,7 @@ def silu_vjp(grad, x):
     >>> silu_vjp([1.0, 1.0], [0.0, 40.0]).tolist()
     [0.5, 1.0]
     """
-    x, grad = finite_floats(x, "x"), finite_floats(grad, "grad")
+    x, grad = as_finite_floats(x, "x"), as_finite_floats(grad, "grad")
     _expect_grad(grad, x.shape)
     dtype, x, grad = widened(x, grad)
     s = _core.logistic(x)
@@ -571,7 +571,7 @@ def _activate_vjp(grad, x, activation):
 
 
 def _approximation(activation):
-    one_of(activation, "activation", ACTIVATIONS)
+    check_choice(activation, "activation", ACTIVATIONS)
     return "tanh" if activation == "gelu_tanh" else None
 
 
@@ -640,7 +640,7 @@ def _gate(x, W_3, b_3, W_1):
         if b_3 is not None:
             raise ValueError("b_3 needs W_3; got b_3 alone")
         return None
-    W_3 = array(W_3, "W_3")
+    W_3 = as_array(W_3, "W_3")
     if W_3.shape != np.shape(W_1):
         raise ValueError(
             "W_3 must have the shape of W_1; "
@@ -740,7 +740,7 @@ def token_ids(tokens, vocab, name="tokens"):
     >>> token_ids([2, 0], 3).tolist()
     [2, 0]
     """
-    tokens, vocab = array(tokens, name), size(vocab, "vocab", least=1)
+    tokens, vocab = as_array(tokens, name), as_size(vocab, "vocab", least=1)
     if tokens.size == 0:
         tokens = tokens.astype(int)
     if tokens.dtype.kind not in "iu":
@@ -827,7 +827,7 @@ def token_losses(logits, targets):
 
 def _rows_and_targets(logits, targets):
     """Logits, and one token for each of their rows."""
-    logits = finite_floats(logits, "logits", ndim=1, axes="(..., vocab)")
+    logits = as_finite_floats(logits, "logits", ndim=1, axes="(..., vocab)")
     targets = token_ids(targets, logits.shape[-1], "targets")
     if targets.shape != logits.shape[:-1]:
         raise ValueError(
@@ -863,7 +863,7 @@ def token_losses_vjp(grad, logits, targets):
     >>> token_losses_vjp([2.0], [[0.0, 0.0]], [1]).tolist()
     [[1.0, -1.0]]
     """
-    grad = finite_floats(grad, "grad")
+    grad = as_finite_floats(grad, "grad")
     logits, targets = _rows_and_targets(logits, targets)
     _expect_grad(grad, logits.shape[:-1])
     right = one_hot(targets, logits.shape[-1])

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ._checks import (
+    as_finite_floats,
+    as_floats,
+    as_size,
+    common_leading_axes,
     default_scale,
-    finite_floats,
-    floats,
-    leading_axes,
     rounded,
-    size,
     widened,
 )
 from ._core import sum_to
@@ -239,8 +239,8 @@ def short_convolution(X, filters, *, before=None):
     >>> output.tolist(), rows.tolist()
     ([[1.0], [12.0]], [[2.0]])
     """
-    X = finite_floats(X, "X", ndim=2, axes="(..., T, d)")
-    filters = finite_floats(filters, "filters")
+    X = as_finite_floats(X, "X", ndim=2, axes="(..., T, d)")
+    filters = as_finite_floats(filters, "filters")
     if (
         filters.ndim != 2
         or filters.shape[-1] != X.shape[-1]
@@ -254,7 +254,7 @@ def short_convolution(X, filters, *, before=None):
     shape = (*X.shape[:-2], width - 1, X.shape[-1])
     if before is None:
         before = np.zeros(shape, X.dtype)
-    before = finite_floats(before, "before")
+    before = as_finite_floats(before, "before")
     if before.shape != shape:
         raise ValueError(
             f"before must be {shape} to fit X and filters; got {before.shape}"
@@ -279,7 +279,7 @@ def _memory(given, corrects, chunk, scale):
     x, lead = _inputs(given)
     scale = default_scale(scale, x["Q"].shape[-1])
     T = x["Q"].shape[-2]
-    chunk = None if chunk is None else size(chunk, "chunk", least=1)
+    chunk = None if chunk is None else as_size(chunk, "chunk", least=1)
     dtype, *wide = _wide(x, lead)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         if chunk is None:
@@ -311,7 +311,7 @@ def _inputs(given):
     for name, array in given.items():
         if array is not None or name not in ("log_decay", "state"):
             axes = AXES[name]
-            x[name] = floats(array, name, ndim=axes.count(","), axes=axes)
+            x[name] = as_floats(array, name, ndim=axes.count(","), axes=axes)
     Q, K, V = (x[name].shape for name in "QKV")
     if Q[-2:] != K[-2:]:
         raise ValueError(f"Q and K must share T and d_k; got Q {Q} and K {K}")
@@ -334,7 +334,7 @@ def _inputs(given):
             f"got {x['log_decay'].max()}"
         )
     shapes = {name: _matrix_shape(name, x[name].shape) for name in x}
-    return x, leading_axes(**shapes)
+    return x, common_leading_axes(**shapes)
 
 
 def _matrix_shape(name, shape):
@@ -584,7 +584,7 @@ def _memory_vjp(grad_output, grad_state, given, corrects, scale):
     x, lead = _inputs(given)
     scale = default_scale(scale, x["Q"].shape[-1])
     for name in x.keys() - {"log_decay"}:
-        finite_floats(x[name], name)
+        as_finite_floats(x[name], name)
     d_k, (T, d_v) = x["K"].shape[-1], x["V"].shape[-2:]
     dO = _result_gradient(
         "grad_output", grad_output, (*lead, T, d_v), "output"
@@ -613,7 +613,7 @@ def _memory_vjp(grad_output, grad_state, given, corrects, scale):
 
 def _result_gradient(name, array, shape, target):
     """The gradient of a result, which must have the result's shape."""
-    array = finite_floats(array, name, ndim=2, axes=f"of the {target}")
+    array = as_finite_floats(array, name, ndim=2, axes=f"of the {target}")
     if array.shape != shape:
         raise ValueError(
             f"{name} must have the shape of the {target}; "

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ._checks import array, integer, size
-from ._shapes import distance as _distance
+from ._checks import as_array, as_integer, as_size
+from ._shapes import key_distances
 
 
 def causal_mask(T, S=None):
@@ -39,7 +39,7 @@ def causal_mask(T, S=None):
     array([[1, 1, 0],
            [1, 1, 1]])
     """
-    return _distance(T, S) >= 0
+    return key_distances(T, S) >= 0
 
 
 def window_mask(T, S=None, *, left, right):
@@ -87,9 +87,9 @@ def window_mask(T, S=None, *, left, right):
     array([[0, 1, 1],
            [0, 0, 1]])
     """
-    left = left if left is None else integer(left, "left")
-    right = right if right is None else integer(right, "right")
-    distance = _distance(T, S)  # from each query back to a key
+    left = left if left is None else as_integer(left, "left")
+    right = right if right is None else as_integer(right, "right")
+    distance = key_distances(T, S)  # from each query back to a key
     mask = np.ones(distance.shape, bool)
     if left is not None:
         mask &= distance <= left
@@ -126,7 +126,7 @@ def padding_mask(lengths, S):
     array([[1, 0, 0],
            [1, 1, 1]])
     """
-    lengths, S = array(lengths, "lengths"), size(S, "S")
+    lengths, S = as_array(lengths, "lengths"), as_size(S, "S")
     if lengths.size == 0:
         lengths = lengths.astype(int)
     if lengths.dtype.kind not in "iu":

@@ -7,21 +7,21 @@ import numpy as np
 
 from ._checks import (
     EXACT,
-    broadcast,
-    finite_floats,
-    flag,
-    real,
+    as_broadcast,
+    as_finite_floats,
+    as_real,
+    as_size,
+    check_flag,
     rounded,
-    size,
 )
-from ._shapes import distance
+from ._shapes import key_distances
 
 FLOATS = np.finfo(float)
 
 
 def _frequencies(d, base):
     """The d/2 angular frequencies, ``base ** (-2i / d)``, in radians."""
-    base = real(base, "base")
+    base = as_real(base, "base")
     if base < 1:
         raise ValueError(f"base must be at least 1; got {base}")
     return base ** (-np.arange(0, d, 2) / d)
@@ -63,7 +63,7 @@ def sinusoidal_encoding(T, d_model, *, base=10000.0):
     >>> sinusoidal_encoding(2, 4).round(4).tolist()
     [[0.0, 1.0, 0.0, 1.0], [0.8415, 0.5403, 0.01, 1.0]]
     """
-    T, d_model = size(T, "T"), size(d_model, "d_model", least=2)
+    T, d_model = as_size(T, "T"), as_size(d_model, "d_model", least=2)
     if d_model % 2:
         raise ValueError(
             "d_model must be even, a sine and a cosine for each frequency; "
@@ -78,7 +78,9 @@ def _rotary_angles(X, positions, frequencies):
     """The (..., T, pairs) angles by which pairs of `X` rotate, in radians."""
     T = X.shape[-2]
     positions = np.arange(T) if positions is None else positions
-    positions = finite_floats(positions, "positions", ndim=1, axes="(..., T)")
+    positions = as_finite_floats(
+        positions, "positions", ndim=1, axes="(..., T)"
+    )
     positions = positions.astype(np.float64)
     if positions.shape[-1] != T:
         raise ValueError(
@@ -89,7 +91,7 @@ def _rotary_angles(X, positions, frequencies):
         raise ValueError(
             "positions must be below 2**53, where float64 can represent each"
         )
-    broadcast(positions, "positions", X.shape[:-1], "the rows of X")
+    as_broadcast(positions, "positions", X.shape[:-1], "the rows of X")
     with np.errstate(over="ignore"):
         angles = positions[..., None] * frequencies
     overflow = "positions times frequencies overflow float64"
@@ -105,7 +107,7 @@ def _checked_frequencies(X, base, frequencies):
                 f"X must have an even width, as pairs rotate; got X {X.shape}"
             )
         return _frequencies(d, base)
-    frequencies = finite_floats(frequencies, "frequencies")
+    frequencies = as_finite_floats(frequencies, "frequencies")
     if frequencies.ndim != 1 or 2 * len(frequencies) > d:
         raise ValueError(
             "frequencies must be one row, with at most one for two columns "
@@ -177,11 +179,11 @@ def rotary_embedding(
     >>> turned.round(4).tolist()
     [[0.0, 1.0, 3.0, 4.0]]
     """
-    X = finite_floats(X, "X", ndim=2, axes="(..., T, d)")
+    X = as_finite_floats(X, "X", ndim=2, axes="(..., T, d)")
     frequencies = _checked_frequencies(X, base, frequencies)
     angles = _rotary_angles(X, positions, frequencies)  # (..., T, d/2)
     cos, sin = np.cos(angles), np.sin(angles)
-    interleaved = flag(interleaved, "interleaved")
+    interleaved = check_flag(interleaved, "interleaved")
     first, second = _pair_columns(2 * len(frequencies), interleaved)
     a, b = X[..., first], X[..., second]  # (..., T, d/2)
     turned = X.copy()
@@ -194,7 +196,7 @@ def rotary_embedding(
 
 def _factor(factor):
     """`factor`, the ratio of the lengths of texts, which is at least 1."""
-    factor = real(factor, "factor")
+    factor = as_real(factor, "factor")
     if factor < 1:
         raise ValueError(f"factor must be at least 1; got {factor}")
     return factor
@@ -231,7 +233,7 @@ def rotary_frequencies(d, *, base=10000.0):
     >>> rotary_frequencies(4).tolist()
     [1.0, 0.01]
     """
-    d = size(d, "d", least=2)
+    d = as_size(d, "d", least=2)
     if d % 2:
         raise ValueError(f"d must be even, two columns per pair; got {d}")
     return _frequencies(d, base)
@@ -308,7 +310,7 @@ def ntk_frequencies(d, factor, *, base=10000.0):
     >>> ntk_frequencies(4, 2).tolist()
     [1.0, 0.005]
     """
-    d, factor = size(d, "d", least=4), _factor(factor)
+    d, factor = as_size(d, "d", least=4), _factor(factor)
     rotary_frequencies(d, base=base)  # checks the arguments
     try:
         larger = base * factor ** (d / (d - 2))
@@ -409,9 +411,9 @@ def yarn_frequencies(
     [1.0, 0.1, 0.00625, 0.00025]
     """
     theta, factor = rotary_frequencies(d, base=base), _factor(factor)
-    original_length = real(original_length, "original_length")
-    beta_slow = real(beta_slow, "beta_slow")
-    beta_fast, base = real(beta_fast, "beta_fast"), real(base, "base")
+    original_length = as_real(original_length, "original_length")
+    beta_slow = as_real(beta_slow, "beta_slow")
+    beta_fast, base = as_real(beta_fast, "beta_fast"), as_real(base, "base")
     if original_length <= 0 or not 0 < beta_slow <= beta_fast or base == 1:
         raise ValueError(
             "original_length must be above 0, beta_slow above 0 and at most "
@@ -420,8 +422,8 @@ def yarn_frequencies(
         )
     given = original_length, beta_slow, beta_fast
     if _rule(rule) == "reference":
-        kept = _kept_by_pair(d, base, *given, flag(truncate, "truncate"))
-    elif flag(truncate, "truncate"):
+        kept = _kept_by_pair(d, base, *given, check_flag(truncate, "truncate"))
+    elif check_flag(truncate, "truncate"):
         kept = _kept_by_turns(theta, *given)
     else:
         raise ValueError('truncate must be True with rule "paper"; got False')
@@ -499,7 +501,7 @@ def alibi_slopes(n_heads, *, rule="reference"):
     >>> alibi_slopes(3, rule="paper").round(4).tolist()
     [0.1575, 0.0248, 0.0039]
     """
-    n_heads = size(n_heads, "n_heads", least=1)
+    n_heads = as_size(n_heads, "n_heads", least=1)
     _rule(rule)
     power = 1 << (n_heads.bit_length() - 1)  # the largest one in n_heads
     if rule == "paper" or power == n_heads:
@@ -551,7 +553,7 @@ def alibi_bias(n_heads, T, S=None, *, rule="reference"):
     [[[-0.00390625, 0.0, -0.00390625], [-0.0078125, -0.00390625, 0.0]]]
     """
     slopes = alibi_slopes(n_heads, rule=rule)
-    return slopes[:, None, None] * -np.abs(distance(T, S))  # (H, T, S)
+    return slopes[:, None, None] * -np.abs(key_distances(T, S))  # (H, T, S)
 
 
 def _starts(buckets, max_distance):
@@ -611,21 +613,21 @@ def relative_buckets(
     >>> relative_buckets(1, 10, num_buckets=6, max_distance=9).tolist()
     [[5, 5, 5, 4, 4, 3, 3, 2, 1, 0]]
     """
-    two_sides = flag(bidirectional, "bidirectional")
-    buckets = size(num_buckets, "num_buckets", least=4 if two_sides else 2)
+    two_sides = check_flag(bidirectional, "bidirectional")
+    buckets = as_size(num_buckets, "num_buckets", least=4 if two_sides else 2)
     if two_sides:
         if buckets % 2:
             raise ValueError(
                 f"num_buckets must be even, half per side; got {buckets}"
             )
         buckets //= 2
-    max_distance = size(max_distance, "max_distance")
+    max_distance = as_size(max_distance, "max_distance")
     if max_distance <= buckets // 2:
         raise ValueError(
             "max_distance must exceed the distances with a bucket each; "
             f"got {max_distance} and {buckets // 2}"
         )
-    before = distance(T, S)
+    before = key_distances(T, S)
     back = np.abs(before) if two_sides else np.maximum(before, 0)
     starts = list(_starts(buckets, max_distance))
     bucket = np.searchsorted(starts, back, side="right") - 1

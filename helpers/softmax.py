@@ -3,15 +3,22 @@
 import numpy as np
 
 from . import _core
-from ._checks import axis_of, booleans, flag, floats, total, widened
+from ._checks import (
+    as_axis,
+    as_booleans,
+    as_floats,
+    check_flag,
+    total,
+    widened,
+)
 
 
 def _checked(x, axis, where):
     """The arguments of the functions of `_core`, and the result's type."""
-    x = floats(x, "x", ndim=1, axes="(...,)")
-    axis = axis_of(x, axis, "x")
+    x = as_floats(x, "x", ndim=1, axes="(...,)")
+    axis = as_axis(x, axis, "x")
     if where is not None:
-        where = booleans(where, "where", x.shape, "x")
+        where = as_booleans(where, "where", x.shape, "x")
     dtype, x = widened(x)
     return x, axis, where, dtype
 
@@ -103,7 +110,7 @@ def logsumexp(x, axis=-1, *, where=None, keepdims=False):
     >>> round(float(logsumexp([1000.0, 1000.0])), 4)
     1000.6931
     """
-    keepdims = flag(keepdims, "keepdims")
+    keepdims = check_flag(keepdims, "keepdims")
     x, axis, where, dtype = _checked(x, axis, where)
     with np.errstate(all="ignore"):
         result = _core.logsumexp(x, axis, where=where)
@@ -150,8 +157,8 @@ def entropy(weights, axis=-1):
     >>> round(float(entropy([0.5, 0.5, 0.0])), 4)
     0.6931
     """
-    weights = floats(weights, "weights", ndim=1, axes="(...,)")
-    axis = axis_of(weights, axis, "weights")
+    weights = as_floats(weights, "weights", ndim=1, axes="(...,)")
+    axis = as_axis(weights, axis, "weights")
     slack = 8 * np.finfo(weights.dtype).eps
     if not ((weights >= 0) & (weights <= 1 + slack)).all():
         raise ValueError("weights must lie between 0 and 1")

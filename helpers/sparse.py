@@ -9,13 +9,13 @@ Attention), which also reads the means of blocks and the nearest keys.
 import numpy as np
 
 from ._checks import (
-    booleans,
-    broadcast,
-    finite_floats,
-    integer,
-    mask_of_scores,
+    as_booleans,
+    as_broadcast,
+    as_finite_floats,
+    as_integer,
+    as_size,
+    check_mask,
     rounded,
-    size,
     widened,
 )
 from ._shapes import tiled_lead
@@ -59,9 +59,9 @@ def index_scores(Q, K, weights):
     >>> index_scores(Q, K, [[1.0, 0.5]]).tolist()
     [[3.0, 1.0, 1.5]]
     """
-    Q = finite_floats(Q, "Q", ndim=3, axes="(..., H, T, d)")
-    K = finite_floats(K, "K", ndim=2, axes="(..., S, d)")
-    weights = finite_floats(weights, "weights", ndim=2, axes="(..., T, H)")
+    Q = as_finite_floats(Q, "Q", ndim=3, axes="(..., H, T, d)")
+    K = as_finite_floats(K, "K", ndim=2, axes="(..., S, d)")
+    weights = as_finite_floats(weights, "weights", ndim=2, axes="(..., T, H)")
     _expect_index(Q, K, weights)
     dtype, Q, K, weights = widened(Q, K, weights)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -131,11 +131,11 @@ def chosen_mask(scores, k, *, mask=None):
            [1, 1, 0],
            [1, 1, 0]])
     """
-    scores = finite_floats(scores, "scores", ndim=2, axes="(..., T, S)")
-    k = size(k, "k", least=1)
+    scores = as_finite_floats(scores, "scores", ndim=2, axes="(..., T, S)")
+    k = as_size(k, "k", least=1)
     allowed = np.True_
     if mask is not None:
-        allowed = mask_of_scores(mask, scores.shape, spare=-3)
+        allowed = check_mask(mask, scores.shape, spare=-3)
     falling = np.where(allowed, -scores, np.inf)
     best = np.argsort(falling, axis=-1, kind="stable")[..., :k]
     chosen = np.zeros(scores.shape, bool)
@@ -184,12 +184,12 @@ def chosen_attention(Q, K, V, chosen, *, scale=None):
     >>> chosen_attention([[0.0]], np.ones((3, 1)), V, chosen).tolist()
     [[3.5]]
     """
-    Q = finite_floats(Q, "Q", ndim=2, axes="(..., T, d_k)")
-    K = finite_floats(K, "K", ndim=2, axes="(..., S, d_k)")
-    V = finite_floats(V, "V", ndim=2, axes="(..., S, d_v)")
+    Q = as_finite_floats(Q, "Q", ndim=2, axes="(..., T, d_k)")
+    K = as_finite_floats(K, "K", ndim=2, axes="(..., S, d_k)")
+    V = as_finite_floats(V, "V", ndim=2, axes="(..., S, d_v)")
     lead = tiled_lead(Q, K, V, causal=False)
     shape = (*lead, Q.shape[-2], K.shape[-2])
-    chosen = booleans(chosen, "chosen", shape, "scores")
+    chosen = as_booleans(chosen, "chosen", shape, "scores")
     most = chosen.sum(-1).max(initial=0)
     where = np.argsort(~chosen, axis=-1, kind="stable")[..., :most]
     gathered = (_gathered(X, where, lead) for X in (K, V))
@@ -244,9 +244,9 @@ def pooled_blocks(X, length, *, stride=None):
     >>> pooled_blocks([[1.0], [3.0], [5.0], [7.0], [9.0]], 2).tolist()
     [[2.0], [6.0]]
     """
-    X = finite_floats(X, "X", ndim=2, axes="(..., S, d)")
-    length = size(length, "length", least=1)
-    stride = length if stride is None else size(stride, "stride", least=1)
+    X = as_finite_floats(X, "X", ndim=2, axes="(..., S, d)")
+    length = as_size(length, "length", least=1)
+    stride = length if stride is None else as_size(stride, "stride", least=1)
     dtype, X = widened(X)
     starts = np.arange(0, X.shape[-2] - length + 1, stride)
     rows = starts[:, None] + np.arange(length)  # (n, length)
@@ -288,8 +288,8 @@ def chosen_blocks(scores, n, length, S, *, mask=None):
     >>> chosen_blocks([[1.0, 3.0, 2.0]], 1, 2, 7).astype(int)
     array([[0, 0, 1, 1, 0, 0, 0]])
     """
-    n, S = size(n, "n", least=1), size(S, "S")
-    length = size(length, "length", least=1)
+    n, S = as_size(n, "n", least=1), as_size(S, "S")
+    length = as_size(length, "length", least=1)
     blocks = chosen_mask(scores, n, mask=mask)
     n_blocks = blocks.shape[-1]
     if n_blocks * length > S:
@@ -357,13 +357,13 @@ def three_branches(Q, K, V, gates, *, length, n, window, scale=None):
     >>> three_branches([[1.0]], K, V, [0, 1, 0], **options).tolist()
     [[5.0]]
     """
-    Q = finite_floats(Q, "Q", ndim=2, axes="(..., T, d_k)")
-    K = finite_floats(K, "K", ndim=2, axes="(..., S, d_k)")
-    V = finite_floats(V, "V", ndim=2, axes="(..., S, d_v)")
+    Q = as_finite_floats(Q, "Q", ndim=2, axes="(..., T, d_k)")
+    K = as_finite_floats(K, "K", ndim=2, axes="(..., S, d_k)")
+    V = as_finite_floats(V, "V", ndim=2, axes="(..., S, d_v)")
     tiled_lead(Q, K, V, causal=True)
-    gates = finite_floats(gates, "gates")
+    gates = as_finite_floats(gates, "gates")
     T, S = Q.shape[-2], K.shape[-2]
-    window = integer(window, "window", least=1)
+    window = as_integer(window, "window", least=1)
     means = pooled_blocks(K, length), pooled_blocks(V, length)
     ends = length * np.arange(1, means[0].shape[-2] + 1)
     complete = ends <= np.arange(S - T + 1, S + 1)[:, None]  # (T, n_blocks)
@@ -376,7 +376,7 @@ def three_branches(Q, K, V, gates, *, length, n, window, scale=None):
         attention(Q, K, V, mask=near, scale=scale).output,
     )
     lead = outputs[0].shape[:-1]
-    gates = broadcast(gates, "gates", (*lead, 3), "(..., T, 3)")
+    gates = as_broadcast(gates, "gates", (*lead, 3), "(..., T, 3)")
     dtype, gates, *wide = widened(gates, *outputs)
     with np.errstate(over="ignore", invalid="ignore"):
         mixed = sum(gates[..., i, None] * x for i, x in enumerate(wide))
@@ -426,12 +426,12 @@ def tokens_read(
     >>> tokens_read(8192)
     {'compressed': 510, 'chosen': 1024, 'near': 512, 'total': 2046}
     """
-    length = integer(length, "length", least=1)
-    stride = integer(stride, "stride", least=1)
-    chosen_length = integer(chosen_length, "chosen_length", least=1)
+    length = as_integer(length, "length", least=1)
+    stride = as_integer(stride, "stride", least=1)
+    chosen_length = as_integer(chosen_length, "chosen_length", least=1)
     parts = {
-        "compressed": (integer(S, "S", least=length) - length) // stride,
-        "chosen": integer(n_chosen, "n_chosen", least=1) * chosen_length,
-        "near": integer(window, "window", least=1),
+        "compressed": (as_integer(S, "S", least=length) - length) // stride,
+        "chosen": as_integer(n_chosen, "n_chosen", least=1) * chosen_length,
+        "near": as_integer(window, "window", least=1),
     }
     return parts | {"total": sum(parts.values())}

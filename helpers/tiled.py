@@ -12,14 +12,14 @@ from ._blas import add_products, on_all_cores, products, strips
 from ._checks import (
     SCORE_OVERFLOW,
     VALUE_OVERFLOW,
-    cap_of_scores,
+    as_finite_floats,
+    as_finite_matrix,
+    as_floats,
+    as_size,
+    check_sinks,
+    check_softcap,
     default_scale,
-    finite_floats,
-    finite_matrix,
-    floats,
     rounded,
-    sinks_of_heads,
-    size,
     total,
     widened,
 )
@@ -72,10 +72,10 @@ def merge_partials(outputs, logsumexps):
     >>> output.tolist(), np.exp(total).round(9).tolist()
     ([[2.0]], [4.0])
     """
-    outputs = finite_floats(
+    outputs = as_finite_floats(
         outputs, "outputs", ndim=3, axes="(n, ..., T, d_v)"
     )
-    lse = floats(logsumexps, "logsumexps", ndim=2, axes="(n, ..., T)")
+    lse = as_floats(logsumexps, "logsumexps", ndim=2, axes="(n, ..., T)")
     if lse.shape != outputs.shape[:-1]:
         raise ValueError(
             "outputs and logsumexps must share (n, ..., T); "
@@ -165,15 +165,15 @@ def tiled_attention(
     """
     Q, K, V = _inputs(Q, K, V, causal)
     scale = default_scale(scale, Q.shape[-1])
-    block_q = size(block_q, "block_q", least=1)
-    block_k = size(block_k, "block_k", least=1)
+    block_q = as_size(block_q, "block_q", least=1)
+    block_k = as_size(block_k, "block_k", least=1)
     T, S, lead = Q.shape[-2], K.shape[-2], Q.shape[:-2]
     output = np.zeros((*lead, T, V.shape[-1]), np.result_type(Q, K, V))
     dtype = np.result_type(output, np.float32)  # float16 is computed in it
     if softcap is not None:
-        softcap = cap_of_scores(softcap, dtype)
+        softcap = check_softcap(softcap, dtype)
     no_sink = np.broadcast_to(-np.inf, lead)
-    sinks = no_sink if sinks is None else sinks_of_heads(sinks, lead, dtype)
+    sinks = no_sink if sinks is None else check_sinks(sinks, lead, dtype)
     heads, blocks = list(np.ndindex(lead)), -(-T // block_q)
 
     def attend(task):
@@ -193,9 +193,9 @@ def tiled_attention(
 
 def _inputs(Q, K, V, causal):
     """The three arrays, checked, with equal leading axes."""
-    Q = finite_matrix(Q, "Q", "(..., T, d_k)")
-    K = finite_matrix(K, "K", "(..., S, d_k)")
-    V = finite_matrix(V, "V", "(..., S, d_v)")
+    Q = as_finite_matrix(Q, "Q", "(..., T, d_k)")
+    K = as_finite_matrix(K, "K", "(..., S, d_k)")
+    V = as_finite_matrix(V, "V", "(..., S, d_v)")
     lead = tiled_lead(Q, K, V, causal)
     return [np.broadcast_to(X, lead + X.shape[-2:]) for X in (Q, K, V)]
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._checks import finite_floats, generator, size, sizes
+from ._checks import as_finite_floats, as_size, as_sizes, generator
 from .transformer import (
     TransformerConfig,
     adam_init,
@@ -79,9 +79,9 @@ def induction_batch(rng, shape, *, T=32, vocab=12, shortest=6):
     ([2, 0, 1, 2, 0, 1, 2], [0, 0, 0, 1, 1, 1, 1])
     """
     generator(rng)
-    shape = sizes(shape, "shape")
-    T, vocab = size(T, "T", least=1), size(vocab, "vocab", least=1)
-    shortest = size(shortest, "shortest", least=1)
+    shape = as_sizes(shape, "shape")
+    T, vocab = as_size(T, "T", least=1), as_size(vocab, "vocab", least=1)
+    shortest = as_size(shortest, "shortest", least=1)
     if shortest > vocab:
         raise ValueError(
             f"shortest must not exceed vocab; got {shortest} and {vocab}"
@@ -137,9 +137,12 @@ def recall_batch(rng, shape, *, T=32, row=6, vocab=12):
     ([2, 4, 3, 0, 1, 3, 0, 1, 2], 4)
     """
     generator(rng)
-    shape = sizes(shape, "shape")
-    row = size(row, "row", least=2)
-    T, vocab = size(T, "T", least=2 * row), size(vocab, "vocab", least=row + 1)
+    shape = as_sizes(shape, "shape")
+    row = as_size(row, "row", least=2)
+    T, vocab = (
+        as_size(T, "T", least=2 * row),
+        as_size(vocab, "vocab", least=row + 1),
+    )
     symbols = np.broadcast_to(np.arange(vocab), (*shape, vocab))
     symbols = rng.permuted(symbols, axis=-1)
     between = row + np.arange(T + 1 - 2 * row) % (vocab - row)
@@ -211,7 +214,7 @@ def copying_batch(rng, shape, *, T=32):
     [0, 9, 10, 1, 10, 5, 8, 9, 4, 5]
     """
     generator(rng)
-    shape, T = sizes(shape, "shape"), size(T, "T", least=2)
+    shape, T = as_sizes(shape, "shape"), as_size(T, "T", least=2)
     texts = np.zeros((*shape, T + 1), int)
     texts[..., 1] = rng.integers(3, 11, shape)
     for t in range(2, T + 1):
@@ -321,7 +324,7 @@ def accuracy(logits, batch):
     """
     if not batch.where.any():
         raise ValueError("at least one position must count; got none")
-    logits = finite_floats(logits, "logits", ndim=1, axes="(..., T, vocab)")
+    logits = as_finite_floats(logits, "logits", ndim=1, axes="(..., T, vocab)")
     rows, targets = logits.shape[:-1], np.shape(batch.targets)
     if rows[len(rows) - len(targets) :] != targets:
         raise ValueError(
@@ -409,7 +412,9 @@ def first_token_score(weights):
 
 def _square(weights):
     """Refuse rows that do not belong to all tokens, as those of a cache."""
-    weights = finite_floats(weights, "weights", ndim=3, axes="(..., H, T, T)")
+    weights = as_finite_floats(
+        weights, "weights", ndim=3, axes="(..., H, T, T)"
+    )
     if weights.shape[-2] != weights.shape[-1]:
         raise ValueError(
             f"weights must be (..., H, T, T), square; got {weights.shape}"

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from helpers._checks import array, flag
+from helpers._checks import as_array, check_flag
 from helpers._extras import extra
 from helpers.layers import token_ids
 
@@ -99,7 +99,7 @@ class Tokenizer:
             raise ValueError(
                 "text must be Unicode; got half of a pair of surrogates"
             ) from None
-        self._rules.encode_special_tokens = not flag(control, "control")
+        self._rules.encode_special_tokens = not check_flag(control, "control")
         with _refused("text must fit the tokenizer's rules"):
             ids = self._rules.encode(text, add_special_tokens=False).ids
         ids = np.array(ids, dtype=np.int64)
@@ -132,7 +132,7 @@ class Tokenizer:
         ValueError
             If a token is outside the vocabulary, or `tokens` has more axes.
         """
-        tokens = token_ids(array(tokens, "tokens"), len(self))
+        tokens = token_ids(as_array(tokens, "tokens"), len(self))
         if tokens.ndim != 1:
             raise ValueError(f"tokens must be (T,); got {tokens.shape}")
         with _refused("tokens must fit the tokenizer's rules"):

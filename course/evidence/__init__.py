@@ -9,7 +9,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from helpers._checks import finite_floats, integer
+from helpers._checks import as_finite_floats, as_integer
 from helpers.training import INDUCTION
 from helpers.transformer import parameter_shapes
 
@@ -40,12 +40,12 @@ def pack(params, *, bits=16):
     >>> pack({"x": np.array([1.0, -0.5])}, bits=8)["data"]
     'f8A='
     """
-    if integer(bits, "bits") not in (8, 16):
+    if as_integer(bits, "bits") not in (8, 16):
         raise ValueError(f"bits must be 8 or 16; got {bits}")
     most = 2 ** (bits - 1) - 1
     scales, rows = {}, []
     for name, x in params.items():
-        x = finite_floats(x, name)
+        x = as_finite_floats(x, name)
         scales[name] = float(np.abs(x).max(initial=0)) / most or 1.0
         rows.append(np.rint(x / scales[name]).astype(f"<i{bits // 8}").ravel())
     data = base64.b64encode(np.concatenate(rows).tobytes()).decode()

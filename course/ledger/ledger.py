@@ -103,9 +103,9 @@ class Ledger:
         with self._comparing(name, STATEMENTS) as entry:
             if entry.basis == "cited":
                 raise ValueError("is cited, not computed; use cite")
-            holds = bool(_checks.flag(holds, "holds"))
+            holds = bool(_checks.check_flag(holds, "holds"))
             if charitably is not None:
-                charitably = bool(_checks.flag(charitably, "charitably"))
+                charitably = bool(_checks.check_flag(charitably, "charitably"))
             verdict = "true" if holds else "loose" if charitably else "false"
             said = f"holds is {holds}, charitably {charitably}"
             _refuse_another_verdict(entry, verdict, said)

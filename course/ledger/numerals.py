@@ -146,10 +146,10 @@ def unit(printed, *, places=None, times="1", about=False):
     """
     digits = Decimal(numeral(printed, "printed"))
     exponent = digits.as_tuple().exponent
-    about = _checks.flag(about, "about")
+    about = _checks.check_flag(about, "about")
     if places is not None:
         fewest = max(0, -exponent)
-        exponent = -_checks.integer(places, "places", least=fewest)
+        exponent = -_checks.as_integer(places, "places", least=fewest)
     elif about and digits and printed.lstrip("+-").isdecimal():
         exponent = len(printed) - len(printed.rstrip("0"))
     return Fraction(10) ** exponent * multiplier(times)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._checks import finite_floats, real, rounded
+from .._checks import as_finite_floats, as_real, rounded
 
 
 class AdamState(NamedTuple):
@@ -121,14 +121,14 @@ def _checked_step(params, gradients, state, lr, betas, eps):
                     f"{name} must have the shapes of params; got {key} "
                     f"{np.shape(other[key])} and {np.shape(x)}"
                 )
-    eps = real(eps, "eps")
+    eps = as_real(eps, "eps")
     for key, g in gradients.items():
-        g = finite_floats(g, f"gradients[{key!r}]")
+        g = as_finite_floats(g, f"gradients[{key!r}]")
         if g.dtype.type(eps) <= 0:
             raise ValueError(f"eps must be above 0 in {g.dtype}; got {eps}")
-    if real(lr, "lr") <= 0:
+    if as_real(lr, "lr") <= 0:
         raise ValueError(f"lr must be above 0; got {lr}")
     if not isinstance(betas, tuple) or len(betas) != 2:
         raise ValueError(f"betas must be two numbers; got {betas!r}")
-    if not all(0 <= real(beta, "betas") < 1 for beta in betas):
+    if not all(0 <= as_real(beta, "betas") < 1 for beta in betas):
         raise ValueError(f"betas must be at least 0 and below 1; got {betas}")

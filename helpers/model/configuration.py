@@ -6,7 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._checks import cap_of_scores, flag, generator, one_of, real, size
+from .._checks import (
+    as_real,
+    as_size,
+    check_choice,
+    check_flag,
+    check_softcap,
+    generator,
+)
 from .._shapes import head_counts, latent_shapes
 from ..layers import ACTIVATIONS
 from ..positions import relative_buckets
@@ -180,30 +187,30 @@ class TransformerConfig:
 
     def __post_init__(self):
         for name in ("vocab", "max_len", "d_model", "n_layers", "n_heads"):
-            size(getattr(self, name), name, least=1)
+            as_size(getattr(self, name), name, least=1)
         for name in ("n_kv_heads", "head_width", "d_ff", "window"):
             if getattr(self, name) is not None:
-                size(getattr(self, name), name, least=1)
+                as_size(getattr(self, name), name, least=1)
         if self.head_width is None:
             _divides(self.n_heads, "n_heads", self.d_model, "d_model")
         head_counts(self.n_heads, self.kv_heads)
         for name, known in CHOICES.items():
-            one_of(getattr(self, name), name, known)
+            check_choice(getattr(self, name), name, known)
         for name in ("gated", "bias", "tied", "sinks", "output_gate"):
-            flag(getattr(self, name), name)
+            check_flag(getattr(self, name), name)
         _at_least(1, self.base, "base")
         _at_least(0, self.eps, "eps")
         for name in ("scale", "embedding_scale"):
             if getattr(self, name) is not None:
-                real(getattr(self, name), name)
+                as_real(getattr(self, name), name)
         if self.latent is not None:
             _expect_latent(self)
         if self.memory is not None:
             _expect_memory(self.memory)
         if self.logits_softcap is not None:
-            cap_of_scores(self.logits_softcap, float, "logits_softcap")
+            check_softcap(self.logits_softcap, float, "logits_softcap")
         if self.softcap is not None:
-            cap_of_scores(self.softcap, float)
+            check_softcap(self.softcap, float)
             if self.positions == "t5":
                 raise ValueError('softcap must be None with positions "t5"')
         if self.positions == "rotary" and self.frequencies is None:
@@ -258,16 +265,16 @@ def _expect_blocks(config):
         )
     for i, block in enumerate(blocks):
         for name in block:
-            one_of(name, f"a name in blocks[{i}]", OF_A_BLOCK)
+            check_choice(name, f"a name in blocks[{i}]", OF_A_BLOCK)
         if "positions" in block:
             for place in (config.positions, block["positions"]):
                 name = "positions, where blocks have their own,"
-                one_of(place, name, ("rotary", None))
+                check_choice(place, name, ("rotary", None))
         config.of_block(i)  # this checks the values
 
 
 def _at_least(least, x, name):
-    if real(x, name) < least:
+    if as_real(x, name) < least:
         raise ValueError(f"{name} must be at least {least}; got {x}")
 
 
@@ -290,7 +297,7 @@ def _expect_latent(config):
         raise TypeError(f"latent must be LatentWidths; got {latent!r}")
     for name, n in latent._asdict().items():
         if name != "eps" and (name != "d_q" or n is not None):
-            size(n, f"latent.{name}", least=1)
+            as_size(n, f"latent.{name}", least=1)
     _at_least(0, latent.eps, "latent.eps")
     for name, known in NOT_LATENT.items():
         if getattr(config, name) != known:
@@ -305,7 +312,7 @@ def _expect_memory(memory):
     if not isinstance(memory, MemoryWidths):
         raise TypeError(f"memory must be MemoryWidths; got {memory!r}")
     for name, n in memory._asdict().items():
-        size(n, f"memory.{name}", least=1)
+        as_size(n, f"memory.{name}", least=1)
     _divides(
         memory.n_key_heads,
         "memory.n_key_heads",
@@ -323,7 +330,7 @@ def _fitting(frequencies, width, name):
     if not isinstance(frequencies, tuple):
         raise TypeError(f"frequencies must be a tuple; got {frequencies!r}")
     for i, x in enumerate(frequencies):
-        real(x, f"frequencies[{i}]")
+        as_real(x, f"frequencies[{i}]")
     if 2 * len(frequencies) > width:
         raise ValueError(
             "frequencies must have at most one per two columns of a head; "
@@ -524,11 +531,11 @@ def init_transformer(rng, config, *, runs=(), std=0.02):
     ((32, 32), [1.0, 1.0])
     """
     generator(rng)
-    if std is not None and real(std, "std") <= 0:
+    if std is not None and as_real(std, "std") <= 0:
         raise ValueError(f"std must be above 0; got {std}")
     if not isinstance(runs, tuple):
         raise TypeError(f"runs must be a tuple; got {runs!r}")
-    runs = tuple(size(n, f"runs[{i}]", least=1) for i, n in enumerate(runs))
+    runs = tuple(as_size(n, f"runs[{i}]", least=1) for i, n in enumerate(runs))
     return {
         name: _initial(rng, name, runs, shape, config, std)
         for name, shape in parameter_shapes(config).items()

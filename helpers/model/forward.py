@@ -6,11 +6,11 @@ import numpy as np
 
 from .. import _core
 from .._checks import (
-    array,
-    broadcast,
-    cap_of_scores,
-    finite_floats,
-    mask_of_scores,
+    as_array,
+    as_broadcast,
+    as_finite_floats,
+    check_mask,
+    check_softcap,
     rounded,
     undone_on_failure,
 )
@@ -190,7 +190,7 @@ def _logits(x, params, config):
     logits = linear(final(x, params, config), W, b)
     if config.logits_softcap is not None:
         bound = config.logits_softcap
-        _core.cap(logits, cap_of_scores(bound, logits.dtype, "logits_softcap"))
+        _core.cap(logits, check_softcap(bound, logits.dtype, "logits_softcap"))
     return logits
 
 
@@ -217,7 +217,7 @@ def _embed(tokens, params, config, at):
             x = x * np.float64(config.embedding_scale)
         x = rounded(x, table.dtype, overflow)
     if config.positions == "learned":
-        rows = finite_floats(params["positions"], "positions")
+        rows = as_finite_floats(params["positions"], "positions")
         at = np.broadcast_to(at, tokens.shape)
         return x + _core.lookup(rows, at)
     if config.positions == "sinusoidal" and at.size:
@@ -251,7 +251,7 @@ def _checked_positions(positions, tokens, config):
             f"positions must be None with {config.positions!r}, which counts "
             "columns; pad before the sequences instead"
         )
-    at = array(positions, "positions")
+    at = as_array(positions, "positions")
     if at.size and at.dtype.kind not in "iu":
         raise TypeError(f"positions must be integers; got {at.dtype}")
     outside = (at < 0) | (at >= config.max_len)
@@ -261,7 +261,7 @@ def _checked_positions(positions, tokens, config):
             f"{config.max_len}; got {at[outside][0]}"
         )
     at = at.astype(np.int64)
-    return broadcast(at, "positions", tokens.shape, "tokens")
+    return as_broadcast(at, "positions", tokens.shape, "tokens")
 
 
 def _expect_counted(mask, tokens, config, start):
@@ -270,7 +270,7 @@ def _expect_counted(mask, tokens, config, start):
         return
     *lead, T = tokens.shape
     shape = (*lead, config.n_heads, T, start + T)
-    seen = mask_of_scores(mask, shape).any((-3, -2))  # (..., S)
+    seen = check_mask(mask, shape).any((-3, -2))  # (..., S)
     if (np.logical_or.accumulate(~seen, -1) & seen).any():
         raise ValueError(
             "positions must be given, or the padding must come last, if mask "
@@ -302,7 +302,7 @@ def _checked_heads(heads, config):
     if heads is None:
         return None
     shape = (config.n_layers, config.n_heads)
-    heads = finite_floats(heads, "heads")
+    heads = as_finite_floats(heads, "heads")
     if heads.shape != shape:
         raise ValueError(
             "heads must have a factor for each head of each layer; "

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import _core
-from .._checks import mask_of_scores
+from .._checks import check_mask
 from ..heads import attention_layer, merge_heads, repeat_kv, split_heads
 from ..latent import LatentProjections, latent_attention
 from ..layers import linear, rms_norm, silu
@@ -101,7 +101,7 @@ def _mask(config, mask, shape):
         own = causal_mask(T, S)
     else:
         own = window_mask(T, S, left=config.window - 1, right=0)
-    return own if mask is None else own & mask_of_scores(mask, shape)
+    return own if mask is None else own & check_mask(mask, shape)
 
 
 def _score_bias(shape, p, config):

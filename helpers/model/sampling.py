@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._checks import finite_floats, generator, real, size
+from .._checks import as_finite_floats, as_real, as_size, generator
 from ..layers import token_ids
 from ..softmax import softmax
 from .configuration import expect_config, expect_params
@@ -53,14 +53,14 @@ def next_token_probabilities(
     >>> next_token_probabilities([2.0, 1.0, 0.0], top_k=1).tolist()
     [1.0, 0.0, 0.0]
     """
-    logits = finite_floats(logits, "logits", ndim=1, axes="(..., vocab)")
+    logits = as_finite_floats(logits, "logits", ndim=1, axes="(..., vocab)")
     dtype, logits = logits.dtype, logits.astype(np.float64)
-    vocab = size(logits.shape[-1], "the number of logits", least=1)
-    top_k = size(vocab if top_k is None else top_k, "top_k", least=1)
-    temperature = real(temperature, "temperature")
+    vocab = as_size(logits.shape[-1], "the number of logits", least=1)
+    top_k = as_size(vocab if top_k is None else top_k, "top_k", least=1)
+    temperature = as_real(temperature, "temperature")
     if temperature < 0:
         raise ValueError(f"temperature must be at least 0; got {temperature}")
-    if top_p is not None and not 0 < real(top_p, "top_p") <= 1:
+    if top_p is not None and not 0 < as_real(top_p, "top_p") <= 1:
         raise ValueError(f"top_p must be above 0 and at most 1; got {top_p}")
     order = np.argsort(-logits, axis=-1, kind="stable")
     rank = np.argsort(order, axis=-1)  # 0 at the largest
@@ -140,9 +140,9 @@ def generate(
     expect_config(config)
     expect_params(params, config)
     tokens = token_ids(tokens, config.vocab).astype(np.int64)
-    n = size(n, "n")
+    n = as_size(n, "n")
     if stop is not None:
-        stop = int(token_ids(size(stop, "stop"), config.vocab, "stop"))
+        stop = int(token_ids(as_size(stop, "stop"), config.vocab, "stop"))
     if tokens.ndim == 0 or tokens.shape[-1] == 0:
         raise ValueError(
             f"tokens must hold at least one token; got {tokens.shape}"
