@@ -29,8 +29,8 @@ SITE = ROOT / "_build" / "html"
 MADE = ROOT / "_build" / "pdf"
 STYLE = ROOT / "tools" / "pdf.css"
 APART = (
-    "noscript, script, .headerlink, a.moved, .copybtn, .av-press, .av-reply, "
-    ".av-tools, .av-controls input, details.tab, .moved, button, "
+    "noscript, script, .headerlink, .copybtn, .av-press, .av-reply, "
+    ".av-tools, .av-controls input, details.tab, button, "
     ".sd-summary-state-marker, .expanded, nav, form input, form select"
 )
 BACK = ("book/notation", "book/by-heart", "book/glossary", "book/bibliography")

@@ -34,8 +34,6 @@ def listed(toc):
 
 PAGES = listed(yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8")))
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
-# Old addresses of pages, with their targets.
-MOVED = CONFIG["sphinx"]["config"]["moved_pages"]
 LESSONS = [f"book/{name}" for name in chapters.numbers()]
 # Pages that the build adds to those of the table of contents. A test compares
 # both lists with the built pages.

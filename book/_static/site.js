@@ -331,7 +331,7 @@ const keySwitch = () => {
 document.addEventListener("DOMContentLoaded", keySwitch);
 
 // Tell a report which page, section and version it is about. The link at the end
-// of each page passes them to the page of errata, whose links pass them to the
+// of each page passes them to the page of reports, whose links pass them to the
 // host's forms.
 const prepareReport = ({ target }) => {
   const link = target.closest?.("a[class^=report]");
@@ -439,9 +439,6 @@ for (const el of document.querySelectorAll("[data-figure]")) {
   if (asked.includes(el.dataset.figure)) start(el);
   else seen.observe(el);
 }
-// Follow the old address of a section that has moved.
-const arrived = targetOf(location.hash);
-if (arrived?.matches("a.moved")) location.replace(arrived.href);
 const [visit] = performance.getEntriesByType("navigation");
 if (visit?.type === "navigate" && !location.hash && asked.length) {
   // Wait for the fonts, because they move everything below them.

@@ -73,7 +73,6 @@ html_theme = "sphinx_book_theme"
 html_title = "A book"
 numfig = True
 {OWN_ADDRESS}
-moved_pages = {{"old": "second"}}
 exclude_patterns = ["book", "_build*", "NOTICE.md"]
 """
 FIRST = """# First
@@ -124,8 +123,6 @@ def write_book(folder):
     (folder / "second.md").write_text(SECOND, encoding="utf-8")
     for name in ("third", "fourth"):
         (folder / f"{name}.md").write_text(f"# {name}\n", encoding="utf-8")
-    moved = "index#old-section: second#new\nindex#gone: second\n"
-    (folder / "book" / "moved.yml").write_text(moved, encoding="utf-8")
     return folder
 
 
@@ -260,7 +257,7 @@ def test_a_word_of_scripts_keeps_a_rule_unless_it_is_no_class():
 def test_pages_of_no_use_are_not_made(book):
     made = parsed.pages_of(book / "_build") - set(website.ALONE)
     assert sorted(made) == [
-        "404", "fourth", "index", "old", "search", "second", "third",
+        "404", "fourth", "index", "search", "second", "third",
     ]  # fmt: skip
 
 
@@ -272,14 +269,6 @@ def test_the_host_finds_what_it_needs(book):
         f"https://a.example/b/{name}.html"
         for name in ("fourth", "index", "second", "third")
     ]
-    moved = page(book, "old")
-    refresh = moved.find("meta", attrs={"http-equiv": "refresh"})
-    assert refresh["content"] == "0; url=second.html"
-    links = page(book, "index").select("a.moved")
-    assert {link["id"]: link["href"] for link in links} == {
-        "old-section": "second.html#new", "gone": "second.html",
-    }  # fmt: skip
-    assert not page(book, "second").select("a.moved")
     lost = page(book, "404")
     assert lost.base["href"] == "https://a.example/b/"
     assert not lost.find_all(["script", "img"], src=True)
@@ -561,19 +550,6 @@ def test_the_contents_name_each_figure_in_its_section():
             ],
         )
     ]
-
-
-@pytest.mark.parametrize(
-    ("old", "new"), [("old", "nowhere"), ("second", "index")]
-)
-def test_a_page_moves_only_from_nothing_to_something(old, new):
-    app = SimpleNamespace(
-        config=SimpleNamespace(moved_pages={old: new}),
-        env=SimpleNamespace(found_docs={"index", "second"}),
-        srcdir=website.ROOT,
-    )
-    with pytest.raises(ExtensionError, match=f"sends {old} to {new}"):
-        list(host.bare_pages(app))
 
 
 # Each part of the theme that the extension counts on, changed once.
@@ -1388,12 +1364,12 @@ def test_a_section_has_its_sentences_and_readable_formulas():
 @pytest.mark.parametrize("address", ["https://github.com/a/b", None])
 def test_the_last_line_says_where_to_report_an_error(address):
     html = frame.imprint(
-        website.ROOT, address, "../book/errata.html", "../NOTICE.txt"
+        website.ROOT, address, "../book/report.html", "../NOTICE.txt"
     )
     line = BeautifulSoup(html, "html.parser")
     links = {link.text: link["href"] for link in line("a")}
     assert links.get("Source") == address
-    there = "../book/errata.html#report-an-error"
+    there = "../book/report.html"
     assert links["Report an error"] == there
     assert links["Others’ work"] == "../NOTICE.txt"
     assert [it["href"] for it in line.select("a.report")] == [there]
@@ -1417,7 +1393,7 @@ def test_a_book_of_some_chapters_leads_elsewhere_to_the_others(
     text = settings.read_text("utf-8").replace(
         '"_build*", "NOTICE.md"]', '"_build*", "NOTICE.md", "apart/*"]'
     )
-    text += f'whole_course = {address!r}\nmoved_pages["gone"] = "apart/one"\n'
+    text += f"whole_course = {address!r}\n"
     settings.write_text(text, "utf-8")
     (tmp_path / "apart").mkdir()
     (tmp_path / "apart/one.md").write_text("# Title\n\n## Part\n", "utf-8")
@@ -1427,14 +1403,13 @@ def test_a_book_of_some_chapters_leads_elsewhere_to_the_others(
         "[chapter 2](second.md).\n",
         "utf-8",
     )
-    run, out = build(tmp_path)
+    run, _ = build(tmp_path)
     assert run.returncode == 0, run.stderr
     said = page(tmp_path, "third").select_one("article p")
     assert said.text == "See “Title”, its name, “Title” and chapter 2."
     base = f"{address}apart/one.html"
     elsewhere = [f"{base}#part", base, base] if address else []
     assert [a["href"] for a in said("a")] == [*elsewhere, "second.html"]
-    assert not (out / "gone.html").exists(), "its page is elsewhere"
     if address:
         return
     (tmp_path / "third.md").write_text("# Third\n\n[x](apart/two.md)\n")

@@ -17,7 +17,6 @@ from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
 import pytest
-import yaml
 from attention_site import tags
 from fontTools.ttLib import TTFont
 from lxml import html
@@ -328,7 +327,7 @@ def test_every_page_that_was_built_is_visited(site):
         for path in site.rglob("*.html")
         if "_static" not in path.parts
     }
-    visited = {*website.EVERY_PAGE, *website.MOVED, *website.ALONE}
+    visited = {*website.EVERY_PAGE, *website.ALONE}
     forgotten = sorted(built - visited)
     assert not forgotten, (
         f"no test visits {forgotten}: list a page of the book in _toc.yml, "
@@ -339,36 +338,6 @@ def test_every_page_that_was_built_is_visited(site):
         f"the build wrote no {missing}: take them out of _toc.yml or of "
         "GENERATED in tools/website.py, or mend the build"
     )
-
-
-@pytest.mark.parametrize("old", website.MOVED)
-def test_the_address_of_a_page_that_moved_leads_to_it(site, old):
-    page = tree(site / f"{old}.html")
-    (told,) = page.xpath("//meta[@http-equiv='refresh']/@content")
-    (target,) = {told.partition("url=")[2], *page.xpath("//a/@href")}
-    there = (site / old).parent.joinpath(target).resolve()
-    assert there == (site / f"{website.MOVED[old]}.html").resolve()
-    assert there.is_file()
-
-
-def test_the_address_of_a_section_that_moved_leads_to_it(site):
-    """From a page that exists, and in one step."""
-    text = (website.ROOT / "book/moved.yml").read_text("utf-8")
-    for old, new in yaml.safe_load(text).items():
-        page, _, name = old.partition("#")
-        target, _, at = new.partition("#")
-        file, there = (site / f"{it}.html" for it in (page, target))
-        assert file.is_file(), f"{old}: no such page"
-        assert name in led_on(file), f"{old} has no link on its page"
-        assert there.is_file(), f"{old} leads to {new}: no such page"
-        assert not at or at in ids(there) - led_on(there), (
-            f"{old} leads to {new}, which does not exist or has moved itself"
-        )
-
-
-@functools.cache
-def led_on(path):
-    return {*tree(path).xpath("//a[@class='moved']/@id")}
 
 
 def test_each_page_has_a_title_and_a_description_of_its_own(site):

@@ -377,21 +377,6 @@ def test_a_link_to_a_state_leads_to_its_figure(address, browser):
     tab.close()
 
 
-def test_an_address_that_moved_keeps_its_state_and_its_section(
-    address, browser
-):
-    tab = browser.new_page()
-    old, new = next(iter(website.MOVED.items()))
-    rest = "?project.x1=-1#recap"
-    tab.goto(f"{address}/{old}.html{rest}")
-    tab.wait_for_url(f"{address}/{new}.html{rest}")
-    tab.close()
-    with browser.new_context(java_script_enabled=False) as context:
-        tab = context.new_page()
-        tab.goto(f"{address}/{old}.html{rest}")
-        tab.wait_for_url(f"{address}/{new}.html*")
-
-
 def test_the_menu_opens_on_a_phone(address, browser):
     tab = browser.new_page(viewport={"width": 390, "height": 844})
     tab.goto(f"{address}/{PAGES[1]}.html")

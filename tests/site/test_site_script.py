@@ -588,16 +588,10 @@ HASHES = [
 ]
 
 
-def test_every_hash_leads_somewhere_or_nowhere(open_page):
-    moved = '<nav class="page-toc"><a href="#100%">x</a></nav>' + "".join(
-        f'<a class="moved" id="{name}" href="#new-{k}"></a>'
-        for k, name in enumerate(("100%", "dreiß", "a b"))
-    )
-    for old in HASHES:
-        page = open_page(moved, old)
-        assert "new" not in page.do("location.hash") or old == "#a b", old
-    for k, old in enumerate(("#100%", "#drei%C3%9F", "#a%20b")):
-        assert open_page(moved, old).do("location.hash") == f"#new-{k}"
+def test_no_hash_breaks_the_script(open_page):
+    contents = '<nav class="page-toc"><a href="#100%">x</a></nav>'
+    for name in HASHES:
+        open_page(contents, name)  # an error of the script would be raised
 
 
 WAYS = """<p class="imprint"><span>Version 1</span></p>
@@ -652,17 +646,17 @@ PRESSED = """const link = $("a[class^=report]")[0];
   return [link.href, Object.fromEntries(searchParams)]"""
 
 
-def test_a_page_tells_the_errata_what_a_report_is_about(open_page):
+def test_a_page_says_what_a_report_is_about(open_page):
     body = (
         "<nav class=page-toc><a href=#one>1.1. One</a><a href=#two>Two</a>"
         "</nav><section id=one style='height:3000px'></section>"
         "<section id=two style='height:3000px'></section>"
-        "<a class=report href=errata.html#report-an-error>Report</a>"
+        "<a class=report href=report.html>Report</a>"
     )
     page = open_page(on_page("book/a", body))
     page.do(f"scrollTo(0, 1500); {TWO_FRAMES}")
     href, told = page.do(PRESSED)
-    assert href.endswith("#report-an-error")
+    assert "/report.html?" in href
     assert told == {"page": "book/a", "title": "Alpha", "section": "1.1. One"}
 
 
@@ -673,13 +667,13 @@ def test_a_page_tells_the_errata_what_a_report_is_about(open_page):
         ("gitlab", "issue[title]", "issue[description]"),
     ],
 )
-def test_the_errata_tell_the_form(open_page, host, title, where):
+def test_a_report_fills_in_its_form(open_page, host, title, where):
     body = (
         "<p class=imprint><span>Version 7, 2026-01-02</span></p><a "
         f"class=report-{host} data-form=one href=https://h.test/new>Wrong</a>"
     )
     about = "?page=book/b&title=Beta&section=2.1.+C"
-    page = open_page(on_page("book/errata", body), about)
+    page = open_page(on_page("book/report", body), about)
     href, told = page.do(PRESSED)
     assert href.startswith("https://h.test/new?")
     assert told.pop(title) == "Wrong: Beta"

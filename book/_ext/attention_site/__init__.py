@@ -16,7 +16,7 @@ Pages:
   and branch that the book is built from, or leaves them out.
 * `chosen` lets a book with only some chapters link to the others.
 * `bibliography` makes citations lead to the cited work.
-* `errata` lists the course's own mistakes, and the ways to report another.
+* `report` lists the ways to report an error.
 
 The search:
 
@@ -27,8 +27,7 @@ Files beside the pages:
 
 * `download` writes the repository's address into chapters to download.
 * `notices` puts the licences beside the pages.
-* `host` writes the page for lost addresses, redirects of moved pages, the
-  sitemap and the archive.
+* `host` writes the page for lost addresses, the sitemap and the archive.
 
 Builds that are fast and complete:
 
@@ -80,7 +79,6 @@ from . import (
     chosen,
     code,
     download,
-    errata,
     figures,
     frame,
     host,
@@ -92,6 +90,7 @@ from . import (
     numbers,
     parallel,
     practice,
+    report,
     roles,
     sections,
     shown,
@@ -122,7 +121,7 @@ PARTS = (
     notices,
     host,
     bibliography,
-    errata,
+    report,
     shown,
     index,
     numbers,

@@ -13,7 +13,7 @@ from .launch import git, repository
 HEADER = ["article-header-buttons.html", "next-page.html"]
 TEXT_LICENCE = "https://creativecommons.org/licenses/by/4.0/"
 CODE_LICENCE = "https://opensource.org/license/bsd-3-clause"
-ERRATA = "book/errata"
+REPORT = "book/report"
 NOTICE = "NOTICE.txt"
 repository_once = functools.cache(repository)  # every page asks
 
@@ -29,8 +29,8 @@ def version(folder):
     return f"Version {number}, {day}" if day else f"Version {number}"
 
 
-def links(address, errata):
-    """Return the links to the source and to the page of errata.
+def links(address, report):
+    """Return the links to the source and to the page of reports.
 
     `site.js` adds the page, section and version of a report to the second
     link.
@@ -38,11 +38,11 @@ def links(address, errata):
     source = [("Source", address, "")] if address else []
     return [
         *source,
-        ("Report an error", f"{errata}#report-an-error", "report"),
+        ("Report an error", report, "report"),
     ]
 
 
-def imprint(folder, address, errata, notice):
+def imprint(folder, address, report, notice):
     """Return the last line of each page, as HTML."""
     licences = [
         ("Text and figures: CC BY 4.0", TEXT_LICENCE, ""),
@@ -51,7 +51,7 @@ def imprint(folder, address, errata, notice):
     ]
     parts = [f"<span>{escape(version(folder))}</span>"] + [
         f'<a{kind and f" class={kind}"} href="{escape(target)}">{text}</a>'
-        for text, target, kind in licences + links(address, errata)
+        for text, target, kind in licences + links(address, report)
     ]
     return f'<p class="imprint">{" · ".join(filter(None, parts))}</p>'
 
@@ -61,10 +61,10 @@ def add_header(app, config):
 
 
 def add_imprint(app, pagename, templatename, context, doctree):
-    """Add the imprint, whose link to the errata depends on the page."""
-    if ERRATA in app.env.found_docs:
+    """Add the imprint, whose links depend on the page."""
+    if REPORT in app.env.found_docs:
         # Sphinx names the page itself "#".
-        there = context["pathto"](ERRATA).removesuffix("#")
+        there = context["pathto"](REPORT).removesuffix("#")
         notice = context["pathto"](NOTICE, resource=True)
         context["theme_extra_footer"] = imprint(
             app.srcdir, repository_once(app.srcdir), there, notice

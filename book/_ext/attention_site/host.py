@@ -1,7 +1,6 @@
 """Write what a static host needs beside the pages, and an archive of the site.
 
-* A page for unknown addresses, and redirects of pages and sections that have
-  moved.
+* A page for unknown addresses.
 * `.nojekyll`, so that GitHub Pages does not hide folders such as `_static`.
 * A sitemap, if the site's address is known.
 * The whole site as one file that can be read without a network.
@@ -9,18 +8,12 @@
 Pages of an earlier build that are no longer in the book are removed.
 """
 
-import collections
-import functools
 import shutil
 import zipfile
 from fnmatch import fnmatch
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-import yaml
-from sphinx.errors import ExtensionError
-
-from .chosen import source_of
 from .lean.bundle import DROPPED, OWN_STYLES, SCRIPTS, THEME_STYLES
 from .parsed import pages_of
 
@@ -40,7 +33,7 @@ BUNDLED = tuple(
 
 # Templates that do not use the theme's layout, and the names of its lists of
 # parts.
-BARE = ("404.html", "figure.html", "moved.html")
+BARE = ("404.html", "figure.html")
 PARTS = ("bars", "_start", "_center", "_end", "_items", "_persistent")
 
 
@@ -69,19 +62,9 @@ class Written:
                 (out / f"{page}.html").unlink()
 
 
-def bare_pages(app):
-    """Yield the pages that do not use the theme's layout."""
+def lost_page(app):
+    """Yield the page that a host shows for an unknown address."""
     yield "404", {}, "404.html"
-    for old, new in sorted(app.config.moved_pages.items()):
-        if source_of(app, new):
-            continue  # this book leaves that chapter out
-        if new not in app.env.found_docs or old in app.env.found_docs:
-            raise ExtensionError(
-                f"attention_site.host: moved_pages sends {old} to {new}; "
-                "the first must no longer be a page, but the second must"
-            )
-        target = app.builder.get_relative_uri(old, new)
-        yield old, {"target": target}, "moved.html"
 
 
 def without_theme(app, pagename, templatename, context, doctree):
@@ -93,41 +76,6 @@ def without_theme(app, pagename, templatename, context, doctree):
         for name in context:
             if name.endswith(PARTS):
                 context[name] = []
-
-
-@functools.cache
-def moved_sections(file):
-    """Return moved sections by page: old name, new page, new name."""
-    moved = collections.defaultdict(list)
-    if file.is_file():
-        for old, new in yaml.safe_load(file.read_text("utf-8")).items():
-            page, _, name = old.partition("#")
-            moved[page].append((name, *new.partition("#")[::2]))
-    return moved
-
-
-def lead_from_moved_sections(app, pagename, templatename, context, doctree):
-    """Put a link where the old address of a moved section still leads.
-
-    Readers who arrive by that address see the link, and `site.js` follows it
-    at once.
-    """
-    file = Path(app.srcdir, app.config.moved_sections)
-    for name, page, new in moved_sections(file)[pagename]:
-        if source_of(app, page):
-            continue  # this book leaves that chapter out
-        if page not in app.env.found_docs:
-            raise ExtensionError(
-                f"attention_site.host: {file.name} sends {pagename}#{name} "
-                f"to {page}, which is not a page"
-            )
-        other = page != pagename
-        at = app.builder.get_relative_uri(pagename, page) if other else ""
-        at += f"#{new}" if new else ""
-        context["body"] = (
-            f'<a class="moved" id="{name}" href="{at}">'
-            f"This section has moved: go to it.</a>{context['body']}"
-        )
 
 
 def sitemap(address, pages):
@@ -179,9 +127,6 @@ def setup(app):
     app.connect("html-page-context", written.note)
     app.connect("build-finished", copy_own, priority=100)
     app.connect("build-finished", written.remove_others, priority=850)
-    app.add_config_value("moved_pages", {}, "html", dict)
-    app.add_config_value("moved_sections", "moved.yml", "html", str)
-    app.connect("html-collect-pages", bare_pages)
+    app.connect("html-collect-pages", lost_page)
     app.connect("html-page-context", without_theme, priority=300)
-    app.connect("html-page-context", lead_from_moved_sections)
     app.connect("build-finished", finish, priority=950)

@@ -317,8 +317,7 @@ class Bundle:
         if exception is None and app.builder.format == "html":
             if app.config.lean:
                 self.loaded.check()
-                bare = {"404", *app.config.moved_pages}
-                link_pages(app, sorted(pages_of(Path(app.outdir)) - bare))
+                link_pages(app, sorted(pages_of(Path(app.outdir)) - {"404"}))
 
 
 def link_pages(app, names):
