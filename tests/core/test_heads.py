@@ -22,6 +22,7 @@ from helpers.heads import (
 from helpers.masks import causal_mask, padding_mask
 from tests.core import reference_heads
 from tests.core.closeness import assert_close
+from tests.core.refusals import each, refused
 
 SEEDS = st.integers(0, 2**32 - 1)
 SIZES = st.integers(1, 5)
@@ -233,18 +234,6 @@ def test_the_order_of_the_heads_does_not_matter(seed, data):
     assert_close(other.weights, plain.weights[list(order)])
 
 
-@given(SEEDS, SIZES, SIZES)
-def test_cross_attention_reads_the_context_alone(seed, T, S):
-    p = projections(seed)
-    X, context = rows(seed, T, 5), rows(seed + 1, S, 5)
-    together = multi_head_attention(X, p, context=context)
-    assert together.output.shape == (T, 5)
-    assert together.weights.shape == (2, T, S)
-    for t in range(T):
-        alone = multi_head_attention(X[t : t + 1], p, context=context)
-        assert_close(alone.output[0], together.output[t], eps=64)
-
-
 def test_a_context_without_batch_serves_the_whole_batch():
     p, X, context = projections(0, 4, 2), rows(0, 3, 2, 5), rows(1, 4, 5)
     together = multi_head_attention(X, p, context=context)
@@ -392,16 +381,6 @@ def test_a_call_that_fails_late_appends_nothing_either(wrong):
     assert again.weights.shape == (2, 2, 5)
 
 
-def test_lists_serve_as_mask_and_bias():
-    p, X = projections(0), rows(0, 2, 5)
-    mask, bias = [[True, False], [True, True]], [[0, 1], [2, 3]]
-    lists = multi_head_attention(X, p, mask=mask, bias=bias)
-    arrays = multi_head_attention(
-        X, p, mask=np.array(mask), bias=np.array(bias)
-    )
-    np.testing.assert_array_equal(lists.output, arrays.output)
-
-
 @pytest.mark.parametrize("name", ["X", "context", "W_Q", "W_K", "W_V", "W_O"])
 def test_mixed_types_are_computed_in_the_widest(name):
     p = projections(0)
@@ -457,30 +436,6 @@ def test_weights_keep_the_size_of_what_they_multiply():
     assert abs(np.corrcoef(p.W_K[:, :64].ravel(), p.W_V.ravel())[0, 1]) < 0.05
 
 
-def test_default_widths_and_the_same_seed():
-    p, q = (
-        init_projections(np.random.default_rng(3), 12, 3) for _ in range(2)
-    )
-    assert [W.shape for W in p[:4]] == [(12, 12)] * 4
-    assert p[4:] == (3, 3)
-    for a, b in zip(p[:4], q[:4], strict=True):
-        np.testing.assert_array_equal(a, b)
-    wide = init_projections(np.random.default_rng(3), 7, 3, d_k=4)
-    assert [W.shape for W in wide[:4]] == [(7, 12)] * 3 + [(12, 7)]
-
-
-def test_arguments_are_not_changed():
-    p, X, context = projections(0, 4, 2), rows(0, 3, 5), rows(1, 4, 5)
-    mask, bias = np.ones((3, 4), bool), np.zeros((3, 4))
-    arrays = [X, context, mask, bias, *p[:4]]
-    for array in arrays:
-        array.flags.writeable = False
-    kept = [array.copy() for array in arrays]
-    multi_head_attention(X, p, context=context, mask=mask, bias=bias)
-    for array, copy in zip(arrays, kept, strict=True):
-        np.testing.assert_array_equal(array, copy)
-
-
 def changed(**fields):
     return projections(0, 4, 2)._replace(**fields)
 
@@ -493,264 +448,82 @@ def call(p=None, X=None, **more):
 
 RNG = np.random.default_rng(0)
 X35 = np.ones((3, 5))
+FITTING = "to fit W_Q (5, 12), W_V (5, 4), n_heads 4 and n_kv_heads 2; got"
+REFUSED = {
+    "n_heads must divide the last axis of X; got n_heads 2 and X (3, 5)": (
+        lambda: split_heads(X35, 2)
+    ),
+    "n_heads must divide d_model if d_k is not given; got n_heads 3 and": (
+        lambda: init_projections(RNG, 8, 3)
+    ),
+    "n_kv_heads must divide n_heads; got n_kv_heads 4 and n_heads 2": (
+        lambda: init_projections(RNG, 8, 2, 4)
+    ),
+    "n_kv_heads must divide n_heads; got n_kv_heads 2 and n_heads 5": (
+        lambda: call(changed(n_heads=5))
+    ),
+    "n_heads must be at least 1; got 0": lambda: call(changed(n_heads=0)),
+    "n_kv_heads must be at least 1; got 0": lambda: call(
+        changed(n_kv_heads=0)
+    ),
+    "n_heads must divide the columns of W_Q; got n_heads 4 and W_Q (5, 10)": (
+        lambda: call(changed(W_Q=np.ones((5, 10))))
+    ),
+    "n_kv_heads must divide the columns of W_V; got n_kv_heads 2 and W_V": (
+        lambda: call(changed(W_V=np.ones((5, 3))))
+    ),
+    f"W_K must be (5, 6) {FITTING} W_K (5, 12)": lambda: call(
+        changed(W_K=np.ones((5, 12)))
+    ),
+    f"W_K must be (5, 6) {FITTING} W_K (6, 6)": lambda: call(
+        changed(W_K=np.ones((6, 6)))
+    ),
+    "W_V must be (5, 4) to fit W_Q (5, 12), W_V (6, 4)": lambda: call(
+        changed(W_V=np.ones((6, 4)))
+    ),
+    f"W_O must be (8, 5) {FITTING} W_O (12, 5)": lambda: call(
+        changed(W_O=np.ones((12, 5)))
+    ),
+    "W_O must have two axes; got W_O (8,)": lambda: call(
+        changed(W_O=np.ones(8))
+    ),
+    "W_Q must have two axes; got W_Q (2, 5, 12)": lambda: call(
+        changed(W_Q=np.ones((2, 5, 12)))
+    ),
+    "X must have d_model = 5 columns, one per row of the projections; got X": (
+        lambda: call(X=np.ones((3, 4)))
+    ),
+    "context must have d_model = 5 columns, one per row of the projections": (
+        lambda: call(context=np.ones((3, 12)))
+    ),
+    "the leading axes of X and context must broadcast; got X (2, 3, 5) and": (
+        lambda: call(X=np.ones((2, 3, 5)), context=np.ones((4, 3, 5)))
+    ),
+    "context and cache exclude each other; got both": lambda: call(
+        context=X35, cache=ListCache()
+    ),
+    "mask must broadcast to scores; got mask (3, 4) and scores (4, 3, 3)": (
+        lambda: call(mask=np.ones((3, 4), bool))
+    ),
+    # Named as it was given, although its first axis serves no sequence.
+    "mask must broadcast to scores; got mask (2, 1, 1, 3) and scores (4, 3": (
+        lambda: call(mask=padding_mask([3, 3], 3))
+    ),
+    "bias must broadcast to scores; got bias (2, 3, 3) and scores (4, 3, 3)": (
+        lambda: call(bias=np.ones((2, 3, 3)))
+    ),
+}
 
 
-@pytest.mark.parametrize(
-    ("bad", "error", "message"),
-    [
-        (
-            lambda: split_heads(X35, 2),
-            ValueError,
-            "n_heads must divide the last axis of X; "
-            "got n_heads 2 and X (3, 5)",
-        ),
-        (
-            lambda: split_heads(np.ones(4), 2),
-            ValueError,
-            "X must have axes (..., T, H * d); got X (4,)",
-        ),
-        (
-            lambda: split_heads(X35, 2.5),
-            TypeError,
-            "n_heads must be an integer; got 2.5",
-        ),
-        (
-            lambda: split_heads(X35, 0),
-            ValueError,
-            "n_heads must be at least 1; got 0",
-        ),
-        (
-            lambda: split_heads(X35, -5),
-            ValueError,
-            "n_heads must be at least 1; got -5",
-        ),
-        (
-            lambda: merge_heads(X35),
-            ValueError,
-            "X must have axes (..., H, T, d); got X (3, 5)",
-        ),
-        (
-            lambda: repeat_kv(X35, 2),
-            ValueError,
-            "X must have axes (..., H_kv, S, d); got X (3, 5)",
-        ),
-        (
-            lambda: repeat_kv(np.ones((2, 3, 5)), 0),
-            ValueError,
-            "n_rep must be at least 1; got 0",
-        ),
-        (
-            lambda: repeat_kv(np.ones((2, 3, 5)), "2"),
-            TypeError,
-            "n_rep must be an integer; got '2'",
-        ),
-        (
-            lambda: init_projections(0, 8, 2),
-            TypeError,
-            "rng must be a numpy.random.Generator; got 0",
-        ),
-        (
-            lambda: init_projections(RNG, 8, 3),
-            ValueError,
-            "n_heads must divide d_model if d_k is not given; "
-            "got n_heads 3 and d_model 8",
-        ),
-        (
-            lambda: init_projections(RNG, 8, 4, 3),
-            ValueError,
-            "n_kv_heads must divide n_heads; got n_kv_heads 3 and n_heads 4",
-        ),
-        (
-            lambda: init_projections(RNG, 8, 2, 4),
-            ValueError,
-            "n_kv_heads must divide n_heads; got n_kv_heads 4 and n_heads 2",
-        ),
-        (
-            lambda: init_projections(RNG, 8.0, 2),
-            TypeError,
-            "d_model must be an integer; got 8.0",
-        ),
-        (
-            lambda: init_projections(RNG, 8, 2, 0),
-            ValueError,
-            "n_kv_heads must be at least 1; got 0",
-        ),
-        (
-            lambda: init_projections(RNG, 8, 2, d_k=0),
-            ValueError,
-            "d_k must be at least 1; got 0",
-        ),
-        (
-            lambda: init_projections(RNG, 8, 2, d_v=1.5),
-            TypeError,
-            "d_v must be an integer; got 1.5",
-        ),
-        (
-            lambda: call(tuple(projections(0))),
-            TypeError,
-            "projections must be Projections; got tuple",
-        ),
-        (
-            lambda: call(changed(n_heads=5)),
-            ValueError,
-            "n_kv_heads must divide n_heads; got n_kv_heads 2 and n_heads 5",
-        ),
-        (
-            lambda: call(changed(n_heads=2.0)),
-            TypeError,
-            "n_heads must be an integer; got 2.0",
-        ),
-        (
-            lambda: call(changed(n_heads=0)),
-            ValueError,
-            "n_heads must be at least 1; got 0",
-        ),
-        (
-            lambda: call(changed(n_kv_heads=0)),
-            ValueError,
-            "n_kv_heads must be at least 1; got 0",
-        ),
-        (
-            lambda: init_projections(RNG, 0, 1),
-            ValueError,
-            "d_model must be at least 1; got 0",
-        ),
-        (
-            lambda: call(cache=[]),
-            TypeError,
-            "cache must be a KVCache, or append keys and values like one; "
-            "got list",
-        ),
-        (
-            lambda: call(cache={}),
-            TypeError,
-            "cache must be a KVCache, or append keys and values like one; "
-            "got dict",
-        ),
-        (
-            lambda: call(changed(n_kv_heads=None)),
-            TypeError,
-            "n_kv_heads must be an integer; got None",
-        ),
-        (
-            lambda: call(changed(W_Q=np.ones((5, 10)))),
-            ValueError,
-            "n_heads must divide the columns of W_Q; "
-            "got n_heads 4 and W_Q (5, 10)",
-        ),
-        (
-            lambda: call(changed(W_V=np.ones((5, 3)))),
-            ValueError,
-            "n_kv_heads must divide the columns of W_V; "
-            "got n_kv_heads 2 and W_V (5, 3)",
-        ),
-        (
-            lambda: call(changed(W_K=np.ones((5, 12)))),
-            ValueError,
-            "W_K must be (5, 6) to fit W_Q (5, 12), W_V (5, 4), "
-            "n_heads 4 and n_kv_heads 2; got W_K (5, 12)",
-        ),
-        (
-            lambda: call(changed(W_K=np.ones((6, 6)))),
-            ValueError,
-            "W_K must be (5, 6) to fit W_Q (5, 12)",
-        ),
-        (
-            lambda: call(changed(W_V=np.ones((6, 4)))),
-            ValueError,
-            "W_V must be (5, 4) to fit W_Q (5, 12), W_V (6, 4)",
-        ),
-        (
-            lambda: call(changed(W_O=np.ones((12, 5)))),
-            ValueError,
-            "W_O must be (8, 5) to fit W_Q (5, 12), W_V (5, 4), "
-            "n_heads 4 and n_kv_heads 2; got W_O (12, 5)",
-        ),
-        (
-            lambda: call(changed(W_O=np.ones(8))),
-            ValueError,
-            "W_O must have two axes; got W_O (8,)",
-        ),
-        (
-            lambda: call(changed(W_Q=np.ones((2, 5, 12)))),
-            ValueError,
-            "W_Q must have two axes; got W_Q (2, 5, 12)",
-        ),
-        (
-            lambda: call(changed(W_V=np.full((5, 4), np.nan))),
-            ValueError,
-            "W_V must be finite; got nan at W_V[(0, 0)]",
-        ),
-        (
-            lambda: call(changed(W_K=np.ones((5, 6), complex))),
-            TypeError,
-            "W_K must hold real numbers; got complex128",
-        ),
-        (
-            lambda: call(X=np.ones((3, 4))),
-            ValueError,
-            "X must have d_model = 5 columns, one per row of the "
-            "projections; got X (3, 4)",
-        ),
-        (
-            lambda: call(X=np.ones(5)),
-            ValueError,
-            "X must have axes (..., positions, d_model); got X (5,)",
-        ),
-        (
-            lambda: call(context=np.ones((3, 12))),
-            ValueError,
-            "context must have d_model = 5 columns, one per row of "
-            "the projections; got context (3, 12)",
-        ),
-        (
-            lambda: call(X=np.ones((2, 3, 5)), context=np.ones((4, 3, 5))),
-            ValueError,
-            "the leading axes of X and context must broadcast; "
-            "got X (2, 3, 5) and context (4, 3, 5)",
-        ),
-        (
-            lambda: call(context=X35, cache=ListCache()),
-            ValueError,
-            "context and cache exclude each other; got both",
-        ),
-        (
-            lambda: call(mask=np.ones((3, 3))),
-            TypeError,
-            "mask must be boolean, True = may attend; got float64",
-        ),
-        (
-            lambda: call(mask=padding_mask([3, 3], 3)),
-            ValueError,
-            "mask must broadcast to scores; "
-            "got mask (2, 1, 1, 3) and scores (4, 3, 3)",
-        ),
-        (
-            lambda: call(mask=np.ones((3, 4), bool)),
-            ValueError,
-            "got mask (3, 4) and scores (4, 3, 3)",
-        ),
-        (
-            lambda: call(bias=np.ones((2, 3, 3))),
-            ValueError,
-            "bias must broadcast to scores; "
-            "got bias (2, 3, 3) and scores (4, 3, 3)",
-        ),
-        (
-            lambda: call(bias=np.ones((3, 3), bool)),
-            TypeError,
-            "bias must hold real numbers; got bool",
-        ),
-        (
-            lambda: call(changed(W_K=np.full((5, 6), 1e200)), X35 * 1e200),
-            ValueError,
-            "keys overflow float64; use a wider type",
-        ),
-    ],
-)
-def test_bad_input_is_refused(bad, error, message):
-    with pytest.raises(error, match=re.escape(message)):
-        bad()
+@each(REFUSED)
+def test_heads_refuse(message, call):
+    refused(call, message)
+
+
+def test_projections_and_caches_are_of_their_kind():
+    message = "projections must be Projections; got tuple"
+    refused(lambda: call(tuple(projections(0))), message, TypeError)
+    refused(lambda: call(cache=[]), "cache must be a KVCache, or", TypeError)
 
 
 @pytest.mark.parametrize(
@@ -773,17 +546,6 @@ def test_an_overflow_says_which_product(matrix, overflow):
         multi_head_attention(X, p)
 
 
-def test_no_head_is_without_columns(rng):
-    with pytest.raises(ValueError, match="d_v must be at least 1; got 0"):
-        init_projections(rng, 4, 2, d_v=0)
-
-
-def test_a_mask_that_does_not_fit_is_named_as_it_was_given():
-    p = projections(0, d_model=4)
-    with pytest.raises(ValueError, match=r"got mask \(1, 5\) and scores"):
-        multi_head_attention(np.eye(3, 4), p, mask=np.ones((1, 5), bool))
-
-
 def layer(rng):
     """A layer with four query heads, two key heads, biases: X and p."""
     shapes = {"W_Q": (5, 12), "W_K": (5, 6), "W_V": (5, 4), "W_O": (8, 5)}
@@ -804,14 +566,14 @@ def test_attention_layer_equals_the_loop_with_biases_and_rotation(rng):
     rows = np.hstack([X, ones]).tolist()
     keep = np.array([1.0, 0.0, 0.5, -2.0])
     W_O = p["W_O"] * np.repeat(keep, 2)[:, None]
-    wanted, weights = reference_heads.multi_head(
+    expected, weights = reference_heads.multi_head(
         rows, rows, *wide, W_O.tolist(), 4, 2
     )
     factors = iter([2.0, 3.0])  # for queries, then for keys
     output, attended = attention_layer(
         X, p, 4, 2, rotate=lambda Z: next(factors) * Z, keep=keep
     )
-    assert_close(output, np.array(wanted) + p["W_O.bias"], eps=256)
+    assert_close(output, np.array(expected) + p["W_O.bias"], eps=256)
     assert_close(attended.weights, np.array(weights), eps=64)
     assert attended.X is X
     assert [attended.K.shape, attended.V.shape] == [(4, 3, 3), (4, 3, 2)]

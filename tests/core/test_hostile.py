@@ -6,6 +6,7 @@ argument is changed.
 """
 
 import inspect
+import math
 import re
 
 import numpy as np
@@ -25,6 +26,8 @@ from helpers import (
     softmax,
     sparse,
     tiled,
+    training,
+    transformer,
 )
 
 
@@ -100,6 +103,49 @@ def losses(logits):
 
 def scores(x, where):
     return softmax.softmax(x, 0, where=where), softmax.logsumexp(x, 0)
+
+
+def losses_vjp(grad, logits):
+    return layers.token_losses_vjp(grad, logits, [[1, 0, 2], [0, 0, 1]])
+
+
+def gated(b_3):
+    x, one, b = np.ones((2, 3)), np.eye(3), np.zeros(3)
+    return layers.feed_forward(x, one, b, one, b, W_3=one, b_3=b_3)
+
+
+def induction(weights):
+    return training.induction_score(weights, [0, 1, 0])
+
+
+def accuracy(logits):
+    batch = training.Batch(None, np.array([1, 0, 2]), np.ones(3, bool))
+    return np.float64(training.accuracy(logits, batch))
+
+
+def update(state, rows):
+    stored = cache.StateCache(1, 2, 2, 3, 2)
+    stored.update(state, rows, 1)
+    return stored.state, stored.rows
+
+
+def rotated(frequencies):
+    return positions.rotary_embedding(np.ones((2, 4)), frequencies=frequencies)
+
+
+CONFIG = transformer.TransformerConfig(vocab=4, d_model=4, n_layers=1)
+PARAMS = transformer.init_transformer(np.random.default_rng(0), CONFIG)
+
+
+def kept_heads(heads):
+    return transformer.forward([1, 2], PARAMS, CONFIG, heads=heads).logits
+
+
+def latent_vjp(X, weights):
+    found = latent.latent_attention_vjp(
+        np.ones((2, 4)), X, some_weights(), weights
+    )
+    return found.X, found.projections.W_O
 
 
 def whole(*shape, below=5):
@@ -259,6 +305,30 @@ CALLS = [
         },
     ),
     (losses, {"logits": whole(2, 3, 4)}),
+    (losses_vjp, {"grad": whole(2, 3), "logits": whole(2, 3, 4)}),
+    (layers.silu, {"x": whole(2, 3)}),
+    (layers.silu_vjp, {"grad": whole(2, 3), "x": whole(2, 3)}),
+    (gated, {"b_3": whole(3)}),
+    (
+        linear.short_convolution,
+        {
+            "X": whole(2, 4, 3),
+            "filters": whole(2, 3),
+            "before": whole(2, 1, 3),
+        },
+    ),
+    (update, {"state": whole(2, 2, 3), "rows": whole(1, 10)}),
+    (rotated, {"frequencies": whole(2)}),
+    (
+        latent_vjp,
+        {"X": whole(2, 4), "weights": np.stack([np.eye(2, dtype=int)] * 2)},
+    ),
+    (transformer.next_token_probabilities, {"logits": whole(2, 4)}),
+    (kept_heads, {"heads": whole(1, 2)}),
+    (training.previous_token_score, {"weights": whole(2, 3, 3)}),
+    (training.first_token_score, {"weights": whole(2, 3, 3)}),
+    (induction, {"weights": whole(2, 3, 3)}),
+    (accuracy, {"logits": whole(3, 4)}),
 ]
 MORE = {
     sparse.chosen_mask: {"k": 2},
@@ -489,121 +559,335 @@ def test_what_is_not_finite_is_refused_by_name(function, arrays, name):
 
 # Sizes, switches and other single numbers.
 
-P = heads.init_projections(np.random.default_rng(0), 4, 2)
+RNG = np.random.default_rng(0)
+ONE = np.ones((1, 1))
+QKV_OF_ONE = dict.fromkeys("QKV", ONE)
+FOUR = np.ones((2, 4))
+
+
+def configured(**fields):
+    return transformer.TransformerConfig(n_layers=1, **fields)
+
+
+def in_blocks(**fields):
+    return configured(blocks=(fields,))
+
+
+def latent_widths(**fields):
+    sizes = {"d_c": 2, "d_r": 2, "d_v": 2} | fields
+    widths = transformer.LatentWidths(**sizes)
+    return configured(positions="rotary", bias=False, latent=widths)
+
+
+def memory_widths(**fields):
+    sizes = dict.fromkeys(transformer.MemoryWidths._fields, 1) | fields
+    return configured(memory=transformer.MemoryWidths(**sizes))
+
+
+def generated(n=1, **options):
+    rng = np.random.default_rng(0)
+    return transformer.generate(rng, [1], PARAMS, CONFIG, n, **options)
+
+
+def chances(**options):
+    return transformer.next_token_probabilities(FOUR, **options)
+
+
+def stepped(first=0.9, second=0.9, **options):
+    one = {"x": np.ones(1)}
+    state = transformer.adam_init(one)
+    new, _ = transformer.adam_step(
+        one, one, state, betas=(first, second), **options
+    )
+    return new["x"]
+
+
+BRANCHES = QKV_OF_ONE | {
+    "gates": np.ones(3), "length": 1, "n": 1, "window": 1,
+}  # fmt: skip
+# Each function with its sizes, the least that each may be, and more arguments.
 SIZES = {
-    "causal_mask": (masks.causal_mask, ["T", "S"], {}),
-    "window_mask": (masks.window_mask, ["T", "S"], {"left": 1, "right": 1}),
-    "padding_mask": (masks.padding_mask, ["S"], {"lengths": [1]}),
-    "split_heads": (heads.split_heads, ["n_heads"], {"X": np.ones((2, 2))}),
-    "repeat_kv": (heads.repeat_kv, ["n_rep"], {"X": np.ones((2, 2, 2))}),
+    "causal_mask": (masks.causal_mask, {"T": 0, "S": 0}, {}),
+    "window_mask": (masks.window_mask, {"T": 0, "S": 0},
+                    {"left": 1, "right": 1}),
+    "padding_mask": (masks.padding_mask, {"S": 0}, {"lengths": [1]}),
+    "split_heads": (heads.split_heads, {"n_heads": 1}, {"X": FOUR}),
+    "repeat_kv": (heads.repeat_kv, {"n_rep": 1}, {"X": np.ones((2, 2, 2))}),
     "init_projections": (
         heads.init_projections,
-        ["d_model", "n_heads", "n_kv_heads", "d_k", "d_v"],
-        {"rng": np.random.default_rng(0), "d_model": 2, "n_heads": 2},
+        {"d_model": 1, "n_heads": 1, "n_kv_heads": 1, "d_k": 1, "d_v": 1},
+        {"rng": RNG, "d_model": 2, "n_heads": 2},
     ),
-    "chosen_mask": (sparse.chosen_mask, ["k"], {"scores": np.ones((2, 2))}),
-    "pooled_blocks": (sparse.pooled_blocks, ["length", "stride"],
-                      {"X": np.ones((2, 2)), "length": 1}),
-    "chosen_blocks": (sparse.chosen_blocks, ["n", "length", "S"],
+    "chosen_mask": (sparse.chosen_mask, {"k": 1}, {"scores": FOUR}),
+    "pooled_blocks": (sparse.pooled_blocks, {"length": 1, "stride": 1},
+                      {"X": FOUR, "length": 1}),
+    "chosen_blocks": (sparse.chosen_blocks, {"n": 1, "length": 1, "S": 0},
                       {"scores": np.ones((2, 2)), "n": 1, "length": 1,
                        "S": 2}),
+    "three_branches": (sparse.three_branches, {"length": 1, "n": 1},
+                       BRANCHES),
     "init_latent": (
         latent.init_latent,
-        ["d_model", "n_heads", "d_c", "d_r", "d_k", "d_v", "d_q"],
-        {"rng": np.random.default_rng(0), "d_model": 2, "n_heads": 2,
-         "d_c": 2, "d_r": 2, "d_k": 2},
+        {"d_model": 1, "n_heads": 1, "d_c": 1, "d_r": 1, "d_k": 1, "d_v": 1,
+         "d_q": 1},
+        {"rng": RNG, "d_model": 2, "n_heads": 2, "d_c": 2, "d_r": 2,
+         "d_k": 2},
     ),
-    "KVCache": (cache.KVCache, ["max_len", "n_kv_heads", "d_k", "d_v"],
+    "KVCache": (cache.KVCache,
+                {"max_len": 0, "n_kv_heads": 1, "d_k": 1, "d_v": 1},
                 {"max_len": 1, "n_kv_heads": 1, "d_k": 1}),
-    "truncate": (truncate, ["length"], {}),
-    "sinusoidal_encoding": (positions.sinusoidal_encoding, ["T", "d_model"],
-                            {"T": 1, "d_model": 2}),
-    "alibi_slopes": (positions.alibi_slopes, ["n_heads"], {}),
-    "alibi_bias": (positions.alibi_bias, ["n_heads", "T", "S"],
+    "StateCache": (
+        cache.StateCache,
+        {"n_key_heads": 1, "n_value_heads": 1, "d_k": 1, "d_v": 1,
+         "width": 1},
+        dict.fromkeys(transformer.MemoryWidths._fields, 1),
+    ),
+    "truncate": (truncate, {"length": 0}, {}),
+    "sinusoidal_encoding": (positions.sinusoidal_encoding,
+                            {"T": 0, "d_model": 2}, {"T": 1, "d_model": 2}),
+    "rotary_frequencies": (positions.rotary_frequencies, {"d": 2}, {}),
+    "interpolated_frequencies": (positions.interpolated_frequencies,
+                                 {"d": 2}, {"factor": 2}),
+    "ntk_frequencies": (positions.ntk_frequencies, {"d": 4}, {"factor": 2}),
+    "yarn_frequencies": (positions.yarn_frequencies, {"d": 2},
+                         {"factor": 2, "original_length": 8}),
+    "alibi_slopes": (positions.alibi_slopes, {"n_heads": 1}, {}),
+    "alibi_bias": (positions.alibi_bias, {"n_heads": 1, "T": 0, "S": 0},
                    {"n_heads": 1, "T": 1}),
-    "tiled_attention": (tiled.tiled_attention, ["block_q", "block_k"],
-                        {name: np.ones((2, 2)) for name in "QKV"}),
-    "linear_attention": (linear.linear_attention, ["chunk"],
-                         {name: np.ones((2, 2)) for name in "QKV"}),
+    "relative_buckets": (
+        positions.relative_buckets,
+        {"T": 0, "S": 0, "num_buckets": 2, "max_distance": 0}, {"T": 1},
+    ),
+    "both directions": (
+        positions.relative_buckets, {"num_buckets": 4},
+        {"T": 1, "bidirectional": True},
+    ),
+    "tiled_attention": (tiled.tiled_attention, {"block_q": 1, "block_k": 1},
+                        QKV_OF_ONE),
+    "linear_attention": (linear.linear_attention, {"chunk": 1}, QKV_OF_ONE),
+    "token_ids": (layers.token_ids, {"vocab": 1}, {"tokens": [0]}),
+    "one_hot": (layers.one_hot, {"vocab": 1}, {"tokens": [0]}),
+    "TransformerConfig": (
+        transformer.TransformerConfig,
+        {"vocab": 1, "max_len": 1, "d_model": 1, "n_layers": 1, "n_heads": 1,
+         "n_kv_heads": 1, "head_width": 1, "d_ff": 1, "window": 1,
+         "num_buckets": 2},
+        {},
+    ),
+    "a block": (in_blocks, {"window": 1}, {}),
+    "generate": (generated, {"n": 0, "stop": 0, "top_k": 1}, {}),
+    "next_token_probabilities": (chances, {"top_k": 1}, {}),
+    "induction_batch": (training.induction_batch,
+                        {"T": 1, "vocab": 1, "shortest": 1},
+                        {"rng": RNG, "shape": (), "T": 9}),
+    "recall_batch": (training.recall_batch, {"T": 12, "vocab": 7, "row": 2},
+                     {"rng": RNG, "shape": (), "T": 12}),
+    "copying_batch": (training.copying_batch, {"T": 2},
+                      {"rng": RNG, "shape": ()}),
 }  # fmt: skip
+# The same, of integers that no memory limits.
+COUNTS = {
+    "window_mask": (masks.window_mask, {"left": 0, "right": 0},
+                    {"T": 1, "left": 1, "right": 1}),
+    "three_branches": (sparse.three_branches, {"window": 1}, BRANCHES),
+    "tokens_read": (
+        sparse.tokens_read,
+        {"S": 32, "length": 1, "stride": 1, "chosen_length": 1,
+         "n_chosen": 1, "window": 1},
+        {"S": 10**401},
+    ),
+}  # fmt: skip
+NOT_INTEGERS = (True, np.ma.array(2), 2.0, "2", [2], np.array([2]), 1j, np.nan)
 LENGTHS = [
-    pytest.param(function, name, more, id=f"{key}-{name}")
-    for key, (function, names, more) in SIZES.items()
-    for name in names
+    pytest.param(
+        function, name, least, more, table is SIZES, id=f"{key}-{name}"
+    )
+    for table in (SIZES, COUNTS)
+    for key, (function, names, more) in table.items()
+    for name, least in names.items()
 ]
 
 
-@pytest.mark.parametrize(("function", "name", "more"), LENGTHS)
-def test_sizes_are_integers_that_memory_can_have(function, name, more):
+@pytest.mark.parametrize(
+    ("function", "name", "least", "more", "limited"), LENGTHS
+)
+def test_sizes_are_integers_that_memory_can_have(
+    function, name, least, more, limited
+):
     takes = inspect.signature(function).parameters
     more = {"T": 0} | more if "T" in takes else more
-    for wrong in (True, np.ma.array(2), 2.0, "2", [2], np.array([2]), 1j):
+    for wrong in NOT_INTEGERS:
         with pytest.raises(TypeError, match=f"^{name} must be an integer; go"):
             function(**more | {name: wrong})
     for wrong in (2**53, 2**63, 2**64, 10**400):
+        if not limited:
+            function(**more | {name: wrong})
+            continue
         with pytest.raises(ValueError, match=rf"^{name} must be below 2\*\*5"):
+            function(**more | {name: wrong})
+    for wrong in (least - 1, -7):
+        message = rf"^{name} must be at least {least}; got {wrong}$"
+        with pytest.raises(ValueError, match=message):
             function(**more | {name: wrong})
 
 
+@pytest.mark.parametrize("widths", [latent_widths, memory_widths])
+def test_widths_in_a_record_are_named_by_both(widths):
+    kind = widths.__name__.partition("_")[0]
+    for name in widths().__getattribute__(kind)._fields:
+        if name == "eps":
+            continue
+        for wrong, error, rule in (
+            ("a", TypeError, "be an integer; got 'a'"),
+            (0, ValueError, "be at least 1; got 0"),
+        ):
+            message = rf"^{kind}\.{name} must {rule}$"
+            with pytest.raises(error, match=message):
+                widths(**{name: wrong})
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("batch", lambda n: cache.KVCache(1, 1, 1, batch=n)),
+        ("batch", lambda n: transformer.new_cache(CONFIG, batch=n)),
+        ("shape", lambda n: training.induction_batch(RNG, n)),
+        ("shape", lambda n: training.recall_batch(RNG, n)),
+        ("shape", lambda n: training.copying_batch(RNG, n)),
+    ],
+)
+def test_a_shape_is_a_tuple_of_sizes(name, function):
+    for wrong, error, message in (
+        (8, TypeError, f"{name} must be a tuple of sizes; got 8"),
+        ([2], TypeError, f"{name} must be a tuple of sizes; got [2]"),
+        ((2, 0.5), TypeError, f"{name}[1] must be an integer; got 0.5"),
+        ((-1,), ValueError, f"{name}[0] must be at least 0; got -1"),
+    ):
+        with pytest.raises(error, match=f"^{re.escape(message)}$"):
+            function(wrong)
+    function((0, 2))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda rng: heads.init_projections(rng, 2, 2),
+        lambda rng: latent.init_latent(rng, 2, 2, d_c=2, d_r=2, d_k=2),
+        lambda rng: transformer.init_transformer(rng, CONFIG),
+        lambda rng: transformer.generate(rng, [1], PARAMS, CONFIG, 1),
+        lambda rng: training.induction_batch(rng, ()),
+        lambda rng: training.recall_batch(rng, ()),
+        lambda rng: training.copying_batch(rng, ()),
+    ],
+)
+def test_random_numbers_come_from_a_generator(function):
+    for wrong in (0, None, np.random.RandomState(0)):
+        message = f"rng must be a numpy.random.Generator; got {wrong!r}"
+        with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+            function(wrong)
+
+
+# Each function with its numbers, and more arguments.
 REALS = {
-    "attention": (attention.attention, "scale",
-                  {name: np.ones((1, 1)) for name in "QKV"}),
-    "attention_scores": (attention.attention_scores, "scale",
-                         {name: np.ones((1, 1)) for name in "QK"}),
-    "tiled_attention": (tiled.tiled_attention, "scale",
-                        {name: np.ones((1, 1)) for name in "QKV"}),
-    "linear_attention": (linear.linear_attention, "scale",
-                         {name: np.ones((1, 1)) for name in "QKV"}),
+    "attention": (attention.attention, ["scale", "softcap"], QKV_OF_ONE),
+    "attention_scores": (attention.attention_scores, ["scale"],
+                         {"Q": ONE, "K": ONE}),
+    "attention_vjp": (
+        gradients.attention_vjp, ["scale", "softcap"],
+        QKV_OF_ONE | {"grad_output": ONE, "weights": ONE},
+    ),
+    "tiled_attention": (tiled.tiled_attention, ["scale", "softcap"],
+                        QKV_OF_ONE),
+    "linear_attention": (linear.linear_attention, ["scale"], QKV_OF_ONE),
     "chosen_attention": (
-        sparse.chosen_attention, "scale",
-        {name: np.ones((1, 1)) for name in "QKV"}
-        | {"chosen": np.ones((1, 1), bool)},
+        sparse.chosen_attention, ["scale"],
+        QKV_OF_ONE | {"chosen": np.ones((1, 1), bool)},
     ),
-    "three_branches": (
-        branches_read, "scale",
-        {name: np.ones((1, 1)) for name in "QKV"} | {"gates": np.ones(3)},
-    ),
-    "latent_queries": (latent_turned, "base", {}),
-    "latent_attention": (latent_output, "scale", {}),
-    "sinusoidal_encoding": (positions.sinusoidal_encoding, "base",
+    "three_branches": (branches_read, ["scale"],
+                       QKV_OF_ONE | {"gates": np.ones(3)}),
+    "latent_queries": (latent_turned, ["base", "eps"], {}),
+    "latent_attention": (latent_output, ["scale", "base", "eps"], {}),
+    "sinusoidal_encoding": (positions.sinusoidal_encoding, ["base"],
                             {"T": 1, "d_model": 2}),
-    "rotary_embedding": (positions.rotary_embedding, "base",
+    "rotary_embedding": (positions.rotary_embedding, ["base"],
                          {"X": np.ones((1, 2))}),
-    "rms_norm": (layers.rms_norm, "eps",
+    "rotary_frequencies": (positions.rotary_frequencies, ["base"], {"d": 4}),
+    "interpolated_frequencies": (
+        positions.interpolated_frequencies, ["factor", "base"],
+        {"d": 4, "factor": 2},
+    ),
+    "ntk_frequencies": (positions.ntk_frequencies, ["factor", "base"],
+                        {"d": 4, "factor": 2}),
+    "yarn_frequencies": (
+        positions.yarn_frequencies,
+        ["factor", "original_length", "base", "beta_slow", "beta_fast"],
+        {"d": 4, "factor": 2, "original_length": 8},
+    ),
+    "yarn_attention_factor": (positions.yarn_attention_factor, ["factor"],
+                              {}),
+    "layer_norm": (layers.layer_norm, ["eps"],
+                   dict.fromkeys(("x", "gain", "bias"), np.ones(2))),
+    "layer_norm_vjp": (layers.layer_norm_vjp, ["eps"],
+                       dict.fromkeys(("grad", "x", "gain"), np.ones(2))),
+    "rms_norm": (layers.rms_norm, ["eps"],
                  {"x": np.ones(2), "gain": np.ones(2)}),
-    "roofline": (cost.roofline, "bandwidth",
-                 {"intensity": 1, "peak_flops": 1}),
+    "rms_norm_vjp": (layers.rms_norm_vjp, ["eps"],
+                     dict.fromkeys(("grad", "x", "gain"), np.ones(2))),
+    "roofline": (cost.roofline, ["peak_flops", "bandwidth"],
+                 {"intensity": 1, "peak_flops": 1, "bandwidth": 1}),
+    "TransformerConfig": (
+        configured,
+        ["eps", "scale", "softcap", "base", "embedding_scale",
+         "logits_softcap"],
+        {},
+    ),
+    "a block": (in_blocks, ["base"], {}),
+    "generate": (generated, ["temperature"], {}),
+    "next_token_probabilities": (chances, ["temperature"], {}),
+    "adam_step": (stepped, ["lr", "eps"], {}),
 }  # fmt: skip
+NUMBERS = [
+    pytest.param(function, name, more, id=f"{key}-{name}")
+    for key, (function, names, more) in REALS.items()
+    for name in names
+]
+NOT_NUMBERS = (
+    "0.5",
+    "1_0",
+    b"1",
+    True,
+    np.True_,
+    1j,
+    np.complex128(1),
+    np.timedelta64(1, "s"),
+    [1.0],
+    np.array([1.0]),
+    np.ma.masked,
+)
 
 
-@pytest.mark.parametrize("key", REALS)
-def test_a_number_is_a_number(key):
-    function, name, more = REALS[key]
+@pytest.mark.parametrize(("function", "name", "more"), NUMBERS)
+def test_a_number_is_a_number(function, name, more):
     for right in (2, 2.0, np.float16(2), np.int8(2), np.array(2.0)):
         got, want = (
-            function(**more, **{name: right}),
-            function(**more, **{name: 2.0}),
+            function(**more | {name: right}),
+            function(**more | {name: 2.0}),
         )
+        if isinstance(got, transformer.TransformerConfig):
+            got, want = (getattr(x, name) for x in (got, want))
         for a, b in zip(np.atleast_1d(got), np.atleast_1d(want), strict=True):
             np.testing.assert_array_equal(a, b)
-    for wrong in (
-        "0.5",
-        "1_0",
-        b"1",
-        True,
-        np.True_,
-        1j,
-        np.complex128(1),
-        np.timedelta64(1, "s"),
-        [1.0],
-        np.array([1.0]),
-        np.ma.masked,
-    ):
+    for wrong in NOT_NUMBERS:
         with pytest.raises(TypeError, match=f"^{name} must be a number; got"):
-            function(**more, **{name: wrong})
+            function(**more | {name: wrong})
     for wrong in (10**400, -(10**400)):
         with pytest.raises(ValueError, match=f"^{name} must not exceed float"):
-            function(**more, **{name: wrong})
+            function(**more | {name: wrong})
+    for wrong in (math.inf, -math.inf, math.nan):
+        with pytest.raises(
+            ValueError, match=f"^{name} must be finite; got {wrong}$"
+        ):
+            function(**more | {name: wrong})
 
 
 @pytest.mark.parametrize(
@@ -632,6 +916,24 @@ def test_a_number_is_a_number(key):
             lambda value: tiled.tiled_attention(
                 *np.ones((3, 1, 1)), causal=value
             ),
+        ),
+        (
+            "bidirectional",
+            lambda value: positions.relative_buckets(2, bidirectional=value),
+        ),
+        (
+            "truncate",
+            lambda value: positions.yarn_frequencies(4, 2, 8, truncate=value),
+        ),
+        (
+            "absorbed",
+            lambda value: list(
+                cost.latent_flops(*[1] * 7, absorbed=value).values()
+            ),
+        ),
+        *(
+            (name, lambda value, name=name: configured(**{name: value}).d_k)
+            for name in ("gated", "bias", "tied", "sinks", "output_gate")
         ),
     ],
 )
