@@ -12,5 +12,10 @@ def refused(call, message, error=ValueError):
 
 
 def each(table):
-    """Run a test for each row of a table of calls by their message."""
-    return pytest.mark.parametrize(("message", "call"), table.items())
+    """Run a test for each row of a table: a call, or several, by message."""
+    rows = [
+        (message, call)
+        for message, calls in table.items()
+        for call in (calls if isinstance(calls, list) else [calls])
+    ]
+    return pytest.mark.parametrize(("message", "call"), rows)

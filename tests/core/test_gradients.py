@@ -173,19 +173,16 @@ def overflowing(name):
 
 
 I2, I3, TWO = np.eye(2), np.eye(3), np.ones((2, 2, 2))
-NO_WEIGHTS = "weights must be at least 0 and sum to 1 along the axis of the"
 UNLIKE = "weights must be (..., T, S), with the leading axes of Q and K; got"
 REFUSED = {
     "grad and weights must share a shape; got grad (1,) and (2,)": lambda: (
         softmax_vjp([1.0], [0.5, 0.5])
     ),
-    "the gradient of scores overflows float64; pass a wider type": lambda: (
-        softmax_vjp([1.7e308, -1.7e308], [0.25, 0.75])
-    ),
-    # Nothing times infinity.
-    "the gradient of scores overflows float64": lambda: softmax_vjp(
-        [1.7e308, -1.7e308], [0.0, 1.0]
-    ),
+    "the gradient of scores overflows float64; pass a wider type": [
+        lambda: softmax_vjp([1.7e308, -1.7e308], [0.25, 0.75]),
+        # Nothing times infinity.
+        lambda: softmax_vjp([1.7e308, -1.7e308], [0.0, 1.0]),
+    ],
     # Infinity less infinity.
     "the gradient of weights overflows float64": lambda: attention_vjp(
         [[1e200, 1e200]], [[1]], [[1]], [[1e200, -1e200]], [[1]]
@@ -196,14 +193,13 @@ REFUSED = {
     "the gradient of Q overflows float16": lambda: overflowing("Q"),
     "the gradient of K overflows float16": lambda: overflowing("K"),
     "the gradient of V overflows float16": lambda: overflowing("V"),
-    f"{NO_WEIGHTS} softmax, or to 0 if nothing is attended": lambda: (
-        softmax_vjp([1.0, 2.0], [0.25, 0.25])
-    ),
-    f"{NO_WEIGHTS} softmax, or to 0": lambda: softmax_vjp(
-        [1.0, 2.0], [1.25, -0.25]
-    ),
-    # Causal weights, handed over transposed.
-    NO_WEIGHTS: lambda: attention_vjp(I2, I2, I2, I2, [[1, 0.5], [0, 0.5]]),
+    "weights must be at least 0 and sum to 1 along the axis of the softmax, "
+    "or to 0 if nothing is attended": [
+        lambda: softmax_vjp([1.0, 2.0], [0.25, 0.25]),
+        lambda: softmax_vjp([1.0, 2.0], [1.25, -0.25]),
+        # Causal weights, handed over transposed.
+        lambda: attention_vjp(I2, I2, I2, I2, [[1, 0.5], [0, 0.5]]),
+    ],
     "Q and K must share d_k; got K (3, 3) and (3, 2)": lambda: attention_vjp(
         I2, I2, I3, I3, I2
     ),

@@ -2,7 +2,6 @@
 
 import cmath
 import math
-import re
 from fractions import Fraction
 
 import numpy as np
@@ -27,6 +26,7 @@ from helpers.positions import (
 from tests.core import reference
 from tests.core import reference_positions as loops
 from tests.core.closeness import assert_close
+from tests.core.refusals import each, refused
 
 SEEDS = st.integers(0, 2**32 - 1)
 LENGTHS = st.sampled_from([1, 2, 3, 5, 7, 11])
@@ -34,11 +34,6 @@ WIDTHS = st.sampled_from([2, 4, 6, 10, 14])
 LEADS = st.sampled_from([(), (3,), (2, 3)])
 PAIRINGS = pytest.mark.parametrize("interleaved", [False, True])
 RULES = pytest.mark.parametrize("rule", ["reference", "paper"])
-
-
-def refused(error, message, call):
-    with pytest.raises(error, match=re.escape(message)):
-        call()
 
 
 # Sinusoids
@@ -118,19 +113,6 @@ def test_positions_default_to_the_row_numbers(rng, interleaved):
     assert np.abs(plain[:, 1] - X[:, 1]).max() > 0.1
 
 
-@PAIRINGS
-def test_each_sequence_can_have_its_own_positions(rng, interleaved):
-    X = rng.normal(size=(2, 3, 5, 4))
-    positions = np.array([[[0, 1, 2, 3, 4]], [[7, 8, 9, 10, 40]]])
-    result = rotary_embedding(X, positions, interleaved=interleaved)
-    for b in range(2):
-        for h in range(3):
-            alone = rotary_embedding(
-                X[b, h], positions[b, 0], interleaved=interleaved
-            )
-            assert np.array_equal(result[b, h], alone)
-
-
 def test_positions_may_lie_between_the_integers():
     # Half of a quarter turn, and a quarter turn backwards.
     assert_close(
@@ -184,21 +166,6 @@ def test_the_pairings_differ_by_an_order_of_columns(seed, T, d):
     neighbours = rotary_embedding(X, interleaved=True)
     halves = rotary_embedding(X[:, order])
     assert_close(halves, neighbours[:, order])
-
-
-def test_the_pairings_are_not_interchangeable(rng):
-    Q, K = rng.normal(size=(2, 5, 6))
-    halves = rotary_embedding(Q) @ rotary_embedding(K).T
-    neighbours = (
-        rotary_embedding(Q, interleaved=True)
-        @ rotary_embedding(K, interleaved=True).T
-    )
-    assert np.abs(halves - neighbours).max() > 0.1
-    # With one pair there is nothing to pair differently.
-    X = rng.normal(size=(5, 2))
-    assert np.array_equal(
-        rotary_embedding(X), rotary_embedding(X, interleaved=True)
-    )
 
 
 def test_late_positions_are_not_spoilt_by_a_narrow_type():
@@ -288,11 +255,6 @@ def test_frequencies_in_fractions():
 
 def test_one_pair_turns_by_one_radian():
     assert rotary_frequencies(2).tolist() == [1.0]
-    refused(
-        ValueError,
-        "d must be at least 2; got 1",
-        lambda: rotary_frequencies(1),
-    )
 
 
 def test_narrow_frequencies_make_no_narrow_angles(rng):
@@ -301,14 +263,6 @@ def test_narrow_frequencies_make_no_narrow_angles(rng):
     far = np.array([1e6 + 1], "f")  # in 32 bits 1e5 is off by up to 0.004
     wide = rotary_embedding(x, far, frequencies=narrow.astype(float))
     assert_close(rotary_embedding(x, far, frequencies=narrow), wide)
-
-
-def test_a_larger_base_slows_all_pairs_but_the_first():
-    # Llama 2 and Llama 3: 10,000 and 500,000, with heads of width 128.
-    slow, fast = (rotary_frequencies(128, base=b) for b in (5e5, 1e4))
-    assert slow[0] == fast[0] == 1
-    assert (np.diff(slow / fast) < 0).all()
-    assert_close(slow / fast, 50.0 ** -(np.arange(64) / 64), eps=64)
 
 
 YARN = given(
@@ -649,16 +603,6 @@ def test_slopes_equal_the_exact_fractions(n_heads, rule):
     assert ((slopes > 0) & (slopes < 1)).all()
 
 
-@RULES
-@pytest.mark.parametrize("n_heads", [1, 2, 4, 8, 16, 32, 64])
-def test_powers_of_two_follow_from_square_roots(n_heads, rule):
-    assert_close(
-        alibi_slopes(n_heads, rule=rule),
-        np.array(loops.power_of_two_slopes(n_heads)),
-        eps=64,
-    )
-
-
 def test_the_rules_agree_at_powers_of_two_and_nowhere_else():
     agree = [
         n
@@ -717,27 +661,6 @@ def test_behind_a_causal_mask_the_weights_are_the_authors(rng, T, S):
         assert_close(result.output[h], np.array(output), eps=64)
 
 
-def test_without_the_mask_the_authors_bias_rewards_later_keys(rng):
-    Q = np.zeros((4, 2))
-    symmetric = attention(Q, Q, Q, bias=alibi_bias(1, 4)[0]).weights
-    slope = alibi_slopes(1)[0]
-    published = np.array(loops.alibi_of_the_authors(slope, 4, 4))
-    bare = attention(Q, Q, Q, bias=published).weights
-    assert (symmetric.argmax(-1) == np.arange(4)).all()
-    assert (bare.argmax(-1) == 3).all()
-
-
-def test_a_constant_per_row_does_not_matter(rng):
-    Q, K, V = rng.normal(size=(3, 2, 5, 4))
-    bias = alibi_bias(2, 5)
-    moved = bias + rng.normal(size=(2, 5, 1))
-    per_key = bias + rng.normal(size=(2, 1, 5))
-    plain = attention(Q, K, V, bias=bias)
-    assert_close(attention(Q, K, V, bias=moved).output, plain.output, eps=64)
-    changed = attention(Q, K, V, bias=per_key).output
-    assert np.abs(changed - plain.output).max() > 0.01
-
-
 @given(st.integers(1, 9), st.integers(1, 6), st.integers(0, 6))
 def test_later_rows_of_a_longer_bias_are_the_same(n_heads, T, shift):
     # Position i to position j costs what i + shift to j + shift costs.
@@ -745,143 +668,6 @@ def test_later_rows_of_a_longer_bias_are_the_same(n_heads, T, shift):
     assert_close(longer[:, shift:, shift:], alibi_bias(n_heads, T))
     # One query at a time, as when decoding: the last row.
     assert_close(alibi_bias(n_heads, 1, T + shift), longer[:, -1:])
-
-
-# Refused
-
-
-@pytest.mark.parametrize(
-    ("error", "message", "call"),
-    [
-        (TypeError, "T must be an integer; got 2.5", (2.5, 4)),
-        (ValueError, "T must be at least 0; got -1", (-1, 4)),
-        (TypeError, "d_model must be an integer; got '4'", (3, "4")),
-        (ValueError, "d_model must be at least 2; got 0", (3, 0)),
-        (
-            ValueError,
-            "d_model must be even, a sine and a cosine for each frequency; "
-            "got 5",
-            (3, 5),
-        ),
-    ],
-)
-def test_sinusoids_refuse(error, message, call):
-    refused(error, message, lambda: sinusoidal_encoding(*call))
-
-
-@pytest.mark.parametrize("base", [0, 0.5, -1, math.inf, math.nan])
-def test_a_base_below_one_is_refused(base):
-    rule = "at least 1" if np.isfinite(base) else "finite"
-    message = f"base must be {rule}; got {float(base)}"
-    X = np.ones((2, 4))
-    refused(ValueError, message, lambda: sinusoidal_encoding(2, 4, base=base))
-    refused(ValueError, message, lambda: rotary_embedding(X, base=base))
-
-
-@pytest.mark.parametrize(
-    ("error", "message", "X", "positions"),
-    [
-        (TypeError, "X must hold real numbers; got complex128", 1j, None),
-        (
-            ValueError,
-            "X must have axes (..., T, d); got X (4,)",
-            [1.0] * 4,
-            None,
-        ),
-        (
-            ValueError,
-            "X must have an even width, as pairs rotate; got X (2, 3)",
-            np.ones((2, 3)),
-            None,
-        ),
-        (
-            ValueError,
-            "X must have an even width, as pairs rotate; got X (2, 0)",
-            np.ones((2, 0)),
-            None,
-        ),
-        (
-            ValueError,
-            "X must be finite; got nan at X[(0, 1)]",
-            [[1.0, math.nan]],
-            None,
-        ),
-        (
-            TypeError,
-            "positions must hold real numbers; got bool",
-            np.ones((2, 4)),
-            [True, False],
-        ),
-        (
-            ValueError,
-            "positions must be finite; got inf at positions[(1,)]",
-            np.ones((2, 4)),
-            [0, math.inf],
-        ),
-        (
-            ValueError,
-            "positions must be below 2**53, where float64 can represent each",
-            np.ones((2, 4)),
-            [0, -(2.0**53)],
-        ),
-        (
-            ValueError,
-            "positions must have axes (..., T); got positions ()",
-            np.ones((2, 4)),
-            3,
-        ),
-        (
-            ValueError,
-            "positions must hold one position for each of the T rows of X; "
-            "got positions (3,) and X (2, 4)",
-            np.ones((2, 4)),
-            [0, 1, 2],
-        ),
-        (
-            # One position would broadcast over all rows without a word.
-            ValueError,
-            "positions must hold one position for each of the T rows of X; "
-            "got positions (1,) and X (2, 4)",
-            np.ones((2, 4)),
-            [7],
-        ),
-        (
-            ValueError,
-            "positions must broadcast to the rows of X; "
-            "got positions (2, 2) and the rows of X (3, 2)",
-            np.ones((3, 2, 4)),
-            [[0, 1], [2, 3]],
-        ),
-        (
-            ValueError,
-            "positions must broadcast to the rows of X; "
-            "got positions (3, 2) and the rows of X (2,)",
-            np.ones((2, 4)),
-            [[0, 1]] * 3,
-        ),
-        (
-            ValueError,
-            "the turned X overflows float16; pass X in a wider type",
-            np.full((2, 2), 60000, dtype=np.float16),
-            [0.7, 0.7],
-        ),
-    ],
-)
-def test_rotary_refuses(error, message, X, positions):
-    refused(error, message, lambda: rotary_embedding(X, positions))
-
-
-@pytest.mark.parametrize(
-    ("frequencies", "got"),
-    [([1.0] * 3, "(3,)"), ([[1.0]], "(1, 1)"), (1.0, "()")],
-)
-def test_frequencies_that_do_not_fit_are_refused(frequencies, got):
-    refused(
-        ValueError,
-        "frequencies must be one row, with at most one for two columns of X; "
-        f"got frequencies {got} and X (2, 5)",
-        lambda: rotary_embedding(np.ones((2, 5)), frequencies=frequencies),
-    )
 
 
 def test_a_largest_distance_may_be_far_away():
@@ -897,224 +683,125 @@ def test_a_largest_distance_may_be_far_away():
 
 def test_angles_that_overflow_are_said_to():
     refused(
-        ValueError,
-        "positions times frequencies overflow float64",
         lambda: rotary_embedding([[1.0, 0.0]], [20], frequencies=[1e308]),
+        "positions times frequencies overflow float64",
     )
     half = rotary_embedding(np.ones((2, 2)), np.float16([0, 1]))
     assert_close(half, rotary_embedding(np.ones((2, 2)), [0, 1]))
 
 
-def test_a_frequency_that_is_not_a_number_is_refused():
-    refused(
-        ValueError,
-        "frequencies must be finite; got nan at frequencies[(1,)]",
-        lambda: rotary_embedding(np.ones((2, 4)), frequencies=[1, math.nan]),
-    )
+# Refused
 
-
-@pytest.mark.parametrize(
-    ("error", "message", "call"),
-    [
-        (TypeError, "d must be an integer; got 4.0", lambda f: f(4.0)),
-        (ValueError, "d must be at least", lambda f: f(0)),
-        (
-            ValueError,
-            "d must be even, two columns per pair; got 5",
-            lambda f: f(5),
-        ),
-        (
-            ValueError,
-            "base must be at least 1; got 0.5",
-            lambda f: f(8, base=0.5),
-        ),
-    ],
+X24, EVEN = np.ones((2, 4)), "must be even"
+RULE = 'rule must be "reference" or "paper"; got'
+EACH_ROW = "positions must hold one position for each of the T rows of X; got"
+SEQUENCES = "positions must broadcast to the rows of X; got positions"
+ONE_ROW = "frequencies must be one row, with at most one for two columns of X;"
+YARN_RULE = (
+    "original_length must be above 0, beta_slow above 0 and at most "
+    "beta_fast, base above 1; got"
 )
-def test_frequencies_refuse(error, message, call):
-    for scaled in (
-        rotary_frequencies,
-        lambda d, **base: interpolated_frequencies(d, 2, **base),
-        lambda d, **base: ntk_frequencies(d, 1, **base),
-        lambda d, **base: yarn_frequencies(d, 2, 32, **base),
-    ):
-        refused(error, message, lambda scaled=scaled: call(scaled))
 
 
-@pytest.mark.parametrize(
-    ("factor", "message"),
-    [
-        (0.5, "factor must be at least 1; got 0.5"),
-        (math.inf, "factor must be finite; got inf"),
+def yarn(original_length=32, **options):
+    return lambda: yarn_frequencies(8, 2, original_length, **options)
+
+
+def buckets(**options):
+    return lambda: relative_buckets(3, **options)
+
+
+REFUSED = {
+    f"d_model {EVEN}, a sine and a cosine for each frequency; got 5": lambda: (
+        sinusoidal_encoding(3, 5)
+    ),
+    "X must have an even width, as pairs rotate; got X (2, 3)": lambda: (
+        rotary_embedding(np.ones((2, 3)))
+    ),
+    "X must have an even width, as pairs rotate; got X (2, 0)": lambda: (
+        rotary_embedding(np.ones((2, 0)))
+    ),
+    "positions must be below 2**53, where float64 can represent each": (
+        lambda: rotary_embedding(X24, [0, -(2.0**53)])
+    ),
+    f"{EACH_ROW} positions (3,) and X (2, 4)": lambda: rotary_embedding(
+        X24, [0, 1, 2]
+    ),
+    # One position would broadcast over all rows without a word.
+    f"{EACH_ROW} positions (1,) and X (2, 4)": lambda: rotary_embedding(
+        X24, [7]
+    ),
+    f"{SEQUENCES} (2, 2) and the rows of X (3, 2)": lambda: rotary_embedding(
+        np.ones((3, 2, 4)), [[0, 1], [2, 3]]
+    ),
+    f"{SEQUENCES} (3, 2) and the rows of X (2,)": lambda: rotary_embedding(
+        X24, [[0, 1]] * 3
+    ),
+    "the turned X overflows float16; pass X in a wider type": lambda: (
+        rotary_embedding(np.full((2, 2), 60000, "e"), [0.7, 0.7])
+    ),
+    f"{ONE_ROW} got frequencies (3,) and X (2, 4)": lambda: rotary_embedding(
+        X24, frequencies=[1.0] * 3
+    ),
+    f"{ONE_ROW} got frequencies (1, 1) and X (2, 4)": lambda: rotary_embedding(
+        X24, frequencies=[[1.0]]
+    ),
+    f"{ONE_ROW} got frequencies () and X (2, 4)": lambda: rotary_embedding(
+        X24, frequencies=1.0
+    ),
+    "base must be finite; got inf": lambda: ntk_frequencies(
+        4, 1e300, base=1e300
+    ),
+    "factor must be at least 1; got 0.5": [
+        lambda: interpolated_frequencies(8, 0.5),
+        lambda: ntk_frequencies(8, 0.5),
+        lambda: yarn_frequencies(8, 0.5, 32),
+        lambda: yarn_attention_factor(0.5),
     ],
-)
-def test_a_factor_that_shortens_is_refused(factor, message):
-    for call in (
-        lambda: interpolated_frequencies(8, factor),
-        lambda: ntk_frequencies(8, factor),
-        lambda: yarn_frequencies(8, factor, 32),
-        lambda: yarn_attention_factor(factor),
-    ):
-        refused(ValueError, message, call)
-    refused(
-        ValueError,
-        "d must be at least 4; got 2",
-        lambda: ntk_frequencies(2, 2.0),
-    )
-
-
-@pytest.mark.parametrize(
-    ("options", "got"),
-    [
-        ({"original_length": 0}, "0.0, 1.0, 32.0 and 10000.0"),
-        ({"beta_slow": 0}, "32.0, 0.0, 32.0 and 10000.0"),
-        ({"beta_slow": 4, "beta_fast": 3}, "32.0, 4.0, 3.0 and 10000.0"),
-        ({"base": 1}, "32.0, 1.0, 32.0 and 1.0"),
-    ],
-)
-def test_yarn_refuses(options, got):
-    options = {"original_length": 32} | options
-    refused(
-        ValueError,
-        "original_length must be above 0, beta_slow above 0 and at most "
-        f"beta_fast, base above 1; got {got}",
-        lambda: yarn_frequencies(8, 2, **options),
-    )
-    for factor, base, error, message in (
-        (2, "a", TypeError, "base must be a number; got 'a'"),
-        (4, 0.5, ValueError, "base must be at least 1; got 0.5"),
-        (1e300, 1e300, ValueError, "base must be finite; got inf"),
-    ):
-        refused(
-            error,
-            message,
-            lambda factor=factor, base=base: ntk_frequencies(
-                4, factor, base=base
-            ),
-        )
-    for name in ("original_length", "beta_slow", "beta_fast"):
-        refused(
-            TypeError,
-            f"{name} must be a number; got 'a'",
-            lambda name=name: yarn_frequencies(
-                8, 2, **{"original_length": 32, name: "a"}
-            ),
-        )
-    refused(
-        ValueError,
-        'rule must be "reference" or "paper"; got \'code\'',
-        lambda: yarn_frequencies(8, 2, 32, rule="code"),
-    )
-    refused(
-        ValueError,
-        'truncate must be True with rule "paper"; got False',
-        lambda: yarn_frequencies(8, 2, 32, rule="paper", truncate=False),
-    )
-    refused(
-        TypeError,
-        "truncate must be True or False; got 0",
-        lambda: yarn_frequencies(8, 2, 32, truncate=0),
-    )
-
-
-@pytest.mark.parametrize(
-    ("error", "message", "options"),
-    [
-        (
-            ValueError,
-            "num_buckets must be at least 2; got 1",
-            {"num_buckets": 1},
-        ),
-        (
-            TypeError,
-            "num_buckets must be an integer; got 4.0",
-            {"num_buckets": 4.0},
-        ),
-        (
-            ValueError,
-            "num_buckets must be at least 4; got 2",
-            {"num_buckets": 2, "bidirectional": True},
-        ),
-        (
-            ValueError,
-            "num_buckets must be even, half per side; got 5",
-            {"num_buckets": 5, "bidirectional": True},
-        ),
-        (
-            ValueError,
-            "max_distance must exceed the distances with a bucket each; "
-            "got 16 and 16",
-            {"max_distance": 16},
-        ),
-        (
-            TypeError,
-            "max_distance must be an integer; got 20.5",
-            {"max_distance": 20.5},
-        ),
-        (
-            ValueError,
-            f"max_distance must be below 2**53; got {10**30}",
-            {"max_distance": 10**30},
-        ),
-        (
-            TypeError,
-            "bidirectional must be True or False; got 1",
-            {"bidirectional": 1},
-        ),
-    ],
-)
-def test_relative_buckets_refuse(error, message, options):
-    refused(error, message, lambda: relative_buckets(3, **options))
-
-
-@pytest.mark.parametrize(
-    ("error", "message", "n_heads", "rule"),
-    [
-        (ValueError, "n_heads must be at least 1; got 0", 0, "paper"),
-        (ValueError, "n_heads must be at least 1; got -8", -8, "reference"),
-        (TypeError, "n_heads must be an integer; got 8.0", 8.0, "paper"),
-        (
-            ValueError,
-            'rule must be "reference" or "paper"; got \'code\'',
-            8,
-            "code",
-        ),
-        (
-            ValueError,
-            'rule must be "reference" or "paper"; got None',
-            8,
-            None,
-        ),
-        (
-            ValueError,
-            'rule must be "reference" or "paper"; got array([1, 2])',
-            8,
-            np.array([1, 2]),
-        ),
-    ],
-)
-def test_alibi_refuses(error, message, n_heads, rule):
-    refused(error, message, lambda: alibi_slopes(n_heads, rule=rule))
-    refused(error, message, lambda: alibi_bias(n_heads, 2, rule=rule))
-
-
-def test_more_queries_than_keys_are_refused():
-    refused(
-        ValueError,
-        "the T queries are the last of the S positions, so T <= S; "
-        "got T 3 and S 2",
+    f"{YARN_RULE} 0.0, 1.0, 32.0 and 10000.0": yarn(0),
+    f"{YARN_RULE} 32.0, 0.0, 32.0 and 10000.0": yarn(beta_slow=0),
+    f"{YARN_RULE} 32.0, 4.0, 3.0 and 10000.0": yarn(beta_slow=4, beta_fast=3),
+    f"{YARN_RULE} 32.0, 1.0, 32.0 and 1.0": yarn(base=1),
+    f"{RULE} 'code'": yarn(rule="code"),
+    'truncate must be True with rule "paper"; got False': yarn(
+        rule="paper", truncate=False
+    ),
+    f"num_buckets {EVEN}, half per side; got 5": buckets(
+        num_buckets=5, bidirectional=True
+    ),
+    "max_distance must exceed the distances with a bucket each; got 16": (
+        buckets(max_distance=16)
+    ),
+    f"{RULE} None": lambda: alibi_slopes(8, rule=None),
+    f"{RULE} array([1, 2])": lambda: alibi_bias(8, 2, rule=np.array([1, 2])),
+    "the T queries are the last of the S positions, so T <= S; got T 3": [
         lambda: alibi_bias(4, 3, 2),
-    )
-    refused(
-        ValueError,
-        "the T queries are the last of the S positions, so T <= S; "
-        "got T 3 and S 2",
         lambda: relative_buckets(3, 2),
-    )
-    refused(
-        TypeError,
-        "S must be an integer; got 2.0",
-        lambda: alibi_bias(4, 2, 2.0),
-    )
-    refused(
-        ValueError, "T must be at least 0; got -2", lambda: alibi_bias(4, -2)
-    )
+    ],
+}
+
+
+@each(REFUSED)
+def test_positions_refuse(message, call):
+    refused(call, message)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda **base: sinusoidal_encoding(2, 4, **base),
+        lambda **base: rotary_embedding(X24, **base),
+        lambda d=8, **base: rotary_frequencies(d, **base),
+        lambda d=8, **base: interpolated_frequencies(d, 2, **base),
+        lambda d=8, **base: ntk_frequencies(d, 1, **base),
+        lambda d=8, **base: yarn_frequencies(d, 2, 32, **base),
+    ],
+)
+def test_a_base_is_at_least_one_and_a_width_even(function):
+    for base in (0, 0.5, -1):
+        message = f"base must be at least 1; got {float(base)}"
+        refused(lambda base=base: function(base=base), message)
+    if "d" in function.__code__.co_varnames:
+        refused(
+            lambda: function(d=5), f"d {EVEN}, two columns per pair; got 5"
+        )

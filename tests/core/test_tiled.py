@@ -376,7 +376,6 @@ def test_many_parts_in_a_narrow_type_keep_their_digits():
 I2, I3 = np.eye(2), np.eye(3)
 HUGE, MOST = I2 * 1e200, np.finfo(float).max
 SHORT, ONES = np.ones((2, 0)), np.ones((2, 2, 2))
-SCORES = "the scores overflow float64; pass Q and K in a wider type"
 VALUES = "the weighted sum of V overflows float"
 REFUSED = {
     "Q and K must share d_k; got Q (2, 3) and K (3, 4)": lambda: (
@@ -401,11 +400,13 @@ REFUSED = {
     "V must be finite; got inf at V[(1, 1)]": lambda: tiled_attention(
         I2, I2, np.diag([1, np.inf])
     ),
-    SCORES: lambda: tiled_attention(HUGE, -HUGE, I2, scale=1e200),
-    # One query of two; another overflows to both sides.
-    SCORES[:-1]: lambda: tiled_attention(
-        [[1e200, 1e200], [1.0, 0.0]], [[1e200, 1e200]], [[1.0]]
-    ),
+    "the scores overflow float64; pass Q and K in a wider type": [
+        lambda: tiled_attention(HUGE, -HUGE, I2, scale=1e200),
+        # One query of two; another overflows to both sides.
+        lambda: tiled_attention(
+            [[1e200, 1e200], [1.0, 0.0]], [[1e200, 1e200]], [[1.0]]
+        ),
+    ],
     f"{VALUES}32; pass V in a wider type": lambda: tiled_attention(
         *np.zeros((2, 2, 2), "f"), np.full((2, 2), 3e38, "f")
     ),
