@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "book" / "_static" / "cards"
 CELL = 20
 # The `card` of each module; the figure on the landing page itself has none.
-CARDS = {name: figures.card(name) for name in figures.classes()}
+CARDS = {name: figures.on_card(name) for name in figures.classes()}
 CARDS = {name: card for name, card in CARDS.items() if card}
 
 

@@ -72,7 +72,7 @@ WITH_QUESTIONS = [
 def in_browser(of, answer):
     """What the page's own script says of an answer."""
     state = json.dumps({"record": of, "given": answer})
-    said = json.loads(figures._engine("practice")("check", state))
+    said = json.loads(figures.engine("practice")("check", state))
     return Reply(said["right"], said["text"])
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from course import figures
 from course.figures import Words
+from course.figures.words.data import ASKED as TRAINED
 from course.sentences import WORD_MODEL, WORDS, token_ids_of, trained_words
 from helpers.attention import attention, attention_scores
 from helpers.softmax import softmax
@@ -29,7 +30,6 @@ KEYS_OF_WORDS = {
     "because": (-1, -1),
     "it": (0.5, 0.5),
 }
-TRAINED = figures.ASKED
 HAND = "the cat drank milk because it (toy)"
 CASES = [
     *({"sentence": text} for text in TRAINED),
