@@ -135,7 +135,7 @@ def test_nothing_read_changes_nothing(kind):
         output, state = called(kind, x, chunk=chunk)
         assert output.shape == (2, 0, 2)
         np.testing.assert_array_equal(state, x["state"])
-        assert state is not x["state"]
+        assert not np.shares_memory(state, x["state"])
         _, state = called(kind, without(x, "state"), chunk=chunk)
         np.testing.assert_array_equal(state, np.zeros((2, 3, 2)))
 
@@ -402,27 +402,6 @@ def test_a_gradient_that_does_not_fit_is_refused():
         gated_delta_rule_vjp(np.full((4, 2), 1e200), **x)
 
 
-@pytest.mark.parametrize("name", ["Q", "K", "V", "beta", "state"])
-def test_what_is_not_finite_is_refused_by_name(name):
-    x = problem(1, 4, 3, 2)
-    x[name].flat[0] = np.nan
-    for chunk in (None, 2):
-        with pytest.raises(ValueError, match=f"^{name} must be finite; got n"):
-            called("gated", x, chunk=chunk)
-    with pytest.raises(ValueError, match=f"^{name} must be finite; got nan"):
-        gated_delta_rule_vjp(ones((4, 2)), **x)
-
-
-@EACH
-@pytest.mark.parametrize("chunk", [None, 2])
-def test_a_state_without_steps_is_returned_as_a_copy(kind, chunk):
-    x = problem(1, 0, 3, 2, (2,))
-    _, state = called(kind, x, chunk=chunk)
-    np.testing.assert_array_equal(state, x["state"])
-    state += 1  # the caller's own to change
-    assert not np.shares_memory(state, x["state"])
-
-
 def test_a_decay_that_underflows_is_no_error():
     x = problem(1, 4, 3, 2) | {"log_decay": np.full(4, -744.0)}
     quiet = [called("gated", x, chunk=chunk) for chunk in (None, 2)]
@@ -433,9 +412,3 @@ def test_a_decay_that_underflows_is_no_error():
             np.testing.assert_array_equal(found[0], want[0])
         again = gated_delta_rule_vjp(ones((4, 2)), **x)
     np.testing.assert_array_equal(again.K, back.K)
-
-
-def test_chunk_is_at_least_one():
-    x = problem(1, 4, 3, 2)
-    with pytest.raises(ValueError, match=r"^chunk must be at least 1; got 0$"):
-        called("gated", x, chunk=0)
