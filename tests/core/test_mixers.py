@@ -1,6 +1,5 @@
 """Blocks with latent attention, and with memories of fixed size."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +24,7 @@ from helpers.transformer import (
 from tests.core import laws, reference_linear
 from tests.core import reference_transformer as reference
 from tests.core.closeness import assert_close
+from tests.core.refusals import refused
 
 SMALL = TransformerConfig(
     vocab=7,
@@ -175,67 +175,45 @@ def test_what_is_not_derived_is_refused(rng):
 LATENT = LatentWidths(d_c=4, d_r=2, d_v=3)
 
 
-@pytest.mark.parametrize(
-    ("change", "says", "error"),
-    [
-        ({"latent": 3}, "latent must be LatentWidths; got 3", TypeError),
-        ({"memory": (1,)}, "memory must be MemoryWidths; got (1,)", TypeError),
-        (
-            {"latent": LATENT._replace(d_c=0)},
-            "latent.d_c must be at least 1; got 0",
-            ValueError,
-        ),
-        (
-            {"latent": LATENT._replace(d_q="a")},
-            "latent.d_q must be an integer; got 'a'",
-            TypeError,
-        ),
-        (
-            {"latent": LATENT._replace(eps=-1)},
-            "latent.eps must be at least 0; got -1",
-            ValueError,
-        ),
-        (
-            {"latent": LATENT._replace(d_r=3)},
-            "2, for pairs of columns, must divide d_r; got 2 and 3",
-            ValueError,
-        ),
-        (
-            {"latent": LATENT, "frequencies": (1.0, 0.1)},
-            "frequencies must have at most one per two columns of a head; "
-            "got 2 and d_r 2",
-            ValueError,
-        ),
-        (
-            {"latent": LATENT, "n_kv_heads": 1},
-            "n_kv_heads must be None with latent attention; got 1",
-            ValueError,
-        ),
-        (
-            {"latent": LATENT, "positions": None},
-            "positions must be 'rotary' with latent attention; got None",
-            ValueError,
-        ),
-        (
-            {"latent": LATENT, "sinks": True},
-            "sinks must be False with latent attention; got True",
-            ValueError,
-        ),
-        (
-            {"memory": MEMORY._replace(n_key_heads=3)},
-            "memory.n_key_heads must divide memory.n_value_heads; got 3 and 4",
-            ValueError,
-        ),
-        (
-            {"blocks": ({}, {"memory": MEMORY._replace(width=0)})},
-            "memory.width must be at least 1; got 0",
-            ValueError,
-        ),
-    ],
-)
-def test_a_model_that_cannot_be(change, says, error):
-    with pytest.raises(error, match=f"^{re.escape(says)}$"):
-        replace(SMALL, **change)
+IMPOSSIBLE = {
+    "2, for pairs of columns, must divide d_r; got 2 and 3": {
+        "latent": LATENT._replace(d_r=3)
+    },
+    "frequencies must have at most one per two columns of a head; got 2 and "
+    "d_r 2": {"latent": LATENT, "frequencies": (1.0, 0.1)},
+    "latent.eps must be at least 0; got -1": {
+        "latent": LATENT._replace(eps=-1)
+    },
+    "n_kv_heads must be None with latent attention; got 1": {
+        "latent": LATENT,
+        "n_kv_heads": 1,
+    },
+    "positions must be 'rotary' with latent attention; got None": {
+        "latent": LATENT,
+        "positions": None,
+    },
+    "sinks must be False with latent attention; got True": {
+        "latent": LATENT,
+        "sinks": True,
+    },
+    "memory.n_key_heads must divide memory.n_value_heads; got 3 and 4": {
+        "memory": MEMORY._replace(n_key_heads=3)
+    },
+    "memory.width must be at least 1; got 0": {
+        "blocks": ({}, {"memory": MEMORY._replace(width=0)})
+    },
+}
+
+
+@pytest.mark.parametrize("message", IMPOSSIBLE)
+def test_a_configuration_refuses(message):
+    refused(lambda: replace(SMALL, **IMPOSSIBLE[message]), message)
+
+
+def test_widths_are_of_their_kind():
+    for name, kind in (("latent", "Latent"), ("memory", "Memory")):
+        message = f"{name} must be {kind}Widths; got 3"
+        refused(lambda n=name: replace(SMALL, **{n: 3}), message, TypeError)
 
 
 # The short convolution, and the cache of a memory ---------------------------
@@ -273,14 +251,16 @@ def test_short_convolution_equals_loops(seed, T, width, lead):
 
 def test_short_convolution_refuses_by_name():
     X = np.ones((4, 3))
-    for filters, before, says in (
+    for filters, before, message in (
         (np.ones((2, 2)), None, "filters must be (width, d), a row or more;"),
         (np.ones((0, 3)), None, "filters must be (width, d), a row or more;"),
         (np.ones((2, 3)), np.ones((2, 3)), "before must be (1, 3) to fit X"),
         (np.full((2, 3), 1e308), X[:1] * 10, "the sums overflow float64"),
     ):
-        with pytest.raises(ValueError, match=re.escape(says)):
-            short_convolution(X, filters, before=before)
+        refused(
+            lambda f=filters, b=before: short_convolution(X, f, before=b),
+            message,
+        )
 
 
 def test_a_state_cache_goes_back_by_one_update():
@@ -288,13 +268,12 @@ def test_a_state_cache_goes_back_by_one_update():
     rows = np.ones((1, 3))
     for n, value in ((2, 5.0), (3, 7.0), (0, 7.0)):
         cache.update(np.full((1, 1, 1), value), rows * value, n)
-    assert repr(cache).startswith("StateCache(5 positions, state (1, 1, 1),")
-    with pytest.raises(ValueError, match=re.escape("one of [0, 2, 5]")):
+    with pytest.raises(ValueError, match=r"one of \[0, 2, 5\]"):
         cache.truncate(4)
     cache.truncate(5)
     cache.truncate(2)
     assert (len(cache), cache.state.item(), cache.rows[0, 0]) == (2, 5.0, 5.0)
-    with pytest.raises(ValueError, match=re.escape("one of [0, 2]")):
+    with pytest.raises(ValueError, match=r"one of \[0, 2\]"):
         cache.truncate(1)
     cache.truncate(0)
     assert (len(cache), cache.state.item(), cache.rows[0, 0]) == (0, 0.0, 0.0)
@@ -303,15 +282,12 @@ def test_a_state_cache_goes_back_by_one_update():
 def test_a_state_cache_refuses_by_name():
     cache = StateCache(1, 1, 1, 1, 2, dtype=np.float16)
     good = np.ones((1, 1, 1)), np.ones((1, 3))
-    for state, rows, says in (
+    for state, rows, message in (
         (np.ones((1, 1, 2)), good[1], "state must be (1, 1, 1) to fit the ca"),
         (good[0], np.ones((1, 2)), "rows must be (1, 3) to fit the cache; go"),
         (good[0] * 1e9, good[1], "state overflows the cache's float16"),
         (good[0] * np.nan, good[1], "state must be finite"),
     ):
-        with pytest.raises(ValueError, match=re.escape(says)):
-            cache.update(state, rows, 1)
+        refused(lambda s=state, r=rows: cache.update(s, r, 1), message)
         assert len(cache) == 0
         assert not cache.state.any()
-    with pytest.raises(ValueError, match="width must be at least 1; got 0"):
-        StateCache(1, 1, 1, 1, 0)
