@@ -347,7 +347,6 @@ REFUSED = [
         "must be (12, 12) to fit the settings",
     ),
     ("qwen3", {"num_hidden_layers": 0}, "must be from 1 to 1000; got 0"),
-    ("qwen3", {"num_hidden_layers": 2**40}, "must be from 1 to 1000; got 10"),
     ("qwen3", {"layer_types": ["a"]}, "layer_types must be a list of 3; got"),
     (
         "qwen3",
@@ -370,7 +369,6 @@ REFUSED = [
     ),
     ("qwen3", {ROPE: YARN | {"colour": 1}}, "'colour' is a setting that is"),
     ("qwen3", {ROPE: YARN | {"factor": 0.5}}, "factor must be at least 1; go"),
-    ("qwen3", {ROPE: YARN | {"factor": None}}, "factor is missing"),
     (
         "qwen3",
         {ROPE: YARN | {"beta_fast": 0.5}},
@@ -388,11 +386,6 @@ REFUSED = [
     ),
     (
         "qwen3",
-        {ROPE: LLAMA_3 | {"original_max_position_embeddings": 0}},
-        "original_max_position_embeddings must be at least 1; got 0",
-    ),
-    (
-        "qwen3",
         {
             ROPE: YARN
             | {"factor": math.exp(10), "mscale": 1}
@@ -407,21 +400,12 @@ REFUSED = [
         "type must be 'yarn', as rope_type; got 'linear'",
     ),
     ("qwen3", {"rope_theta": 50.0}, "rope_theta must be 100.0, the one that"),
-    ("smollm3", {"no_rope_layers": [1]}, "must be a list of 3; got [1]"),
     ("smollm3", {"no_rope_layers": [1, 0, 2]}, "must be of 0 and 1; got 2"),
-    (
-        "smollm3",
-        {"no_rope_layers": None, "no_rope_layer_interval": 0},
-        "no_rope_layer_interval must be at least 1; got 0",
-    ),
     ("smollm3", {"mlp_bias": True}, "mlp_bias must be False, the one that i"),
     ("olmo2", {"clip_qkv": 8.0}, "clip_qkv must be None, the one th"),
-    ("olmo2", {"rms_norm_eps": None}, "rms_norm_eps is missing"),
-    ("olmo2", {"rms_norm_eps": -1.0}, "eps must be at least 0; got -1.0"),
     ("gemma2", {"hidden_activation": "silu"}, "must be 'gelu_pytorch_tanh'"),
     ("gemma2", {"use_bidirectional_attention": True}, "must be False, the on"),
     ("gemma2", {"query_pre_attn_scalar": 0}, "must be above 0; got 0"),
-    ("gemma2", {"attn_logit_softcapping": 0.0}, "softcap must be above 0; g"),
     ("gemma2", {"sliding_window": None}, "sliding_window is missing"),
     (
         "gemma2",
@@ -429,7 +413,6 @@ REFUSED = [
         "query_pre_attn_scalar must be the one factor of the scores; got",
     ),
     ("gemma3_text", {"attn_logit_softcapping": 2.0}, "attn_logit_softcapp"),
-    ("gemma3_text", {"sliding_window_pattern": 0}, "must be at least 1; go"),
     (
         "gemma3_text",
         {ROPE: {"rope_type": "default"}, "rope_local_base_freq": ...},
@@ -440,7 +423,6 @@ REFUSED = [
         {ROPE: {"full_attention": 1}, "rope_local_base_freq": ...},
         "rope_parameters.full_attention must be an object; got 1",
     ),
-    ("deepseek_v3", {"first_k_dense_replace": 2}, "must be at least 3, all l"),
     (
         "deepseek_v3",
         {"first_k_dense_replace": 2},
@@ -449,8 +431,6 @@ REFUSED = [
     ("deepseek_v3", {"num_key_value_heads": 1}, "num_key_value_heads must be"),
     ("deepseek_v3", {"rope_interleave": False}, "rope_interleave must be Tru"),
     ("deepseek_v3", {"head_dim": 5}, "head_dim must be 2, the one that is kn"),
-    ("deepseek_v3", {"kv_lora_rank": 0}, "latent.d_c must be at least 1; got"),
-    ("deepseek_v3", {"qk_rope_head_dim": 1}, "must divide d_r; got 2 and 1"),
     ("deepseek_v3", {"attention_bias": True}, "attention_bias must be False"),
     ("deepseek_v3", {"quantization_config": {}}, "'quantization_config' is a"),
     (
@@ -467,7 +447,6 @@ REFUSED = [
     ("qwen3_next", {"mlp_only_layers": 3}, "mlp_only_layers must be a list; "),
     ("qwen3_next", {"partial_rotary_factor": 0.0}, "must be above 0 and at m"),
     ("qwen3_next", {"partial_rotary_factor": 0.4}, "d must be even, two colu"),
-    ("qwen3_next", {"full_attention_interval": 0}, "must be at least 1; got "),
     (
         "qwen3_next",
         {"layer_types": ["sliding_attention"] * 3},
