@@ -336,6 +336,17 @@ def test_as_many_numbers_cross_as_the_formula_says(client, workers):
     assert joins == wanted
 
 
+def test_neighbours_are_merged_where_they_lie(client):
+    T, d_k, d_v = 4, 2, 3
+    Q, K, V = arrays(T, 11)
+    # The last two are on one worker: two others get the queries, and two
+    # parts cross.
+    placed = place_keys(client, K, V, workers=["a", "b", "c", "c"])
+    split = split_attention(client, Q, *placed)
+    assert_close(split, loop(Q, K, V), eps=64)
+    assert client.crossed() == 2 * T * d_k + 2 * T * (d_v + 1)
+
+
 @pytest.mark.parametrize("striped", [False, True])
 def test_arrays_lie_in_stripes_where_the_mask_is_causal(
     client, striped, monkeypatch
