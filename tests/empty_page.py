@@ -11,108 +11,13 @@ from urllib.parse import urlsplit
 from bs4 import BeautifulSoup
 
 from course import figures
+from tests.figures.programs import program
 
 HOST = "http://page.test/"
 DESK, PHONE = {"width": 1000, "height": 800}, {"width": 390, "height": 844}
 TYPES = {"": "text/html", "js": "text/javascript"}
-# The page's own hands: open a figure, work a field, let time pass. The test
-# tells the time: no clock runs, so a busy machine changes nothing.
-HANDS = """
-let now = 1000;
-let timers = [];
-let frames = [];
-globalThis.setTimeout = (f, ms) => timers.push({ at: now + ms, f });
-globalThis.clearTimeout = (id) => { if (id) timers[id - 1] = null; };
-globalThis.requestAnimationFrame = (f) => { frames.push(f); return f; };
-globalThis.cancelAnimationFrame = (f) => {
-  frames = frames.filter((other) => other !== f);
-};
-performance.now = () => now;
-const settle = async () => { for (let k = 0; k < 5; k += 1) await null; };
-const pause = async (ms) => {
-  await settle();
-  now += ms;
-  timers.forEach((timer, k) => {
-    if (!timer || timer.at > now) return;
-    timers[k] = null;
-    timer.f();
-  });
-  await settle();
-};
-const frame = async (ms = 0) => {
-  now += ms;
-  for (const f of frames.splice(0)) f(now);
-  await settle();
-};
-const model = (state) => ({
-  state: { ...state }, sets: [], saves: 0, listeners: [],
-  get(key) { return this.state[key]; },
-  set(key, value) {
-    this.sets.push([key, value]);
-    this.state[key] = value;
-    const told = this.listeners.filter(([e]) => e === `change:${key}`);
-    for (const [, listener] of told) listener();
-  },
-  save_changes() { this.saves += 1; },
-  on(event, f) { this.listeners.push([event, f]); },
-  off(event, f) {
-    this.listeners = this.listeners.filter(([e, g]) => e !== event || g !== f);
-  },
-});
-const open = (name, state, html = "") => {
-  const box = document.createElement("main");
-  box.innerHTML = html || "<div></div>";
-  const el = box.firstElementChild;
-  document.body.append(box);
-  const m = model(state);
-  const close = attentionFigures[name].render({ model: m, el });
-  Object.assign(globalThis, { el, m, close });
-};
-const become = async (state) => {
-  Object.assign(m.state, state);
-  m.set(...Object.entries(state)[0]);
-  await frame();
-};
-const field = (key) => el.querySelector(`form [name=${key}]`);
-const give = (key, value) => {
-  const f = field(key);
-  if (f.type === "checkbox") f.checked = value;
-  else f.value = value;
-  f.dispatchEvent(new Event("input", { bubbles: true }));
-};
-const pointer = (target, kind, more = {}) => target.dispatchEvent(
-  new PointerEvent(kind, { bubbles: true, cancelable: true, ...more }));
-const press = (target, key, more = {}) => {
-  const event = new KeyboardEvent("keydown",
-    { key, bubbles: true, cancelable: true, ...more });
-  target.dispatchEvent(event);
-  return event.defaultPrevented;
-};
-const handle = (id) => el.querySelector(`[data-handle="${id}"]`);
-const drag = async (id, dx, dy = 0) => {
-  const grip = handle(id);
-  const { x, y, width, height } = grip.getBoundingClientRect();
-  const by = (dx, dy) => ({ pointerId: 1, button: 0,
-    clientX: x + width / 2 + dx, clientY: y + height / 2 + dy });
-  // No pointer is down that a browser could capture.
-  el.querySelector(".av-result").setPointerCapture = () => {};
-  pointer(grip, "pointerdown", by(0, 0));
-  for (const kind of ["pointermove", "pointerup"])
-    pointer(grip, kind, by(dx, dy));
-  await frame();
-};
-const error = () => el.querySelector(".av-error").textContent;
-const spoken = () => el.querySelector(".av-spoken").textContent;
-const said = () => el.querySelector(".av-say").textContent;
-const shown = () => el.querySelector(".av-result").textContent;
-const marked = () =>
-  [...el.querySelectorAll("[aria-invalid]")].map((f) => f.name);
-"""
-# Before HANDS take the page's clock: two frames, so that all is laid out.
-LAYOUT = """
-const layout = ((frame) => () => new Promise((done) =>
-  frame(() => frame(done))))(requestAnimationFrame.bind(globalThis));
-"""
+# The page's own hands, and two frames of its own clock before they take it.
+HANDS, LAYOUT = program("hands"), program("layout")
 
 
 def figure_class(name):
@@ -183,6 +88,15 @@ class Page:
         """What a script returns, which may wait; or an expression's value."""
         body = script if "return " in script else f"return {script.strip()}"
         return self.tab.evaluate(f"async () => {{ {body} }}")
+
+    def run(self, name, *given):
+        """What a function of tests/figures/js returns: flow.goes_back."""
+        file, _, function = name.partition(".")
+        return self.tab.evaluate(
+            f"async (given) => {{ {program(file)}\n"
+            f"return await {function}(...given); }}",
+            given,
+        )
 
     def until(self, condition):
         """Wait for what holds after some frames of the browser's own.

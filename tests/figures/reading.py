@@ -13,6 +13,7 @@ import quickjs
 
 from course import figures
 from course._colours import STOPS
+from tests.figures.programs import program
 
 # --- a module's own functions ----------------------------------------------
 
@@ -20,17 +21,22 @@ from course._colours import STOPS
 @functools.cache
 def _inside(name):
     engine = quickjs.Context()
-    text = figures.module(name).replace("export default", "const whole_ =")
-    engine.eval(text)
+    engine.eval(figures.module(name).replace("export default", "const it ="))
+    text = program("engine")
+    names = re.findall(r"^const (\w+)", text, re.M)
+    engine.eval(
+        f"const tested = (() => {{ {text} return {{ {','.join(names)} }} }})()"
+    )
     return engine.eval(
-        "(what, all) => JSON.stringify(eval(what)(...eval(all)))"
+        "(what, all) => JSON.stringify("
+        "(tested[what] ?? eval(what))(...eval(all)))"
     )
 
 
 def call(function, *arguments, of="causal"):
-    """What a function of a module returns; arguments are Python's values."""
-    found = _inside(of)(function, json.dumps(arguments))
-    return None if found is None else json.loads(found)
+    """What a function of js/engine.js, or of a figure's module, returns."""
+    result = _inside(of)(function, json.dumps(arguments))
+    return None if result is None else json.loads(result)
 
 
 # --- numbers in texts --------------------------------------------------------
@@ -74,6 +80,14 @@ def tells(text, *numbers):
         else:
             pair = wanted if isinstance(wanted, tuple) else (wanted,)
             says(numeral[0], *pair)
+
+
+def chance_says(text, p):
+    """A rounded probability is printed neither as 0 nor as 1."""
+    if 0.005 <= p < 0.995:
+        says(text, p, 2)
+    else:
+        assert text.replace(" ", "") == (">0.99" if p > 0.5 else "<0.01")
 
 
 def rounded_or_equal(x, digits):
@@ -170,8 +184,17 @@ def depth(colour):
     return sum(found) / 2
 
 
+def style_of(element, name):
+    """The number of a style such as width:12.5%."""
+    return float(re.search(rf"\b{name}:([\d.]+)(?:%|px)", element["style"])[1])
+
+
 def ground(cell):
     return re.match(r"background:(light-dark\([^)]*\));", cell["style"])[1]
+
+
+def shade_shows(cell, share, near=0.5 / 48 + 0.01):
+    assert abs(depth(ground(cell)) - share) < near
 
 
 # --- matrices ----------------------------------------------------------------
@@ -252,6 +275,117 @@ def matrix_shows(shown, values, digits, closed=None, far=1):
 def path_of(element):
     """The numbers of a path, in order."""
     return [float(x) for x in re.findall(r"-?[\d.]+", element["d"])]
+
+
+def sizes(parts, key="width"):
+    """An attribute of each of some elements, as numbers."""
+    return np.array([float(part[key]) for part in parts])
+
+
+def spot(element):
+    """Where a group is moved to, or where a circle is."""
+    if element.name == "circle":
+        return [float(element[key]) for key in ("cx", "cy")]
+    return [float(x) for x in re.findall(r"-?[\d.]+", element["transform"])]
+
+
+def on_one_scale(places, numbers, near=0.06, *, log=False):
+    """Places are where one even scale puts their numbers, more than one.
+
+    Give it the places and numbers of an axis as well, and what is drawn
+    stands where a reader looks it up. Returns the scale as a function.
+    """
+    places, numbers = (np.ravel(x).astype(float) for x in (places, numbers))
+    x = np.log(numbers) if log else numbers
+    far = np.ptp(x)
+    if far < 1e-9:
+        assert np.ptp(places) <= 2 * near
+        return None
+    unit = (
+        np.dot(x - x.mean(), places - places.mean())
+        / np.square(x - x.mean()).sum()
+    )
+    start = places.mean() - unit * x.mean()
+    np.testing.assert_allclose(start + unit * x, places, rtol=0, atol=near)
+    assert abs(unit) * far > near, "numbers that differ stand apart"
+    return lambda n: start + unit * (np.log(n) if log else np.asarray(n))
+
+
+def in_proportion(lengths, numbers, near=0.06):
+    """Lengths, areas or widths are as large as their numbers, from 0 on."""
+    on_one_scale([0, *np.ravel(lengths)], [0, *np.ravel(numbers)], near)
+
+
+# How many numbers a step of a path takes, of which the last two are its end.
+STEPS = {"m": 2, "l": 2, "h": 1, "v": 1, "c": 6, "s": 4, "q": 4, "t": 2,
+         "a": 7, "z": 0}  # fmt: skip
+
+
+def path_ends(path):
+    """Where each step of a path ends."""
+    here = start = np.zeros(2)
+    for letter, text in re.findall(r"([a-zA-Z])([^a-zA-Z]*)", path):
+        kind, own = letter.lower(), letter.islower()
+        n = STEPS[kind]
+        numbers = [float(x) for x in re.findall(r"-?(?:\d*\.)?\d+", text)]
+        assert n == 0 or len(numbers) % n == 0, path
+        for k in range(0, len(numbers), n or 1):
+            end = numbers[k : k + n][-2:]
+            if kind in "hv":
+                axis = "hv".index(kind)
+                end = [0, 0] if own else here.copy()
+                end[axis] = numbers[k]
+            here = np.add(here, end) if own else np.array(end)
+            if kind == "m" and k == 0:
+                start = here
+            yield here
+        if kind == "z":
+            here = start
+
+
+def ends_of(part):
+    """Points of one shape or text, in its own units."""
+    if part.name == "path":
+        return list(path_ends(part["d"]))
+
+    def pair(*keys):
+        return np.array([float(part.get(key, "0").split()[0]) for key in keys])
+
+    if part.name == "circle":
+        middle, radius = pair("cx", "cy"), pair("r")
+        return [middle - radius, middle + radius]
+    corner = pair("x", "y")
+    return [corner, corner + pair("width", "height")]
+
+
+def moved(group, points):
+    """Points of a group in the units of what holds it."""
+    for kind, text in re.findall(
+        r"(\w+)\(([^)]*)\)", group.get("transform", "")
+    )[::-1]:
+        x = [float(n) for n in re.findall(r"-?[\d.]+", text)]
+        if kind == "translate":
+            points = points + np.array([*x, 0][:2])
+        elif kind == "scale":
+            points = points * np.array([x[0], x[-1]])
+        elif kind == "rotate":
+            turn = np.radians(x[0])
+            a, b = np.cos(turn), np.sin(turn)
+            points = points @ np.array([[a, b], [-b, a]])
+        else:
+            points = points @ np.reshape(x[:4], (2, 2)) + x[4:]
+    return points
+
+
+def points_of(svg):
+    """Every point of the shapes of a drawing, each with its element."""
+    for part in svg.select("path, rect, circle, text"):
+        points = np.reshape(ends_of(part), (-1, 2))
+        for group in [part, *part.parents]:
+            if group is svg:
+                break
+            points = moved(group, points)
+        yield part, points
 
 
 def curves(svg):

@@ -189,27 +189,9 @@ def test_the_shares_of_the_formulas(machines, S):
 
 def test_another_plan_is_shown_done_where_all_was_done(page):
     page.open("balance")
-    assert page.do("""
-        const seen = [];
-        const look = async () => { await frame(); seen.push(m.state.time); };
-        give("machines", 0); await look();
-        give("time", 50); await look();
-        give("plan", "striped"); await look();
-        return seen;
-    """) == [100, 50, 50]
+    assert page.run("balance.changePlans") == [100, 50, 50]
 
 
 def test_the_time_is_dragged_and_a_machine_is_pressed(page):
     page.open("balance")
-    assert page.do("""
-        const it = (id) => el.querySelector(`[data-handle=${id}]`);
-        const seen = [];
-        const look = async () => {
-          await frame();
-          seen.push([m.state.time, m.state.follow]);
-        };
-        press(it("time"), "ArrowLeft"); await look();
-        press(it("time"), "ArrowLeft", { shiftKey: true }); await look();
-        press(it("m2"), "Enter"); await look();
-        return seen;
-    """) == [[57, 0], [47, 0], [47, 2]]
+    assert page.run("balance.moveHandles") == [[57, 0], [47, 0], [47, 2]]

@@ -592,19 +592,12 @@ def test_card_shows_no_old_number_after_a_refusal(page):
     good = json.dumps(ONE | {"quantization_config": {"ignore": ["x"] * 9000}})
     assert 6000 < len(good) < 65536
     page.open("card", model=PASTED, config=json.dumps(ONE))
-    before, refused, again, long = page.do(f"""
-      const shown = () => el.querySelector(".av-result").textContent;
-      const before = shown();
-      give("config", {json.dumps(json.dumps(ONE | {"swa_head_dim": 8}))});
-      const refused = [shown(), error(), el.classList.contains("av-stale")];
-      give("config", {json.dumps(json.dumps(ONE))});
-      await frame();
-      const again = shown();
-      give("config", {json.dumps(good)});
-      await frame();
-      const long = [shown() === before, m.state.config.length];
-      return [before, refused, again, long];
-    """)
+    before, refused, again, long = page.run(
+        "card.refuseAndRecover",
+        json.dumps(ONE | {"swa_head_dim": 8}),
+        json.dumps(ONE),
+        good,
+    )
     why = "config must be without swa_head_dim, which no rule counts; got it."
     said = "This configuration was refused, and nothing is counted: "
     assert refused == [said + why, why, False]
@@ -615,18 +608,5 @@ def test_card_shows_no_old_number_after_a_refusal(page):
 def test_card_length_is_dragged_on_its_plot(page):
     """Two decades to the left, on an axis of seven."""
     page.open("card")
-    found = page.do("""
-      const grip = el.querySelector("[data-handle=positions]");
-      const box = el.querySelector(".av-card-plot").getBoundingClientRect();
-      const { x, y, width, height } = grip.getBoundingClientRect();
-      const [u, v] = [x + width / 2, y + height / 2];
-      const more = { pointerId: 1, button: 0 };
-      el.querySelector(".av-result").setPointerCapture = () => {};
-      pointer(grip, "pointerdown", { ...more, clientX: u, clientY: v });
-      const goal = u - (96 * box.width) / 400;
-      for (const kind of ["pointermove", "pointerup"])
-        pointer(grip, kind, { ...more, clientX: goal, clientY: v });
-      await frame();
-      return m.state.S;
-    """)
+    found = page.run("card.dragLength")
     assert found == pytest.approx(1311, abs=15)

@@ -182,10 +182,4 @@ def test_the_right_program_passes_and_each_wrong_one_is_refused_by_one():
 
 def test_a_cell_is_pressed_and_the_tokens_are_dragged(page):
     page.open("checks")
-    assert page.do("""
-        const it = (id) => el.querySelector(`[data-handle=${id}]`);
-        press(it("c6-1"), "Enter"); await frame();
-        const first = [m.state.program, m.state.check];
-        press(it("tokens"), "ArrowLeft"); await frame();
-        return [...first, m.state.tokens];
-    """) == ["no mask", "no later key", 0.95]
+    assert page.run("checks.pressCell") == ["no mask", "no later key", 0.95]

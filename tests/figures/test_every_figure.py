@@ -19,7 +19,7 @@ from tests.figures.expected_figures import (
     random_state,
     result_of,
 )
-from tests.figures.reading import captions, read
+from tests.figures.reading import captions, points_of, read
 
 
 def some_states(name):
@@ -36,6 +36,28 @@ def test_shown_numbers_and_verdicts_are_the_helpers(name):
         except AssertionError as error:
             error.add_note(f"{name}: {settings}")
             raise
+
+
+# --- drawings ---------------------------------------------------------------
+
+# Lines of a plane go on beyond its part that is shown, and a finger's room is
+# not seen.
+GO_ON = ".av-memory *, .av-reach"
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_drawings_stay_in_their_boxes(name):
+    """To two units, by which round marks at an edge may reach over it."""
+    for settings in every_state(name):
+        _, _, shown = look(name, settings)
+        for svg in shown.select("svg"):
+            x, y, wide, high = map(float, svg["viewbox"].split())
+            free = svg.select(GO_ON)
+            for part, points in points_of(svg):
+                inside = (points >= [x - 2, y - 2]) & (
+                    points <= [x + wide + 2, y + high + 2]
+                )
+                assert inside.all() or part in free, (settings, part)
 
 
 # --- markup ------------------------------------------------------------------

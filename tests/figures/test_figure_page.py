@@ -33,60 +33,7 @@ def test_compute_in_a_browser_equals_the_helpers(page, name):
         page.tab.add_script_tag(content=text)
     assert page.do("[shown(), error()]") == [drawn(name), ""]
     given = list(states(name, 2))
-    found = page.do(f"""
-        // The keyboard's place and the longest sentence are remembered.
-        const picture = () => {{
-          const copy = el.querySelector(".av-result").cloneNode(true);
-          copy.querySelector(".av-say").removeAttribute("style");
-          for (const part of copy.querySelectorAll("*"))
-            for (const name of ["tabindex", "data-lm-suppress-shortcuts"])
-              part.removeAttribute(name);
-          return copy;
-        }};
-        const anew = (state) => {{
-          const kept = {{ el, m, close }};
-          open("{name}", state);
-          const copy = picture();
-          close();
-          el.parentNode.remove();
-          Object.assign(globalThis, kept);
-          return copy;
-        }};
-        const difference = (a, b) => {{
-          if (a.isEqualNode(b)) return "";
-          const [all, others] = [a, b].map((it) => [...it.childNodes]);
-          const k = all.findIndex((it, i) => !it.isEqualNode(others[i]));
-          const inside = all.length === others.length && k >= 0 &&
-            all[k].nodeName === others[k].nodeName;
-          return inside ? difference(all[k], others[k])
-            : `${{a.outerHTML}} ${{b.outerHTML}}`;
-        }};
-        const markup = (state) => {{
-          const box = document.createElement("template");
-          box.innerHTML = attentionFigures["{name}"].shell(state);
-          return box.content.querySelector(".av-result");
-        }};
-        // A page wraps the picture and adds to it; a handle changes a role.
-        const lacks = (live, read) => {{
-          if (live?.nodeName !== read.nodeName || live.data !== read.data)
-            return `${{live?.outerHTML}} ${{read.outerHTML}}`;
-          for (const {{ name, value }} of read.attributes ?? [])
-            if (name !== "role" && live.getAttribute(name) !== value)
-              return `${{name}} ${{live.outerHTML}} ${{read.outerHTML}}`;
-          const inside = [...live.childNodes].flatMap(
-            (it) => it.matches?.(".av-wide") ? [...it.childNodes] : [it]);
-          return [...read.childNodes].map((it, k) => lacks(inside[k], it))
-            .find(Boolean) ?? "";
-        }};
-        const found = [];
-        for (const state of {json.dumps(given)}) {{
-          await become(state);
-          const differs = difference(picture(), anew(m.state)) ||
-            lacks(el.querySelector(".av-result"), markup(m.state));
-          found.push([el.values, shown(), error(), differs]);
-        }}
-        return found;
-    """)
+    found = page.run("page.compareStates", name, given)
     for state, (values, shown, *wrong) in zip(given, found, strict=True):
         assert wrong == ["", ""], state
         assert_same(values, EXPECTED[name](state))
@@ -97,17 +44,13 @@ def test_compute_in_a_browser_equals_the_helpers(page, name):
 
 
 def test_attach_in_an_empty_place_and_where_python_has_drawn(page):
-    look = """[el.className, el.querySelectorAll("form").length,
-      el.querySelector("form").hidden, el.dataset.figure, location.search,
-      [...el.querySelectorAll("form [name], .av-result, [tabindex='0']")]
-        .every((part) => part.dataset.lmSuppressShortcuts === "true")]"""
-    seen = ["av-figure av-live", 1, False, "step", "", True]
+    live = [1, False, "", True]  # one form, shown; no shortcut takes its keys
     page.open("step")
-    assert page.do(look) == seen
+    assert page.run("page.attached") == live
     assert page.do("m.sets.length + m.saves") == 0
     assert page.do("close(); return m.listeners.length") == 0
     page.open("step", static=True)
-    assert page.do(look) == seen
+    assert page.run("page.attached") == live
     assert page.do("shown()") == drawn("step")
 
 
@@ -116,95 +59,45 @@ def test_attach_in_an_empty_place_and_where_python_has_drawn(page):
 
 def test_change_of_a_slider_moves_its_trait_its_number_and_the_picture(page):
     page.open("causal", T=5)
-    assert page.do("""
-        const output = field("T").closest("div").querySelector("output");
-        field("T").focus();
-        give("T", 6);
-        const before = [m.state.T, el.values.weights.length, output.value];
-        await frame();
-        const after = [el.values.weights.length, [...m.sets], m.saves,
-          error()];
-        // Several moves are painted once.
-        let painted = 0;
-        new MutationObserver(() => painted += 1)
-          .observe(el.querySelector(".av-result"),
-            { attributes: true, childList: true, subtree: true });
-        for (const T of [5, 7, 9]) give("T", T);
-        await frame();
-        return [before, after, painted, el.values.weights.length];
-    """) == [[6, 5, "6"], [6, [["T", 6]], 1, ""], 1, 9]
+    assert page.run("page.moveSlider") == [
+        [6, 5, "6"],
+        [6, [["T", 6]], 1, ""],
+        1,
+        9,
+    ]
     page.do("give('T', 6); await frame(); return null")
     assert page.do("shown()") == drawn("causal", T=6)
     # Sending the form does not leave the page.
-    assert page.do("""
-        const event = new Event("submit", { cancelable: true });
-        el.querySelector("form").dispatchEvent(event);
-        return event.defaultPrevented;
-    """)
+    assert page.run("page.sendForm")
 
 
-def test_held_and_put_of_every_kind_of_field(page):
+def test_every_kind_of_field_is_read_and_filled_in(page):
     """What a hand gives is read; what Python sets is filled in."""
     page.open("saturation")  # powers of two, a box, a number
-    assert page.do("""
-        give("d_k", 3);
-        const f = field("d_k");
-        const power = () => [f.value, f.getAttribute("aria-valuetext"),
-          f.closest("div").querySelector("output").value];
-        const read = [m.state.d_k, ...power()];
-        give("scale", true);
-        give("seed", "12");
-        const typed = [m.state.scale, m.state.seed];
-        m.set("d_k", 256);
-        m.set("scale", false);
-        m.set("seed", 7);
-        return [read, typed, power(), field("scale").checked,
-          field("seed").value];
-    """) == [[8, "3", "8", "8"], [True, 12], ["8", "256", "256"], False, "7"]
+    assert page.run("page.fieldsOfSaturation") == [
+        [8, "3", "8", "8"],
+        [True, 12],
+        ["8", "256", "256"],
+        False,
+        "7",
+    ]
     # A menu, and a slider between its steps.
     page.open("causal", slope=0.03, mask="sliding")
-    assert page.do("""
-        const slope = () => [field("slope").value, field("slope").step];
-        const between = [field("mask").value, ...slope()];
-        give("slope", field("slope").value);
-        const stepped = [field("slope").step, m.state.slope % 0.0625];
-        m.set("slope", 0.03);
-        const again = slope();
-        m.set("slope", 0.25);
-        give("mask", "none");
-        const mask = m.state.mask;
-        m.set("mask", "padding");
-        return [between, stepped, again, slope(), mask, field("mask").value];
-    """) == [
+    assert page.run("page.fieldsOfCausal") == [
         ["sliding", "0.03", "any"], ["0.0625", 0], ["0.03", "any"],
         ["0.25", "0.0625"], "none", "padding",
     ]  # fmt: skip
     page.open("step")  # a matrix
-    assert page.do("""
-        give("X", "1 2\\n3 −4");
-        const read = m.state.X;
-        m.set("X", [[1, 2], [3, 5]]);
-        return [read, field("X").value];
-    """) == [[[1, 2], [3, -4]], "1 2\n3 5"]
+    assert page.run("page.fieldsOfStep") == [[[1, 2], [3, -4]], "1 2\n3 5"]
     page.open("induction")  # symbols, and a slider of stops
-    assert page.do("""
-        give("symbols", "cafe, cafe");
-        give("step", 0);
-        const read = [m.state.symbols, m.state.step];
-        m.set("symbols", "BAD");
-        m.set("step", 150);
-        const f = field("step");
-        return [read, field("symbols").value,
-          f.getAttribute("aria-valuetext"),
-          f.closest("div").querySelector("output").value];
-    """) == [["CAFECAFE", 0], "BAD", "150", "150"]
+    assert page.run("page.fieldsOfInduction") == [
+        ["CAFECAFE", 0],
+        "BAD",
+        "150",
+        "150",
+    ]
     page.open("film")  # words
-    assert page.do("""
-        give("words", " one  two three ");
-        const read = m.state.words;
-        m.set("words", "a b c");
-        return [read, field("words").value];
-    """) == ["one two three", "a b c"]
+    assert page.run("page.fieldsOfFilm") == ["one two three", "a b c"]
 
 
 TYPED = {
@@ -221,48 +114,25 @@ def test_complaint_names_a_wrong_entry_and_the_picture_stays(page, name, key):
     right = page.do(f"field('{key}').value")
     rest = page.do("[shown(), m.sets]")
     for text in TYPED[name, key]:
-        message, *now = page.do(f"""
-            give("{key}", {json.dumps(text)});
-            await frame();
-            return [error(), marked(), shown(), m.sets];
-        """)
+        message, *now = page.run("page.typeWrong", key, text)
         assert key in message, text
         assert LAST in message
         assert now == [[key], *rest], text
-    assert page.do(f"""
-        give("{key}", {json.dumps(right)});
-        return [error(), marked()];
-    """) == ["", []]
+    assert page.run("page.typeRight", key, right) == ["", []]
 
 
 def test_change_of_what_is_wrong_waits_for_all_of_it(page):
     page.open("kvcache", n_layers=3)
-    assert page.do("""
-        give("n_layers", "0");
-        give("S", "0");
-        const both = marked();
-        give("n_layers", "4");
-        const rest = [marked(), m.state.n_layers];
-        give("S", "5");
-        await frame();
-        return [both, rest, error(), marked(), m.state.n_layers, m.state.S];
-    """) == [["n_layers", "S"], [["S"], 3], "", [], 4, 5]
+    assert page.run("page.twoWrongNumbers") == [
+        ["n_layers", "S"],
+        [["S"], 3],
+        "",
+        [],
+        4,
+        5,
+    ]
     page.open("step", what="Q, K, V", Q=[[1.0, 2]], K=[[3.0, 4]], V=[[5.0]])
-    assert page.do("""
-        const result = el.querySelector(".av-result");
-        const stale = () => [el.classList.contains("av-stale"),
-          getComputedStyle(result, "::before").content];
-        const before = stale();
-        give("Q", "1 2 3");
-        await frame();
-        const first = [error().slice(0, 38), marked(), m.state.Q, stale()];
-        give("scale", false);
-        const second = [marked(), m.state.scale, stale()[0]];
-        give("K", "4 5 6");
-        await frame();
-        return [before, first, second, error(), marked(), m.state.Q,
-          m.state.K, m.state.scale, stale()];
-    """) == [
+    assert page.run("page.wrongMatrices") == [
         [False, "none"],
         ["Q and K must have rows of one length; ", ["Q"], [[1, 2]],
          [True, '"the last state that fits"']],
@@ -273,27 +143,24 @@ def test_change_of_what_is_wrong_waits_for_all_of_it(page):
 
 def test_change_forgets_a_wrong_entry_that_no_longer_matters(page):
     page.open("step", what="Q, K, V", Q=[[1.0, 2]], K=[[3.0, 4]], V=[[5.0]])
-    assert page.do("""
-        give("K", "abc");
-        give("V", "7");
-        const before = [marked(), m.state.V];
-        give("what", "X");
-        return [before, error(), marked(), m.state.what, m.state.V,
-          field("K").value, field("V").value, m.state.K];
-    """) == [[["K"], [[5]]], "", [], "X", [[7]], "3 4", "7", [[3, 4]]]
+    assert page.run("page.forgetHiddenEntry") == [
+        [["K"], [[5]]],
+        "",
+        [],
+        "X",
+        [[7]],
+        "3 4",
+        "7",
+        [[3, 4]],
+    ]
     # Also while something else is wrong.
     page.open("film", what="X, W_Q, W_K, W_V")
-    assert page.do("""
-        const before = field("W_Q").value;
-        give("words", "a b");
-        give("W_Q", "abc");
-        give("what", "X");
-        const first = [field("W_Q").value === before, error().slice(0, 13),
-          m.sets.length];
-        give("words", "a b c");
-        give("what", "X, W_Q, W_K, W_V");
-        return [first, error(), marked(), m.state.what];
-    """) == [[True, "words and X m", 0], "", [], "X, W_Q, W_K, W_V"]
+    assert page.run("page.forgetWhileWrong") == [
+        [True, "words and X m", 0],
+        "",
+        [],
+        "X, W_Q, W_K, W_V",
+    ]
 
 
 HEADS = [
@@ -312,17 +179,7 @@ HEADS = [
 def test_fit_moves_heads_that_do_not_fit_to_those_that_do(page):
     page.open("heads")
     for H, H_kv, key, value, settled in HEADS:
-        found = page.do(f"""
-            document.activeElement.blur();
-            await become({{ H: {H}, H_kv: {H_kv} }});
-            field("{key}").focus();  // it is moved although it is held
-            give("{key}", {value});
-            await frame();
-            return [m.state.H, m.state.H_kv, +field("H_kv").value,
-              new Set(el.values.kv_head).size, marked(),
-              el.classList.contains("av-stale"),
-              el.querySelector(".av-note") !== null, error()];
-        """)
+        found = page.run("page.fitHeads", H, H_kv, key, value)
         wanted = value if key == "H" else H
         fits = [str(n) for n in range(1, wanted + 1) if wanted % n == 0]
         moved = key == "H_kv" or wanted % H_kv > 0
@@ -340,99 +197,34 @@ def test_presets_fill_all_their_fields(page):
     page.open("kvcache")
     keys = ["n_layers", "n_kv_heads", "d_k", "d_v"]
     for name, sizes in figures.presets("kvcache").items():
-        found = page.do(f"""
-            give("preset", "{name}");
-            await frame();
-            return [{keys}.map((key) => +field(key).value),
-              {keys}.map((key) => m.state[key]), field("preset").value,
-              el.values];
-        """)
+        found = page.run("page.choosePreset", name, keys)
         wanted = [sizes[key] for key in keys]
         *found, values = found
         assert found == [wanted, wanted, name]
         assert_same(values, EXPECTED["kvcache"](state_of("kvcache", **sizes)))
-    assert page.do("""
-        give("d_v", "63");
-        await frame();
-        const shown = field("preset").value;
-        give("preset", "own numbers");
-        return [shown, m.state.d_v];
-    """) == ["own numbers", 63]
+    assert page.run("page.ownNumbers") == ["own numbers", 63]
     # One that does not fit the other settings is shown, and waits.
     small = dict.fromkeys(keys, 1)
     page.open("kvcache", S=10**7, batch=4096, **small)
-    assert page.do(f"""
-        give("preset", "GPT-2 small");
-        const values = () => {keys}.map((key) => field(key).value);
-        const first = [values(), m.sets.length,
-          error().startsWith("the cache would take more than 1 PiB")];
-        give("batch", "1");
-        return [...first, values(), error(), m.state.n_layers];
-    """) == [
+    assert page.run("page.presetThatWaits", keys) == [
         ["12", "12", "64", "64"], 0, True, ["12", "12", "64", "64"], "", 12
     ]  # fmt: skip
 
 
 def test_adjust_ends_and_hides_fields_as_the_state_says(page):
     page.open("positions", kind="sinusoid", pairs=8, pair=7)
-    assert page.do("""
-        const hidden = (key) => field(key).closest("div").hidden;
-        const before = [hidden("pair"), hidden("heads"), field("pair").max];
-        give("pairs", 3);
-        await frame();
-        const f = field("pair");
-        const cut = [f.max, f.value,
-          f.closest("div").querySelector("output").value, m.state.pair];
-        give("kind", "ALiBi");
-        await frame();
-        const after = [hidden("pair"), hidden("heads")];
-        m.set("kind", "sinusoid");
-        m.set("pairs", 16);
-        await frame();
-        return [before, cut, after, f.max, f.value];
-    """) == [
+    assert page.run("page.adjustPositions") == [
         [False, True, "7"], ["2", "2", "2", 7], [True, False], "15", "7",
     ]  # fmt: skip
     page.open("roof", heads=8, shared=4)  # a slider of powers
-    assert page.do("""
-        const f = field("shared");
-        const told = () => [f.max, f.value, f.getAttribute("aria-valuetext"),
-          f.closest("div").querySelector("output").value];
-        const before = told();
-        give("heads", 1);
-        await frame();
-        const cut = [...told(), m.state.shared];
-        give("heads", 5);
-        await frame();
-        return [before, cut, told()];
-    """) == [
+    assert page.run("page.adjustRoof") == [
         ["3", "2", "4", "4"], ["1", "1", "2", "2", 4], ["5", "2", "4", "4"],
     ]  # fmt: skip
 
 
 def test_fill_from_python_leaves_what_is_being_typed(page):
     page.open("kvcache")
-    assert page.do("""
-        field("S").focus();
-        give("S", "");
-        m.set("n_layers", 5);
-        const typing = [field("S").value, field("n_layers").value,
-          error() !== ""];
-        m.set("S", 77);
-        const own = [field("S").value, error()];
-        field("n_layers").focus();
-        m.set("S", 78);
-        await frame();
-        // A state that cannot be shown is named, and the picture stays.
-        const before = shown();
-        m.set("S", 0);
-        await frame();
-        const named = [field("S").value, error(), shown() === before];
-        m.set("S", 5);
-        await frame();
-        return [typing, own, named, error(),
-          el.values.per_sequence / el.values.per_token];
-    """) == [
+    assert page.run("page.fillWhileTyping") == [
         ["", "5", True],
         ["", ""],
         ["0", "positions S must be a whole number from 1 to 10,000,000; got "
@@ -445,25 +237,7 @@ def test_fill_from_python_leaves_what_is_being_typed(page):
 def test_add_steppers_that_move_a_slider_by_one_step(page):
     page.tab.set_viewport_size(PHONE)
     page.open("causal", slope=0.03, T=63)
-    assert page.do("""
-        const of = (key, name) => [...field(key).closest("div")
-          .querySelectorAll("button")].find((b) => b.ariaLabel.endsWith(name));
-        const step = (key, name) => {
-          of(key, name).click();
-          return m.state[key];
-        };
-        const events = [];
-        for (const kind of ["change", "input"])
-          el.querySelector("form").addEventListener(kind, () =>
-            events.push(kind));
-        const more = of("T", "more");
-        return [more.ariaLabel, more.tabIndex, more.type,
-          getComputedStyle(more).display, step("T", "more"),
-          step("T", "more"), m.saves, step("T", "less"), events,
-          step("slope", "more"), step("temperature", "less"),
-          el.querySelectorAll(".av-stepper").length
-            / el.querySelectorAll("input[type=range]").length];
-    """) == [
+    assert page.run("page.pressSteppers") == [
         "tokens T: more", -1, "button", "block", 64, 64, 1, 63,
         ["input", "change"] * 4, 0.0625, 0.9, 2,
     ]  # fmt: skip
@@ -477,69 +251,24 @@ def test_add_steppers_that_move_a_slider_by_one_step(page):
 
 def test_speak_of_each_move_once_it_rests(page):
     page.open("causal", T=3)
-    assert page.do("""
-        await frame();
-        await pause(600);
-        const silent = spoken();
-        give("T", 4);
-        await frame();
-        await pause(300);
-        give("T", 5);
-        await frame();
-        await pause(499);
-        const still = spoken();
-        await pause(1);
-        return [silent, still, spoken() === said(),
-          spoken().includes("Query 4,"),
-          el.querySelector(".av-spoken").getAttribute("role"),
-          el.querySelector(".av-result [role=status]")];
-    """) == ["", "", True, True, "status", None]
+    assert page.run("page.speakAfterRest") == [
+        "",
+        "",
+        True,
+        True,
+        "status",
+        None,
+    ]
     page.open("step")
-    assert page.do("""
-        el.querySelector('[data-at="output,0,0"]').focus();
-        await pause(650);
-        return [spoken() === said(), spoken().slice(0, 10)];
-    """) == [True, "Query cat:"]
+    assert page.run("page.speakOfEntry") == [True, "Query cat:"]
 
 
 def test_close_leaves_a_figure_silent_and_still(page):
     page.open("causal", "?causal.T=4", static=True)
-    assert page.do("""
-        give("T", 9);
-        await frame();
-        close();
-        await pause(600);
-        const silent = spoken();
-        m.state.T = 3;
-        dispatchEvent(new PopStateEvent("popstate"));
-        el.querySelector(".av-say").textContent = "changed";
-        el.style.width = "20px";
-        await layout();
-        await pause(600);
-        return [silent, m.listeners.length, m.state.T, spoken(),
-          el.querySelector(".av-wide").classList.contains("scrolls")];
-    """) == ["", 0, 3, "", False]
+    assert page.run("page.closeFigure") == ["", 0, 3, "", False]
 
 
 # --- data that comes later --------------------------------------------------
-
-# A page that brings the data when the test says so.
-BRING = """
-  globalThis.asked = [];
-  const load = (name) => new Promise((come, fail) => {
-    asked.push(name);
-    Object.assign(globalThis, { come, fail });
-  });
-  const close_ = globalThis.close;
-  globalThis.reopen = () => {
-    close_();
-    el.classList.remove("av-live");
-    globalThis.close = attentionFigures.induction.render(
-      { model: m, el, load });
-  };
-"""
-WAITS = """[error(), el.querySelector(".av-result").getAttribute("aria-busy"),
-  el.classList.contains("av-live"), asked.length]"""
 
 
 def come(page):
@@ -551,18 +280,11 @@ def come(page):
 
 def test_bring_keeps_the_picture_until_its_data_has_come(page):
     page.open("induction")
-    found = page.do(f"""{BRING}
-        reopen();
-        const first = shown();
-        await become({{ step: 80 }});
-        const waits = {WAITS};
-        await become({{ step: 60 }});
-        return [waits, {WAITS}, shown() === first, asked];
-    """)
+    found = page.run("page.askForData")
     waits = ["", "true", True, 1]
     assert found == [waits, waits, True, ["induction-steps"]], "asked once"
     come(page)
-    assert page.do(WAITS) == ["", None, True, 1]
+    assert page.run("page.waiting") == ["", None, True, 1]
     assert_same(
         page.do("el.values"),
         EXPECTED["induction"](state_of("induction", step=60)),
@@ -573,29 +295,22 @@ def test_bring_keeps_the_picture_until_its_data_has_come(page):
 
 def test_bring_for_the_address_that_a_page_opens_on(page):
     page.open("induction", "?induction.step=80", static=True)
-    page.do(f"{BRING} reopen(); return null")
-    assert page.do(WAITS) == ["", "true", False, 1]
+    page.run("page.reopen")
+    assert page.run("page.waiting") == ["", "true", False, 1]
     come(page)
-    assert page.do(WAITS) == ["", None, True, 1]
+    assert page.run("page.waiting") == ["", None, True, 1]
     assert page.do("m.state.step") == 80
 
 
 def test_bring_says_that_data_did_not_come_and_asks_again(page):
     page.open("induction")
-    first, kept, failed = page.do(f"""{BRING}
-        reopen();
-        const first = shown();
-        await become({{ step: 80 }});
-        fail();
-        await settle();
-        return [first, shown(), {WAITS}];
-    """)
+    first, kept, failed = page.run("page.failToLoad")
     assert kept == first
     said = "The data of this state did not load. The figure shows the last "
     assert failed == [f"{said}state that it has.", None, True, 1]
     page.do("await become({ step: 60 }); return null")
     come(page)
-    assert page.do(WAITS) == ["", None, True, 2]
+    assert page.run("page.waiting") == ["", None, True, 2]
 
 
 # --- the address ------------------------------------------------------------
@@ -604,9 +319,7 @@ def test_bring_says_that_data_did_not_come_and_asks_again(page):
 def test_from_address_sets_the_figure_of_a_page(page):
     query = "?causal.T=5&causal.slope=0.25&causal.mask=none&tiles.T=7&x=1"
     page.open("causal", query, static=True)
-    assert page.do("[m.state.T, m.state.slope, m.state.mask, error(), "
-                   "field('T').value, field('mask').value, "
-                   "el.values.weights.length]") == [
+    assert page.run("page.readAddress") == [
                        5, 0.25, "none", "", "5", "none", 5]  # fmt: skip
     query = "?step.what=Q, K, V&step.Q=1 −2;3 4&step.K=1 1&step.V=2"
     query += "&step.scale=false&step.causal=false"
@@ -617,11 +330,7 @@ def test_from_address_sets_the_figure_of_a_page(page):
     assert page.do("error()") == ""
     # In Jupyter the address is another's: it is not read and not written.
     page.open("causal", "?causal.T=5")
-    assert page.do("""
-        give("slope", 0.5);
-        await pause(200);
-        return [m.state.T, location.search];
-    """) == [8, "?causal.T=5"]
+    assert page.run("page.keepAddress") == [8, "?causal.T=5"]
 
 
 BAD = {
@@ -650,12 +359,7 @@ def test_from_address_refuses_in_words_what_does_not_fit(page, name):
     page.open(name, first, static=True)
     rest = CLASSES[name]()
     for query in (first, *others):
-        message, state, values, text = page.do(f"""
-            history.replaceState(null, "", {json.dumps(query)});
-            dispatchEvent(new PopStateEvent("popstate"));
-            await frame();
-            return [error(), m.state, el.values, shown()];
-        """)
+        message, state, values, text = page.run("page.visitAddress", query)
         assert BAD[name][query] in message, query
         assert message.endswith(FIRST)
         assert state == state_of(name)
@@ -666,17 +370,7 @@ def test_from_address_refuses_in_words_what_does_not_fit(page, name):
 def test_to_address_follows_what_matters_after_a_pause(page):
     query = "?causal.gone=1&tiles.T=7&causal.length=3"
     page.open("causal", query + "#here", static=True)
-    assert page.do("""
-        give("mask", "sliding");
-        give("T", 6);
-        await pause(50);
-        give("slope", 0.5);
-        await pause(99);
-        const still = location.search;
-        await pause(1);
-        return [still, Object.fromEntries(
-          new URLSearchParams(location.search)), location.hash];
-    """) == [
+    assert page.run("page.writeAddress") == [
         query,
         {"tiles.T": "7", "causal.mask": "sliding", "causal.T": "6",
          "causal.window": "3", "causal.slope": "0.5",
@@ -684,36 +378,18 @@ def test_to_address_follows_what_matters_after_a_pause(page):
         "#here",
     ]  # fmt: skip
     page.open("step", static=True)
-    assert page.do("""
-        history.replaceState({ mine: 1 }, "");
-        const length = history.length;
-        give("X", "1 2\\n3 4");
-        await pause(200);
-        return [new URLSearchParams(location.search).get("step.X"),
-          history.state, history.length === length,
-          [...new URLSearchParams(location.search).keys()]];
-    """) == ["1 2;3 4", {"mine": 1}, True,
+    assert page.run("page.writeMatrix") == ["1 2;3 4", {"mine": 1}, True,
              ["step.what", "step.words", "step.X", "step.scale",
               "step.causal"]]  # fmt: skip
 
 
 def test_restore_brings_the_settings_of_the_address_back(page):
     page.open("causal", "?causal.T=5", static=True)
-    assert page.do("""
-        const back = async (query) => {
-          history.replaceState(null, "", query);
-          dispatchEvent(new PopStateEvent("popstate"));
-          await frame();
-          return [field("T").value, m.state.T, m.state.mask,
-            el.values.weights.length];
-        };
-        give("T", 9);
-        await pause(200);
-        const moved = location.search.includes("causal.T=9");
-        field("T").focus();
-        return [moved, await back("?causal.T=4&causal.mask=none"),
-          await back("?")];
-    """) == [True, ["4", 4, "none", 4], ["8", 8, "causal", 8]]
+    assert page.run("page.goBack") == [
+        True,
+        ["4", 4, "none", 4],
+        ["8", 8, "causal", 8],
+    ]
 
 
 # --- looks ------------------------------------------------------------------
@@ -721,71 +397,20 @@ def test_restore_brings_the_settings_of_the_address_back(page):
 
 def test_reach_gives_the_keyboard_what_scrolls_sideways(page):
     page.open("causal", T=12)
-    look = """[...["tabindex", "role", "aria-label"].map((name) =>
-      el.querySelector(".av-wide").getAttribute(name)),
-      el.querySelector(".av-wide").classList.contains("scrolls")]"""
     fits = [None, None, None, False]
     wide = ["0", "group", "result, scrolls sideways", True]
-    assert page.do(f"""
-        const first = {look};
-        el.style.width = "200px";
-        await layout();
-        const narrow = {look};
-        el.style.width = "900px";
-        await layout();
-        return [first, narrow, {look}];
-    """) == [fits, wide, fits]
+    assert page.run("page.reachAtWidths") == [fits, wide, fits]
     # A picture that grows wide in a place that stays as large as it was.
     page.open("causal", T=2)
-    assert page.do(f"""
-        Object.assign(el.style, {{ width: "200px", height: "900px" }});
-        await layout();
-        const narrow = {look};
-        await become({{ T: 12 }});
-        return [narrow, {look}];
-    """) == [fits, wide]
+    assert page.run("page.reachGrown") == [fits, wide]
     page.open("step")
-    assert page.do("""
-        el.style.width = "60px";
-        await layout();
-        const boxes = [...el.querySelectorAll(".av-step > div")];
-        return [boxes.every((box) => box.tabIndex === 0
-           && box.getAttribute("role") === "group"),
-          el.querySelector(".av-wide").hasAttribute("tabindex")];
-    """) == [True, False]
+    assert page.run("page.reachBoxes") == [True, False]
 
 
 def test_reach_keeps_the_lines_of_sentence_and_message(page):
     """What stands below them would jump under the hand."""
     page.open("linear")
-    heights = page.do("""
-        el.style.width = "300px"; // no font has it on one line
-        await layout();
-        const said = el.querySelector(".av-say");
-        const error = el.querySelector(".av-error");
-        const both = () => [said.offsetHeight, error.offsetHeight];
-        const seen = [];
-        const { offsetHeight: silent } = error;
-        for (const written of [0, 1, 2, 3, 2, 1, 0]) {
-          await become({ written });
-          seen.push(said.offsetHeight);
-        }
-        const field = el.querySelector("form [name=angleA]");
-        const type = async (value) => {
-          field.type = "text";
-          field.value = value;
-          field.dispatchEvent(new Event("input", { bubbles: true }));
-          await layout();
-          return both();
-        };
-        const told = await type("no number");
-        const right = await type("45");
-        [...el.querySelectorAll(".av-tools button")]
-          .find((button) => button.textContent.trim() === "Reset").click();
-        await layout();
-        await layout();
-        return { seen, silent, told, right, reset: both() };
-    """)
+    heights = page.run("page.keepHeights")
     seen = heights["seen"]
     assert seen == sorted(seen)
     assert seen[0] < seen[-1]
@@ -796,41 +421,27 @@ def test_reach_keeps_the_lines_of_sentence_and_message(page):
 
 def in_scheme(page, scheme, ground):
     """A page of the site in one scheme, as its theme sets it."""
-    page.do(f"""
-        const root = document.documentElement;
-        root.dataset.theme = "{scheme}";
-        root.style.setProperty("--pst-color-background", "{ground}");
-        root.style.setProperty("--pst-color-text-base", "rgb(1, 2, 3)");
-        const sheet = document.createElement("style");
-        sheet.textContent =
-          `html[data-theme="{scheme}"] {{ color-scheme: {scheme}; }}`;
-        document.head.prepend(sheet);
-        return null;
-    """)
+    page.run("page.inScheme", scheme, ground)
 
 
 def test_color_of_follows_the_scheme_and_on_paper_it_is_light(page):
     page.open("causal", T=3, mask="causal")
-    looks = """
-        const cell = el.querySelector("td[style]");
-        const { backgroundColor, color } = getComputedStyle(cell);
-        return [cell.textContent, backgroundColor, color];
-    """
     light = ["1.00", "rgb(0, 48, 77)", "rgb(255, 255, 255)"]
     in_scheme(page, "light", "#ffffff")
-    assert page.do(looks) == light
+    assert page.run("page.shade") == light
     in_scheme(page, "dark", "#121212")
-    assert page.do(looks) == ["1.00", "rgb(227, 242, 255)", "rgb(0, 0, 0)"]
+    assert page.run("page.shade") == [
+        "1.00",
+        "rgb(227, 242, 255)",
+        "rgb(0, 0, 0)",
+    ]
     page.tab.emulate_media(media="print")
-    assert page.do(looks) == light
+    assert page.run("page.shade") == light
 
 
 def test_closed_cells_are_as_wide_as_open_ones(page):
     page.open("causal", T=3, mask="causal")
-    widths = page.do("""
-        return [...el.querySelectorAll("table td:is([style], .av-closed)")]
-          .map((cell) => cell.getBoundingClientRect().width);
-    """)
+    widths = page.run("page.cellWidths")
     assert len(widths) == 9
     assert max(widths) < 2 * min(widths)
 
@@ -838,16 +449,7 @@ def test_closed_cells_are_as_wide_as_open_ones(page):
 def test_frames_of_picked_cells_cover_no_digit_and_no_neighbour(page):
     page.open("step")
     in_scheme(page, "dark", "#121212")
-    frames = page.do("""
-        return [...el.querySelectorAll("td:is(.av-picked, .av-source)")]
-          .map((cell) => {
-            const style = getComputedStyle(cell);
-            const table = getComputedStyle(cell.closest("table"));
-            return [style.outlineColor, parseFloat(style.outlineOffset),
-              2 * parseFloat(style.outlineWidth),
-              parseFloat(table.borderSpacing), table.borderCollapse];
-          });
-    """)
+    frames = page.run("page.frames")
     assert frames
     for colour, offset, both, gap, collapse in frames:
         assert (colour, offset, collapse) == ("rgb(1, 2, 3)", 0, "separate")
@@ -859,36 +461,7 @@ def test_controls_on_a_phone_meet_a_finger_and_leave_the_sentence(page, name):
     """On a grid below the picture; the sentence is in view of the finger."""
     page.tab.set_viewport_size(PHONE)
     page.open(name, static=True)
-    *boxes, places, is_first, width = page.do("""
-        const at = (it) => {
-          const { left, right, width, height } = it.getBoundingClientRect();
-          return [left, right, width, height].map(Math.round);
-        };
-        const parts = (what) => [...el.querySelectorAll(what)]
-          .filter((it) => it.checkVisibility());
-        const found = ["input[type=range]", "output", ".av-stepper", "select",
-          "input[type=checkbox]"].map((what) =>
-            parts(`.av-controls ${what}`).map(at));
-        found.push(parts(".av-panel button").map(at));
-        document.body.style.padding = "900px 0";
-        const sentence = el.querySelector(".av-say");
-        const line = parseFloat(getComputedStyle(sentence).lineHeight);
-        found.push(parts(".av-controls :is(input, select, textarea), " +
-            ".av-panel button").map((it) => {
-          it.scrollIntoView({ block: "center", behavior: "instant" });
-          const [a, b] = [it, sentence].map((x) => x.getBoundingClientRect());
-          // A longer sentence goes on below: its first two lines are in view.
-          return [it.name || it.textContent, b.top >= 0,
-            Math.min(b.bottom, b.top + 2 * line) <= innerHeight + 0.5,
-            a.bottom <= b.top || a.top >= b.bottom];
-        }));
-        const moved = [...el.querySelectorAll(".av-controls, .av-panel")];
-        const picture = el.querySelector(".av-result");
-        const below = Node.DOCUMENT_POSITION_FOLLOWING;
-        const isFirst = moved.every((part) =>
-          below & picture.compareDocumentPosition(part));
-        return [...found, isFirst, document.documentElement.scrollWidth];
-    """)
+    *boxes, places, is_first, width = page.run("page.controlsOnPhone")
     sliders, values, *pressed = boxes
     assert len({(left, right) for left, right, *_ in sliders}) <= 1
     assert len({(left, right) for left, right, *_ in values}) <= 1

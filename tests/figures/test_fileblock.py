@@ -143,18 +143,7 @@ def test_a_block_of_the_file_uses_its_lowest_and_its_highest_code():
 
 def test_another_parameter_begins_with_its_own_bits(page):
     page.open("fileblock")
-    seen = page.do("""
-        const at = (id) => el.querySelector(`[data-handle=${id}]`);
-        const seen = [];
-        const see = () => seen.push([m.state.at, m.state.code]);
-        press(at("b4"), " "); await frame(); see();
-        press(at("p20"), " "); await frame(); see();
-        press(at("code"), "ArrowUp"); await frame(); see();
-        give("at", 3); await frame(); see();
-        seen.push(el.querySelector(".av-error").textContent);
-        give("block", "W_1 of layer 0"); await frame(); see();
-        return seen;
-    """)
+    seen = page.run("fileblock.choose")
     data = of_file("W_Q of layer 0")
     assert seen == [
         [7, 15],

@@ -263,12 +263,7 @@ def test_floats_are_those_of_a_softmax_in_numpy(look, shift, subtract):
 
 def test_floats_handles_are_dragged(page):
     page.open("floats", subtract=True)
-    found = page.do("""
-      await drag("score-1", 50);
-      const one = { ...m.state };
-      await drag("shift", -60);
-      return [one, { ...m.state }];
-    """)
+    found = page.run("floats.dragHandles")
     one, all_of_them = found
     assert one["score1"] > 1.25
     assert one["shift"] == 12

@@ -21,13 +21,17 @@ from helpers.transformer import forward, rms_norm
 from tests.empty_page import DESK, PHONE
 from tests.figures.reading import (
     call,
+    chance_says,
     depth,
-    ground,
+    path_of,
     read,
     says,
     sentence,
+    shade_shows,
     significant,
+    style_of,
     tells,
+    where,
 )
 from tests.figures.test_saturation import mulberry32
 
@@ -208,53 +212,39 @@ def expected(state):
 # --- the picture -------------------------------------------------------------
 
 
-def drawn_numbers(state, expected, net):
-    """The number that each part of the open stage shows, by its handle."""
+def row_of(name, state, expected, net):
+    """The numbers that cells of a name show, as places in them are written."""
     i, _, b, h, _ = place_of(state)
     heads = net["heads"][b]
-    order = expected["order"]
-    Q, V, weights = heads.Q[h], heads.V[h], heads.weights[h]
-    rows = {
-        "embedding": net["X"][0][i],
-        "attention-norm": heads.X[i],
-        "query": Q[i],
-        "mix": heads.heads[h][i],
-        "attention": net["attended"][b][i],
-        "network-norm": net["reread"][b][i],
-        "hidden": net["hidden"][b][i],
-        "network": net["after"][b][i],
-        "last-norm": net["final"][i],
-        "logit": net["kept"].logits[i][order],
-        "probability": expected["chances"][order],
-        "key": heads.K[h],
-        "value": V,
-        "score": Q[i] @ heads.K[h].T / ROOT8,
-        "weight": weights[i],
-    }
-
-    if stage_of(state["step"]) == "attention":  # the row before is shown
-        rows["embedding"] = net["X"][0][i]
-        rows["network"] = [after[i] for after in net["after"]]
-
-    def number(handle):
-        name, *places = re.fullmatch(
-            r"(\D+)-(\d+)(?:-(\d+))?", handle
-        ).groups()
-        x = rows[name]
-        for place in places:
-            x = x if place is None else x[int(place)]
-        return x
-
-    return number
+    entering = stage_of(state["step"]) == "attention"  # the row before it
+    return {
+        "embedding": lambda: net["X"][0][i],
+        "attention-norm": lambda: heads.X[i],
+        "query": lambda: heads.Q[h][i],
+        "key": lambda: heads.K[h],
+        "value": lambda: heads.V[h],
+        "score": lambda: heads.Q[h][i] @ heads.K[h].T / ROOT8,
+        "weight": lambda: heads.weights[h][i],
+        "mix": lambda: heads.heads[h][i],
+        "attention": lambda: net["attended"][b][i],
+        "network-norm": lambda: net["reread"][b][i],
+        "hidden": lambda: net["hidden"][b][i],
+        "network": lambda: (
+            [after[i] for after in net["after"]]
+            if entering else net["after"][b][i]
+        ),
+        "last-norm": lambda: net["final"][i],
+        "logit": lambda: net["kept"].logits[i][expected["order"]],
+        "probability": lambda: expected["chances"][expected["order"]],
+    }[name]()  # fmt: skip
 
 
-STAGES = {
-    "embedding": {"embedding"},
-    "attention": {"attention-norm", *ATTENTION},
-    "network": {"attention", "network-norm", "hidden", "network"},
-    "next": {"last-norm", "logit", "probability"},
-    "word": set(),
-}
+def number_of(handle, *given):
+    name, *places = re.fullmatch(r"(\D+)-(\d+)(?:-(\d+))?", handle).groups()
+    x = row_of(name, *given)
+    for place in places:
+        x = x if place is None else x[int(place)]
+    return x
 
 
 def stage_of(step):
@@ -267,158 +257,117 @@ def stage_of(step):
 
 def shows(state, expected, shown):
     net = run(state)
-    i, j, _, _, c = place_of(state)
-    journey_shows(state, expected, shown, net)
-    number = drawn_numbers(state, expected, net)
     cells = shown.select(".av-within .av-num[data-handle]")
-    entering = entering_row(state)
-    seen = set()
+    assert cells or state["step"] == "word"
     for cell in cells:
-        handle = cell["data-handle"]
-        x = number(handle)
-        seen.add(re.match(r"[a-z-]*[a-z]", handle)[0])
+        x = number_of(cell["data-handle"], state, expected, net)
         cell_says(cell, x)
         if cell.has_attr("style"):
-            assert (
-                abs(depth(ground(cell)) - np.clip(x / 3, -1, 1))
-                < 0.5 / 48 + 0.01
-            )
-    wanted = STAGES[stage_of(state["step"])]
-    if stage_of(state["step"]) == "attention":
-        wanted = wanted | {re.match(r"[a-z]+", entering[0])[0]}
-    assert seen == wanted
+            shade_shows(cell, np.clip(x / 3, -1, 1))
+        bar = cell.find_next("i")
+        if re.match("weight|probability", cell["data-handle"]):
+            says(f"{style_of(bar, 'width'):g}", 100 * x, 1)
+    opened_is_marked(state, shown)
+    flow_shows(state, expected, shown, net)
     residual_shows(state, shown, net)
     all_queries_show(state, shown, net)
-    if stage_of(state["step"]) == "attention":  # words up to this one
-        names = {cell["data-handle"] for cell in cells}
-        assert {n for n in names if n.startswith("score")} == {
-            f"score-{k}" for k in range(i + 1)
-        }
-        bars_show(
-            shown, {f"weight-{k}": number(f"weight-{k}") for k in range(i + 1)}
-        )
     if stage_of(state["step"]) == "next":
-        listed = shown.select(".av-listing > b")
-        ranks = [
-            n
-            for n in (c["data-handle"] for c in cells)
-            if n.startswith("logit")
-        ]
-        ranks = [int(n.partition("-")[2]) for n in ranks]
-        assert ranks[:5] == list(range(5))
-        assert state["rank"] in ranks or state["step"] == "last norm"
-        assert [b.text for b in listed] == [
-            WORDS[expected["order"][r]] for r in ranks
-        ]
-        bars_show(
-            shown,
-            {f"probability-{r}": number(f"probability-{r}") for r in ranks},
-        )
-        temperature_shows(state, shown)
+        listed_words_show(expected, shown)
+        says(shown.select_one(".av-warming b").text, state["temperature"], 4)
         draw_shows(state, expected, shown, net)
-    marked = [
-        cell["data-handle"] for cell in shown.select(".av-num-on[data-handle]")
-    ]
-    name = state["step"].replace(" ", "-")
-    place = {"key": f"{j}-{c}", "value": f"{j}-{c}", "score": j, "weight": j}
-    place |= {"logit": state["rank"], "probability": state["rank"]}
-    assert marked == where_marked(
-        state, f"{name}-{place.get(state['step'], c)}"
-    )
     made_shows(state, expected, shown)
-    sources_show(state, shown)
     way_shows(state, shown)
+    sentence_tells(state, expected, sentence(shown), net)
+
+
+def sentence_tells(state, expected, text, net):
     chances = chances_after(state, net["kept"].logits[-1])
-    best = chances[expected["said"]]
-    value = expected["opened"]["value"]
-    digits = (value, 0) if state["step"] == "word" else (value, 3)
+    best, value = chances[expected["said"]], expected["opened"]["value"]
+    shown_value = (value, 0 if state["step"] == "word" else 3)
     if bound_of(state["step"], value):
         sign, bound = bound_of(state["step"], value)
-        digits = (bound, 3)
+        shown_value = (bound, 3)
         word = {">": "above", "<": "below"}[sign]
-        assert f": here {word} {bound:.3f}. " in sentence(shown)
-    numbers = FIXED.get(state["step"], [])
+        assert f": here {word} {bound:.3f}. " in text
+    # Numerals of the explanations, which are the names of matrices, 0 and 8.
+    fixed = {"score": [8], "hidden": [1, 0, 0], "network": [2]}
+    t = state["temperature"]
     tells(
-        sentence(shown),
-        *numbers,
-        digits,
-        (0.99 if best >= 0.995 else best, 2),
-        *([(state["temperature"], 4)] if state["temperature"] != 1 else []),
+        text,
+        *fixed.get(state["step"], []),
+        *(shown_value, (0.99 if best >= 0.995 else best, 2)),
+        *where(t != 1, (t, 4)),
     )
-    said = WORDS[expected["said"]]
-    assert (f"“{said}”" in sentence(shown)) == (said != ".")
+    likeliest = WORDS[expected["said"]]
+    assert (f"“{likeliest}”" in text) == (likeliest != ".")
     # The next word is not that of the word which is followed.
-    before = i < len(net["tokens"]) - 1
-    assert ("After the last word, the " in sentence(shown)) == before
+    before = place_of(state)[0] < len(net["tokens"]) - 1
+    assert ("After the last word, the " in text) == before
 
 
-def entering_row(state):
-    """The cells of the row that enters the block of an open attention."""
-    b = state["block"]
-    name = f"network-{b - 1}" if b else "embedding"
-    return [f"{name}-{m}" for m in range(16)]
+def opened_is_marked(state, shown):
+    """The open number's cell is the marked one."""
+    _, j, _, _, c = place_of(state)
+    step, rank = state["step"], state["rank"]
+    place = {"key": f"{j}-{c}", "value": f"{j}-{c}", "score": j, "weight": j}
+    place |= {"logit": rank, "probability": rank}
+    marked = [
+        it["data-handle"] for it in shown.select(".av-num-on[data-handle]")
+    ]
+    handle = f"{step.replace(' ', '-')}-{place.get(step, c)}"
+    assert marked == ([] if step == "word" else [handle])
+
+
+def listed_words_show(expected, shown):
+    """The words beside the numbers of their ranks."""
+    ranks = [
+        int(cell["data-handle"].partition("-")[2])
+        for cell in shown.select(".av-within [data-handle^=logit]")
+    ]
+    listed = [b.text for b in shown.select(".av-listing > b")]
+    assert listed == [WORDS[expected["order"][rank]] for rank in ranks]
 
 
 def residual_shows(state, shown, net):
     """Three rows: before, what the part adds, and their sum."""
-    part = ["attention", "network"]
-    stage = stage_of(state["step"])
+    part, stage = ["attention", "network"], stage_of(state["step"])
     lines = shown.select(".av-residual > .av-sixteen")
     assert len(lines) == 3 * (stage in part)
     if not lines:
         return
-    i, _, b, _, c = place_of(state)
+    i, _, b, *_ = place_of(state)
     whole = added_rows(net)[2 * b + part.index(stage)][i]
     before = (net["X"] if stage == "attention" else net["attended"])[b][i]
-    names = [line.select_one(".av-label").text for line in lines]
-    assert [name[0] for name in names[1:]] == ["+", "="]
     for line, row in zip(lines, (before, whole, before + whole), strict=True):
         for cell, x in zip(line.select(".av-num"), row, strict=True):
             says(cell.text, x, 2)
-            near = abs(depth(ground(cell)) - np.clip(x / 3, -1, 1))
-            assert near < 0.5 / 48 + 0.01
-    framed = [
-        k
-        for k, cell in enumerate(lines[1].select(".av-num"))
-        if "av-feed" in cell["class"]
-    ]
-    assert framed == ([c] if state["step"] == stage else [])
-    assert not lines[1].select("[data-handle]")
+            shade_shows(cell, np.clip(x / 3, -1, 1))
 
 
 def all_queries_show(state, shown, net):
     """A row of weights for each query, and blank where a key comes later."""
-    i, j, b, h, _ = place_of(state)
-    rows = shown.select(".av-weighing[data-handle]")
+    _, _, b, h, _ = place_of(state)
+    lines = shown.select(".av-weighing[data-handle]")
     if state["step"] != "weight":
-        assert not rows
+        assert not lines
         return
     weights, words = net["heads"][b].weights[h], words_of(state)
     heads = shown.select(".av-weighing > .av-over")
     assert [head.text for head in heads] == words
-    assert [row.select_one(".av-label").text for row in rows] == words
-    for k, (row, wanted) in enumerate(zip(rows, weights, strict=True)):
-        _, *cells = row.find_all("span")
-        assert len(cells) == len(words)
-        for key, (cell, x) in enumerate(zip(cells, wanted, strict=True)):
-            if key > k:
-                assert (cell.text, cell.attrs) == ("", {})
-                continue
+    assert [line.select_one(".av-label").text for line in lines] == words
+    for k, (line, row) in enumerate(zip(lines, weights, strict=True)):
+        _, *cells = line.find_all("span")
+        assert [cell.text for cell in cells[k + 1 :]] == [""] * (
+            len(words) - k - 1
+        )
+        for cell, x in zip(cells[: k + 1], row, strict=False):
             says(cell.text, x, 2)
-            assert abs(depth(ground(cell)) - x) < 0.5 / 48 + 0.01
-            assert ("av-num-on" in cell["class"]) == ((k, key) == (i, j))
-        total = sum(read(cell.text) for cell in cells[: k + 1])
-        assert abs(total - 1) <= 0.005 * (k + 1) + 1e-9
-        assert ("av-weighing-on" in row["class"]) == (k == i)
+            shade_shows(cell, x)
 
 
 def cell_says(cell, x):
-    """A probability is neither 0 nor 1."""
     likely = cell["data-handle"].startswith("probability")
-    if likely and not 0.005 <= x < 0.995:
-        assert cell.text == ("> 0.99" if x > 0.5 else "< 0.01")
-    else:
-        says(cell.text, x, 2)
+    (chance_says if likely else lambda text, x: says(text, x, 2))(cell.text, x)
 
 
 def bound_of(step, x):
@@ -431,125 +380,68 @@ def bound_of(step, x):
     return None
 
 
-def where_marked(state, handle):
-    return [] if state["step"] == "word" else [handle]
-
-
-# Numerals of the explanations, which are the names of matrices, 0 and 8.
-FIXED = {"score": [8], "hidden": [1, 0, 0], "network": [2]}
-
-
-def bars_show(shown, shares):
-    for handle, x in shares.items():
-        cell = shown.select_one(f'[data-handle="{handle}"]')
-        width = re.fullmatch(r"width:(\S+)%", cell.find_next("i")["style"])[1]
-        says(width, 100 * x, 1)
-
-
-def temperature_shows(state, shown):
-    """The knob, on a line from 0.2 to 2, and the number beside it."""
-    box = shown.select_one(".av-warming")
-    says(box.b.text, state["temperature"], 4)
-    marks = {
-        read(mark.text): read(re.fullmatch(r"left:(\S+)%", mark["style"])[1])
-        for mark in box.select("i")
-    }
-    assert list(marks) == [0.2, 1, 2]
-    at = re.fullmatch(r"left:(\S+)%", box.select_one("span[style]")["style"])
-    line = np.array([[*marks, state["temperature"]], [*marks.values(), 0]])
-    line[1, -1] = read(at[1])
-    np.testing.assert_allclose(100 * (line[0] - 0.2) / 1.8, line[1], atol=0.06)
-
-
 def draw_shows(state, expected, shown, net):
     """The line that the words share, and the number that falls on one."""
     i, *_ = place_of(state)
     line = shown.select_one(".av-draws")
     assert bool(line) == (i == len(net["tokens"]) - 1)
-    drawn, chances = expected["drawn"], expected["chances"]
-    ends = WORDS[drawn["id"]] == "."
+    result, chances = expected["drawn"], expected["chances"]
+    ends = WORDS[result["id"]] == "."
     chip = shown.select_one("[data-handle=draw]").text
     assert chip == ("it ends here: draw again" if ends else "draw a word")
     if not line:
         return
-    pieces = line.select(".av-chance")
     order = [k for k in expected["order"] if chances[k] >= 0.001]
-    for piece, k in zip(pieces, order, strict=True):
-        wide = re.fullmatch(r"width:(\S+)%", piece["style"])[1]
-        says(wide, 100 * chances[k], 1)
-        assert piece.text == (WORDS[k] if chances[k] >= 0.12 else "")
-        assert ("av-chance-drawn" in piece["class"]) == (k == drawn["id"])
-    says(re.fullmatch(r"left:(\S+)%", line.i["style"])[1], 100 * drawn["u"], 1)
-    told = shown.select_one(".av-falls > span").text
-    tells(told, (drawn["u"], 2), state["seed"])
-    assert ("falls on the end of the sentence." in told) == ends
-    assert (f"falls on “{WORDS[drawn['id']]}”, " in told) != ends
+    for piece, k in zip(line.select(".av-chance"), order, strict=True):
+        says(f"{style_of(piece, 'width'):g}", 100 * chances[k], 1)
+        assert ("av-chance-drawn" in piece["class"]) == (k == result["id"])
+    says(f"{style_of(line.i, 'left'):g}", 100 * result["u"], 1)
+    text = shown.select_one(".av-falls > span").text
+    tells(text, (result["u"], 2), state["seed"])
+    assert ("falls on the end of the sentence." in text) == ends
+    assert (f"falls on “{WORDS[result['id']]}”, " in text) != ends
 
 
-def journey_shows(state, expected, shown, net):
+def flow_shows(state, expected, shown, net):
     """The flow: words, rows of all words, weights, and what comes next."""
-    i, j, b, h, _ = place_of(state)
-    T = len(net["tokens"])
-    words = shown.select(".av-word")
-    assert [w.text for w in words] == words_of(state)
-    assert [k for k, w in enumerate(words) if "av-word-on" in w["class"]] == [
-        i
-    ]
-    strips = shown.select(".av-strip")
+    i, _, _, h, _ = place_of(state)
+    T, words = len(net["tokens"]), words_of(state)
+    followed = shown.select_one(".av-word-on").text
+    assert [w.text for w in shown.select(".av-word")] == words
+    assert followed == words[i]
     rows = [
         net["X"][0],
         *np.stack([net["attended"], net["after"]], 1).reshape(4, T, 16),
     ]
-    assert len(strips) == 5
-    for svg, row in zip(strips, rows, strict=True):
+    for svg, row in zip(shown.select(".av-strip"), rows, strict=True):
         strip_shows(svg, row)
-    attention = shown.select(".av-ribbons[role=img]")
-    assert len(attention) == 2
-    for block, (svg, heads) in enumerate(
-        zip(attention, net["heads"], strict=True)
-    ):
+    maps = shown.select(".av-ribbons[role=img]")
+    for block, (svg, heads) in enumerate(zip(maps, net["heads"], strict=True)):
         weights = heads.weights[h]
-        own = {
-            from_: (width, to)
-            for from_, to, width in ribbons(svg, ".av-ribbon-own")
-        }
-        assert sorted(own) == list(range(i + 1))
-        for k, (width, to) in own.items():
-            assert to == i
-            says(width, max(15 * weights[i][k], 0.6), 2)
-        others = {(f, to): w for f, to, w in ribbons(svg, ".av-ribbon-other")}
-        near = np.argwhere(weights >= 0.1)
-        assert sorted(others) == sorted((k, q) for q, k in near if q != i)
-        for (k, q), width in others.items():
-            says(width, 15 * weights[q][k], 2)
-        most = int(weights[i].argmax())
-        tells(svg["aria-label"], block, h, most, (weights[i][most], 2))
-        words = words_of(state)
-        assert (
-            f": {words[i]} looks most at {words[most]}," in svg["aria-label"]
+        own, others = (
+            {(end, start): width for start, end, width in ribbons(svg, kind)}
+            for kind in (".av-ribbon-own", ".av-ribbon-other")
         )
-        here = svg.select(".av-opened")
-        keyed = state["step"] in ("key", "value", "score", "weight")
-        assert len(here) == (keyed and b == block)
-        for path in here:
-            assert ribbons_of(path)[:2] == (j, i)
-    heads = [of.text for of in shown.select(".av-station-of")]
-    assert heads == [
-        f"block 0 head {h}", "block 0", f"block 1 head {h}", "block 1"
-    ]  # fmt: skip
+        assert sorted(own) == [(i, k) for k in range(i + 1)]
+        strong = [(q, k) for q, k in np.argwhere(weights >= 0.1) if q != i]
+        assert sorted(others) == sorted(strong)
+        for pair, width in (own | others).items():
+            says(width, max(15 * weights[pair], 0.6), 2)
+        most = int(weights[i].argmax())
+        label = svg["aria-label"]
+        tells(label, block, h, most, (weights[i][most], 2))
+        assert f": {words[i]} looks most at {words[most]}," in label
     chances, order = expected["chances"], expected["order"]
     fan = ribbons(shown.select_one(".av-fan"), "path")
     options = shown.select(".av-option")
-    assert len(options) == len(fan) == 5
-    for rank, (option, (from_, to, width)) in enumerate(
-        zip(options, fan, strict=True)
-    ):
+    for rank, (option, ribbon) in enumerate(zip(options, fan, strict=True)):
         p = chances[order[rank]]
-        assert (from_, to) == (i, rank)
-        says(width, max(15 * p, 0.6), 2)
+        assert ribbon[:2] == (i, rank)
+        says(ribbon[2], max(15 * p, 0.6), 2)
+        says(f"{style_of(option.i, 'width'):g}", 100 * p, 1)
         assert option.b.text == WORDS[order[rank]]
-        says(re.fullmatch(r"width:(\S+)%", option.i["style"])[1], 100 * p, 1)
         percent_shows(option.text, p)
+    assert len(options) == 5
     last = chances_after(state, net["kept"].logits[-1])
     best = np.argsort(-net["kept"].logits[-1], kind="stable")[:3]
     best = [k for n, k in enumerate(best) if n == 0 or last[k] >= 0.01]
@@ -558,9 +450,7 @@ def journey_shows(state, expected, shown, net):
     )
     for chip, id_ in zip(chips, best, strict=True):
         percent_shows(chip.text, last[id_])
-        if WORDS[id_] == ".":
-            assert not chip.has_attr("data-handle")
-        else:
+        if WORDS[id_] != ".":
             assert chip.text.startswith(f"+ {WORDS[id_]} ")
 
 
@@ -591,125 +481,34 @@ def way_shows(state, shown):
     here = stop_of(state)
     far = WHOLE_WAY.index(here)
     passed = sum(WHOLE_WAY.index(stop) <= far for stop in WAY)
-    back, said, on = (it.text for it in shown.select(".av-along > span"))
+    back, at, on = (it.text for it in shown.select(".av-along > span"))
     assert on == f"{passed % 13 + 1} →"
     if here in WAY:
-        assert said == f"step {passed} of 13"
+        assert at == f"step {passed} of 13"
         assert back == f"← {passed - 1 or 13}"
     else:
-        assert said == f"between {passed} and {passed + 1}"
+        assert at == f"between {passed} and {passed + 1}"
         assert back == f"← {passed}"
 
 
-def sources_of(state):
-    """What the opened number comes from: cells of the panel, rows, heads.
-
-    A row of the flow is its strip, of five, and its word.
-    """
-    i, j, b, h, c = place_of(state)
-    earlier = range(i + 1)
-
-    def row(name, width=16):
-        return [f"{name}-{m}" for m in range(width)]
-
-    entering = entering_row(state)
-    read_ = {
-        "cells": row("attention-norm") if j == i else [],
-        "rows": [] if j == i else [(2 * b, j)],
-    }
-    return {
-        "embedding": {"words": [i]},
-        "attention norm": {"cells": entering, "rows": [(2 * b, i)]},
-        "query": {"cells": row("attention-norm")},
-        "key": read_,
-        "value": read_,
-        "score": {"cells": [*row("query", 8), *row(f"key-{j}", 8)]},
-        "weight": {"cells": [f"score-{k}" for k in earlier]},
-        "mix": {
-            "cells": [
-                *(f"weight-{k}" for k in earlier),
-                *(f"value-{k}-{c}" for k in earlier),
-            ]
-        },
-        "attention": {
-            "cells": [*row("mix", 8), entering[c % 16]],
-            "rows": [(2 * b, i)],
-            "heads": [1 - h],
-        },
-        "network norm": {
-            "cells": row("attention"), "rows": [(2 * b + 1, i)]
-        },
-        "hidden": {"cells": row("network-norm")},
-        "network": {
-            "cells": [*row("hidden", 32), f"attention-{c}"],
-            "rows": [(2 * b + 1, i)],
-        },
-        "last norm": {"rows": [(4, i)]},
-        "logit": {"cells": row("last-norm")},
-    }.get(state["step"], {})  # fmt: skip
-
-
-def sources_show(state, shown):
-    """A frame on what the opened number comes from, and on nothing else."""
-    wanted = sources_of(state)
-    cells = shown.select(".av-within .av-num.av-feed")
-    handles = [
-        cell["data-handle"] for cell in cells if "data-handle" in cell.attrs
-    ]
-    if state["step"] == "probability":  # of all words, those that are listed
-        wanted["cells"] = [
-            cell["data-handle"]
-            for cell in shown.select(".av-listing [data-handle^=logit]")
-        ]
-    assert sorted(handles) == sorted(wanted.get("cells", []))
-    learned = [
-        [k for k, cell in enumerate(line.select(".av-num")) if cell in cells]
-        for line in shown.select(
-            ".av-sixteen:not(:has([data-handle]), .av-adds)"
-        )
-    ]
-    *_, c = place_of(state)
-    assert learned == (
-        [[c], [c]] if state["step"] == "embedding" else [[]] * len(learned)
-    )
-    rows = [
-        (strip, int(re.match(r"M0 (\d+)\.1h16v.8H0z", path["d"])[1]))
-        for strip, svg in enumerate(shown.select(".av-strip"))
-        for path in svg.select(".av-feed-row")
-    ]
-    assert sorted(rows) == sorted(wanted.get("rows", []))
-    words = shown.select(".av-word")
-    framed = [k for k, word in enumerate(words) if "av-feed" in word["class"]]
-    assert framed == wanted.get("words", [])
-    heads = shown.select(".av-asks .av-feed")
-    assert [int(head.text[-1]) for head in heads] == wanted.get("heads", [])
-    assert len(shown.select(".av-feed")) == len(cells) + len(framed) + len(
-        heads
-    )
-    assert len(shown.select(".av-seek")) == bool(handles)
-
-
 def percent_shows(text, p):
-    sign, shown = re.search(r"([<>]?)(\d+)%", text).groups()
+    sign, number = re.search(r"([<>]?)(\d+)%", text).groups()
     if sign:
-        assert int(shown) == {"<": 1, ">": 99}[sign]
+        assert int(number) == {"<": 1, ">": 99}[sign]
         assert p < 0.005 if sign == "<" else p >= 0.995
     else:
-        assert abs(int(shown) - 100 * p) <= 0.5000001
-
-
-def ribbons_of(path):
-    """From which row a ribbon leads to which, and how wide it is."""
-    y, y2 = re.fullmatch(r"M0 (\S+)C50 \1 50 (\S+) 100 \2", path["d"]).groups()
-    rows = [(float(v) - 12) / 24 for v in (y, y2)]
-    assert all(row == int(row) for row in rows)
-    thin = "av-hair" in path["class"]
-    assert thin == (float(path["stroke-width"]) == 0.6 and thin)
-    return (*map(int, rows), path["stroke-width"])
+        assert abs(int(number) - 100 * p) <= 0.5000001
 
 
 def ribbons(svg, kind):
-    return [ribbons_of(path) for path in svg.select(kind)]
+    """From which row each ribbon leads to which, and how wide it is."""
+    found = []
+    for path in svg.select(kind):
+        _, y, *_, y2 = path_of(path)
+        rows = [(v - 12) / 24 for v in (y, y2)]
+        assert all(row == int(row) for row in rows)
+        found.append((*map(int, rows), path["stroke-width"]))
+    return found
 
 
 def strip_shows(svg, rows):
@@ -728,38 +527,31 @@ def made_shows(state, expected, shown):
     if step == "probability":
         ranks = [*range(5), *([state["rank"]] if state["rank"] > 4 else [])]
         parts = [*parts[ranks], np.delete(parts, ranks).sum()]
+        divisors = [card.find_all("i")[-1].text for card in
+                    shown.select(".av-term:has(.av-num)")]  # fmt: skip
+        t = state["temperature"]
+        for text in divisors:
+            assert text.startswith("÷ ") == (t != 1)
+            assert t == 1 or read(text[2:]) == t
     digits = 2 if step in ("embedding", "weight", "probability") else 3
     for text, x in zip(cards, parts, strict=True):
         says_short(text, x, digits)
-    if step == "probability":
-        over = [card.find_all("i")[-1].text for card in
-                shown.select(".av-term:has(.av-num)")]  # fmt: skip
-        t = state["temperature"]
-        assert [text.startswith("÷ ") for text in over] == [t != 1] * len(over)
-        assert t == 1 or {read(text[2:]) for text in over} == {t}
-        logits = shown.select(".av-term .av-num")
-        assert all(logit.has_attr("data-handle") for logit in logits)
-        assert not shown.select(".av-term .av-learned"), "they are computed"
     if step == "word":
         assert not shown.select(".av-worked-end")
         return
-    numbers = [b.text for b in shown.select(".av-worked-end > b")]
-    total = opened_["total"]
+    end = shown.select_one(".av-worked-end")
+    total, value = opened_["total"], opened_["value"]
+    numbers = [b.text for b in end.find_all("b", recursive=False)]
     says_short(numbers[0], total, 3)
-    text = shown.select_one(".av-worked-end").text
-    bound = bound_of(step, opened_["value"])
+    bound = bound_of(step, value)
     if bound:
-        assert text.endswith(f" ÷ sum {bound[0]} {bound[1]:.3f}")
+        assert end.text.endswith(f" ÷ sum {bound[0]} {bound[1]:.3f}")
     else:
-        says(numbers[-1], opened_["value"], 3)
-    for sign, number in re.findall(r"([=≈]) (−?[\d,]+\.\d+)", text):
-        near = [
-            x
-            for x in (opened_["total"], opened_["value"])
-            if abs(x - read(number)) < 6e-4
-        ]
+        says(numbers[-1], value, 3)
+    for sign, number in re.findall(r"([=≈]) (−?[\d,]+\.\d+)", end.text):
+        near = [x for x in (total, value) if abs(x - read(number)) < 6e-4]
         exact = any(abs(x - read(number)) < 1e-9 for x in near)
-        assert not near or (sign == "=") == exact, text
+        assert not near or (sign == "=") == exact, end.text
 
 
 def says_short(text, x, digits):
@@ -984,16 +776,7 @@ def test_flow_offers_words_that_are_spelt_alike():
 
 def test_flow_replaces_a_word_that_it_does_not_know(page):
     page.open("flow")
-    said, shown, offered, text, after, words = page.do("""
-      give("text", "the qeen drank");
-      const before = [error(), m.state.text];
-      const [first, ...others] = el.querySelectorAll("[data-word]");
-      const offered = [first, ...others].map((it) => it.textContent);
-      first.click();
-      await frame();
-      return [...before, offered, m.state.text, error(),
-        [...el.querySelectorAll(".av-word")].map((it) => it.textContent)];
-    """)
+    said, shown, offered, text, after, words = page.run("flow.replaceWord")
     assert "words that the model knows; got “qeen”" in said
     assert shown == Flow().text, "the last sentence that fits stays"
     assert offered[0] == "queen"
@@ -1010,50 +793,14 @@ def test_flow_numbers_fit_their_cells(page, width):
     style = f"<style>{' '.join(faces)} :root {{ {digits} }}</style>"
     page.tab.set_viewport_size(DESK)
     page.open("flow", step="weight", static=True)
-    fits = page.do(f"""
-      document.head.insertAdjacentHTML("beforeend", {json.dumps(style)});
-      el.style.width = "{width}px";
-      await document.fonts.ready;
-      await frame();
-      const text = document.createRange();
-      return [...el.querySelectorAll(".av-within .av-num")].map((it) => {{
-        text.selectNodeContents(it);
-        return text.getBoundingClientRect().width <= it.clientWidth;
-      }});
-    """)
+    fits = page.run("flow.numbersFit", style, width)
     assert len(fits) > 100
     assert all(fits)
 
 
 def test_flow_is_pressed_by_keys_and_goes_back(page):
     page.open("flow", text="the queen drank the", step="weight", key=1)
-    texts, steps, focused, ended = page.do("""
-      const part = (id) => el.querySelector(`[data-handle="${id}"]`);
-      const back = el.querySelector("[data-back]");
-      const [texts, steps] = [[], []];
-      const note = async () => {
-        await frame();
-        texts.push(m.state.text);
-        steps.push([m.state.step, m.state.key, back.disabled]);
-      };
-      await note();
-      press(part("add-0"), "Enter");
-      await note();
-      part("from-1").focus();
-      press(part("from-1"), " ");
-      await note();
-      part("by-0").focus();
-      press(part("by-0"), "Enter");
-      await note();
-      const focused = document.activeElement.dataset.handle;
-      for (let k = 0; k < 3; k += 1) {
-        back.click();
-        await note();
-      }
-      press(part("less"), "Enter");
-      await frame();
-      return [texts, steps, focused, m.state.text];
-    """)
+    texts, steps, focused, ended = page.run("flow.pressAndGoBack")
     best = WORDS[Flow(text="the queen drank the").values["said"]]
     grown = f"the queen drank the {best}"
     start = "the queen drank the"
@@ -1071,29 +818,7 @@ def test_flow_temperature_is_dragged_and_a_word_is_drawn(page):
     page.tab.set_viewport_size(PHONE)
     page.tab.emulate_media(reduced_motion="reduce")
     page.open("flow", text="the dog", seed=5, static=True)
-    shares, states, told = page.do("""
-      const first = () => el.querySelector(".av-chance").style.width;
-      const box = handle("temperature").getBoundingClientRect();
-      const shares = [[1, first()]];
-      await drag("temperature", -60);
-      shares.push([m.state.temperature, first()]);
-      press(handle("temperature"), "ArrowRight");
-      await frame();
-      shares.push([m.state.temperature, first()]);
-      press(handle("temperature"), "ArrowRight", { shiftKey: true });
-      await frame();
-      shares.push([m.state.temperature, first()]);
-      const told = [box.width, box.height, ...["aria-valuenow",
-        "aria-valuetext", "role"].map((name) =>
-        handle("temperature").getAttribute(name))];
-      const states = [];
-      for (let k = 0; k < 3; k += 1) {
-        press(handle("draw"), "Enter");
-        await frame();
-        states.push({ ...m.state });
-      }
-      return [shares, states, told];
-    """)
+    shares, states, told = page.run("flow.dragTemperature")
     assert len({t for t, _ in shares}) == 4
     assert shares[1][0] < 1
     assert shares[2][0] == pytest.approx(shares[1][0] + 0.1)
@@ -1115,16 +840,7 @@ def test_flow_temperature_is_dragged_and_a_word_is_drawn(page):
 
 def test_flow_way_is_gone_by_keys_with_the_focus_on_its_arrow(page):
     page.open("flow", static=True)
-    stops, focused = page.do("""
-      const stops = [];
-      handle("way-on").focus();
-      for (let k = 0; k < 13; k += 1) {
-        press(document.activeElement, k % 2 ? "Enter" : " ");
-        await frame();
-        stops.push([m.state.step, el.querySelector(".av-along").innerText]);
-      }
-      return [stops, document.activeElement.dataset.handle];
-    """)
+    stops, focused = page.run("flow.goTheWay")
     assert [step for step, _ in stops] == [step for step, _ in WAY]
     assert [re.search(r"step (\d+) of 13", text)[1] for _, text in stops] == [
         str(k + 1) for k in range(13)
@@ -1132,42 +848,11 @@ def test_flow_way_is_gone_by_keys_with_the_focus_on_its_arrow(page):
     assert focused == "way-on"
 
 
-RUNNING = """
-  const running = () => el.getAnimations({ subtree: true })
-    .map((it) => it.effect.target.className.baseVal ??
-      it.effect.target.className);
-  const runs = () => el.classList.contains("av-runs");
-"""
-
-
 def test_flow_new_word_runs_through_and_all_numbers_stand_at_once(page):
     """Within 1.5 s, and only where a word was added."""
     page.tab.emulate_media(reduced_motion="no-preference")
     page.open("flow", text="the queen drank the", static=True)
-    seen, moving, ends, after, others = page.do(f"""{RUNNING}
-      press(handle("add-0"), "Enter");
-      await frame();
-      const seen = [runs(), el.querySelectorAll(".av-word").length,
-        said() === el.querySelector(".av-say").textContent];
-      const moving = running();
-      const ends = el.getAnimations({{ subtree: true }})
-        .map((it) => it.effect.getComputedTiming().endTime);
-      await pause(1500);
-      const after = [runs(), running().length];
-      const others = [];
-      for (const id of ["less", "other", "add-0", "word-1", "way-on"]) {{
-        press(handle(id), "Enter");
-        await frame();
-        others.push(runs());
-      }}
-      m.set("word", 10);
-      for (const text of ["the old king ate", "the queen drank the tea"]) {{
-        m.set("text", text);
-        await frame();
-        others.push(runs());
-      }}
-      return [seen, moving, ends, after, others];
-    """)
+    seen, moving, ends, after, others = page.run("flow.addWord")
     assert seen == [True, 5, True]
     assert sum("av-strip" in name for name in moving) == 5
     assert sum("av-word" in name for name in moving) == 1, "the new word"
@@ -1180,11 +865,7 @@ def test_flow_new_word_runs_through_and_all_numbers_stand_at_once(page):
 def test_flow_new_word_stands_where_no_motion_is_wanted(page):
     page.tab.emulate_media(reduced_motion="reduce")
     page.open("flow", text="the queen drank the", static=True)
-    words, moving = page.do(f"""{RUNNING}
-      press(handle("add-0"), "Enter");
-      await frame();
-      return [el.querySelectorAll(".av-word").length, [runs(), running()]];
-    """)
+    words, moving = page.run("flow.addWordAtRest")
     assert words == 5
     assert moving == [False, []]
 
@@ -1193,31 +874,14 @@ def test_flow_names_what_may_come_next_in_whole_words(page):
     """On a phone the longest of them were cut."""
     page.tab.set_viewport_size(PHONE)
     page.open("flow", text="the small dog slept by the fire", static=True)
-    texts, cut = page.do("""
-      const options = [...el.querySelectorAll(".av-option")];
-      return [options.map((it) => it.textContent),
-        options.filter((it) => it.scrollWidth > it.clientWidth).length];
-    """)
+    texts, cut = page.run("flow.nextWords")
     assert texts[0].startswith("because ")
     assert not cut
 
 
 def test_flow_link_of_the_page_leads_to_a_state(page):
     page.open("flow", static=True)
-    at, first, other, back = page.do("""
-      const say = () => [m.state.text, m.state.step, m.state.block];
-      document.body.insertAdjacentHTML("beforeend",
-        `<a href="?flow.text=the+old+king&flow.step=mix&flow.block=0">a</a>`);
-      const link = document.body.lastChild;
-      link.click();
-      const found = [location.search, say()];
-      await frame();
-      document.addEventListener("click", (e) => e.preventDefault());
-      m.set("step", "key");
-      link.dispatchEvent(new MouseEvent("click",
-        { bubbles: true, cancelable: true, ctrlKey: true }));
-      return [...found, say(), el.querySelectorAll(".av-word").length];
-    """)
+    at, first, other, back = page.run("flow.followLink")
     assert at == "?flow.text=the+old+king&flow.step=mix&flow.block=0"
     assert first == ["the old king", "mix", 0]
     assert other == ["the old king", "key", 0], "another tab is the browser's"
@@ -1228,22 +892,7 @@ def test_flow_brings_each_source_into_sight(page):
     """On a phone the query is out of sight where the last keys are read."""
     page.tab.set_viewport_size(PHONE)
     page.open("flow", text=LONG, step="score", key=10, static=True)
-    seen = page.do("""
-      document.body.style.padding = "900px 0";
-      const at = (id) => handle(id).getBoundingClientRect();
-      const room = (part) => el.querySelector(part).getBoundingClientRect();
-      const inSight = (id) => at(id).top >= room(".av-journey").bottom &&
-        at(id).bottom <= room(".av-worked").top;
-      handle("value-10-0").scrollIntoView({ block: "center" });
-      await layout();
-      const seen = [];
-      for (let k = 0; k < 3; k += 1) {
-        seen.push([inSight("query-0"), inSight("key-10-0")]);
-        el.querySelector(".av-seek").click();
-        await layout();
-      }
-      return seen;
-    """)
+    seen = page.run("flow.seekSources")
     assert seen[0] == [False, False]
     assert seen[1][0], "first the query"
     assert any(key for _, key in seen[1:]), "then the key"
@@ -1253,35 +902,11 @@ def test_flow_brings_each_source_into_sight(page):
 def test_flow_stays_in_sight_of_the_number_that_is_open(page, size):
     page.tab.set_viewport_size(size)
     page.open("flow", text=LONG, step="network", static=True)
-    flow, made, wide = page.do("""
-      document.body.style.padding = "900px 0";
-      const seen = (what) => {
-        const { top, bottom } = el.querySelector(what).getBoundingClientRect();
-        return [top, bottom, innerHeight];
-      };
-      const rows = el.querySelectorAll(".av-within .av-sixteen");
-      const last = [...rows].at(-1);
-      last.scrollIntoView({ block: "center", behavior: "instant" });
-      await layout();
-      return [seen(".av-journey"), seen(".av-worked-name"),
-        document.documentElement.scrollWidth];
-    """)
+    flow, made, wide = page.run("flow.inSight")
     for top, bottom, height in (flow, made):
         assert 0 <= top < bottom <= height
     assert flow[1] <= made[0], "neither covers the other"
     assert wide <= size["width"]
-
-
-# Parts of a dense grid, and words that are as high as the rows of the flow.
-DENSE = (".av-num", ".av-word", ".av-option", ".av-weighing")
-TARGETS = """
-  const targets = () => [...el.querySelectorAll(
-      "[data-handle], button, input, select, summary")]
-    .filter((it) => it.checkVisibility() &&
-      getComputedStyle(it).pointerEvents !== "none")
-    .map((it) => ({ it, name: it.dataset.handle ?? it.name ?? it.textContent,
-      dense: it.matches(DENSE), box: it.getBoundingClientRect() }));
-""".replace("DENSE", json.dumps(", ".join(DENSE)))
 
 
 def test_flow_has_room_for_a_finger(page):
@@ -1289,36 +914,7 @@ def test_flow_has_room_for_a_finger(page):
     page.tab.set_viewport_size(PHONE)
     page.tab.emulate_media(reduced_motion="reduce")
     page.open("flow", text=LONG, static=True)
-    script = (
-        TARGETS
-        + """
-      const still = document.createElement("style");
-      still.textContent = ".av-figure * { position: static !important;" +
-        " max-height: none !important }" +
-        ".av-station-head, .av-portion, .av-heat " +
-        "{ position: relative !important }" +
-        ".av-station-name, .av-heat > * { position: absolute !important }";
-      document.body.append(still); // what is pinned covers what scrolls
-      el.querySelector(".av-opens-fields button").click();
-      const shared = (a, b) =>
-        Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
-        Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
-      const found = [];
-      for (const step of STEPS) {
-        await become({ step });
-        const all = targets();
-        const small = all.filter(({ dense, box }) => box.height < 43.9 &&
-          !(dense && box.height > 23.9 && box.width > 23.9));
-        const covered = all.flatMap((a, k) => all.slice(k + 1)
-          .filter((b) => shared(a.box, b.box)).map((b) => [a.name, b.name]));
-        const name = el.querySelector(".av-worked-name").textContent;
-        found.push([name, small.map(({ name, box }) =>
-          [name, box.width, box.height]), covered, all.length]);
-      }
-      return found;
-    """
-    )
-    found = page.do(script.replace("STEPS", json.dumps(STEPS)))
+    found = page.run("flow.targetsOfSteps", STEPS)
     assert len({step for step, *_ in found}) == len(STEPS)
     for step, small, covered, number in found:
         assert number > 50, step
@@ -1333,36 +929,7 @@ def test_flow_fields_reach_what_a_small_cell_opens(page, step):
     start = {"text": LONG, "step": step, "block": 1, "word": 6, "key": 2}
     page.tab.emulate_media(reduced_motion="reduce")
     page.open("flow", **start, static=True)
-    pairs = page.do(
-        TARGETS
-        + """
-      const choose = async (key, value) => {
-        const shown = field(key);
-        if (!shown.checkVisibility() || shown.value === String(value)) return;
-        give(key, value);
-        await frame();
-      };
-      const pressed = () => el.querySelector(".av-worked").textContent;
-      const opener = el.querySelector(".av-opens-fields button");
-      opener.click();
-      const first = { ...m.state };
-      const small = targets().filter(({ dense }) => dense)
-        .map(({ name }) => name);
-      const pairs = [];
-      for (const name of small.filter((_, k) => k % 23 === 0)) {
-        await become(first);
-        press(handle(name), "Enter");
-        await frame();
-        const [asked, wanted] = [{ ...m.state }, pressed()];
-        await become(first);
-        for (const key of ["step", "block", "head", "word", "key", "number",
-          "rank"]) await choose(key, asked[key]);
-        pairs.push([name, wanted, pressed()]);
-      }
-      return [...pairs, opener.ariaExpanded];
-    """
-    )
-    *pairs, opened = pairs
+    *pairs, opened = page.run("flow.openByFields")
     assert opened == "true"
     assert len(pairs) > 1
     assert len({wanted for _, wanted, _ in pairs}) > 1

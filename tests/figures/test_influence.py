@@ -209,18 +209,7 @@ def test_influence_finds_what_the_lesson_prints(look, settings, leaks, misses):
 
 def test_influence_of_a_token_is_pressed(page):
     page.open("influence", program="right")
-    found = page.do("""
-      const token = (k) => el.querySelector(`[data-handle=token-${k}]`);
-      const before = token(3).getAttribute("aria-pressed");
-      press(token(3), "ArrowLeft");
-      press(document.activeElement, "Enter");
-      await frame();
-      const cat = { ...m.state };
-      pointer(token(0), "click", { detail: 0 });
-      await frame();
-      return [before, cat.token, m.state.token,
-              token(0).getAttribute("aria-label"), said()];
-    """)
+    found = page.run("influence.pressTokens")
     before, pressed, clicked, name, text = found
     assert before == "true"
     assert pressed == "sat"

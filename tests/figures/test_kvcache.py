@@ -239,18 +239,7 @@ def test_kvcache_presets_have_the_sizes_of_their_models():
 def test_kvcache_end_is_dragged_to_the_limit_and_beyond(page):
     """The positions follow the end of the bar, and the memory bursts."""
     page.open("kvcache", S=400_000)
-    found = page.do("""
-      const middle = (it) => {
-        const { x, width } = it.getBoundingClientRect();
-        return x + width / 2;
-      };
-      const past = async (n) => {
-        const edge = middle(el.querySelector(".av-edge"));
-        await drag("cache", edge + n - middle(handle("cache")));
-        return [m.state.S, Boolean(el.querySelector(".av-burst"))];
-      };
-      return [await past(-20), await past(20)];
-    """)
+    found = page.run("kvcache.dragEnd")
     (inside, whole), (outside, burst) = found
     full = expected({**STATE, "S": 1})["room"]
     assert 0.85 * full < inside < full < outside < 1.15 * full

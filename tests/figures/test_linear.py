@@ -212,14 +212,7 @@ def test_a_state_follows_the_hand(page, key, by):
     """No setting of its factor brings it nearer."""
     settings = {"written": 3, "decay": 0.8, "valueC": 0.5}
     page.open("linear", **settings)
-    start, scale, found = page.do(f"""
-      const svg = el.querySelector(".av-result svg");
-      const grip = svg.querySelector("[data-handle={key}]");
-      const {{ e, f }} = grip.transform.baseVal.consolidate().matrix;
-      const scale = svg.getScreenCTM().a;
-      await drag("{key}", {by[0]}, {by[1]});
-      return [[e, f], scale, m.state.{key}];
-    """)
+    start, scale, found = page.run("linear.dragState", key, by[0], by[1])
     hand = np.add(start, np.divide(by, scale))
 
     def away(setting):

@@ -349,15 +349,7 @@ def nearest(point, N):
 
 def test_a_finished_plan_stays_finished_on_more_machines(page):
     page.open("machines")
-    assert page.do("""
-        const seen = [];
-        const look = async () => { await frame(); seen.push(m.state.step); };
-        give("machines", 2); await look();
-        give("plan", "ring"); await look();
-        give("step", 3); await look();
-        give("machines", 1); await look();
-        return seen;
-    """) == [6, 7, 3, 3]
+    assert page.run("machines.changePlans") == [6, 7, 3, 3]
 
 
 @pytest.mark.parametrize("plan", ["tree", "ring"])
@@ -404,18 +396,9 @@ def test_a_step_takes_nine_tenths_of_a_second(state):
 
 def test_the_step_and_the_queries_are_dragged(page):
     page.open("machines")
-    assert page.do("""
-        const it = (id) => el.querySelector(`[data-handle=${id}]`);
-        const seen = [];
-        const look = async () => {
-          await frame();
-          const { sent, totals } = el.values;
-          seen.push([m.state.T, m.state.step, sent.results, totals.tree]);
-        };
-        press(it("queries"), "ArrowRight"); await look();
-        press(it("queries"), "ArrowRight", { shiftKey: true }); await look();
-        press(it("step"), "ArrowLeft"); await look();
-        press(it("step"), "Home"); await look();
-        return seen;
-    """) == [[2, 4, 12, 18], [12, 4, 72, 108], [12, 3.99, 48, 108],
-             [12, 4, 72, 108]]  # fmt: skip
+    assert page.run("machines.moveHandles") == [
+        [2, 4, 12, 18],
+        [12, 4, 72, 108],
+        [12, 3.99, 48, 108],
+        [12, 4, 72, 108],
+    ]

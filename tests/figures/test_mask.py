@@ -140,25 +140,17 @@ def test_a_drag_paints_and_keys_go_from_cell_to_cell(page):
     # The focus is on the cell that was pressed; space presses it again.
     wanted[0, 3] = 1
     wanted[1, 2] = 0
-    assert page.do("""
-      const here = () => document.activeElement;
-      press(here(), " ");
-      await frame();
-      for (const key of ["ArrowLeft", "ArrowDown", " "]) press(here(), key);
-      await frame();
-      return [m.state.may, here().dataset.handle,
-        here().getAttribute("aria-pressed")];
-    """) == [wanted.tolist(), "cell-1-2", "false"]
+    assert page.run("mask.paintByKeys") == [
+        wanted.tolist(),
+        "cell-1-2",
+        "false",
+    ]
 
 
 def test_a_ready_mask_is_named_until_a_cell_differs(page):
     page.open("mask")
-    assert page.do("""
-      give("preset", "causal and padding");
-      await frame();
-      const named = [field("preset").value, el.values.padding];
-      el.querySelector("[data-handle=cell-0-0]").dispatchEvent(
-        new MouseEvent("click", { bubbles: true, detail: 0 }));
-      await frame();
-      return [named, field("preset").value, el.values.empty];
-    """) == [["causal and padding", [0, 0, 0, 0]], "own numbers", [0]]
+    assert page.run("mask.chooseReadyMask") == [
+        ["causal and padding", [0, 0, 0, 0]],
+        "own numbers",
+        [0],
+    ]

@@ -212,18 +212,7 @@ def test_parameters_handles_ask_for_what_is_drawn(look, settings):
 
 def test_parameters_edges_are_dragged(page):
     page.open("parameters")
-    found = page.do("""
-      const svg = el.querySelector(".av-areas");
-      const start = { ...m.state };
-      const seen = [];
-      for (const [id, dx, dy] of [["vocab", 30, 0], ["ratio", -30, 0],
-          ["layers", 0, 30], ["heads", 60, 0]]) {
-        await drag(id, dx, dy);
-        seen.push({ ...m.state });
-        await become({ ...start });
-      }
-      return [start, ...seen];
-    """)
+    found = page.run("parameters.dragEdges")
     start, vocab, ratio, layers, heads = found
 
     def changed(state):

@@ -305,24 +305,11 @@ def test_hands_go_round_as_often_as_they_are_drawn_round(page):
     to(3 + np.pi / 2)
     page.tab.mouse.up()
     assert page.do("await frame(); return [m.state.m, m.state.n]") == [10, 3]
-    assert page.do("""
-      const third = el.querySelector("[data-handle=pair-2]");
-      press(third, "Enter");
-      await frame();
-      return [m.state.pair, el.querySelectorAll(".av-followed").length];
-    """) == [2, 1]
+    assert page.run("positions.pressPair") == [2, 1]
 
 
 def test_a_longer_text_does_not_move_the_controls(page):
     """A table of any size and a picture take the same space."""
     page.open("positions", kind="sinusoid")
-    heights = page.do("""
-      const heights = [];
-      for (const T of [2, 8, 12, 13, 40]) {
-        m.set("T", T);
-        await frame();
-        heights.push(el.querySelector(".av-sizes").offsetHeight);
-      }
-      return heights;
-    """)
+    heights = page.run("positions.heightsBySize")
     assert len(set(heights)) == 1, heights

@@ -164,29 +164,11 @@ def tells_of(state, expected, shown):
 def test_token_snaps_where_the_score_is_zero_and_only_there(page):
     """Half a step from the line where q and k are at a right angle."""
     page.open("project", **SAME_THREE, x1=1, x2=1, y1=1, y2=0)
-    assert page.do("""
-      const x = () => el.querySelector("[data-handle=x]");
-      const seen = [];
-      const look = async () => {
-        await frame();
-        seen.push([m.state.x1, m.state.x2, el.values.score === 0,
-          error().includes("right angle")]);
-      };
-      await become({ x1: 0.2 });
-      for (const key of ["ArrowLeft", "ArrowLeft", "ArrowLeft"]) {
-        press(x(), key);
-        await look();
-      }
-      await become({ x1: 0.01, y2: 0.02 });
-      press(x(), "ArrowUp");
-      await look();
-      return seen;
-    """)[:3] == [
+    assert page.run("project.moveByKeys")[:3] == [
         [0.1, 1, False, False], [0, 1, True, True], [-0.1, 1, False, False],
     ]  # fmt: skip
     # y = (1, 0.02): the line of x is at a right angle to it.
-    x1, x2, zero, says = page.do("""
-      return [m.state.x1, m.state.x2, el.values.dot, error()];""")
+    x1, x2, zero, says = page.run("project.whereItIs")
     assert abs(x1 + 0.02 * x2) < 1e-9
     assert abs(zero) < 1e-9
     assert "the score is 0" in says
@@ -237,12 +219,16 @@ def test_a_column_of_a_matrix_is_dragged_and_moves_by_keys(page):
     page.tab.mouse.down()
     page.tab.mouse.move(*at(-0.72, -1.6))
     page.tab.mouse.up()
-    now = "await frame(); return m.state.W_Q"
-    assert page.do(now) == [[1, -0.7], [1, -1]], "it stays in its limits"
+    assert page.do("await frame(); return m.state.W_Q") == [
+        [1, -0.7],
+        [1, -1],
+    ], "it stays in its limits"
     assert "W_Q[1][1] must be" in page.do("return error()")
-    assert page.do(f"""
-      press(el.querySelector("[data-handle=w0]"), "ArrowLeft");
-      {now}""") == [[0.9, -0.7], [1, -1]]
-    assert page.do(f"""
-      press(el.querySelector("[data-handle=w1]"), "Home");
-      {now}""") == [[0.9, -0.5], [1, 0.5]]
+    assert page.run("project.moveColumn", "w0", "ArrowLeft") == [
+        [0.9, -0.7],
+        [1, -1],
+    ]
+    assert page.run("project.moveColumn", "w1", "Home") == [
+        [0.9, -0.5],
+        [1, 0.5],
+    ]

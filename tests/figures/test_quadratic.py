@@ -174,12 +174,7 @@ def shows(state, expected, shown):
 
 def test_quadratic_handles_are_dragged(page):
     page.open("quadratic")
-    found = page.do("""
-      await drag("length", 60, 60);
-      const longer = { ...m.state };
-      await drag("width", -60, 0);
-      return [longer, { ...m.state }];
-    """)
+    found = page.run("quadratic.dragHandles")
     longer, wider = found
     assert longer["T"] > 5500
     assert longer["d"] == 768

@@ -3,7 +3,6 @@
 import base64
 import functools
 import gzip
-import json
 import re
 from dataclasses import replace
 from itertools import accumulate, pairwise
@@ -615,17 +614,9 @@ def test_of_refuses_what_does_not_fit(tiny):
 def test_widget_of_another_text_is_drawn_from_what_python_has(page, tiny):
     figure = figures.RealHeads.of(tiny, "abcab")
     page.open("realheads")
-    found = page.do(f"""
-        close();
-        const {{ state }} = model({json.dumps(state_of("realheads"))});
-        open("realheads", {{ ...state, _given: {json.dumps(figure._given)} }});
-        const grip = el.querySelector("[data-handle=A]");
-        press(grip, "ArrowRight"); await frame();
-        const moved = [m.state.layer, said().includes("layer 2, head 1")];
-        press(el.querySelector("[data-handle=A]"), "ArrowLeft"); await frame();
-        return [el.values.heads, field("text").closest("div").hidden, moved,
-          m.state.layer, grip.getAttribute("aria-valuemax")];
-    """)
+    found = page.run(
+        "realheads.openOtherText", state_of("realheads"), figure._given
+    )
     assert found == [[[1, 1], [2, 0]], True, [2, True], 1, "2"]
 
 
@@ -640,20 +631,7 @@ def opened(page):
 
 def test_map_is_one_stop_and_its_arrows_go_from_head_to_head(page):
     opened(page)
-    found = page.do("""
-        const all = [];
-        for (const [id, key] of [["A", "ArrowLeft"], ["A", "ArrowUp"],
-            ["B", "ArrowRight"], ["B", "ArrowDown"]]) {
-          const grip = el.querySelector(`[data-handle=${id}]`);
-          grip.focus();
-          press(grip, key);
-          await frame();
-          all.push([el.values.heads, document.activeElement.dataset.handle]);
-        }
-        const grip = el.querySelector("[data-handle=A]");
-        return [all, grip.getAttribute("role"), grip.tabIndex,
-          grip.getAttribute("aria-valuetext")];
-    """)
+    found = page.run("realheads.moveOnMap")
     assert found == [
         [
             [[[16, 5], [16, 0]], "A"],
@@ -706,10 +684,7 @@ def test_words_are_one_stop_and_each_shows_its_row(page):
     numbers = page.tab.locator(".av-real-number").all_text_contents()
     weights = np.array(page.do("el.values.weights"))[:, 12, :13]
     all_say(numbers, weights.ravel(), 2)
-    named = page.do(
-        "['w7', 'w13'].map((id) => el.querySelector(`[data-handle=${id}]`)"
-        ".getAttribute('aria-label'))"
-    )
+    named = page.run("realheads.pressWords")
     a, b = weights[:, 7]
     assert named == [f"lamps, at 7: A {a:.2f}, B {b:.2f}", "sold, at 13"]
     stops = page.do(
@@ -726,17 +701,7 @@ def test_words_are_one_stop_and_each_shows_its_row(page):
 
 def test_press_switches_a_head_off_and_on_again(page):
     opened(page)
-    found = page.do("""
-        const all = [];
-        for (const name of ["A", "B", "B"]) {
-          press(el.querySelector(`[data-handle=off-${name}]`), "Enter");
-          await frame();
-          const here = document.querySelector(`[data-handle=off-${name}]`);
-          all.push([m.state.off, here.textContent,
-            here.getAttribute("aria-pressed"), el.values.chances[0]]);
-        }
-        return all;
-    """)
+    found = page.run("realheads.switchHeads")
     stored = recorded("a repeat")
     whole = stored["next"][0][1]
     without = [

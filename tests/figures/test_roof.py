@@ -215,12 +215,7 @@ def tells_of(state, expected, shown, order):
 def test_roof_points_are_dragged_along_their_trails(page):
     """A longer text and a larger batch move further along the roof."""
     page.open("roof")
-    found = page.do("""
-      await drag("write", 100, -65);
-      const batched = { ...m.state };
-      await drag("prefill", -120, 0);
-      return [batched, { ...m.state }];
-    """)
+    found = page.run("roof.dragPoints")
     batched, shorter = found
     assert batched["batch"] >= 16
     assert batched["T"] == 2048

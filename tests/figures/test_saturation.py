@@ -126,20 +126,5 @@ def test_saturation_ghost_is_the_last_state_on_these_axes(drawn_states):
 def test_saturation_spread_is_dragged_to_another_width(page):
     """Twice as far from the middle is four times the width."""
     page.open("saturation", d_k=64)
-    found = page.do("""
-      const grip = el.querySelector("[data-handle=spread]");
-      const marks = el.querySelector(".av-of-spread").getBoundingClientRect();
-      const { x, y, width, height } = grip.getBoundingClientRect();
-      const [u, v] = [x + width / 2, y + height / 2];
-      const more = { pointerId: 1, button: 0 };
-      el.querySelector(".av-result").setPointerCapture = () => {};
-      pointer(grip, "pointerdown", { ...more, clientX: u, clientY: v });
-      for (const kind of ["pointermove", "pointerup"])
-        pointer(grip, kind,
-          { ...more, clientX: u + marks.width / 2, clientY: v });
-      await frame();
-      const wide = m.state.d_k;
-      await become({ scale: true });
-      return [wide, el.querySelectorAll("[data-handle]").length];
-    """)
+    found = page.run("saturation.dragSpread")
     assert found == [256, 0]

@@ -15,54 +15,9 @@ from course import figures
 from course.figures._modules import joined
 from tests.empty_page import HANDS, LAYOUT, PHONE
 from tests.figures.expected_figures import CLASSES
+from tests.figures.programs import FOLDER
 
-TRIAL = """
-import { figureModule, say } from "./common.js";
-import { grip } from "./handles.js";
-
-const SIDE = 200;
-const spot = ({ x, y }) => [SIDE / 2 + 20 * x, SIDE / 2 - 20 * y];
-const flag = (k) => ({ key: `cell${k}`, kind: "flag", label: `cell ${k}`,
-  first: false, about: "A cell" });
-const slide = (key, first, step) => ({ key, kind: "range", label: `the ${key}`,
-  first, about: key, min: -4, max: 4, step });
-const figure = {
-  name: "trial",
-  controls: [
-    slide("x", 1, 0.5),
-    slide("y", 2, 1),
-    { key: "n", kind: "power", label: "size n", first: 8, about: "n",
-      min: 1, max: 64, step: 1 },
-    flag(0), flag(1), flag(2),
-  ],
-  check: ({ x, y }) => (x === -4 && y === -4 ? "x and y must not both be -4"
-    : ""),
-  compute: ({ x, y, n }) => ({ sum: x + y + n }),
-  view: (state, { sum }) =>
-    `<svg role="img" aria-label="plane" viewBox="0 0 ${SIDE} ${SIDE}" ` +
-    `style="width:WIDEpx">` +
-    grip("dot", spot(state), `<circle r="3"/>`) +
-    grip("size", [25 * Math.log2(state.n), 190], `<circle r="3"/>`) +
-    `</svg><div>${[0, 1, 2].map((k) =>
-      `<button data-handle="cell${k}" style="width:50px;height:50px">` +
-      `${k}</button>`).join("")}</div>` +
-    say(`The sum is ${sum}, ${state.x}, ${state.y}, ${state.n}.`),
-  handles: (state) => [
-    { id: "dot", name: "the dot", keys: ["x", "y"], at: spot(state),
-      read: ([u, v]) => ({ x: (u - SIDE / 2) / 20, y: (SIDE / 2 - v) / 20 }) },
-    { id: "size", name: "the size", keys: ["n"],
-      at: [25 * Math.log2(state.n), 190],
-      read: ([u]) => ({ n: 2 ** (u / 25) }) },
-    ...[0, 1, 2].map((k) => ({ id: `cell${k}`, name: `cell ${k}`,
-      group: "cells", on: state[`cell${k}`],
-      press: () => ({ [`cell${k}`]: !state[`cell${k}`] }) })),
-  ],
-  opening: { ms: 4000,
-    from: [{ x: -3, n: 1 }, { x: 4, n: 1, cell0: true }] },
-  live: () => ({ reset: () => { globalThis.resets ??= 0; resets += 1; } }),
-};
-export default figureModule(figure);
-"""
+TRIAL = (FOLDER / "trial.js").read_text(encoding="utf-8")
 FIRST = {
     "x": 1, "y": 2, "n": 8,
     "cell0": False, "cell1": False, "cell2": False,
@@ -102,12 +57,6 @@ def trial(page, script):
     return visit
 
 
-BUTTON = """const button = (text) =>
-  [...el.querySelectorAll(".av-tools button")]
-    .find((it) => it.textContent === text);
-"""
-
-
 # --- the row of tools -------------------------------------------------------
 
 
@@ -115,19 +64,13 @@ def test_picture_comes_first_and_the_tools_last(page, trial):
     page.tab.emulate_media(reduced_motion="reduce")
     trial(static=True)
     parts = [".av-result", "form", ".av-tools"]
-    tops = page.do(f"""{json.dumps(parts)}.map((what) =>
-      el.querySelector(what).getBoundingClientRect().top)""")
+    tops = page.run("tools.topsOf", parts)
     assert tops == sorted(tops)
     # And as the tab key meets them.
-    order = page.do("""[...el.querySelectorAll(
-      "[data-handle], form input, .av-tools button")].map((it) =>
-        it.dataset.handle ? "handle" : it.name || "tool")""")
+    order = page.run("tools.tabOrder")
     kinds = [*dict.fromkeys("form" if it in FIRST else it for it in order)]
     assert kinds == ["handle", "form", "tool"]
-    row = page.do("""const row = el.querySelector(".av-tools");
-      return [row.getAttribute("role"), row.getAttribute("aria-label"),
-        ...[...row.children].map((it) => [it.textContent, it.type,
-          it.dataset.lmSuppressShortcuts])];""")
+    row = page.run("tools.toolRow")
     assert row[:2] == ["group", "this figure"]
     assert row[2:] == [
         [text, "button", "true"]
@@ -138,45 +81,21 @@ def test_picture_comes_first_and_the_tools_last(page, trial):
 def test_reset_gives_all_back_and_leaves_no_trace(trial):
     """The settings of the page, not those of the address."""
     page = trial("?trial.x=3&other.x=1#there", static=True)
-    found = page.do(f"""{BUTTON}
-      const before = m.state.x;
-      give("y", -2); give("cell1", true); await frame();
-      field("n").setAttribute("aria-invalid", "true");
-      button("Reset").click(); await frame(); await pause(500);
-      return [before, m.state, field("x").value, field("cell1").checked,
-        said(), location.search + location.hash, marked(), error(),
-        globalThis.resets];
-    """)
+    found = page.run("tools.reset")
     assert found == [
         3, FIRST, "1", False, "The sum is 11, 1, 2, 8.", "?other.x=1#there",
         [], "", 1,
     ]  # fmt: skip
     page = trial()
-    page.do(f"""{BUTTON} give("x", 2); m.state.y = -1; button("Reset").click();
-      return null""")
+    page.run("tools.resetInJupyter")
     assert page.do("m.state") == FIRST
-
-
-CLIP = """globalThis.clip = [];
-Object.defineProperty(navigator, "clipboard", { configurable: true,
-  value: { writeText: async (text) => { BODY } } });
-"""
 
 
 def test_copy_link_gives_the_address_of_the_state(trial):
     """Opened, it shows that state; it says so, and then its name again."""
     page = trial("?other.x=1", static=True)
-    page.do(CLIP.replace("BODY", "clip.push(text);") + "return null")
-    texts = page.do(f"""{BUTTON}
-      give("x", -2); give("cell2", true); await frame();
-      const b = button("Copy link");
-      b.click(); await settle();
-      const copied = [b.textContent, spoken()];
-      await pause(1999);
-      copied.push(b.textContent);
-      await pause(1);
-      return [...copied, b.textContent];
-    """)
+    page.run("tools.holdClip")
+    texts = page.run("tools.copyLink")
     assert texts == ["Copied", "The link is copied.", "Copied", "Copy link"]
     (link,) = page.do("clip")
     assert "other.x=1" in link
@@ -186,18 +105,16 @@ def test_copy_link_gives_the_address_of_the_state(trial):
 
 def test_copy_that_is_refused_shows_the_link(trial):
     page = trial(static=True)
-    page.do(CLIP.replace("BODY", "throw Error()") + "return null")
-    note, text = page.do(f"""{BUTTON} const b = button("Copy link");
-      b.click(); await settle(); return [error(), b.textContent];""")
+    page.run("tools.refuseClip")
+    note, text = page.run("tools.copyRefused")
     assert "trial.x=1" in note
     assert text == "Copy link"
 
 
 def test_copy_in_jupyter_gives_the_settings_of_a_call(trial):
     page = trial()
-    page.do(CLIP.replace("BODY", "clip.push(text);") + "return null")
-    page.do(f"""{BUTTON} give("cell0", true); await frame();
-      button("Copy settings").click(); await settle(); return null;""")
+    page.run("tools.holdClip")
+    page.run("tools.copySettings")
     (text,) = page.do("clip")
     assert eval(f"dict({text})") == FIRST | {"cell0": True}
 
@@ -231,12 +148,6 @@ def test_close_takes_the_tools_away(trial):
 
 # --- the opening ------------------------------------------------------------
 
-SEEN = f"""{BUTTON}
-  const play = el.querySelector(".av-tools button");
-  const view = () => [m.state.x, Number(field("x").value), said(),
-    play.textContent, frames.length];
-"""
-
 
 def starts(page):
     """Let the browser see whether the figure is in view."""
@@ -246,14 +157,7 @@ def starts(page):
 def test_opening_plays_once_to_the_state_of_the_page(trial):
     page = trial(static=True)
     starts(page)
-    seen = page.do(f"""{SEEN}
-      const all = [];
-      for (const ms of [0, 1000, 1000, 500, 1500, 1]) {{
-        await frame(ms);
-        all.push(view());
-      }}
-      return [all, m.saves, location.search];
-    """)
+    seen = page.run("tools.playOnce")
     all_, *rest = seen
     assert rest == [0, ""], "a film is no setting"
     # From -3 in 2 s to 4 and in 2 s to 1, steps of 0.5: softly, so half way
@@ -271,28 +175,20 @@ def test_opening_plays_once_to_the_state_of_the_page(trial):
     assert all_[-1][2] == "The sum is 11, 1, 2, 8."
     starts(page)
     assert page.do("frames.length") == 0, "never again by itself"
-    assert page.do(f"{SEEN} play.click(); await frame(0); return view()")[
-        1
-    ] == (-3)
+    assert page.run("tools.replay")[1] == (-3)
 
 
 def test_opening_bears_a_frame_that_began_before_it(trial):
     """A browser tells a frame's start, which may be before the call."""
     page = trial(static=True)
     starts(page)
-    assert page.do(f"""{SEEN} await frame(-5); const first = view();
-      await frame(1005); return [first[1], view()[1], frames.length];
-    """) == [-3, 0.5, 1]
+    assert page.run("tools.earlyFrame") == [-3, 0.5, 1]
 
 
 def test_opening_is_silent(trial):
     page = trial(static=True)
     starts(page)
-    assert (
-        page.do("""await frame(0); await frame(500); await pause(600);
-      return spoken()""")
-        == ""
-    )
+    assert page.run("tools.listen") == ""
 
 
 @pytest.mark.parametrize(
@@ -318,7 +214,7 @@ def test_opening_does_not_start(page, trial, how):
         page.do(f"{touched} return null")
         page.do("await frame(); return null")
     starts(page)
-    assert page.do(f"{SEEN} return view()")[3:] == ["Replay", 0]
+    assert page.run("tools.view")[3:] == ["Replay", 0]
     assert page.do("frames.length") == 0
 
 
@@ -327,14 +223,14 @@ def test_opening_starts_when_it_comes_into_view_and_ends_out_of_it(trial):
     starts(page)
     page.do("el.scrollIntoView({ behavior: 'instant' }); return null")
     starts(page)
-    assert page.do(f"{SEEN} await frame(500); return view()")[3:] == [
+    assert page.run("tools.viewAfter", 500)[3:] == [
         "Pause", 1,
     ]  # fmt: skip
     page.do("scrollTo({ top: 0, behavior: 'instant' }); return null")
     starts(page)
     page.do("el.scrollIntoView({ behavior: 'instant' }); return null")
     starts(page)
-    assert page.do(f"{SEEN} await frame(1); return view()") == [
+    assert page.run("tools.viewAfter", 1) == [
         1, 1, "The sum is 11, 1, 2, 8.", "Replay", 0,
     ]  # fmt: skip
 
@@ -342,18 +238,7 @@ def test_opening_starts_when_it_comes_into_view_and_ends_out_of_it(trial):
 def test_opening_is_paused_as_it_is_seen_and_goes_on(trial):
     page = trial(static=True)
     starts(page)
-    found = page.do(f"""{SEEN}
-      await frame(0); await frame(1000);
-      const moving = view();
-      pointer(play, "pointerdown"); play.click(); await frame(300);
-      const paused = view();
-      await frame(5000);
-      const still = view();
-      play.click(); await frame(0); await frame(1000);
-      const on = view();
-      await frame(2001);
-      return [moving, paused, still, on, view()];
-    """)
+    found = page.run("tools.pauseAndGoOn")
     moving, paused, still, on, end = found
     assert moving[1] == 0.5
     assert paused == [0.5, 0.5, moving[2], "Play on", 0]
@@ -366,22 +251,18 @@ def test_opening_is_paused_as_it_is_seen_and_goes_on(trial):
     ("act", "state"),
     [
         # What is taken is taken as it stands.
-        ("pointer(field('y'), 'pointerdown')", {"x": 0.5, "n": 1}),
-        ("press(field('y'), 'a')", {"x": 0.5, "n": 1}),
+        ("pointer", {"x": 0.5, "n": 1}),
+        ("key", {"x": 0.5, "n": 1}),
         # What comes from Python or without a hand ends it.
-        ("give('y', 0)", {"y": 0}),
-        ("m.set('y', 0)", {"y": 0}),
+        ("give", {"y": 0}),
+        ("set", {"y": 0}),
     ],
 )
 def test_opening_ends_for_a_hand(trial, act, state):
     page = trial(static=True)
     starts(page)
     wanted = FIRST | state
-    seen = page.do(f"""{SEEN}
-      await frame(0); await frame(1000);
-      {act}; await frame(16); await frame(16);
-      return [m.state, Number(field("y").value), ...view()];
-    """)
+    seen = page.run("tools.endByHand", act)
     assert seen[0] == wanted | {"cell0": seen[0]["cell0"]}
     assert seen[1] == wanted["y"]
     assert seen[3] == wanted["x"]
@@ -392,12 +273,7 @@ def test_opening_ends_for_a_hand(trial, act, state):
 def test_opening_is_stills_where_no_motion_is_wanted(page, trial):
     page.tab.emulate_media(reduced_motion="reduce")
     trial(static=True)
-    assert page.do(f"""{SEEN} play.click();
-      const all = [];
-      for (const ms of [0, 1000, 999, 1, 1000, 999, 1]) {{
-        await frame(ms); all.push(view()[1]);
-      }}
-      return all;""") == [-3, -3, -3, 4, 4, 4, 1]
+    assert page.run("tools.stills") == [-3, -3, -3, 4, 4, 4, 1]
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -420,16 +296,9 @@ def test_every_opening_fits_ends_in_its_state_and_is_short(name):
 
 # --- handles ----------------------------------------------------------------
 
-GRIP = """const part = (id) => el.querySelector(`[data-handle=${id}]`);
-  const middle = (id) => {
-    const { x, y, width, height } = part(id).getBoundingClientRect();
-    return [x + width / 2, y + height / 2];
-  };
-"""
-
 
 def middle(page, name):
-    return page.do(f"{GRIP} return middle('{name}')")
+    return page.run("tools.middle", name)
 
 
 def to(page, x, y, down=None):
@@ -496,13 +365,9 @@ def test_handle_that_snaps_says_so(trial):
 @pytest.mark.parametrize("wide", [120, 200, 500])
 def test_handle_has_room_for_a_finger_at_any_size(trial, wide):
     page = trial(wide=wide)
-    sizes = """return [...el.querySelectorAll(".av-grip")].map((it) => {
-      const { width, height } = it.getBoundingClientRect();
-      return [Math.round(width), Math.round(height)]; })"""
-    assert page.do(sizes) == [[44, 44]] * 2
-    page.do(f"""el.querySelector("svg").style.width = "{wide / 2}px";
-      el.style.width = "600px"; await layout(); return null""")
-    assert page.do(sizes) == [[44, 44]] * 2
+    assert page.run("tools.gripSizes") == [[44, 44]] * 2
+    page.run("tools.resize", wide / 2)
+    assert page.run("tools.gripSizes") == [[44, 44]] * 2
     x, y = middle(page, "dot")
     under = "document.elementFromPoint({}, {}).closest('[data-handle]')"
     assert page.do(under.format(x + 21, y) + ".dataset.handle") == "dot"
@@ -524,9 +389,7 @@ def test_handle_is_named_and_tells_its_value(trial):
     names = ["role", "aria-label", "tabindex", "aria-valuenow",
              "aria-valuemin", "aria-valuemax", "aria-valuetext",
              "aria-pressed"]  # fmt: skip
-    look = f"""{GRIP} return ["dot", "size", "cell0", "cell1"].map((id) =>
-      {json.dumps(names)}.map((name) => part(id).getAttribute(name)))"""
-    assert page.do(look) == [
+    assert page.run("tools.namesOf", names) == [
         ["slider", "the dot", "0", "1", "-4", "4", "the x 1, the y 2", None],
         ["slider", "the size", "0", "8", "1", "64", "size n 8", None],
         ["button", "cell 0", "0", *[None] * 4, "false"],
@@ -545,7 +408,7 @@ KEYS = [
 @pytest.mark.parametrize(("key", "moved"), KEYS)
 def test_handle_answers_to_keys_and_keeps_the_focus(trial, key, moved):
     page = trial()
-    page.do(f"{GRIP} part('dot').focus(); return null")
+    page.do("handle('dot').focus(); return null")
     page.tab.keyboard.press(key)
     page.do("await frame(); return null")
     assert page.do("m.state") == FIRST | moved
@@ -559,40 +422,30 @@ def test_handle_answers_to_keys_and_keeps_the_focus(trial, key, moved):
 
 def test_handle_of_one_setting_takes_all_arrows_and_leaves_others(trial):
     page = trial()
-    found = page.do(f"""{GRIP}
-      const all = [];
-      for (const [key, more] of [["ArrowUp"], ["ArrowRight"], ["ArrowDown"],
-          ["ArrowLeft"], ["a"], ["Tab"], ["ArrowUp", {{ altKey: true }}],
-          ["ArrowUp", {{ ctrlKey: true }}], ["ArrowUp", {{ metaKey: true }}]])
-        all.push([press(part("size"), key, more), m.state.n]);
-      return all;
-    """)
+    found = page.run("tools.pressArrows")
     assert found == [
         [True, 16], [True, 32], [True, 16], [True, 8], *[[False, 8]] * 5,
     ]  # fmt: skip
 
 
-CELLS = "[0, 1, 2].map((k) => m.state[`cell${k}`])"
-
-
 def test_handle_that_is_pressed(trial):
     page = trial()
     page.tab.locator("[data-handle=cell1]").click()
-    assert page.do(CELLS) == [False, True, False]
+    assert page.run("tools.cells") == [False, True, False]
     page.do("await frame(); return null")
-    page.do(f"{GRIP} part('cell1').focus(); return null")
+    page.do("handle('cell1').focus(); return null")
     for key in ("Enter", " ", " "):
         page.tab.keyboard.press(key)
         page.do("await frame(); return null")
-    assert page.do(CELLS) == [False, False, False]
-    assert page.do(f"{GRIP} part('cell2').click(); return {CELLS}") == [
+    assert page.run("tools.cells") == [False, False, False]
+    assert page.run("tools.clickCell", "cell2") == [
         False, False, True,
     ]  # fmt: skip
 
 
 def test_handles_of_a_group_are_one_stop_and_arrows_move(trial):
     page = trial()
-    page.do(f"{GRIP} part('cell0').focus(); return null")
+    page.do("handle('cell0').focus(); return null")
     for key, there in [("ArrowRight", 1), ("ArrowRight", 2),
                        ("ArrowRight", 2), ("ArrowUp", 2),
                        ("ArrowLeft", 1)]:  # fmt: skip
@@ -602,8 +455,7 @@ def test_handles_of_a_group_are_one_stop_and_arrows_move(trial):
         )
     page.tab.keyboard.press("Enter")
     page.do("await frame(); return null")
-    assert page.do("""[...el.querySelectorAll("[data-handle^=cell]")].map(
-      (it) => it.tabIndex)""") == [-1, 0, -1]
+    assert page.run("tools.groupStops") == [-1, 0, -1]
     assert page.do("document.activeElement.dataset.handle") == "cell1"
 
 
@@ -613,31 +465,25 @@ def test_handles_of_a_group_are_painted_by_one_drag(trial):
     page.do("await become({ cell1: true }); return null")
     (x0, y), (x1, _), (x2, _) = (middle(page, f"cell{k}") for k in range(3))
     to(page, x0, y, down=True)
-    assert page.do(CELLS) == [False, True, False], "a press may be a scroll"
+    assert page.run("tools.cells") == [False, True, False], (
+        "a press may be a scroll"
+    )
     for x in (x1, x2, x1, x0):
         to(page, x, y)
     to(page, x0, y, down=False)
-    assert page.do(CELLS) == [True, True, True]
+    assert page.run("tools.cells") == [True, True, True]
     to(page, x2, y)
-    assert page.do(CELLS) == [True, True, True]
+    assert page.run("tools.cells") == [True, True, True]
 
 
 def test_handle_under_a_finger_moves_it_and_the_rest_the_page(page, trial):
     page.tab.set_viewport_size(PHONE)
     trial(before="<div style='height:300px'></div>", wide=300)
-    assert page.do(f"""{GRIP} const touch = (it) =>
-        getComputedStyle(it).touchAction;
-      return ["dot", "size", "cell0"].map((id) => touch(part(id)))
-        .concat(touch(el.querySelector("svg")))""") == [
+    assert page.run("tools.touchActions") == [
         "none", "none", "pan-y", "auto",
     ]  # fmt: skip
     # A swipe that becomes a scroll presses nothing.
-    assert page.do(f"""{GRIP}
-      el.querySelector(".av-result").setPointerCapture = () => null;
-      const cell = part("cell0");
-      pointer(cell, "pointerdown", {{ pointerId: 7 }});
-      pointer(cell, "pointercancel", {{ pointerId: 7 }});
-      return {CELLS};""") == [False, False, False]
+    assert page.run("tools.cancelSwipe") == [False, False, False]
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -243,14 +243,7 @@ def test_tiles_pressed_place_is_in_one_block_or_none(causal):
 def test_tiles_corner_of_a_block_is_dragged(page):
     """Both sides in one move, and no more than there are tokens."""
     page.open("tiles", T=12, block_q=4, block_k=4)
-    found = page.do("""
-      const map = el.querySelector(".av-tiles").getBoundingClientRect();
-      const unit = map.width / (1.1 * 12);
-      await drag("corner", 2 * unit, -unit);
-      const changed = { ...m.state };
-      await drag("corner", 40 * unit);
-      return [changed, { ...m.state }, said()];
-    """)
+    found = page.run("tiles.dragCorner")
     changed, widest, text = found
     assert (changed["block_k"], changed["block_q"]) == (6, 3)
     assert (widest["block_k"], widest["block_q"]) == (12, 3)

@@ -226,12 +226,7 @@ def test_traffic_counts_are_of_programs_that_attend():
 
 def test_traffic_handles_are_dragged(page):
     page.open("traffic")
-    found = page.do("""
-      await drag("memory", -120, 0);
-      const smaller = { ...m.state };
-      await drag("length", 0, -25);
-      return [smaller, { ...m.state }];
-    """)
+    found = page.run("traffic.dragHandles")
     smaller, longer = found
     assert smaller == {"M": 2**13, "N": 4096, "d": 64}
     assert longer == {"M": 2**13, "N": 8192, "d": 64}

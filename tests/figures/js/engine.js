@@ -1,0 +1,108 @@
+// What tests ask a figure's module for, in an engine without a page.
+
+// --- any figure
+
+export const picture = (state) => figure.view(state, figure.compute(state));
+export const values = (state) => figure.compute(state);
+export const fitting = (state) => problem(figure, state);
+export const stateShell = (state) => shell(figure, state);
+
+// --- hostile input
+
+const STRANGE = [
+  ...[undefined, null, true, false, 0, -1, 0.5, 2, 1e308, NaN, Infinity],
+  ...["", "2", "x", "<b>", "constructor", "__proto__"],
+  ...[[], [[]], [1], [[1, 2], [3]], [[1], [2]], [["1"]], [[NaN]], [[[1]]], [[null]], [[true]]],
+  ...[{}, { length: 1 }, [{}], [undefined], 10n ** 30n, () => 1],
+];
+// What a kernel can send: a trait has its type, and may be out of range.
+const NUMBERS = [0, -1, 0.5, 2, 3, 1e9, 1e308, NaN, Infinity];
+const SENT = {
+  choice: ["", "x", "<b>", "constructor"],
+  flag: [true, false],
+  matrix: [[], [[]], [[1, 2], [3]], [[1], [2]], [[NaN]], [[1e308]], [[101]]],
+  number: NUMBERS,
+  range: NUMBERS,
+  power: NUMBERS,
+  stops: NUMBERS,
+  text: ["", "x", "{}", "[]", "null", "<b>", '{"a": 1}', "x".repeat(6001)],
+  words: ["", "a", "a b c", "<b> <i> <p>", "a  b c", "abcdefgh b c"],
+  symbols: ["", "M", "a", "<b>", "A B", "AB", "\u00c4", "A".repeat(33)],
+};
+
+// Of each setting and each strange value: the setting, the kind, the message.
+export const judged = (state) =>
+  figure.controls.flatMap(({ key }) =>
+    STRANGE.map((value) => [key, typeof value, problem(figure, { ...state, [key]: value })]),
+  );
+export const shownAsSent = (state) =>
+  figure.controls.flatMap((control) =>
+    SENT[control.kind].map((value) => {
+      const tried = { ...state, [control.key]: value };
+      return [String(value), problem(figure, tried), shell(figure, tried)];
+    }),
+  );
+
+// An engine has no address: this one holds pairs of a name and a text.
+export const readFrom = (search, state) => {
+  globalThis.location = { search };
+  globalThis.URLSearchParams = class {
+    constructor(pairs) {
+      this.pairs = pairs;
+    }
+    get(key) {
+      return this.pairs.find(([name]) => name === key)?.[1] ?? null;
+    }
+    keys() {
+      return this.pairs.map(([name]) => name);
+    }
+  };
+  const result = fromAddress(figure, state);
+  // What is refused leaves the first state, which other tests draw.
+  const html = result.wrong ? "" : shell(figure, result.state);
+  return [result.state, result.wrong, html];
+};
+
+// --- one figure each
+
+export const worksAll = (state) => {
+  const list = steps(state, figure.compute(state));
+  const made = list.filter((A) => A.made);
+  return Object.fromEntries(
+    made.flatMap((A) =>
+      A.values.flatMap((row, i) =>
+        row.map((_, j) => {
+          const at = `${A.name},${i},${j}`;
+          const { entry, text, from } = worked(list, at);
+          return [at, [text, from, entry]];
+        }),
+      ),
+    ),
+  );
+};
+export const worksAt = (state, at) => worked(steps(state, figure.compute(state)), at).entry;
+export const haunted = (state, last) =>
+  figure.view(state, figure.compute(state), {
+    ghost: { state: last, values: figure.compute(last) },
+  });
+// A large map of causal.js, 340 units in its width, 10 right of the page's edge.
+export const entryAt = ([T, S, x, y, width]) => {
+  const map = { getBoundingClientRect: () => ({ left: 10, top: 20, width }) };
+  const closest = (what) => (what === ".av-mosaic" ? map : null);
+  return cellAt({ target: { closest }, clientX: x, clientY: y }, [T, S]);
+};
+export const entryOfCell = ([T, S, row, column, body]) => {
+  const cell = {
+    cellIndex: column,
+    parentNode: { rowIndex: row },
+    closest: (what) => what === "tbody" && body,
+  };
+  return cellAt({ target: { closest: (what) => what === "td" && cell } }, [T, S]);
+};
+export const entryElsewhere = ([T, S]) => cellAt({ target: {} }, [T, S]);
+export const loaded = (name) => {
+  globalThis.attentionData = { [name]: 7 };
+  const result = [known(name), known("other") ?? 0];
+  delete globalThis.attentionData;
+  return result;
+};
