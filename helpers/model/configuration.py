@@ -1,7 +1,8 @@
 """The shape of a transformer, and the parameters it starts from."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,16 +20,8 @@ from ..layers import ACTIVATIONS
 from ..positions import relative_buckets
 
 NORMS = {"layer": ("gain", "bias"), "rms": ("gain",)}
-CHOICES = {
-    "norm": ("pre", "post", "output", "sandwich"),
-    "norm_kind": tuple(NORMS),
-    "positions": ("learned", "sinusoidal", "rotary", "alibi", "t5", None),
-    "activation": ACTIVATIONS,
-    "query_key_norm": (None, "head", "whole"),
-}
 # The names in a model of two fields of `helpers.latent.LatentProjections`.
 IN_A_MODEL = {"gain_KV": "norm_KV.gain", "gain_Q": "norm_Q.gain"}
-OF_A_BLOCK = ("window", "positions", "base", "frequencies", "memory")
 
 
 class LatentWidths(NamedTuple):
@@ -55,6 +48,84 @@ class MemoryWidths(NamedTuple):
         """The number of columns of all queries, keys and values."""
         wide = 2 * self.n_key_heads * self.d_k
         return wide + self.n_value_heads * self.d_v
+
+
+# What each field may hold is said where the field is: a rule, whether a block
+# may have its own value, and the only value that latent attention allows.
+
+
+def _ruled(default, rule, **more):
+    """A field whose value, unless it is None by default, obeys a rule."""
+    return field(default=default, metadata={"rule": rule, **more})
+
+
+def _size(default, **more):
+    return _ruled(default, partial(as_size, least=1), **more)
+
+
+def _choice(*known, **more):
+    """A field with the first of these values by default."""
+    return _ruled(known[0], partial(check_choice, choices=known), **more)
+
+
+def _at_least(least, default, **more):
+    return _ruled(default, partial(_check_least, least=least), **more)
+
+
+def _check(value, own):
+    """Refuse a value that breaks the rule of its field."""
+    rule = own.metadata.get("rule")
+    if rule is not None and not (value is None and own.default is None):
+        rule(value, own.name)
+
+
+def _check_least(x, name, *, least):
+    if as_real(x, name) < least:
+        raise ValueError(f"{name} must be at least {least}; got {x}")
+
+
+def _check_cap(x, name):
+    check_softcap(x, float, name)
+
+
+def _check_numbers(numbers, name):
+    if not isinstance(numbers, tuple):
+        raise TypeError(f"{name} must be a tuple; got {numbers!r}")
+    for i, x in enumerate(numbers):
+        as_real(x, f"{name}[{i}]")
+
+
+def _check_dicts(dicts, name):
+    if not isinstance(dicts, tuple) or not all(
+        isinstance(block, dict) for block in dicts
+    ):
+        raise TypeError(f"{name} must be a tuple of dicts; got {dicts!r}")
+
+
+def _check_latent(latent, name):
+    if not isinstance(latent, LatentWidths):
+        raise TypeError(f"{name} must be LatentWidths; got {latent!r}")
+    for part in ("d_c", "d_r", "d_v", "d_q"):
+        n = getattr(latent, part)
+        if part != "d_q" or n is not None:
+            as_size(n, f"{name}.{part}", least=1)
+    _check_least(latent.eps, f"{name}.eps", least=0)
+
+
+def _check_memory(memory, name):
+    if not isinstance(memory, MemoryWidths):
+        raise TypeError(f"{name} must be MemoryWidths; got {memory!r}")
+    for part, n in memory._asdict().items():
+        as_size(n, f"{name}.{part}", least=1)
+    heads = f"{name}.n_key_heads", f"{name}.n_value_heads"
+    _expect_divisor(
+        memory.n_key_heads, heads[0], memory.n_value_heads, heads[1]
+    )
+
+
+def _expect_divisor(divisor, name, n, of):
+    if n % divisor:
+        raise ValueError(f"{name} must divide {of}; got {divisor} and {n}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,75 +224,55 @@ class TransformerConfig:
     (3, None)
     """
 
-    vocab: int = 12
-    max_len: int = 32
-    d_model: int = 32
-    n_layers: int = 2
-    n_heads: int = 2
-    n_kv_heads: int | None = None
-    head_width: int | None = None
-    d_ff: int | None = None
-    norm: str = "pre"
-    norm_kind: str = "layer"
-    positions: str | None = "learned"
-    activation: str = "gelu"
-    gated: bool = False
-    eps: float = 1e-5
-    bias: bool = True
-    tied: bool = True
-    window: int | None = None
-    scale: float | None = None
-    softcap: float | None = None
-    sinks: bool = False
-    query_key_norm: str | None = None
-    output_gate: bool = False
-    base: float = 10000.0
-    frequencies: tuple | None = None
+    vocab: int = _size(12)
+    max_len: int = _size(32)
+    d_model: int = _size(32)
+    n_layers: int = _size(2)
+    n_heads: int = _size(2)
+    n_kv_heads: int | None = _size(None, with_latent=None)
+    head_width: int | None = _size(None)
+    d_ff: int | None = _size(None)
+    norm: str = _choice("pre", "post", "output", "sandwich")
+    norm_kind: str = _choice(*NORMS)
+    positions: str | None = _choice(
+        *("learned", "sinusoidal", "rotary", "alibi", "t5", None),
+        of_a_block=True,
+        with_latent="rotary",
+    )
+    activation: str = _choice(*ACTIVATIONS)
+    gated: bool = _ruled(False, check_flag)
+    eps: float = _at_least(0, 1e-5)
+    bias: bool = _ruled(True, check_flag, with_latent=False)
+    tied: bool = _ruled(True, check_flag)
+    window: int | None = _size(None, of_a_block=True)
+    scale: float | None = _ruled(None, as_real)
+    softcap: float | None = _ruled(None, _check_cap, with_latent=None)
+    sinks: bool = _ruled(False, check_flag, with_latent=False)
+    query_key_norm: str | None = _choice(
+        None, "head", "whole", with_latent=None
+    )
+    output_gate: bool = _ruled(False, check_flag, with_latent=False)
+    base: float = _at_least(1, 10000.0, of_a_block=True)
+    frequencies: tuple | None = _ruled(None, _check_numbers, of_a_block=True)
     num_buckets: int = 32
     max_distance: int = 128
-    embedding_scale: float | None = None
-    logits_softcap: float | None = None
-    blocks: tuple | None = None
-    latent: LatentWidths | None = None
-    memory: MemoryWidths | None = None
+    embedding_scale: float | None = _ruled(None, as_real)
+    logits_softcap: float | None = _ruled(None, _check_cap)
+    blocks: tuple | None = _ruled(None, _check_dicts)
+    latent: LatentWidths | None = field(
+        default=None, metadata={"rule": _check_latent}
+    )
+    memory: MemoryWidths | None = field(
+        default=None, metadata={"rule": _check_memory, "of_a_block": True}
+    )
 
     def __post_init__(self):
-        for name in ("vocab", "max_len", "d_model", "n_layers", "n_heads"):
-            as_size(getattr(self, name), name, least=1)
-        for name in ("n_kv_heads", "head_width", "d_ff", "window"):
-            if getattr(self, name) is not None:
-                as_size(getattr(self, name), name, least=1)
-        if self.head_width is None:
-            _divides(self.n_heads, "n_heads", self.d_model, "d_model")
-        head_counts(self.n_heads, self.kv_heads)
-        for name, known in CHOICES.items():
-            check_choice(getattr(self, name), name, known)
-        for name in ("gated", "bias", "tied", "sinks", "output_gate"):
-            check_flag(getattr(self, name), name)
-        _at_least(1, self.base, "base")
-        _at_least(0, self.eps, "eps")
-        for name in ("scale", "embedding_scale"):
-            if getattr(self, name) is not None:
-                as_real(getattr(self, name), name)
+        for own in fields(self):
+            _check(getattr(self, own.name), own)
+        _expect_heads(self)
+        _expect_positions(self)
         if self.latent is not None:
-            _expect_latent(self)
-        if self.memory is not None:
-            _expect_memory(self.memory)
-        if self.logits_softcap is not None:
-            check_softcap(self.logits_softcap, float, "logits_softcap")
-        if self.softcap is not None:
-            check_softcap(self.softcap, float)
-            if self.positions == "t5":
-                raise ValueError('softcap must be None with positions "t5"')
-        if self.positions == "rotary" and self.frequencies is None:
-            _divides(2, "2, for pairs of columns,", *self.turning)
-        if self.frequencies is not None:
-            _fitting(self.frequencies, *self.turning)
-        relative_buckets(
-            1, num_buckets=self.num_buckets, max_distance=self.max_distance
-        )
-        if self.positions == "sinusoidal":
-            _divides(2, "2, for pairs of columns,", self.d_model, "d_model")
+            _expect_no_more_than_latent(self)
         if self.blocks is not None:
             _expect_blocks(self)
 
@@ -238,7 +289,7 @@ class TransformerConfig:
         return self.n_heads if self.n_kv_heads is None else self.n_kv_heads
 
     @property
-    def turning(self):
+    def rotated_width(self):
         """The width of the part of a key that may rotate, and its name."""
         if self.latent is not None:
             return self.latent.d_r, "d_r"
@@ -251,91 +302,63 @@ class TransformerConfig:
         return replace(self, blocks=None, **self.blocks[i])
 
 
+def _expect_heads(config):
+    """Refuse counts of heads that do not divide."""
+    if config.head_width is None:
+        _expect_divisor(config.n_heads, "n_heads", config.d_model, "d_model")
+    head_counts(config.n_heads, config.kv_heads)
+
+
+def _expect_positions(config):
+    """Refuse widths and options that the positions do not fit."""
+    even = 2, "2, for pairs of columns,"
+    width, name = config.rotated_width
+    if config.positions == "sinusoidal":
+        _expect_divisor(*even, config.d_model, "d_model")
+    if config.positions == "t5" and config.softcap is not None:
+        raise ValueError('softcap must be None with positions "t5"')
+    if config.frequencies is None:
+        if config.positions == "rotary":
+            _expect_divisor(*even, width, name)
+    elif 2 * len(config.frequencies) > width:
+        raise ValueError(
+            "frequencies must have at most one per two columns of a head; "
+            f"got {len(config.frequencies)} and {name} {width}"
+        )
+    relative_buckets(
+        1, num_buckets=config.num_buckets, max_distance=config.max_distance
+    )
+
+
+def _expect_no_more_than_latent(config):
+    """Refuse options that latent attention lacks."""
+    for own in fields(config):
+        value = getattr(config, own.name)
+        known = own.metadata.get("with_latent", value)
+        if value != known:
+            raise ValueError(
+                f"{own.name} must be {known!r} with latent attention; "
+                f"got {value!r}"
+            )
+
+
 def _expect_blocks(config):
-    """Refuse blocks that are not one valid dict per block."""
+    """Refuse blocks that are not one valid dict per layer."""
     blocks = config.blocks
-    if not isinstance(blocks, tuple) or not all(
-        isinstance(block, dict) for block in blocks
-    ):
-        raise TypeError(f"blocks must be a tuple of dicts; got {blocks!r}")
     if len(blocks) != config.n_layers:
         raise ValueError(
             "blocks must have one dict per layer; "
             f"got {len(blocks)} and {config.n_layers}"
         )
+    own = [f.name for f in fields(config) if f.metadata.get("of_a_block")]
     for i, block in enumerate(blocks):
         for name in block:
-            check_choice(name, f"a name in blocks[{i}]", OF_A_BLOCK)
+            check_choice(name, f"a name in blocks[{i}]", own)
         if "positions" in block:
             for place in (config.positions, block["positions"]):
                 name = "positions, where blocks have their own,"
                 check_choice(place, name, ("rotary", None))
         config.of_block(i)  # this checks the values
-
-
-def _at_least(least, x, name):
-    if as_real(x, name) < least:
-        raise ValueError(f"{name} must be at least {least}; got {x}")
-
-
-# Options that latent attention does not have.
-NOT_LATENT = {
-    "positions": "rotary",
-    "n_kv_heads": None,
-    "bias": False,
-    "sinks": False,
-    "softcap": None,
-    "query_key_norm": None,
-    "output_gate": False,
-}
-
-
-def _expect_latent(config):
-    """Refuse invalid widths, and options that latent attention lacks."""
-    latent = config.latent
-    if not isinstance(latent, LatentWidths):
-        raise TypeError(f"latent must be LatentWidths; got {latent!r}")
-    for name, n in latent._asdict().items():
-        if name != "eps" and (name != "d_q" or n is not None):
-            as_size(n, f"latent.{name}", least=1)
-    _at_least(0, latent.eps, "latent.eps")
-    for name, known in NOT_LATENT.items():
-        if getattr(config, name) != known:
-            raise ValueError(
-                f"{name} must be {known!r} with latent attention; "
-                f"got {getattr(config, name)!r}"
-            )
-
-
-def _expect_memory(memory):
-    """Refuse invalid sizes."""
-    if not isinstance(memory, MemoryWidths):
-        raise TypeError(f"memory must be MemoryWidths; got {memory!r}")
-    for name, n in memory._asdict().items():
-        as_size(n, f"memory.{name}", least=1)
-    _divides(
-        memory.n_key_heads,
-        "memory.n_key_heads",
-        memory.n_value_heads,
-        "memory.n_value_heads",
-    )
-
-
-def _divides(divisor, name, n, of):
-    if n % divisor:
-        raise ValueError(f"{name} must divide {of}; got {divisor} and {n}")
-
-
-def _fitting(frequencies, width, name):
-    if not isinstance(frequencies, tuple):
-        raise TypeError(f"frequencies must be a tuple; got {frequencies!r}")
-    for i, x in enumerate(frequencies):
-        as_real(x, f"frequencies[{i}]")
-    if 2 * len(frequencies) > width:
-        raise ValueError(
-            "frequencies must have at most one per two columns of a head; "
-            f"got {len(frequencies)} and {name} {width}"
-        )
 
 
 def parameter_shapes(config):
