@@ -26,10 +26,7 @@ MODULES = (
     "transformer",
 )  # fmt: skip
 # The private modules that a module uses: their lines count as its own.
-PARTS = {
-    "softmax": ["_core"],
-    "transformer": ["model.forward", "model.mixers"],
-}
+PARTS = {"transformer": ["model.forward", "model.mixers"]}
 
 
 class Bug(NamedTuple):
@@ -40,7 +37,7 @@ class Bug(NamedTuple):
     wrong: str  #: its replacement
 
 
-_WEIGHTS = "weights = softmax(scores, where=mask, sink=sinks)"
+_WEIGHTS = "weights = softmax(scores, where=mask)  # (..., T, S)"
 # The first twelve are the patients' bugs, in their order. The others are
 # rivals, which a reader may suspect.
 BUGS = {
@@ -66,8 +63,8 @@ BUGS = {
     ),
     "top": Bug(
         "softmax",
-        "np.exp(np.where(allowed, x - top, -np.inf))",
-        "np.exp(np.where(allowed, x, -np.inf))",
+        "return np.exp(x - top), top",
+        "return np.exp(x), top",
     ),
     "after": Bug(
         "attention",
@@ -107,7 +104,7 @@ BUGS = {
         "return key_distances(T, S) >= 0",
         "return key_distances(T, S) > 0",
     ),
-    "sum": Bug("tiled", "    total *= shrink\n", "    total *= 1\n"),
+    "sum": Bug("tiled", "    norm *= shrink\n", "    norm *= 1\n"),
     "ahead": Bug(
         "transformer",
         "start = 0 if cache is None else len(cache[0])",
@@ -125,8 +122,8 @@ BUGS = {
     ),
     "turn": Bug(
         "positions",
-        "turned[..., first] = a * cos - b * sin",
-        "turned[..., first] = a * cos + b * sin",
+        "rotated[..., first] = a * cos - b * sin",
+        "rotated[..., first] = a * cos + b * sin",
     ),
 }
 COUNT = 12

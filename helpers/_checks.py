@@ -84,48 +84,36 @@ def as_finite_matrix(x, name, axes):
     return x
 
 
-def widened(*arrays):
-    """The common type of `arrays`, and each array in the type to compute in.
-
-    float16 is computed in float32 and rounded once, at the end; all others
-    are computed in their common type.
-    """
-    dtype = np.result_type(*arrays)
-    wide = np.float32 if dtype == np.float16 else dtype
-    return dtype, *(x.astype(wide, copy=False) for x in arrays)
+def overflow(what, dtype, *names):
+    """The error for a result that leaves the range of its type."""
+    cure = "pass a wider type, or smaller numbers"
+    if names:
+        cure = f"pass {' and '.join(names)} in a wider type, or smaller"
+    return ValueError(f"{what} {dtype}; {cure}")
 
 
-def rounded(x, dtype, overflow, /, **arguments):
-    """The result `x` in `dtype`, if all of it is finite.
+def check_finite(x, what, /, **arguments):
+    """Refuse a result that is not finite, and say why.
 
     An argument's entry that is not finite makes an entry of the result not
     finite. Therefore the arguments are read only if the result is not finite
-    or is empty. If they are not the cause, `overflow` is the message.
+    or is empty. If they are not the cause, `what` overflows.
     """
-    if x.dtype != dtype:
-        with np.errstate(over="ignore"):
-            x = x.astype(dtype)
     finite = np.isfinite(x).all()
     if not finite or x.size == 0:
         for name, argument in arguments.items():
             as_finite_floats(argument, name)
     if not finite:
-        raise ValueError(overflow.replace("{dtype}", str(dtype)))
+        raise overflow(what, x.dtype, *arguments)
+
+
+def rounded(x, dtype, what, /, **arguments):
+    """The result `x` in `dtype`, if all of it is finite there."""
+    if x.dtype != dtype:
+        with np.errstate(over="ignore"):
+            x = x.astype(dtype)
+    check_finite(x, what, **arguments)
     return x
-
-
-def total(x, axis):
-    """The sum of `x` along axes, which are kept with length one."""
-    # NumPy uses pairwise summation only along the innermost axis. Along other
-    # axes the rounding error grows with the number of terms.
-    if axis in (-1, x.ndim - 1) and x.flags.c_contiguous:
-        return x.sum(axis=-1, keepdims=True)
-    axes = (axis,) if isinstance(axis, int) else axis
-    inner = np.moveaxis(x, axes, range(-len(axes), 0))
-    lead = inner.shape[: x.ndim - len(axes)]
-    terms = math.prod(inner.shape[len(lead) :])
-    added = np.ascontiguousarray(inner).reshape(*lead, terms).sum(axis=-1)
-    return np.expand_dims(added, axes)
 
 
 def as_integer(n, name, *, least=0):
@@ -333,11 +321,6 @@ def undone_on_failure(*caches):
         raise
 
 
-# The messages for results that exceed their type.
-SCORE_OVERFLOW = (
-    "the scores overflow {dtype}; pass Q and K in a wider type, or smaller"
-)
-VALUE_OVERFLOW = (
-    "the weighted sum of V overflows {dtype}; "
-    "pass V in a wider type, or smaller"
-)
+# What overflows, in the words of several helpers.
+SCORES = "the scores overflow"
+VALUES = "the weighted sum of V overflows"

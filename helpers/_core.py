@@ -1,46 +1,33 @@
-"""The formulas of the helpers, without checks.
-
-The modules `softmax` and `layers` contain the functions that check arguments
-and document these formulas. Arguments here are floats of fitting shapes, and
-boolean masks.
-"""
+"""Arithmetic that several helpers share, on floats of fitting shapes."""
 
 import math
 
 import numpy as np
 
-from ._checks import total
 
+def widened(*arrays):
+    """The common type of `arrays`, and each array in the type to compute in.
 
-def exponentials(x, axis=-1, *, where=None, sink=None):
-    """exp(x - m) and m, the maximum of the allowed entries."""
-    allowed = True if where is None else where
-    # The maximum of a fully masked row is the lowest number, not -inf,
-    # because -inf - -inf is NaN.
-    low = np.finfo(x.dtype).min
-    top = x.max(axis=axis, keepdims=True, initial=low, where=allowed)
-    if sink is not None:
-        top = np.maximum(top, sink)
-    # Exactly zero where attending is not allowed.
-    return np.exp(np.where(allowed, x - top, -np.inf)), top
-
-
-def softmax(x, axis=-1, *, where=None, sink=None):
-    """Weights along an axis; exactly zero in a fully masked row.
-
-    A `sink` is one more score for each row, whose weight is not returned.
+    float16 is computed in float32 and rounded once, at the end; all others
+    are computed in their common type.
     """
-    exp, top = exponentials(x, axis, where=where, sink=sink)
-    added = total(exp, axis)
-    if sink is not None:
-        added = added + np.exp(sink - top)
-    return exp / (added + (added == 0))  # fully masked: divided by 1
+    dtype = np.result_type(*arrays)
+    wide = np.float32 if dtype == np.float16 else dtype
+    return dtype, *[x.astype(wide, copy=False) for x in arrays]
 
 
-def logsumexp(x, axis=-1, *, where=None):
-    """The logarithm of a sum of exponentials; the axis has length one."""
-    exp, top = exponentials(x, axis, where=where)
-    return top + np.log(total(exp, axis))
+def total(x, axis):
+    """The sum of `x` along axes, which are kept with length one."""
+    # NumPy uses pairwise summation only along the innermost axis. Along other
+    # axes the rounding error grows with the number of terms.
+    if axis in (-1, x.ndim - 1) and x.flags.c_contiguous:
+        return x.sum(axis=-1, keepdims=True)
+    axes = (axis,) if isinstance(axis, int) else axis
+    inner = np.moveaxis(x, axes, range(-len(axes), 0))
+    lead = inner.shape[: x.ndim - len(axes)]
+    terms = math.prod(inner.shape[len(lead) :])
+    added = np.ascontiguousarray(inner).reshape(*lead, terms).sum(axis=-1)
+    return np.expand_dims(added, axes)
 
 
 def cap(scores, softcap):
@@ -73,20 +60,6 @@ def lookup(table, indices):
     flat_indices = indices.reshape(*table.shape[:-2], -1, 1)
     rows = np.take_along_axis(table, flat_indices, axis=-2)
     return rows.reshape(*indices.shape, table.shape[-1])
-
-
-def linear(x, W, b=None):
-    """Each row times a matrix, plus a vector."""
-    product = flat(x, W.ndim - 2) @ W
-    product = product.reshape(*x.shape[:-1], W.shape[-1])
-    return product if b is None else product + along(b, product)
-
-
-def linear_vjp(grad, x, W):
-    """Gradients of the rows, of the matrix and of the vector."""
-    rows, grads = flat(x, W.ndim - 2), flat(grad, W.ndim - 2)
-    dx = (grads @ W.swapaxes(-1, -2)).reshape(x.shape)
-    return dx, rows.swapaxes(-1, -2) @ grads, grads.sum(-2)
 
 
 def sum_to(grad, shape):

@@ -5,19 +5,61 @@ from typing import NamedTuple
 import numpy as np
 
 from ._checks import (
-    SCORE_OVERFLOW,
-    VALUE_OVERFLOW,
+    SCORES,
+    VALUES,
     as_floats,
     check_bias,
+    check_finite,
     check_mask,
     check_sinks,
     check_softcap,
     common_leading_axes,
     default_scale,
+    overflow,
     rounded,
-    widened,
 )
-from ._core import cap, softmax
+from ._core import widened
+from .softmax import softmax
+
+
+class Attention(NamedTuple):
+    """The result of attention: the mixed values, and the weights."""
+
+    output: np.ndarray  #: (..., T, d_v)
+    weights: np.ndarray  #: (..., T, S)
+
+
+def _attend(Q, K, V, mask, bias, scale, softcap, sinks):
+    """The formula: softmax(Q K^T * scale + bias) V, and its weights."""
+    scores = Q @ K.swapaxes(-1, -2) * scale  # (..., T, S)
+    check_finite(scores, SCORES, Q=Q, K=K)
+    if softcap is not None:
+        scores = softcap * np.tanh(scores / softcap)
+    if bias is not None:
+        scores = _biased(scores, bias)
+    if sinks is None:
+        weights = softmax(scores, where=mask)  # (..., T, S)
+    else:
+        weights = _softmax_beside(sinks, scores, mask)
+    return weights @ V, weights  # (..., T, d_v)
+
+
+def _biased(scores, bias):
+    """`scores` plus `bias`, in the type of the scores."""
+    total = scores + bias.astype(scores.dtype, copy=False)
+    if np.any(np.isinf(total) & np.isfinite(bias)):
+        raise overflow("scores plus bias overflow", scores.dtype)
+    return total
+
+
+def _softmax_beside(sinks, scores, mask):
+    """Softmax with a sink as one more column, whose weight is dropped."""
+    *lead, T, S = scores.shape
+    column = np.broadcast_to(sinks[..., None, None], (*lead, T, 1))
+    if mask is not None:
+        mask = np.concatenate([mask, np.ones((*lead, T, 1), bool)], axis=-1)
+    beside = np.concatenate([scores, column], axis=-1)  # (..., T, S + 1)
+    return softmax(beside, where=mask)[..., :S]
 
 
 def attention(
@@ -105,36 +147,10 @@ def attention(
         softcap = check_softcap(softcap, wide[0].dtype)
     if sinks is not None:
         sinks = check_sinks(sinks, shape[:-2], wide[0].dtype)
-        sinks = sinks[..., None, None]  # (..., 1, 1)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        output, weights = _attention(*wide, mask, bias, scale, softcap, sinks)
-    output = rounded(output, dtype, VALUE_OVERFLOW, V=V)
+        output, weights = _attend(*wide, mask, bias, scale, softcap, sinks)
+    output = rounded(output, dtype, VALUES, V=V)
     return Attention(output, weights.astype(dtype, copy=False))
-
-
-def _attention(Q, K, V, mask, bias, scale, softcap, sinks):
-    """Output and weights, for checked arguments."""
-    scores = _scores(Q, K, scale)  # (..., T, S)
-    if softcap is not None:
-        cap(scores, softcap)
-    if bias is not None:
-        scores = _biased(scores, bias)
-    weights = softmax(scores, where=mask, sink=sinks)  # (..., T, S)
-    return weights @ V, weights  # (..., T, d_v)
-
-
-def _scores(Q, K, scale):
-    """Scaled dot products, which must be finite."""
-    scores = Q @ K.swapaxes(-1, -2) * scale
-    return rounded(scores, scores.dtype, SCORE_OVERFLOW, Q=Q, K=K)
-
-
-def _biased(scores, bias):
-    """`scores` plus `bias`, in the type of the scores."""
-    total = scores + bias.astype(scores.dtype, copy=False)
-    if np.any(np.isinf(total) & np.isfinite(bias)):
-        raise ValueError(f"scores plus bias overflow {scores.dtype}")
-    return total
 
 
 def attention_scores(Q, K, *, scale=None):
@@ -174,15 +190,8 @@ def attention_scores(Q, K, *, scale=None):
     scale = default_scale(scale, Q.shape[-1])
     dtype, *wide = widened(Q, K)
     with np.errstate(over="ignore", invalid="ignore"):
-        scores = _scores(*wide, scale)
-    return rounded(scores, dtype, SCORE_OVERFLOW)
-
-
-class Attention(NamedTuple):
-    """The result of attention: the mixed values, and the weights."""
-
-    output: np.ndarray  #: (..., T, d_v)
-    weights: np.ndarray  #: (..., T, S)
+        scores = wide[0] @ wide[1].swapaxes(-1, -2) * scale
+    return rounded(scores, dtype, SCORES, Q=Q, K=K)
 
 
 def _fitting(Q, K):

@@ -5,52 +5,6 @@ import numpy as np
 from ._checks import as_finite_floats, as_size, as_sizes, rounded
 
 
-def _floating(dtype):
-    """`dtype` as a floating NumPy type, in the machine's byte order."""
-    try:
-        known = np.dtype(dtype)
-    except TypeError:
-        known = None
-    # NumPy reads None as float64.
-    if dtype is None or known is None or known.kind != "f":
-        raise TypeError(f"dtype must be a floating type; got {dtype!r}")
-    return known.newbyteorder("=")
-
-
-def _empty(shape, dtype):
-    """An empty array, even if its size is too large for NumPy to count."""
-    try:
-        return np.zeros(shape, dtype)
-    except ValueError:
-        raise ValueError(
-            f"a cache of shape {shape} is larger than any memory"
-        ) from None
-
-
-def _rows_for(store, X, name):
-    """`X` in the type of `store`, if its rows fit after the stored ones."""
-    X = as_finite_floats(X, name)
-    *lead, _, width = store.shape
-    if X.ndim != store.ndim or X.shape[:-2] + X.shape[-1:] != (*lead, width):
-        shape = ", ".join(map(str, (*lead, "n", width)))
-        raise ValueError(
-            f"{name} must be ({shape}) to fit the cache; got {name} {X.shape}"
-        )
-    return rounded(
-        X,
-        store.dtype,
-        f"{name} overflows the cache's {store.dtype}; "
-        "make the cache in a wider type",
-    )
-
-
-def _prefix(store, n):
-    """The first `n` positions, as a read-only view."""
-    view = store[..., :n, :]
-    view.flags.writeable = False
-    return view
-
-
 class KVCache:
     """The keys and values of one layer, so that none is computed twice.
 
@@ -330,8 +284,7 @@ class StateCache:
                 f"{name} must be {old.shape} to fit the cache; "
                 f"got {name} {x.shape}"
             )
-        overflow = f"{name} overflows the cache's {old.dtype}"
-        return rounded(x, old.dtype, overflow)
+        return rounded(x, old.dtype, f"{name} overflows the cache's")
 
     def truncate(self, length):
         """Go back to the memory before the last update, or to none.
@@ -376,3 +329,44 @@ class StateCache:
                 f"length must be one of {sorted(known)}, because a memory "
                 f"of fixed size cannot be cut elsewhere; got {length}"
             )
+
+
+def _floating(dtype):
+    """`dtype` as a floating NumPy type, in the machine's byte order."""
+    try:
+        known = np.dtype(dtype)
+    except TypeError:
+        known = None
+    # NumPy reads None as float64.
+    if dtype is None or known is None or known.kind != "f":
+        raise TypeError(f"dtype must be a floating type; got {dtype!r}")
+    return known.newbyteorder("=")
+
+
+def _empty(shape, dtype):
+    """An empty array, even if its size is too large for NumPy to count."""
+    try:
+        return np.zeros(shape, dtype)
+    except ValueError:
+        raise ValueError(
+            f"a cache of shape {shape} is larger than any memory"
+        ) from None
+
+
+def _rows_for(store, X, name):
+    """`X` in the type of `store`, if its rows fit after the stored ones."""
+    X = as_finite_floats(X, name)
+    *lead, _, width = store.shape
+    if X.ndim != store.ndim or X.shape[:-2] + X.shape[-1:] != (*lead, width):
+        shape = ", ".join(map(str, (*lead, "n", width)))
+        raise ValueError(
+            f"{name} must be ({shape}) to fit the cache; got {name} {X.shape}"
+        )
+    return rounded(X, store.dtype, f"{name} overflows the cache's")
+
+
+def _prefix(store, n):
+    """The first `n` positions, as a read-only view."""
+    view = store[..., :n, :]
+    view.flags.writeable = False
+    return view

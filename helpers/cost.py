@@ -9,27 +9,6 @@ from ._checks import as_floats, as_integer, as_real, check_flag
 from ._shapes import default_projections
 
 
-def _count(*sizes):
-    """The product of sizes given as (size, name, least)."""
-    product = 1
-    for size, name, least in sizes:
-        product *= as_integer(size, name, least=least)
-    return product
-
-
-def _with_total(stages):
-    """The stages, in order, and their sum as the last one."""
-    return {**stages, "total": sum(stages.values())}
-
-
-def _rate(x, name):
-    """`x` as a positive, finite amount per second."""
-    rate = as_real(x, name)
-    if rate <= 0:
-        raise ValueError(f"{name} must be above 0; got {rate}")
-    return rate
-
-
 def attention_flops(T, S, d_k, d_v, *, n_heads=1, batch=1):
     """Count the operations of attention, stage by stage.
 
@@ -598,3 +577,24 @@ def roofline(intensity, peak_flops, bandwidth):
     bandwidth = _rate(bandwidth, "bandwidth")
     with np.errstate(over="ignore"):  # an infinite product is above the peak
         return np.minimum(peak_flops, intensity * bandwidth)
+
+
+def _count(*sizes):
+    """The product of sizes given as (size, name, least)."""
+    product = 1
+    for size, name, least in sizes:
+        product *= as_integer(size, name, least=least)
+    return product
+
+
+def _with_total(stages):
+    """The stages, in order, and their sum as the last one."""
+    return {**stages, "total": sum(stages.values())}
+
+
+def _rate(x, name):
+    """`x` as a positive, finite amount per second."""
+    rate = as_real(x, name)
+    if rate <= 0:
+        raise ValueError(f"{name} must be above 0; got {rate}")
+    return rate

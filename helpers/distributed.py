@@ -16,15 +16,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ._checks import (
-    VALUE_OVERFLOW,
+    VALUES,
     as_finite_matrix,
     check_flag,
     check_mask,
     common_leading_axes,
     default_scale,
     rounded,
-    widened,
 )
+from ._core import widened
 from ._extras import extra
 from ._shapes import tiled_sizes
 from .attention import attention_scores
@@ -594,13 +594,12 @@ def _rows(Q, K, V, seen, mask, scale):
 
 def _tile(Q, K, V, where, scale):
     """The partial result of one tile of scores."""
-    dtype, Q, K, V = widened(Q, K, V)
+    _, Q, K, V = widened(Q, K, V)
     scores = attention_scores(Q, K, scale=scale)
     with np.errstate(over="ignore"):
         mixed = softmax(scores, where=where) @ V
     lse = np.broadcast_to(logsumexp(scores, where=where), mixed.shape[:-1])
-    overflow = VALUE_OVERFLOW.format(dtype=dtype)
-    return Partial(rounded(mixed, V.dtype, overflow), lse)
+    return Partial(rounded(mixed, V.dtype, VALUES), lse)
 
 
 def _join(*parts):

@@ -16,10 +16,8 @@ from ._checks import (
     common_leading_axes,
     default_scale,
     rounded,
-    total,
-    widened,
 )
-from ._core import sum_to
+from ._core import sum_to, total, widened
 
 
 class AttentionGradients(NamedTuple):
@@ -32,35 +30,24 @@ class AttentionGradients(NamedTuple):
     scores: np.ndarray  #: (..., T, S), of the scaled and masked scores
 
 
-def _expect(name, array, shape, rule):
-    if array.shape != shape:
-        raise ValueError(f"{rule}; got {name} {array.shape} and {shape}")
+def _softmax_vjp(grad, weights, axis=-1):
+    """The gradient of the scores, for checked arguments."""
+    scores = weights * (grad - total(grad * weights, axis))
+    return scores
 
 
-def _gradient(x, dtype, name):
-    """The gradient of `name`, refused if it exceeds the range of `dtype`."""
-    return rounded(
-        x,
-        dtype,
-        f"the gradient of {name} overflows {dtype}; "
-        "pass a wider type, or smaller numbers",
-    )
-
-
-def _distributions(weights, axis, sinks=None):
-    """Refuse weights that no softmax can have returned."""
-    # Rounding to float16, or to the digits of a page, changes the sum by less.
-    sums = total(weights, axis)
-    ones = (abs(sums - 1) <= 0.02) | (sums == 0)
-    rule = "or to 0 if nothing is attended"
-    if sinks is not None:  # the sink has part of a row's weight
-        ones = ones | (sums < 1) & (sinks[..., None, None] > -np.inf)
-        rule += ", or to less if there is a sink"
-    if not ((weights >= 0) & ones).all():
-        raise ValueError(
-            "weights must be at least 0 and sum to 1 along the axis of the "
-            f"softmax, {rule}"
-        )
+def _attention_vjp(dO, Q, K, V, A, scale, softcap):
+    """The five gradients, for checked arguments."""
+    dA = dO @ V.swapaxes(-1, -2)  # (..., T, S)
+    # This also holds with a sink, whose column adds nothing to the sum.
+    dS = _softmax_vjp(dA, np.broadcast_to(A, dA.shape))
+    if softcap is not None:
+        scores = Q @ K.swapaxes(-1, -2) * scale
+        dS *= 1 - np.tanh(scores / softcap) ** 2
+    dQ = sum_to(scale * dS @ K, Q.shape)  # (..., T, d_k)
+    dK = sum_to(scale * dS.swapaxes(-1, -2) @ Q, K.shape)
+    dV = sum_to(A.swapaxes(-1, -2) @ dO, V.shape)  # (..., S, d_v)
+    return dQ, dK, dV, dA, dS
 
 
 def softmax_vjp(grad, weights, axis=-1):
@@ -107,12 +94,6 @@ def softmax_vjp(grad, weights, axis=-1):
     with np.errstate(over="ignore", invalid="ignore"):
         scores = _softmax_vjp(grad, weights, axis)
     return _gradient(scores, dtype, "scores")
-
-
-def _softmax_vjp(grad, weights, axis=-1):
-    """The gradient of the scores, for checked arguments."""
-    scores = weights * (grad - total(grad * weights, axis))
-    return scores
 
 
 def attention_vjp(
@@ -211,20 +192,6 @@ def attention_vjp(
     )
 
 
-def _attention_vjp(dO, Q, K, V, A, scale, softcap):
-    """The five gradients, for checked arguments."""
-    dA = dO @ V.swapaxes(-1, -2)  # (..., T, S)
-    # This also holds with a sink, whose column adds nothing to the sum.
-    dS = _softmax_vjp(dA, np.broadcast_to(A, dA.shape))
-    if softcap is not None:
-        scores = Q @ K.swapaxes(-1, -2) * scale
-        dS *= 1 - np.tanh(scores / softcap) ** 2
-    dQ = sum_to(scale * dS @ K, Q.shape)  # (..., T, d_k)
-    dK = sum_to(scale * dS.swapaxes(-1, -2) @ Q, K.shape)
-    dV = sum_to(A.swapaxes(-1, -2) @ dO, V.shape)  # (..., S, d_v)
-    return dQ, dK, dV, dA, dS
-
-
 def sinks_vjp(grad_output, output, weights, sinks):
     """Carry a gradient from the output of attention back to its sinks.
 
@@ -285,3 +252,29 @@ def sinks_vjp(grad_output, output, weights, sinks):
         rows = (total(A, -1) - 1) * total(dO * out, -1)  # (..., T, 1)
         grad = np.where(full > -np.inf, rows.sum((-1, -2)), 0)
     return _gradient(sum_to(grad, np.shape(sinks)), dtype, "sinks")
+
+
+def _expect(name, array, shape, rule):
+    if array.shape != shape:
+        raise ValueError(f"{rule}; got {name} {array.shape} and {shape}")
+
+
+def _gradient(x, dtype, name):
+    """The gradient of `name`, refused if it exceeds the range of `dtype`."""
+    return rounded(x, dtype, f"the gradient of {name} overflows")
+
+
+def _distributions(weights, axis, sinks=None):
+    """Refuse weights that no softmax can have returned."""
+    # Rounding to float16, or to the digits of a page, changes the sum by less.
+    sums = total(weights, axis)
+    ones = (abs(sums - 1) <= 0.02) | (sums == 0)
+    rule = "or to 0 if nothing is attended"
+    if sinks is not None:  # the sink has part of a row's weight
+        ones = ones | (sums < 1) & (sinks[..., None, None] > -np.inf)
+        rule += ", or to less if there is a sink"
+    if not ((weights >= 0) & ones).all():
+        raise ValueError(
+            "weights must be at least 0 and sum to 1 along the axis of the "
+            f"softmax, {rule}"
+        )

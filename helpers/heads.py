@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import _core
 from ._checks import (
     as_array,
     as_finite_floats,
@@ -17,10 +16,9 @@ from ._checks import (
     check_mask,
     common_leading_axes,
     generator,
-    rounded,
     undone_on_failure,
-    widened,
 )
+from ._core import logistic
 from ._shapes import (
     check_projections,
     default_projections,
@@ -29,7 +27,7 @@ from ._shapes import (
     projection_shapes,
 )
 from .attention import Attention, attention
-from .layers import rms_norm
+from .layers import linear, rms_norm
 
 
 class Projections(NamedTuple):
@@ -219,55 +217,6 @@ def init_projections(
     return Projections(*W, H, H_kv)
 
 
-def _matrix(W, name):
-    """`W` as a float matrix."""
-    W = as_floats(W, name)
-    if W.ndim != 2:
-        raise ValueError(f"{name} must have two axes; got {name} {W.shape}")
-    return W
-
-
-def _checked(projections):
-    """The four matrices by name, checked, and both counts."""
-    check_projections(projections, Projections)
-    H, H_kv = head_counts(projections.n_heads, projections.n_kv_heads)
-    names = Projections._fields[:4]
-    W = {name: _matrix(getattr(projections, name), name) for name in names}
-    W_Q, W_V = W["W_Q"], W["W_V"]
-    d_k = head_width(W_Q, "W_Q", "n_heads", H)
-    d_v = head_width(W_V, "W_V", "n_kv_heads", H_kv)
-    for name, shape in projection_shapes(len(W_Q), H, H_kv, d_k, d_v).items():
-        if W[name].shape != shape:
-            raise ValueError(
-                f"{name} must be {shape} to fit W_Q {W_Q.shape}, W_V "
-                f"{W_V.shape}, n_heads {H} and n_kv_heads {H_kv}; "
-                f"got {name} {W[name].shape}"
-            )
-    return W, H, H_kv
-
-
-def _tokens(X, name, d_model):
-    """`X` as finite rows of width `d_model`."""
-    X = as_finite_floats(X, name, ndim=2, axes="(..., positions, d_model)")
-    if X.shape[-1] != d_model:
-        raise ValueError(
-            f"{name} must have d_model = {d_model} columns, one per row of "
-            f"the projections; got {name} {X.shape}"
-        )
-    return X
-
-
-def _source(X, context, cache, d_model):
-    """The rows from which keys and values are computed."""
-    if context is None:
-        return X
-    if cache is not None:
-        raise ValueError("context and cache exclude each other; got both")
-    context = _tokens(context, "context", d_model)
-    common_leading_axes(X=X.shape, context=context.shape)
-    return context
-
-
 class Attended(NamedTuple):
     """The results of an attention layer, for its gradient and maps."""
 
@@ -289,14 +238,10 @@ def attention_layer(
     *,
     source=None,
     rotate=None,
-    mask=None,
-    bias=None,
     cache=None,
-    scale=None,
-    softcap=None,
-    sinks=None,
     eps=1e-5,
     keep=None,
+    **options,
 ):
     """Take the steps of multi-head attention, and return every result.
 
@@ -320,14 +265,15 @@ def attention_layer(
     rotate : callable, optional
         The function applied to queries and to keys, (..., H, T, d_k), before
         their products and before keys are cached.
-    mask, bias, scale, softcap, sinks
-        As `helpers.attention.attention`, for scores (..., H, T, S).
     cache : KVCache, optional
         Keys and values of earlier positions; those of `X` are appended.
     eps : float, default 1e-5
         The `eps` of the norms of queries and keys.
     keep : (H,) array, optional
         The factor on each head's output: 0 switches it off.
+    **options
+        ``mask``, ``bias``, ``scale``, ``softcap`` and ``sinks``, as
+        `helpers.attention.attention` has them, for scores (..., H, T, S).
 
     Returns
     -------
@@ -353,36 +299,25 @@ def attention_layer(
     ((4, 4), (2, 4, 4))
     """
     source = X if source is None else source
-    Q = _project(X, p, "W_Q", "queries")
-    K = _project(source, p, "W_K", "keys")
+    Q = _project(X, p, "W_Q")
+    K = _project(source, p, "W_K", "the source")
     Q = _normed_heads(Q, p.get("norm_Q.gain"), n_heads, eps)
     K = _normed_heads(K, p.get("norm_K.gain"), n_kv_heads, eps)
-    V = split_heads(_project(source, p, "W_V", "values"), n_kv_heads)
+    V = split_heads(_project(source, p, "W_V", "the source"), n_kv_heads)
     if rotate is not None:
         Q, K = rotate(Q), rotate(K)
     if cache is not None:
         K, V = cache.append(K, V)  # (..., H_kv, S, d_k and d_v)
     n_rep = n_heads // n_kv_heads
     K, V = repeat_kv(K, n_rep), repeat_kv(V, n_rep)
-    mixed, weights = attention(
-        Q,
-        K,
-        V,
-        mask=mask,
-        bias=bias,
-        scale=scale,
-        softcap=softcap,
-        sinks=sinks,
-    )
+    mixed, weights = attention(Q, K, V, **options)
     gate = None
     if "W_G" in p:
-        gate = _core.logistic(
-            split_heads(_project(X, p, "W_G", "gates"), n_heads)
-        )
+        gate = logistic(split_heads(_project(X, p, "W_G"), n_heads))
     heads = mixed if gate is None else gate * mixed
     if keep is not None:
         heads = heads * keep[:, None, None].astype(heads.dtype)
-    output = _project(merge_heads(heads), p, "W_O", "outputs")
+    output = _project(merge_heads(heads), p, "W_O", "the heads")
     return output, Attended(X, Q, K, V, weights, mixed, gate, heads)
 
 
@@ -394,15 +329,10 @@ def _normed_heads(rows, gain, n_heads, eps):
     return heads if gain is None else rms_norm(heads, gain, eps=eps)
 
 
-def _project(X, p, name, what):
+def _project(rows, p, name, what="X"):
     """The rows times a matrix, plus its bias if there is one."""
     vector = f"{name}.bias"
-    weights = {n: p[n] for n in (name, vector) if p.get(n) is not None}
-    dtype, *wide = widened(X, *weights.values())
-    with np.errstate(over="ignore", invalid="ignore"):
-        product = _core.linear(*wide)
-    overflow = f"{what} overflow {{dtype}}; use a wider type"
-    return rounded(product, dtype, overflow, **weights)
+    return linear(rows, p[name], p.get(vector), names=(what, name, vector))
 
 
 def multi_head_attention(
@@ -492,3 +422,52 @@ def multi_head_attention(
             sinks=sinks,
         )
     return Attention(output, attended.weights)
+
+
+def _matrix(W, name):
+    """`W` as a float matrix."""
+    W = as_floats(W, name)
+    if W.ndim != 2:
+        raise ValueError(f"{name} must have two axes; got {name} {W.shape}")
+    return W
+
+
+def _checked(projections):
+    """The four matrices by name, checked, and both counts."""
+    check_projections(projections, Projections)
+    H, H_kv = head_counts(projections.n_heads, projections.n_kv_heads)
+    names = Projections._fields[:4]
+    W = {name: _matrix(getattr(projections, name), name) for name in names}
+    W_Q, W_V = W["W_Q"], W["W_V"]
+    d_k = head_width(W_Q, "W_Q", "n_heads", H)
+    d_v = head_width(W_V, "W_V", "n_kv_heads", H_kv)
+    for name, shape in projection_shapes(len(W_Q), H, H_kv, d_k, d_v).items():
+        if W[name].shape != shape:
+            raise ValueError(
+                f"{name} must be {shape} to fit W_Q {W_Q.shape}, W_V "
+                f"{W_V.shape}, n_heads {H} and n_kv_heads {H_kv}; "
+                f"got {name} {W[name].shape}"
+            )
+    return W, H, H_kv
+
+
+def _tokens(X, name, d_model):
+    """`X` as finite rows of width `d_model`."""
+    X = as_finite_floats(X, name, ndim=2, axes="(..., positions, d_model)")
+    if X.shape[-1] != d_model:
+        raise ValueError(
+            f"{name} must have d_model = {d_model} columns, one per row of "
+            f"the projections; got {name} {X.shape}"
+        )
+    return X
+
+
+def _source(X, context, cache, d_model):
+    """The rows from which keys and values are computed."""
+    if context is None:
+        return X
+    if cache is not None:
+        raise ValueError("context and cache exclude each other; got both")
+    context = _tokens(context, "context", d_model)
+    common_leading_axes(X=X.shape, context=context.shape)
+    return context

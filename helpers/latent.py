@@ -19,8 +19,8 @@ from ._checks import (
     generator,
     rounded,
     undone_on_failure,
-    widened,
 )
+from ._core import widened
 from ._shapes import check_projections, head_width, latent_shapes
 from .attention import Attention, attention
 from .gradients import attention_vjp
@@ -69,13 +69,6 @@ class LatentGradients(NamedTuple):
 
     X: np.ndarray  #: (..., T, d_model)
     projections: LatentProjections  #: None where a weight is None
-
-
-def _even(d_r):
-    """`d_r`, if its columns can rotate in pairs."""
-    if d_r % 2:
-        raise ValueError(f"d_r must be even, to rotate in pairs; got {d_r}")
-    return d_r
 
 
 def init_latent(rng, d_model, n_heads, *, d_c, d_r, d_k, d_v=None, d_q=None):
@@ -140,49 +133,6 @@ def init_latent(rng, d_model, n_heads, *, d_c, d_r, d_k, d_v=None, d_q=None):
     if d_q is None:
         weights |= {"W_DQ": None, "gain_Q": None}
     return LatentProjections(**weights, n_heads=sizes[1])
-
-
-def _head_width(W, name, H):
-    """The columns of `W` per head, after checking that `W` is a matrix."""
-    if W.ndim != 2 or W.size == 0:
-        raise ValueError(
-            f"{name} must have two axes, and none of length 0; "
-            f"got {name} {W.shape}"
-        )
-    return head_width(W, name, "n_heads", H)
-
-
-def _checked(projections):
-    """The weights as finite floats that fit each other."""
-    check_projections(projections, LatentProjections)
-    H = as_size(projections.n_heads, "n_heads", least=1)
-    given = projections._asdict() | {"n_heads": None}
-    if (given["W_DQ"] is None) != (given["gain_Q"] is None):
-        raise ValueError("W_DQ and gain_Q must be given together, or neither")
-    W = {n: as_finite_floats(x, n) for n, x in given.items() if x is not None}
-    d_c = _head_width(W["W_DKV"], "W_DKV", 1)
-    d_r = _even(_head_width(W["W_KR"], "W_KR", 1))
-    d_k, d_v = (_head_width(W[n], n, H) for n in ("W_UK", "W_UV"))
-    d_q = _head_width(W["W_DQ"], "W_DQ", 1) if "W_DQ" in W else None
-    wanted = latent_shapes(len(W["W_DKV"]), H, d_c, d_r, d_k, d_v, d_q)
-    for name, shape in wanted.items():
-        if W[name].shape != shape:
-            raise ValueError(
-                f"{name} must be {shape} to fit the other weights and "
-                f"n_heads {H}; got {name} {W[name].shape}"
-            )
-    return LatentProjections(**given | W | {"n_heads": H})
-
-
-def _rows(X, p):
-    """`X` as finite rows of width d_model."""
-    X = as_finite_floats(X, "X", ndim=2, axes="(..., T, d_model)")
-    if X.shape[-1] != len(p.W_DKV):
-        raise ValueError(
-            f"X must have d_model = {len(p.W_DKV)} columns, one per row of "
-            f"the projections; got X {X.shape}"
-        )
-    return X
 
 
 def _times(X, W, rows, matrix):
@@ -352,8 +302,7 @@ def _per_head(X, W, **names):
     dtype, *wide = widened(X, W)
     with np.errstate(over="ignore", invalid="ignore"):
         product = wide[0] @ wide[1]
-    overflow = "a head's products overflow {dtype}; pass a wider type"
-    return rounded(product, dtype, overflow, **names)
+    return rounded(product, dtype, "a head's products overflow", **names)
 
 
 def absorb(Q, projections):
@@ -667,3 +616,53 @@ def _queries_vjp(dQ, d_k, X, p, positions, turning, eps):
     grad, gain_Q = rms_norm_vjp(grad, down, p.gain_Q, eps=eps)
     grad, W_DQ = _product_vjp(grad, X, p.W_DQ)
     return grad, found | {"W_DQ": W_DQ, "gain_Q": gain_Q}
+
+
+def _even(d_r):
+    """`d_r`, if its columns can rotate in pairs."""
+    if d_r % 2:
+        raise ValueError(f"d_r must be even, to rotate in pairs; got {d_r}")
+    return d_r
+
+
+def _head_width(W, name, H):
+    """The columns of `W` per head, after checking that `W` is a matrix."""
+    if W.ndim != 2 or W.size == 0:
+        raise ValueError(
+            f"{name} must have two axes, and none of length 0; "
+            f"got {name} {W.shape}"
+        )
+    return head_width(W, name, "n_heads", H)
+
+
+def _checked(projections):
+    """The weights as finite floats that fit each other."""
+    check_projections(projections, LatentProjections)
+    H = as_size(projections.n_heads, "n_heads", least=1)
+    given = projections._asdict() | {"n_heads": None}
+    if (given["W_DQ"] is None) != (given["gain_Q"] is None):
+        raise ValueError("W_DQ and gain_Q must be given together, or neither")
+    W = {n: as_finite_floats(x, n) for n, x in given.items() if x is not None}
+    d_c = _head_width(W["W_DKV"], "W_DKV", 1)
+    d_r = _even(_head_width(W["W_KR"], "W_KR", 1))
+    d_k, d_v = (_head_width(W[n], n, H) for n in ("W_UK", "W_UV"))
+    d_q = _head_width(W["W_DQ"], "W_DQ", 1) if "W_DQ" in W else None
+    wanted = latent_shapes(len(W["W_DKV"]), H, d_c, d_r, d_k, d_v, d_q)
+    for name, shape in wanted.items():
+        if W[name].shape != shape:
+            raise ValueError(
+                f"{name} must be {shape} to fit the other weights and "
+                f"n_heads {H}; got {name} {W[name].shape}"
+            )
+    return LatentProjections(**given | W | {"n_heads": H})
+
+
+def _rows(X, p):
+    """`X` as finite rows of width d_model."""
+    X = as_finite_floats(X, "X", ndim=2, axes="(..., T, d_model)")
+    if X.shape[-1] != len(p.W_DKV):
+        raise ValueError(
+            f"X must have d_model = {len(p.W_DKV)} columns, one per row of "
+            f"the projections; got X {X.shape}"
+        )
+    return X

@@ -13,7 +13,6 @@ import math
 
 import numpy as np
 
-from . import _core
 from ._checks import (
     as_array,
     as_finite_floats,
@@ -21,27 +20,18 @@ from ._checks import (
     as_real,
     as_size,
     check_choice,
+    overflow,
     rounded,
-    widened,
 )
+from ._core import along, flat, logistic, widened
 from ._shapes import loss_shares
 from .softmax import logsumexp, softmax
 
+GRADIENTS = "the gradients overflow"
 ACTIVATIONS = ("gelu", "gelu_tanh", "relu", "silu")
 
 
 # Linear layers ------------------------------------------------------------
-
-
-def _expect_rows(x, W, rows, matrix):
-    """Refuse `x` unless its rows fit `W` and its first axes are the runs."""
-    runs = W.shape[:-2]
-    if x.shape[-1] != W.shape[-2] or x.shape[: len(runs)] != runs:
-        raise ValueError(
-            f"each row of {rows} must have one entry per row of {matrix}, "
-            f"and {rows} must start with the runs of {matrix}; "
-            f"got {rows} {x.shape} and {matrix} {W.shape}"
-        )
 
 
 def linear(x, W, b=None, *, names=("x", "W", "b")):
@@ -80,38 +70,14 @@ def linear(x, W, b=None, *, names=("x", "W", "b")):
     arguments = {rows: x, matrix: W}
     if b is not None:
         arguments[vector] = _fitting_vector(b, W, vector, matrix)
-    dtype, *wide = widened(*arguments.values())
+    dtype, x, W, *b = widened(*arguments.values())
     with np.errstate(over="ignore", invalid="ignore"):
-        result = _core.linear(*wide)
-    what = f"the products of {rows} and {matrix}"
-    return _fits(result, dtype, what, **arguments)
-
-
-def _fitting(x, W, rows, matrix):
-    """Rows and a matrix as floats of fitting shapes."""
-    x = as_floats(x, rows, ndim=1, axes="(..., d_in)")
-    W = as_floats(W, matrix, ndim=2, axes="(..., d_in, d_out)")
-    _expect_rows(x, W, rows, matrix)
-    return x, W
-
-
-def _fitting_vector(b, W, vector, matrix):
-    """A vector with one entry per column of a matrix."""
-    b = as_floats(b, vector)
-    if b.shape != (*W.shape[:-2], W.shape[-1]):
-        raise ValueError(
-            f"{vector} must have an entry for each column of {matrix}; "
-            f"got {vector} {b.shape} and {matrix} {W.shape}"
-        )
-    return b
-
-
-def _fits(x, dtype, what, /, **arguments):
-    """`x` in `dtype`, refused if it exceeds the range of `dtype`."""
-    overflow = (
-        f"{what} overflow {{dtype}}; pass a wider type, or smaller numbers"
-    )
-    return rounded(x, dtype, overflow, **arguments)
+        product = flat(x, W.ndim - 2) @ W
+        product = product.reshape(*x.shape[:-1], W.shape[-1])
+        for vector in b:
+            product = product + along(vector, product)
+    what = f"the products of {rows} and {matrix} overflow"
+    return rounded(product, dtype, what, **arguments)
 
 
 def linear_vjp(grad, x, W, *, names=("x", "W")):
@@ -149,11 +115,45 @@ def linear_vjp(grad, x, W, *, names=("x", "W")):
     x, W = _fitting(x, W, rows, matrix)
     grad = as_floats(grad, "grad")
     _expect_grad(grad, (*x.shape[:-1], W.shape[-1]))
-    dtype, *wide = widened(grad, x, W)
-    with np.errstate(over="ignore", invalid="ignore"):
-        found = _core.linear_vjp(*wide)
     arguments = {rows: x, matrix: W, "grad": grad}
-    return tuple(_fits(d, dtype, "the gradients", **arguments) for d in found)
+    dtype, grad, x, W = widened(grad, x, W)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows, grads = flat(x, W.ndim - 2), flat(grad, W.ndim - 2)
+        dx = (grads @ W.swapaxes(-1, -2)).reshape(x.shape)
+        dW, db = rows.swapaxes(-1, -2) @ grads, grads.sum(-2)
+    return tuple(
+        rounded(d, dtype, GRADIENTS, **arguments) for d in (dx, dW, db)
+    )
+
+
+def _fitting(x, W, rows, matrix):
+    """Rows and a matrix as floats of fitting shapes."""
+    x = as_floats(x, rows, ndim=1, axes="(..., d_in)")
+    W = as_floats(W, matrix, ndim=2, axes="(..., d_in, d_out)")
+    _expect_rows(x, W, rows, matrix)
+    return x, W
+
+
+def _expect_rows(x, W, rows, matrix):
+    """Refuse `x` unless its rows fit `W` and its first axes are the runs."""
+    runs = W.shape[:-2]
+    if x.shape[-1] != W.shape[-2] or x.shape[: len(runs)] != runs:
+        raise ValueError(
+            f"each row of {rows} must have one entry per row of {matrix}, "
+            f"and {rows} must start with the runs of {matrix}; "
+            f"got {rows} {x.shape} and {matrix} {W.shape}"
+        )
+
+
+def _fitting_vector(b, W, vector, matrix):
+    """A vector with one entry per column of a matrix."""
+    b = as_floats(b, vector)
+    if b.shape != (*W.shape[:-2], W.shape[-1]):
+        raise ValueError(
+            f"{vector} must have an entry for each column of {matrix}; "
+            f"got {vector} {b.shape} and {matrix} {W.shape}"
+        )
+    return b
 
 
 def _expect_grad(grad, shape):
@@ -175,36 +175,13 @@ def _standard(x, eps, *, centred):
             x = x - x.mean(-1, keepdims=True)  # removes the rounding error
         root = np.sqrt((x * x).mean(-1, keepdims=True) + eps)
     if not np.isfinite(root).all():
-        raise ValueError(
-            f"the squares of x overflow {x.dtype}; pass a wider type, or "
-            "smaller numbers"
-        )
+        raise overflow("the squares of x overflow", x.dtype, "x")
     if not root.all():
         raise ValueError(
             "eps must be above 0 if the squares of a row of x are 0 in "
             f"{x.dtype}; got {eps}"
         )
     return x / root, root
-
-
-def _norm_arguments(x, gain, eps):
-    x = as_finite_floats(x, "x", ndim=1, axes="(..., d_model)")
-    gain = as_finite_floats(gain, "gain", ndim=1, axes="(..., d_model)")
-    _expect_vector(gain, "gain", x)
-    if x.shape[-1] == 0:
-        raise ValueError(f"the rows of x must not be empty; got x {x.shape}")
-    if as_real(eps, "eps") < 0:
-        raise ValueError(f"eps must be at least 0; got {eps}")
-    return x, gain
-
-
-def _expect_vector(vector, name, x):
-    *runs, d = vector.shape
-    if x.shape[-1] != d or x.shape[: len(runs)] != (*runs,):
-        raise ValueError(
-            f"{name} must have an entry per column of x, and x must start "
-            f"with its runs; got {name} {vector.shape} and x {x.shape}"
-        )
 
 
 def layer_norm(x, gain, bias, *, eps=1e-5):
@@ -224,8 +201,8 @@ def layer_norm(x, gain, bias, *, eps=1e-5):
     Returns
     -------
     (..., d_model) array
-        ``gain * (x - mean) / sqrt(variance + eps) + bias``, with the mean
-        those of the row, the variance divided by d_model.
+        ``gain * (x - mean) / sqrt(variance + eps) + bias``. Mean and variance
+        are those of the row; the variance is a mean over its d_model entries.
 
     Raises
     ------
@@ -249,8 +226,8 @@ def layer_norm(x, gain, bias, *, eps=1e-5):
     dtype, x, gain, bias = widened(x, gain, bias)
     standard, _ = _standard(x, eps, centred=True)
     with np.errstate(over="ignore"):
-        result = _core.along(gain, x) * standard + _core.along(bias, x)
-    return _fits(result, dtype, "the stretched rows")
+        result = along(gain, x) * standard + along(bias, x)
+    return rounded(result, dtype, "the stretched rows overflow")
 
 
 def rms_norm(x, gain, *, eps=1e-5):
@@ -288,8 +265,8 @@ def rms_norm(x, gain, *, eps=1e-5):
     dtype, x, gain = widened(x, gain)
     standard, _ = _standard(x, eps, centred=False)
     with np.errstate(over="ignore"):
-        result = _core.along(gain, x) * standard
-    return _fits(result, dtype, "the stretched rows")
+        result = along(gain, x) * standard
+    return rounded(result, dtype, "the stretched rows overflow")
 
 
 def _norm_vjp(grad, x, gain, eps, *, centred):
@@ -300,18 +277,18 @@ def _norm_vjp(grad, x, gain, eps, *, centred):
     dtype, x, gain, grad = widened(x, gain, grad)
     standard, root = _standard(x, eps, centred=centred)
     with np.errstate(over="ignore", invalid="ignore"):
-        d = grad * _core.along(gain, x)
+        d = grad * along(gain, x)
         dx = d - standard * (d * standard).mean(-1, keepdims=True)
         if centred:
             dx = dx - d.mean(-1, keepdims=True)
         shared = (_over_rows(rows, gain) for rows in (grad * standard, grad))
         found = (dx / root, *shared)
-    return tuple(_fits(d, dtype, "the gradients") for d in found)
+    return tuple(rounded(d, dtype, GRADIENTS) for d in found)
 
 
 def _over_rows(grad, vector):
     """`grad` summed over rows to the shape of the vector that they share."""
-    return _core.flat(grad, vector.ndim - 1).sum(-2)
+    return flat(grad, vector.ndim - 1).sum(-2)
 
 
 def layer_norm_vjp(grad, x, gain, *, eps=1e-5):
@@ -391,6 +368,26 @@ def rms_norm_vjp(grad, x, gain, *, eps=1e-5):
     return _norm_vjp(grad, x, gain, eps, centred=False)[:2]
 
 
+def _norm_arguments(x, gain, eps):
+    x = as_finite_floats(x, "x", ndim=1, axes="(..., d_model)")
+    gain = as_finite_floats(gain, "gain", ndim=1, axes="(..., d_model)")
+    _expect_vector(gain, "gain", x)
+    if x.shape[-1] == 0:
+        raise ValueError(f"the rows of x must not be empty; got x {x.shape}")
+    if as_real(eps, "eps") < 0:
+        raise ValueError(f"eps must be at least 0; got {eps}")
+    return x, gain
+
+
+def _expect_vector(vector, name, x):
+    *runs, d = vector.shape
+    if x.shape[-1] != d or x.shape[: len(runs)] != (*runs,):
+        raise ValueError(
+            f"{name} must have an entry per column of x, and x must start "
+            f"with its runs; got {name} {vector.shape} and x {x.shape}"
+        )
+
+
 # The feed-forward network ---------------------------------------------------
 
 _erf = np.vectorize(math.erf, otypes=[float])
@@ -468,7 +465,7 @@ def gelu_vjp(grad, x, *, approximate=None):
     phi, slope = (_phi_tanh if approximate else _phi)(x)
     with np.errstate(over="ignore"):  # the slope reaches 1.13
         dx = grad * (phi + x * slope)
-    return _fits(dx, dtype, "the gradients")
+    return rounded(dx, dtype, GRADIENTS)
 
 
 def _phi(x):
@@ -517,7 +514,7 @@ def silu(x):
     [-0.2689, 0.0, 0.7311]
     """
     dtype, x = widened(as_finite_floats(x, "x"))
-    return (x * _core.logistic(x)).astype(dtype, copy=False)
+    return (x * logistic(x)).astype(dtype, copy=False)
 
 
 def silu_vjp(grad, x):
@@ -548,10 +545,10 @@ def silu_vjp(grad, x):
     x, grad = as_finite_floats(x, "x"), as_finite_floats(grad, "grad")
     _expect_grad(grad, x.shape)
     dtype, x, grad = widened(x, grad)
-    s = _core.logistic(x)
+    s = logistic(x)
     with np.errstate(over="ignore"):  # the slope reaches 1.1
         dx = grad * (s + x * s * (1 - s))
-    return _fits(dx, dtype, "the gradients")
+    return rounded(dx, dtype, GRADIENTS)
 
 
 def _activate(x, activation):
@@ -654,7 +651,7 @@ def _gated(hidden, gate):
     dtype, hidden, gate = widened(hidden, gate)
     with np.errstate(over="ignore"):
         product = hidden * gate
-    return _fits(product, dtype, "the products of the hidden rows")
+    return rounded(product, dtype, "the products of the hidden rows overflow")
 
 
 def feed_forward_vjp(
@@ -822,7 +819,7 @@ def token_losses(logits, targets):
     chosen = np.take_along_axis(logits, targets[..., None], -1)[..., 0]
     with np.errstate(over="ignore"):
         losses = logsumexp(logits) - chosen
-    return _fits(losses, dtype, "the losses")
+    return rounded(losses, dtype, "the losses overflow")
 
 
 def _rows_and_targets(logits, targets):
@@ -869,7 +866,7 @@ def token_losses_vjp(grad, logits, targets):
     right = one_hot(targets, logits.shape[-1])
     with np.errstate(over="ignore"):
         back = grad[..., None] * (softmax(logits) - right)
-    return _fits(back, logits.dtype, "the gradients")
+    return rounded(back, logits.dtype, GRADIENTS)
 
 
 def cross_entropy(logits, targets, *, where=None):

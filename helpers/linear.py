@@ -17,9 +17,8 @@ from ._checks import (
     common_leading_axes,
     default_scale,
     rounded,
-    widened,
 )
-from ._core import sum_to
+from ._core import sum_to, widened
 
 
 class LinearGradients(NamedTuple):
@@ -31,6 +30,30 @@ class LinearGradients(NamedTuple):
     beta: np.ndarray | None  #: (..., T)
     log_decay: np.ndarray | None  #: (..., T)
     state: np.ndarray | None  #: (..., d_k, d_v)
+
+
+def _stepped(Q, K, V, beta, log_decay, S, corrects):
+    """The positions one by one; `corrects` chooses the delta rule."""
+    decay, output = np.exp(log_decay), []
+    for t in range(K.shape[-2]):
+        row = slice(t, t + 1)
+        _, _, S = _step(
+            S,
+            K[..., row, :],
+            V[..., row, :],
+            beta[..., row, None],
+            decay[..., row, None],
+            corrects,
+        )
+        output.append(Q[..., row, :] @ S)
+    return np.concatenate([V[..., :0, :], *output], axis=-2), S.copy()
+
+
+def _step(S, k, v, beta, decay, corrects):
+    """The decayed state, the row that is written, and the new state."""
+    shrunk = decay * S
+    error = v - k @ shrunk if corrects else v
+    return shrunk, error, shrunk + _transposed(k) @ (beta * error)
 
 
 def linear_attention(
@@ -266,9 +289,8 @@ def short_convolution(X, filters, *, before=None):
             (filters[j] * rows[..., j : j + T, :] for j in range(width)),
             np.zeros_like(wide),
         )
-    overflow = "the sums overflow {dtype}; pass a wider type"
     kept = rows[..., T:, :].astype(dtype, copy=False)
-    return rounded(output, dtype, overflow), kept
+    return rounded(output, dtype, "the sums overflow"), kept
 
 
 # The forward pass -----------------------------------------------------------
@@ -288,10 +310,9 @@ def _memory(given, corrects, chunk, scale):
             output, state = _chunked(*wide, corrects, min(chunk, max(T, 1)))
         output = output * scale
     checked = {name: x[name] for name in x if name != "log_decay"}
-    rule = "overflows {dtype}; pass a wider type, or smaller numbers"
     return (
-        rounded(output, dtype, f"the output {rule}", **checked),
-        rounded(state, dtype, f"the state {rule}", **checked),
+        rounded(output, dtype, "the output overflows", **checked),
+        rounded(state, dtype, "the state overflows", **checked),
     )
 
 
@@ -356,30 +377,6 @@ def _wide(x, lead):
         np.broadcast_to(x[name], lead + shape)
         for name, shape in zip(AXES, shapes, strict=True)
     )
-
-
-def _stepped(Q, K, V, beta, log_decay, S, corrects):
-    """The positions one by one; `corrects` chooses the delta rule."""
-    decay, output = np.exp(log_decay), []
-    for t in range(K.shape[-2]):
-        row = slice(t, t + 1)
-        _, _, S = _step(
-            S,
-            K[..., row, :],
-            V[..., row, :],
-            beta[..., row, None],
-            decay[..., row, None],
-            corrects,
-        )
-        output.append(Q[..., row, :] @ S)
-    return np.concatenate([V[..., :0, :], *output], axis=-2), S.copy()
-
-
-def _step(S, k, v, beta, decay, corrects):
-    """The decayed state, the row that is written, and the new state."""
-    shrunk = decay * S
-    error = v - k @ shrunk if corrects else v
-    return shrunk, error, shrunk + _transposed(k) @ (beta * error)
 
 
 def _chunked(Q, K, V, beta, log_decay, S, corrects, chunk):
@@ -596,13 +593,12 @@ def _memory_vjp(grad_output, grad_state, given, corrects, scale):
     _, *wide = _wide(dict(zip(x, wide, strict=True)), lead)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         found = _stepped_vjp(dO, dS, *wide, corrects, scale)
-    overflow = "the gradient of {} overflows {}; pass smaller numbers"
     return LinearGradients(
         *(
             rounded(
                 sum_to(grad, x[name].shape),
                 dtype,
-                overflow.format(name, dtype),
+                f"the gradient of {name} overflows",
             )
             if name in x
             else None

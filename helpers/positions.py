@@ -74,55 +74,6 @@ def sinusoidal_encoding(T, d_model, *, base=10000.0):
     return pairs.reshape(T, d_model)  # (T, d_model/2, 2) -> (T, d_model)
 
 
-def _rotary_angles(X, positions, frequencies):
-    """The (..., T, pairs) angles by which pairs of `X` rotate, in radians."""
-    T = X.shape[-2]
-    positions = np.arange(T) if positions is None else positions
-    positions = as_finite_floats(
-        positions, "positions", ndim=1, axes="(..., T)"
-    )
-    positions = positions.astype(np.float64)
-    if positions.shape[-1] != T:
-        raise ValueError(
-            "positions must hold one position for each of the T rows of X; "
-            f"got positions {positions.shape} and X {X.shape}"
-        )
-    if (abs(positions) >= EXACT).any():
-        raise ValueError(
-            "positions must be below 2**53, where float64 can represent each"
-        )
-    as_broadcast(positions, "positions", X.shape[:-1], "the rows of X")
-    with np.errstate(over="ignore"):
-        angles = positions[..., None] * frequencies
-    overflow = "positions times frequencies overflow float64"
-    return rounded(angles, angles.dtype, overflow)
-
-
-def _checked_frequencies(X, base, frequencies):
-    """The frequencies that rotate the pairs of `X`."""
-    d = X.shape[-1]
-    if frequencies is None:
-        if d == 0 or d % 2:
-            raise ValueError(
-                f"X must have an even width, as pairs rotate; got X {X.shape}"
-            )
-        return _frequencies(d, base)
-    frequencies = as_finite_floats(frequencies, "frequencies")
-    if frequencies.ndim != 1 or 2 * len(frequencies) > d:
-        raise ValueError(
-            "frequencies must be one row, with at most one for two columns "
-            f"of X; got frequencies {frequencies.shape} and X {X.shape}"
-        )
-    return frequencies
-
-
-def _pair_columns(d, interleaved):
-    """Slices of the first and of the second columns of the d/2 pairs."""
-    if interleaved:
-        return slice(0, d, 2), slice(1, d, 2)
-    return slice(0, d // 2), slice(d // 2, d)
-
-
 def rotary_embedding(
     X, positions=None, *, base=10000.0, frequencies=None, interleaved=False
 ):
@@ -175,8 +126,8 @@ def rotary_embedding(
     --------
     >>> rotary_embedding([[1.0, 0.0]], [np.pi / 2]).round(4).tolist()
     [[0.0, 1.0]]
-    >>> turned = rotary_embedding([[1, 0, 3, 4]], [np.pi], frequencies=[0.5])
-    >>> turned.round(4).tolist()
+    >>> rotated = rotary_embedding([[1, 0, 3, 4]], [np.pi], frequencies=[0.5])
+    >>> rotated.round(4).tolist()
     [[0.0, 1.0, 3.0, 4.0]]
     """
     X = as_finite_floats(X, "X", ndim=2, axes="(..., T, d)")
@@ -186,20 +137,60 @@ def rotary_embedding(
     interleaved = check_flag(interleaved, "interleaved")
     first, second = _pair_columns(2 * len(frequencies), interleaved)
     a, b = X[..., first], X[..., second]  # (..., T, d/2)
-    turned = X.copy()
+    rotated = X.copy()
     with np.errstate(over="ignore"):
-        turned[..., first] = a * cos - b * sin
-        turned[..., second] = a * sin + b * cos
-    overflow = f"the turned X overflows {X.dtype}; pass X in a wider type"
-    return rounded(turned, X.dtype, overflow)
+        rotated[..., first] = a * cos - b * sin
+        rotated[..., second] = a * sin + b * cos
+    return rounded(rotated, X.dtype, "the rotated X overflows")
 
 
-def _factor(factor):
-    """`factor`, the ratio of the lengths of texts, which is at least 1."""
-    factor = as_real(factor, "factor")
-    if factor < 1:
-        raise ValueError(f"factor must be at least 1; got {factor}")
-    return factor
+def _rotary_angles(X, positions, frequencies):
+    """The (..., T, pairs) angles by which pairs of `X` rotate, in radians."""
+    T = X.shape[-2]
+    positions = np.arange(T) if positions is None else positions
+    positions = as_finite_floats(
+        positions, "positions", ndim=1, axes="(..., T)"
+    )
+    positions = positions.astype(np.float64)
+    if positions.shape[-1] != T:
+        raise ValueError(
+            "positions must hold one position for each of the T rows of X; "
+            f"got positions {positions.shape} and X {X.shape}"
+        )
+    if (abs(positions) >= EXACT).any():
+        raise ValueError(
+            "positions must be below 2**53, where float64 can represent each"
+        )
+    as_broadcast(positions, "positions", X.shape[:-1], "the rows of X")
+    with np.errstate(over="ignore"):
+        angles = positions[..., None] * frequencies
+    what = "positions times frequencies overflow"
+    return rounded(angles, angles.dtype, what)
+
+
+def _checked_frequencies(X, base, frequencies):
+    """The frequencies that rotate the pairs of `X`."""
+    d = X.shape[-1]
+    if frequencies is None:
+        if d == 0 or d % 2:
+            raise ValueError(
+                f"X must have an even width, as pairs rotate; got X {X.shape}"
+            )
+        return _frequencies(d, base)
+    frequencies = as_finite_floats(frequencies, "frequencies")
+    if frequencies.ndim != 1 or 2 * len(frequencies) > d:
+        raise ValueError(
+            "frequencies must be one row, with at most one for two columns "
+            f"of X; got frequencies {frequencies.shape} and X {X.shape}"
+        )
+    return frequencies
+
+
+def _pair_columns(d, interleaved):
+    """Slices of the first and of the second columns of the d/2 pairs."""
+    if interleaved:
+        return slice(0, d, 2), slice(1, d, 2)
+    return slice(0, d // 2), slice(d // 2, d)
 
 
 def rotary_frequencies(d, *, base=10000.0):
@@ -317,12 +308,6 @@ def ntk_frequencies(d, factor, *, base=10000.0):
     except OverflowError:
         larger = math.inf
     return rotary_frequencies(d, base=larger)
-
-
-def _rule(rule):
-    if not isinstance(rule, str) or rule not in ("reference", "paper"):
-        raise ValueError(f'rule must be "reference" or "paper"; got {rule!r}')
-    return rule
 
 
 def _kept_by_turns(frequencies, original_length, beta_slow, beta_fast):
@@ -459,6 +444,20 @@ def yarn_attention_factor(factor):
     1.3466
     """
     return 0.1 * math.log(_factor(factor)) + 1
+
+
+def _factor(factor):
+    """`factor`, the ratio of the lengths of texts, which is at least 1."""
+    factor = as_real(factor, "factor")
+    if factor < 1:
+        raise ValueError(f"factor must be at least 1; got {factor}")
+    return factor
+
+
+def _rule(rule):
+    if not isinstance(rule, str) or rule not in ("reference", "paper"):
+        raise ValueError(f'rule must be "reference" or "paper"; got {rule!r}')
+    return rule
 
 
 def alibi_slopes(n_heads, *, rule="reference"):

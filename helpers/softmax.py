@@ -2,32 +2,19 @@
 
 import numpy as np
 
-from . import _core
-from ._checks import (
-    as_axis,
-    as_booleans,
-    as_floats,
-    check_flag,
-    total,
-    widened,
-)
+from ._checks import as_axis, as_booleans, as_floats, check_flag, overflow
+from ._core import total, widened
 
 
-def _checked(x, axis, where):
-    """The arguments of the functions of `_core`, and the result's type."""
-    x = as_floats(x, "x", ndim=1, axes="(...,)")
-    axis = as_axis(x, axis, "x")
+def _exponentials(x, axis, where):
+    """exp(x - m) and m, the maximum of the allowed entries."""
     if where is not None:
-        where = as_booleans(where, "where", x.shape, "x")
-    dtype, x = widened(x)
-    return x, axis, where, dtype
-
-
-def _expect_numbers(x, where):
-    """Refuse entries that have no softmax."""
-    allowed = True if where is None else where
-    if np.any((np.isnan(x) | np.isposinf(x)) & allowed):
-        raise ValueError("x must not hold NaN or +inf where it is allowed")
+        x = np.where(where, x, -np.inf)  # exp(-inf) is exactly zero
+    # The maximum of a fully masked row is the lowest number, not -inf,
+    # because -inf - -inf is NaN.
+    low = np.finfo(x.dtype).min
+    top = x.max(axis=axis, keepdims=True, initial=low)
+    return np.exp(x - top), top
 
 
 def softmax(x, axis=-1, *, where=None):
@@ -70,8 +57,10 @@ def softmax(x, axis=-1, *, where=None):
     """
     x, axis, where, dtype = _checked(x, axis, where)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        weights = _core.softmax(x, axis, where=where)
-    if not np.isfinite(weights).all():
+        exp, _ = _exponentials(x, axis, where)
+        added = total(exp, axis)
+        weights = exp / (added + (added == 0))  # fully masked: divided by 1
+    if np.isnan(added).any():
         _expect_numbers(x, where)
     return weights.astype(dtype, copy=False)
 
@@ -113,14 +102,12 @@ def logsumexp(x, axis=-1, *, where=None, keepdims=False):
     keepdims = check_flag(keepdims, "keepdims")
     x, axis, where, dtype = _checked(x, axis, where)
     with np.errstate(all="ignore"):
-        result = _core.logsumexp(x, axis, where=where)
-        result = result.astype(dtype, copy=False)
+        exp, top = _exponentials(x, axis, where)
+        result = (top + np.log(total(exp, axis))).astype(dtype, copy=False)
     if np.isnan(result).any():
         _expect_numbers(x, where)
     if np.isposinf(result).any():
-        raise ValueError(
-            f"the logarithm overflows {dtype}; pass x in a wider type"
-        )
+        raise overflow("the logarithm overflows", dtype, "x")
     return result if keepdims else result.squeeze(axis)
 
 
@@ -167,3 +154,20 @@ def entropy(weights, axis=-1):
     # Use 0 - x, because -x could be -0.0.
     spread = 0 - total(weights * log, axis)
     return spread.squeeze(axis).astype(dtype, copy=False)
+
+
+def _checked(x, axis, where):
+    """The arguments, in the type to compute in, and the result's type."""
+    x = as_floats(x, "x", ndim=1, axes="(...,)")
+    axis = as_axis(x, axis, "x")
+    if where is not None:
+        where = as_booleans(where, "where", x.shape, "x")
+    dtype, x = widened(x)
+    return x, axis, where, dtype
+
+
+def _expect_numbers(x, where):
+    """Refuse entries that have no softmax."""
+    allowed = True if where is None else where
+    if np.any((np.isnan(x) | np.isposinf(x)) & allowed):
+        raise ValueError("x must not hold NaN or +inf where it is allowed")

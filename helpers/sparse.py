@@ -16,8 +16,8 @@ from ._checks import (
     as_size,
     check_mask,
     rounded,
-    widened,
 )
+from ._core import widened
 from ._shapes import tiled_lead
 from .attention import attention, attention_scores
 from .masks import window_mask
@@ -68,8 +68,7 @@ def index_scores(Q, K, weights):
         dots = Q @ K[..., None, :, :].swapaxes(-1, -2)  # (..., H, T, S)
         matches = np.moveaxis(np.maximum(dots, 0), -3, -2)  # (..., T, H, S)
         scores = (weights[..., None, :] @ matches)[..., 0, :]  # (..., T, S)
-    overflow = "the index scores overflow {dtype}; pass a wider type"
-    return rounded(scores, dtype, overflow)
+    return rounded(scores, dtype, "the index scores overflow")
 
 
 def _expect_index(Q, K, weights):
@@ -380,8 +379,7 @@ def three_branches(Q, K, V, gates, *, length, n, window, scale=None):
     dtype, gates, *wide = widened(gates, *outputs)
     with np.errstate(over="ignore", invalid="ignore"):
         mixed = sum(gates[..., i, None] * x for i, x in enumerate(wide))
-    what = "the gated sum overflows {dtype}; pass a wider type"
-    return rounded(mixed, dtype, what)
+    return rounded(mixed, dtype, "the gated sum overflows")
 
 
 def tokens_read(

@@ -10,8 +10,8 @@ import numpy as np
 
 from ._blas import add_products, on_all_cores, products, strips
 from ._checks import (
-    SCORE_OVERFLOW,
-    VALUE_OVERFLOW,
+    SCORES,
+    VALUES,
     as_finite_floats,
     as_finite_matrix,
     as_floats,
@@ -19,11 +19,10 @@ from ._checks import (
     check_sinks,
     check_softcap,
     default_scale,
+    overflow,
     rounded,
-    total,
-    widened,
 )
-from ._core import cap
+from ._core import cap, total, widened
 from ._shapes import tiled_lead
 from .softmax import logsumexp, softmax
 
@@ -87,9 +86,8 @@ def merge_partials(outputs, logsumexps):
     weights = softmax(lse, axis=0)[..., None]  # (n, ..., T, 1)
     with np.errstate(over="ignore"):
         mixed = total(weights * outputs, 0)[0]
-    overflow = f"the merged output overflows {dtype}; pass a wider type"
     return Partial(
-        rounded(mixed, dtype, overflow),
+        rounded(mixed, dtype, "the merged output overflows"),
         logsumexp(lse, axis=0).astype(dtype, copy=False),
     )
 
@@ -207,7 +205,7 @@ def _attend(Q, K, V, scale, softcap, sink, first, block_k):
     q = strips(Q.astype(dtype) * scale, width)  # (g, r, d_k)
     # A sink comes first, as a score whose value is zero.
     top = np.full((*q.shape[:2], 1), sink, dtype)  # the running maximum,
-    total = (top > -np.inf).astype(dtype)  # the sum of exp(score - top),
+    norm = (top > -np.inf).astype(dtype)  # the sum of exp(score - top),
     mix = np.zeros((*q.shape[:2], V.shape[-1]), dtype)  # and of V so weighted
     end = len(K) if first is None else first + len(Q)
     memory = np.empty(top.size * min(block_k, end), dtype)
@@ -218,20 +216,20 @@ def _attend(Q, K, V, scale, softcap, sink, first, block_k):
         k = K[keys].astype(dtype, copy=False)
         scores = products(q[past:], k, memory)
         if scores.min() == -np.inf:  # it would look like a hidden key
-            raise ValueError(SCORE_OVERFLOW.format(dtype=dtype))
+            raise overflow(SCORES, dtype, "Q", "K")
         if softcap is not None:
             _cap(scores, softcap)
         if first is not None:
             _mask_later(scores, first + past * q.shape[1] - start)
         v = V[keys].astype(dtype, copy=False)
-        _accumulate(scores, v, top[past:], total[past:], mix[past:])
-    return _finish(top, total, mix)[: len(Q)]
+        _accumulate(scores, v, top[past:], norm[past:], mix[past:])
+    return _finish(top, norm, mix)[: len(Q)]
 
 
 def _cap(scores, softcap):
     """Cap a tile in place, after refusing overflowed scores."""
     if scores.max() == np.inf:
-        raise ValueError(SCORE_OVERFLOW.format(dtype=scores.dtype))
+        raise overflow(SCORES, scores.dtype, "Q", "K")
     cap(scores, softcap)
 
 
@@ -248,23 +246,23 @@ def _mask_later(scores, position):
         np.copyto(later, -np.inf, where=~visible.reshape(g, r, n))
 
 
-def _accumulate(scores, v, top, total, mix):
+def _accumulate(scores, v, top, norm, mix):
     """Add a tile to the running maximum, sum and mixture, in place."""
     new = np.maximum(top, scores.max(axis=-1, keepdims=True))
     shrink = np.exp(top - new)  # rescales earlier sums to the new maximum
     top[...] = new
     scores -= new
     weights = np.exp(scores, out=scores)
-    total *= shrink
-    total[..., 0] += np.einsum("grs->gr", weights)
+    norm *= shrink
+    norm[..., 0] += np.einsum("grs->gr", weights)
     mix *= shrink
     add_products(mix, weights, v)
 
 
-def _finish(top, total, mix):
+def _finish(top, norm, mix):
     """The output, one row per query, which must be finite."""
     if not np.isfinite(top).all():
-        raise ValueError(SCORE_OVERFLOW.format(dtype=top.dtype))
+        raise overflow(SCORES, top.dtype, "Q", "K")
     if not np.isfinite(mix).all():
-        raise ValueError(VALUE_OVERFLOW.format(dtype=mix.dtype))
-    return (mix / total).reshape(-1, mix.shape[-1])
+        raise overflow(VALUES, mix.dtype, "V")
+    return (mix / norm).reshape(-1, mix.shape[-1])

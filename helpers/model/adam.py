@@ -95,13 +95,13 @@ def adam_step(
         mean[name] = keep_1 * state.mean[name] + (1 - keep_1) * g
         with np.errstate(over="ignore"):
             squared = keep_2 * state.square[name] + (1 - keep_2) * g * g
-        what = f"the square of the gradient of {name} overflows {g.dtype}"
+        what = f"the square of the gradient of {name} overflows"
         square[name] = rounded(squared, squared.dtype, what)
         m = mean[name] / (1 - keep_1**t)
         v = square[name] / (1 - keep_2**t)
         with np.errstate(over="ignore"):
             stepped = x - lr * m / (np.sqrt(v) + eps)
-        what = f"the step of {name} overflows {stepped.dtype}"
+        what = f"the step of {name} overflows"
         new[name] = rounded(stepped, stepped.dtype, what, **{name: x})
     return new, AdamState(t, mean, square)
 

@@ -4,23 +4,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import _core
 from .._checks import (
     as_array,
     as_broadcast,
     as_finite_floats,
+    check_finite,
     check_mask,
     check_softcap,
     rounded,
     undone_on_failure,
 )
+from .._core import cap, lookup
 from ..attention import Attention
 from ..cache import KVCache, StateCache
 from ..heads import Attended
 from ..layers import feed_forward, linear, token_ids
 from ..positions import sinusoidal_encoding
 from .configuration import expect_config, expect_params
-from .mixers import Remembered, mix
+from .mixers import Beside, Remembered, mix
 from .parts import (
     added,
     before,
@@ -154,18 +155,25 @@ def _run(
         at = _checked_positions(positions, tokens, config)
     with undone_on_failure(*(cache or ())):
         x = _embed(tokens, params, config, at)
-        x = _through(x, params, config, cache, heads, at, mask, note)
+        given = [
+            Beside(
+                None if heads is None else heads[i],
+                None if cache is None else cache[i],
+                at,
+                mask,
+            )
+            for i in range(config.n_layers)
+        ]
+        x = _through(x, params, config, given, note)
         return _logits(x[..., rows, :], params, config), x
 
 
-def _through(x, params, config, cache, heads, at, mask, note):
+def _through(x, params, config, given, note):
     """The residual stream after the last block."""
-    for i in range(config.n_layers):
-        own, p = config.of_block(i), block(params, i)
-        stored = None if cache is None else cache[i]
+    for i, beside in enumerate(given):
+        p = block(params, i)
         read = before(x, p, "norm_1", config)
-        keep = None if heads is None else heads[i]
-        change, attended = mix(read, p, own, keep, stored, at, mask)
+        change, attended = mix(read, p, config.of_block(i), beside)
         x, normed = _after(x, change, p, "norm_1", config)
         note(Layer(i, normed, read, attended, change))
         if config.d_ff is not None:
@@ -190,7 +198,7 @@ def _logits(x, params, config):
     logits = linear(final(x, params, config), W, b)
     if config.logits_softcap is not None:
         bound = config.logits_softcap
-        _core.cap(logits, check_softcap(bound, logits.dtype, "logits_softcap"))
+        cap(logits, check_softcap(bound, logits.dtype, "logits_softcap"))
     return logits
 
 
@@ -210,16 +218,16 @@ def _feed_forward(x, p, config):
 def _embed(tokens, params, config, at):
     """The rows that enter the first block."""
     table = params["embedding"]
-    x = rounded(_core.lookup(table, tokens), table.dtype, "", embedding=table)
+    x = lookup(table, tokens)
+    check_finite(x, "the embedding overflows", embedding=table)
     if config.embedding_scale is not None:
-        overflow = "the scaled embedding overflows {dtype}; use a wider type"
         with np.errstate(over="ignore"):
             x = x * np.float64(config.embedding_scale)
-        x = rounded(x, table.dtype, overflow)
+        x = rounded(x, table.dtype, "the scaled embedding overflows")
     if config.positions == "learned":
         rows = as_finite_floats(params["positions"], "positions")
         at = np.broadcast_to(at, tokens.shape)
-        return x + _core.lookup(rows, at)
+        return x + lookup(rows, at)
     if config.positions == "sinusoidal" and at.size:
         n = int(at.max()) + 1
         rows = sinusoidal_encoding(n, config.d_model, base=config.base)

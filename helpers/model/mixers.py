@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import _core
 from .._checks import check_mask
+from .._core import logistic
+from ..cache import KVCache, StateCache
 from ..heads import attention_layer, merge_heads, repeat_kv, split_heads
 from ..latent import LatentProjections, latent_attention
 from ..layers import linear, rms_norm, silu
@@ -21,6 +22,17 @@ from .configuration import IN_A_MODEL
 from .parts import buckets, rotate, sinks_of_scores
 
 CHUNK = 64  # positions of a memory per chunk
+
+
+class Beside(NamedTuple):
+    """What a block's layer takes beside its rows and its parameters."""
+
+    keep: np.ndarray | None  #: (H,), the factor on each head's output
+    #: the keys and values, or the memory, of earlier positions
+    cache: KVCache | StateCache | None
+    at: np.ndarray  #: (..., T), the position of each row
+    #: (..., H, T, S), True = may attend, if the model allows it
+    mask: np.ndarray | None
 
 
 class Remembered(NamedTuple):
@@ -34,7 +46,7 @@ class Remembered(NamedTuple):
     state: np.ndarray  #: (..., H, d_k, d_v)
 
 
-def mix(X, p, config, keep, cache, at, mask):
+def mix(X, p, config, beside):
     """Return the rows that a block's layer adds, and intermediate results.
 
     Parameters
@@ -45,14 +57,8 @@ def mix(X, p, config, keep, cache, at, mask):
         The parameters of the block.
     config : TransformerConfig
         The choices of the block, from `TransformerConfig.of_block`.
-    keep : (H,) array or None
-        The factor on each head's output.
-    cache : KVCache, StateCache or None
-        The keys and values, or the memory, of earlier positions.
-    at : (..., T) integers
-        The position of each row.
-    mask : (..., H, T, S) boolean array or None
-        True = may attend, if the model allows it.
+    beside : Beside
+        The cache, the mask, the positions and the factors of the heads.
 
     Returns
     -------
@@ -62,35 +68,35 @@ def mix(X, p, config, keep, cache, at, mask):
         The intermediate results.
     """
     if config.memory is not None:
-        return _remember(X, p, config, keep, cache, mask)
+        return _remember(X, p, config, beside)
     T = X.shape[-2]
-    S = T if cache is None else T + len(cache)
+    S = T if beside.cache is None else T + len(beside.cache)
     shape = (*X.shape[:-2], config.n_heads, T, S)  # of the scores
     if config.latent is not None:
-        return _attend_latent(X, p, config, keep, cache, mask, shape, at)
-    return _attend(X, p, config, keep, cache, mask, shape, at)
+        return _attend_latent(X, p, config, beside, shape)
+    return _attend(X, p, config, beside, shape)
 
 
-def _attend(X, p, config, keep, cache, mask, shape, at):
+def _attend(X, p, config, beside, shape):
     """Attention, with all its options."""
     rotation = None
     if config.positions == "rotary":
         # The heads share the positions of their tokens.
-        rotation = partial(rotate, at=at[..., None, :], config=config)
+        rotation = partial(rotate, at=beside.at[..., None, :], config=config)
     return attention_layer(
         X,
         p,
         config.n_heads,
         config.kv_heads,
         rotate=rotation,
-        mask=_mask(config, mask, shape),
+        mask=_mask(config, beside.mask, shape),
         bias=_score_bias(shape, p, config),
-        cache=cache,
+        cache=beside.cache,
         scale=config.scale,
         softcap=config.softcap,
         sinks=sinks_of_scores(shape, p),
         eps=config.eps,
-        keep=keep,
+        keep=beside.keep,
     )
 
 
@@ -137,15 +143,15 @@ def latent_projections(p, config):
     return LatentProjections(**weights | {"n_heads": config.n_heads})
 
 
-def _attend_latent(X, p, config, keep, cache, mask, shape, at):
+def _attend_latent(X, p, config, beside, shape):
     """Attention with keys and values from one short vector per position."""
-    _expect_plain(p, "latent attention", heads=keep)
+    _expect_plain(p, "latent attention", heads=beside.keep)
     found = latent_attention(
         X,
         latent_projections(p, config),
-        mask=_mask(config, mask, shape),
-        cache=cache,
-        positions=at,
+        mask=_mask(config, beside.mask, shape),
+        cache=beside.cache,
+        positions=beside.at,
         scale=config.scale,
         base=config.base,
         frequencies=config.frequencies,
@@ -154,11 +160,12 @@ def _attend_latent(X, p, config, keep, cache, mask, shape, at):
     return found.output, found
 
 
-def _remember(X, p, config, keep, cache, mask):
+def _remember(X, p, config, beside):
     """A memory of fixed size, by the gated delta rule."""
-    _expect_plain(p, "a memory", heads=keep, mask=mask)
+    _expect_plain(p, "a memory", heads=beside.keep, mask=beside.mask)
+    cache = beside.cache
     Q, K, V, rows = _written(X, p, config.memory, cache)
-    beta = _core.logistic(_times(X, p, "W_B")).swapaxes(-1, -2)
+    beta = logistic(_times(X, p, "W_B")).swapaxes(-1, -2)
     log_decay = _log_decay(X, p).swapaxes(-1, -2)  # (..., H, T)
     output, state = gated_delta_rule(
         Q,
