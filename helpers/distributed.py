@@ -599,7 +599,7 @@ def _tile(Q, K, V, where, scale):
     with np.errstate(over="ignore"):
         mixed = softmax(scores, where=where) @ V
     lse = np.broadcast_to(logsumexp(scores, where=where), mixed.shape[:-1])
-    return Partial(rounded(mixed, V.dtype, VALUES), lse)
+    return Partial(rounded(mixed, V.dtype, VALUES, V=V), lse)
 
 
 def _join(*parts):

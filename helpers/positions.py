@@ -141,7 +141,7 @@ def rotary_embedding(
     with np.errstate(over="ignore"):
         rotated[..., first] = a * cos - b * sin
         rotated[..., second] = a * sin + b * cos
-    return rounded(rotated, X.dtype, "the rotated X overflows")
+    return rounded(rotated, X.dtype, "the rotated X overflows", X=X)
 
 
 def _rotary_angles(X, positions, frequencies):

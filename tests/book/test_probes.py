@@ -308,7 +308,7 @@ def test_a_symptom_is_more_than_two_thousandths():
 
 def test_a_copy_stands_by_itself():
     copy = broken.planted()
-    assert copy.attention.softmax is copy._core.softmax
+    assert copy.attention.softmax is copy.softmax.softmax
     assert copy.softmax.softmax is not softmax.softmax
     assert copy.softmax.__package__ == copy.__name__ == "helpers_in_bed"
     assert copy.masks.__name__ == "helpers_in_bed.masks"

@@ -400,7 +400,7 @@ REFUSED = [
         (array(2, 1, 3), array(2, 1, 5, entry=-np.inf)),
     ),
     (
-        "V overflows the cache's float16; make the cache in a wider type",
+        "V overflows the cache's float16; pass a wider type",
         {"dtype": np.float16},
         (array(2, 1, 3), array(2, 1, 5, entry=1e5)),
     ),

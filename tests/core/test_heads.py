@@ -527,22 +527,23 @@ def test_projections_and_caches_are_of_their_kind():
 
 
 @pytest.mark.parametrize(
-    ("matrix", "overflow"),
+    ("matrix", "rows"),
     [
-        ("W_Q", "queries"),
-        ("W_K", "keys"),
-        ("W_V", "values"),
-        ("W_O", "outputs"),
+        ("W_Q", "X"),
+        ("W_K", "the source"),
+        ("W_V", "the source"),
+        ("W_O", "the heads"),
     ],
 )
-def test_an_overflow_says_which_product(matrix, overflow):
+def test_an_overflow_says_which_product(matrix, rows):
     p = projections(0, d_model=4, d_k=2)
     p = p._replace(**{matrix: np.full(getattr(p, matrix).shape, 1e300)})
     X = np.full((3, 4), 1e20)
     p = p._replace(W_V=np.ones((4, 4))) if matrix == "W_O" else p
     small = {"W_Q": p.W_Q * 1e-30, "W_K": p.W_K * 1e-30}
     p = p._replace(**small) if matrix == "W_O" else p
-    with pytest.raises(ValueError, match=f"^{overflow} overflow float64; use"):
+    message = f"the products of {rows} and {matrix} overflow float64"
+    with pytest.raises(ValueError, match=f"^{message}"):
         multi_head_attention(X, p)
 
 

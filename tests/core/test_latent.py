@@ -327,14 +327,14 @@ def test_products_that_overflow_are_refused_by_name(call, rows, matrix):
         factor = 1e200
     huge = p._replace(**{matrix: factor * np.ones_like(getattr(p, matrix))})
     message = f"the products of {rows} and {matrix} overflow float64"
-    with pytest.raises(ValueError, match=f"^{message}; pass a wider"):
+    with pytest.raises(ValueError, match=f"^{message}; pass {rows} and"):
         call(given, huge)
 
 
 def test_a_folded_query_that_overflows_is_refused():
     _, p = problem(13, 2)
     huge = p._replace(W_UK=np.full_like(p.W_UK, 1e200))
-    message = "a head's products overflow float64; pass a wider type"
+    message = "a head's products overflow float64; pass Q and W_UK in"
     with pytest.raises(ValueError, match=f"^{message}"):
         absorb(np.full((3, 2, SIZES["d_k"]), 1e200), huge)
 

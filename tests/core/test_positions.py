@@ -737,7 +737,7 @@ REFUSED = {
     f"{SEQUENCES} (3, 2) and the rows of X (2,)": lambda: rotary_embedding(
         X24, [[0, 1]] * 3
     ),
-    "the turned X overflows float16; pass X in a wider type": lambda: (
+    "the rotated X overflows float16; pass X in a wider type": lambda: (
         rotary_embedding(np.full((2, 2), 60000, "e"), [0.7, 0.7])
     ),
     f"{ONE_ROW} got frequencies (3,) and X (2, 4)": lambda: rotary_embedding(

@@ -135,7 +135,7 @@ def test_float16_results_leave_their_range_with_an_error():
     # log(9e6) is 16: one row of two goes beyond 65504.
     top = np.broadcast_to(np.float16([[65504], [0]]), (2, 9_000_000))
     message = "the logarithm overflows float16; pass x in a wider type"
-    with pytest.raises(ValueError, match=f"^{message}$"):
+    with pytest.raises(ValueError, match=f"^{message}"):
         logsumexp(top)
 
 

@@ -715,7 +715,7 @@ IMPOSSIBLE = {
         "max_distance": 16
     },
     "blocks must have one dict per layer; got 1 and 2": {"blocks": ({},)},
-    "a name in blocks[1] must be one of 'window', 'positions', 'base', "
+    "a name in blocks[1] must be one of 'positions', 'window', 'base', "
     "'frequencies', 'memory'; got 'd_ff'": {"blocks": ({}, {"d_ff": 3})},
     f"{ONE_OF}; got 'learned'": {"blocks": ({}, {"positions": None})},
     f"{ONE_OF}; got 'alibi'": {
