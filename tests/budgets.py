@@ -1,7 +1,8 @@
-"""The one rule of all budgets: a warning above the limit, then a failure.
+"""The rules of all budgets: a warning above the limit, and a failure or none.
 
-The text, a browser or an address moves what a budget measures by a little,
-which is no fault. A tenth above the limit, something else has happened.
+A length of prose is a matter of taste: it warns. The bytes of a page are what
+a reader waits for. The text, a browser or an address moves them by a little,
+which is no fault; a tenth above the limit, something else has happened.
 """
 
 import warnings
@@ -9,9 +10,15 @@ import warnings
 SLACK = 1.1
 
 
+def advise(what, measured, limit):
+    """Warn where `measured` is over `limit`."""
+    message = f"budget: {what}: {measured:,} of {limit:,}"
+    if measured > limit:
+        warnings.warn(message, stacklevel=2)
+    return message
+
+
 def keep(what, measured, limit):
     """Warn where `measured` is over `limit`; fail where it is far over."""
-    told = f"budget: {what}: {measured:,} of {limit:,}"
-    if measured > limit:
-        warnings.warn(told, stacklevel=2)
-    assert measured <= SLACK * limit, told
+    message = advise(what, measured, limit)
+    assert measured <= SLACK * limit, message

@@ -1,10 +1,12 @@
-"""The chapters keep the house rules: form, outputs, ledger, no shortcuts."""
+"""What a reader and an author rely on in every notebook of the book.
+
+Lengths warn (`tests.budgets.advise`); everything else fails.
+"""
 
 import ast
 import functools
 import itertools
 import re
-import statistics
 from pathlib import Path
 
 import nbformat
@@ -169,8 +171,25 @@ def test_every_cell_was_executed_and_the_outputs_are_stored(path):
     )
 
 
+def label(cell):
+    return cell["metadata"].get("mystnb", {}).get("code_prompt_show")
+
+
+def labels(cells):
+    """What the page writes on its folds; neighbours of one name are one."""
+    names, before = [], None
+    for cell in cells:
+        if "remove-cell" in tags(cell):
+            continue
+        if label(cell) and label(cell) != before:
+            names.append(label(cell))
+        # An output in sight stands between its cell and the next.
+        before = None if cell.get("outputs") else label(cell)
+    return names
+
+
 @every_notebook
-def test_a_fold_says_what_is_inside_and_that_it_opens(path):
+def test_each_fold_says_what_is_inside(path):
     for cell in code(path):
         if tags(cell) & LABELLED:  # JupyterLab shows the first line of a fold
             assert re.match(r"# .+: click to open\n", cell.source), (
@@ -179,76 +198,44 @@ def test_a_fold_says_what_is_inside_and_that_it_opens(path):
             )
             folded = cell.metadata.get("jupyter", {}).get("source_hidden")
             assert folded, "run: make texts"
-
-
-def label(cell):
-    return cell["metadata"].get("mystnb", {}).get("code_prompt_show")
-
-
-def labels(cells):
-    """What the page writes on its folds; neighbours of one name are one."""
-    found, before = [], None
-    for cell in cells:
-        if "remove-cell" in tags(cell):
-            continue
-        if label(cell) and label(cell) != before:
-            found.append(label(cell))
-        # An output in sight stands between its cell and the next.
-        before = None if cell.get("outputs") else label(cell)
-    return found
-
-
-@every_notebook
-def test_a_fold_has_a_label_of_its_own(path):
-    bare = [
-        cell.source.splitlines()[0]
-        for cell in code(path)
-        if "hide-input" in tags(cell) and not label(cell)
-    ]
-    assert not bare, f"the page would write Show the solution: {bare}"
-    found = labels(read(path).cells)
-    twice = {name for name in found if found.count(name) > 1}
+        if "hide-input" in tags(cell):
+            assert label(cell), f"without a label: {cell.source}"
+    names = labels(read(path).cells)
+    twice = {name for name in names if names.count(name) > 1}
     assert not twice, f"two folds, one label; say what is inside: {twice}"
 
 
-@every_notebook
-def test_outputs_are_compared_and_planned(path):
-    for cell in code(path):
-        for output in cell.outputs:
-            data = output.get("data", {})
-            assert not {"image/png", "image/jpeg"} & set(data), (
-                "nbval does not compare bitmaps; use plotting.show"
-            )
-            if output.output_type == "error":
-                assert "raises-exception" in tags(cell), output.evalue
-            if output.output_type == "stream":
-                assert output.name == "stdout", output.text
+def check_output(cell, output):
+    """nbval compares it, a screen reader reads it, any machine prints it."""
+    data = output.get("data", {})
+    assert not {"image/png", "image/jpeg"} & set(data), (
+        "nbval does not compare bitmaps; use plotting.show"
+    )
+    if output.output_type == "error":
+        assert "raises-exception" in tags(cell), output.evalue
+    if output.output_type == "stream":
+        assert output.name == "stdout", output.text
+    text = output.get("text", "") + "".join(
+        value
+        for key, value in data.items()
+        if isinstance(value, str) and key != "image/svg+xml"
+    )
+    assert not re.search(r"0x[0-9a-f]{6,}|/home/|/tmp/", text), text
+    bare = re.search(r"np\.float|(?<![.\w])array\(", text)
+    assert not bare, f"a bare NumPy repr: {text}"
+    if "image/svg+xml" in data:
+        alt = re.search(
+            r'<svg role="img" aria-label="([^"]+)"', data["image/svg+xml"]
+        )
+        assert alt, f"no alt text: {cell.source}"
+        assert len(alt[1]) > 40, f"says too little: {alt[1]}"
 
 
 @every_notebook
-def test_nothing_in_an_output_depends_on_the_machine(path):
+def test_outputs_are_compared_and_the_same_anywhere(path):
     for cell in code(path):
         for output in cell.outputs:
-            text = output.get("text", "") + "".join(
-                value
-                for key, value in output.get("data", {}).items()
-                if isinstance(value, str) and key != "image/svg+xml"
-            )
-            assert not re.search(r"0x[0-9a-f]{6,}|/home/|/tmp/", text), text
-            assert not re.search(r"np\.float|(?<![.\w])array\(", text), (
-                f"a bare NumPy repr in {path.name}: {text}"
-            )
-
-
-@every_notebook
-def test_figures_have_alt_text(path):
-    for cell in code(path):
-        for output in cell.outputs:
-            svg = output.get("data", {}).get("image/svg+xml")
-            if svg is not None:
-                alt = re.search(r'<svg role="img" aria-label="([^"]+)"', svg)
-                assert alt, f"no alt text: {cell.source}"
-                assert len(alt[1]) > 40, f"says too little: {alt[1]}"
+            check_output(cell, output)
 
 
 @every_lesson
@@ -327,6 +314,10 @@ def test_a_long_number_of_the_prose_is_in_code_or_output(path):
     assert not lost, f"assert {lost} in a cell, or write fewer digits"
 
 
+def is_code(cell):
+    return cell.cell_type == "code"
+
+
 def lines(cell):
     """The lines of a cell, without the label of a fold."""
     source = cell.source.splitlines()[bool(tags(cell) & LABELLED) :]
@@ -334,24 +325,35 @@ def lines(cell):
 
 
 @pytest.mark.parametrize("path", LESSONS + AUDITS + PRACTICE + LABS, ids=page)
-def test_no_cell_is_large(path):
+def test_cells_are_small(path):
     for cell in code(path)[1:]:  # the first is the same everywhere
         # A question and what a check knows are made out of sight.
         unseen = tags(cell) & {QUESTION, "remove-cell"}
         most = 60 if unseen else 20 if path in PRACTICE + LABS else 15
-        told = f"lines of a cell of {page(path)}:\n{cell.source}\n"
-        budgets.keep(told, len(lines(cell)), most)
-        longest = max(map(len, lines(cell)))
-        assert longest <= 79, f"over 79 columns:\n{cell.source}"
+        budgets.advise(
+            f"lines of a cell of {page(path)}; fold it (add the tag "
+            f"`hide-input`, or `{QUESTION}` if it makes a question) or cut "
+            f"it:\n{cell.source}\n",
+            len(lines(cell)),
+            most,
+        )
 
 
-@every_lesson
-def test_most_cells_are_small(path):
-    read = [c for c in code(path)[1:] if QUESTION not in tags(c)]
-    median = statistics.median(map(len, map(lines, read)))
-    assert median < 8, (
-        f"most cells have under 8 lines; here half have {median}"
+def shows(cell):
+    """How many drawings or live figures a cell shows; a table is none."""
+    data = [output.get("data", {}) for output in cell.get("outputs", ())]
+    return sum(
+        "image/svg+xml" in each
+        or "data-figure=" in "".join(each.get("text/html", ""))
+        for each in data
     )
+
+
+def shows_a_picture(cell):
+    """A drawing, a figure, a question or a table."""
+    kinds = {"image/svg+xml", "text/html"}
+    outputs = cell.get("outputs", ())
+    return any(kinds & set(o.get("data", {})) for o in outputs)
 
 
 @every_lesson
@@ -368,14 +370,44 @@ def test_the_chapter_can_fail(path):
     assert any("raises-exception" in tags(cell) for cell in cells), (
         "one failing call is shown, in a cell tagged raises-exception"
     )
-    figures = sum(
-        "image/svg+xml" in output.get("data", {})
-        or "data-figure=" in output.get("data", {}).get("text/html", "")
-        for cell in cells
-        for output in cell.outputs
+
+
+@every_lesson
+def test_a_picture_comes_before_the_objectives(path):
+    for cell in read(path).cells:
+        if "## What you'll do" in cell.source:
+            break
+        if shows(cell):
+            return
+    raise AssertionError(
+        "a question and its picture come before What you'll do; no output "
+        "of a cell there is a figure"
     )
+
+
+@every_lesson
+def test_lengths_of_a_lesson(path):
+    cells = read(path).cells
+    words = sum(reading.open_path(cells).values())
+    budgets.advise(f"words of {page(path)}", words, 60 * reading.PER_MINUTE)
+    figures = sum(map(shows, cells))
     assert figures >= 2, f"at least two figures; got {figures}"
-    budgets.keep(f"figures of {page(path)}", figures, 12)
+    budgets.advise(f"figures of {page(path)}", figures, 12)
+    first = next(i for i, cell in enumerate(cells) if shows_a_picture(cell))
+    # Measured at 390 by 844: after 153 words it began at 1.14 screens.
+    budgets.advise(
+        f"words before the first picture of {page(path)}",
+        sum(reading.words(c.source) for c in cells[:first] if not is_code(c)),
+        200,
+    )
+    own = list(reading.body(cells))
+    texts = [c["source"] for c in own if c["cell_type"] == "markdown"]
+    dropdowns = sum(text.count("{dropdown}") for text in texts)
+    # The code of a picture is none: the page hangs it below the picture.
+    tabs = {label(cell) for cell in own if shows(cell)}
+    folds = [name for name in labels(own) if name not in tabs]
+    what = f"folds of {page(path)}, {dropdowns} dropdowns and {folds}"
+    budgets.advise(what, len(folds) + dropdowns, 10)
 
 
 @every_lesson_and_audit
@@ -406,31 +438,10 @@ def test_solutions_end_in_a_check(path):
             assert checks or defines, f"no check at the end: {cell.source}"
 
 
-JUDGING = ("compare", "claim", "cite", "close")
-
-
-@every_lesson
-def test_a_lesson_judges_no_source(path):
-    judged = [
-        ast.unparse(call)
-        for name in JUDGING
-        for call in calls(path, name)
-        if "ledger" in ast.unparse(call.func)
-    ]
-    assert not judged, f"this belongs to an audit: {judged}"
-
-
 def test_every_ledger_has_an_audit():
     assert sorted(path.stem for path in AUDITS) == sorted(
         path.stem for path in FOLDER.glob("*.yml")
     )
-
-
-@every_audit
-def test_an_audit_loads_and_closes_its_ledger(path):
-    loaded = [ast.unparse(call) for call in calls(path, "load")]
-    assert f"load('{path.stem}')" in loaded
-    assert code(path)[-1].source == "ledger.close()"
 
 
 @every_notebook
@@ -442,101 +453,9 @@ def test_a_note_stands_beside_one_paragraph(path):
     for note in notes:
         parts = note.split("\n\n")
         assert len(parts) == 2, f"a paragraph and its note: {note}"
-        about, aside = (len(part.split()) for part in parts)
-        assert aside <= about, f"the note is longer than its text: {note}"
-
-
-OUT_OF_SIGHT = {*LABELLED, "remove-cell"}
-
-
-def is_code(cell):
-    return cell.cell_type == "code"
-
-
-CAPTION = '<div class="caption" id="fig-NAME">, ' + "**Figure 0.0.** Text."
-
-
-def shows_a_figure(cell):
-    """A drawing or a live figure; a question and a table are none."""
-    for output in cell.get("outputs", ()):
-        data = output.get("data", {})
-        if "image/svg+xml" in data:
-            return True
-        if "data-figure=" in "".join(data.get("text/html", "")):
-            return True
-    return False
-
-
-def shows_a_picture(cell):
-    kinds = {"image/svg+xml", "text/html"}
-    outputs = cell.get("outputs", ())
-    return any(kinds & set(o.get("data", {})) for o in outputs)
-
-
-@every_lesson
-def test_at_most_two_folds_stand_before_the_first_picture(path):
-    before, seen = [], False
-    for cell in code(path)[1:]:
-        if not seen and tags(cell) & FOLDED:
-            before.append(cell.metadata["mystnb"]["code_prompt_show"])
-        seen = seen or shows_a_picture(cell)
-    assert seen, "no picture"
-    labels = [label for label, _ in itertools.groupby(before)]
-    assert len(labels) <= 2, (
-        f"give neighbouring folds one `code_prompt_show`: {labels}"
-    )
-
-
-@every_lesson
-def test_a_picture_comes_before_the_objectives(path):
-    for cell in read(path).cells:
-        if "## What you'll do" in cell.source:
-            break
-        for output in cell.get("outputs", ()):
-            data = output.get("data", {})
-            if "image/svg+xml" in data or "data-figure" in str(data):
-                return
-    raise AssertionError(
-        "a question and its picture come before What you'll do; no output "
-        "of a cell there is a figure"
-    )
-
-
-@every_lesson
-def test_the_first_picture_is_on_the_first_two_screens(path):
-    """Measured at 390 by 844: after 153 words it began at 1.14 screens."""
-    before = []
-    for cell in read(path).cells:
-        if shows_a_picture(cell):
-            break
-        before.append(cell)
-    words = sum(reading.words(c.source) for c in before if not is_code(c))
-    what = f"words before the first picture of {page(path)}"
-    budgets.keep(what, words, 200)
-    seen = [c for c in before if is_code(c) and not tags(c) & OUT_OF_SIGHT]
-    assert not seen, "code in sight stands before the first picture"
-    texts = "\n".join(c.source for c in before if not is_code(c))
-    tall = re.findall(r"^(?:[-*|]|\d+\.) .*|^(?:`{3}|:{3}).*", texts, re.M)
-    assert not tall, f"what is tall comes after the picture: {tall}"
-
-
-@every_lesson
-def test_a_lesson_can_be_read_in_one_sitting(path):
-    """An hour of reading; what is much longer is cut or split."""
-    words = sum(reading.open_path(read(path).cells).values())
-    budgets.keep(f"words of {page(path)}", words, 60 * reading.PER_MINUTE)
-
-
-@every_lesson
-def test_a_lesson_has_at_most_ten_folds(path):
-    """The code of a picture is none: the page hangs it below the picture."""
-    cells = list(reading.body(read(path).cells))
-    texts = [c["source"] for c in cells if c["cell_type"] == "markdown"]
-    dropdowns = sum(text.count("{dropdown}") for text in texts)
-    tabs = {label(cell) for cell in cells if shows_a_figure(cell)}
-    found = [name for name in labels(cells) if name not in tabs]
-    what = f"folds of {page(path)}, {dropdowns} dropdowns and {found}"
-    budgets.keep(what, len(found) + dropdowns, 10)
+        about, aside = parts
+        what = f"words of a note of {page(path)} beside: {about}"
+        budgets.advise(what, len(aside.split()), len(about.split()))
 
 
 def test_the_reading_time_counts_prose_code_and_questions():
@@ -562,29 +481,21 @@ def test_the_reading_time_counts_prose_code_and_questions():
     assert counts == {"prose": 275, "code": 55, "questions": 2}
 
 
+CAPTION = '<div class="caption" id="fig-NAME">, ' + "**Figure 0.0.** Text."
+
+
 @pytest.mark.parametrize("path", [*LESSONS, *AUDITS, *LABS], ids=page)
 def test_each_figure_has_a_caption(path):
     """It says what is plotted, and what to notice, below the figure."""
     cells = [c for c in read(path).cells if "remove-cell" not in tags(c)]
     for cell, after in itertools.pairwise(cells):
-        if shows_a_figure(cell):
+        if shows(cell):
             assert captions.CAPTION.match(after.source), (
                 "a figure without a caption; put a cell below it that begins "
                 f"with {CAPTION}:\n{cell.source}"
             )
             text = after.source.split("\n\n</div>")[0]
             assert len(reading.WORD.findall(text)) >= 15, text
-            assert len(re.findall(r"[.!?](?:\s|$)", text)) >= 2, (
-                f"two sentences: what is plotted, what to notice: {text}"
-            )
-
-
-@every_lesson
-def test_a_lesson_ends_in_a_table_of_choices(path):
-    recap = prose(path).split("## Recap")[1].split("\n## ")[0]
-    assert re.search(r"^\|.*\|\n\|[ :|-]+\|$", recap, flags=re.M), (
-        "the recap ends in a table: which to take when, and what it costs"
-    )
 
 
 def lesson_of(audit):
@@ -594,16 +505,12 @@ def lesson_of(audit):
 
 
 @every_audit
-def test_an_audit_counts_first_and_closes_last(path):
-    text, cells = prose(path), code(path)
-    assert text.startswith(f"# Audit: {path.stem}\n")
+def test_an_audit_links_its_lesson_and_closes_its_ledger(path):
+    assert prose(path).startswith(f"# Audit: {path.stem}\n")
     assert lesson_of(path) in LESSONS, "a link to its lesson"
-    head = next(output for cell in cells for output in cell.outputs)
-    lines = head.text.splitlines()
-    whole = [line for line in lines if not line.startswith("    ")]
-    assert len(whole) == 5, "the head has five lines"
-    assert max(map(len, lines)) <= 50, "and a phone shows each"
-    assert "{" not in head.text
+    loaded = [ast.unparse(call) for call in calls(path, "load")]
+    assert f"load('{path.stem}')" in loaded
+    assert code(path)[-1].source == "ledger.close()"
 
 
 def definitions(path):
@@ -633,14 +540,7 @@ def test_the_source_is_not_quoted_in_length(path):
 
 # --- practice ----------------------------------------------------------------
 
-# What a practice page asks for at least, by heading, in this order, and whole.
-LADDER = {
-    "Look back": 0,
-    "On paper": 1,
-    "In code": 1,
-    "Harder": 0,
-    "What is broken?": 1,
-}
+KINDS = ("Look back", "On paper", "In code", "Harder", "What is broken?")
 LEAST = 6
 EXERCISE = re.compile(r"^```\{exercise\} .+\n:label: ([a-z0-9-]+)$", re.M)
 HINT = re.compile(r"^```\{dropdown\} Hint( \d)?$", re.M)
@@ -666,15 +566,15 @@ def test_a_practice_page_stands_below_its_lesson_and_both_link_it(path):
 
 
 @every_practice
-def test_a_practice_page_is_a_ladder(path):
+def test_a_practice_page_has_exercises_of_these_kinds(path):
     sections = re.split(r"^## (.+)$", prose(path), flags=re.M)
-    found = dict(zip(sections[1::2], sections[2::2], strict=True))
-    counts = {name: len(EXERCISE.findall(found[name])) for name in found}
-    asked = [name for name in found if name in LADDER]
-    assert asked == [name for name in LADDER if name in asked], "their order"
-    for name, least in LADDER.items():
-        assert counts.get(name, 0) >= least, f"{name}: {least} at least"
-    assert all(counts[name] for name in asked), f"nothing below: {counts}"
+    counts = {
+        name: len(EXERCISE.findall(text))
+        for name, text in zip(sections[1::2], sections[2::2], strict=True)
+        if name in KINDS
+    }
+    assert all(counts.values()), f"nothing below a heading: {counts}"
+    assert {"On paper", "In code", "What is broken?"} <= counts.keys()
     assert sum(counts.values()) >= LEAST, f"{LEAST} exercises: {counts}"
 
 
@@ -736,9 +636,11 @@ def constant(node):
 
 
 @every_practised
-def test_a_lesson_asks_at_most_five_quick_questions(path):
+def test_a_lesson_asks_quick_questions(path):
     kinds = ["Number", "Matrix", "Choice", "Cell", "Order"]
-    assert 1 <= len(made(path, kinds)) <= 5
+    asked = len(made(path, kinds))
+    assert asked, "a lesson asks at least one quick question"
+    budgets.advise(f"quick questions of {page(path)}", asked, 5)
 
 
 @every_practised
@@ -765,6 +667,6 @@ def test_a_lesson_ends_in_a_summary_in_spanish(path):
     assert last.startswith(f'<span lang="es">{SPANISH}</span>\n')
     assert last.count('<div lang="es">\n\n') == last.count("\n\n</div>") == 1
     assert len(last.split()) >= 120
-    budgets.keep(
+    budgets.advise(
         f"words of the summary of {page(path)}", len(last.split()), 400
     )

@@ -25,3 +25,9 @@ def test_far_over_a_budget_is_a_failure(measured, limit):
         told = f"budget: words: {measured} of {limit}"
         with pytest.raises(AssertionError, match=told):
             budgets.keep("words", measured, limit)
+
+
+def test_a_length_of_prose_warns_and_never_fails():
+    with warnings.catch_warnings(record=True) as warned:
+        budgets.advise("words", 1000, 100)
+    assert [str(w.message) for w in warned] == ["budget: words: 1,000 of 100"]
