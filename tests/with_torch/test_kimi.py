@@ -166,14 +166,6 @@ def test_with_equal_decays_it_is_the_gated_delta_rule(form, sizes):
             np.testing.assert_allclose(got, want, **RULE)
 
 
-def test_one_decay_for_all_rows_would_be_noticed():
-    x = arguments(0, 20, 2, 8, 6)
-    wanted, _ = published("step", x)
-    mean = x["log_decay"].mean(-1)
-    got, _ = gated_delta_rule(**x | {"log_decay": mean})
-    assert abs(got - wanted).max() > 0.05
-
-
 # --- The whole layer of it
 
 
