@@ -1,7 +1,7 @@
 # `make` alone lists the targets. Everything runs in .venv, which is made on
 # first use, and again when the pins change or the folder has moved.
 .DEFAULT_GOAL := help
-.PHONY: help book test numbers figures chapter nbval prose portable site answers chromium model lab serve pdf release refresh texts bench lint format hooks lock clean test-torch
+.PHONY: help book test check numbers figures chapter nbval prose portable site answers chromium model lab serve pdf release refresh texts bench lint format hooks lock clean test-torch
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -10,7 +10,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 CHAPTERS ?=
 JS := course/figures/*/*.js course/figures/*/*.css book/_static/site.js book/_ext/attention_site/scorer.js tools/jupyter/labextensions/*/static/*.js
 CHAPTER ?= $(error say which: make chapter CHAPTER=mask)
-PYTEST = $(BIN)/python -m pytest --durations=10 -n logical
+# A file's tests share what takes seconds to make: a kernel, a site, a cluster.
+PYTEST = $(BIN)/python -m pytest --durations=10 -n logical --dist loadfile
 # A module that is compiled once is imported several times as fast.
 unexport PYTHONDONTWRITEBYTECODE
 # Each core has a worker: more threads of NumPy would wait for one another.
@@ -47,22 +48,27 @@ endif
 book: .venv/ready  ## set up everything and build the site into _build/html
 	@$(BIN)/python -m tools.make_site
 
-test: lint chromium  ## set up everything and run every check (12 to 18 min on two cores)
-	$(PYTEST) --nbval --doctest-modules helpers course tests book index.ipynb
+test: lint book  ## set up everything and run every check that needs no browser (5 min on two cores)
+	$(PYTEST) -m "not browser" --nbval --doctest-modules helpers course tests book index.ipynb
+
+site: book chromium  ## check the pages in a browser (5 min)
+	$(PYTEST) -m browser tests
+
+check: test site  ## both: what CI runs (10 min)
 
 numbers: .venv/checks  ## check helpers and ledger (30 s)
 	$(PYTEST) --doctest-modules helpers course tests/core
 
-figures: .venv/checks  ## check the figures in a JavaScript engine, without a browser (40 s)
+figures: .venv/checks  ## check the figures in a JavaScript engine (40 s)
 	$(PYTEST) -m "not browser" tests/figures
 
 chapter: book chromium  ## check one chapter: rules, outputs, page (CHAPTER=mask; 1 min)
-	$(PYTEST) --nbval --site _build/html -k $(CHAPTER) \
+	$(PYTEST) --nbval -k $(CHAPTER) \
 	    tests/book/test_chapters.py tests/book/test_pages.py tests/site/test_html.py tests/site/test_visits.py \
 	    $(wildcard $(CHAPTER)*.ipynb book/$(CHAPTER)*.ipynb book/*/$(CHAPTER)*.ipynb)
 
 nbval: .venv/checks  ## execute every chapter and compare its outputs (4 min)
-	$(PYTEST) --nbval tests/conftest.py book index.ipynb
+	$(PYTEST) --nbval book index.ipynb
 
 prose:  ## check the English of all that a reader meets (npm needed; seconds)
 	@command -v npm > /dev/null || { echo "make prose needs npm, which comes with Node.js"; exit 1; }
@@ -72,9 +78,6 @@ prose:  ## check the English of all that a reader meets (npm needed; seconds)
 
 portable: .venv/checks  ## execute every chapter as on nine other machines (ENVIRONMENTS=1,2 for some; weekly)
 	$(BIN)/python -m tools.portable $(if $(ENVIRONMENTS),--only $(ENVIRONMENTS)) $(CHAPTERS)
-
-site: chromium  ## build the site and check its pages in a browser (4 to 8 min)
-	$(PYTEST) tests/site tests/figures
 
 answers: chromium  ## give every answer of every page in JupyterLab, and other long checks (weekly)
 	$(BIN)/python -m pytest -q -s -m "weekly or browser" tests/site/test_lab.py

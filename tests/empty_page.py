@@ -1,8 +1,9 @@
 """An empty page in a browser, for behaviour that only a browser runs.
 
 A test opens a figure or some HTML on the page and works it from inside, which
-takes milliseconds. The fixture `page` is in `conftest.py`. One tab serves all
-tests: each visit loads a new document, at a third of the price of a new tab.
+takes milliseconds. The fixture `page` is in the project's `conftest.py`. One
+tab serves all tests: each visit loads a new document, at a third of the price
+of a new tab.
 """
 
 import json

@@ -150,7 +150,7 @@ def run(number, paths):
                 *[program, "-m", "pytest", "--nbval", "-v", "-n", workers],
                 *["-W", "ignore::DeprecationWarning"],
                 *["-p", "no:cacheprovider", f"--junitxml={report}"],
-                *["tests/conftest.py", *paths],
+                *paths,
             ],
             cwd=tree,
             env=env | {"PYTHONPATH": str(tree)},

@@ -34,11 +34,6 @@ def address(host):
     return host.address
 
 
-def test_the_site_builds_without_a_warning(built):
-    assert built.returncode == 0, built.said
-    assert "WARNING" not in built.said, built.said
-
-
 def test_what_pages_share_keeps_its_budget(site):
     """Theme, fonts and formulas: 100 of the 250 KB that a page may have."""
     static = site / "_static"

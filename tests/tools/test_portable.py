@@ -93,7 +93,7 @@ def test_a_failing_chapter_names_figure_cell_and_number(tmp_path):
     done = subprocess.run(
         [
             *[sys.executable, "-m", "pytest", "--nbval", "-p", "no:xdist"],
-            *["-p", "no:cacheprovider", ROOT / "tests/conftest.py", path],
+            *["-p", "no:cacheprovider", "-p", "conftest", path],
         ],
         cwd=ROOT,
         capture_output=True,
