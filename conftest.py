@@ -45,9 +45,10 @@ def pytest_assertrepr_compare(op, left, right):
     """Say of two long texts, such as outputs of a cell, where they differ."""
     if op != "==" or not isinstance(left, str) or not isinstance(right, str):
         return None
-    if max(len(left), len(right)) < 200:
+    drawing = "<svg" in left[:400]
+    if not drawing and max(len(left), len(right)) < 200:
         return None
-    kind = "image/svg+xml" if "<svg" in left[:500] else "text/plain"
+    kind = "image/svg+xml" if drawing else "text/plain"
     return ["two texts", *differences.tell(kind, left, right)]
 
 
