@@ -289,31 +289,36 @@ def spot(element):
     return [float(x) for x in re.findall(r"-?[\d.]+", element["transform"])]
 
 
-def on_one_scale(places, numbers, near=0.06, *, log=False):
-    """Places are where one even scale puts their numbers, more than one.
+def on_one_scale(places, numbers, near=0.06, *, log=False, up=False):
+    """Places are where one even scale puts their numbers.
 
     Give it the places and numbers of an axis as well, and what is drawn
-    stands where a reader looks it up. Returns the scale as a function.
+    stands where a reader looks it up. Larger numbers are further to the
+    right, or further `up`. Returns the scale as a function.
     """
     places, numbers = (np.ravel(x).astype(float) for x in (places, numbers))
+    assert places.shape == numbers.shape
+    if not numbers.size:
+        return None
     x = np.log(numbers) if log else numbers
-    far = np.ptp(x)
-    if far < 1e-9:
+    off = x - x.mean()
+    if np.ptp(x) < 1e-9:
         assert np.ptp(places) <= 2 * near
         return None
-    unit = (
-        np.dot(x - x.mean(), places - places.mean())
-        / np.square(x - x.mean()).sum()
-    )
+    unit = off @ places / (off @ off)
     start = places.mean() - unit * x.mean()
     np.testing.assert_allclose(start + unit * x, places, rtol=0, atol=near)
-    assert abs(unit) * far > near, "numbers that differ stand apart"
+    assert (unit < 0) == up
+    assert abs(unit) * np.ptp(x) > near, "numbers that differ stand apart"
     return lambda n: start + unit * (np.log(n) if log else np.asarray(n))
 
 
 def in_proportion(lengths, numbers, near=0.06):
     """Lengths, areas or widths are as large as their numbers, from 0 on."""
-    on_one_scale([0, *np.ravel(lengths)], [0, *np.ravel(numbers)], near)
+    if np.any(numbers):
+        on_one_scale([0, *np.ravel(lengths)], [0, *np.ravel(numbers)], near)
+    else:
+        assert np.max(lengths, initial=0) <= near
 
 
 # How many numbers a step of a path takes, of which the last two are its end.

@@ -15,8 +15,11 @@ from helpers.positions import (
 )
 from tests.figures.reading import (
     captions,
+    on_one_scale,
     path_of,
     sentence,
+    sizes,
+    spot,
     tells,
     verdict,
     where,
@@ -104,36 +107,21 @@ def shows(state, expected, shown):
     tells(captions(shown)[0], 8, distance, fresh.sum())
     svg = shown.select_one(".av-angles")
     needles = svg.select("path.av-needle")
-    covered = svg.select(".av-covered")
-    assert [n.name for n in covered] == ["circle"] * 2 + ["path"] * 6 + [
-        "rect"
-    ]
     titles = [t.text for t in svg.select("text") if "pair " in t.text]
-    for i, needle in enumerate(needles):
-        zoom = 10 if i > 5 else 1
-        assert titles[i] == f"pair {i}" + ", ×10" * (zoom > 1)
-        assert direction(needle) == pytest.approx(
-            np.exp(1j * zoom * expected["angles"][i]), abs=1e-3
-        )
-        assert ("av-fresh" in needle["class"]) == fresh[i]
-        if i > 1:
-            sector_shows(covered[i], zoom * expected["arcs"][i])
+    zoom = [int((re.findall("×(.*)", title) or [1])[0]) for title in titles]
+    ways = [np.exp(1j * z * x) for z, x in zip(zoom, expected["angles"],
+                                               strict=True)]  # fmt: skip
+    assert np.array(list(map(direction, needles))) == pytest.approx(
+        np.array(ways), abs=1e-3
+    )
     below = [
         t.text for t in svg.select("text") if t.text[:3] in ("new", "see")
     ]
-    for words, x, divisor in zip(
+    for words, new, divisor in zip(
         below, fresh, expected["divisors"], strict=True
     ):
-        verdict(words, new=x, seen=not x)
+        verdict(words, new=new, seen=not new)
         tells(words, *where(not plain, (divisor, 2)))
-    ghosts = svg.select(".av-was")
-    moved = expected["divisors"] != 1
-    assert len(ghosts) == (np.sum(moved) if distance else 0)
-    for ghost, i in zip(ghosts, np.flatnonzero(moved), strict=distance > 0):
-        zoom = 10 if i > 5 else 1
-        assert direction(ghost) == pytest.approx(
-            np.exp(1j * zoom * expected["before"][i]), abs=1e-3
-        )
     strip_shows(state, expected, svg)
 
 
@@ -143,37 +131,18 @@ def direction(path):
     return complex(u - x, y - v) / 27
 
 
-def sector_shows(path, arc):
-    """A sector goes counterclockwise from the right, and no further."""
-    x, y, *rest = path_of(path)
-    right, level, rx, ry, _, large, sweep, u, v = rest
-    assert (right - x, level, rx, ry, sweep) == (27, y, 27, 27, 0)
-    assert large == (arc > np.pi)
-    assert complex(u - x, y - v) / 27 == pytest.approx(
-        np.exp(1j * arc), abs=1e-3
-    )
-
-
 def strip_shows(state, expected, svg):
     """A row for each pair, bars where it is new, a line at the distance."""
-    unit = 292 / 256  # 340, less 34 and 14
-    zones = [
-        [float(zone[key]) for key in ("x", "y", "width", "height")]
-        for zone in svg.select(".av-zone")
-    ]
-    wanted = [
-        (34 + unit * a, 219.5 + 10 * i, unit * (b + 1 - a), 7)
-        for i, a, b in expected["runs"]
-    ]
-    np.testing.assert_allclose(
-        np.reshape(zones, (-1, 4)), np.reshape(wanted, (-1, 4)), atol=0.0051
+    zones = svg.select(".av-zone")
+    left, rows = sizes(zones, "x"), sizes(zones, "y")
+    pairs, first, last = np.reshape(expected["runs"], (-1, 3)).T
+    trained = svg.select_one("rect.av-covered")
+    x, _ = spot(svg.select_one(".av-grip"))
+    on_one_scale(
+        [*left, *(left + sizes(zones)), x, float(trained["x"])],
+        [*first, *(last + 1), state["distance"] + 0.5, 0],
     )
-    x, _ = re.findall(r"[\d.]+", svg.select_one(".av-grip")["transform"])
-    assert float(x) == pytest.approx(
-        34 + unit * (state["distance"] + 0.5), abs=0.0051
-    )
-    (box,) = svg.select("rect.av-covered")
-    assert float(box["width"]) == pytest.approx(32 * unit, abs=0.0051)
+    on_one_scale(rows, pairs)
 
 
 @pytest.mark.parametrize(

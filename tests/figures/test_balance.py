@@ -9,8 +9,11 @@ from course.figures import Balance
 from helpers.masks import causal_mask
 from tests.figures.reading import (
     captions,
+    on_one_scale,
     path_of,
     sentence,
+    sizes,
+    spot,
     tells,
     verdict,
 )
@@ -93,72 +96,24 @@ def shows(state, expected, shown):
     follow = min(state["follow"], N - 1)
     owner, when = np.array(expected["owner"]), np.array(expected["when"])
     time, ends = expected["time"], expected["ends"]
-    rounds, lengths = (np.array(expected[k]) for k in ("rounds", "lengths"))
     triangle, bars = shown.select("svg")
-    done = when <= time
     for w in range(N):
-        drawn = triangle.select(f".av-m{w}")
-        found = set().union(*map(cells, drawn))
-        mine = done & (owner == w)[:, None]
-        assert found == {tuple(at) for at in np.argwhere(mine).tolist()}
-    todo = set().union(*map(cells, triangle.select(".av-todo")))
-    assert todo == {tuple(at) for at in np.argwhere(when > time).tolist()}
-    marks = re.findall(
-        r"M-1 (\d+)h", triangle.select_one(".av-pairs-mine")["d"]
-    )
-    assert [int(p) for p in marks] == np.flatnonzero(owner == follow).tolist()
-    unit = 200 / S
+        drawn = set().union(*map(cells, triangle.select(f".av-m{w}")))
+        mine = (when <= time) & (owner == w)[:, None]
+        assert drawn == {tuple(at) for at in np.argwhere(mine).tolist()}
     names = triangle.select("text")[2:]
-    at = [(float(t["y"]) - 4 - 22) / unit - 0.5 for t in names]
-    rows = np.rint(at).astype(int)
-    assert at == pytest.approx(rows, abs=0.01 / unit)
-    assert rows[0] == 0
-    assert [int(t.text) for t in names] == owner[rows].tolist()
-    # Bars: 272 wide, as long as all pairs without a mask would take.
-    scale = 272 / (S * S / N)
-
-    def spans(kind):
-        """Bars by machine: from when to when."""
-        found = {}
-        for path in bars.select(f"path.{kind}"):
-            x0, y, x1, *_ = path_of(path)
-            w = round((y - 36) / (128 / N))
-            found.setdefault(w, []).append(
-                [(x - 76) / scale for x in (x0, x1)]
-            )
-        return found
-
-    starts = np.array(expected["starts"])
-    near = 0.0101 / scale
-    waits = spans("av-wait")
-    for w in range(N):
-        works = spans(f"av-m{w}")
-        assert list(works) == [w]
-        till = starts + rounds[:, w]
-        assert works[w] == pytest.approx(np.c_[starts, till], abs=near)
-        assert waits[w] == pytest.approx(
-            np.c_[till, starts + lengths], abs=near
-        )
-    walls = [path_of(p)[0] for p in bars.select(".av-cut")]
-    assert walls == pytest.approx(76 + scale * starts[1:], abs=0.0101)
-    ideal = 76 + scale * expected["perfect"]
-    assert path_of(bars.select_one(".av-ideal"))[0] == pytest.approx(
-        ideal, abs=0.0101
-    )
-    grip = re.findall(r"[\d.]+", bars.select_one(".av-grip")["transform"])
-    assert [float(x) for x in grip] == pytest.approx(
-        [76 + scale * time, 174], abs=0.0101
-    )
+    rows = np.rint((sizes(names, "y") - float(names[0]["y"])) * S / 200)
+    assert [int(t.text) for t in names] == owner[rows.astype(int)].tolist()
+    times_show(expected, bars)
     numbers = [t.text for t in bars.select("text") if "machine" not in t.text]
     perfect = expected["perfect"]
     tells(numbers[1], (perfect, 0 if perfect == int(perfect) else 1))
     tells(numbers[3], ends[plan])
-    bold = [t.text for t in bars.select(".av-here")]
-    assert bold == [f"machine {follow}"]
+    assert bars.select_one(".av-here").text == f"machine {follow}"
     tells(captions(shown)[0], S, S)
     tells(captions(shown)[1], N, N)
     others = [p for p in PLANS if p != plan]
-    mine = rounds[:, follow]
+    lengths, mine = expected["lengths"], expected["rounds"][:, follow]
     text = sentence(shown)
     tells(
         text,
@@ -169,6 +124,30 @@ def shows(state, expected, shown):
     )
     verdict(text, **{f"With {plan}": True})
     assert [p for p in re.findall(r"[a-z]+", text) if p in others] == others
+
+
+def times_show(expected, bars):
+    """Work, waiting, walls and the handle stand on one scale of times."""
+    starts, lengths = expected["starts"], expected["lengths"]
+    till = starts[:, None] + expected["rounds"]  # [round, machine]
+    until = np.broadcast_to((starts + lengths)[:, None], till.shape)
+    begun = np.broadcast_to(starts[:, None], till.shape)
+
+    def ends_by_machine(kind):
+        paths = map(path_of, bars.select(f"path.{kind}"))
+        return [p[:3:2] for p in sorted(paths, key=lambda p: (p[1], p[0]))]
+
+    work = [p for w in range(len(starts)) for p in ends_by_machine(f"av-m{w}")]
+    walls = [path_of(path)[0] for path in bars.select(".av-cut")]
+    ideal = path_of(bars.select_one(".av-ideal"))[0]
+    x, _ = spot(bars.select_one(".av-grip"))
+    on_one_scale(
+        [*np.ravel(work), *np.ravel(ends_by_machine("av-wait")),
+         *walls, ideal, x],
+        [*np.stack([begun.T, till.T], -1).ravel(),
+         *np.stack([till.T, until.T], -1).ravel(),
+         *starts[1:], expected["perfect"], expected["time"]],
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("S", [16, 32, 48, 64])

@@ -10,7 +10,15 @@ from helpers import transformer as whole
 from helpers.attention import attention
 from helpers.heads import merge_heads, split_heads
 from helpers.masks import causal_mask
-from tests.figures.reading import captions, path_of, read, says, sentence
+from tests.figures.reading import (
+    captions,
+    on_one_scale,
+    path_of,
+    read,
+    says,
+    sentence,
+    sizes,
+)
 
 # The hand-made numbers of the lesson on blocks.
 E = np.array([[1.0, 0, 1, 0], [0, 2, 0, 2], [1, 1, 0, 0]])
@@ -121,113 +129,39 @@ def test_block_is_the_model_with_matrices_of_zeros(place, off):
 # --- the picture -------------------------------------------------------------
 
 
-def pixel(state, c, x):
-    """Where a number stands: 60 pixels of column `c`, none beyond them."""
-    high = 4.8 if state["norms"] else 16.5
-    assert -2.1 < x < high + 1e-9
-    return 132 + 68 * c + 60 * (x + 2.1) / (high + 2.1)
-
-
-def bars_show(state, bars, starts, ends):
-    for c, (bar, a, b) in enumerate(zip(bars, starts, ends, strict=True)):
-        left, right = sorted([pixel(state, c, a), pixel(state, c, b)])
-        assert abs(float(bar["x"]) - left) < 0.051
-        assert abs(float(bar["width"]) - (right - left)) < 0.11
-        assert bar["class"][0] == ("av-bar-less" if b < a else "av-bar-more")
-
-
-def lines_of_columns(svg):
-    """The stream in each column: x of each piece, from top to bottom."""
-    numbers = path_of(svg.select_one("path.av-stream"))
-    pieces = np.reshape(numbers, (-1, 3))
-    assert (pieces[:, 2] > pieces[:, 1]).all(), "the stream flows down"
-    return [
-        [x for x, _, _ in pieces if c == int((x - 128) // 68)]
-        for c in range(4)
-    ]
-
-
 def shows(state, expected, shown):
-    svg, rows = shown.svg, expected["rows"]
-    sums, changes = expected["sums"], expected["changes"]
-    kept = rows[:-1] * state["stream"]
-    numbers = [t.text for t in svg.select("text.av-value")]
-    wanted = [rows[0], *changes, rows[-1]]
-    for text, x in zip(numbers, np.ravel(wanted), strict=True):
+    svg, rows, changes = shown.svg, expected["rows"], expected["changes"]
+    texts = [t.text for t in svg.select("text.av-value")]
+    for text, x in zip(texts, np.ravel([rows[0], *changes, rows[-1]]),
+                       strict=True):  # fmt: skip
         says(text.replace("+", ""), x, 2)
-    for text, x in zip(numbers[4:-4], np.ravel(changes), strict=True):
+    for text, x in zip(texts[4:-4], np.ravel(changes), strict=True):
         assert text.startswith("+") == (round(x, 2) > 0)
+    # Each number has a scale of its own: bars from what entered to the sum.
+    kept = rows[:-1] * state["stream"]
+    none = 0 * rows[0]
+    starts = np.array([none, *kept, none])
+    ends = np.array([rows[0], *expected["sums"], rows[-1]])
     bars = svg.select("rect[class^=av-bar]")
-    starts, ends = (
-        [0 * rows[0], *kept, 0 * rows[0]],
-        [rows[0], *sums, rows[-1]],
-    )
-    bars_all = [bars[4 * k : 4 * k + 4] for k in range(6)]
-    assert len(bars) == 24
-    for group, a, b in zip(bars_all, starts, ends, strict=True):
-        bars_show(state, group, a, b)
-    ghosts = [path_of(g) for g in svg.select("path.av-ghost")]
-    for c, (x, top, bottom) in enumerate(ghosts):
-        assert abs(x - pixel(state, c, expected["whole"][c])) < 0.051
-        assert top < bottom
-    assert len(ghosts) == 4
+    left, wide = (np.reshape(sizes(bars, k), (6, 4)) for k in ("x", "width"))
+    less = np.reshape(["av-bar-less" in bar["class"] for bar in bars], (6, 4))
+    np.testing.assert_array_equal(less, ends < starts)
+    ghosts = [path_of(g)[0] for g in svg.select("path.av-ghost")]
     pre = state["place"] == "pre-norm"
     dots = svg.select("circle.av-read-row" if pre else "circle.av-row-pull")
-    shown_by_dots = expected["reads"] if pre else rows[1:]
-    assert len(dots) == 16 * state["norms"]
-    for k, dot in enumerate(dots):
-        place = pixel(state, k % 4, shown_by_dots[k // 4][k % 4])
-        assert abs(float(dot["cx"]) - place) < 0.051
-    for c, found in enumerate(lines_of_columns(svg)):
-        if state["stream"]:  # a piece for each row of the picture
-            order = (
-                np.repeat(rows, 2, axis=0)[:8]
-                if pre
-                else np.ravel(
-                    [[r, s] for r, s in zip(rows, sums, strict=False)]
-                ).reshape(-1, 4)
-            )
-            line = [*order, rows[-1]]
-        else:  # pieces to the norms, and to the end
-            line = [*rows[:4], rows[-1]] if pre else [*sums, rows[-1]]
-        np.testing.assert_allclose(
-            found, [pixel(state, c, row[c]) for row in line], atol=0.051
-        )
-    parts_show(state, svg)
-    words_show(state, expected, shown)
-
-
-def parts_show(state, svg):
-    names = "norm|attention|feed-forward|pre-norm|post-norm|the|cat|sat|[+=]"
-    texts = [t for t in svg.select("text") if re.fullmatch(names, t.text)]
-    order = (
-        ["norm", "part"] if state["place"] == "pre-norm" else ["part", "norm"]
-    )
-    wanted = []
-    for part in PARTS:
-        name = "attention" if "attention" in part else "feed-forward"
-        sign = "+" if state["stream"] else "="
-        for kind in order:
-            if kind == "norm":
-                wanted.append(("norm", state["norms"]))
-            else:
-                wanted += [(name, state[part]), (sign, True)]
-    top = [
-        ("pre-norm", True),
-        ("post-norm", True),
-        *((w, True) for w in WORDS),
-    ]
-    found = [(t.text, "av-unit-off" not in t.get("class", [])) for t in texts]
-    assert found == [*top, *wanted]
+    spots = np.reshape(sizes(dots, "cx"), (-1, 4))
+    normed = (expected["reads"] if pre else rows[1:])[: len(spots)]
+    for c in range(4):
+        on_one_scale(
+            [*left[:, c], *(left + wide)[:, c], ghosts[c], *spots[:, c]],
+            [*np.minimum(starts, ends)[:, c], *np.maximum(starts, ends)[:, c],
+             expected["whole"][c], *normed[:, c]],
+            near=0.11,
+        )  # fmt: skip
     chosen = svg.select("rect.av-unit-chosen")
-    assert len(chosen) == 2
     beside = [box.find_next("text").text for box in chosen]
     assert beside == [state["place"], state["token"]]
-    left = float(svg["viewbox"].split()[0])
-    edges = [float(box["x"]) for box in svg.select("rect.av-unit")]
-    assert min(edges) - left >= 1, "no edge is cut off"
-    column = float(svg.select_one("rect.av-column")["x"])
-    assert column == 128 + 68 * state["column"]
+    words_show(state, expected, shown)
 
 
 def words_show(state, expected, shown):

@@ -1,7 +1,6 @@
 """A few runs of two designs: every choice of runs, counted in plain Python."""
 
 import itertools
-import math
 import re
 import statistics
 
@@ -10,7 +9,14 @@ import pytest
 
 from course.evidence import stored
 from course.figures import EvidenceOfSeeds
-from tests.figures.reading import captions, sentence
+from tests.figures.reading import (
+    captions,
+    on_one_scale,
+    path_of,
+    sentence,
+    sizes,
+    tells,
+)
 
 RUNS = {
     f"{v['group']}: {v['name']}": v["accuracy"]
@@ -59,54 +65,33 @@ def expected(state):
     }
 
 
-def pixels(state):
-    """Where shares stand: 376 pixels from a fifth below all runs to 1."""
-    least = min(*RUNS[state["a"]], *RUNS[state["b"]])
-    start = math.floor(5 * least) / 5 if least < 1 else 0.8
-    return lambda share: 12 + 376 * (share - start) / (1 - start)
-
-
 def shows(state, expected, shown):
-    svg, pixel = shown.svg, pixels(state)
+    svg, pair = shown.svg, (state["a"], state["b"])
     dots = svg.select("circle.av-run")
-    assert len(dots) == 10
-    for k, name in enumerate([state["a"], state["b"]]):
-        for seed, dot in enumerate(dots[5 * k : 5 * k + 5]):
-            assert abs(float(dot["cx"]) - pixel(RUNS[name][seed])) < 0.0051
-            solid = f"av-run-{['first', 'second'][k]}" in dot["class"]
-            assert solid == (seed in expected["chosen"][k])
-        (span,) = svg.select(f".av-span-{['first', 'second'][k]}")
-        ends = [float(x) for x in re.findall(r"[MH]([\d.]+)", span["d"])]
-        low, high = expected["ranges"][k]
-        assert ends == pytest.approx([pixel(low), pixel(high)], abs=0.0051)
-    (a, b), (c, d) = expected["ranges"]
-    both = svg.select("rect.av-both")
-    assert bool(both) == (max(a, c) <= min(b, d))
-    if both:
-        width = pixel(min(b, d)) - pixel(max(a, c)) + 2
-        assert abs(float(both[0]["width"]) - width) < 0.0051
+    for k, order in enumerate(["first", "second"]):
+        filled = [f"av-run-{order}" in d["class"] for d in dots[5 * k :][:5]]
+        assert np.flatnonzero(filled).tolist() == expected["chosen"][k]
+    spans = [path_of(svg.select_one(f".av-span-{k}")) for k in
+             ("first", "second")]  # fmt: skip
     ticks = [t for t in svg.select("text") if re.fullmatch(r"\d+%", t.text)]
-    assert len(ticks) == 5
-    for text in ticks:
-        assert abs(float(text["x"]) - pixel(int(text.text[:-1]) / 100)) < 0.01
+    on_one_scale(
+        [*sizes(dots, "cx"), *sizes(ticks, "x"),
+         *(x for span in spans for x in (span[0], span[2]))],
+        [*RUNS[pair[0]], *RUNS[pair[1]], *(int(t.text[:-1]) / 100
+           for t in ticks),
+         *np.ravel(expected["ranges"])],
+    )  # fmt: skip
+    (a, b), (c, d) = expected["ranges"]
+    assert bool(svg.select("rect.av-both")) == (max(a, c) <= min(b, d))
     names = {1: "av-says-first", 0: "av-says-none", -1: "av-says-second"}
     cells = svg.select("[data-handle^=reader-] rect")
-    said = expected["conclusions"].ravel()
-    m = len(expected["conclusions"])
-    side = 150 / m
-    here = min(state["reader"], m * m - 1)
-    for number, (cell, c) in enumerate(zip(cells, said, strict=True)):
-        assert names[c] in cell["class"]
+    results = expected["conclusions"].ravel()
+    here = min(state["reader"], results.size - 1)
+    for number, (cell, result) in enumerate(zip(cells, results, strict=True)):
+        assert names[result] in cell["class"]
         assert ("av-me" in cell["class"]) == (number == here)
-        stroke = cell.find_next_sibling("path", class_="av-slash")
-        assert (stroke is not None) == (c < 0)
-        i, j = divmod(number, m)
-        assert abs(float(cell["x"]) - (13 + j * side)) < 0.0051
-        assert abs(float(cell["y"]) - (177 + i * side)) < 0.0051
     counts = [t.text for t in svg.select("text.av-readers-count")]
     assert counts == [str(n) for n in expected["counts"]]
-    assert len(svg.select("[data-handle=less]")) == (state["n"] > 1)
-    assert len(svg.select("[data-handle=more]")) == (state["n"] < 5)
     words_show(state, expected, shown)
 
 
@@ -114,14 +99,9 @@ def words_show(state, expected, shown):
     a, b, text = state["a"], state["b"], sentence(shown)
     ones, none, others = expected["counts"]
     n, all_ = state["n"], expected["readers"]
-    runs, choices = f"{n} run{'s' * (n > 1)}", f"choice{'s' * (n < 5)}"
-    start = (
-        f"With {runs} of each there {'is' if n == 5 else 'are'} {all_} "
-        f"{choices}: {a} is ahead in {ones}, {b} in {others}, and the ranges "
-        f"overlap in {none}. "
-    )
-    assert text.startswith(start)
-    rest = text.removeprefix(start)
+    start, rest = text.split(". ", 1)
+    start = start.replace(a, "a").replace(b, "b")
+    tells(start, n, all_, ones, others, none)
     if expected["whole"]:
         first, last = (a, b) if expected["whole"] > 0 else (b, a)
         assert f"runs of {first} beats each of {last}," in rest
