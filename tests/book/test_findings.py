@@ -51,15 +51,6 @@ def agrees(token, value):
     return matches(token.replace(",", "").replace("−", "-"), value)
 
 
-def changed(token):
-    """The token with each of its digits, or its word, replaced by the next."""
-    if token in WORDS:
-        yield WORDS[WORDS.index(token) - 1]
-    for i, digit in enumerate(token):
-        if digit.isdigit():
-            yield f"{token[:i]}{(int(digit) + 1) % 10}{token[i + 1 :]}"
-
-
 @each_page
 def test_the_program_computes_each_number_of_the_text(path):
     text, _, program = parts(path)
@@ -69,8 +60,6 @@ def test_the_program_computes_each_number_of_the_text(path):
     assert not any(isinstance(part, ast.Constant) for part in last.value.elts)
     for token, value in zip(stated(text), run(program), strict=True):
         assert agrees(token, value), (token, value)
-        for other in changed(token):
-            assert not agrees(other, value), (other, value)
 
 
 def referred(text):
@@ -115,13 +104,6 @@ def test_each_reference_of_a_finding_is_looked_up(path):
     plain = LINK.sub(r"\1", text)
     assert len(re.findall(NUMERAL, plain)) == len(REFERRED.findall(plain))
     assert not unknown(text, known)
-    addresses = [range(*link.span(2)) for link in LINK.finditer(text)]
-    for found in re.finditer(NUMERAL, text):
-        if any(found.start() in address for address in addresses):
-            continue
-        for other in changed(found.group()):
-            wrong = f"{text[: found.start()]}{other}{text[found.end() :]}"
-            assert unknown(wrong, known), other
 
 
 def test_the_list_has_each_finding_and_no_number_of_its_own():

@@ -116,11 +116,6 @@ def test_each_bug_has_a_symptom(name, charts):
     assert broken.symptoms(charts[name], charts["healthy"])
 
 
-def test_a_healthy_copy_has_none(charts):
-    healthy = charts["healthy"]
-    assert not broken.symptoms(healthy, healthy)
-
-
 def test_no_two_have_the_same_symptoms(charts):
     """A reader can tell each from the others, and from each rival."""
     for one, two in itertools.combinations(charts, 2):
@@ -183,31 +178,6 @@ def test_each_bug_makes_a_test_of_the_project_fail(name):
     run_with(broken.planted(), *CAUGHT[name])
     with pytest.raises(AssertionError):
         run_with(broken.planted(broken.BUGS[name]), *CAUGHT[name])
-
-
-@pytest.mark.parametrize("number", [0, 13, -1, "1", None])
-def test_there_are_twelve_patients(number):
-    with pytest.raises(ValueError, match="1 to 12"):
-        broken.patient(number)
-
-
-@pytest.mark.parametrize(
-    ("bug", "said"),
-    [
-        (broken.Bug("softmax", "no such text", ""), "0 times"),
-        (broken.Bug("softmax", "x", "y"), "times"),
-        (broken.Bug("practice", "x", "y"), "module must be one of"),
-    ],
-)
-def test_a_bug_that_cannot_be_planted_is_refused(bug, said):
-    with pytest.raises(ValueError, match=said):
-        broken.planted(bug)
-
-
-def test_nothing_is_left_behind():
-    before = set(sys.modules)
-    broken.patient(3)
-    assert set(sys.modules) == before
 
 
 # --- one for each part -------------------------------------------------------

@@ -1,17 +1,15 @@
 """What the laboratory of twelve bugs measures, against plain loops."""
 
-import collections
 import math
 import re
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from course import broken
 from course.broken import Bug
-from helpers import softmax, training
+from helpers import softmax
 from tests.core import reference
 
 Q, K, V = np.random.default_rng(0).normal(size=(3, 6, 8)).tolist()
@@ -120,160 +118,6 @@ def test_the_trained_model_still_copies(sick):
     assert 0 < broken.PROBES["loss"](sick[""]) < 0.1 * math.log(12)
 
 
-# --- probes of copies whose answers are plain --------------------------------
-
-
-def copy_with(module, **functions):
-    """A copy of the helpers of which only these functions are there."""
-    return SimpleNamespace(**{module: SimpleNamespace(**functions)})
-
-
-def told(output):
-    """A copy whose attention has an output that the last token moves."""
-    masks = SimpleNamespace(causal_mask=lambda T: None)
-
-    def attention(Q, K, V, mask):
-        return SimpleNamespace(output=output(Q[-1, 0]))
-
-    return SimpleNamespace(
-        masks=masks, attention=SimpleNamespace(attention=attention)
-    )
-
-
-def test_a_row_is_told_if_one_of_its_numbers_changes_either_way():
-    rows = np.zeros((6, 8))
-    rows[1, 2], rows[3, 0], rows[5] = -1, 1, 1  # the last may change
-    sign = np.sign(Q[-1][0])
-    for way in (sign, -sign):
-        h = told(lambda x, way=way: way * x * rows)
-        assert broken.PROBES["told the future"](h) == 2
-
-
-def test_weights_of_nothing_have_no_entropy():
-    h = copy_with(
-        "attention",
-        attention=lambda *given: SimpleNamespace(weights=np.eye(64)),
-    )
-    assert broken.PROBES["entropy"](h) == 0
-
-
-def test_the_largest_change_of_a_score_counts_however_its_sign():
-    for sign in (1, -1):
-
-        def turn(X, at, sign=sign):
-            return X * (1 + sign * at[:, None] / 100)
-
-        parts = [
-            [
-                sum(a * b for a, b in zip(q, k, strict=True))
-                * ((1 + sign * (t + 5) / 100) * (1 + sign * (s + 5) / 100)
-                   - (1 + sign * t / 100) * (1 + sign * s / 100))
-                for s, k in enumerate(K)
-            ]
-            for t, q in enumerate(Q)
-        ]  # fmt: skip
-        found = broken.PROBES["moved"](
-            copy_with("positions", rotary_embedding=turn)
-        )
-        wanted = max(abs(x) for row in parts for x in row)
-        assert found == pytest.approx(wanted)
-    assert {math.copysign(1, x) for row in parts for x in row} == {1, -1}
-
-
-def test_the_largest_change_by_tiles_counts_however_its_sign():
-    for sign in (1, -1):
-        h = copy_with(
-            "attention",
-            attention=lambda Q, K, V: SimpleNamespace(output=np.asarray(Q)),
-        )
-        h.tiled = SimpleNamespace(
-            tiled_attention=lambda Q, K, V, block_k, sign=sign: (
-                (1 + sign * block_k) * Q
-            )
-        )
-        # Twice the inputs, times two keys of a tile.
-        wanted = 4 * max(abs(x) for row in Q for x in row)
-        assert broken.PROBES["tiles"](h) == pytest.approx(wanted)
-
-
-def heads_of(output):
-    """A copy whose heads have this output, of inputs and weights."""
-    rng = np.random.default_rng(3)
-    Weights = collections.namedtuple("Weights", "W_K W_V n_kv_heads")
-    made = Weights(*rng.normal(size=(2, 8, 4)), 2)
-    return made, copy_with(
-        "heads",
-        init_projections=lambda rng, d_model, n_heads, n_kv_heads: made,
-        multi_head_attention=lambda X, w: SimpleNamespace(output=output(X, w)),
-    )
-
-
-def test_shared_keys_are_compared_with_their_columns_written_twice():
-    for sign in (1, -1):
-        for matrix in (0, 1):
-            # Columns 1 and 7 of the eight are columns 1 and 3 of the four.
-            made, h = heads_of(
-                lambda X, w, s=sign, m=matrix: (
-                    s * w.n_kv_heads * X @ w[m][:, [1, -1]]
-                )
-            )
-            columns = np.array(Q) @ made[matrix][:, [1, 3]]
-            wanted = (4 - 2) * max(abs(x) for x in columns.flat)
-            assert broken.PROBES["shared keys"](h) == pytest.approx(wanted)
-
-
-def test_rows_that_change_places_are_compared_with_their_own():
-    order = [3, 1, 5, 0, 2, 4]
-    for sign in (1, -1):
-        at = sign * np.arange(1.0, 7)[:, None]
-        _, h = heads_of(lambda X, w, at=at: at * X)
-        table = [
-            [sign * (new - old) * x for x in Q[old]]
-            for new, old in enumerate(order)
-        ]
-        wanted = max(abs(x) for row in table for x in row)
-        assert broken.PROBES["shuffled"](h) == pytest.approx(wanted)
-
-
-def model_of(transformer):
-    """A copy whose models compute this."""
-    return copy_with(
-        "transformer",
-        TransformerConfig=lambda **fields: SimpleNamespace(**fields),
-        transformer=transformer,
-        new_cache=lambda config: [],
-    )
-
-
-def test_logits_with_a_cache_are_compared_with_those_without():
-    tokens = training.induction_batch(np.random.default_rng(2), ()).tokens
-
-    def transformer(tokens, params, config, cache=None):
-        length = np.arange(1, len(tokens) + 1)[:, None]
-        if cache is None:
-            return (tokens * length.T).cumsum()[:, None] * 1.0
-        assert len(tokens) == (1 if cache else 24)
-        cache.append(tokens)
-        return np.zeros((len(tokens), 1))
-
-    wanted = sum(i * int(token) for i, token in enumerate(tokens, 1))
-    h = model_of(transformer)
-    assert broken.PROBES["with a cache"](h) == wanted
-
-
-def test_the_loss_is_that_of_eight_rows():
-    batch = training.induction_batch(np.random.default_rng(1), (8,))
-    h = model_of(lambda tokens, params, config: tokens)
-
-    def cross_entropy(logits, targets, where):
-        for found, given in zip((logits, targets, where), batch, strict=True):
-            assert np.array_equal(found, given)
-        return np.float64(0.5)
-
-    h.layers = SimpleNamespace(cross_entropy=cross_entropy)
-    assert broken.PROBES["loss"](h) == 0.5
-
-
 # --- the examination ---------------------------------------------------------
 
 
@@ -307,7 +151,9 @@ def test_a_symptom_is_more_than_two_thousandths():
 
 
 def test_a_copy_stands_by_itself():
+    before = set(sys.modules)
     copy = broken.planted()
+    assert set(sys.modules) == before
     assert copy.attention.softmax is copy.softmax.softmax
     assert copy.softmax.softmax is not softmax.softmax
     assert copy.softmax.__package__ == copy.__name__ == "helpers_in_bed"

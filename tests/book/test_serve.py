@@ -1,8 +1,7 @@
 """What the lessons on serving and on memory define, against plain loops.
 
 Their functions are taken from the notebooks, so that what is tested is what
-is read. `lesson` may change a line of them: a plausible mistake, which the
-same comparison must refuse.
+is read.
 """
 
 import ast
@@ -49,18 +48,10 @@ def parts():
 IMPORTS, FUNCTIONS = parts()
 
 
-def lesson(change=None, **given):
-    """The lessons' functions; `given` are the values that they refer to.
-
-    `change` is (function, old, new): a part of its source is replaced.
-    """
-    functions = dict(FUNCTIONS)
-    if change:
-        name, old, new = change
-        assert functions[name].count(old) == 1, (old, functions[name])
-        functions[name] = functions[name].replace(old, new)
+def lesson(**given):
+    """The lessons' functions; `given` are the values that they refer to."""
     names = {"sinks": 2, "W": 4, "page": 2} | given
-    source = "\n".join([IMPORTS, *functions.values()])
+    source = "\n".join([IMPORTS, *FUNCTIONS.values()])
     exec(compile(source, "lessons", "exec"), names)
     return names
 
@@ -70,11 +61,6 @@ def agree(got, wanted):
     return np.shape(got) == np.shape(wanted) and bool(
         np.allclose(got, wanted, 0, 1e-11)
     )
-
-
-def test_a_change_that_is_not_found_is_no_change():
-    with pytest.raises(AssertionError):
-        lesson(("gather", "no such line", ""))
 
 
 # Several queries of one text: a model with grouped heads. --------------------
@@ -158,33 +144,6 @@ def test_guessing_gives_the_greedy_text(length, rng):
     assert speculate(prompt, 6, knows) == (prompt + truth[:6], 2)
 
 
-def times_right(speculate, prompt, truth, rng):
-    """How many of ten runs give the greedy text."""
-    right = 0
-    for _ in range(10):
-        try:
-            text, _ = speculate(prompt, 6, guesser(rng, truth, len(prompt)))
-        except ValueError:  # the cache refused
-            continue
-        right += text == prompt + truth[:6]
-    return right
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        ("cut=True", "cut=False"),  # rejected drafts stay in the cache
-        ("len(text) - 1)", "len(text))"),  # and one of them
-        ("target[:good + 1]", "target[:len(drafts) + 1]"),  # none rejected
-    ],
-)
-def test_wrong_ways_of_guessing_are_refused(change, rng):
-    given, prompt, truth = greedy(4)
-    right, wrong = lesson(**given), lesson(("speculate", *change), **given)
-    assert times_right(right["speculate"], prompt, truth, rng) == 10
-    assert times_right(wrong["speculate"], prompt, truth, rng) < 5
-
-
 def test_a_cache_that_is_cut_back_takes_the_bytes_it_took(rng):
     given, _ = model(0)
     layers = new_cache(given["config"])
@@ -228,12 +187,6 @@ def test_a_drawn_guess_leaves_the_chances_alone(words, rng):
         assert got == drawn(p, q) == P
         if p != q:  # wrong: the second draw is from p
             assert right["comes_out"](P, Q, P) != P
-
-
-def test_a_wrong_rest_is_refused():
-    p, q = ([Fraction(x, 6) for x in row] for row in ((3, 2, 1), (1, 2, 3)))
-    wrong = lesson(("left_over", "max(a - b, 0)", "abs(a - b)"))
-    assert wrong["comes_out"](p, q, wrong["left_over"](p, q)) != p
 
 
 # Many texts: one layer with grouped heads, queries at the end. ---------------
@@ -346,28 +299,6 @@ def test_pages_equal_a_cache_of_one_s_own(size, rng):
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        ("for i in pages]", "for i in sorted(pages)]"),  # order of memory
-        ("[:, :n]", ""),  # free slots are read too
-        ("for i in pages]", "for i in range(len(pages))]"),  # no table
-    ],
-)
-def test_pages_read_in_a_wrong_way_are_refused(change, rng):
-    given = layer(7)
-    names, texts = lesson(("gather", *change), **given), begun_alike(rng)
-    pool_K, pool_V, table = paged(rng, names, given, texts, 2)
-    text, pages = texts[0], table[0]
-    assert len(text) % 2  # its last page has a free slot
-    Q, _, _ = names["project"](text, np.arange(len(text)))
-    k, v = (
-        names["gather"](pool, pages, len(text)) for pool in (pool_K, pool_V)
-    )
-    got = names["by_loops"](Q[:, -2:], k, v)
-    assert not agree(got, by_loops(given, text, 2))
-
-
-@pytest.mark.parametrize(
     ("pages", "n", "message"),
     [
         (
@@ -432,22 +363,6 @@ def test_8_bits_equal_the_loops(n, rng):
     assert scale_K.size + scale_V.size == numbers / D
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        ("abs(X).max(-1, keepdims=True)", "abs(X).max()"),  # for all
-        ("abs(X).max(", "X.max("),  # a large negative number overflows
-        ("np.rint", "np.trunc"),
-    ],
-)
-@pytest.mark.filterwarnings("ignore:invalid value")
-def test_wrong_scales_are_refused(change, rng):
-    X = rng.normal(size=(9, D)) * np.geomspace(0.1, 10, 9)[:, None]
-    right, wrong = lesson()["to_int8"], lesson(("to_int8", *change))["to_int8"]
-    wanted = [reference.int8(row)[0] for row in X.tolist()]
-    assert right(X)[0].tolist() == wanted != wrong(X)[0].tolist()
-
-
 SHAPES = [(0, 3), (1, 1), (2, 4), (3, 2), (1, 20)]  # sinks, window
 
 
@@ -472,17 +387,6 @@ def test_a_window_and_sinks_equal_the_loops(sinks, W, rng):
     # Each is wrong for the other as soon as a word between is dropped.
     differ = sinks > 0 and sinks + W < n
     assert agree(masked, squeezed) != differ
-
-
-def test_a_ring_that_runs_over_the_sinks_is_refused(rng):
-    given = layer(3)
-    text = rng.integers(0, 5, 12)
-    change = "stream", "sinks + (t - sinks) % W", "t % (sinks + W)"
-    masked = by_loops(
-        given, text, 12, sees=lambda t, s: s <= t and (s < 2 or t - s < 4)
-    )
-    assert agree(lesson(**given)["stream"](text, False), masked)
-    assert not agree(lesson(change, **given)["stream"](text, False), masked)
 
 
 def test_a_ring_has_a_fixed_number_of_bytes():
