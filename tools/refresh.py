@@ -1,12 +1,13 @@
 """Execute chapters and store their outputs in a normal form.
 
-A second run gives the same bytes: cells keep their ids, execution counts
-follow from the order of cells, and versions are left out. An output that
-differs in another numeric environment of the same machine is refused, because
-its check would fail on another processor. A measured cell (tag
-``nbval-ignore-output``) runs but keeps its stored times. Either all measured
-cells of a chapter keep their times or none does, so that all times come from
-one run. To measure again, edit one of these cells or clear its output.
+A second run gives the same bytes: cells keep their ids, versions are left out,
+and every execution count is 0, so that a new cell changes no line of the
+others. An output that differs in another numeric environment of the same
+machine is refused, because its check would fail on another processor. A
+measured cell (tag ``nbval-ignore-output``) runs but keeps its stored times.
+Either all measured cells of a chapter keep their times or none does, so that
+all times come from one run. To measure again, edit one of these cells or clear
+its output.
 """
 
 import copy
@@ -83,6 +84,7 @@ def merge_streams(outputs):
 def fill_in(notebook, path):
     """Fill in numbers, names and times that a text takes from elsewhere."""
     state_time(notebook.cells)
+    teaching.state_exercises(notebook.cells)
     prose = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
     texts = [
         chapters.number_chapters(name_citations(cell.source)) for cell in prose
@@ -105,7 +107,7 @@ def first_cell():
 
 def normalise(notebook, path=None):
     """Keep only the parts that readers see or nbval compares."""
-    taken, count = set(), 0
+    taken = set()
     fill_in(notebook, path)
     for cell in notebook.cells:
         if cell.source.startswith("# Finds the package of the course."):
@@ -117,12 +119,11 @@ def normalise(notebook, path=None):
         if cell.cell_type != "code":
             cell.pop("attachments", None)
             continue
-        count += 1
-        cell.execution_count = count
+        cell.execution_count = 0  # nbval skips a cell without one
         cell.outputs = merge_streams(cell.outputs)
         for output in cell.outputs:
             if output.output_type == "execute_result":
-                output.execution_count = count
+                output.execution_count = 0
             # Drop the id of a live widget; the page shows the figure's HTML.
             output.get("data", {}).pop(WIDGET, None)
             if output.output_type == "error":

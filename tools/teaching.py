@@ -15,7 +15,21 @@ from tools.reading import minutes
 
 PAGE = ROOT / "book" / "for-teachers.md"
 BLOCK = re.compile(r"(% begin: (\w+)\n).*?(% end: \2\n)", re.S)
-EXERCISE = re.compile(r"^```\{exercise\} ", re.M)
+EXERCISE = re.compile(r"^```\{exercise\} |^## (.+)$", re.M)
+# How a lesson announces the exercises of each section of its practice page.
+SECTIONS = {
+    "Warm-up": "{} to warm up",
+    "Look back": "{} to look back",
+    "On paper": "{} on paper",
+    "In code": "{} in code",
+    "Harder": "{} harder",
+    "What is broken?": "{} to find what is broken",
+}
+NUMERALS = ("no", "one", "two", "three", "four", "five", "six", "seven",
+            "eight", "nine", "ten", "eleven", "twelve", "thirteen",
+            "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
+            "nineteen", "twenty")  # fmt: skip
+ANNOUNCED = re.compile(r"(\(practice/([\w-]+)\.ipynb\)) has [^.]*\.")
 NEEDS = re.compile(r"## What you'll need\n(.*?)(?=\n## |\Z)", re.S)
 
 # The chapters of each session, after the chapters that they need.
@@ -83,11 +97,34 @@ def needs():
 
 
 def exercises(name):
-    """Count the exercises on the practice page; without a page, return 0."""
+    """Count the exercises of each section of a chapter's practice page."""
     page = ROOT / "book" / "practice" / f"{name}.ipynb"
-    if not page.exists():
-        return 0
-    return len(EXERCISE.findall(prose(f"practice/{name}")))
+    counts, section = {}, None
+    if page.exists():
+        for found in EXERCISE.finditer(prose(f"practice/{name}")):
+            section = found[1] or section
+            if not found[1]:
+                counts[section] = counts.get(section, 0) + 1
+    return counts
+
+
+def announced(name):
+    """Say how many exercises of which kind a practice page has."""
+    counts = exercises(name)
+    *kinds, last = (
+        SECTIONS[section].format(NUMERALS[n]) for section, n in counts.items()
+    )
+    total = NUMERALS[sum(counts.values())]
+    return f"has {total} exercises: {', '.join(kinds)}, and {last}."
+
+
+def state_exercises(cells):
+    """Fill in how many exercises there are where a lesson announces them."""
+    for cell in cells:
+        if cell.cell_type == "markdown":
+            cell.source = ANNOUNCED.sub(
+                lambda found: f"{found[1]} {announced(found[2])}", cell.source
+            )
 
 
 def link(name):
@@ -100,7 +137,7 @@ def times():
     yield "|---|---|---|---|"
     for name, before in needs().items():
         title = re.match(r"# (.+)", prose(name))[1]
-        asked = exercises(name) or "in the chapter"
+        asked = sum(exercises(name).values()) or "in the chapter"
         elsewhere = sorted(asked_for(name) & left_out())
         wanted = [*map(link, before), *(f"[]({n}.ipynb)" for n in elsewhere)]
         wanted = ", ".join(wanted) or "none"
@@ -116,7 +153,10 @@ def plan(sessions):
     for i, names in enumerate(filter(None, here), 1):
         links = ", ".join(map(link, names))
         read = sum(minutes(cells(name)) for name in names)
-        counts = [str(exercises(name) or "in the chapter") for name in names]
+        counts = [
+            str(sum(exercises(name).values()) or "in the chapter")
+            for name in names
+        ]
         yield f"| {i} | {links} | {read} | {', '.join(counts)} |"
 
 
