@@ -19,7 +19,7 @@ def known(*off):
 
 
 @pytest.mark.parametrize(
-    ("said", "right", "told"),
+    ("message", "right", "told"),
     [
         ((1.5, 2, 5), True, "3 of 3 within a factor of two."),
         ((0.76, 3.9, 2.6), True, "3 of 3"),
@@ -31,9 +31,9 @@ def known(*off):
     ],
 )
 def test_forecasts_of_ablations_are_held_against_the_model(
-    asked, said, right, told
+    asked, message, right, told
 ):
-    reply = asked["judged"](*said, loss=known)
+    reply = asked["judged"](*message, loss=known)
     assert reply.right is right
     assert re.search(told, reply.text)
 
@@ -41,10 +41,12 @@ def test_forecasts_of_ablations_are_held_against_the_model(
 def test_switching_a_copying_head_off_costs_what_is_stored(asked):
     from course.evidence import stored
 
-    found = stored("head-effects")
+    result = stored("head-effects")
     for head in ((), (18, 6), (17, 3)):
         loss = asked["loss_without"](*([head] if head else []))
-        stated = found["without"][head[0]][head[1]] if head else found["loss"]
+        stated = (
+            result["without"][head[0]][head[1]] if head else result["loss"]
+        )
         assert abs(loss - stated[5]) < 0.01
 
 

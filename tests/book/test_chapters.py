@@ -130,8 +130,8 @@ def test_a_link_to_a_chapter_gets_its_number():
     first = next(iter(chapters.numbers()))
     given = f"[chapter 9]({first}.ipynb), [Chapters 7](book/{first}.ipynb#x)"
     given += f" to\n[8](../{first}.ipynb), [this]({first}.ipynb), [9](x.md)"
-    got = chapters.number_chapters(given)
-    assert got == given.replace("9](t", "1](t").replace("7]", "1]").replace(
+    result = chapters.number_chapters(given)
+    assert result == given.replace("9](t", "1](t").replace("7]", "1]").replace(
         "8]", "1]"
     )
     with pytest.raises(ValueError, match="no part with `numbered` lists"):
@@ -161,7 +161,7 @@ def test_no_cell_is_hidden_from_nbval(path):
 def test_every_cell_was_executed_and_the_outputs_are_stored(path):
     name = path.relative_to(ROOT)
     cells = code(path)
-    bare = [c.source for c in cells if not c.execution_count]
+    bare = [c.source for c in cells if c.execution_count is None]
     assert not bare, (
         f"run: make refresh CHAPTERS={name}; never executed: {bare}"
     )
@@ -242,15 +242,15 @@ def test_outputs_are_compared_and_the_same_anywhere(path):
 def test_headings(path):
     text = prose(path)
     assert re.match(r"# \S+ .+", text), "a title with a verb comes first"
-    found = re.findall(r"^## (.+)$", text, flags=re.M)
+    result = re.findall(r"^## (.+)$", text, flags=re.M)
     places = [
-        next((i for i, h in enumerate(found) if h.startswith(heading)), None)
+        next((i for i, h in enumerate(result) if h.startswith(heading)), None)
         for heading in HEADINGS
     ]
     missing = [h for h, i in zip(HEADINGS, places, strict=True) if i is None]
-    assert not missing, f"missing {missing} in {found}"
-    assert places[:2] == [0, 1], f"{HEADINGS[:2]} come first; got {found}"
-    assert places == sorted(places), f"order of {found}"
+    assert not missing, f"missing {missing} in {result}"
+    assert places[:2] == [0, 1], f"{HEADINGS[:2]} come first; got {result}"
+    assert places == sorted(places), f"order of {result}"
     assert "remember" in text.split("## Recap")[1], (
         "the recap lacks **What to remember**"
     )
@@ -309,8 +309,8 @@ def test_a_long_number_of_the_prose_is_in_code_or_output(path):
     there = set().union(*map(long_numbers, on_the_page(path)))
     # In prose alone a blank may part the digits of one number.
     text = re.sub(r"(?<=\d) (?=\d{3}\b)", "\u00a0", prose(path))
-    said = long_numbers(NO_RESULT.sub(" ", text))
-    lost = said - rounded(there)
+    message = long_numbers(NO_RESULT.sub(" ", text))
+    lost = message - rounded(there)
     assert not lost, f"assert {lost} in a cell, or write fewer digits"
 
 

@@ -106,8 +106,8 @@ def test_evidence_of_longer_texts_is_of_the_kinds_it_names():
 
 def test_right_keys_follow_a_copy_of_the_query_and_are_the_answer():
     tokens, targets = np.array([[0, 1, 2, 0, 1]]), np.array([[1, 2, 0, 1, 2]])
-    found = command.right_keys(Batch(tokens, targets, tokens >= 0))
-    assert np.argwhere(found[0] & np.tri(5, dtype=bool)).tolist() == [
+    result = command.right_keys(Batch(tokens, targets, tokens >= 0))
+    assert np.argwhere(result[0] & np.tri(5, dtype=bool)).tolist() == [
         [3, 1],
         [4, 2],
     ]
@@ -121,7 +121,7 @@ def test_weight_on_right_and_far_keys_is_counted_by_loops():
     assert right == accuracy(transformer(batch.tokens, params, config), batch)
     kept = forward(batch.tokens, params, config)
     weights = kept.layers[1].attended.weights
-    found = []
+    result = []
     for b, t in np.argwhere(batch.where):
         sums = [0, 0]
         for h in range(2):
@@ -132,8 +132,8 @@ def test_weight_on_right_and_far_keys_is_counted_by_loops():
                     sums[0] += weights[b, h, t, j] / 2
                 elif t - j > 31:
                     sums[1] += weights[b, h, t, j] / 2
-        found.append(sums)
-    assert parts == pytest.approx(np.mean(found, axis=0), abs=6e-5)
+        result.append(sums)
+    assert parts == pytest.approx(np.mean(result, axis=0), abs=6e-5)
     assert parts[1] > 0
 
 
@@ -264,7 +264,7 @@ def test_choices_trained_anew_are_as_the_evidence_says():
 def test_an_indexer_trained_anew_is_as_the_evidence_says():
     task = choices.TASK | {"seeds": 1, "unseen": 400}
     params = choices.trained(task, 21)
-    found = choices.measure_indexer(4, 2, params, task, seed=21)
+    result = choices.measure_indexer(4, 2, params, task, seed=21)
     (kept,) = [
         r
         for r in stored("sparse")["indexers"]
@@ -272,17 +272,17 @@ def test_an_indexer_trained_anew_is_as_the_evidence_says():
     ]
     for k in ("1", "2", "4"):
         old = np.median(kept["right"][k])
-        assert abs(found["right"][k][0] - old) < 0.15, k
+        assert abs(result["right"][k][0] - old) < 0.15, k
 
 
 def test_evidence_of_latent_attention_is_beside_groups_of_equal_caches():
     kept = stored("latent")
     assert kept["task"] == latents.TASK == stored("evidence")["task"]
     assert set(kept["results"]) == set(latents.WIDTHS)
-    for numbers, found in kept["results"].items():
+    for numbers, result in kept["results"].items():
         config = latents.model(latents.WIDTHS[numbers])
-        assert found["parameters"] == parameter_count(config)
-        assert len(found["accuracy"]) == len(found["loss"]) == 5
+        assert result["parameters"] == parameter_count(config)
+        assert len(result["accuracy"]) == len(result["loss"]) == 5
         groups = int(numbers) // 16  # a key and a value of width 8 each
         change = command.VARIANTS["grouped"][f"{groups} for 4"]
         beside = replace(INDUCTION, **change)

@@ -126,31 +126,31 @@ def test_a_window_keeps_first_keys():
 
 
 def test_the_stored_measurements_have_their_shapes():
-    found = stored("head-effects")
-    assert found["texts"] == [*head_effects.TEXTS, "repeat"]
+    result = stored("head-effects")
+    assert result["texts"] == [*head_effects.TEXTS, "repeat"]
     for name in ("previous", "induction", "first", "without"):
-        assert np.shape(found[name]) == (30, 9, 6)
-    tokens = np.array(found["tokens"])
+        assert np.shape(result[name]) == (30, 9, 6)
+    tokens = np.array(result["tokens"])
     assert (tokens[5, :32] == tokens[5, 32:]).all()
-    assert len(set(found["tokens"][5])) == 32
+    assert len(set(result["tokens"][5])) == 32
 
 
 def test_some_heads_off_anew(smollm2):
-    found = stored("head-effects")
+    result = stored("head-effects")
     tokens = head_effects.tokens_of(smollm2.tokenizer)
-    assert tokens.tolist() == found["tokens"]
+    assert tokens.tolist() == result["tokens"]
     for block, head in [(28, 0)]:
         heads = np.ones((30, 9))
         heads[block, head] = 0
         whole = forward(tokens, smollm2.params, smollm2.config, heads=heads)
         losses = head_effects.loss_of(whole.logits, tokens)
-        stated = np.array(found["without"])[block, head]
+        stated = np.array(result["without"])[block, head]
         assert np.abs(losses - stated).max() < 0.005
         moved = head_effects.scores_of(
             whole.layers[32].attended.weights, tokens
         )
         for i, name in enumerate(("previous", "induction", "first")):
-            new, stated = moved[i], np.array(found[name])[16].T
+            new, stated = moved[i], np.array(result[name])[16].T
             assert np.abs(new - stated).max() < 0.005
 
 
@@ -205,8 +205,8 @@ def test_directions_are_counted_by_variance(rng):
     rows = rng.normal(size=(4000, 5)) * [10, 10, 1, 0.1, 0]
     rows = rows @ turn + 7  # neither a turn nor a shift changes variances
     # In expectation 100, 100, 1, 0.01 and 0 of 201.01.
-    for share, wanted in ((0.4, 1), (0.99, 2), (0.998, 3), (0.99999, 4)):
-        assert latent_ranks.directions(rows, share) == wanted
+    for share, expected in ((0.4, 1), (0.99, 2), (0.998, 3), (0.99999, 4)):
+        assert latent_ranks.directions(rows, share) == expected
 
 
 def test_keys_are_taken_still_and_rotated(tiny, tokens):
@@ -219,8 +219,8 @@ def test_keys_are_taken_still_and_rotated(tiny, tokens):
         still[:, 16:], layer.read @ tiny.params["1.W_V"]
     )
     heads = K.reshape(12, 2, 8).swapaxes(0, 1)
-    wanted = rotary_embedding(heads).swapaxes(0, 1).reshape(12, 16)
-    np.testing.assert_allclose(turned[:, :16], wanted, atol=1e-12)
+    expected = rotary_embedding(heads).swapaxes(0, 1).reshape(12, 16)
+    np.testing.assert_allclose(turned[:, :16], expected, atol=1e-12)
     np.testing.assert_allclose(turned[:, 16:], still[:, 16:])
 
 
@@ -228,14 +228,14 @@ def test_the_first_layers_are_those_of_the_whole(tiny, tokens):
     params, config = latent_ranks.first_layers(tiny, 2)
     part = forward(tokens, params, config)
     whole = forward(tokens, tiny.params, TINY)
-    for got, want in zip(part.layers, whole.layers, strict=False):
-        np.testing.assert_array_equal(got.read, want.read)
+    for result, expected in zip(part.layers, whole.layers, strict=False):
+        np.testing.assert_array_equal(result.read, expected.read)
     assert len(part.layers) == 4
 
 
 def test_some_directions_anew(smollm2):
-    found = stored("latent-ranks")
+    result = stored("latent-ranks")
     again = np.array(latent_ranks.measured(smollm2, 3))
-    assert np.abs(again - found["directions"][:3]).max() <= 1
-    assert np.shape(found["directions"]) == (30, 2)
-    assert found["columns"] == 384
+    assert np.abs(again - result["directions"][:3]).max() <= 1
+    assert np.shape(result["directions"]) == (30, 2)
+    assert result["columns"] == 384

@@ -81,11 +81,11 @@ CAUGHT = {
 @pytest.fixture(scope="module")
 def charts():
     """What the probes measure of a healthy copy, and of each with a bug."""
-    found = {
+    result = {
         name: broken.examine(broken.planted(bug))
         for name, bug in broken.BUGS.items()
     }
-    return {"healthy": broken.examine(broken.planted()), **found}
+    return {"healthy": broken.examine(broken.planted()), **result}
 
 
 @pytest.mark.parametrize("name", broken.BUGS)
@@ -198,8 +198,8 @@ def test_each_part_has_a_laboratory_that_states_its_time():
     assert sorted(stem for _, stem, _ in rows) == sorted(stems)
     for _, stem, minutes in rows:
         top = (BOOK / "labs" / f"{stem}.ipynb").read_text("utf-8")
-        said = re.search(r"Lab: (?:plan for|about) (\d+) min", top)
-        assert said[1] == minutes, stem
+        message = re.search(r"Lab: (?:plan for|about) (\d+) min", top)
+        assert message[1] == minutes, stem
 
 
 # --- set a head by hand ------------------------------------------------------
@@ -211,13 +211,13 @@ def head():
 
 
 def test_a_head_with_small_scores_is_accepted(head):
-    said = head["judged"](*head["matrices"](17.6, 22, 2.31))
-    assert said.right
-    assert "spread of 24.4" in said.text
+    message = head["judged"](*head["matrices"](17.6, 22, 2.31))
+    assert message.right
+    assert "spread of 24.4" in message.text
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ((44, 44, 5), "Less than 26"),  # sure, by too much
         ((18, 24, 2.5), "spread of 26.0. Less than 26"),
@@ -233,10 +233,12 @@ def test_a_head_with_small_scores_is_accepted(head):
         ((14, 22, 2.31), "partner 0.72"),  # and the level
     ],
 )
-def test_a_head_that_is_not_sure_or_too_large_is_refused(head, settings, said):
+def test_a_head_that_is_not_sure_or_too_large_is_refused(
+    head, settings, message
+):
     reply = head["judged"](*head["matrices"](*settings))
     assert reply.right is False
-    assert re.search(said, reply.text), reply
+    assert re.search(message, reply.text), reply
 
 
 def test_a_weight_that_is_nearly_enough_is_not_rounded_up(head):
@@ -248,8 +250,8 @@ def test_a_weight_that_is_nearly_enough_is_not_rounded_up(head):
         low, high = (low, c) if enough else (c, high)
     (least, _, _), _ = head["worst"](*head["matrices"](18, low, 2.5))
     assert f"{least:.6f}" == "0.900000"
-    told = head["judged"](*head["matrices"](18, low, 2.5)).text
-    assert "partner 0.8999, but 0.9" in told
+    message = head["judged"](*head["matrices"](18, low, 2.5)).text
+    assert "partner 0.8999, but 0.9" in message
 
 
 def test_no_level_can_be_told_from_letters_alone(head):
@@ -261,7 +263,7 @@ def test_no_level_can_be_told_from_letters_alone(head):
 
 
 @pytest.mark.parametrize(
-    ("slip", "said"),
+    ("slip", "message"),
     [
         ("W_Q[0, 3] = 0", "opening brackets need the query term too"),
         ("scale = 1.0", "Divide by the square root of 4"),
@@ -273,7 +275,7 @@ def test_no_level_can_be_told_from_letters_alone(head):
         ("W_K[1, 3] = 12", r"it gives \d+ at \[\d, \d\], where"),
     ],
 )
-def test_slips_in_the_matrices_of_a_head_have_replies(head, slip, said):
+def test_slips_in_the_matrices_of_a_head_have_replies(head, slip, message):
     def scores_of(X):
         W_Q, W_K = head["matrices"](12, 12, 2)
         space = {"W_Q": W_Q, "W_K": W_K, "scale": 0.5, "mask": False}
@@ -288,7 +290,7 @@ def test_slips_in_the_matrices_of_a_head_have_replies(head, slip, said):
 
     reply = head["task"].check(scores_of)
     assert reply.right is False
-    assert re.search(said, reply.text), reply
+    assert re.search(message, reply.text), reply
 
 
 def test_what_is_asked_is_not_printed_below_the_question(head):
@@ -358,7 +360,7 @@ def clocked(machine):
 
 
 @pytest.mark.parametrize(
-    ("slip", "said"),
+    ("slip", "message"),
     [
         (lambda t, T, S, H, d: t, None),
         (lambda t, T, S, H, d: 2.9 * t, None),
@@ -385,15 +387,15 @@ def clocked(machine):
         (lambda t, T, S, H, d: [t], "is not a time"),
     ],
 )  # fmt: skip
-def test_a_forecast_is_held_against_the_clock(clocked, slip, said):
+def test_a_forecast_is_held_against_the_clock(clocked, slip, message):
     judged, took = clocked
     reply = judged(lambda *shape: slip(took(*shape), *shape))
-    assert reply.right is (said is None)
-    assert said is None or re.search(said, reply.text), reply
+    assert reply.right is (message is None)
+    assert message is None or re.search(message, reply.text), reply
 
 
 @pytest.mark.parametrize(
-    ("slip", "said"),
+    ("slip", "message"),
     [
         (lambda d, d_k, r: 16 * d * d_k / (4 * d_k + r), None),
         (lambda d, d_k, r: 16 * d * d_k / (4 * d + r), "d_k wide, and not d"),
@@ -402,10 +404,10 @@ def test_a_forecast_is_held_against_the_clock(clocked, slip, said):
         (lambda d, d_k, r: 16 * d * d_k / (2 * d_k + r), "two products in a"),
     ],
 )
-def test_slips_in_the_crossing_have_replies(machine, slip, said):
+def test_slips_in_the_crossing_have_replies(machine, slip, message):
     reply = machine["task"].check(slip)
-    assert reply.right is (said is None)
-    assert said is None or said in reply.text
+    assert reply.right is (message is None)
+    assert message is None or message in reply.text
 
 
 def test_without_a_forecast_nothing_is_timed(clocked):
@@ -430,7 +432,7 @@ def planned():
 
 
 @pytest.mark.parametrize(
-    ("plan", "right", "said"),
+    ("plan", "right", "message"),
     [
         ([(3, 2, 30)], True, r"no plan has fewer than 3\."),
         ([(3.0, 2, 30)], True, r"no plan has fewer than 3\."),
@@ -447,10 +449,10 @@ def planned():
         ((3, 2, 30), False, "in whole numbers"),
     ],
 )
-def test_a_plan_is_judged(planned, plan, right, said):
+def test_a_plan_is_judged(planned, plan, right, message):
     reply = planned["judged"](plan)
     assert reply.right is right
-    assert re.search(said, reply.text), reply
+    assert re.search(message, reply.text), reply
 
 
 @pytest.mark.parametrize("group", [(1, 0, 30), (2, 1, 15), (3, 2, 30)])
@@ -477,7 +479,7 @@ def test_one_long_text_is_more_than_a_machine_reads_in_time(planned):
 
 
 @pytest.mark.parametrize(
-    ("slip", "said"),
+    ("slip", "message"),
     [
         ({}, None),
         ({"read_weights": 0}, "weights are read in each step"),
@@ -489,7 +491,7 @@ def test_one_long_text_is_more_than_a_machine_reads_in_time(planned):
         ({"numbers": 16 * 257 - 2}, "it gives 18.1842"),
     ],
 )
-def test_slips_in_the_time_of_a_step_have_replies(planned, slip, said):
+def test_slips_in_the_time_of_a_step_have_replies(planned, slip, message):
     def step(texts, tokens, machines, read_weights=1, numbers=16 * 257,
              size=2, together=True, once=False):  # fmt: skip
         levels = 0
@@ -504,9 +506,9 @@ def test_slips_in_the_time_of_a_step_have_replies(planned, slip, said):
         return 1e3 * seconds
 
     reply = planned["task"].check(lambda *shape: step(*shape, **slip))
-    assert reply.right is (said is None)
-    assert said is None or said in reply.text, reply
-    if said == "it gives 18.1842":
+    assert reply.right is (message is None)
+    assert message is None or message in reply.text, reply
+    if message == "it gives 18.1842":
         one, two = re.findall(r"18\.184\d+", reply.text)
         assert one != two
 
@@ -571,14 +573,14 @@ def test_the_ledger_refuses_what_is_not_found_or_not_explained(audited):
     assert audit(values, {}).text.startswith("0 of 5 found")
     for name in errata:
         others = {n: m for n, m in errata.items() if n != name}
-        said = audit(values, others)
-        assert said.right is False
-        assert said.text.startswith("4 of 5 found")
-        assert name in said.text
+        message = audit(values, others)
+        assert message.right is False
+        assert message.text.startswith("4 of 5 found")
+        assert name in message.text
         # The right numbers are no cause of a wrong one.
-        said = audit(values, errata | {name: values[name]})
-        assert said.right is False
-        assert "must give every printed digit" in said.text
+        message = audit(values, errata | {name: values[name]})
+        assert message.right is False
+        assert "must give every printed digit" in message.text
     # What is right needs no cause, and what was not computed is missing.
     assert not audit(values, errata | {"sums": values["sums"]}).right
     some = {n: v for n, v in values.items() if n != "sums"}

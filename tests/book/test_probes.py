@@ -101,8 +101,8 @@ SYMPTOMS = [
 @pytest.mark.parametrize(("bug", "probe", "value"), SYMPTOMS)
 def test_a_symptom_is_what_loops_say(sick, bug, probe, value):
     with np.errstate(all="ignore"):
-        found = broken.PROBES[probe](sick[bug])
-    assert found == pytest.approx(value, abs=1e-7)
+        result = broken.PROBES[probe](sick[bug])
+    assert result == pytest.approx(value, abs=1e-7)
 
 
 @pytest.mark.parametrize(("bug", "scale"), [("", 1 / 8), ("root", 1 / 64)])
@@ -130,19 +130,25 @@ def test_measures_are_rounded_and_failures_are_no_numbers(monkeypatch):
         "value": lambda copy: "one",
     }
     monkeypatch.setattr(broken, "PROBES", probes)
-    found = broken.examine(1)
-    assert list(found) == list(probes)
-    assert (found["digits"], found["more"]) == (1, 1.0001)
-    assert found["by zero"] == math.inf
-    assert math.isnan(found["type"])
-    assert math.isnan(found["value"])
+    result = broken.examine(1)
+    assert list(result) == list(probes)
+    assert (result["digits"], result["more"]) == (1, 1.0001)
+    assert result["by zero"] == math.inf
+    assert math.isnan(result["type"])
+    assert math.isnan(result["value"])
 
 
 def test_a_symptom_is_more_than_two_thousandths():
     healthy = {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0, "e": 1.0, "f": 0.0}
-    found = {"a": 1.0019, "b": 1.0021, "c": 0.9979, "d": math.nan, "e": 0.9981}
-    found["f"] = 0.002
-    odd = broken.symptoms(found, healthy)
+    result = {
+        "a": 1.0019,
+        "b": 1.0021,
+        "c": 0.9979,
+        "d": math.nan,
+        "e": 0.9981,
+    }
+    result["f"] = 0.002
+    odd = broken.symptoms(result, healthy)
     assert list(odd) == ["b", "c", "d"]
     assert (odd["b"], odd["c"]) == (1.0021, 0.9979)
 
@@ -170,7 +176,7 @@ def test_two_bugs_can_be_planted_at_once():
 
 
 @pytest.mark.parametrize(
-    ("bug", "said"),
+    ("bug", "message"),
     [
         (Bug("softmax", "nowhere", ""),
          "'nowhere' must occur in softmax once; it occurs 0 times"),
@@ -178,15 +184,15 @@ def test_two_bugs_can_be_planted_at_once():
          f"module must be one of {', '.join(broken.MODULES)}"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_planted_is_named_and_leaves_nothing(bug, said):
+def test_what_cannot_be_planted_is_named_and_leaves_nothing(bug, message):
     before = set(sys.modules)
-    with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         broken.planted(bug)
     assert set(sys.modules) == before
 
 
 @pytest.mark.parametrize("number", [0, 13])
 def test_a_patient_that_is_not_there_is_named(number):
-    said = f"^patients are numbered from 1 to 12; got {number}$"
-    with pytest.raises(ValueError, match=said):
+    message = f"^patients are numbered from 1 to 12; got {number}$"
+    with pytest.raises(ValueError, match=message):
         broken.bug_of(number)

@@ -43,8 +43,8 @@ def test_the_introduction_names_the_chapters_that_measure():
         for cell in nbformat.read(path, as_version=4).cells
         if "nbval-ignore-output" in cell.metadata.get("tags", [])
     }
-    (told,) = (p for p in paragraphs("intro.md") if "**not compared**" in p)
-    assert set(re.findall(r"\(([\w/-]+\.ipynb)\)", told)) == measuring
+    (message,) = (p for p in paragraphs("intro.md") if "**not compared**" in p)
+    assert set(re.findall(r"\(([\w/-]+\.ipynb)\)", message)) == measuring
 
 
 def test_the_introduction_quotes_what_is_stored():
@@ -74,5 +74,5 @@ def test_the_answers_on_shapes_are_the_shapes_of_arrays():
     shapes = [a.shape for a in (*arrays, P.W_O, step.weights)]
     page = (BOOK / "notation.md").read_text(encoding="utf-8")
     (answers,) = re.findall(r"```{dropdown} Answers\n(.+?)```", page, re.S)
-    found = re.findall(r"^\d+\. \$\(([\d, ]+)\)\$", answers, flags=re.M)
-    assert [tuple(map(int, f.split(", "))) for f in found] == shapes
+    result = re.findall(r"^\d+\. \$\(([\d, ]+)\)\$", answers, flags=re.M)
+    assert [tuple(map(int, f.split(", "))) for f in result] == shapes

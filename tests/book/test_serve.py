@@ -56,10 +56,10 @@ def lesson(**given):
     return names
 
 
-def agree(got, wanted):
+def agree(result, expected):
     """The same shape, and equal up to rounding."""
-    return np.shape(got) == np.shape(wanted) and bool(
-        np.allclose(got, wanted, 0, 1e-11)
+    return np.shape(result) == np.shape(expected) and bool(
+        np.allclose(result, expected, 0, 1e-11)
     )
 
 
@@ -98,13 +98,13 @@ def cut(rng, n):
 def test_a_prompt_in_chunks_equals_the_loops(n, rng):
     given, by_loops = model(n)
     text = rng.integers(0, 5, n)
-    wanted = by_loops(text)
+    expected = by_loops(text)
     prefill = lesson(**given)["prefill"]
     for sizes in ([n], [1] * n, cut(rng, n), cut(rng, n)):
         assert sum(sizes) == n
-        assert agree(prefill(text, sizes), wanted)
+        assert agree(prefill(text, sizes), expected)
         # Wrong: each chunk begins a text of its own.
-        assert agree(prefill(text, sizes, keep=False), wanted) == (
+        assert agree(prefill(text, sizes, keep=False), expected) == (
             len(sizes) == 1
         )
 
@@ -183,8 +183,8 @@ def test_a_drawn_guess_leaves_the_chances_alone(words, rng):
     for _ in range(20):
         p, q = rng.multinomial(n, np.ones(words) / words, 2).tolist()
         P, Q = ([Fraction(x, n) for x in row] for row in (p, q))
-        got = right["comes_out"](P, Q, right["left_over"](P, Q))
-        assert got == drawn(p, q) == P
+        result = right["comes_out"](P, Q, right["left_over"](P, Q))
+        assert result == drawn(p, q) == P
         if p != q:  # wrong: the second draw is from p
             assert right["comes_out"](P, Q, P) != P
 
@@ -233,12 +233,12 @@ def test_a_ragged_batch_equals_each_text_alone(side, T, rng):
     given = layer(T)
     texts, places = batch(rng, side, T)
     together = lesson(**given, texts=texts)["together"]
-    wanted = [by_loops(given, text, T) for text in texts]
+    expected = [by_loops(given, text, T) for text in texts]
     longest = [len(text) == max(map(len, texts)) for text in texts]
 
     def right(**how):
-        got = together(places, T=T, **how)
-        return [agree(a, b) for a, b in zip(got, wanted, strict=True)]
+        result = together(places, T=T, **how)
+        return [agree(a, b) for a, b in zip(result, expected, strict=True)]
 
     assert all(right())
     assert all(right(pad=3))
@@ -288,8 +288,8 @@ def test_pages_equal_a_cache_of_one_s_own(size, rng):
             names["gather"](pool, pages, len(text))
             for pool in (pool_K, pool_V)
         )
-        got = names["by_loops"](Q[:, -T:], k, v)
-        assert agree(got, by_loops(given, text, T))
+        result = names["by_loops"](Q[:, -T:], k, v)
+        assert agree(result, by_loops(given, text, T))
     # The bytes: pages that hold something, counted by comparing beginnings.
     taken = ~np.isnan(pool_K).all(axis=(1, 2, 3))
     kept = pool_K[taken].nbytes + pool_V[taken].nbytes
@@ -327,9 +327,9 @@ def test_a_shared_page_is_copied_before_it_is_written(seed):
     for pool, X in zip(pools, (K, V), strict=True):
         pool[0], pool[2][:, :1] = X[:, :2], X[:, 2:]
     names["pool_K"], names["pool_V"] = pools
-    wanted = by_loops(given, [0, 1, 2, 0], 1)
-    assert agree(names["fork"](copy=True), wanted)
-    assert not agree(names["fork"](copy=False), wanted)
+    expected = by_loops(given, [0, 1, 2, 0], 1)
+    assert agree(names["fork"](copy=True), expected)
+    assert not agree(names["fork"](copy=False), expected)
 
 
 # Smaller caches. -------------------------------------------------------------
@@ -347,16 +347,16 @@ def test_8_bits_equal_the_loops(n, rng):
         assert whole.dtype == np.int8
         assert whole.reshape(-1, D).tolist() == [row for row, _ in rows]
         assert agree(scale.ravel(), [step for _, step in rows])
-    got = names["by_loops"](Q[:, -T:], whole_K * scale_K, whole_V * scale_V)
+    result = names["by_loops"](Q[:, -T:], whole_K * scale_K, whole_V * scale_V)
     for h in range(H):
         k, v = whole_K * scale_K, whole_V * scale_V
         for i, t in enumerate(range(n - T, n)):
             seen = slice(0, t + 1)
             g = h // 2
-            wanted = reference.attend(
+            expected = reference.attend(
                 Q[h, t].tolist(), k[g, seen].tolist(), v[g, seen].tolist()
             )
-            assert agree(got[h, i], wanted)
+            assert agree(result[h, i], expected)
     # The bytes: one a number, and one scale for each row.
     numbers = reference_cost.cache(n, 1, H_KV, D, D, 1)
     assert whole_K.nbytes + whole_V.nbytes == numbers

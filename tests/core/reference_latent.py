@@ -29,13 +29,13 @@ def rms_norm(row, gain, eps):
 
 def turn(row, position, base):
     """Columns 2i and 2i + 1 turned by position / base^(2i/d) radians."""
-    found, d = [], len(row)
+    result, d = [], len(row)
     for i in range(0, d, 2):
         angle = position / base ** (i / d)
         a, b = row[i], row[i + 1]
-        found.append(a * math.cos(angle) - b * math.sin(angle))
-        found.append(a * math.sin(angle) + b * math.cos(angle))
-    return found
+        result.append(a * math.cos(angle) - b * math.sin(angle))
+        result.append(a * math.sin(angle) + b * math.cos(angle))
+    return result
 
 
 def compress(X, W, positions, base=10000.0, eps=1e-6):

@@ -47,12 +47,12 @@ def yarn_by_turns(pair, d, factor, trained, base, slow, fast):
     return (1 - share) * theta / factor + share * theta
 
 
-def place_of(wanted, d, trained, base):
+def place_of(expected, d, trained, base):
     """The real index at which a pair makes so many turns, by halving."""
     low, high = -4 * d, 4 * d
     for _ in range(100):
         middle = (low + high) / 2
-        if turns(middle, d, trained, base) > wanted:
+        if turns(middle, d, trained, base) > expected:
             low = middle
         else:
             high = middle

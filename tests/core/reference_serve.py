@@ -69,13 +69,13 @@ def int8(row):
 
 def pages(texts, size):
     """How many pages hold these texts if equal beginnings are shared."""
-    found = []
+    result = []
     for text in texts:
         for start in range(0, len(text), size):
             begun = list(text[: start + size])
-            if begun not in found:
-                found.append(begun)
-    return len(found)
+            if begun not in result:
+                result.append(begun)
+    return len(result)
 
 
 def greedy(logits_of, prompt, n):

@@ -9,7 +9,7 @@ import math
 
 def index_scores(Q, K, weights):
     """Q has its heads first; weights has a number a query and head."""
-    found = []
+    result = []
     for t in range(len(Q[0])):
         row = []
         for key in K:
@@ -21,13 +21,13 @@ def index_scores(Q, K, weights):
                 if dot > 0:
                     terms.append(weights[t][h] * dot)
             row.append(math.fsum(terms))
-        found.append(row)
-    return found
+        result.append(row)
+    return result
 
 
 def chosen_mask(scores, k, allowed):
     """The best key that is left, k times; the first of equal ones."""
-    found = []
+    result = []
     for t, row in enumerate(scores):
         left = [s for s in range(len(row)) if allowed[t][s]]
         chosen = []
@@ -38,8 +38,8 @@ def chosen_mask(scores, k, allowed):
                     best = s
             chosen.append(best)
             left.remove(best)
-        found.append([s in chosen for s in range(len(row))])
-    return found
+        result.append([s in chosen for s in range(len(row))])
+    return result
 
 
 def chosen_attention(Q, K, V, chosen):
@@ -78,15 +78,15 @@ def pooled_blocks(X, length, stride):
 
 def chosen_blocks(scores, n, length, S, allowed):
     """The best blocks, and then every key of each."""
-    found = []
+    result = []
     for row in chosen_mask(scores, n, allowed):
         keys = [False] * S
         for block, read in enumerate(row):
             for i in range(length):
                 if read:
                     keys[block * length + i] = True
-        found.append(keys)
-    return found
+        result.append(keys)
+    return result
 
 
 def three_branches(Q, K, V, gates, length, n, window):

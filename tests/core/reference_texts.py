@@ -5,7 +5,7 @@ import math
 
 def sentences(deeds, adjectives, pronouns, reasons):
     """Every sentence with its probability: one choice after the other."""
-    found = []
+    result = []
     for subject in deeds:
         for verb in deeds[subject]:
             for way in deeds[subject][verb]:
@@ -15,10 +15,10 @@ def sentences(deeds, adjectives, pronouns, reasons):
                 pronoun = pronouns.get(subject, "it")
                 reason = f"{did} because {pronoun} was {reasons[verb]}"
                 for text, share in ((did, 0.2), (reason, 0.5)):
-                    found.append((f"the {text} .", p * share * 3 / 4))
+                    result.append((f"the {text} .", p * share * 3 / 4))
                     for adjective in adjectives:
                         named = p * share / 4 / len(adjectives)
-                        found.append((f"the {adjective} {text} .", named))
+                        result.append((f"the {adjective} {text} .", named))
                 for other in deeds[subject]:
                     if other == verb:
                         continue
@@ -26,34 +26,34 @@ def sentences(deeds, adjectives, pronouns, reasons):
                         share = 0.3 / (len(deeds[subject]) - 1)
                         share = share / len(deeds[subject][other])
                         text = f"the {did} and {other} {place} ."
-                        found.append((text, p * share))
-    return found
+                        result.append((text, p * share))
+    return result
 
 
-def least_loss(found):
+def least_loss(result):
     """Nats per word of whoever knows the grammar; the first word is given."""
-    nats = -sum(p * math.log(p) for _, p in found)
-    return nats / sum(p * (len(text.split()) - 1) for text, p in found)
+    nats = -sum(p * math.log(p) for _, p in result)
+    return nats / sum(p * (len(text.split()) - 1) for text, p in result)
 
 
 def bytes_of(weights):
     """The bytes of one causal map, row by row up to the diagonal."""
-    found = []
+    result = []
     for t in range(len(weights)):
         for s in range(t + 1):
-            found.append(math.floor(255 * weights[t][s] + 0.5))
-    return found
+            result.append(math.floor(255 * weights[t][s] + 0.5))
+    return result
 
 
-def weights_of(told, T):
+def weights_of(message, T):
     """The causal map that bytes stand for."""
-    found = [[0.0] * T for _ in range(T)]
+    result = [[0.0] * T for _ in range(T)]
     place = 0
     for t in range(T):
         for s in range(t + 1):
-            found[t][s] = told[place] / 255
+            result[t][s] = message[place] / 255
             place += 1
-    return found
+    return result
 
 
 def sums_of(weights, ids):

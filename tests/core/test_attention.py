@@ -205,9 +205,9 @@ def test_mixed_types_are_computed_in_the_widest(narrow, dtype):
         for name, X in zip("QKV", (Q, K, V), strict=True)
     ]
     expected = attention(*wide)
-    for got, want in zip(attention(*mixed), expected, strict=True):
-        assert got.dtype == dtype
-        np.testing.assert_array_equal(got, want)
+    for result, want in zip(attention(*mixed), expected, strict=True):
+        assert result.dtype == dtype
+        np.testing.assert_array_equal(result, want)
 
 
 @pytest.mark.parametrize("lead", [(2,), (2, 3)])

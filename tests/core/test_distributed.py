@@ -100,9 +100,9 @@ def test_a_mask_and_grouped_heads_go_to_the_workers(client):
     mask = np.random.default_rng(2).random((6, 5, 8)) < 0.6
     both = mask & causal_mask(5, 8)
     keys = [np.repeat(X, 2, axis=1) for X in (K, V)]
-    wanted = attention(Q, *keys, mask=both).output
+    expected = attention(Q, *keys, mask=both).output
     how = {"mask": mask, "grouped": True, "causal": True}
-    assert_close(split_attention(client, Q, K, V, **how), wanted, eps=64)
+    assert_close(split_attention(client, Q, K, V, **how), expected, eps=64)
 
 
 def test_scores_far_apart_on_different_workers(client):
@@ -292,9 +292,9 @@ def test_a_wrong_address_is_refused_soon(client, wrong, monkeypatch):
         if callable(address):
             it = address(client) if address is worker_of else address()
             address = stack.enter_context(it)
-        said = f"no cluster answers at {address!r}: .*{re.escape(why)}"
+        message = f"no cluster answers at {address!r}: .*{re.escape(why)}"
         began = time.monotonic()
-        with pytest.raises(ConnectionError, match=said):
+        with pytest.raises(ConnectionError, match=message):
             split_attention(address, I2, I2, I2)
         assert time.monotonic() - began < SOON
     assert unfinished() <= before
@@ -408,8 +408,8 @@ def test_a_worker_that_freezes_while_it_computes_is_named(
 
     # The queries go to another worker, so nothing waits for this one before.
     monkeypatch.setattr(distributed, "_merged", freezing)
-    said = f"the worker {worker} has not answered for 2 seconds"
-    with pytest.raises(RuntimeError, match=said):
+    message = f"the worker {worker} has not answered for 2 seconds"
+    with pytest.raises(RuntimeError, match=message):
         split_attention(client, I2, *placed)
 
 

@@ -301,12 +301,12 @@ def folder(path, kind, **changes):
 @EACH
 def test_load_gives_back_what_was_written(kind, tmp_path):
     config = TransformerConfig(**KNOWN[kind][1])
-    found = load(folder(tmp_path, kind), tokenizer=False)
-    assert found.config == config
-    assert list(found.params) == list(parameter_shapes(config))
+    result = load(folder(tmp_path, kind), tokenizer=False)
+    assert result.config == config
+    assert list(result.params) == list(parameter_shapes(config))
     for name, x in made(config).items():
-        np.testing.assert_array_equal(found.params[name], x, err_msg=name)
-        assert found.params[name].dtype == np.float32
+        np.testing.assert_array_equal(result.params[name], x, err_msg=name)
+        assert result.params[name].dtype == np.float32
 
 
 ROPE = "rope_parameters"
@@ -334,8 +334,8 @@ def test_load_reads_limits_that_are_not_rounded_or_equal(tmp_path):
         (yarn | exact | {"truncate": True}, (0.1 + 0.1 / 4) / 2),
     ):
         path = folder(tmp_path, "qwen3", **{ROPE: inner})
-        found = load(path, tokenizer=False).config.frequencies
-        np.testing.assert_allclose(found, (1, second), rtol=1e-12)
+        result = load(path, tokenizer=False).config.frequencies
+        np.testing.assert_allclose(result, (1, second), rtol=1e-12)
 
 
 REFUSED = [
@@ -467,10 +467,10 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "changes", "says"), REFUSED)
-def test_load_refuses_by_name(kind, changes, says, tmp_path):
+@pytest.mark.parametrize(("kind", "changes", "message"), REFUSED)
+def test_load_refuses_by_name(kind, changes, message, tmp_path):
     path = folder(tmp_path, kind, **changes)
-    with pytest.raises(CheckpointError, match=re.escape(says)) as caught:
+    with pytest.raises(CheckpointError, match=re.escape(message)) as caught:
         load(path, tokenizer=False)
     assert str(caught.value).startswith(("config.json: ", path.name))
 
@@ -624,7 +624,7 @@ def test_odd_settings_are_refused_or_make_a_model(architecture, monkeypatch):
                 tries += 1
                 new = changed(stated, place, odd)
                 try:
-                    found, _ = model(architecture, new, shapes)
+                    result, _ = model(architecture, new, shapes)
                 except CheckpointError as error:
                     messages.append(str(error))
                     if any(odd is never for never in NEVER):
@@ -632,7 +632,7 @@ def test_odd_settings_are_refused_or_make_a_model(architecture, monkeypatch):
                     continue
                 assert not any(odd is never for never in NEVER), place
                 with contextlib.suppress(ValueError):  # numbers may overflow
-                    logits = transformer([1, 2], params, found)
+                    logits = transformer([1, 2], params, result)
                     assert np.isfinite(logits).all()
     assert len(done) >= 8
     assert 0.5 < len(messages) / tries < 0.99

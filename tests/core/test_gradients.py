@@ -117,8 +117,8 @@ def test_mixed_types_are_computed_in_the_widest(rng, narrow):
     given["weights"] = attention(Q, K, V).weights
     wide = {name: x.astype(float) for name, x in given.items()}
     mixed = attention_vjp(**wide | {narrow: given[narrow]})
-    for got, want in zip(mixed, attention_vjp(**wide), strict=True):
-        assert_close(got, want)
+    for result, expected in zip(mixed, attention_vjp(**wide), strict=True):
+        assert_close(result, expected)
 
 
 def test_float16_is_computed_in_float32_and_rounded_once(rng):
@@ -127,8 +127,10 @@ def test_float16_is_computed_in_float32_and_rounded_once(rng):
     A = attention(Q, K, V).weights
     wide = (X.astype(float) for X in (dO, Q, K, V, A))
     exact = attention_vjp(*wide)
-    for got, want in zip(attention_vjp(dO, Q, K, V, A), exact, strict=True):
-        assert_close(got, want.astype(np.float16), eps=1)
+    for result, expected in zip(
+        attention_vjp(dO, Q, K, V, A), exact, strict=True
+    ):
+        assert_close(result, expected.astype(np.float16), eps=1)
 
 
 def test_the_default_scale_is_that_of_the_forward_pass(rng):
@@ -136,8 +138,8 @@ def test_the_default_scale_is_that_of_the_forward_pass(rng):
     weights = attention(*inputs[1:]).weights
     default = attention_vjp(*inputs, weights)
     third = attention_vjp(*inputs, weights, scale=1 / 3)
-    for got, want in zip(default, third, strict=True):
-        np.testing.assert_array_equal(got, want)
+    for result, expected in zip(default, third, strict=True):
+        np.testing.assert_array_equal(result, expected)
 
 
 def test_rounded_weights_are_still_weights():

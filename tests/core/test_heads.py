@@ -393,8 +393,8 @@ def test_mixed_types_are_computed_in_the_widest(name):
         return multi_head_attention(given["X"], q, context=given["context"])
 
     for mixed in (half | {name: wide[name]}, wide | {name: half[name]}):
-        for got, want in zip(run(mixed), run(wide), strict=True):
-            np.testing.assert_array_equal(got, want)
+        for result, expected in zip(run(mixed), run(wide), strict=True):
+            np.testing.assert_array_equal(result, expected)
 
 
 # The weights.

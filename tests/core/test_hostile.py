@@ -142,10 +142,10 @@ def kept_heads(heads):
 
 
 def latent_vjp(X, weights):
-    found = latent.latent_attention_vjp(
+    result = latent.latent_attention_vjp(
         np.ones((2, 4)), X, some_weights(), weights
     )
-    return found.X, found.projections.W_O
+    return result.X, result.projections.W_O
 
 
 def whole(*shape, below=5):
@@ -394,27 +394,29 @@ MOVERS = (heads.split_heads, heads.merge_heads, heads.repeat_kv)
 def test_the_layout_in_memory_does_not_matter(function, arrays, name):
     if function is not masks.padding_mask and arrays[name].dtype != bool:
         arrays = arrays | {name: arrays[name].astype(float)}
-    wanted = call(function, arrays)
+    desired = call(function, arrays)
     for layout, change in LAYOUTS.items():
         other = change(arrays[name])
         kept = np.array(other, copy=True)
         results = call(function, arrays | {name: other})
         np.testing.assert_array_equal(kept, other, layout)
-        for got, want in zip(results, wanted, strict=True):
-            assert type(got) in (np.ndarray, np.float64), layout
-            assert got.dtype.isnative or function in MOVERS, layout
-            np.testing.assert_allclose(got, want, 1e-15, 1e-15, err_msg=layout)
+        for result, expected in zip(results, desired, strict=True):
+            assert type(result) in (np.ndarray, np.float64), layout
+            assert result.dtype.isnative or function in MOVERS, layout
+            np.testing.assert_allclose(
+                result, expected, 1e-15, 1e-15, err_msg=layout
+            )
 
 
 @EACH
 def test_every_integer_type_is_float64(function, arrays, name):
     if arrays[name].dtype == bool:
         return
-    wanted = call(function, arrays)
+    desired = call(function, arrays)
     for dtype in "bBhHiIlL":
         results = call(function, arrays | {name: arrays[name].astype(dtype)})
-        for got, want in zip(results, wanted, strict=True):
-            np.testing.assert_array_equal(got, want, dtype)
+        for result, expected in zip(results, desired, strict=True):
+            np.testing.assert_array_equal(result, expected, dtype)
 
 
 RAGGED = [[1.0, 2.0], [3.0]]
@@ -869,13 +871,15 @@ NOT_NUMBERS = (
 @pytest.mark.parametrize(("function", "name", "more"), NUMBERS)
 def test_a_number_is_a_number(function, name, more):
     for right in (2, 2.0, np.float16(2), np.int8(2), np.array(2.0)):
-        got, want = (
+        result, expected = (
             function(**more | {name: right}),
             function(**more | {name: 2.0}),
         )
-        if isinstance(got, transformer.TransformerConfig):
-            got, want = (getattr(x, name) for x in (got, want))
-        for a, b in zip(np.atleast_1d(got), np.atleast_1d(want), strict=True):
+        if isinstance(result, transformer.TransformerConfig):
+            result, expected = (getattr(x, name) for x in (result, expected))
+        for a, b in zip(
+            np.atleast_1d(result), np.atleast_1d(expected), strict=True
+        ):
             np.testing.assert_array_equal(a, b)
     for wrong in NOT_NUMBERS:
         with pytest.raises(TypeError, match=f"^{name} must be a number; got"):

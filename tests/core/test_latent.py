@@ -60,12 +60,12 @@ def lists(p):
 def test_it_equals_the_loop(absorbed, d_q, T, causal):
     X, p = problem(0, T, d_q=d_q)
     mask = causal_mask(T) if causal else None
-    wanted = reference_latent.latent_attention(
+    desired = reference_latent.latent_attention(
         X.tolist(), lists(p), 3, lambda t, s: s <= t or not causal
     )
-    found = latent_attention(X, p, mask=mask, absorbed=absorbed)
-    for got, want in zip(found, wanted, strict=True):
-        assert_close(got, np.array(want), eps=64)
+    results = latent_attention(X, p, mask=mask, absorbed=absorbed)
+    for result, expected in zip(results, desired, strict=True):
+        assert_close(result, np.array(expected), eps=64)
 
 
 @COMPRESSED
@@ -73,20 +73,20 @@ def test_each_step_equals_the_loop(d_q):
     X, p = problem(1, 4, d_q=d_q)
     places = [3, 0, 7, 12]
     kept = compress(X, p, places)
-    wanted = reference_latent.compress(X.tolist(), lists(p), places)
-    for got, want in zip(kept, wanted, strict=True):
-        assert_close(got, np.array(want), eps=64)
+    desired = reference_latent.compress(X.tolist(), lists(p), places)
+    for result, expected in zip(kept, desired, strict=True):
+        assert_close(result, np.array(expected), eps=64)
     queries, made = latent_queries(X, p, places), expand(kept.latent, p)
     for h in range(3):
         sizes = (h, SIZES["d_k"])
-        for found, want in (
+        for results, expected in (
             (queries, reference_latent.latent_queries(
                 X.tolist(), lists(p), *sizes, SIZES["d_r"], places)),
             (made, reference_latent.expand(
                 kept.latent.tolist(), lists(p), *sizes, SIZES["d_v"])),
         ):  # fmt: skip
-            for got, rows in zip(found, want, strict=True):
-                assert_close(got[h], np.array(rows), eps=64)
+            for result, rows in zip(results, expected, strict=True):
+                assert_close(result[h], np.array(rows), eps=64)
 
 
 def test_a_folded_query_meets_a_latent_vector_as_the_query_meets_its_key():
@@ -104,8 +104,8 @@ def test_both_forms_are_equal(seed, T, many):
         latent_attention(X, p, mask=causal_mask(T), absorbed=form)
         for form in (False, True)
     )
-    for got, want in zip(folded, plain, strict=True):
-        assert_close(got, want, eps=512)
+    for result, expected in zip(folded, plain, strict=True):
+        assert_close(result, expected, eps=512)
 
 
 @FORMS
@@ -140,18 +140,18 @@ def test_step_by_step_equals_the_whole(absorbed, steps, lead):
 def test_a_narrow_type_is_kept(absorbed, dtype, eps):
     X, p = problem(4, 5, dtype=dtype)
     wide = latent_attention(X.astype(float), cast(p, float))
-    found = latent_attention(X, p, absorbed=absorbed)
-    for got, want in zip(found, wide, strict=True):
-        assert_close(got, want.astype(dtype), eps=eps)
+    results = latent_attention(X, p, absorbed=absorbed)
+    for result, expected in zip(results, wide, strict=True):
+        assert_close(result, expected.astype(dtype), eps=eps)
 
 
 @FORMS
 def test_one_wide_argument_widens_all(absorbed):
     X, p = problem(5, 3, dtype=np.float32)
     wide = p._replace(W_O=p.W_O.astype(float))
-    found = latent_attention(X, wide, absorbed=absorbed)
-    want = latent_attention(X.astype(float), cast(p, float))
-    assert_close(found.output, want.output, eps=64)
+    result = latent_attention(X, wide, absorbed=absorbed)
+    expected = latent_attention(X.astype(float), cast(p, float))
+    assert_close(result.output, expected.output, eps=64)
 
 
 @FORMS
@@ -196,12 +196,12 @@ def test_positions_of_each_sequence(absorbed):
 @given(st.tuples(*[st.integers(1, 5)] * 6), st.integers(0, 4), st.booleans())
 def test_operations_are_counted_as_by_the_loop(sizes, T, absorbed):
     S, *widths = sizes
-    found = cost.latent_flops(T, S, *widths, absorbed=absorbed)
-    wanted = reference_latent.latent_flops(T, S, *widths, absorbed)
-    for stage, n in wanted.items():
-        assert found[stage] == n
-    assert found["total"] == sum(
-        n for stage, n in found.items() if stage != "total"
+    result = cost.latent_flops(T, S, *widths, absorbed=absorbed)
+    expected = reference_latent.latent_flops(T, S, *widths, absorbed)
+    for stage, n in expected.items():
+        assert result[stage] == n
+    assert result["total"] == sum(
+        n for stage, n in result.items() if stage != "total"
     )
 
 
@@ -368,8 +368,10 @@ def test_gradients_equal_directional_differences(absorbed, d_q, lead, places):
     mask = causal_mask(T)
 
     def loss(X, p):
-        found = latent_attention(X, p, mask=mask, absorbed=absorbed, **options)
-        return (upstream * found.output).sum()
+        result = latent_attention(
+            X, p, mask=mask, absorbed=absorbed, **options
+        )
+        return (upstream * result.output).sum()
 
     weights = latent_attention(X, p, mask=mask, **options).weights
     grads = latent_attention_vjp(upstream, X, p, weights, **options)
@@ -412,10 +414,10 @@ def test_the_default_scale_and_positions_are_those_of_the_forward_pass():
         for options in ({}, {"positions": range(4), "scale": wide**-0.5})
     )
     assert_close(plain.X, stated.X, eps=8)
-    for got, want in zip(
+    for result, expected in zip(
         plain.projections[:-1], stated.projections[:-1], strict=True
     ):
-        assert_close(got, want, eps=8)
+        assert_close(result, expected, eps=8)
 
 
 WEIGHTS = np.ones((3, 4, 4)) / 4

@@ -23,8 +23,8 @@ def assert_gradients(f, arguments, gradients, rng):
     `gradients` is a function of the upstream gradient.
     """
     upstream = rng.normal(size=f(**arguments).shape)
-    found = gradients(upstream)
-    for (name, x), d in zip(arguments.items(), found, strict=True):
+    result = gradients(upstream)
+    for (name, x), d in zip(arguments.items(), result, strict=True):
 
         def loss(x, name=name):
             return (f(**arguments | {name: x}) * upstream).sum()
@@ -43,13 +43,13 @@ def test_linear(rng, lead):
         rng.normal(size=5),
     )
     for vector in (b, None):
-        wanted = by_rows(
+        expected = by_rows(
             lambda row, v=vector: reference.affine(
                 row, W.tolist(), None if v is None else v.tolist()
             ),
             x,
         )
-        assert_close(layers.linear(x, W, vector), wanted)
+        assert_close(layers.linear(x, W, vector), expected)
     assert_gradients(
         layers.linear,
         {"x": x, "W": W, "b": b},
@@ -63,10 +63,10 @@ def test_linear(rng, lead):
 def test_layer_norm(rng, lead, eps):
     x = rng.normal(2, 3, size=(*lead, 4))
     gain, bias = rng.normal(size=(2, 4))
-    wanted = by_rows(
+    expected = by_rows(
         lambda row: reference.normed(row, gain.tolist(), bias.tolist(), eps), x
     )
-    assert_close(layers.layer_norm(x, gain, bias, eps=eps), wanted, eps=64)
+    assert_close(layers.layer_norm(x, gain, bias, eps=eps), expected, eps=64)
     assert_gradients(
         lambda x, gain, bias: layers.layer_norm(x, gain, bias, eps=eps),
         {"x": x, "gain": gain, "bias": bias},
@@ -79,10 +79,10 @@ def test_layer_norm(rng, lead, eps):
 @pytest.mark.parametrize("eps", [1e-5, 0.5])
 def test_rms_norm(rng, lead, eps):
     x, gain = rng.normal(2, 3, size=(*lead, 4)), rng.normal(size=4)
-    wanted = by_rows(
+    expected = by_rows(
         lambda row: reference.normed(row, gain.tolist(), None, eps), x
     )
-    assert_close(layers.rms_norm(x, gain, eps=eps), wanted)
+    assert_close(layers.rms_norm(x, gain, eps=eps), expected)
     assert_gradients(
         lambda x, gain: layers.rms_norm(x, gain, eps=eps),
         {"x": x, "gain": gain},
@@ -97,19 +97,19 @@ def test_eps_is_a_hundred_thousandth_unless_said(rng):
         (layers.layer_norm, layers.layer_norm_vjp, (bias,)),
         (layers.rms_norm, layers.rms_norm_vjp, ()),
     ):
-        for got, want in (
+        for result, expected in (
             (f(x, gain, *more), f(x, gain, *more, eps=1e-5)),
             (vjp(bias, x, gain)[0], vjp(bias, x, gain, eps=1e-5)[0]),
         ):
-            np.testing.assert_array_equal(got, want)
+            np.testing.assert_array_equal(result, expected)
 
 
 @pytest.mark.parametrize("approximate", [None, "tanh"])
 def test_gelu(rng, approximate):
     x = np.array([-40.0, -3.0, -1.0, -1e-9, 0.0, 0.3, 2.0, 40.0])
     name = "gelu_tanh" if approximate else "gelu"
-    wanted = [reference.bent(value, name) for value in x]
-    assert_close(layers.gelu(x, approximate=approximate), wanted, eps=32)
+    expected = [reference.bent(value, name) for value in x]
+    assert_close(layers.gelu(x, approximate=approximate), expected, eps=32)
     y = rng.normal(0, 2, size=(3, 4))
     assert_gradients(
         lambda x: layers.gelu(x, approximate=approximate),
@@ -138,8 +138,8 @@ def test_silu_far_out_is_a_switch():
 def test_gelu_far_out_is_a_switch():
     for approximate in (None, "tanh"):
         x = np.array([-1e300, -1e3, 1e3, 1e300])
-        got = layers.gelu(x, approximate=approximate)
-        np.testing.assert_array_equal(got, np.maximum(x, 0))
+        result = layers.gelu(x, approximate=approximate)
+        np.testing.assert_array_equal(result, np.maximum(x, 0))
         slope = layers.gelu_vjp(np.ones(4), x, approximate=approximate)
         np.testing.assert_array_equal(slope, x > 0)
 
@@ -164,8 +164,8 @@ def test_feed_forward(rng, lead, activation):
         return reference.affine(bent, W_2.tolist(), b_2.tolist())
 
     arguments = {"x": x, "W_1": W_1, "b_1": b_1, "W_2": W_2, "b_2": b_2}
-    got = layers.feed_forward(**arguments, activation=activation)
-    assert_close(got, by_rows(loops, x), eps=64)
+    result = layers.feed_forward(**arguments, activation=activation)
+    assert_close(result, by_rows(loops, x), eps=64)
     assert_gradients(
         lambda **a: layers.feed_forward(**a, activation=activation),
         arguments,
@@ -195,8 +195,8 @@ def test_feed_forward_gated(rng, lead, activation):
 
     arguments = {"x": x, "W_1": W_1, "b_1": b_1, "W_2": W_2, "b_2": b_2}
     arguments |= {"W_3": W_3, "b_3": b_3}
-    got = layers.feed_forward(**arguments, activation=activation)
-    assert_close(got, by_rows(loops, x), eps=256)
+    result = layers.feed_forward(**arguments, activation=activation)
+    assert_close(result, by_rows(loops, x), eps=256)
     assert_gradients(
         lambda **a: layers.feed_forward(**a, activation=activation),
         arguments,
@@ -212,23 +212,23 @@ def test_gelu_is_what_feed_forward_takes_unless_told(rng):
     np.testing.assert_array_equal(
         layers.feed_forward(x, W, None, W, None), layers.gelu(x)
     )
-    got = layers.feed_forward_vjp(np.ones_like(x), x, W, None, W)[0]
-    np.testing.assert_array_equal(got, layers.gelu_vjp(np.ones_like(x), x))
+    result = layers.feed_forward_vjp(np.ones_like(x), x, W, None, W)[0]
+    np.testing.assert_array_equal(result, layers.gelu_vjp(np.ones_like(x), x))
 
 
 @LEADS
 def test_cross_entropy(rng, lead):
     logits = rng.normal(0, 3, size=(*lead, 2, 5))
     targets = rng.integers(0, 5, (*lead, 2))
-    wanted = [
+    expected = [
         reference.loss(row.tolist(), target)
         for row, target in zip(
             logits.reshape(-1, 5), targets.ravel(), strict=True
         )
     ]
-    got = layers.token_losses(logits, targets)
-    assert_close(got.ravel(), np.array(wanted))
-    mean = math.fsum(wanted) / len(wanted)
+    result = layers.token_losses(logits, targets)
+    assert_close(result.ravel(), np.array(expected))
+    mean = math.fsum(expected) / len(expected)
     loss = layers.cross_entropy(logits, targets)
     assert type(loss) is float
     assert_close(loss, np.float64(mean))
@@ -269,8 +269,8 @@ def test_only_what_counts_counts(rng):
     where = np.array([[True, False, True], [False, False, True]])
     losses = layers.token_losses(logits, targets)
     mean = math.fsum(losses[where]) / 3
-    got = layers.cross_entropy(logits, targets, where=where)
-    assert_close(got, np.float64(mean))
+    result = layers.cross_entropy(logits, targets, where=where)
+    assert_close(result, np.float64(mean))
     gradient = layers.cross_entropy_vjp(logits, targets, where=where)
     np.testing.assert_array_equal(gradient[~where], 0)
     assert_gradients(
@@ -293,8 +293,8 @@ def test_logits_alike_cost_the_logarithm_of_the_vocabulary():
 
 def test_one_hot_rows_look_up(rng):
     table, tokens = rng.normal(size=(5, 3)), rng.integers(0, 5, (2, 4))
-    got = layers.linear(layers.one_hot(tokens, 5), table)
-    np.testing.assert_array_equal(got, table[tokens])
+    result = layers.linear(layers.one_hot(tokens, 5), table)
+    np.testing.assert_array_equal(result, table[tokens])
 
 
 # Runs: a leading axis of the parameters ------------------------------------
@@ -352,9 +352,11 @@ WIDE = {
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_the_type_of_the_arguments_is_kept(name, dtype):
     x = np.array([[0.5, -1.25], [2.0, 0.75]])
-    got, want = WIDE[name](x.astype(dtype)), WIDE[name](x)
-    tuples = isinstance(got, tuple)
-    pairs = zip(got, want, strict=True) if tuples else [(got, want)]
+    result, expected = WIDE[name](x.astype(dtype)), WIDE[name](x)
+    tuples = isinstance(result, tuple)
+    pairs = (
+        zip(result, expected, strict=True) if tuples else [(result, expected)]
+    )
     for a, b in pairs:
         if name != "cross_entropy_vjp":  # its shares are float64
             assert a.dtype == dtype
@@ -362,7 +364,7 @@ def test_the_type_of_the_arguments_is_kept(name, dtype):
 
 
 @pytest.mark.parametrize(
-    ("call", "says"),
+    ("call", "message"),
     [
         (lambda x: layers.linear(x, x), "the products of x and W overflow"),
         (lambda x: layers.linear_vjp(x, x, x), "the gradients overflow"),
@@ -384,14 +386,14 @@ def test_the_type_of_the_arguments_is_kept(name, dtype):
         ),
     ],
 )
-def test_what_leaves_its_range_is_refused(call, says):
+def test_what_leaves_its_range_is_refused(call, message):
     x = np.full((2, 2), 1.7e308)
-    with pytest.raises(ValueError, match=f"^{says}.* float64; pass "):
+    with pytest.raises(ValueError, match=f"^{message}.* float64; pass "):
         call(x)
 
 
 @pytest.mark.parametrize(
-    ("call", "says"),
+    ("call", "message"),
     [
         (
             lambda x: layers.linear(x, np.full((64, 4), 2)),
@@ -411,9 +413,11 @@ def test_what_leaves_its_range_is_refused(call, says):
         ),
     ],
 )
-def test_infinities_that_meet_are_refused_and_warn_nobody(call, says):
+def test_infinities_that_meet_are_refused_and_warn_nobody(call, message):
     x = np.tile([1.7e308, 1.7e308, -1.7e308, -1.7e308], (64, 16))
-    with pytest.raises(ValueError, match=f"^{says} overflow float64; pass "):
+    with pytest.raises(
+        ValueError, match=f"^{message} overflow float64; pass "
+    ):
         call(x)
 
 
@@ -542,8 +546,8 @@ def test_layers_refuse(message, call):
 
 @pytest.mark.parametrize("wrong", [[0.0, 1.0], ["a"], [True, False]])
 def test_tokens_are_integers(wrong):
-    says = "^tokens must be integers; got "
-    with pytest.raises(TypeError, match=says):
+    message = "^tokens must be integers; got "
+    with pytest.raises(TypeError, match=message):
         layers.token_ids(wrong, 5)
 
 
@@ -575,6 +579,8 @@ def test_a_second_matrix_that_does_not_fit_is_told_from_the_first():
         lambda: layers.feed_forward(x, W_1, b_1, W_2, x),
         lambda: layers.feed_forward_vjp(x, x, W_1, b_1, W_2),
     ):
-        says = r"^each row of hidden must .* hidden \(3,\) and W_2 \(4, 2\)$"
-        with pytest.raises(ValueError, match=says):
+        message = (
+            r"^each row of hidden must .* hidden \(3,\) and W_2 \(4, 2\)$"
+        )
+        with pytest.raises(ValueError, match=message):
             call()

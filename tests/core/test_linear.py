@@ -43,7 +43,7 @@ def problem(seed, T, d_k, d_v, lead=(), dtype=float):
     """Arguments by name, the keys of length one."""
     rng = np.random.default_rng(seed)
     K = rng.normal(size=(*lead, T, d_k))
-    found = {
+    result = {
         "Q": rng.normal(size=(*lead, T, d_k)),
         "K": K / np.linalg.norm(K, axis=-1, keepdims=True),
         "V": rng.normal(size=(*lead, T, d_v)),
@@ -51,7 +51,7 @@ def problem(seed, T, d_k, d_v, lead=(), dtype=float):
         "log_decay": -rng.exponential(0.3, (*lead, T)),
         "state": rng.normal(size=(*lead, d_k, d_v)),
     }
-    return {name: x.astype(dtype) for name, x in found.items()}
+    return {name: x.astype(dtype) for name, x in result.items()}
 
 
 def called(kind, x, **more):
@@ -76,11 +76,11 @@ def test_it_equals_the_loop(kind, scale, carried, sizes):
     loop = getattr(reference_linear, function.__name__)
     lists = {n: x[n].tolist() for n in ("Q", "K", "V", *extra, "state")
              if n in x}  # fmt: skip
-    wanted = loop(**lists, scale=scale)
+    desired = loop(**lists, scale=scale)
     for chunk in (None, 2, 99):
-        found = called(kind, x, scale=scale, chunk=chunk)
-        for got, want in zip(found, wanted, strict=True):
-            assert_close(got, np.array(want), eps=64)
+        results = called(kind, x, scale=scale, chunk=chunk)
+        for result, expected in zip(results, desired, strict=True):
+            assert_close(result, np.array(expected), eps=64)
 
 
 LEADS = st.sampled_from([(), (1,), (3,), (2, 3)])
@@ -102,10 +102,10 @@ def test_three_forms_are_equal(kind, seed, T, d_k, d_v, lead, chunk):
     assert stepped[0].shape == (*lead, T, d_v)
     assert stepped[1].shape == (*lead, d_k, d_v)
     for size in (chunk, max(T, 1)):
-        for got, want in zip(
+        for result, expected in zip(
             called(kind, x, chunk=size), stepped, strict=True
         ):
-            assert_close(got, want, eps=512)
+            assert_close(result, expected, eps=512)
 
 
 @given(
@@ -154,12 +154,12 @@ def test_the_special_cases_of_the_gated_rule():
     x = problem(5, 9, 4, 3)
     x["log_decay"] *= 0
     for chunk in (None, 4):
-        for got, want in zip(
+        for result, expected in zip(
             called("gated", x, chunk=chunk),
             called("delta", x, chunk=chunk),
             strict=True,
         ):
-            np.testing.assert_array_equal(got, want)
+            np.testing.assert_array_equal(result, expected)
     # Orthogonal keys read nothing of each other: the delta rule with beta 1
     # on an empty state is linear attention.
     keys = without(x | {"K": np.eye(9), "Q": np.eye(9)[::-1]}, "state")
@@ -218,10 +218,10 @@ def test_leading_axes_broadcast_as_shared_heads(rng):
     for name in ("V", "beta", "log_decay", "state"):
         grouped[name] = x[name].reshape(2, 2, *x[name].shape[1:])
     for chunk in (None, 2):
-        wanted = called("gated", apart, chunk=chunk)
-        found = called("gated", grouped, chunk=chunk)
-        for got, want in zip(found, wanted, strict=True):
-            assert_close(got.reshape(want.shape), want)
+        desired = called("gated", apart, chunk=chunk)
+        results = called("gated", grouped, chunk=chunk)
+        for result, expected in zip(results, desired, strict=True):
+            assert_close(result.reshape(expected.shape), expected)
 
 
 @pytest.mark.parametrize("kind", ["decayed", "gated"])
@@ -229,11 +229,11 @@ def test_a_decay_of_zero_empties_the_state(kind):
     x = problem(4, 8, 3, 2)
     x["log_decay"][5] = -np.inf
     late = {n: array[5:] for n, array in x.items() if n != "state"}
-    wanted = called(kind, late)
+    expected = called(kind, late)
     for chunk in (None, 3, 8):
         output, state = called(kind, x, chunk=chunk)
-        assert_close(output[5:], wanted[0], eps=64)
-        assert_close(state, wanted[1], eps=64)
+        assert_close(output[5:], expected[0], eps=64)
+        assert_close(state, expected[1], eps=64)
 
 
 def test_a_strong_decay_keeps_the_digits_of_weak_ones():
@@ -241,10 +241,10 @@ def test_a_strong_decay_keeps_the_digits_of_weak_ones():
     x = problem(4, 8, 3, 2)
     x["log_decay"][2] = -1e15
     for kind in ("decayed", "gated"):
-        for got, want in zip(
+        for result, expected in zip(
             called(kind, x, chunk=8), called(kind, x), strict=True
         ):
-            assert_close(got, want, eps=64)
+            assert_close(result, expected, eps=64)
 
 
 @EACH
@@ -255,7 +255,7 @@ def test_gradients(kind, lead, T, rng):
     function, extra = KINDS[kind]
     x = {n: x[n] for n in ("Q", "K", "V", *extra, "state")}
     upstream = rng.normal(size=(*lead, T, 2)), rng.normal(size=(*lead, 3, 2))
-    found = BACKWARDS[function](
+    result = BACKWARDS[function](
         upstream[0], **x, grad_state=upstream[1], scale=0.6
     )
     for name in x:
@@ -267,9 +267,9 @@ def test_gradients(kind, lead, T, rng):
             )
 
         if x[name].size:
-            assert_gradient(loss, x[name], getattr(found, name), rng)
+            assert_gradient(loss, x[name], getattr(result, name), rng)
     absent = {"beta", "log_decay"} - set(extra)
-    assert all(getattr(found, name) is None for name in absent)
+    assert all(getattr(result, name) is None for name in absent)
 
 
 @EACH
@@ -278,13 +278,13 @@ def test_gradients_of_the_output_alone_and_of_a_default_scale(kind, rng):
     function, extra = KINDS[kind]
     x = {n: x[n] for n in ("Q", "K", "V", *extra)}
     upstream = rng.normal(size=(4, 2))
-    found = BACKWARDS[function](upstream, **x)
-    assert found.state is None
+    result = BACKWARDS[function](upstream, **x)
+    assert result.state is None
 
     def loss(K):
         return (function(**x | {"K": K})[0] * upstream).sum()
 
-    assert_gradient(loss, x["K"], found.K, rng)
+    assert_gradient(loss, x["K"], result.K, rng)
 
 
 def test_a_shared_array_gets_the_sum_over_its_copies(rng):
@@ -314,14 +314,14 @@ def test_dtype_is_kept(kind, dtype):
     x = problem(8, 6, 3, 2, dtype=dtype)
     wide = {name: array.astype(float) for name, array in x.items()}
     for chunk in (None, 4):
-        for got, want in zip(
+        for result, expected in zip(
             called(kind, x, chunk=chunk), called(kind, wide), strict=True
         ):
-            assert_close(got, want.astype(dtype), eps=32)
+            assert_close(result, expected.astype(dtype), eps=32)
     function, extra = KINDS[kind]
-    found = BACKWARDS[function](x["V"], *(x[n] for n in ("Q", "K", "V",
+    results = BACKWARDS[function](x["V"], *(x[n] for n in ("Q", "K", "V",
                                                          *extra)))  # fmt: skip
-    assert all(g.dtype == dtype for g in found if g is not None)
+    assert all(g.dtype == dtype for g in results if g is not None)
 
 
 @pytest.mark.parametrize("narrow", ["Q", "K", "V", "beta", "log_decay"])
@@ -330,12 +330,12 @@ def test_mixed_types_are_computed_in_the_widest(narrow):
     x[narrow] = x[narrow].astype(np.float16)
     wide = x | {narrow: x[narrow].astype(float)}
     for chunk in (None, 4):
-        for got, want in zip(
+        for result, expected in zip(
             called("gated", x, chunk=chunk),
             called("gated", wide, chunk=chunk),
             strict=True,
         ):
-            assert_close(got, want)
+            assert_close(result, expected)
 
 
 ones = np.ones
@@ -407,8 +407,8 @@ def test_a_decay_that_underflows_is_no_error():
     quiet = [called("gated", x, chunk=chunk) for chunk in (None, 2)]
     back = gated_delta_rule_vjp(ones((4, 2)), **x)
     with np.errstate(all="raise"):
-        for chunk, want in zip((None, 2), quiet, strict=True):
-            found = called("gated", x, chunk=chunk)
-            np.testing.assert_array_equal(found[0], want[0])
+        for chunk, expected in zip((None, 2), quiet, strict=True):
+            result = called("gated", x, chunk=chunk)
+            np.testing.assert_array_equal(result[0], expected[0])
         again = gated_delta_rule_vjp(ones((4, 2)), **x)
     np.testing.assert_array_equal(again.K, back.K)

@@ -46,13 +46,13 @@ REACH = st.none() | st.integers(0, 9)
 @given(lengths(), REACH, REACH)
 def test_a_window_equals_the_loop(sizes, left, right):
     T, S = sizes
-    wanted = [
+    expected = [
         [reference.in_reach(t, s, T, S, left, right) for s in range(S)]
         for t in range(T)
     ]
     mask = window_mask(T, S, left=left, right=right)
     assert mask.dtype == bool
-    np.testing.assert_array_equal(mask, np.array(wanted, bool).reshape(T, S))
+    np.testing.assert_array_equal(mask, np.array(expected, bool).reshape(T, S))
 
 
 def test_a_window_has_the_other_masks_as_cases():

@@ -75,12 +75,12 @@ def test_every_form_equals_plain_loops(form, rng):
     fields = vars(config) | {"n_kv_heads": config.kv_heads}
     lists = {name: x.tolist() for name, x in params.items()}
     for row, sequence in enumerate(tokens):
-        wanted, maps = reference.logits(sequence.tolist(), lists, fields)
-        assert_close(kept.logits[row], np.array(wanted), eps=2**13)
+        expected, maps = reference.logits(sequence.tolist(), lists, fields)
+        assert_close(kept.logits[row], np.array(expected), eps=2**13)
         for layer, own in zip(kept.layers[::2], maps, strict=True):
             if own is not None:
-                found = layer.attended.weights[row]
-                assert_close(found, np.array(own), eps=512)
+                result = layer.attended.weights[row]
+                assert_close(result, np.array(own), eps=512)
 
 
 @EACH
@@ -164,8 +164,8 @@ def test_what_is_not_derived_is_refused(rng):
         runs = init_transformer(rng, config, runs=(2,))
         with pytest.raises(ValueError, match="must be of one model, without"):
             transformer([[1], [2]], runs, config)
-    says = "memory must be None in a model to be trained; got MemoryWidths"
-    with pytest.raises(ValueError, match=says):
+    message = "memory must be None in a model to be trained; got MemoryWidths"
+    with pytest.raises(ValueError, match=message):
         loss_and_gradients([1], [2], params, config)
     mask = np.ones((1, 1), bool)
     with pytest.raises(ValueError, match="mask must be None if a block h"):
@@ -235,11 +235,11 @@ def test_short_convolution_equals_loops(seed, T, width, lead):
     assert output.shape == X.shape
     assert rows.shape == before.shape
     for i in np.ndindex(lead):
-        wanted, last = reference_linear.short_convolution(
+        expected, last = reference_linear.short_convolution(
             [*X[i].tolist()] or [[0.0] * 3], filters, before[i].tolist()
         )
         if T:
-            assert_close(output[i], np.array(wanted), eps=64)
+            assert_close(output[i], np.array(expected), eps=64)
             alone, _ = reference_linear.short_convolution(X[i], filters)
             assert_close(bare[i], np.array(alone), eps=64)
             np.testing.assert_array_equal(

@@ -390,10 +390,10 @@ def test_gpt_oss_keeps_and_divides_the_pairs_that_its_ports_name():
     assert (round(first, 2), round(last, 2)) == (8.09, 17.40)
     exact = yarn_frequencies(64, 32, 4096, base=150000, truncate=False)
     kept = [min(max((last - i) / (last - first), 0), 1) for i in range(32)]
-    wanted = [
+    expected = [
         150000 ** (-i / 32) * (k + (1 - k) / 32) for i, k in enumerate(kept)
     ]
-    assert_close(exact, np.array(wanted), eps=64)
+    assert_close(exact, np.array(expected), eps=64)
     assert round(max(result / exact), 2) == 1.76
 
 
@@ -547,13 +547,13 @@ def test_attention_that_reaches_further_equals_the_loop(rng, kind, T, S):
         k = rotary_embedding(K, frequencies=theta)
         return attention(q, k, V, mask=np.array(seen)).output
 
-    wanted = head_by_head(by_loop(Q, S - T), by_loop(K, 0), V, seen)
+    expected = head_by_head(by_loop(Q, S - T), by_loop(K, 0), V, seen)
     at = np.arange(S - T, S)
-    assert_close(by_helper(theta, at), wanted, eps=512)
+    assert_close(by_helper(theta, at), expected, eps=512)
     for name, mistake in MISTAKES.items():
         if T < S or "start" not in name:
             wrong = by_helper(*mistake(theta, at))
-            assert np.abs(wrong - wanted).max() > 1e-3, name
+            assert np.abs(wrong - expected).max() > 1e-3, name
 
 
 @pytest.mark.parametrize(("T", "S"), [(3, 7), (5, 5), (1, 20)])
@@ -567,21 +567,21 @@ def test_attention_with_t5_s_bias_equals_the_loop(rng, T, S):
         ]
         for row in table.tolist()
     ]
-    wanted = head_by_head(Q.tolist(), K.tolist(), V, seen, bias)
+    expected = head_by_head(Q.tolist(), K.tolist(), V, seen, bias)
 
     def by_helper(table, buckets):
         added = table[:, buckets].reshape(2, 2, T, S)
         return attention(Q, K, V, mask=np.array(seen), bias=added).output
 
     buckets = relative_buckets(T, S, num_buckets=6, max_distance=9)
-    assert_close(by_helper(table, buckets), wanted, eps=512)
+    assert_close(by_helper(table, buckets), expected, eps=512)
     wrong = {
         "heads exchanged": (table[[0, 2, 1, 3]], buckets),
         "distances the other way": (table, buckets[..., ::-1]),
         "one bucket too far": (table, np.minimum(buckets + 1, 5)),
     }
     for name, mistake in wrong.items():
-        assert np.abs(by_helper(*mistake) - wanted).max() > 1e-3, name
+        assert np.abs(by_helper(*mistake) - expected).max() > 1e-3, name
 
 
 # ALiBi
@@ -674,11 +674,11 @@ def test_a_largest_distance_may_be_far_away():
     bucket = relative_buckets(1, 4000, max_distance=10**12)[0, ::-1]
     # Sixteen steps from 16 to 10**12: each is a factor of 4.7.
     step = (10**12 / 16) ** (1 / 16)
-    wanted = [
+    expected = [
         d if d < 16 else 16 + math.floor(math.log(d / 16, step) + 1e-12)
         for d in range(4000)
     ]
-    assert bucket.tolist() == wanted
+    assert bucket.tolist() == expected
 
 
 def test_angles_that_overflow_are_said_to():

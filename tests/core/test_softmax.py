@@ -149,9 +149,11 @@ def test_where_is_the_same_as_deleting(x, data):
         weights.reshape(-1, x.shape[-1]),
         strict=True,
     )
-    for row, may, got in flat:
-        assert (got[~may] == 0).all()
-        assert_close(got[may], np.array(reference.softmax(row[may].tolist())))
+    for row, may, result in flat:
+        assert (result[~may] == 0).all()
+        assert_close(
+            result[may], np.array(reference.softmax(row[may].tolist()))
+        )
 
 
 @pytest.mark.parametrize("garbage", [np.nan, np.inf, -np.inf, 1e308])

@@ -34,8 +34,8 @@ def problem(seed, T=4, S=6, H=3, d=5, lead=(), dtype=float):
 @given(SEEDS, st.integers(1, 4), st.integers(1, 6), st.integers(1, 3))
 def test_scores_equal_the_loop(seed, T, S, H):
     arrays = problem(seed, T, S, H)
-    wanted = reference_sparse.index_scores(*(x.tolist() for x in arrays))
-    assert_close(index_scores(*arrays), np.array(wanted), eps=64)
+    expected = reference_sparse.index_scores(*(x.tolist() for x in arrays))
+    assert_close(index_scores(*arrays), np.array(expected), eps=64)
 
 
 def test_a_key_can_be_shared_by_a_batch():
@@ -51,15 +51,17 @@ def test_the_choice_equals_the_loop(data, T, S, k):
     may = st.lists(st.booleans(), min_size=S, max_size=S)
     scores = data.draw(st.lists(row, min_size=T, max_size=T))
     allowed = data.draw(st.lists(may, min_size=T, max_size=T))
-    wanted = reference_sparse.chosen_mask(scores, k, allowed)
+    expected = reference_sparse.chosen_mask(scores, k, allowed)
     shape = (T, S)
-    found = chosen_mask(
+    result = chosen_mask(
         np.array(scores, float).reshape(shape),
         k,
         mask=np.array(allowed, bool).reshape(shape),
     )
-    assert found.dtype == bool
-    np.testing.assert_array_equal(found, np.array(wanted, bool).reshape(shape))
+    assert result.dtype == bool
+    np.testing.assert_array_equal(
+        result, np.array(expected, bool).reshape(shape)
+    )
 
 
 @given(SEEDS, st.integers(1, 9))
@@ -82,9 +84,9 @@ def test_a_causal_choice_reads_no_later_key(seed, k):
 def test_padding_is_not_chosen_if_heads_share_the_choice():
     # A padding mask has an axis for heads, which scores for all heads lack.
     scores = np.random.default_rng(4).normal(size=(2, 3, 5))
-    found = chosen_mask(scores, 2, mask=padding_mask([5, 2], 5))
-    np.testing.assert_array_equal(found[0], chosen_mask(scores[0], 2))
-    np.testing.assert_array_equal(found[1], [[1, 1, 0, 0, 0]] * 3)
+    result = chosen_mask(scores, 2, mask=padding_mask([5, 2], 5))
+    np.testing.assert_array_equal(result[0], chosen_mask(scores[0], 2))
+    np.testing.assert_array_equal(result[1], [[1, 1, 0, 0, 0]] * 3)
 
 
 def attended(seed, T, S, k, H=2, dtype=float):
@@ -104,10 +106,10 @@ def test_gathered_equals_masked_and_the_loop(seed, T, more, k):
     output = chosen_attention(Q, K, V, chosen)
     assert_close(output, attention(Q, K, V, mask=chosen).output, eps=64)
     for h in range(2):
-        wanted = reference_sparse.chosen_attention(
+        expected = reference_sparse.chosen_attention(
             *(x[h].tolist() for x in (Q, K, V)), chosen.tolist()
         )
-        assert_close(output[h], np.array(wanted), eps=64)
+        assert_close(output[h], np.array(expected), eps=64)
 
 
 def test_what_is_not_chosen_is_not_read():
@@ -155,10 +157,12 @@ def test_a_narrow_type_is_kept(dtype):
 @given(SEEDS, st.integers(0, 9), st.integers(1, 4), st.integers(1, 4))
 def test_means_of_blocks_equal_the_loop(seed, S, length, stride):
     X = np.random.default_rng(seed).normal(size=(2, S, 3))
-    found = pooled_blocks(X, length, stride=stride)
+    result = pooled_blocks(X, length, stride=stride)
     for i in range(2):
-        wanted = reference_sparse.pooled_blocks(X[i].tolist(), length, stride)
-        assert_close(found[i], np.reshape(wanted, (-1, 3)))
+        expected = reference_sparse.pooled_blocks(
+            X[i].tolist(), length, stride
+        )
+        assert_close(result[i], np.reshape(expected, (-1, 3)))
     whole = pooled_blocks(X, length)
     np.testing.assert_array_equal(
         whole, pooled_blocks(X, length, stride=length)
@@ -170,9 +174,9 @@ def test_means_of_blocks_equal_the_loop(seed, S, length, stride):
 def test_the_mean_of_the_largest_numbers_is_finite(dtype):
     top = np.finfo(dtype).max
     X = np.full((4, 1), top, dtype)
-    found = pooled_blocks(X, 4)
-    assert found.dtype == dtype
-    assert_close(found, np.full((1, 1), top))
+    result = pooled_blocks(X, 4)
+    assert result.dtype == dtype
+    assert_close(result, np.full((1, 1), top))
 
 
 @given(st.data(), st.integers(0, 3), st.integers(0, 4), st.integers(1, 5),
@@ -185,15 +189,17 @@ def test_the_choice_of_blocks_equals_the_loop(
     scores = data.draw(st.lists(row, min_size=T, max_size=T))
     allowed = data.draw(st.lists(may, min_size=T, max_size=T))
     S = blocks * length + more
-    wanted = reference_sparse.chosen_blocks(scores, n, length, S, allowed)
-    found = chosen_blocks(
+    expected = reference_sparse.chosen_blocks(scores, n, length, S, allowed)
+    result = chosen_blocks(
         np.array(scores, float).reshape(T, blocks),
         n,
         length,
         S,
         mask=np.array(allowed, bool).reshape(T, blocks),
     )
-    np.testing.assert_array_equal(found, np.array(wanted, bool).reshape(T, S))
+    np.testing.assert_array_equal(
+        result, np.array(expected, bool).reshape(T, S)
+    )
 
 
 def branches(seed, T, S, lead=()):
@@ -206,11 +212,11 @@ def branches(seed, T, S, lead=()):
        st.integers(1, 4), st.integers(1, 6))  # fmt: skip
 def test_three_branches_equal_the_loop(seed, T, more, length, n, window):
     arrays = branches(seed, T, T + more)
-    found = three_branches(*arrays, length=length, n=n, window=window)
-    wanted = reference_sparse.three_branches(
+    result = three_branches(*arrays, length=length, n=n, window=window)
+    expected = reference_sparse.three_branches(
         *(x.tolist() for x in arrays), length, n, window
     )
-    assert_close(found, np.array(wanted), eps=128)
+    assert_close(result, np.array(expected), eps=128)
 
 
 def test_three_branches_refuses_a_sum_beyond_its_type():
@@ -225,10 +231,10 @@ def test_three_branches_refuses_a_sum_beyond_its_type():
 def test_three_branches_of_a_batch_are_those_of_its_parts():
     arrays = branches(6, 3, 9, (2, 2))
     options = {"length": 2, "n": 2, "window": 3}
-    found = three_branches(*arrays, **options)
+    result = three_branches(*arrays, **options)
     for i in np.ndindex(2, 2):
         part = three_branches(*(x[i] for x in arrays), **options)
-        assert_close(found[i], part, eps=64)
+        assert_close(result[i], part, eps=64)
     shared = three_branches(*arrays[:3], [0.5, 0.25, 1], **options)
     gates = np.broadcast_to([0.5, 0.25, 1], arrays[3].shape)
     assert_close(shared, three_branches(*arrays[:3], gates, **options))
@@ -238,33 +244,33 @@ def test_every_branch_has_the_scale():
     Q, K, V, gates = branches(9, 2, 9)
     options = {"length": 3, "n": 2, "window": 4}
     for gate in (gates, *np.eye(3)):
-        found = three_branches(Q, K, V, gate, scale=0.3, **options)
+        result = three_branches(Q, K, V, gate, scale=0.3, **options)
         same = three_branches(Q * 0.3 * np.sqrt(3), K, V, gate, **options)
-        assert_close(found, same, eps=64)
+        assert_close(result, same, eps=64)
     # A negative scale turns the order of the blocks round.
-    found = three_branches(-Q, K, V, [0, 1, 0], scale=-1.0, **options)
+    result = three_branches(-Q, K, V, [0, 1, 0], scale=-1.0, **options)
     same = three_branches(Q, K, V, [0, 1, 0], scale=1.0, **options)
-    assert_close(found, same, eps=64)
+    assert_close(result, same, eps=64)
 
 
 def test_no_branch_reads_a_later_key():
     Q, K, V, gates = branches(7, 6, 6)
     options = {"length": 2, "n": 1, "window": 2}
-    found = three_branches(Q, K, V, gates, **options)
+    result = three_branches(Q, K, V, gates, **options)
     for t in range(5):
         K_, V_ = K.copy(), V.copy()
         K_[t + 1 :], V_[t + 1 :] = 7, -9
         again = three_branches(Q, K_, V_, gates, **options)
-        assert_close(again[: t + 1], found[: t + 1])
+        assert_close(again[: t + 1], result[: t + 1])
 
 
 def test_with_enough_blocks_and_window_two_branches_read_all():
     Q, K, V, _ = branches(8, 1, 8)
-    found = three_branches(Q, K, V, [0, 1, 0], length=2, n=4, window=1)
+    result = three_branches(Q, K, V, [0, 1, 0], length=2, n=4, window=1)
     whole = attention(Q, K, V).output
-    assert_close(found, whole, eps=32)
-    found = three_branches(Q, K, V, [0, 0, 1], length=2, n=1, window=8)
-    assert_close(found, whole, eps=32)
+    assert_close(result, whole, eps=32)
+    result = three_branches(Q, K, V, [0, 0, 1], length=2, n=1, window=8)
+    assert_close(result, whole, eps=32)
 
 
 @given(SEEDS, st.integers(1, 4), st.integers(0, 4), st.integers(1, 6))
@@ -304,8 +310,8 @@ def test_gradients_through_the_choice_equal_differences(seed, T, more, k):
             for sign in (1, -1)
         ]
         slope = (ends[0] - ends[1]) / (2 * step)
-        found = (getattr(grads, name) * way).sum()
-        assert abs(found - slope) < 1e-6 * (1 + abs(slope))
+        result = (getattr(grads, name) * way).sum()
+        assert abs(result - slope) < 1e-6 * (1 + abs(slope))
 
 
 SIZES = st.tuples(*[st.integers(1, 9)] * 5)
@@ -317,9 +323,9 @@ READ = "length", "stride", "chosen_length", "n_chosen", "window"
 @given(st.integers(0, 60), SIZES)
 def test_tokens_are_counted_as_by_the_loop(more, sizes):
     S = sizes[0] + more
-    found = tokens_read(S, **dict(zip(READ, sizes, strict=True)))
-    wanted = reference_sparse.tokens_read(S, *sizes)
-    assert (*found.values(),) == (*wanted, sum(wanted))
+    result = tokens_read(S, **dict(zip(READ, sizes, strict=True)))
+    expected = reference_sparse.tokens_read(S, *sizes)
+    assert (*result.values(),) == (*expected, sum(expected))
 
 
 def test_the_papers_rule_gives_two_less_than_its_table():
@@ -331,17 +337,17 @@ def test_the_papers_rule_gives_two_less_than_its_table():
         65536: (5632, 11.6),
     }
     for S, (printed, ratio) in table.items():
-        found = tokens_read(S)["total"]
-        assert found == printed - 2
-        assert round(S / found, 1) == round(S / printed, 1) == ratio
+        result = tokens_read(S)["total"]
+        assert result == printed - 2
+        assert round(S / result, 1) == round(S / printed, 1) == ratio
 
 
 @given(st.integers(0, 4), st.integers(0, 4), st.integers(1, 4),
        st.integers(1, 4))  # fmt: skip
 def test_index_operations_are_counted_as_by_the_loop(T, S, H, d):
-    found = cost.index_flops(T, S, H, d)
-    wanted = reference_sparse.index_flops(T, S, H, d)
-    assert found == wanted | {"total": sum(wanted.values())}
+    result = cost.index_flops(T, S, H, d)
+    expected = reference_sparse.index_flops(T, S, H, d)
+    assert result == expected | {"total": sum(expected.values())}
 
 
 def test_the_indexer_costs_more_than_the_reading_that_it_serves():

@@ -196,10 +196,10 @@ def test_split_attention_equals_the_loop(
         with pytest.raises(ValueError, match="so T <= S"):
             split_attention(client, Q, K, V, causal=causal)
         return
-    wanted = loop(Q, K, V, causal, 0.7)
+    expected = loop(Q, K, V, causal, 0.7)
     for given in ((K, V), place_keys(client, K, V)):
         split = split_attention(client, Q, *given, causal=causal, scale=0.7)
-        assert_close(split, wanted, eps=64)
+        assert_close(split, expected, eps=64)
 
 
 def test_the_default_scale_is_that_of_the_width(client, monkeypatch):
@@ -207,8 +207,8 @@ def test_the_default_scale_is_that_of_the_width(client, monkeypatch):
     pairs = [arrays(3, 5, seed=seed) for seed in (1, 2)]
     stacked = [np.stack(each) for each in zip(*pairs, strict=True)]
     split = split_attention(client, *stacked)
-    for found, given in zip(split, pairs, strict=True):
-        assert_close(found, loop(*given), eps=64)
+    for result, given in zip(split, pairs, strict=True):
+        assert_close(result, loop(*given), eps=64)
 
 
 # The axes of Q, of K and V, and of the mask; T = 5, S = 7.
@@ -246,7 +246,7 @@ def by_heads(Q, K, V, mask, causal):
     while mask.ndim > len(lead) + 3:
         mask = mask.squeeze(-3)
     allowed = np.broadcast_to(mask, (*lead, H, T, S))
-    found = np.zeros((*lead, H, T, V.shape[-1]))
+    result = np.zeros((*lead, H, T, V.shape[-1]))
     for at in np.ndindex(*lead, H):
         head = at[-1] * H_kv // H
         q = np.broadcast_to(Q, (*lead, *Q.shape[-3:]))[at]
@@ -263,8 +263,8 @@ def by_heads(Q, K, V, mask, causal):
             for t in range(T)
         ]
         lists = (X.tolist() for X in (q, k, v))
-        found[at] = reference.attention(*lists, may, scale=0.7)[0]
-    return found
+        result[at] = reference.attention(*lists, may, scale=0.7)[0]
+    return result
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -285,10 +285,10 @@ def test_masks_and_grouped_heads_equal_the_loop(
     if shape and shape[-2] > 1:
         mask[..., 2, :] = False  # a query that may attend to nothing
     how = {"causal": causal, "scale": 0.7, "mask": mask, "grouped": grouped}
-    wanted = by_heads(Q, K, V, mask, causal)
+    expected = by_heads(Q, K, V, mask, causal)
     for given in ((K, V), place_keys(client, K, V)):
         split = split_attention(client, Q, *given, **how)
-        assert_close(split, wanted.reshape(split.shape), eps=64)
+        assert_close(split, expected.reshape(split.shape), eps=64)
         # What the other helpers make of it, with the keys repeated.
         n = Q.shape[-3] // K.shape[-3] if grouped else 1
         both = mask
@@ -329,11 +329,11 @@ def test_as_many_numbers_cross_as_the_formula_says(client, workers):
     joins = [at for name, at in client.submitted if name == "_join"]
     # In a tree: neighbours on the left one's worker, then their neighbours.
     steps = (workers[i::j] for i, j in ((0, 2), (0, 4), (0, 8)))
-    count, wanted = N, []
+    count, expected = N, []
     for left in steps:
-        wanted += left[: count // 2]
+        expected += left[: count // 2]
         count -= count // 2
-    assert joins == wanted
+    assert joins == expected
 
 
 def test_neighbours_are_merged_where_they_lie(client):
@@ -374,8 +374,8 @@ def test_the_widest_type_is_that_of_the_output(client):
         ]
         split = split_attention(client, *given)
         assert split.dtype == wide
-        wanted = loop(*(X.astype(float) for X in given))
-        assert_close(split, wanted.astype(wide))
+        expected = loop(*(X.astype(float) for X in given))
+        assert_close(split, expected.astype(wide))
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -388,16 +388,16 @@ def test_half_precision_is_computed_in_single_and_rounded_once(client):
     given = [X.astype(np.float16) for X in arrays(2, 5)]
     split = split_attention(client, *given)
     assert split.dtype == np.float16
-    wanted = loop(*(X.astype(float) for X in given)).astype(np.float16)
-    assert split.tolist() == wanted.tolist()
+    expected = loop(*(X.astype(float) for X in given)).astype(np.float16)
+    assert split.tolist() == expected.tolist()
 
 
 def test_a_mixture_that_overflows_is_the_callers_error(client):
     client.alive = ["a"]
     # Eleven weights of 1/11 sum to more than one, by rounding.
     V = np.full((11, 1), np.finfo(float).max)
-    said = "the weighted sum of V overflows float64; pass V in a wider type"
-    with pytest.raises(ValueError, match=said):
+    message = "the weighted sum of V overflows float64; pass V in a wider type"
+    with pytest.raises(ValueError, match=message):
         split_attention(client, np.zeros((1, 1)), np.zeros((11, 1)), V)
 
 
@@ -462,11 +462,11 @@ def test_ten_losses_in_one_call_are_too_many(client, monkeypatch):
         raise CancelledError
 
     monkeypatch.setattr(distributed, "_result", lost)
-    said = (
+    message = (
         "workers were lost 10 times in one call; "
         "does a shard fit into a worker's memory?"
     )
-    with pytest.raises(RuntimeError, match=re.escape(said)):
+    with pytest.raises(RuntimeError, match=re.escape(message)):
         split_attention(client, *arrays(1, 3))
     assert len(tries) == 10
 
@@ -547,24 +547,24 @@ def test_a_client_that_is_given_stays_open(client, monkeypatch):
 
 
 def test_no_cluster_no_workers_and_no_client_are_said(client):
-    def refused(error, said, *given):
-        with pytest.raises(error, match=re.escape(said)):
+    def refused(error, message, *given):
+        with pytest.raises(error, match=re.escape(message)):
             place_keys(*given, I2, I2)
 
-    said = "no cluster answers at 'nowhere': no such place"
-    refused(ConnectionError, said, "nowhere")
-    said = "client must be a synchronous dask.distributed.Client or the "
-    said += "address of a cluster; got "
-    refused(TypeError, f"{said}int", 1)
+    message = "no cluster answers at 'nowhere': no such place"
+    refused(ConnectionError, message, "nowhere")
+    message = "client must be a synchronous dask.distributed.Client or the "
+    message += "address of a cluster; got "
+    refused(TypeError, f"{message}int", 1)
     client.asynchronous = True
-    refused(TypeError, f"{said}Here", client)
+    refused(TypeError, f"{message}Here", client)
     client.asynchronous = False
     client.alive = []
-    said = "the cluster has had no workers for 5 seconds"
-    refused(ConnectionError, said, client)
+    message = "the cluster has had no workers for 5 seconds"
+    refused(ConnectionError, message, client)
     client.close()
-    said = "the client has no cluster: it is closed"
-    refused(ConnectionError, said, client)
+    message = "the client has no cluster: it is closed"
+    refused(ConnectionError, message, client)
 
 
 def test_keys_and_values_come_from_one_call_on_this_cluster(client):
@@ -578,17 +578,17 @@ def test_keys_and_values_come_from_one_call_on_this_cluster(client):
     for _, values in by_others:
         with pytest.raises(ValueError, match="must come from one call"):
             split_attention(client, I2, K, values)
-    said = "K and V were placed on the cluster at here; got nowhere"
-    with pytest.raises(ValueError, match=said):  # nobody is called there
+    message = "K and V were placed on the cluster at here; got nowhere"
+    with pytest.raises(ValueError, match=message):  # nobody is called there
         split_attention("nowhere", I2, K, V)
-    said = "K and V were placed on the cluster at here; got there"
+    message = "K and V were placed on the cluster at here; got there"
     for there in ("there", connected(address="there")):
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(ValueError, match=message):
             split_attention(there, I2, K, V)
     with pytest.raises(TypeError, match="client must be a synchronous"):
         split_attention(1, I2, K, V)
-    wanted = loop(I2, I2, I2)
-    assert_close(split_attention("here", I2, K, V), wanted, eps=64)
+    expected = loop(I2, I2, I2)
+    assert_close(split_attention("here", I2, K, V), expected, eps=64)
     client.close()
     for asked in ("here", client, other):
         with pytest.raises(ConnectionError, match="it is closed"):
@@ -667,16 +667,16 @@ def test_splitting_refuses_a_type(client):
 
 def test_keys_that_are_placed_go_with_values_that_are(client):
     K, V = place_keys(client, I2, I2)
-    said = "^K and V must both be arrays, or both be placed$"
+    message = "^K and V must both be arrays, or both be placed$"
     for given in ((K, I2), (I2, V)):
-        with pytest.raises(TypeError, match=said):
+        with pytest.raises(TypeError, match=message):
             split_attention(client, I2, *given)
 
 
 def test_a_query_that_does_not_fit_placed_keys_is_refused(client):
     K, V = place_keys(client, I2, I2)
-    said = "Q and K must share d_k; got Q (3, 3) and K (2, 2)"
-    with pytest.raises(ValueError, match=re.escape(said)):
+    message = "Q and K must share d_k; got Q (3, 3) and K (2, 2)"
+    with pytest.raises(ValueError, match=re.escape(message)):
         split_attention(client, I3, K, V)
     assert not client.submitted
 
@@ -686,7 +686,7 @@ def test_a_worker_with_other_helpers_is_named(client, call):
     given = [I2] * 2
     if call is split_attention:  # of keys that were placed before
         given = [I2, *place_keys(client, I2, I2)]
-    said = (
+    message = (
         "workers must have the helpers of this process; those of b differ{}. "
         "Install one version everywhere, and start the workers again"
     )
@@ -695,7 +695,7 @@ def test_a_worker_with_other_helpers_is_named(client, call):
         (ImportError("no helpers"), " (no helpers)"),
     ]:
         client.codes = {"b": code}
-        with pytest.raises(RuntimeError, match=re.escape(said.format(why))):
+        with pytest.raises(RuntimeError, match=re.escape(message.format(why))):
             call(client, *given)
     client.codes = {"b": OSError("it has just died")}  # and is replaced
     call(client, *given)
@@ -703,10 +703,10 @@ def test_a_worker_with_other_helpers_is_named(client, call):
 
 def test_a_worker_that_does_not_answer_is_named(client):
     client.frozen = {"b"}
-    said = "the worker b has not answered for 30 seconds"
+    message = "the worker b has not answered for 30 seconds"
     for call, given in ((place_keys, 2), (split_attention, 3)):
         client.calls = []
-        with pytest.raises(RuntimeError, match=said):
+        with pytest.raises(RuntimeError, match=message):
             call(client, *[I2] * given)
         assert client.calls == [["a", "b", "c"]] * 6
     # Others do not care, and one that has died is no longer asked.

@@ -18,13 +18,13 @@ LOOP = reference.sentences(
 
 
 def test_every_sentence_has_its_probability():
-    found = sentences.every_sentence()
-    assert len(found) == len(LOOP)
-    assert {" ".join(words): p for words, p in found.items()} == (
+    result = sentences.every_sentence()
+    assert len(result) == len(LOOP)
+    assert {" ".join(words): p for words, p in result.items()} == (
         pytest.approx(dict(LOOP), abs=1e-15)
     )
-    assert sum(found.values()) == pytest.approx(1, abs=1e-12)
-    assert max(map(len, found)) == sentences.LONGEST
+    assert sum(result.values()) == pytest.approx(1, abs=1e-12)
+    assert max(map(len, result)) == sentences.LONGEST
 
 
 def test_token_ids_of_every_sentence_and_as_batch():
@@ -65,20 +65,20 @@ def test_expected_loss_knows_the_least_and_trained_words_come_near():
     assert least == pytest.approx(reference.least_loss(LOOP), abs=1e-12)
     assert least < loss < 1.1 * least
     rows = stored("words")["hundredths"]
-    told = [int(x) for x in rows["embedding"].split()]
-    assert np.rint(100 * params["embedding"]).ravel().tolist() == told
+    message = [int(x) for x in rows["embedding"].split()]
+    assert np.rint(100 * params["embedding"]).ravel().tolist() == message
 
 
 def test_packed_and_unpacked_weights_of_a_causal_map():
     rng = np.random.default_rng(0)
     weights = np.tril(rng.random((2, 3, 5, 5)))
     weights /= weights.sum(-1, keepdims=True)
-    told = real_heads.packed(weights)
+    message = real_heads.packed(weights)
     loop = [
         b for w in weights.reshape(-1, 5, 5) for b in reference.bytes_of(w)
     ]
-    assert list(base64.b64decode(told)) == loop
-    record = {"ids": range(5), "layers": 2, "heads": 3, "weights": told}
+    assert list(base64.b64decode(message)) == loop
+    record = {"ids": range(5), "layers": 2, "heads": 3, "weights": message}
     back = real_heads.unpacked(record)
     one = reference.weights_of(loop[15:30], 5)
     assert back[0, 1].tolist() == one
@@ -95,23 +95,23 @@ def test_packed_refuses_what_is_no_causal_map(weights):
 
 @pytest.mark.parametrize("name", real_heads.NAMES)
 def test_a_recorded_text_is_shown_whole(name):
-    found = real_heads.recorded(name)
-    assert found == stored(real_heads.file_of(name))
+    result = real_heads.recorded(name)
+    assert result == stored(real_heads.file_of(name))
     shown = real_heads.shown(name)
-    assert {key: found[key] for key in shown} == shown
-    assert "".join(shown["pieces"]) == found["text"]
+    assert {key: result[key] for key in shown} == shown
+    assert "".join(shown["pieces"]) == result["text"]
     rows = real_heads.unpacked(shown).sum(-1)
     # Each weight is off by half a step at most.
-    assert np.abs(rows - 1).max() <= len(found["ids"]) / 510
+    assert np.abs(rows - 1).max() <= len(result["ids"]) / 510
 
 
 def test_opening_has_the_sums_of_each_head():
-    told, record = real_heads.opening(), real_heads.recorded("a repeat")
+    message, record = real_heads.opening(), real_heads.recorded("a repeat")
     weights = real_heads.unpacked(record).reshape(-1, 16, 16).tolist()
     sums = [reference.sums_of(w, record["ids"]) for w in weights]
     for k, key in enumerate(("first", "previous", "followed")):
         loop = [255 * one[k] for one in sums]
-        assert told["sums"][key] == pytest.approx(loop, abs=1e-6)
+        assert message["sums"][key] == pytest.approx(loop, abs=1e-6)
 
 
 def test_record_refuses_a_model_without_tokenizer():

@@ -359,10 +359,10 @@ def test_merging_mixed_types_computes_in_the_wider(rng, narrow):
     mixed = list(wide)
     mixed[narrow] = wide[narrow].astype(np.float16)
     wide[narrow] = mixed[narrow].astype(float)
-    for got, want in zip(
+    for result, expected in zip(
         merge_partials(*mixed), merge_partials(*wide), strict=True
     ):
-        assert_close(got, want)
+        assert_close(result, expected)
 
 
 def test_many_parts_in_a_narrow_type_keep_their_digits():
@@ -464,7 +464,7 @@ def test_keys_split_while_decoding_equal_the_loop(rng, T):
         K, V = rng.normal(size=(H_kv, S, d_k)), rng.normal(size=(H_kv, S, d_v))
         shared = [repeat_kv(X, H // H_kv) for X in (K, V)]
         seen = [[s <= S - T + t for s in range(S)] for t in range(T)]
-        wanted = np.array(
+        expected = np.array(
             [
                 reference.attention(
                     Q[h].tolist(),
@@ -475,8 +475,8 @@ def test_keys_split_while_decoding_equal_the_loop(rng, T):
                 for h in range(H)
             ]
         )
-        assert_close(in_parts(Q, *shared, cuts), wanted, eps=64)
+        assert_close(in_parts(Q, *shared, cuts), expected, eps=64)
         wrong = in_parts(Q, *shared, cuts, "counts")
-        assert np.abs(wrong - wanted).max() > 0.01
+        assert np.abs(wrong - expected).max() > 0.01
         wrong = in_parts(Q, *shared, cuts, "unmasked")
-        assert (np.abs(wrong - wanted).max() > 0.01) == (T > 1)
+        assert (np.abs(wrong - expected).max() > 0.01) == (T > 1)

@@ -129,13 +129,13 @@ def test_texts_are_drawn_with_the_probabilities_they_say(rng):
     last, token = batch.tokens[batch.where], batch.targets[batch.where]
     plain = last > 2
     step = (token - last) % 8
-    for found, share in (
+    for result, share in (
         (token == 1, 1 / 8),
         (token == 2, 1 / 8),
         ((token > 2) & (step == 1), 3 / 8),
         ((token > 2) & (step == 3), 3 / 8),
     ):
-        assert abs(found[plain].mean() - share) < 0.015  # 5 deviations
+        assert abs(result[plain].mean() - share) < 0.015  # 5 deviations
     # The best guesser knows these four and what follows a trigger.
     exact = [-math.log(1 / 8), -math.log(3 / 8)]
     losses = np.where(token < 3, exact[0], exact[1])[plain]
@@ -174,14 +174,14 @@ def test_scores_equal_loops(rng, lead):
                 maps, tokens.reshape(-1, 7).tolist(), strict=True
             )
         ]
-        for got, lists in zip(
+        for result, lists in zip(
             (first, previous, induction),
             zip(*pairs, strict=True),
             strict=True,
         ):
             values = list(itertools.chain(*lists))
             assert_close(
-                got[head], np.float64(math.fsum(values) / len(values))
+                result[head], np.float64(math.fsum(values) / len(values))
             )
 
 
@@ -226,8 +226,8 @@ def test_accuracy_counts_what_counts(rng):
         int(np.argmax(row)) == target
         for row, target in zip(logits[where], targets[where], strict=True)
     ]
-    got = accuracy(logits, Batch(None, targets, where))
-    assert got == sum(right) / len(right)
+    result = accuracy(logits, Batch(None, targets, where))
+    assert result == sum(right) / len(right)
 
 
 # Steps --------------------------------------------------------------------

@@ -129,10 +129,10 @@ def test_every_form_equals_plain_loops(form, rng):
     kept = forward(tokens, params, config)
     attended = [x.attended for x in kept.layers if x.attended is not None]
     for row, sequence in enumerate(tokens):
-        wanted, maps = reference.logits(
+        expected, maps = reference.logits(
             sequence.tolist(), lists(params), fields(config)
         )
-        assert_close(kept.logits[row], np.array(wanted), eps=512)
+        assert_close(kept.logits[row], np.array(expected), eps=512)
         weights = [a.weights[row] for a in attended]
         assert_close(np.array(weights), np.array(maps), eps=512)
     np.testing.assert_array_equal(
@@ -195,8 +195,8 @@ def test_a_padded_batch_gives_what_each_sequence_gives(
         more = {"mask": mask, "positions": positions}
         logits = transformer(batch, params, config, **more)
         for row, sequence in enumerate(alone):
-            wanted = transformer(sequence, params, config)
-            assert_close(logits[row][mask[row, 0, 0]], wanted, eps=512)
+            expected = transformer(sequence, params, config)
+            assert_close(logits[row][mask[row, 0, 0]], expected, eps=512)
     kept = forward(batch, params, config, **more)
     for layer in kept.layers:
         if layer.attended is not None:
@@ -224,8 +224,8 @@ def test_a_padded_batch_is_continued_from_its_caches(form, rng):
     if config.positions in BY_COLUMN or any(windows):
         return  # they count columns, of padding too
     for row, sequence in enumerate(alone):
-        wanted = transformer([*sequence, row + 1], params, config)
-        assert_close(last[row, 0], wanted[-1], eps=512)
+        expected = transformer([*sequence, row + 1], params, config)
+        assert_close(last[row, 0], expected[-1], eps=512)
 
 
 @pytest.mark.parametrize("kind", ADDED)
@@ -319,10 +319,10 @@ def test_frequencies_take_the_place_of_the_base(rng):
     config, params = made("as Llama", rng)
     tokens = rng.integers(0, 7, 6)
     same = replace(config, frequencies=(1.0, 0.01))  # 10000^(-2/4)
-    wanted = transformer(tokens, params, config)
-    assert_close(transformer(tokens, params, same), wanted, eps=256)
+    expected = transformer(tokens, params, config)
+    assert_close(transformer(tokens, params, same), expected, eps=256)
     slower = replace(config, frequencies=(0.5, 0.005))
-    assert abs(transformer(tokens, params, slower) - wanted).max() > 0.01
+    assert abs(transformer(tokens, params, slower) - expected).max() > 0.01
 
 
 def test_blocks_share_the_table_of_t5(rng):
@@ -389,11 +389,11 @@ GPT_2 = {
 
 @pytest.mark.parametrize("name", GPT_2)
 def test_the_counts_of_gpt_2(name):
-    sizes, wanted = GPT_2[name]
+    sizes, expected = GPT_2[name]
     config = TransformerConfig(
         vocab=50257, max_len=1024, d_ff=4 * sizes["d_model"], **sizes
     )
-    assert parameter_count(config) == wanted
+    assert parameter_count(config) == expected
 
 
 def test_the_count_of_llama_2_7b():
@@ -479,13 +479,13 @@ def test_adam_equals_its_sums(rng, more):
     full = {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8} | more
     rest = (full["lr"], *full["betas"], full["eps"])
     for name, factor in (("x", 1), ("y", -2)):
-        wanted = [
+        expected = [
             plain_adam(
                 start[name][i], (factor * gradients[:, i]).tolist(), *rest
             )
             for i in range(4)
         ]
-        assert_close(params[name], np.array(wanted), eps=64)
+        assert_close(params[name], np.array(expected), eps=64)
     assert state.step == 7
 
 
@@ -510,7 +510,7 @@ def test_generation_equals_the_loop_without_a_cache(form, rng):
     prompt = rng.integers(0, 7, (2, 2))
     for options in ({}, {"temperature": 0}, {"top_k": 3, "top_p": 0.8}):
         draws = np.random.default_rng(5)
-        got = generate(draws, prompt, params, config, 4, **options)
+        result = generate(draws, prompt, params, config, 4, **options)
         draws, tokens = np.random.default_rng(5), prompt
         for _ in range(4):
             logits = transformer(tokens, params, config)[:, -1]
@@ -521,7 +521,7 @@ def test_generation_equals_the_loop_without_a_cache(form, rng):
                 for row, x in zip(chances, u, strict=True)
             ]
             tokens = np.column_stack([tokens, new])
-        np.testing.assert_array_equal(got, tokens)
+        np.testing.assert_array_equal(result, tokens)
 
 
 def test_a_stop_token_ends_each_sequence(rng):
@@ -530,7 +530,7 @@ def test_a_stop_token_ends_each_sequence(rng):
     for shape in ((6, 3), (3,), (2, 2, 1)):
         prompt = rng.integers(0, 4, shape)
         for n in (0, 1, 8, 30):
-            whole, got = (
+            whole, result = (
                 generate(np.random.default_rng(7), prompt, params, config, n,
                          **more)
                 for more in ({}, {"stop": 2})
@@ -541,8 +541,8 @@ def test_a_stop_token_ends_each_sequence(rng):
                 new = row[shape[-1] :]
                 ends.append(new.index(2) + 1 if 2 in new else n)
                 row[shape[-1] + ends[-1] :] = [2] * (n - ends[-1])
-            wanted = [row[: shape[-1] + max(ends)] for row in rows]
-            assert got.reshape(len(rows), -1).tolist() == wanted
+            expected = [row[: shape[-1] + max(ends)] for row in rows]
+            assert result.reshape(len(rows), -1).tolist() == expected
     assert len(set(ends)) > 1  # some go on when others have ended
     assert max(ends) < n
 
@@ -620,12 +620,12 @@ def test_chances(rng, temperature, top_k, top_p):
     logits = rng.normal(0, 2, size=(5, 8))
     logits[1, 2:5] = logits[1].max()  # equal ones
     options = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
-    got = next_token_probabilities(logits, **options)
-    wanted = [wanted_chances(row.tolist(), **options) for row in logits]
-    assert_close(got, np.array(wanted))
-    np.testing.assert_allclose(got.sum(-1), 1, rtol=1e-14)
+    result = next_token_probabilities(logits, **options)
+    expected = [wanted_chances(row.tolist(), **options) for row in logits]
+    assert_close(result, np.array(expected))
+    np.testing.assert_allclose(result.sum(-1), 1, rtol=1e-14)
     alone = next_token_probabilities(logits[1], **options)
-    assert alone.tolist() == got[1].tolist()
+    assert alone.tolist() == result[1].tolist()
 
 
 def test_of_many_equal_logits_the_first_are_kept():
@@ -646,12 +646,12 @@ def test_a_sum_of_just_top_p_is_enough():
 def test_a_tiny_temperature_is_nearly_none():
     logits = np.array([1.0, 2.0, 1.5])
     for temperature in (1e-3, 1e-300, 5e-324):
-        got = next_token_probabilities(logits, temperature=temperature)
-        np.testing.assert_allclose(got, [0, 1, 0], atol=1e-12)
+        result = next_token_probabilities(logits, temperature=temperature)
+        np.testing.assert_allclose(result, [0, 1, 0], atol=1e-12)
         rows = next_token_probabilities(
             [logits, logits + 10], temperature=temperature
         )
-        np.testing.assert_array_equal(rows, [got, got])
+        np.testing.assert_array_equal(rows, [result, result])
 
 
 def test_a_temperature_as_large_or_small_as_the_logits():
@@ -660,10 +660,10 @@ def test_a_temperature_as_large_or_small_as_the_logits():
         ([1.5e308, -1.5e308], 1.0, math.inf),
         ([5e-324, 0.0], 5e-324, 1),  # the least number, whose half is 0
     ):
-        got = next_token_probabilities(logits, temperature=temperature)
+        result = next_token_probabilities(logits, temperature=temperature)
         odds = math.exp(-apart)
-        wanted = [1 / (1 + odds), odds / (1 + odds)]
-        np.testing.assert_allclose(got, wanted, rtol=1e-12)
+        expected = [1 / (1 + odds), odds / (1 + odds)]
+        np.testing.assert_allclose(result, expected, rtol=1e-12)
 
 
 # Refusals -------------------------------------------------------------------
@@ -1014,10 +1014,10 @@ def test_adam_step_keeps_the_type_of_the_parameters():
 def test_a_half_precise_nucleus_is_that_of_the_same_logits():
     # In float16 a running sum of 32,000 chances stands still before 0.9.
     logits = np.random.default_rng(1).normal(0, 1.5, 32000).astype(np.float16)
-    got = next_token_probabilities(logits, top_p=0.9)
+    result = next_token_probabilities(logits, top_p=0.9)
     wide = next_token_probabilities(logits.astype(float), top_p=0.9)
-    assert got.dtype == next_token_probabilities(logits).dtype == np.float16
-    assert got.tolist() == wide.astype(np.float16).tolist()
+    assert result.dtype == next_token_probabilities(logits).dtype == np.float16
+    assert result.tolist() == wide.astype(np.float16).tolist()
     chances = sorted(softmax(logits.astype(float)), reverse=True)
     assert (wide > 0).sum() == 1 + (np.cumsum(chances) < 0.9).sum()
     tiny = next_token_probabilities(np.float16([1, 2]), temperature=1e-8)

@@ -31,9 +31,9 @@ def array(tensor):
     return tensor.detach().numpy()
 
 
-def close(got, wanted, tolerance=1e-12):
+def close(result, expected, tolerance=1e-12):
     np.testing.assert_allclose(
-        got, array(wanted), rtol=tolerance, atol=tolerance
+        result, array(expected), rtol=tolerance, atol=tolerance
     )
 
 

@@ -32,7 +32,7 @@ def test_attention_has_as_many_parameters_as_in_the_published_code(name):
             setattr(config, key, 8)  # they are no part of attention
     with torch.device("meta"):  # sizes alone, no memory
         model = transformers.AutoModelForCausalLM.from_config(config)
-    found = [
+    result = [
         sum(
             matrix.numel()
             for part, module in layer.named_children()
@@ -43,7 +43,7 @@ def test_attention_has_as_many_parameters_as_in_the_published_code(name):
         for layer in model.modules()
         if type(layer).__name__.endswith("DecoderLayer")
     ]
-    assert found == [layer.parameters for layer in layers]
+    assert result == [layer.parameters for layer in layers]
 
 
 def held(config):
@@ -74,10 +74,10 @@ def test_the_cache_holds_what_the_card_says_or_the_card_refuses():
         except ValueError:
             continue
         try:
-            found = held(config)
+            result = held(config)
         except Exception:  # it needs data, a package, or other settings
             continue
         kept = [layer for layer in layers if layer.kind != "state"]
-        compared[name] = sum(cache_bytes(kept, 3, 2)) - found
+        compared[name] = sum(cache_bytes(kept, 3, 2)) - result
     assert not any(compared.values()), compared
     assert len(compared) > 80

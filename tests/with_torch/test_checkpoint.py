@@ -277,8 +277,8 @@ def test_logits_are_those_of_transformers(name, dtype, tmp_path):
         .double()
     )  # but for parts that it computes in float32 always
     with torch.no_grad():
-        wanted = theirs(torch.tensor(tokens)).logits.numpy()
-    size = abs(wanted).max()
+        expected = theirs(torch.tensor(tokens)).logits.numpy()
+    size = abs(expected).max()
     # The norm behind a memory divides by what may be small, and rounding
     # grows: in float32 their own code is off by 3e-5 with one set of weights.
     rounding = {np.float64: 1e-5, np.float32: 1e-5}
@@ -286,12 +286,12 @@ def test_logits_are_those_of_transformers(name, dtype, tmp_path):
         rounding[np.float32] = 1e-4
     for kind, close in rounding.items():
         p = {n: x.astype(kind) for n, x in params.items()}
-        got = transformer(tokens, p, config)
-        assert abs(got - wanted).max() < close * size
+        result = transformer(tokens, p, config)
+        assert abs(result - expected).max() < close * size
         cache = new_cache(config, batch=(2,), dtype=kind)
         for t in range(LENGTH):
             one = transformer(tokens[:, t : t + 1], p, config, cache=cache)
-            assert abs(one[:, 0] - wanted[:, t]).max() < close * size
+            assert abs(one[:, 0] - expected[:, t]).max() < close * size
 
 
 def test_weights_are_those_of_transformers(tmp_path):
@@ -307,8 +307,8 @@ def test_weights_are_those_of_transformers(tmp_path):
         ).attentions
     layers = forward(tokens, params, config).layers
     ours = [x.attended.weights for x in layers if x.attended is not None]
-    for mine, wanted in zip(ours, maps, strict=True):
-        np.testing.assert_allclose(mine, wanted[0].numpy(), atol=1e-5)
+    for mine, expected in zip(ours, maps, strict=True):
+        np.testing.assert_allclose(mine, expected[0].numpy(), atol=1e-5)
 
 
 # --- SmolLM2, from the same file
@@ -326,15 +326,15 @@ def test_smollm2_gives_the_logits_of_transformers(file):
     config, params, tokenizer = load(file)
     tokens = tokenizer.encode("In 1905 he wrote: E = mc², and\n\tthen rested.")
     with torch.no_grad():
-        wanted = theirs(torch.tensor(tokens[None])).logits[0].numpy()
-    size = abs(wanted).max()
+        expected = theirs(torch.tensor(tokens[None])).logits[0].numpy()
+    size = abs(expected).max()
     assert (
-        abs(transformer(tokens, params, config) - wanted).max() < 1e-4 * size
+        abs(transformer(tokens, params, config) - expected).max() < 1e-4 * size
     )
     cache = new_cache(replace(config, max_len=64), dtype=np.float32)
     for t in range(len(tokens)):
         one = transformer(tokens[[t]], params, config, cache=cache)
-        assert abs(one[0] - wanted[t]).max() < 1e-4 * size
+        assert abs(one[0] - expected[t]).max() < 1e-4 * size
 
 
 # How GPT-2 cuts a text before the merges, and every digit alone before that.
@@ -353,7 +353,7 @@ LLAMA_WORDS = regex.compile(
 
 def byte_pairs(text, ranks, vocab, letters, llama=False):
     """The tokens of a text by the rule alone: the first merge wins."""
-    found = []
+    result = []
     for piece in [text] if llama else regex.split(r"(\p{N})", text):
         for word in (LLAMA_WORDS if llama else WORDS).findall(piece):
             parts = [letters[b] for b in word.encode()]
@@ -366,8 +366,8 @@ def byte_pairs(text, ranks, vocab, letters, llama=False):
                     break
                 at = pairs.index(best)
                 parts[at : at + 2] = ["".join(best)]
-            found += [vocab[part] for part in parts]
-    return found
+            result += [vocab[part] for part in parts]
+    return result
 
 
 def lines():
@@ -406,6 +406,6 @@ def test_smollm2_cuts_texts_by_the_rule(file):
         tokenizer = from_metadata(metadata | cut, file.name)
         for text in texts:
             tokens = tokenizer.encode(text).tolist()
-            wanted = byte_pairs(text, ranks, vocab, letters, llama)
-            assert tokens == wanted, text
+            expected = byte_pairs(text, ranks, vocab, letters, llama)
+            assert tokens == expected, text
             assert tokenizer.decode(tokens) == text

@@ -190,9 +190,9 @@ def test_every_kind_equals_the_published_code(kind, n):
     layer, rotary = published(kind)
     for seed in range(3):
         X = rows(seed, n)
-        wanted = run(layer, rotary, X)
-        for got, want in zip(attended(X, layer), wanted, strict=True):
-            close(got, want, CLOSE)
+        desired = run(layer, rotary, X)
+        for result, expected in zip(attended(X, layer), desired, strict=True):
+            close(result, expected, CLOSE)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -204,8 +204,8 @@ def test_steps_keep_a_window_and_an_entry_for_each_group(kind):
     kept = cache.layers[KINDS.index(kind)]
     for n in (7, *[1] * (T - 7)):
         part = X[:, start : start + n]
-        found, _ = run(layer, rotary, part, start, cache)
-        close(whole[:, start : start + n], found, CLOSE)
+        result, _ = run(layer, rotary, part, start, cache)
+        close(whole[:, start : start + n], result, CLOSE)
         start += n
         if kind != SLIDING:
             known = kept.compressed_kv
@@ -240,9 +240,9 @@ def test_without_trained_weights_entries_are_means_of_blocks(kind):
     places_of_rows = torch.arange(T).expand(2, -1)
     short = torch.zeros(2, T, 9, dtype=torch.float64)
     with torch.no_grad():
-        found, _ = part(torch.tensor(X), short, places_of_rows, None, 0)
-    got = turn(normed(means, part.kv_norm), places, BASES[kind])
-    close(got[:, None], found, CLOSE)
+        results, _ = part(torch.tensor(X), short, places_of_rows, None, 0)
+    result = turn(normed(means, part.kv_norm), places, BASES[kind])
+    close(result[:, None], results, CLOSE)
 
 
 def test_the_sizes_that_the_lessons_count_with():

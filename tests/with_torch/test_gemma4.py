@@ -142,10 +142,10 @@ def attended(seen):
 def test_every_layer_gives_what_the_published_one_gives(form):
     seen, _ = observed(published(**FORMS[form]))
     assert len(seen) == 6
-    found = attended(seen)
-    for got, (*_, output, weights) in zip(found, seen, strict=True):
-        close(got[0], output, CLOSE)
-        close(got[1], weights, CLOSE)
+    results = attended(seen)
+    for result, (*_, output, weights) in zip(results, seen, strict=True):
+        close(result[0], output, CLOSE)
+        close(result[1], weights, CLOSE)
 
 
 def test_a_value_serves_as_the_key_where_nothing_turns():
@@ -195,8 +195,8 @@ def test_what_the_published_code_keeps():
 @pytest.mark.parametrize("form", FORMS)
 def test_a_card_has_as_many_parameters(form):
     more = FORMS[form]
-    found = [
+    result = [
         sum(x.numel() for x in layer.self_attn.parameters() if x.dim() == 2)
         for layer in published(**more).layers
     ]
-    assert found == [x.parameters for x in layers_of(SIZES | more)]
+    assert result == [x.parameters for x in layers_of(SIZES | more)]

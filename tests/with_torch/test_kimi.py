@@ -81,12 +81,12 @@ def unrotated(X, layer, start=0, **more):
 @pytest.mark.parametrize("q_lora_rank", [None, 8])
 def test_its_latent_attention_rotates_nothing(absorbed, q_lora_rank):
     layer, X = latent(q_lora_rank=q_lora_rank), rows(1)
-    wanted = layer(torch.tensor(X), additive(causal_mask(T)))
-    found = unrotated(X, layer, absorbed=absorbed)
-    for got, want in zip(found, wanted, strict=True):
-        close(got, want, CLOSE)
+    desired = layer(torch.tensor(X), additive(causal_mask(T)))
+    results = unrotated(X, layer, absorbed=absorbed)
+    for result, expected in zip(results, desired, strict=True):
+        close(result, expected, CLOSE)
     turned = latent_attention(X, ours(layer), mask=causal_mask(T)).output
-    assert abs(turned - array(wanted[0])).max() > 1e-2
+    assert abs(turned - array(desired[0])).max() > 1e-2
 
 
 @pytest.mark.parametrize("absorbed", [False, True])
@@ -98,9 +98,9 @@ def test_steps_of_its_latent_attention(absorbed):
     for n in (4, 1, 3, 1):
         part = X[:, start : start + n]
         mask = additive(causal_mask(n, start + n))
-        wanted, _ = layer(torch.tensor(part), mask, cache=theirs)
-        found = unrotated(part, layer, start, cache=mine, absorbed=absorbed)
-        close(found.output, wanted, CLOSE)
+        expected, _ = layer(torch.tensor(part), mask, cache=theirs)
+        result = unrotated(part, layer, start, cache=mine, absorbed=absorbed)
+        close(result.output, expected, CLOSE)
         start += n
     kept = theirs.layers[1]  # which has the index of its layer
     assert kept.keys.numel() + kept.values.numel() == mine.nbytes // 8
@@ -111,9 +111,9 @@ def test_steps_of_its_latent_attention(absorbed):
 
 def arguments(seed, T, H, d_k, d_v):
     """As of the gated delta rule, but a decay for each row of a state."""
-    found = test_linear.arguments(seed, T, H, H, d_k, d_v)
-    drawn = np.random.default_rng([seed, 1]).normal(size=found["K"].shape)
-    return found | {"log_decay": -np.log1p(np.exp(drawn))}
+    result = test_linear.arguments(seed, T, H, H, d_k, d_v)
+    drawn = np.random.default_rng([seed, 1]).normal(size=result["K"].shape)
+    return result | {"log_decay": -np.log1p(np.exp(drawn))}
 
 
 def published(form, x):
@@ -149,9 +149,9 @@ SHAPES = [(1, 1, 1, 1), (5, 2, 4, 3), (130, 2, 8, 6)]
 def test_a_decay_for_each_row_of_the_state(form, sizes):
     for seed in range(3):
         x = arguments(seed, *sizes)
-        wanted = published(form, x)
-        for got, want in zip(decayed_by_row(**x), wanted, strict=True):
-            np.testing.assert_allclose(got, want, **RULE)
+        desired = published(form, x)
+        for result, expected in zip(decayed_by_row(**x), desired, strict=True):
+            np.testing.assert_allclose(result, expected, **RULE)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -159,11 +159,13 @@ def test_a_decay_for_each_row_of_the_state(form, sizes):
 def test_with_equal_decays_it_is_the_gated_delta_rule(form, sizes):
     x = arguments(7, *sizes)
     one = x["log_decay"][..., :1]  # of the first row, for all rows
-    wanted = published(form, x | {"log_decay": one + 0 * x["log_decay"]})
+    desired = published(form, x | {"log_decay": one + 0 * x["log_decay"]})
     for chunk in (None, 7, 200):
-        found = gated_delta_rule(**x | {"log_decay": one[..., 0]}, chunk=chunk)
-        for got, want in zip(found, wanted, strict=True):
-            np.testing.assert_allclose(got, want, **RULE)
+        results = gated_delta_rule(
+            **x | {"log_decay": one[..., 0]}, chunk=chunk
+        )
+        for result, expected in zip(results, desired, strict=True):
+            np.testing.assert_allclose(result, expected, **RULE)
 
 
 # --- The whole layer of it
@@ -212,11 +214,11 @@ def test_steps_of_the_layer_with_states():
     start = 0
     for n in (3, 1, 1, 4):
         part = X[:, start : start + n]
-        wanted = layer(torch.tensor(part), cache=theirs)
-        found, before, state = remembered(
+        expected = layer(torch.tensor(part), cache=theirs)
+        result, before, state = remembered(
             part, layer, before=before, state=state
         )
-        close(found, wanted, CLOSE)
+        close(result, expected, CLOSE)
         start += n
     known = theirs.get_recurrent_state(0, state_idx=0)
     close(state, known, CLOSE)

@@ -108,8 +108,8 @@ def through(layer, rotary, X, start=0, cache=None):
 def run(layer, rotary, X, start=0, cache=None):
     """The same of and as arrays."""
     with torch.no_grad():
-        found = through(layer, rotary, torch.tensor(X), start, cache)
-    return tuple(x.numpy() for x in found)
+        result = through(layer, rotary, torch.tensor(X), start, cache)
+    return tuple(x.numpy() for x in result)
 
 
 # Its softmax is in float32, and so are its norms and its angles.
@@ -124,12 +124,12 @@ GRADIENTS = {"rtol": 1e-4, "atol": 2e-5}
 def test_it_equals_the_published_code(absorbed, q_lora_rank, model, T):
     layer, rotary = published(model, q_lora_rank)
     X = np.random.default_rng(1).normal(size=(2, T, SIZES["hidden_size"]))
-    wanted = run(layer, rotary, X)
-    found = latent_attention(
+    desired = run(layer, rotary, X)
+    results = latent_attention(
         X, ours(layer), mask=causal_mask(T), absorbed=absorbed
     )
-    for got, want in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(got, want, **CLOSE)
+    for result, expected in zip(results, desired, strict=True):
+        np.testing.assert_allclose(result, expected, **CLOSE)
 
 
 @FORMS
@@ -144,16 +144,16 @@ def test_steps_equal_the_published_steps(absorbed, q_lora_rank, model):
     start = 0
     for n in (3, 1, 1, 2, 1):
         rows = X[:, start : start + n]
-        wanted = run(layer, rotary, rows, start, theirs)
-        found = latent_attention(
+        desired = run(layer, rotary, rows, start, theirs)
+        results = latent_attention(
             rows,
             ours(layer),
             mask=causal_mask(n, start + n),
             cache=mine,
             absorbed=absorbed,
         )
-        for got, want in zip(found, wanted, strict=True):
-            np.testing.assert_allclose(got, want, **CLOSE)
+        for result, expected in zip(results, desired, strict=True):
+            np.testing.assert_allclose(result, expected, **CLOSE)
         start += n
     kept = theirs.layers[0]
     assert kept.keys.numel() + kept.values.numel() == mine.nbytes // 8
@@ -170,15 +170,17 @@ def test_gradients_equal_those_of_the_published_code(q_lora_rank, model):
     output.backward(torch.tensor(upstream))
     p = ours(layer)
     weights = latent_attention(X, p, mask=causal_mask(7)).weights
-    found = latent_attention_vjp(upstream, X, p, weights)
-    wanted = ours(layer, part=lambda w: w.grad)
-    np.testing.assert_allclose(found.X, rows.grad.numpy(), **GRADIENTS)
-    for name, want in wanted._asdict().items():
-        got = getattr(found.projections, name)
-        if isinstance(want, np.ndarray):
-            np.testing.assert_allclose(got, want, **GRADIENTS, err_msg=name)
+    results = latent_attention_vjp(upstream, X, p, weights)
+    desired = ours(layer, part=lambda w: w.grad)
+    np.testing.assert_allclose(results.X, rows.grad.numpy(), **GRADIENTS)
+    for name, expected in desired._asdict().items():
+        result = getattr(results.projections, name)
+        if isinstance(expected, np.ndarray):
+            np.testing.assert_allclose(
+                result, expected, **GRADIENTS, err_msg=name
+            )
         else:
-            assert got == want
+            assert result == expected
 
 
 @FORMS
@@ -194,15 +196,15 @@ def test_longer_texts_turn_more_slowly_and_have_larger_scores(absorbed):
         "scale": yarn_attention_factor(factor) ** 2
         / np.sqrt(d_r + SIZES["qk_nope_head_dim"]),
     }
-    wanted = run(layer, rotary, X)
+    desired = run(layer, rotary, X)
     shared = {"mask": causal_mask(9), "absorbed": absorbed}
-    found = latent_attention(X, ours(layer), **shared, **more)
-    for got, want in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(got, want, **CLOSE)
+    results = latent_attention(X, ours(layer), **shared, **more)
+    for result, expected in zip(results, desired, strict=True):
+        np.testing.assert_allclose(result, expected, **CLOSE)
     for name in more:
         less = {n: value for n, value in more.items() if n != name}
         other = latent_attention(X, ours(layer), **shared, **less).output
-        assert np.abs(other - wanted[0]).max() > 1e-3
+        assert np.abs(other - desired[0]).max() > 1e-3
 
 
 def index_of(layer, X):
@@ -235,14 +237,14 @@ INDEX = {"index_topk": 4, "index_head_dim": 12, "index_n_heads": 10}
 def test_chosen_reading_equals_the_published_code(absorbed, seed):
     layer, rotary = published("V32", 8, **INDEX)
     X = np.random.default_rng(seed).normal(size=(2, 11, SIZES["hidden_size"]))
-    wanted = run(layer, rotary, X)
+    desired = run(layer, rotary, X)
     causal = causal_mask(11)
     chosen = chosen_mask(index_of(layer, X), INDEX["index_topk"], mask=causal)
     assert (chosen[:, 4:] != causal[4:]).any()
-    found = latent_attention(
+    results = latent_attention(
         X, ours(layer), mask=chosen[:, None], absorbed=absorbed
     )
-    for got, want in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(got, want, **CLOSE)
+    for result, expected in zip(results, desired, strict=True):
+        np.testing.assert_allclose(result, expected, **CLOSE)
     every = latent_attention(X, ours(layer), mask=causal).output
-    assert np.abs(every - wanted[0]).max() > 1e-2
+    assert np.abs(every - desired[0]).max() > 1e-2

@@ -72,15 +72,15 @@ SIZES = [
 def test_it_equals_the_published_code(form, sizes, state):
     for seed, chunk in itertools.product(range(3), (None, 7, 64, 200)):
         x = arguments(seed, *sizes)
-        wanted = published(form, x, state=state)
+        desired = published(form, x, state=state)
         shared = x | {
             n: repeat_kv(x[n], sizes[2] // sizes[1]) for n in ("Q", "K")
         }
         if not state:
             del shared["state"]
-        found = gated_delta_rule(**shared, chunk=chunk)
-        for got, want in zip(found, wanted, strict=True):
-            np.testing.assert_allclose(got, want, rtol=2e-4, atol=2e-5)
+        results = gated_delta_rule(**shared, chunk=chunk)
+        for result, expected in zip(results, desired, strict=True):
+            np.testing.assert_allclose(result, expected, rtol=2e-4, atol=2e-5)
 
 
 def test_the_gradients_are_those_of_autograd():
@@ -103,8 +103,8 @@ def test_the_gradients_are_those_of_autograd():
     output = torch.stack(out, -2)
     ((output * torch.tensor(up[0])).sum() + (S * torch.tensor(up[1])).sum()
      ).backward()  # fmt: skip
-    found = gated_delta_rule_vjp(up[0], **x, grad_state=up[1])
+    result = gated_delta_rule_vjp(up[0], **x, grad_state=up[1])
     for name, leaf in leaves.items():
         np.testing.assert_allclose(
-            getattr(found, name), leaf.grad.numpy(), rtol=1e-11, atol=1e-12
+            getattr(result, name), leaf.grad.numpy(), rtol=1e-11, atol=1e-12
         )

@@ -47,8 +47,10 @@ def ours(x):
     return x.transpose(1, 2).numpy()
 
 
-def close(got, wanted):
-    np.testing.assert_allclose(got, wanted, rtol=TOLERANCE, atol=TOLERANCE)
+def close(result, expected):
+    np.testing.assert_allclose(
+        result, expected, rtol=TOLERANCE, atol=TOLERANCE
+    )
 
 
 def only(branch, *arrays, **options):
@@ -89,12 +91,14 @@ def complete():
 
 def test_the_compressed_branch(arrays):
     Q, K, V, _ = arrays
-    found = only(0, Q, K, V, length=LENGTH, n=1, window=1)
+    result = only(0, Q, K, V, length=LENGTH, n=1, window=1)
     means = (torch_means(theirs(X), LENGTH) for X in (K, V))
-    wanted, _ = fla.naive_nsa_compression(theirs(Q), *means, LENGTH, D_K**-0.5)
-    close(found, ours(wanted))
-    assert (found[..., : LENGTH - 1, :] == 0).all()  # no block is complete
-    assert (found[..., LENGTH - 1 :, :] != 0).all()
+    expected, _ = fla.naive_nsa_compression(
+        theirs(Q), *means, LENGTH, D_K**-0.5
+    )
+    close(result, ours(expected))
+    assert (result[..., : LENGTH - 1, :] == 0).all()  # no block is complete
+    assert (result[..., LENGTH - 1 :, :] != 0).all()
 
 
 def test_the_means(arrays):
@@ -115,45 +119,45 @@ def test_the_choice_beside_the_blocks_that_are_fixed(arrays, group, n):
     scores = weights.reshape(B, H // group, group, T, -1).mean(2)
     own, block = np.arange(T)[:, None] // LENGTH, np.arange(T // LENGTH)
     fixed = (block == 0) | (block == own) | (block == own - 1)
-    found = fixed | np.zeros(scores.shape, bool)
+    result = fixed | np.zeros(scores.shape, bool)
     for t in range(T):
         if free := n - fixed[t].sum():
             rest = (complete() & ~fixed)[t : t + 1]
             best = chosen_blocks(
                 scores[..., t : t + 1, :], free, LENGTH, T, mask=rest
             )
-            found[..., t, :] |= best[..., 0, ::LENGTH]
+            result[..., t, :] |= best[..., 0, ::LENGTH]
     published = fla.naive_nsa_topk(
         theirs(Q), torch_means(theirs(K), LENGTH), n, LENGTH, D_K**-0.5
     )
     read = ours(published)[..., None] == block  # (B, H_kv, T, n, n_blocks)
-    np.testing.assert_array_equal(read.any(-2), found)
+    np.testing.assert_array_equal(read.any(-2), result)
     assert (published >= 0).any(-1).all()
 
 
 @pytest.mark.parametrize("n", [1, 2, 6])
 def test_the_branch_of_chosen_blocks(arrays, n):
     Q, K, V, _ = arrays
-    found = only(1, Q, K, V, length=LENGTH, n=n, window=1)
+    result = only(1, Q, K, V, length=LENGTH, n=n, window=1)
     means = (pooled_blocks(X, LENGTH) for X in (K, V))
     weights = attention(Q, *means, mask=complete()).weights
     chosen = chosen_blocks(weights, n, LENGTH, T, mask=complete())
-    wanted = ours(
+    expected = ours(
         fla.naive_nsa_selection(
             *(theirs(X) for X in (Q, K, V)), indices(chosen, n), LENGTH
         )
     )
     some = slice(LENGTH - 1, None)  # rows that read something
-    close(found[..., some, :], wanted[..., some, :])
-    assert (found[..., : LENGTH - 1, :] == 0).all()
-    assert np.isnan(wanted[..., : LENGTH - 1, :]).all()
+    close(result[..., some, :], expected[..., some, :])
+    assert (result[..., : LENGTH - 1, :] == 0).all()
+    assert np.isnan(expected[..., : LENGTH - 1, :]).all()
 
 
 @pytest.mark.parametrize("window", [1, 3, 12, 40])
 def test_the_window(arrays, window):
     # local-attention counts the keys before the query's own.
     Q, K, V, _ = arrays
-    found = only(2, Q, K, V, length=LENGTH, n=1, window=window + 1)
+    result = only(2, Q, K, V, length=LENGTH, n=1, window=window + 1)
     published = local.LocalAttention(
         window,
         causal=True,
@@ -162,7 +166,7 @@ def test_the_window(arrays, window):
         use_rotary_pos_emb=False,
     )
     tensors = (torch.tensor(X, dtype=torch.float32) for X in (Q, K, V))
-    close(found, published(*tensors).numpy())
+    close(result, published(*tensors).numpy())
 
 
 @pytest.mark.parametrize(("n", "window"), [(1, 3), (3, 8), (6, 24)])
@@ -172,7 +176,7 @@ def test_all_three_with_their_gates(arrays, monkeypatch, n, window):
     Q, K, V, gates = arrays
     K, V = K[:, :1], V[:, :1]
     options = {"length": LENGTH, "n": n, "window": window}
-    found = three_branches(Q, K, V, gates, **options)
+    result = three_branches(Q, K, V, gates, **options)
     means = (pooled_blocks(X, LENGTH) for X in (K, V))
     weights = attention(Q, *means, mask=complete()).weights
     monkeypatch.setattr(fla, "mean_pooling", torch_means)
@@ -190,4 +194,4 @@ def test_all_three_with_their_gates(arrays, monkeypatch, n, window):
                 window_size=window,
             )
         some = slice(LENGTH - 1, None)
-        close(found[:, h, some], ours(output)[:, h, some])
+        close(result[:, h, some], ours(output)[:, h, some])

@@ -44,7 +44,7 @@ def read(case):
     }
     made = [value.name for value in case.model.graph.output]
     results = dict(zip(made, data[1], strict=True))
-    wanted = {
+    expected = {
         own: results[name]
         for own, name in zip(OUTPUTS, node.output, strict=False)
         if name
@@ -52,7 +52,7 @@ def read(case):
     attributes = {
         a.name: onnx.helper.get_attribute_value(a) for a in node.attribute
     }
-    return inputs, attributes, wanted
+    return inputs, attributes, expected
 
 
 def allowed(T, S, offset, left, right):
@@ -109,7 +109,7 @@ def run(inputs, attributes):
     if "past_key" in inputs:
         K = np.concatenate([inputs["past_key"], K], axis=2)
         V = np.concatenate([inputs["past_value"], V], axis=2)
-    found = {"present_key": K, "present_value": V}
+    result = {"present_key": K, "present_value": V}
     n_rep = Q.shape[1] // K.shape[1]
     K, V = repeat_kv(K, n_rep), repeat_kv(V, n_rep)
     mask, bias = masks(inputs, attributes, Q.shape[2], K.shape[2])
@@ -118,9 +118,9 @@ def run(inputs, attributes):
     output, weights = attention(
         Q, K, V, mask=mask, bias=bias, scale=scale, softcap=softcap
     )
-    found["Y"] = merge_heads(output) if flat else output
+    result["Y"] = merge_heads(output) if flat else output
     mode = attributes.get("qk_matmul_output_mode", 0)
-    found["qk_matmul_output"] = weights
+    result["qk_matmul_output"] = weights
     if mode < 3:
         scores = attention_scores(Q, K, scale=scale)
         if mode > 0 and softcap:
@@ -128,10 +128,10 @@ def run(inputs, attributes):
         if mode > 1:
             scores = scores if bias is None else scores + bias
             scores = np.where(mask, scores, -np.inf)
-        found["qk_matmul_output"] = scores
+        result["qk_matmul_output"] = scores
     if narrow:
-        return {name: x.astype(narrow) for name, x in found.items()}
-    return found
+        return {name: x.astype(narrow) for name, x in result.items()}
+    return result
 
 
 # NumPy has no bfloat16. In these cases the inputs are widened to float32 and
@@ -148,16 +148,16 @@ ROUNDED_ONCE = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_case_of_onnx(name):
-    inputs, attributes, wanted = read(CASES[name])
-    found = run(inputs, attributes)
+    inputs, attributes, desired = read(CASES[name])
+    results = run(inputs, attributes)
     once = name in ROUNDED_ONCE
     assert once == (inputs["Q"].dtype.name == "bfloat16")
-    for key, want in wanted.items():
-        got = found[key]
-        assert got.shape == want.shape, key
+    for key, expected in desired.items():
+        result = results[key]
+        assert result.shape == expected.shape, key
         np.testing.assert_allclose(
-            got.astype(float),
-            want.astype(float),
+            result.astype(float),
+            expected.astype(float),
             rtol=2**-6 if once else CASES[name].rtol,
             atol=CASES[name].atol,
             err_msg=key,

@@ -122,14 +122,14 @@ def test_the_patches_of_the_lab():
 def test_a_model_that_reads_to_both_sides():
     model, X = vit(), pictures(2)
     with torch.no_grad():
-        wanted = model(theirs(X), output_attentions=True)
-    found, maps = through(model, X)
-    close(found, wanted.last_hidden_state, CLOSE)
-    for got, want in zip(maps, wanted.attentions, strict=True):
-        close(got, want, CLOSE)
-        assert (got > 0).all()  # every patch reads every other one
+        desired = model(theirs(X), output_attentions=True)
+    results, maps = through(model, X)
+    close(results, desired.last_hidden_state, CLOSE)
+    for result, expected in zip(maps, desired.attentions, strict=True):
+        close(result, expected, CLOSE)
+        assert (result > 0).all()  # every patch reads every other one
     causal, _ = through(model, X, mask=causal_mask(maps[0].shape[-1]))
-    assert abs(causal - array(wanted.last_hidden_state)).max() > 0.1
+    assert abs(causal - array(desired.last_hidden_state)).max() > 0.1
 
 
 def test_the_helper_of_the_lab_without_biases():
@@ -141,10 +141,10 @@ def test_the_helper_of_the_lab_without_biases():
             x.bias.zero_()
     X = np.random.default_rng(3).normal(size=(2, 16, 24))
     with torch.no_grad():
-        wanted = part(torch.tensor(X))
-    found = multi_head_attention(X, Projections(*W, H, H))
-    for got, want in zip(found, wanted, strict=True):
-        close(got, want, CLOSE)
+        desired = part(torch.tensor(X))
+    results = multi_head_attention(X, Projections(*W, H, H))
+    for result, expected in zip(results, desired, strict=True):
+        close(result, expected, CLOSE)
 
 
 # --- Counts
@@ -190,12 +190,12 @@ def test_the_printed_counts_are_those_of_the_published_code():
     ledger = ROOT / "course" / "ledgers" / "literature.yml"
     entries = yaml.safe_load(ledger.read_text(encoding="utf-8"))["entries"]
     printed = {entry["id"]: entry.get("printed") for entry in entries}
-    found = [counted(*sizes, 1000) for sizes in MODELS]
-    parameters = [n for n, _ in found]
+    result = [counted(*sizes, 1000) for sizes in MODELS]
+    parameters = [n for n, _ in result]
     assert printed["torchvision-vit-parameters"] == parameters
     assert printed["vit-sizes"] == parameters
     operations = printed["torchvision-vit-operations"]
-    for giga, (_, products) in zip(operations, found, strict=True):
+    for giga, (_, products) in zip(operations, result, strict=True):
         assert round(products / 10**9, 3) == giga
 
 
@@ -234,10 +234,10 @@ def test_each_section_of_pairs_turns_by_its_own_stream(seed):
     one = torch.tensor(X)[None, None]  # a head of one text
     turns = rotary(one, torch.tensor(places)[:, None])
     # Its angles are in float32, in which numbers near 40 are 4e-6 apart.
-    wanted, _ = code.apply_rotary_pos_emb(one, one, *turns)
-    close(three_streams(X, places), wanted[0, 0], 3e-5)
+    expected, _ = code.apply_rotary_pos_emb(one, one, *turns)
+    close(three_streams(X, places), expected[0, 0], 3e-5)
     other = three_streams(X, places[[1, 0, 2]])
-    assert abs(other - array(wanted[0, 0])).max() > 0.1
+    assert abs(other - array(expected[0, 0])).max() > 0.1
 
 
 @pytest.mark.parametrize("sizes", [(2, 2, 3, 2), (5, 4, 6, 1), (1, 5, 2, 4)])
@@ -245,9 +245,9 @@ def test_a_text_a_picture_and_a_text_have_these_positions(sizes):
     (places_of,) = defined(LAB, "places_of")
     before, height, width, after = sizes
     kinds = [0] * before + [1] * (height * width) + [0] * after
-    wanted, _ = qwen()[-1].get_rope_index(
+    expected, _ = qwen()[-1].get_rope_index(
         torch.tensor([kinds]),
         torch.tensor([kinds]),
         image_grid_thw=torch.tensor([[1, height, width]]),
     )
-    np.testing.assert_array_equal(places_of(*sizes), wanted[:, 0].numpy())
+    np.testing.assert_array_equal(places_of(*sizes), expected[:, 0].numpy())

@@ -56,7 +56,7 @@ def test_the_sinks_of_gpt_oss(rng, window):
         if window is None
         else window_mask(T, left=window - 1, right=0)
     )
-    wanted, weights = module(torch.tensor(X), turn, additive(mask))
+    expected, weights = module(torch.tensor(X), turn, additive(mask))
     Q = split_heads(project(X, module.q_proj), H)
     K, V = (
         repeat_kv(split_heads(project(X, layer), H_KV), H // H_KV)
@@ -65,10 +65,10 @@ def test_the_sinks_of_gpt_oss(rng, window):
     sinks = module.sinks.detach().numpy()
     ours = attention(Q, K, V, mask=mask, sinks=sinks)
     close(ours.weights, weights)
-    close(project(merge_heads(ours.output), module.o_proj), wanted)
+    close(project(merge_heads(ours.output), module.o_proj), expected)
     if window is None:
         tiled = tiled_attention(Q, K, V, causal=True, sinks=sinks, block_k=3)
-        close(project(merge_heads(tiled), module.o_proj), wanted)
+        close(project(merge_heads(tiled), module.o_proj), expected)
 
 
 def eager(published, tensors, **options):
@@ -122,7 +122,7 @@ def test_the_cap_of_gemma_2(rng):
 
     arrays = 10 * rng.normal(size=(3, 2, 3, T, D_K))
     mask = causal_mask(T)
-    wanted, weights = eager(
+    expected, weights = eager(
         published,
         [torch.tensor(x) for x in arrays],
         attention_mask=additive(mask),
@@ -136,7 +136,7 @@ def test_the_cap_of_gemma_2(rng):
         ).max()
         > 1e-3
     )
-    np.testing.assert_allclose(ours.output, wanted.numpy(), atol=1e-4)
+    np.testing.assert_allclose(ours.output, expected.numpy(), atol=1e-4)
 
 
 def test_the_gate_of_qwen3_next(rng):
@@ -146,7 +146,7 @@ def test_the_gate_of_qwen3_next(rng):
     config = transformers.Qwen3NextConfig(**SIZES)
     module = filled(published.Qwen3NextAttention(config, 0))
     X, mask = rows(rng), causal_mask(T)
-    wanted, _ = module(torch.tensor(X), no_turn(), additive(mask))
+    expected, _ = module(torch.tensor(X), no_turn(), additive(mask))
     both = split_heads(project(X, module.q_proj), H)  # (..., H, T, 2 d_k)
     Q, G = both[..., :D_K], both[..., D_K:]
     K, V = (
@@ -160,7 +160,7 @@ def test_the_gate_of_qwen3_next(rng):
     )
     K, V = repeat_kv(K, H // H_KV), repeat_kv(V, H // H_KV)
     gated = attention(Q, K, V, mask=mask).output / (1 + np.exp(-G))
-    close(project(merge_heads(gated), module.o_proj), wanted, 2e-6)
+    close(project(merge_heads(gated), module.o_proj), expected, 2e-6)
 
 
 @pytest.mark.parametrize("kind", ["olmo2", "qwen3"])
@@ -178,7 +178,7 @@ def test_norms_of_queries_and_keys(rng, kind):
         config = transformers.Qwen3Config(**SIZES)
         module = filled(published.Qwen3Attention(config, 0))
     X, mask = rows(rng), causal_mask(T)
-    wanted, _ = module(torch.tensor(X), no_turn(), additive(mask))
+    expected, _ = module(torch.tensor(X), no_turn(), additive(mask))
 
     def normed(X, layer, norm, heads):
         gain, eps = norm.weight.detach().numpy(), config.rms_norm_eps
@@ -193,7 +193,7 @@ def test_norms_of_queries_and_keys(rng, kind):
     K, V = repeat_kv(K, H // H_KV), repeat_kv(V, H // H_KV)
     mixed = attention(Q, K, V, mask=mask).output
     # Their norms and softmax are in float32.
-    close(project(merge_heads(mixed), module.o_proj), wanted, 2e-5)
+    close(project(merge_heads(mixed), module.o_proj), expected, 2e-5)
 
 
 @pytest.mark.parametrize("layer", [0, 3])
@@ -204,7 +204,7 @@ def test_the_difference_of_two_softmaxes(rng, layer):
     config = transformers.DiffLlamaConfig(**SIZES)
     module = filled(published.DiffLlamaAttention(config, layer))
     X, mask = rows(rng), causal_mask(T)
-    wanted, _ = module(torch.tensor(X), no_turn(), additive(mask))
+    expected, _ = module(torch.tensor(X), no_turn(), additive(mask))
     Q = split_heads(project(X, module.q_proj), H)
     K = repeat_kv(split_heads(project(X, module.k_proj), H_KV), H // H_KV)
     V = split_heads(project(X, module.v_proj), H_KV)  # here two: halves of V
@@ -228,4 +228,4 @@ def test_the_difference_of_two_softmaxes(rng, layer):
     mixed = (1 - start) * rms_norm(
         mixed, np.ones(2 * D_K), eps=config.rms_norm_eps
     )
-    close(project(merge_heads(mixed), module.o_proj), wanted, 2e-5)
+    close(project(merge_heads(mixed), module.o_proj), expected, 2e-5)

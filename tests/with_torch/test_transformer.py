@@ -40,9 +40,9 @@ FORMS = {
 }
 
 
-def close(got, wanted):
-    wanted = wanted.detach().numpy()
-    np.testing.assert_allclose(got, wanted, rtol=1e-11, atol=1e-13)
+def close(result, expected):
+    expected = expected.detach().numpy()
+    np.testing.assert_allclose(result, expected, rtol=1e-11, atol=1e-13)
 
 
 def tensors(params):
