@@ -94,7 +94,8 @@ const handles = (state, { parts }) => {
       at: [edges[1], BOX.top + 0.3 * BOX.high],
       // share = V d / (V d + output + rest), where the output grows with V too.
       read: ([x]) => {
-        const share = Math.min(Math.max(x / BOX.width, 0), state.tied ? 0.9999 : 0.49999);
+        const most = 0.9999 * (state.tied ? 1 : d / (2 * d + 1));
+        const share = Math.min(Math.max(x / BOX.width, 0), most);
         const others = state.tied ? 0 : share * (d + 1);
         return { vocab: (share * rest) / (d - share * d - others) };
       },
