@@ -19,7 +19,7 @@ CLASSES = figures.classes()
 
 
 def module_of(name):
-    """What is specific to a figure; CONTRIBUTING says what that is."""
+    """What is specific to a figure; docs/figures.md says what that is."""
     file = f"tests.figures.test_{name}"
     if importlib.util.find_spec(file) is None:
         raise ModuleNotFoundError(f"write tests/figures/test_{name}.py")

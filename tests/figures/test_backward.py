@@ -1,7 +1,6 @@
 """The backward pass: every gradient, and what an entry of dY does."""
 
 import numpy as np
-import pytest
 
 from helpers.attention import attention
 from helpers.gradients import attention_vjp
@@ -158,29 +157,3 @@ def tells_of(state, expected, text, i, c):
         raises=dS[i, j] > 0 and not small,
         lowers=dS[i, j] < 0 and not small,
     )
-
-
-def test_backward_entry_is_dragged_in_tenths(page):
-    """From 1 to 0.3, to the end, and back by a key; no other entry moves."""
-    page.open("backward")
-    box = page.tab.locator(".av-pull").bounding_box()
-    unit = box["width"] / 400
-
-    def to(value):
-        far = np.sign(value) * np.log(1 + 100 * abs(value)) / np.log(1001)
-        page.tab.mouse.move(
-            box["x"] + unit * (240 + 120 * far), box["y"] + unit * 42
-        )
-
-    to(1)
-    page.tab.mouse.down()
-    to(0.31)
-    now = "await frame(); return [m.state.dY, el.values.dV]"
-    dY, dV = page.do(now)
-    assert dY == [[0, 0], [0, 0], [0.3, 0]]
-    assert np.sum(dV) == pytest.approx(0.3)
-    to(-40)
-    page.tab.mouse.up()
-    assert page.do(now)[0] == [[0, 0], [0, 0], [-10, 0]]
-    press = 'press(el.querySelector("[data-handle=given]"), "ArrowRight");'
-    assert page.do(press + now)[0] == [[0, 0], [0, 0], [-9.9, 0]]

@@ -169,8 +169,3 @@ def test_the_shares_of_the_formulas(machines, S):
 def test_another_plan_is_shown_done_where_all_was_done(page):
     page.open("balance")
     assert page.run("balance.changePlans") == [100, 50, 50]
-
-
-def test_the_time_is_dragged_and_a_machine_is_pressed(page):
-    page.open("balance")
-    assert page.run("balance.moveHandles") == [[57, 0], [47, 0], [47, 2]]

@@ -603,10 +603,3 @@ def test_card_shows_no_old_number_after_a_refusal(page):
     assert refused == [said + why, why, False]
     assert before == again
     assert long == [True, len(good)]
-
-
-def test_card_length_is_dragged_on_its_plot(page):
-    """Two decades to the left, on an axis of seven."""
-    page.open("card")
-    found = page.run("card.dragLength")
-    assert found == pytest.approx(1311, abs=15)

@@ -101,12 +101,6 @@ def shows(state, expected, shown):
     assert picked == [[i, j]]
 
 
-AT = """([T, S, x, y, width]) => cellAt({
-  target: { closest: (what) => what === ".av-mosaic" && {
-    getBoundingClientRect: () => ({ left: 10, top: 20, width }) } },
-  clientX: x, clientY: y }, [T, S])"""
-
-
 @pytest.mark.parametrize("width", [340, 170])
 @pytest.mark.parametrize(("T", "S"), [(13, 13), (64, 64), (64, 8), (3, 40)])
 def test_causal_pointer_is_on_the_entry_drawn_there(T, S, width):
@@ -118,18 +112,10 @@ def test_causal_pointer_is_on_the_entry_drawn_there(T, S, width):
         for a, b in ((0.5, 0.5), (0.02, 0.98), (0.98, 0.02)):
             x = 10 + unit * (40 + (j + a) * 294 / S)
             y = 20 + unit * (34 + (i + b) * high / T)
-            assert call(AT, [T, S, x, y, width], of="causal") == [i, j]
+            assert call("entryAt", [T, S, x, y, width], of="causal") == [i, j]
     for x, y in ((39, 100), (335, 100), (100, 33), (100, 35 + high)):
         given = [T, S, 10 + unit * x, 20 + unit * y, width]
-        assert call(AT, given, of="causal") is None
-
-
-CELL = """([T, S, row, column, body]) => {
-  const cell = { cellIndex: column, parentNode: { rowIndex: row },
-    closest: (what) => what === "tbody" && body };
-  return cellAt({ target: { closest: (what) => what === "td" && cell } },
-    [T, S]);
-}"""
+        assert call("entryAt", given, of="causal") is None
 
 
 @pytest.mark.parametrize(
@@ -142,6 +128,5 @@ CELL = """([T, S, row, column, body]) => {
     ],
 )
 def test_causal_pointer_on_a_table_is_on_its_entry(place, entry):
-    assert call(CELL, place, of="causal") == entry
-    elsewhere = "([T, S]) => cellAt({ target: {} }, [T, S])"
-    assert call(elsewhere, [5, 5], of="causal") is None
+    assert call("entryOfCell", place, of="causal") == entry
+    assert call("entryElsewhere", [5, 5], of="causal") is None

@@ -147,7 +147,7 @@ def test_complaint_about_a_matrix_says_its_shape_or_number():
 
 def test_shell_of_a_wrong_state_has_a_message_and_no_result():
     state = {"H": 4, "H_kv": 3, "d_k": 2, "column": 0}
-    shown = BeautifulSoup(call("(state) => shell(figure, state)", state,
+    shown = BeautifulSoup(call("stateShell", state,
                                of="heads"), "html.parser")  # fmt: skip
     assert shown.select_one(".av-error").text.startswith("H_kv must divide H")
     assert shown.select_one(".av-result").text == ""
@@ -181,7 +181,7 @@ HUGE = {"n_layers": 256, "n_kv_heads": 256, "d_k": 1024, "d_v": 1024,
 def test_problem_names_what_does_not_fit_together(name, settings, named):
     figure = CLASSES[name]()
     state = {key: getattr(figure, key) for key in figure._settings()}
-    found = call("(state) => problem(figure, state)", state | settings,
+    found = call("fitting", state | settings,
                  of=name)  # fmt: skip
     assert bool(found) == bool(named)
     assert all(part in found for part in named), found
@@ -189,12 +189,7 @@ def test_problem_names_what_does_not_fit_together(name, settings, named):
 
 def test_known_data_is_what_a_page_has_loaded():
     assert call("known", "steps") is None
-    assert call("""(name) => {
-      globalThis.attentionData = { [name]: 7 };
-      const found = [known(name), known("other") ?? 0];
-      delete globalThis.attentionData;
-      return found;
-    }""", "steps") == [7, 0]  # fmt: skip
+    assert call("loaded", "steps") == [7, 0]
     (steps,) = (
         c["stops"] for c in figures.controls("induction") if c["key"] == "step"
     )

@@ -144,13 +144,3 @@ def test_every_verdict_is_that_of_the_ledger():
         assert found["tie"] == wanted["tie"], state
         ties += wanted["tie"]
     assert ties > 20
-
-
-def test_the_value_is_dragged_by_a_hundredth_of_the_last_digit(page):
-    page.open("digits", example="a token: 800 KB")
-    assert page.run("digits.moveByKeys") == [
-        [10, 1],
-        [20, 1],
-        [50, 1],
-        [51, 0],
-    ]

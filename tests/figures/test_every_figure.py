@@ -5,6 +5,7 @@ import random
 import re
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 from traitlets import TraitError
@@ -19,7 +20,7 @@ from tests.figures.expected_figures import (
     random_state,
     result_of,
 )
-from tests.figures.reading import captions, points_of, read
+from tests.figures.reading import call, captions, points_of, read, spot
 
 
 def some_states(name):
@@ -262,3 +263,57 @@ def test_frame_has_a_message_a_result_and_a_voice(name):
     assert (error["role"], spoken["role"]) == ("alert", "status")
     assert error.text == spoken.text == ""
     assert len(section.select(".av-result .av-say")) == 1
+
+
+# --- handles -----------------------------------------------------------------
+
+
+def value_of(state, key):
+    """A setting, or an entry of a matrix such as W_Q.0.1."""
+    name, *entry = key.split(".")
+    return functools.reduce(lambda A, k: A[int(k)], entry, state[name])
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_each_handle_reads_back_what_it_shows(name):
+    """Or what is drawn alike, where its setting goes beyond an end."""
+    steps = {it["key"]: it.get("step") or 0 for it in controls(name)}
+    for settings in some_states(name):
+        figure = CLASSES[name](**settings)
+        state, _, shown = look(name, settings)
+        handles = figure._call("handles")
+        for handle in handles[:: 1 + len(handles) // 20]:
+            assert handle["name"]
+            if "presses" in handle:
+                CLASSES[name](**state | handle["presses"])
+                continue
+            (part,) = shown.select(f'[data-handle="{handle["id"]}"]')
+            if part.has_attr("transform") and part not in shown.select(GO_ON):
+                assert spot(part) == pytest.approx(handle["at"], abs=0.06)
+            read = {key: handle["reads"][key] for key in handle["keys"]}
+            far = {
+                key: x
+                for key, x in read.items()
+                if abs(x - value_of(state, key))
+                > max(1e-6, steps[key.partition(".")[0]])
+            }
+            if far:
+                far = {
+                    key: round(x) if steps[key] == 1 else x
+                    for key, x in far.items()
+                }
+                assert result_of(name, state | far) == result_of(name, state)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_each_handle_follows_a_drag(name):
+    """Never the other way, and no further beyond the hand than it was off."""
+    moved = {}
+    for settings in some_states(name):
+        state, _ = drawn(name, settings)
+        for offset in ([40, 0], [-40, 0], [0, 30], [0, -30], [6, -5]):
+            most = 2 * np.hypot(*offset) + 0.06
+            for id_, along, far in call("draggedBy", state, offset, of=name):
+                assert -0.5 <= along <= most, (id_, offset, settings)
+                moved[id_] = moved.get(id_, False) or far > 1e-6
+    assert all(moved.values()), "a handle that no drag moves"

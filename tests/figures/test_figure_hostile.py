@@ -9,13 +9,12 @@ from html import escape
 
 import numpy as np
 import pytest
-import quickjs
 from traitlets import TraitError
 
-from course import figures
 from tests import budgets
 from tests.figures.agreement import assert_same
 from tests.figures.expected_figures import CLASSES, EXPECTED, controls
+from tests.figures.reading import call
 
 NAN, INF = float("nan"), float("inf")
 MASKED = np.ma.array(np.eye(2), mask=[[False, True], [False, False]])
@@ -109,79 +108,32 @@ def test_a_setting_that_there_is_not_is_refused(name):
 
 # --- the module itself ----------------------------------------------------
 
-STRANGE = """[undefined, null, true, false, 0, -1, 0.5, 2, 1e308, NaN,
-  Infinity, "", "2", "x", "<b>", "constructor", "__proto__", [], [[]], [1],
-  [[1, 2], [3]], [[1], [2]], [["1"]], [[NaN]], [[[1]]], [[null]], [[true]],
-  {}, { length: 1 }, [{}], [undefined], 10n ** 30n, () => 1]"""
-# What a kernel can send: a trait has its type, and may be out of range.
-SENT = """{ choice: ["", "x", "<b>", "constructor"], flag: [true, false],
-  matrix: [[], [[]], [[1, 2], [3]], [[1], [2]], [[NaN]], [[1e308]], [[101]]],
-  number: NUMBERS, range: NUMBERS, power: NUMBERS, stops: NUMBERS,
-  text: ["", "x", "{}", "[]", "null", "<b>", '{"a": 1}', "x".repeat(6001)],
-  words: ["", "a", "a b c", "<b> <i> <p>", "a  b c", "abcdefgh b c"],
-  symbols: ["", "M", "a", "<b>", "A B", "AB", "\u00c4", "A".repeat(33)] }"""
-SENT = SENT.replace("NUMBERS", "[0, -1, 0.5, 2, 3, 1e9, 1e308, NaN, Infinity]")
-
-
-def context(name, more=""):
-    engine = quickjs.Context()
-    engine.eval(figures.module(name).replace("export default", "const it ="))
-    return engine.eval(more)
-
 
 def first_state(name):
     figure = CLASSES[name]()
     return {key: getattr(figure, key) for key in figure._settings()}
 
 
-JUDGE = f"""(state) => JSON.stringify(figure.controls.flatMap(({{ key }}) =>
-  {STRANGE}.map((value) => {{
-    const tried = {{ ...JSON.parse(state), [key]: value }};
-    return [key, String(typeof value), problem(figure, tried)];
-  }})))"""
-SHOW = f"""(state) => JSON.stringify(figure.controls.flatMap((control) =>
-  ({SENT})[control.kind].map((value) => {{
-    const tried = {{ ...JSON.parse(state), [control.key]: value }};
-    return [String(value), problem(figure, tried), shell(figure, tried)];
-  }})))"""
-
-
 @pytest.mark.parametrize("name", CLASSES)
 def test_a_module_names_the_setting_that_it_refuses(name):
-    judge = context(name, JUDGE)
-    tried = json.loads(judge(json.dumps(first_state(name))))
-    assert len(tried) == 33 * len(controls(name))
-    for key, kind, wrong in tried:
-        assert wrong == "" or key in wrong, (key, kind)
-        budgets.keep("letters that people read", len(wrong), 250)
+    tried = call("judged", first_state(name), of=name)
+    assert len(tried) > 30 * len(controls(name))
+    for key, kind, message in tried:
+        assert message == "" or key in message, (key, kind)
+        budgets.keep("letters that people read", len(message), 250)
 
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_a_state_that_a_kernel_sends_is_drawn_or_named(name):
-    show = context(name, SHOW)
-    for value, wrong, html in json.loads(show(json.dumps(first_state(name)))):
+    shown = call("shownAsSent", first_state(name), of=name)
+    for value, message, html in shown:
         error, _, result = html.partition('<div class="av-result">')
-        assert error.endswith(f'role="alert">{escape(wrong)}</p>'), value
-        assert ('class="av-say"' not in result) == (wrong != ""), value
+        assert error.endswith(f'role="alert">{escape(message)}</p>'), value
+        assert ('class="av-say"' not in result) == (message != ""), value
         assert "NaN" not in result
         assert "undefined" not in result
 
 
-# An engine has no address: this one holds pairs of a name and a text.
-ADDRESS = """
-globalThis.location = { search: [] };
-globalThis.URLSearchParams = class {
-  constructor(pairs) { this.pairs = pairs; }
-  get(key) { return this.pairs.find(([name]) => name === key)?.[1] ?? null; }
-  keys() { return this.pairs.map(([name]) => name); }
-};
-(search, state) => {
-  location.search = JSON.parse(search);
-  const found = fromAddress(figure, JSON.parse(state));
-  // What is refused leaves the first state, which other tests draw.
-  const html = found.wrong ? "" : shell(figure, found.state);
-  return JSON.stringify([found.state, found.wrong, html]);
-}"""
 TEXTS = ["", " ", "0", "1", "-1", "−2", "2.5", "1e3", "1e999", "0x10", "NaN",
          "Infinity", "null", "undefined", "true", "false", "[]", "[[1]]",
          "1;2",
@@ -192,17 +144,15 @@ TEXTS = ["", " ", "0", "1", "-1", "−2", "2.5", "1e3", "1e999", "0x10", "NaN",
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_an_address_is_right_or_refused(name):
-    read, first = context(name, ADDRESS), first_state(name)
+    first = first_state(name)
     for key, text in itertools.product(first, TEXTS):
         pairs = [[f"{name}.{key}", text], ["other.T", "zwei"]]
-        state, wrong, html = json.loads(
-            read(json.dumps(pairs), json.dumps(first))
-        )
-        if wrong:
+        state, message, html = call("readFrom", pairs, first, of=name)
+        if message:
             assert state == first
-            assert key in wrong, text
-            budgets.keep("letters that people read", len(wrong), 250)
-            assert wrong.endswith(". The figure shows its first state.")
+            assert key in message, text
+            budgets.keep("letters that people read", len(message), 250)
+            assert message.endswith(". The figure shows its first state.")
         else:
             assert 'class="av-say"' in html
             assert list(state) == list(first)
@@ -212,12 +162,12 @@ def test_an_address_is_right_or_refused(name):
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_an_address_with_an_unknown_setting_is_refused(name):
-    read, first = context(name, ADDRESS), first_state(name)
+    first = first_state(name)
     for key in ("gone", "", "__proto__", "<b>", "x" * 5000, "T.T"):
         pairs = [[f"{name}.{key}", "1"]]
-        state, wrong, _ = json.loads(
-            read(json.dumps(pairs), json.dumps(first))
-        )
+        state, message, _ = call("readFrom", pairs, first, of=name)
         assert state == first
-        assert wrong.startswith(f"the address has an unknown setting {name}.")
-        budgets.keep("letters that people read", len(wrong), 150)
+        assert message.startswith(
+            f"the address has an unknown setting {name}."
+        )
+        budgets.keep("letters that people read", len(message), 150)

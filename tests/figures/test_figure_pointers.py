@@ -4,7 +4,6 @@ On an empty page: entries that are pointed at, blocks and symbols that are
 pressed, tokens that are dragged, and the ghost that a slider leaves behind.
 """
 
-import numpy as np
 import pytest
 
 # --- the entries of step.js -------------------------------------------------
@@ -183,34 +182,6 @@ def test_words_query_is_dragged_or_sent(page):
     page.tab.mouse.up()
     assert to(0, 0) == [-1.5, -1]
     assert page.run("pointers.pressElsewhere") == [-1.5, -1, "-1.5", "-1"]
-
-
-def test_temperature_place_and_scores_are_pulled(page):
-    """Where the pointer lets go, by axes that are read from the drawing."""
-    page.open("temperature")
-
-    def middle(handle):
-        box = page.tab.locator(f"[data-handle={handle}]").bounding_box()
-        return np.array([
-            box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-        ])  # fmt: skip
-
-    def drag(handle, by):
-        start = middle(handle)
-        page.tab.mouse.move(*start)
-        page.tab.mouse.down()
-        page.tab.mouse.move(*(start + by), steps=3)
-        page.tab.mouse.up()
-        keys = '["place", "pull0", "pull1", "pull2", "pull3"]'
-        return page.do(f"await frame(); return {keys}.map((k) => m.state[k])")
-
-    apart = (middle("bar-3") - middle("bar-0"))[0] / 3  # of two jars
-    assert drag("place", [0.5 * apart, -7]) == [1.75, 0, 0, 0, 0]
-    # The lowest bar is 1.75² / 2 − 0.25² / 2 = 1.5 below that of jar 2.
-    unit = (middle("bar-0") - middle("bar-2"))[1] / 1.5
-    assert drag("bar-3", [3, -0.75 * unit]) == [1.75, 0, 0, 0, 0.75]
-    assert drag("bar-3", [0, 99 * unit])[4] == -2
-    assert "must be a number from -2 to 2" in page.do("error()")
 
 
 def test_saturation_ghost_of_a_drag_is_the_state_before_it(page):

@@ -404,7 +404,7 @@ def test_about_is_as_rough_as_it_is_known():
 
 def test_induction_tells_own_training_from_the_stored_one(drawn_states):
     ((state, _), *_) = drawn_states("induction", 1)
-    values = call("(state) => figure.compute(state)", state, of="induction")
+    values = call("values", state, of="induction")
     for own, numbers in ((None, [300]), ({"seed": 3, "step": 50}, [50, 3])):
         said = call("sentence", state | {"step": 300}, values, own,
                     of="induction")  # fmt: skip

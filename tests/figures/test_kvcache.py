@@ -46,10 +46,6 @@ def model_bytes(name, itemsize):
     return L * H_kv * (d_k + d_v) * itemsize
 
 
-STATE = {
-    **{"n_layers": 32, "n_kv_heads": 8, "d_k": 128, "d_v": 128, "batch": 1},
-    **{"filled": 0, "memory": 80, "dtype": "float16 or bfloat16"},
-}
 CASES = [
     {"dtype": "8 bits", "S": 131072, "batch": 7},
     *({"S": 20, "filled": n, "batch": 3} for n in (0, 1, 7, 20)),
@@ -234,13 +230,3 @@ def test_kvcache_presets_have_the_sizes_of_their_models():
         for name in names.split(", "):
             sizes = dict(zip(keys, model_sizes(name), strict=True))
             assert preset == sizes, name
-
-
-def test_kvcache_end_is_dragged_to_the_limit_and_beyond(page):
-    """The positions follow the end of the bar, and the memory bursts."""
-    page.open("kvcache", S=400_000)
-    found = page.run("kvcache.dragEnd")
-    (inside, whole), (outside, burst) = found
-    full = expected({**STATE, "S": 1})["room"]
-    assert 0.85 * full < inside < full < outside < 1.15 * full
-    assert (whole, burst) == (False, True)

@@ -204,22 +204,3 @@ def moved(group):
 def test_states_by_hand(settings, state):
     found = LinearMemory(**settings).values["states"][-1]
     assert found == pytest.approx(state, abs=1e-12)
-
-
-@pytest.mark.parametrize("key", ["beta", "decay"])
-@pytest.mark.parametrize("by", [(45, -30), (-60, 25), (0, 70)])
-def test_a_state_follows_the_hand(page, key, by):
-    """No setting of its factor brings it nearer."""
-    settings = {"written": 3, "decay": 0.8, "valueC": 0.5}
-    page.open("linear", **settings)
-    start, scale, found = page.run("linear.dragState", key, by[0], by[1])
-    hand = np.add(start, np.divide(by, scale))
-
-    def away(setting):
-        values = LinearMemory(**{**settings, key: setting}).values
-        point = values["states"][-1] if key == "beta" else values["shrunk"]
-        return np.hypot(*(at(np.array(point)) - hand))
-
-    most = 2 if key == "beta" else 1
-    steps = np.arange(20 * most + 1) / 20
-    assert away(found) <= min(map(away, steps)) + 1e-6

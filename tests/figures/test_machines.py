@@ -392,13 +392,3 @@ def test_a_step_takes_nine_tenths_of_a_second(state):
         here = settings | frame["own"]
         assert_same(frame["values"], expected(here))
         assert frame["html"] == Machines(**here).frame(0)["html"]
-
-
-def test_the_step_and_the_queries_are_dragged(page):
-    page.open("machines")
-    assert page.run("machines.moveHandles") == [
-        [2, 4, 12, 18],
-        [12, 4, 72, 108],
-        [12, 3.99, 48, 108],
-        [12, 4, 72, 108],
-    ]

@@ -4,7 +4,6 @@ import math
 import re
 
 import numpy as np
-import pytest
 
 from course import figures
 from helpers.transformer import (
@@ -12,7 +11,14 @@ from helpers.transformer import (
     parameter_count,
     parameter_shapes,
 )
-from tests.figures.reading import captions, read, rows, says, sentence, tells
+from tests.figures.reading import (
+    captions,
+    read,
+    rows,
+    says,
+    sentence,
+    tells,
+)
 
 KEYS = [
     "embedding", "positions", "attention", "feed_forward", "norms", "output",
@@ -192,37 +198,3 @@ def test_parameters_presets_are_the_published_counts():
 
 
 # --- hands -------------------------------------------------------------------
-
-
-def handles(state):
-    figure = figures.ParameterAreas(**state)
-    return {h["id"]: h for h in figure._call("handles")}
-
-
-@pytest.mark.parametrize("settings", [{}, *CASES])
-def test_parameters_handles_ask_for_what_is_drawn(look, settings):
-    """Each stands where it asks for the setting that the model has."""
-    state, _, _ = look("parameters", settings)
-    for handle in handles(state).values():
-        ((key, asked),) = handle["reads"].items()
-        assert asked == pytest.approx(state[key], rel=1e-6), key
-    kinds = {"vocab", "ratio", "layers", "heads"}
-    assert handles(state).keys() == kinds
-
-
-def test_parameters_edges_are_dragged(page):
-    page.open("parameters")
-    found = page.run("parameters.dragEdges")
-    start, vocab, ratio, layers, heads = found
-
-    def changed(state):
-        return {k for k in state if state[k] != start[k]}
-
-    assert changed(vocab) == {"vocab"}
-    assert vocab["vocab"] > 60_000
-    assert changed(ratio) == {"ratio"}
-    assert ratio["ratio"] > 4.9
-    assert changed(layers) == {"n_layers"}
-    assert layers["n_layers"] < 6
-    assert changed(heads) == {"heads"}
-    assert heads["heads"] > 16

@@ -172,16 +172,6 @@ def shows(state, expected, shown):
     tells(alone, per_token / (4 * T * state["d"] ** 2))
 
 
-def test_quadratic_handles_are_dragged(page):
-    page.open("quadratic")
-    found = page.run("quadratic.dragHandles")
-    longer, wider = found
-    assert longer["T"] > 5500
-    assert longer["d"] == 768
-    assert wider["d"] > 900
-    assert wider["T"] == longer["T"]
-
-
 def test_quadratic_crossings_are_those_of_the_lesson():
     for network, widths in zip(MATRICES, (2, 6, 8), strict=True):
         state = {"d": 768, "network": network, "skipped": False, "T": 256}

@@ -212,17 +212,6 @@ def tells_of(state, expected, shown, order):
     tells(text, balance, H, shared, state["batch"], state["T"])
 
 
-def test_roof_points_are_dragged_along_their_trails(page):
-    """A longer text and a larger batch move further along the roof."""
-    page.open("roof")
-    found = page.run("roof.dragPoints")
-    batched, shorter = found
-    assert batched["batch"] >= 16
-    assert batched["T"] == 2048
-    assert shorter["T"] < 256
-    assert shorter["batch"] == batched["batch"]
-
-
 def test_roof_trails_hold_every_text_and_batch(look):
     _, _, shown = look("roof", {})
     for trail, key, works in zip(

@@ -91,12 +91,8 @@ def shows(state, expected, shown):
     verdict(text, Not_scaled=not state["scale"], outside=beyond > 0, cut=high)
 
 
-WITH_GHOST = """(state, last) => figure.view(state, figure.compute(state), {
-  ghost: { state: last, values: figure.compute(last) } })"""
-
-
 def haunted(state, last):
-    html = call(WITH_GHOST, state, last, of="saturation")
+    html = call("haunted", state, last, of="saturation")
     return BeautifulSoup(html, "html.parser")
 
 
@@ -121,10 +117,3 @@ def test_saturation_ghost_is_the_last_state_on_these_axes(drawn_states):
         text = shown.select_one(".av-last-state").text
         tells(text, last["d_k"], (before["largest"], 3))
         verdict(text, not_scaled=not last["scale"])
-
-
-def test_saturation_spread_is_dragged_to_another_width(page):
-    """Twice as far from the middle is four times the width."""
-    page.open("saturation", d_k=64)
-    found = page.run("saturation.dragSpread")
-    assert found == [256, 0]

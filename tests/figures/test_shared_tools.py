@@ -5,7 +5,6 @@ that it is: two numbers that a dot in a plane moves, a slider of powers, and a
 row of cells that are painted. It runs on an empty page.
 """
 
-import functools
 import json
 import shutil
 
@@ -484,21 +483,3 @@ def test_handle_under_a_finger_moves_it_and_the_rest_the_page(page, trial):
     ]  # fmt: skip
     # A swipe that becomes a scroll presses nothing.
     assert page.run("tools.cancelSwipe") == [False, False, False]
-
-
-@pytest.mark.parametrize("name", CLASSES)
-def test_every_handle_says_where_it_is(name):
-    """Read where it is drawn, a handle gives the settings that it has."""
-    figure = CLASSES[name]()
-    state = {key: getattr(figure, key) for key in figure._settings()}
-    for handle in figure._call("handles"):
-        assert handle["name"]
-        for key in handle.get("keys", []):
-            name, *entry = key.split(".")
-            value = functools.reduce(
-                lambda A, k: A[int(k)], entry, state[name]
-            )
-            assert handle["reads"][key] == pytest.approx(value, abs=1e-6)
-        assert ("keys" in handle) != ("presses" in handle)
-        if "presses" in handle:
-            type(figure)(**state | handle["presses"])

@@ -231,22 +231,10 @@ def entries(state, expected):
     return found
 
 
-ALL_STEPS = """(state) => {
-  const list = steps(state, figure.compute(state));
-  const made = list.filter((A) => A.made);
-  return Object.fromEntries(made.flatMap((A) => A.values.flatMap((row, i) =>
-    row.map((_, j) => {
-      const at = `${A.name},${i},${j}`;
-      const { entry, text, from } = worked(list, at);
-      return [at, [text, from, entry]];
-    }))));
-}"""
-
-
 def test_step_tells_each_entry_with_its_numbers_and_sources(drawn_states):
     for settings in drawn_states("step"):
         state, expected = settings
-        found = call(ALL_STEPS, state, of="step")
+        found = call("worksAll", state, of="step")
         wanted = entries(state, expected)
         assert list(found) == list(wanted)
         for at, (text, sources, own) in found.items():
@@ -278,8 +266,6 @@ def exact_where_it_says_so(text, state, expected, at):
 
 
 def test_step_starts_where_an_entry_is_not_there():
-    script = """(state, at) =>
-      worked(steps(state, figure.compute(state)), at).entry"""
     state = {
         "what": "X",
         "X": [[1, 2], [3, 4], [5, 6]],
@@ -287,5 +273,5 @@ def test_step_starts_where_an_entry_is_not_there():
         "words": "a",
     }
     for at in ("dots,3,0", "dots,0,3", "masked,0,0", "X,0,0", "undefined"):
-        assert call(script, state, at, of="step") == "dots,0,2"
-    assert call(script, state, "dots,2,0", of="step") == "dots,2,0"
+        assert call("worksAt", state, at, of="step") == "dots,0,2"
+    assert call("worksAt", state, "dots,2,0", of="step") == "dots,2,0"

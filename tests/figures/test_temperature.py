@@ -134,10 +134,9 @@ def shows(state, expected, shown):
 
 def test_temperature_says_that_an_exact_answer_is_a_tie():
     """Halfway between two jars the exact answer is that of the first."""
-    view = "(state) => figure.view(state, figure.compute(state))"
     state = {"temperature": 0.01, **{f"pull{p}": 0 for p in range(4)}}
     for place, told in ((0.5, "10 (a tie)"), (1.5, "40 (a tie)"),
                         (2.5, "20 (a tie)"), (1.45, "40")):  # fmt: skip
-        html = call(view, {**state, "place": place}, of="temperature")
+        html = call("picture", {**state, "place": place}, of="temperature")
         text = sentence(BeautifulSoup(html, "html.parser"))
         assert f"(dashed) {told}. The weights" in text

@@ -238,13 +238,3 @@ def test_tiles_pressed_place_is_in_one_block_or_none(causal):
         ]
         (found,) = holds or [-1]
         assert call("blockAt", blocks, int(i), int(j), of="tiles") == found
-
-
-def test_tiles_corner_of_a_block_is_dragged(page):
-    """Both sides in one move, and no more than there are tokens."""
-    page.open("tiles", T=12, block_q=4, block_k=4)
-    found = page.run("tiles.dragCorner")
-    changed, widest, text = found
-    assert (changed["block_k"], changed["block_q"]) == (6, 3)
-    assert (widest["block_k"], widest["block_q"]) == (12, 3)
-    assert "tiles 42 numbers" in text  # 3 by 12, and two for each query

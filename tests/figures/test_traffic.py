@@ -222,11 +222,3 @@ def test_traffic_counts_are_of_programs_that_attend():
         seen += queries * d + 2 * queries * (d + 2)
     assert seen == sum(keys_outside(N, d, M).values()) == 18_800
     assert sum(standard(N, d, M).values()) == 42_400
-
-
-def test_traffic_handles_are_dragged(page):
-    page.open("traffic")
-    found = page.run("traffic.dragHandles")
-    smaller, longer = found
-    assert smaller == {"M": 2**13, "N": 4096, "d": 64}
-    assert longer == {"M": 2**13, "N": 8192, "d": 64}

@@ -12,19 +12,3 @@ export async function changePlans() {
   await look();
   return seen;
 }
-
-export async function moveHandles() {
-  const it = (id) => el.querySelector(`[data-handle=${id}]`);
-  const seen = [];
-  const look = async () => {
-    await frame();
-    seen.push([m.state.time, m.state.follow]);
-  };
-  press(it("time"), "ArrowLeft");
-  await look();
-  press(it("time"), "ArrowLeft", { shiftKey: true });
-  await look();
-  press(it("m2"), "Enter");
-  await look();
-  return seen;
-}

@@ -9,9 +9,3 @@ export async function refuseAndRecover(wrong, right, long) {
   await frame();
   return [before, refused, again, [shown() === before, m.state.config.length]];
 }
-
-export async function dragLength() {
-  const plot = el.querySelector(".av-card-plot").getBoundingClientRect();
-  await drag("positions", (-96 * plot.width) / 400);
-  return m.state.S;
-}

@@ -106,3 +106,31 @@ export const loaded = (name) => {
   delete globalThis.attentionData;
   return result;
 };
+
+// --- handles
+
+// Each handle that is dragged by an offset: its name, and how far it went
+// along the way and altogether; nothing where the settings do not fit.
+export const draggedBy = (state, [dx, dy]) => {
+  const handlesOf = (now) => figure.handles?.(now, figure.compute(now)) ?? [];
+  const long = Math.hypot(dx, dy);
+  const controlOf = (key) => {
+    const control = figure.controls.find((it) => it.key === key.split(".")[0]);
+    return key.includes(".") ? { ...control, key, kind: "range", step: TENTH } : control;
+  };
+  return handlesOf(state)
+    .filter(({ read }) => read)
+    .flatMap(({ id, at: [x, y], keys, read }) => {
+      const wished = read([x + dx, y + dy]);
+      const given = keys.map((key) => [key, snapped(controlOf(key), state, wished[key])]);
+      const next = { ...state, ...matricesOf(Object.fromEntries(given), state) };
+      const there = problem(figure, next) ? [] : handlesOf(next);
+      return there
+        .filter((handle) => handle.id === id)
+        .map(({ at: [u, v] }) => [
+          id,
+          ((u - x) * dx + (v - y) * dy) / long,
+          Math.hypot(u - x, v - y),
+        ]);
+    });
+};

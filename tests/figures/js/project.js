@@ -18,9 +18,3 @@ export async function moveByKeys() {
 export function whereItIs() {
   return [m.state.x1, m.state.x2, el.values.dot, error()];
 }
-
-export async function moveColumn(id, key) {
-  press(handle(id), key);
-  await frame();
-  return m.state.W_Q;
-}
