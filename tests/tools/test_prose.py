@@ -35,6 +35,5 @@ def test_of_script_gives_texts_and_not_names(tmp_path):
 def test_texts_leave_out_examples_of_what_not_to_write():
     found = {name: list(text) for name, text in prose.texts()}
     assert {"README.md", "index.ipynb", "book/mask.ipynb"} <= set(found)
-    (contributing,) = found["CONTRIBUTING.md"]
-    assert "## Rules for a lesson" in contributing
-    assert "## How we write" not in contributing
+    assert "docs/lessons.md" in found
+    assert "docs/writing.md" not in found

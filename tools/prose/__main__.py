@@ -18,13 +18,11 @@ HERE = Path(__file__).resolve().parent
 OUT = ROOT / "_build" / "prose"
 # A text has a space between words, unlike a name, a pattern or a path.
 SENTENCE = re.compile(r"[A-Za-z]{2,},? [A-Za-z]{2,}")
-# Spanish text, and the examples of how not to write.
-APART = re.compile(
-    r'<(\w+) lang="es">.*?</\1>|^## How we write\n.*?(?=^## )', re.S | re.M
-)
+APART = re.compile(r'<(\w+) lang="es">.*?</\1>', re.S)
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`')
 PAGES = ("README.md", "CONTRIBUTING.md", "index.ipynb")
-DERIVED = ("book/bibliography.md",)
+# Derived, and examples of how not to write.
+LEFT_OUT = ("book/bibliography.md", "docs/writing.md")
 
 
 def strings(source):
@@ -59,9 +57,10 @@ def of_script(path):
 def texts():
     """Yield each file that readers see, with its texts."""
     book = [p for p in (ROOT / "book").rglob("*") if "_ext" not in p.parts]
-    for path in [*(ROOT / name for name in PAGES), *sorted(book)]:
+    docs = (ROOT / "docs").glob("*.md")
+    for path in [*map(ROOT.joinpath, PAGES), *sorted([*book, *docs])]:
         name = path.relative_to(ROOT).as_posix()
-        if ".ipynb_checkpoints" in name or name in DERIVED:
+        if ".ipynb_checkpoints" in name or name in LEFT_OUT:
             continue
         if path.suffix == ".ipynb":
             yield name, of_notebook(path)
