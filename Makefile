@@ -8,7 +8,7 @@ BIN := .venv/bin
 # To compile every module, also those that no one imports, takes 20 s more.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 CHAPTERS ?=
-JS := course/figures/*/*.js course/figures/*/*.css book/_static/site.js book/_ext/attention_site/scorer.js tools/jupyter/labextensions/*/static/*.js
+JS := course/figures/*/*.js course/figures/*/*.css tests/*/js/*.js book/_static/site.js book/_ext/attention_site/scorer.js tools/jupyter/labextensions/*/static/*.js
 CHAPTER ?= $(error say which: make chapter CHAPTER=mask)
 # A file's tests share what takes seconds to make: a kernel, a site, a cluster.
 PYTEST = $(BIN)/python -m pytest --durations=10 -n logical --dist loadfile

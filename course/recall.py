@@ -15,7 +15,7 @@ from helpers._checks import (
     as_sizes,
     check_choice,
     check_flag,
-    generator,
+    check_generator,
 )
 from helpers._core import lookup
 from helpers.attention import attention, attention_scores
@@ -85,7 +85,7 @@ def pairs_batch(rng, shape, n_pairs, *, again=False, n_keys=32, n_values=16):
     >>> batch.keys.shape, batch.asked.shape
     ((2, 6), (2, 3))
     """
-    generator(rng)
+    check_generator(rng)
     shape = as_sizes(shape, "shape")
     n_pairs = as_size(n_pairs, "n_pairs", least=1)
     n_keys = as_size(n_keys, "n_keys", least=1)
@@ -148,7 +148,7 @@ def init_memory(rng, kind, *, runs=(), n_keys=32, n_values=16, d=8):
     >>> {name: x.shape for name, x in params.items() if x.ndim < 2}
     {'beta': (), 'decay': ()}
     """
-    generator(rng)
+    check_generator(rng)
     check_choice(kind, "kind", KINDS)
     runs = as_sizes(runs, "runs")
     n_keys, n_values, d = (

@@ -8,7 +8,7 @@ several words earlier.
 import numpy as np
 
 from course.evidence import stored
-from helpers._checks import as_size, generator
+from helpers._checks import as_size, check_generator
 from helpers.softmax import entropy
 from helpers.training import Batch
 from helpers.transformer import (
@@ -259,7 +259,7 @@ def sentence_batches(rng, n, *, steps):
     >>> [b.tokens.shape for b in sentence_batches(rng, 4, steps=2)]
     [(4, 11), (4, 11)]
     """
-    generator(rng)
+    check_generator(rng)
     n, steps = as_size(n, "n", least=1), as_size(steps, "steps", least=1)
     every = every_sentence()
     whole, shares = as_batch(every), list(every.values())

@@ -152,7 +152,7 @@ def check_choice(value, name, choices):
     return value
 
 
-def generator(rng):
+def check_generator(rng):
     """`rng`, if it is a source of random numbers."""
     if not isinstance(rng, np.random.Generator):
         raise TypeError(f"rng must be a numpy.random.Generator; got {rng!r}")

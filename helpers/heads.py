@@ -13,9 +13,9 @@ from ._checks import (
     check_axes,
     check_bias,
     check_cache,
+    check_generator,
     check_mask,
     common_leading_axes,
-    generator,
     undone_on_failure,
 )
 from ._core import logistic
@@ -206,7 +206,7 @@ def init_projections(
     >>> [W.shape for W in init_projections(rng, 8, 4, 2)[:4]]
     [(8, 8), (8, 4), (8, 4), (8, 8)]
     """
-    generator(rng)
+    check_generator(rng)
     shapes, H, H_kv = default_projections(
         d_model, n_heads, n_kv_heads, d_k, d_v, check=as_size
     )

@@ -15,8 +15,8 @@ from ._checks import (
     as_size,
     check_cache,
     check_flag,
+    check_generator,
     check_mask,
-    generator,
     rounded,
     undone_on_failure,
 )
@@ -118,7 +118,7 @@ def init_latent(rng, d_model, n_heads, *, d_c, d_r, d_k, d_v=None, d_q=None):
     >>> p.W_DKV.shape, p.W_UK.shape, p.W_DQ
     ((8, 3), (3, 8), None)
     """
-    generator(rng)
+    check_generator(rng)
     sizes = {"d_model": d_model, "n_heads": n_heads, "d_c": d_c, "d_r": d_r,
              "d_k": d_k, "d_v": d_k if d_v is None else d_v}  # fmt: skip
     sizes = [as_size(n, name, least=1) for name, n in sizes.items()]

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._checks import as_finite_floats, as_size, as_sizes, generator
+from ._checks import as_finite_floats, as_size, as_sizes, check_generator
 from .transformer import (
     TransformerConfig,
     adam_init,
@@ -78,7 +78,7 @@ def induction_batch(rng, shape, *, T=32, vocab=12, shortest=6):
     >>> batch.tokens.tolist(), batch.where.astype(int).tolist()
     ([2, 0, 1, 2, 0, 1, 2], [0, 0, 0, 1, 1, 1, 1])
     """
-    generator(rng)
+    check_generator(rng)
     shape = as_sizes(shape, "shape")
     T, vocab = as_size(T, "T", least=1), as_size(vocab, "vocab", least=1)
     shortest = as_size(shortest, "shortest", least=1)
@@ -136,7 +136,7 @@ def recall_batch(rng, shape, *, T=32, row=6, vocab=12):
     >>> batch.tokens.tolist(), batch.targets[-1].item()
     ([2, 4, 3, 0, 1, 3, 0, 1, 2], 4)
     """
-    generator(rng)
+    check_generator(rng)
     shape = as_sizes(shape, "shape")
     row = as_size(row, "row", least=2)
     T, vocab = (
@@ -213,7 +213,7 @@ def copying_batch(rng, shape, *, T=32):
     >>> batch.tokens.tolist()
     [0, 9, 10, 1, 10, 5, 8, 9, 4, 5]
     """
-    generator(rng)
+    check_generator(rng)
     shape, T = as_sizes(shape, "shape"), as_size(T, "T", least=2)
     texts = np.zeros((*shape, T + 1), int)
     texts[..., 1] = rng.integers(3, 11, shape)

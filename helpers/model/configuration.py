@@ -12,8 +12,8 @@ from .._checks import (
     as_size,
     check_choice,
     check_flag,
+    check_generator,
     check_softcap,
-    generator,
 )
 from .._shapes import head_counts, latent_shapes
 from ..layers import ACTIVATIONS
@@ -553,7 +553,7 @@ def init_transformer(rng, config, *, runs=(), std=0.02):
     >>> params["0.W_Q"].shape, params["norm.gain"][:2].tolist()
     ((32, 32), [1.0, 1.0])
     """
-    generator(rng)
+    check_generator(rng)
     if std is not None and as_real(std, "std") <= 0:
         raise ValueError(f"std must be above 0; got {std}")
     if not isinstance(runs, tuple):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._checks import as_finite_floats, as_real, as_size, generator
+from .._checks import as_finite_floats, as_real, as_size, check_generator
 from ..layers import token_ids
 from ..softmax import softmax
 from .configuration import expect_config, expect_params
@@ -136,7 +136,7 @@ def generate(
     >>> generate(rng, [3, 1], params, config, 2, temperature=0).shape
     (4,)
     """
-    generator(rng)
+    check_generator(rng)
     expect_config(config)
     expect_params(params, config)
     tokens = token_ids(tokens, config.vocab).astype(np.int64)
