@@ -277,18 +277,6 @@ def test_any_split_equals_the_full_pass(split, data, spare):
     assert_close(joined, task.full_pass(), eps=64)
 
 
-@given(splits(), st.data())
-def test_two_splits_equal_each_other(split, data):
-    T, pieces = split
-    task = Task(data.draw, T)
-    together, apart = task.cache(), task.cache()
-    joined = np.concatenate(
-        [task.piece(together, *piece) for piece in pieces], axis=-2
-    )
-    singles = [task.piece(apart, t, t + 1) for t in range(T)]
-    assert_close(np.concatenate(singles, axis=-2), joined, eps=64)
-
-
 @given(SEEDS, BATCHES, HEADS, DTYPES, splits())
 def test_multi_head_attention_decodes(seed, batch, heads, dtype, split):
     T, pieces = split

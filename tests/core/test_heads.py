@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.attention import Attention, attention
+from helpers.attention import Attention
 from helpers.cache import KVCache
 from helpers.heads import (
     Projections,
@@ -193,16 +193,6 @@ def test_half_precision_and_whole_numbers():
     assert_close(whole, multi_head_attention(np.eye(3, 5), p).output)
 
 
-@given(SEEDS, SIZES, SIZES, SIZES)
-def test_one_head_is_plain_attention(seed, T, d_k, d_v):
-    p = projections(seed, 1, d_k=d_k, d_v=d_v)
-    X = rows(seed, T, 5)
-    plain = attention(X @ p.W_Q, X @ p.W_K, X @ p.W_V)
-    result = multi_head_attention(X, p)
-    assert_close(result.output, plain.output @ p.W_O)
-    assert_close(result.weights, plain.weights[None])
-
-
 @given(SEEDS, LEADS, st.sampled_from([(4, 2), (6, 3), (6, 2), (3, 1)]))
 def test_shared_heads_equal_repeated_weight_columns(seed, lead, heads):
     H, H_kv = heads
@@ -265,16 +255,6 @@ def test_a_padding_mask_hides_keys_of_a_context_of_its_own_sequence(batched):
 # Masks and biases on every number of batch axes.
 
 
-@pytest.mark.parametrize("lead", [(), (3,), (2, 3)])
-def test_one_mask_for_all_heads_and_sequences(lead):
-    p, X = projections(0, 4, 2), rows(0, *lead, 6, 5)
-    result = multi_head_attention(X, p, mask=causal_mask(6))
-    output, weights = by_loops(X, p, mask=causal_mask(6))
-    assert_close(result.output, output, eps=64)
-    assert_close(result.weights, weights, eps=64)
-    assert (result.weights[..., ~causal_mask(6)] == 0).all()
-
-
 @pytest.mark.parametrize(
     ("lead", "lengths"),
     [((), [4]), ((3,), [4, 0, 6]), ((2, 3), [4, 0, 6]), ((1,), [2])],
@@ -300,19 +280,6 @@ def test_masks_combine_and_a_bias_may_differ_by_head(lead):
     output, weights = by_loops(X, p, mask=both, bias=bias)
     assert_close(result.output, output, eps=64)
     assert_close(result.weights, weights, eps=64)
-
-
-def test_a_head_may_have_its_own_mask():
-    p, X = projections(0), rows(0, 3, 5)
-    mask = np.array([[[True]], [[False]]])
-    result = multi_head_attention(X, p, mask=mask)
-    assert_close(result.weights[0].sum(-1), np.ones(3))
-    np.testing.assert_array_equal(result.weights[1], 0)
-    by_head_0 = merge_heads(split_heads(X @ p.W_V, 2) * mask)
-    assert_close(
-        result.output,
-        result.weights[0] @ by_head_0[:, :2] @ p.W_O[:2],
-    )
 
 
 def test_a_bias_of_minus_infinity_forbids_and_a_batch_axis_of_one_is_dropped():

@@ -89,6 +89,15 @@ def truncate(length):
     cache.KVCache(9, 2, 2).truncate(length)
 
 
+def truncate_state(length):
+    cache.StateCache(1, 1, 1, 1, 2).truncate(length)
+
+
+def update_state(n):
+    stored = cache.StateCache(1, 1, 1, 1, 2)
+    stored.update(np.ones((1, 1, 1)), np.ones((1, 3)), n)
+
+
 def network(x, W_1, b_1, W_2, b_2):
     return layers.feed_forward(x, W_1, b_1, W_2, b_2, activation="relu")
 
@@ -141,9 +150,9 @@ def kept_heads(heads):
     return transformer.forward([1, 2], PARAMS, CONFIG, heads=heads).logits
 
 
-def latent_vjp(X, weights):
+def latent_vjp(X, weights, **options):
     result = latent.latent_attention_vjp(
-        np.ones((2, 4)), X, some_weights(), weights
+        np.ones((2, 4)), X, some_weights(), weights, **options
     )
     return result.X, result.projections.W_O
 
@@ -645,6 +654,8 @@ SIZES = {
         dict.fromkeys(transformer.MemoryWidths._fields, 1),
     ),
     "truncate": (truncate, {"length": 0}, {}),
+    "truncate a state": (truncate_state, {"length": 0}, {}),
+    "update a state": (update_state, {"n": 0}, {}),
     "sinusoidal_encoding": (positions.sinusoidal_encoding,
                             {"T": 0, "d_model": 2}, {"T": 1, "d_model": 2}),
     "rotary_frequencies": (positions.rotary_frequencies, {"d": 2}, {}),
@@ -752,6 +763,7 @@ def test_widths_in_a_record_are_named_by_both(widths):
     ("name", "function"),
     [
         ("batch", lambda n: cache.KVCache(1, 1, 1, batch=n)),
+        ("batch", lambda n: cache.StateCache(1, 1, 1, 1, 2, batch=n)),
         ("batch", lambda n: transformer.new_cache(CONFIG, batch=n)),
         ("shape", lambda n: training.induction_batch(RNG, n)),
         ("shape", lambda n: training.recall_batch(RNG, n)),
@@ -809,6 +821,10 @@ REALS = {
                        QKV_OF_ONE | {"gates": np.ones(3)}),
     "latent_queries": (latent_turned, ["base", "eps"], {}),
     "latent_attention": (latent_output, ["scale", "base", "eps"], {}),
+    "latent_attention_vjp": (
+        lambda **given: latent_vjp(**given)[0], ["scale"],
+        {"X": FOUR, "weights": np.stack([np.eye(2)] * 2)},
+    ),
     "sinusoidal_encoding": (positions.sinusoidal_encoding, ["base"],
                             {"T": 1, "d_model": 2}),
     "rotary_embedding": (positions.rotary_embedding, ["base"],

@@ -208,12 +208,6 @@ def test_zero_weights_read_no_memory_that_nobody_wrote():
         assert entropy(weights) == 0
 
 
-def test_the_entropies_of_two_parts_add_up():
-    whole = np.array([0.5, 0.25, 0.125, 0.125])
-    parts = entropy(whole[:2]) + entropy(whole[2:])
-    assert_close(parts, entropy(whole))
-
-
 REFUSED = {
     "x must not hold NaN or +inf": [
         lambda: softmax([np.nan, 1]),

@@ -440,20 +440,6 @@ def test_only_what_a_worker_took_with_it_is_computed_again(
     monkeypatch.undo()
 
 
-def test_one_lost_half_of_a_shard_sends_both_again(client):
-    _, K, V = arrays(1, 6)
-    placed = place_keys(client, K, V)
-    kept = placed.K.shards[:1] + placed.V.shards[:1]
-    placed.K.shards[1] = placed.V.shards[2] = None
-    distributed._mend(placed, client.alive)
-    assert placed.K.shards[:1] + placed.V.shards[:1] == kept
-    for i in (1, 2):
-        at = slice(2 * i, 2 * i + 2)
-        assert placed.K.shards[i].value.tolist() == K[at].tolist()
-        assert placed.V.shards[i].value.tolist() == V[at].tolist()
-        assert placed.K.shards[i].worker == placed.K.workers[i] == "abc"[i]
-
-
 def test_ten_losses_in_one_call_are_too_many(client, monkeypatch):
     tries = []
 
@@ -469,52 +455,6 @@ def test_ten_losses_in_one_call_are_too_many(client, monkeypatch):
     with pytest.raises(RuntimeError, match=re.escape(message)):
         split_attention(client, *arrays(1, 3))
     assert len(tries) == 10
-
-
-@pytest.mark.parametrize("error", [KeyError, OSError])
-def test_what_cannot_be_sent_is_none(client, error, monkeypatch):
-    def scatter(*given, **how):
-        raise error
-
-    monkeypatch.setattr(client, "scatter", scatter)
-    assert distributed._send(client, I2, "a") is None
-    assert distributed._gone(None)
-
-
-@pytest.mark.parametrize("lacking", ["query", "K", "V", "mask"])
-def test_without_all_parts_nothing_is_computed(client, lacking, monkeypatch):
-    K, V = place_keys(client, I2, I2)
-    if lacking in ("query", "mask"):
-        send, kind = distributed._send, bool if lacking == "mask" else float
-        monkeypatch.setattr(
-            distributed,
-            "_send",
-            lambda c, X, w: None if X.dtype == kind else send(c, X, w),
-        )
-    else:
-        {"K": K, "V": V}[lacking].shards[1] = None
-    with pytest.raises(CancelledError):
-        distributed._merged(I2, K, V, [None] * 3, None, 1.0, I2 > 0)
-    assert not client.submitted
-
-
-def test_a_result_is_waited_for_while_its_workers_live(client):
-    K = place_keys(client, I2, I2).K
-    late = iter([TimeoutError, TimeoutError])
-
-    def exception(timeout):
-        assert timeout == 1
-        for error in late:
-            raise error
-
-    future = SimpleNamespace(
-        exception=exception, result=lambda timeout: "there"
-    )
-    assert distributed._result(K, future) == "there"
-    late = iter([TimeoutError])
-    client.alive.remove("b")
-    with pytest.raises(CancelledError):
-        distributed._result(K, future)
 
 
 # --- clients -----------------------------------------------------------------
