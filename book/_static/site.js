@@ -101,13 +101,10 @@ addEventListener("beforeprint", () => {
   for (const details of document.querySelectorAll("details")) details.open = true;
 });
 
-// The menus of the header, and the mark of the current section in the table of
-// contents. The theme uses Bootstrap's script for both, which is a fifth of all
-// that a page loads. If Bootstrap is loaded all the same (`lean: false`), it runs
-// the menus.
+// The menus of the header, and below the mark of the current section in the
+// table of contents. The theme loads Bootstrap's script for both.
 const MENU = '[data-bs-toggle="dropdown"]';
-const theirs = document.querySelector('script[src*="scripts/bootstrap"]');
-const menus = theirs ? [] : [...document.querySelectorAll(MENU)];
+const menus = [...document.querySelectorAll(MENU)];
 const openOnly = (open) => {
   for (const button of menus) {
     button.classList.toggle("show", button === open);
@@ -115,18 +112,16 @@ const openOnly = (open) => {
   }
 };
 document.addEventListener("click", ({ target }) => {
-  if (theirs) return;
   const button = target.closest(MENU);
   openOnly(button?.getAttribute("aria-expanded") === "true" ? null : button);
 });
 document.addEventListener("keydown", ({ key, target }) => {
-  if (key !== "Escape" || theirs) return;
+  if (key !== "Escape") return;
   target.closest(".dropdown")?.querySelector(MENU)?.focus();
   openOnly(null);
 });
 
-// Give each block of code a button that copies it, unless the theme's copy
-// buttons are loaded (`lean: false`).
+// Give each block of code a button that copies it.
 const copied = async (text) => {
   try {
     await navigator.clipboard.writeText(text);
@@ -168,8 +163,7 @@ const addCopyButton = (pre) => {
   wait();
   pre.after(button);
 };
-if (!document.querySelector('script[src*="copybutton"]'))
-  document.querySelectorAll("div.highlight pre").forEach(addCopyButton);
+document.querySelectorAll("div.highlight pre").forEach(addCopyButton);
 
 // Scroll the menu to the current page. The theme keeps the menu's scroll position
 // from page to page, and on a phone the menu opens at its top.

@@ -23,7 +23,7 @@ from lxml import html
 
 from course import published
 from tests.site import address
-from tools import cards, release, website
+from tools import cards, cut_fonts, release, website
 
 PAGES = website.PAGES
 NOTEBOOKS = [page for page in PAGES if website.is_notebook(page)]
@@ -432,17 +432,15 @@ def test_no_excerpt_has_the_numbers_of_a_figure(site):
             assert len(text) < 30 or text not in spoken
 
 
-# The faces are cut down to what the pages show.
+# The fonts are cut down to what the pages show.
 
 
 @functools.cache
 def cut_face(site, name):
     """The characters of a face as the site has it, and as it is whole."""
-    file = f"_static/fonts/{name}.woff2"
-    return [
-        set(map(chr, TTFont(folder / file).getBestCmap()))
-        for folder in (site, website.ROOT / "book")
-    ]
+    folders = (site / "_static/fonts", cut_fonts.WHOLE)
+    files = [folder / f"{name}.woff2" for folder in folders]
+    return [set(map(chr, TTFont(file).getBestCmap())) for file in files]
 
 
 def test_the_faces_have_every_character_of_every_page(site):
@@ -451,12 +449,23 @@ def test_the_faces_have_every_character_of_every_page(site):
         for page in website.EVERY_PAGE
     )
     text = set(unescape("".join(texts)))
-    fonts = (website.ROOT / "book" / "_static" / "fonts").glob("*.woff2")
-    for name in sorted(path.stem for path in fonts):
+    for name in sorted(path.stem for path in cut_fonts.WHOLE.glob("*.woff2")):
         cut, whole = cut_face(site, name)
-        if name != "stix-two-math":
-            assert (text & whole) <= cut, name
-        assert len(cut) < len(whole) / 1.5, "what no page shows is left out"
+        if name != cut_fonts.MATH:
+            assert (text & whole) <= cut, f"{name}: {CUT_AGAIN}"
+
+
+CUT_AGAIN = "run: make book && python -m tools.cut_fonts"
+
+
+def test_icons_of_the_style_sheet_are_in_their_fonts(site):
+    """A font that lacks one would show a box in its place."""
+    css = (site / "_static/bundle.css").read_text("utf-8")
+    drawn = re.findall(r'content:"\\([ef][0-9a-f]{3})"/""', css)
+    assert len(drawn) > 10
+    fonts = [TTFont(p).getBestCmap() for p in site.glob("_static/fonts/fa-*")]
+    there = set().union(*fonts)
+    assert {int(code, 16) for code in drawn} <= there, CUT_AGAIN
 
 
 def drawn(formula):

@@ -36,18 +36,17 @@ Builds that are fast and complete:
   a page whose title has changed.
 * `numbers` numbers figures without loading every page, and `trees` stores
   each page's tree by itself.
-* `parsed` parses each written page once, with the tags that `tags` reads;
+* `parsed` reads the prose of a written page, with the tags that `tags` reads;
   `kept` keeps results for the next build.
 * `menu` draws the menu from titles, and `code` keeps the classes of tokens.
 
 Fewer bytes:
 
-* `lean` bundles styles, scripts and fonts. It is the only part that knows the
-  theme's files, and `lean: false` in `_config.yml` switches it off.
+* `lean` joins styles and scripts, and drops what no page uses.
 
 What to check for a new version of the theme
 ------------------------------------------------
-1. `templates/layout.html` replaces its blocks `htmltitle`, `css`, `extrahead`,
+1. `templates/layout.html` changes its blocks `htmltitle`, `css`, `extrahead`,
    `body_tag`, `scripts`, `scripts_end` and `templates/search.html` the block
    `scripts`. `templates/next-page.html` is in the theme's header.
 2. The script in `layout.html` sets `data-mode` and `data-theme` from the
@@ -57,7 +56,7 @@ What to check for a new version of the theme
    replacing text, because the theme has no block there.
 4. Outside the theme, `code` replaces the formatter of Sphinx's highlighter
    and the visitor of MyST-NB's hidden cells.
-5. The docstring of `lean` lists what else it expects.
+5. `lean` lists the theme's files and what it changes in them.
 
 Regular expressions, and why they are not parsers
 -------------------------------------------------
@@ -84,6 +83,7 @@ from . import (
     host,
     index,
     launch,
+    lean,
     mathml,
     menu,
     notices,
@@ -98,10 +98,7 @@ from . import (
     trees,
 )
 from .kept import Kept
-from .lean import bundle
 
-# `download` and `notices` come before `host`, because the archive holds what
-# they write.
 PARTS = (
     mathml,
     code,
@@ -114,11 +111,8 @@ PARTS = (
     menu,
     launch,
     frame,
-    bundle,
+    lean,
     about,
-    sections,
-    download,
-    notices,
     host,
     bibliography,
     report,
@@ -127,6 +121,20 @@ PARTS = (
     numbers,
     trees,
     parallel,
+)
+# What is written beside the pages, in this order: `lean` joins styles, and the
+# archive holds everything.
+FILES = (
+    host.copy_own,
+    figures.write_scripts,
+    practice.write_files,
+    host.remove_old_pages,
+    lean.write,
+    about.rank,
+    sections.write,
+    download.fill_in,
+    notices.copy,
+    host.write,
 )
 FOLDER = Path(__file__).resolve().parent
 
@@ -151,8 +159,10 @@ def name_no_folder(app, config):
         ]
 
 
-def forget(app, exception):
+def write_files(app, exception):
     if exception is None and app.builder.format == "html":
+        for write in FILES:
+            write(app)
         app.kept.forget()
 
 
@@ -167,7 +177,7 @@ def setup(app):
     app.kept = Kept(Path(app.doctreedir, "attention_site"), state)
     for part in PARTS:
         part.setup(app)
-    app.connect("build-finished", forget, priority=960)
+    app.connect("build-finished", write_files, priority=900)
     return {
         "version": "1",
         "env_version": state,

@@ -50,9 +50,7 @@ def shortened(text):
 
 def description(body):
     """Return the text of a page's first paragraph, shortened."""
-    for end in re.finditer(
-        "</p>", body
-    ):  # parsing a whole page takes a second
+    for end in re.finditer("</p>", body):  # to parse it all takes a second
         # The list is empty if the first paragraph to end is inside a table.
         for paragraph in text_of(body[: end.end()])("p")[-1:]:
             text = " ".join(paragraph.get_text().split())
@@ -61,10 +59,11 @@ def description(body):
     return ""
 
 
-def stems(text):
-    """Count the stems of the words in a text."""
+def stems(article):
+    """Count the stems of the words in the prose of an article."""
     language = SearchEnglish({})
-    counted = collections.Counter(language.split(text.lower()))
+    words = language.split(parsed.prose(article).lower())
+    counted = collections.Counter(words)
     stemmed = collections.Counter()
     for word, n in counted.items():
         if not word.isdecimal():  # the search ignores numbers
@@ -122,13 +121,11 @@ def ranked(app):
     ]
 
 
-def rank(app, exception):
+def rank(app):
     """Write the scores of all pages for the search."""
-    if exception is not None or app.builder.format != "html":
-        return
     out = Path(app.outdir)
     texts = {
-        page: parsed.of(app, (out / f"{page}.html").read_text("utf-8")).text
+        page: parsed.article((out / f"{page}.html").read_text("utf-8"))
         for page in ranked(app)
     }
     counted = {page: app.kept(stems, text) for page, text in texts.items()}
@@ -147,6 +144,4 @@ def setup(app):
     if not hasattr(SearchEnglish.stem, "cache_info"):
         SearchEnglish.stem = functools.cache(SearchEnglish.stem)
     app.add_config_value("search_first", "*", "html", str)
-    # Run before `lean` uses the description and `host` archives the index.
     app.connect("html-page-context", describe, priority=800)
-    app.connect("build-finished", rank, priority=930)

@@ -26,8 +26,7 @@ def homes(app):
     return found
 
 
-def drawing(name, _):
-    """Draw a figure. Its script serves only as `kept`'s key."""
+def drawing(name):
     return figures.classes()[name]().html()
 
 
@@ -41,9 +40,10 @@ def pages(app):
         yield (
             page,
             {
-                "drawing": app.kept(drawing, name, figures.script(name)),
+                "drawing": app.kept(
+                    drawing, name, because_of=figures.script(name)
+                ),
                 "label": kind._label,
-                "lean": app.config.lean,
                 "lesson": app.builder.get_relative_uri(page, lesson) + section,
             },
             "figure.html",

@@ -26,15 +26,11 @@ def addressed(notebook, address):
     return found
 
 
-def fill_in(app, exception):
+def fill_in(app):
     """Write the address into every notebook that the site offers."""
     address = repository(app.srcdir)
-    if exception is not None or address is None:
+    if address is None:
         return
     for path in sorted(Path(app.outdir, "_sources").rglob("*.ipynb")):
         notebook = path.read_text(encoding="utf-8")
         path.write_text(addressed(notebook, address), encoding="utf-8")
-
-
-def setup(app):
-    app.connect("build-finished", fill_in)

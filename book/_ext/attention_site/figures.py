@@ -81,9 +81,7 @@ def show(app, doctree):
         list_in(app.env.tocs[page], raw, page)
 
 
-def write_scripts(app, exception):
-    if exception is not None or app.builder.format != "html":
-        return
+def write_scripts(app):
     folder = Path(app.outdir, "_static", "figures")
     folder.mkdir(parents=True, exist_ok=True)
     for name in names():
@@ -95,4 +93,3 @@ def write_scripts(app, exception):
 
 def setup(app):
     app.connect("doctree-read", show)
-    app.connect("build-finished", write_scripts, priority=800)

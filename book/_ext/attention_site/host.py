@@ -14,21 +14,15 @@ from fnmatch import fnmatch
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from .lean.bundle import DROPPED, OWN_STYLES, SCRIPTS, THEME_STYLES
 from .parsed import pages_of
 
 ARCHIVE = "attention-verified.zip"
 OWN = Path(__file__).resolve().parents[2] / "_static"
-# The archive leaves out files that only hosts need,
-HOSTED = (ARCHIVE, ".*", "404.html", "sitemap.xml", "objects.inv")
-# and files that no page loads after bundling.
-BUNDLED = tuple(
-    f"_static/{name}"
-    for name in (
-        *(*THEME_STYLES, *OWN_STYLES, *SCRIPTS, *DROPPED),
-        *("basic.css", "*.map", "*.html", "vendor/*", "locales/*"),
-        *("scripts/*", "styles/*", "copybutton_funcs.js", "images/logo_*"),
-    )
+# What the archive leaves out: files for hosts, and what no page loads.
+LEFT_OUT = (
+    *(ARCHIVE, ".*", "404.html", "sitemap.xml", "objects.inv"),
+    *("_static/*.map", "_static/vendor/*", "_static/locales/*"),
+    *("_static/scripts/*", "_static/styles/*", "_static/images/logo_*"),
 )
 
 # Templates that do not use the theme's layout, and the names of its lists of
@@ -37,29 +31,23 @@ BARE = ("404.html", "figure.html")
 PARTS = ("bars", "_start", "_center", "_end", "_items", "_persistent")
 
 
-def copy_own(app, exception):
+def copy_own(app):
     """Copy our static files; Sphinx does so only if it writes a page."""
-    if exception is None and app.builder.format == "html":
-        static = Path(app.outdir, "_static")
-        shutil.copytree(OWN, static, dirs_exist_ok=True)
+    static = Path(app.outdir, "_static")
+    shutil.copytree(OWN, static, dirs_exist_ok=True)
 
 
-class Written:
-    """The pages that a build wrote. Sphinx does not remove old pages."""
+def note(app, pagename, templatename, context, doctree):
+    app.written.add(pagename)
 
-    def __init__(self):
-        self.names = set()
 
-    def note(self, app, pagename, templatename, context, doctree):
-        self.names.add(pagename)
-
-    def remove_others(self, app, exception):
-        # If Sphinx wrote no page, `names` does not contain the search page
-        # either.
-        if exception is None and app.builder.format == "html" and self.names:
-            out = Path(app.outdir)
-            for page in pages_of(out) - self.names - app.env.found_docs:
-                (out / f"{page}.html").unlink()
+def remove_old_pages(app):
+    """Remove the pages of an earlier build, as Sphinx does not."""
+    # If Sphinx wrote no page, not even the search is among the written.
+    if app.written:
+        out = Path(app.outdir)
+        for page in pages_of(out) - app.written - app.env.found_docs:
+            (out / f"{page}.html").unlink()
 
 
 def lost_page(app):
@@ -109,9 +97,7 @@ def archive(out, left_out):
             file.writestr(entry, (out / name).read_bytes())
 
 
-def finish(app, exception):
-    if exception is not None or app.builder.format != "html":
-        return
+def write(app):
     out, address = Path(app.outdir), app.config.html_baseurl
     (out / ".nojekyll").touch()
     if address:
@@ -119,14 +105,11 @@ def finish(app, exception):
         (out / "sitemap.xml").write_text(
             sitemap(address, pages), encoding="utf-8"
         )
-    archive(out, HOSTED + BUNDLED if app.config.lean else HOSTED)
+    archive(out, LEFT_OUT)
 
 
 def setup(app):
-    written = Written()
-    app.connect("html-page-context", written.note)
-    app.connect("build-finished", copy_own, priority=100)
-    app.connect("build-finished", written.remove_others, priority=850)
+    app.written = set()
+    app.connect("html-page-context", note)
     app.connect("html-collect-pages", lost_page)
     app.connect("html-page-context", without_theme, priority=300)
-    app.connect("build-finished", finish, priority=950)

@@ -8,11 +8,7 @@ out of date.
 import hashlib
 import marshal
 import pickle
-from contextlib import contextmanager
-from multiprocessing import get_context
 from pathlib import Path
-
-from sphinx.util.parallel import parallel_available
 
 
 class Kept:
@@ -21,12 +17,14 @@ class Kept:
     def __init__(self, folder, state):
         self.folder, self.state, self.used = Path(folder), state, {}
 
-    def __call__(self, make, *given):
+    def __call__(self, make, *given, because_of=""):
         """Return ``make(*given)``, from the folder if it is stored.
 
-        `given` holds texts, bytes, numbers and tuples of them.
+        `given` holds texts, bytes, numbers and tuples of them, and
+        `because_of` what the result depends on besides.
         """
-        said = (self.state, make.__module__, make.__qualname__, given)
+        named = make.__module__, make.__qualname__
+        said = (self.state, *named, given, because_of)
         # In this version, the bytes depend on the content alone; `repr` would
         # look up each character.
         name = hashlib.sha256(marshal.dumps(said, 0)).hexdigest()
@@ -34,30 +32,13 @@ class Kept:
             self.used[name] = self._found(self.folder / name, make, given)
         return self.used[name]
 
-    @contextmanager
-    def ahead(self, make, tasks):
-        """Let another process make and store results meanwhile."""
-
-        def work():
-            for given in tasks:
-                self(make, *given)
-
-        if not parallel_available:
-            yield
-            return
-        process = get_context("fork").Process(target=work)
-        process.start()
-        yield
-        process.join()
-
     def _found(self, path, make, given):
         if path.exists():
             return pickle.loads(path.read_bytes())
         result = make(*given)
         self.folder.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_suffix(
-            ".new"
-        )  # so that an interrupted build leaves no half-written file
+        # So that an interrupted build leaves no half-written file.
+        unfinished = path.with_suffix(".new")
         unfinished.write_bytes(pickle.dumps(result))
         unfinished.replace(path)
         return result

@@ -9,9 +9,7 @@ NOTICE = "NOTICE.md"
 FOLDER = "LICENSES"
 
 
-def copy(app, exception):
-    if exception is not None or app.builder.format != "html":
-        return
+def copy(app):
     root, out = Path(app.srcdir), Path(app.outdir)
     if not (root / NOTICE).is_file():
         raise ExtensionError(
@@ -23,7 +21,3 @@ def copy(app, exception):
         target = out / Path(name).with_suffix(".txt")
         shutil.copy(root / name, target)
     shutil.copytree(root / FOLDER, out / FOLDER, dirs_exist_ok=True)
-
-
-def setup(app):
-    app.connect("build-finished", copy)

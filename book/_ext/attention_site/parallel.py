@@ -88,10 +88,10 @@ def examine_as_written(app, builder):
     def write_and_examine(name, doctree):
         write(name, doctree)
         html = Path(builder.get_outfilename(name)).read_text("utf-8")
-        text = parsed.of(app, html).text
-        app.kept(sections.sections, sections.article(html))
+        article = parsed.article(html)
+        app.kept(sections.sections, article)
         if name in ranked:
-            app.kept(about.stems, text)
+            app.kept(about.stems, article)
 
     builder.write_doc = write_and_examine
 

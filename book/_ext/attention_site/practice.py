@@ -106,10 +106,8 @@ def fold(raw, page):
     )
 
 
-def write_files(app, exception):
+def write_files(app):
     """Write the script and the style sheet of the questions."""
-    if exception is not None or app.builder.format != "html":
-        return
     static = Path(app.outdir, "_static")
     (static / "figures").mkdir(parents=True, exist_ok=True)
     script = figures.script("practice")
@@ -121,4 +119,3 @@ def write_files(app, exception):
 def setup(app):
     app.add_node(reveal, html=(visit_reveal, depart_reveal))
     app.connect("doctree-read", show)
-    app.connect("build-finished", write_files, priority=800)

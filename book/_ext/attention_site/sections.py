@@ -9,7 +9,7 @@ section.
 import json
 from pathlib import Path
 
-from . import tags
+from . import parsed, tags
 
 # Elements without sentences: pictures, code, outputs, buttons.
 SILENT = {
@@ -111,11 +111,6 @@ def read(tag, parts):
     return f" {said} " if tag == "mo" and said in "=<>≤≥≈≠∈" else said
 
 
-def article(html):
-    """Return the part of a page that the search reads."""
-    return html[html.find("<article") : html.find("</article>")]
-
-
 def sections(article):
     """Return the sections of an article that have text."""
     parser = _Sections()
@@ -124,19 +119,12 @@ def sections(article):
     return [part for part in told if part[1] or part[2]]
 
 
-def write(app, exception):
+def write(app):
     """Write the script with all sections, which the search page loads."""
-    if exception is not None or app.builder.format != "html":
-        return
     out, texts = Path(app.outdir), {}
     for page in sorted(app.env.found_docs):
         html = (out / f"{page}.html").read_text("utf-8")
-        texts[page] = app.kept(sections, article(html))
+        texts[page] = app.kept(sections, parsed.article(html))
     table = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
     script = out / "_static" / "search_texts.js"
     script.write_text(f"Search.texts = {table};\n", encoding="utf-8")
-
-
-def setup(app):
-    # Run before `host` writes the archive.
-    app.connect("build-finished", write, priority=930)
