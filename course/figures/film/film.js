@@ -15,7 +15,8 @@ import {
   transpose,
 } from "../kit/numbers.js";
 import { escape } from "../kit/svg.js";
-import { shorten, THREE_TOKENS } from "../kit/controls.js";
+import { THREE_TOKENS } from "../kit/controls.js";
+import { shorten } from "../kit/kinds.js";
 import { figureModule, say } from "../kit/common.js";
 import { player } from "../kit/player.js";
 

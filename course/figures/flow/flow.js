@@ -4,7 +4,7 @@
 
 import { fixed, range, setting } from "../kit/numbers.js";
 import { byLevel, colorOf, escape, inkOn } from "../kit/svg.js";
-import { shorten } from "../kit/controls.js";
+import { shorten } from "../kit/kinds.js";
 import { figureModule, say } from "../kit/common.js";
 import {
   KNOWN,

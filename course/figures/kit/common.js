@@ -12,7 +12,7 @@ import {
   isAsked,
   limited,
   matters,
-  PLACES,
+  sliderPlaces,
   preset,
   problem,
   put,
@@ -156,7 +156,7 @@ const attach = (figure, { model, el, load }) => {
       field.closest("div").hidden = !matters(control, state, own);
       if (!control.upTo) continue;
       const end = limited(control, state, own);
-      const places = PLACES[control.kind];
+      const places = sliderPlaces(control);
       field.max = places ? places.last(end) : end.max;
       field.value = places ? places.of(end, state[control.key]) : state[control.key];
       tell(control, field, places ? places.at(end, field.value) : field.value);

@@ -5,7 +5,7 @@
 // values, makes room for a finger, handles keys, and snaps settings to the values
 // that a control takes.
 
-import { limited, PLACES, ruleOf } from "./controls.js";
+import { limited, sliderPlaces, ruleOf } from "./controls.js";
 import { grouped } from "./numbers.js";
 
 // The reach of a finger, in CSS pixels: a circle 44 pixels wide.
@@ -48,7 +48,7 @@ export const snapped = (control, state, wished, own) => {
 };
 // The value of a control, moved by a number of steps.
 const stepped = (control, state, by, own) => {
-  const places = PLACES[control.kind];
+  const places = sliderPlaces(control);
   const value = state[control.key];
   if (!places) return snapped(control, state, value + by * (control.step ?? 1), own);
   const end = limited(control, state, own);
@@ -60,7 +60,7 @@ const stepped = (control, state, by, own) => {
 const snapWords = (control, state, wished, own) => {
   const end = limited(control, state, own);
   const given = snapped(control, state, wished, own);
-  const coarse = PLACES[control.kind] || control.step === 1;
+  const coarse = sliderPlaces(control) || control.step === 1;
   const beyond = wished < end.min || wished > end.max;
   if (Math.abs(given - wished) < 1e-9 || !(coarse || beyond)) return "";
   return `${control.label} must be ${ruleOf(end)}, so it is ${grouped(given)}.`;

@@ -1,7 +1,7 @@
 // The opening of a figure: when the figure first comes into view, it plays once
 // from some settings to the state of the page, and then waits for the reader.
 
-import { PLACES } from "./controls.js";
+import { sliderPlaces } from "./controls.js";
 import { snapped } from "./handles.js";
 
 // Ease in and out.
@@ -12,7 +12,7 @@ const softly = (p) => p * p * (3 - 2 * p);
 const onTheWay = (control, state, a, b, p) => {
   if (p <= 0 || a === b) return a;
   if (p >= 1) return b;
-  const places = PLACES[control.kind];
+  const places = sliderPlaces(control);
   if (places) {
     const [from, to] = [a, b].map((value) => places.of(control, value));
     return places.at(control, Math.round(from + p * (to - from)));
