@@ -53,15 +53,6 @@ def file_of(name):
 def recorded(name):
     """Return the stored record of a text, with the command that made it.
 
-    Parameters
-    ----------
-    name : str
-        One of `NAMES`.
-
-    Returns
-    -------
-    dict
-
     Examples
     --------
     >>> found = recorded("a repeat")
@@ -146,20 +137,6 @@ def record(checkpoint, text):
 def packed(weights):
     """Convert causal weights to bytes, in base 64.
 
-    Parameters
-    ----------
-    weights : (..., T, T) array
-        Attention weights under a causal mask.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ValueError
-        If a weight is not from 0 to 1, or belongs to a later key.
-
     Examples
     --------
     >>> packed([[1.0, 0.0], [0.4, 0.6]])
@@ -176,16 +153,7 @@ def packed(weights):
 
 
 def unpacked(record):
-    """Return the weights of a record.
-
-    Parameters
-    ----------
-    record : dict
-        From `record` or `recorded`.
-
-    Returns
-    -------
-    (n_layers, n_heads, T, T) array
+    """Return the weights of a record, by layer and head.
 
     Examples
     --------
@@ -204,15 +172,6 @@ def unpacked(record):
 def shown(name):
     """Return the figure's data for a stored text.
 
-    Parameters
-    ----------
-    name : str
-        One of `NAMES`.
-
-    Returns
-    -------
-    dict
-
     Examples
     --------
     >>> shown("a repeat")["ids"] == recorded("a repeat")["ids"]
@@ -226,14 +185,11 @@ def shown(name):
 def opening():
     """Return the first picture's data: two heads, and scores of all heads.
 
-    Returns
-    -------
-    dict
-        As `shown`, with ``sums`` in place of ``weights``: for each head the
-        sums of the bytes of all queries on the first key, on the previous key,
-        and on the key that followed last time; and with ``picked``: of the
-        heads in `OPENING` the layer, the head, the weights, and what the next
-        tokens become without it.
+    As `shown`, with ``sums`` in place of ``weights``: for each head the sums
+    of the bytes of all queries on the first key, on the previous key, and on
+    the key that followed last time; and with ``picked``: of the heads in
+    `OPENING` the layer, the head, the weights, and what the next tokens become
+    without it.
 
     Examples
     --------

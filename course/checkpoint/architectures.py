@@ -186,20 +186,7 @@ GGUF = {
 
 
 def rules_of(architecture, config):
-    """Return which tensor of a file holds which parameters.
-
-    Parameters
-    ----------
-    architecture : Architecture
-        One of `GGUF` or `FOLDER`.
-    config : TransformerConfig
-        The model.
-
-    Returns
-    -------
-    dict of str to Stored
-        For every parameter of the model, by the tensor's name.
-    """
+    """Return what is `Stored` of every parameter, by the tensor's name."""
     rules = dict(architecture.outside)
     for i in range(config.n_layers):
         start, inside = architecture.block.format(i=i), architecture.inside
@@ -216,20 +203,8 @@ def rules_of(architecture, config):
 def expect_shapes(rules, config, source):
     """Refuse tensors that are missing, not known, or of another shape.
 
-    Parameters
-    ----------
-    rules : dict of str to Stored
-        The result of `rules_of`.
-    config : TransformerConfig
-        The model.
-    source : object
-        ``name`` of the file or folder, and by tensor's name ``shapes`` and
-        ``holders``, the names of files.
-
-    Raises
-    ------
-    CheckpointError
-        If the tensors are not those of the rules.
+    `source` has a ``name``, and by tensor's name ``shapes`` and ``holders``,
+    the names of files.
     """
     shapes = parameter_shapes(config)
     for word, odd in (
@@ -260,27 +235,10 @@ def read_finite(source, name):
 
 
 def parameters(rules, config, source):
-    """Read every parameter.
+    """Read every parameter, as `helpers.transformer` takes them.
 
-    Parameters
-    ----------
-    rules : dict of str to Stored
-        The result of `rules_of`.
-    config : TransformerConfig
-        The model.
-    source : object
-        ``name`` of the file, and ``read(name)``, which returns a tensor as
-        float32, of the shape that the rule asks for.
-
-    Returns
-    -------
-    dict of str to float32 array
-        As `helpers.transformer` takes them.
-
-    Raises
-    ------
-    CheckpointError
-        If a tensor holds a number that is not finite.
+    `source` has a ``name``, and ``read(name)``, which returns a tensor as
+    float32. A number that is not finite is refused.
     """
     shapes, params = parameter_shapes(config), {}
     for name, stored in rules.items():

@@ -13,22 +13,8 @@ POINTER = b"version https://git-lfs"
 def opened(path):
     """Open a file of weights or settings, and see that it stays the same.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-
-    Yields
-    ------
-    binary file
-        The file, at its first byte.
-
-    Raises
-    ------
-    CheckpointError
-        If the path is no plain file, as a folder, a pipe or a link to nothing;
-        if it cannot be read, is a pointer of Git LFS, or has another length or
-        time of change at the end than at the start.
+    Refused are a folder, a pipe, a link to nothing, a pointer of Git LFS, and
+    a file whose length or time of change is another at the end.
     """
     if not path.is_file():  # a pipe would wait for a writer
         raise CheckpointError(

@@ -52,15 +52,7 @@ class Header(NamedTuple):
 
 
 class Bytes:
-    """The bytes of an open file, read from front to back.
-
-    Parameters
-    ----------
-    file : binary file
-        The file to read.
-    name : str
-        Its name in messages.
-    """
+    """The bytes of an open file, read from front to back."""
 
     def __init__(self, file, name):
         self.file, self.name = file, name
@@ -267,21 +259,7 @@ def _placed(source, entries, metadata):
 
 
 def read_tensor(file, tensor, name="the file"):
-    """Read the numbers of a tensor, as float32.
-
-    Parameters
-    ----------
-    file : binary file
-        The file that contains it.
-    tensor : Tensor
-        An entry of `read_header`.
-    name : str, default "the file"
-        The file's name in messages.
-
-    Returns
-    -------
-    float32 array
-        Of the tensor's shape.
+    """Read the numbers of a tensor, an entry of `read_header`, as float32.
 
     Examples
     --------

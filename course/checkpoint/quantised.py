@@ -46,16 +46,7 @@ BLOCKS = {
 
 
 def bfloat16(data):
-    """Convert floats of which the upper 16 bits are stored.
-
-    Parameters
-    ----------
-    data : bytes
-        Two bytes per number, the lower byte first.
-
-    Returns
-    -------
-    (n,) float32 array
+    """Convert floats of which the upper 16 bits are stored, lower byte first.
 
     Examples
     --------

@@ -33,23 +33,11 @@ class Rotations(NamedTuple):
 
 
 def rotations_of(settings, d, *, base=None):
-    """Read the rotations that all blocks share, in old and new files.
+    """Read the rotations that all blocks share, of `d` columns.
 
-    Parameters
-    ----------
-    settings : Settings
-        The file's settings. Old files have the base beside other settings and
-        the rest in `rope_scaling`; new files have everything in
-        `rope_parameters`.
-    d : int
-        The number of columns that rotate.
-    base : float, optional
-        The base if the file states none.
-
-    Returns
-    -------
-    Rotations
-        The rotations that the file describes.
+    Old files have the base beside other settings and the rest in
+    `rope_scaling`; new files have everything in `rope_parameters`. `base` is
+    that of files which state none.
     """
     if settings.sizes_only:
         return Rotations(1.0)
@@ -69,21 +57,7 @@ def rotations_of(settings, d, *, base=None):
 def partial_rotations(settings, d_k, *, share, base):
     """Read the frequencies of heads in which only the first columns rotate.
 
-    Parameters
-    ----------
-    settings : Settings
-        The file's settings, with the share in one of two places.
-    d_k : int
-        The number of columns of a head.
-    share : float
-        The share of them that rotates if the file states none.
-    base : float
-        The base if the file states none.
-
-    Returns
-    -------
-    tuple of float
-        One for each pair of columns that rotates.
+    `share` and `base` are those of files which state none.
     """
     if settings.sizes_only:
         return ()
@@ -207,26 +181,8 @@ def _at(base, frequencies):
 def divided(config, shape, tensor, source):
     """Divide each frequency of a model by a factor of its own.
 
-    Parameters
-    ----------
-    config : TransformerConfig
-        The model, of which all blocks rotate alike.
-    shape : tuple of int
-        The shape of the factors, as the file states it.
-    tensor : str
-        Their name.
-    source : object
-        ``name`` of the file, and ``read(name)``.
-
-    Returns
-    -------
-    TransformerConfig
-        The model with these frequencies.
-
-    Notes
-    -----
-    As in llama.cpp. Files of Llama 3.1 state their rotations so, and not in
-    their settings.
+    As in llama.cpp. Files of Llama 3.1 state their rotations so, in `tensor`,
+    and not in their settings.
     """
     wanted = (config.d_k // 2,)
     if shape != wanted:

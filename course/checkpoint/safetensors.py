@@ -17,24 +17,7 @@ MOST_HEADER = 2**24  # bytes: some 100,000 tensors
 
 
 def read_index(file, name):
-    """The tensors that an open file states.
-
-    Parameters
-    ----------
-    file : binary file
-        Open at its first byte.
-    name : str
-        Its name in messages.
-
-    Returns
-    -------
-    dict of str to Tensor
-        By name, in the order of their bytes.
-
-    Raises
-    ------
-    CheckpointError
-        If the file is not safetensors, ends early, or contradicts itself.
+    """Return the tensors that a file states, in the order of their bytes.
 
     Examples
     --------

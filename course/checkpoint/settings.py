@@ -10,17 +10,9 @@ MOST_LAYERS = 1000  # published models have a few hundred at most
 class Settings:
     """The settings of a file, each of which is read once and by its name.
 
-    Parameters
-    ----------
-    given : dict
-        The settings that the file states.
-    name : str
-        The file's name in messages.
-    start : str, default ""
-        The prefix of the architecture's keys.
-    sizes_only : bool, default False
-        Whether frequencies are left out, and settings may be left over: a
-        first reading, from which the shapes of all tensors follow.
+    Keys begin with `start`. With `sizes_only`, frequencies are left out and
+    settings may be left over: a first reading, from which the shapes of all
+    tensors follow.
     """
 
     def __init__(self, given, name, start="", *, sizes_only=False):

@@ -39,12 +39,7 @@ def _refused(rule):
 class Tokenizer:
     """Split a text into the tokens of a model, by the model's rules.
 
-    Parameters
-    ----------
-    rules : tokenizers.Tokenizer
-        The vocabulary and the merges.
-    missing : set of int, default ()
-        Bytes without a token, which `encode` would drop.
+    `missing` are bytes without a token, which `encode` would drop.
     """
 
     def __init__(self, rules, missing=()):
@@ -189,21 +184,8 @@ class Tokenizer:
 def from_file(path):
     """Read the tokenizer of a `tokenizer.json`.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-
-    Returns
-    -------
-    Tokenizer
-        It neither truncates nor pads, whatever the file says, as in the
-        library `transformers`.
-
-    Raises
-    ------
-    CheckpointError
-        If the file is not a tokenizer.
+    It neither truncates nor pads, whatever the file says, as in the library
+    `transformers`.
     """
     data = whole(path, MOST_BYTES)
     n = data.count(b"{")
@@ -262,22 +244,7 @@ CUTS = {
 def from_metadata(metadata, name):
     """Make the tokenizer that the metadata of a GGUF file describe.
 
-    Parameters
-    ----------
-    metadata : dict
-        The metadata from `read_header`.
-    name : str
-        The file's name in messages.
-
-    Returns
-    -------
-    Tokenizer
-        Byte-pair encoding, as in GPT-2.
-
-    Raises
-    ------
-    CheckpointError
-        If there is no tokenizer, its kind is not known, or its parts disagree.
+    It does byte-pair encoding, as in GPT-2.
     """
 
     def get(key, kinds, default=None):

@@ -17,23 +17,8 @@ from helpers.transformer import parameter_shapes
 def pack(params, *, bits=16):
     """Convert parameters to integers with one scale per array, as text.
 
-    Parameters
-    ----------
-    params : dict of str to array
-        The parameters to store.
-    bits : {8, 16}
-        The width of an integer.
-
-    Returns
-    -------
-    dict
-        ``bits``, ``scales`` by name, and ``data``: all integers in a row,
-        in the order of the names, little-endian, in base 64.
-
-    Raises
-    ------
-    ValueError
-        If `bits` is neither value, or an entry is not finite.
+    The result has ``bits``, ``scales`` by name, and ``data``: all integers in
+    the order of the names, little-endian, in base 64.
 
     Examples
     --------
@@ -53,25 +38,7 @@ def pack(params, *, bits=16):
 
 
 def unpack(packed, config):
-    """Return the parameters that `pack` stored.
-
-    Parameters
-    ----------
-    packed : dict
-        From `pack`.
-    config : TransformerConfig
-        The model, which determines the shapes.
-
-    Returns
-    -------
-    dict of str to array
-        float64: each integer times its array's scale.
-
-    Raises
-    ------
-    ValueError
-        If names or the number of integers are not those of the model, or if
-        the data is not in base 64.
+    """Return the parameters that `pack` stored, as float64.
 
     Examples
     --------

@@ -32,19 +32,9 @@ def _places(folder):
 
 
 def place_of(folder, file):
-    """Return the path of a module or a style: of a figure, or of the kit.
+    """Return the path of a module or a style, of a figure or of the kit.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the folders of the figures are.
-    file : str
-        The name of the file, such as "causal.css". No two folders have files
-        of one name.
-
-    Returns
-    -------
-    Path
+    No two folders have files of one name.
     """
     return _places(folder).get(file, folder / file)
 
@@ -52,23 +42,8 @@ def place_of(folder, file):
 def joined(folder, file):
     """Return a module and everything that it imports as one text.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the modules are.
-    file : str
-        The name of the module's file, such as "causal.js". Its own ``export
-        default`` is kept.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ValueError
-        If two modules declare the same name, import each other, or use an
-        unsupported form of import or export.
+    Its own ``export default`` is kept. Two modules that declare the same name,
+    or import each other, are refused.
     """
     texts, todo = {}, [file]
     while todo:

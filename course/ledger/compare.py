@@ -19,23 +19,6 @@ class Miss(NamedTuple):
 def misses(entry, field, value, name):
     """Return where `value` does not round to the figures of a field.
 
-    Parameters
-    ----------
-    entry : Entry
-    field : {"printed", "corrected"}
-    value : number, array, or nested lists of numbers
-    name : str
-        The name of the value in errors.
-
-    Returns
-    -------
-    list of Miss
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `value` has another shape, or an entry is not a real number.
-
     Examples
     --------
     >>> from course.published import load
@@ -62,14 +45,6 @@ def misses(entry, field, value, name):
 
 def told(missed):
     """State the rule for figures, and each violation beside its number.
-
-    Parameters
-    ----------
-    missed : list of Miss
-
-    Returns
-    -------
-    str
 
     Examples
     --------

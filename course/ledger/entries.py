@@ -14,8 +14,7 @@ READINGS = ("first-hand", "stored copy", "second hand")
 class Entry:
     """One figure or one statement of a source, with its verdict.
 
-    The fields are those of the YAML file (CONTRIBUTING.md, *Rules for the
-    ledger*), or None if the file does not have them. `from_` is the file's
+    The fields are those of the YAML file (docs/ledger.md), or None if the file does not have them. `from_` is the file's
     field ``from``, which is a keyword in Python.
 
     Parameters
@@ -82,15 +81,7 @@ class Entry:
 def read_entry(fields, rivals=()):
     """Make an entry from the texts of a ledger's file.
 
-    Parameters
-    ----------
-    fields : dict of str to str or nested lists of str
-    rivals : container of str
-        The causes that were found as the best fit of a search.
-
-    Returns
-    -------
-    Entry
+    `rivals` are the causes that were found as the best fit of a search.
 
     Examples
     --------

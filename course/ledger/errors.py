@@ -14,15 +14,7 @@ class LedgerError(AssertionError):
 def located(*where):
     """Add the place at which an argument or a field broke a rule.
 
-    Parameters
-    ----------
-    *where : str
-        The source and, if applicable, the entry.
-
-    Raises
-    ------
-    LedgerError
-        In place of a TypeError or a ValueError in the block.
+    A TypeError or a ValueError in the block becomes a LedgerError.
 
     Examples
     --------

@@ -29,25 +29,7 @@ class Texts(Once, getattr(yaml, "CBaseLoader", yaml.BaseLoader)):
 
 
 def read(slug, folder=FOLDER):
-    """Read the record of one source from its file.
-
-    Parameters
-    ----------
-    slug : str
-        The source's short name, which is the name of its file.
-    folder : path, optional
-        The folder of the YAML files.
-
-    Returns
-    -------
-    dict of str to str, list or dict
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no ledger of that name.
-    LedgerError
-        If the file is not YAML, gives a field twice, or has another slug.
+    """Read the record of one source from its YAML file.
 
     Examples
     --------

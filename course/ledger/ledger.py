@@ -231,26 +231,7 @@ def load(slug, folder=FOLDER):
 
 
 def entries_of(ledger):
-    """Return the entries of a ledger, in the order of the source.
-
-    Parameters
-    ----------
-    ledger : Ledger
-
-    Returns
-    -------
-    list of Entry
-
-    Raises
-    ------
-    TypeError
-        If `ledger` is not a Ledger.
-
-    Examples
-    --------
-    >>> entries_of(load("tiny-vectors"))[0].id
-    '3.1-size'
-    """
+    """Return the entries of a ledger, in the order of the source."""
     if not isinstance(ledger, Ledger):
         raise TypeError(f"ledger must be a Ledger; got {ledger!r}")
     return list(ledger.entries.values())

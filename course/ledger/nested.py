@@ -29,22 +29,7 @@ def leaves(nested):
 
 
 def shape(nested, name="nested lists"):
-    """Return the shape of nested lists.
-
-    Parameters
-    ----------
-    nested : str or nested lists of str
-    name : str, optional
-        Their name in errors.
-
-    Returns
-    -------
-    tuple of int
-
-    Raises
-    ------
-    ValueError
-        If the lists are ragged.
+    """Return the shape of nested lists, and refuse ragged ones.
 
     Examples
     --------
@@ -61,21 +46,6 @@ def shape(nested, name="nested lists"):
 
 def lists(value, name):
     """Convert arrays and tuples to nested lists, with exact entries.
-
-    Parameters
-    ----------
-    value : number, array, or nested lists of them
-    name : str
-        Its name in errors.
-
-    Returns
-    -------
-    number or nested lists of numbers
-
-    Raises
-    ------
-    ValueError
-        If `value` has masked entries.
 
     Examples
     --------
@@ -94,15 +64,7 @@ def lists(value, name):
 def rows(nested, show):
     """Return texts for figures, grouped by printed rows.
 
-    Parameters
-    ----------
-    nested : str or nested lists of str
-    show : callable
-        From the index of a figure to its text.
-
-    Returns
-    -------
-    list of list of str
+    `show` maps the index of a figure to its text.
 
     Examples
     --------

@@ -21,21 +21,7 @@ INFINITE = ("inf", "-inf")
 def numeral(text, name):
     """Return `text` if it is a number as sources print it.
 
-    Parameters
-    ----------
-    text : str
-        ASCII digits, optionally with a sign, a point and an exponent.
-    name : str
-        Its name in errors.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `text` is not text, or not a numeral.
+    That is, of ASCII digits, optionally with a sign, a point and an exponent.
 
     Examples
     --------
@@ -56,19 +42,6 @@ def numeral(text, name):
 def multiplier(text):
     """Return the multiplier that a text denotes, which must be positive.
 
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    Fraction
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `text` is not a numeral above zero.
-
     Examples
     --------
     >>> str(multiplier("1e6"))
@@ -81,22 +54,7 @@ def multiplier(text):
 
 
 def number(value, name):
-    """Return `value` as an int, a Fraction or a float.
-
-    Parameters
-    ----------
-    value : int, float, Fraction, Decimal, NumPy scalar or () array
-    name : str
-        Its name in errors.
-
-    Returns
-    -------
-    int, Fraction, float or longdouble
-
-    Raises
-    ------
-    TypeError
-        If `value` is not a real number; a bool is not.
+    """Return `value` as an int, a Fraction or a float; a bool is refused.
 
     Examples
     --------
@@ -157,19 +115,6 @@ def unit(printed, *, places=None, times="1", about=False):
 
 def exact(value):
     """Return `value` as a fraction; a float means the number it stores.
-
-    Parameters
-    ----------
-    value : int, float, Fraction, Decimal or NumPy scalar
-
-    Returns
-    -------
-    Fraction
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `value` is not a real number, or not finite.
 
     Examples
     --------

@@ -12,16 +12,6 @@ from .schema import check_form
 def check(record):
     """Refuse a record that breaks a rule of the ledger.
 
-    Parameters
-    ----------
-    record : dict
-        The content of the YAML file, every value as text.
-
-    Raises
-    ------
-    LedgerError
-        At the first broken rule, naming the source, the entry and the field.
-
     Examples
     --------
     >>> from course.published import LedgerError

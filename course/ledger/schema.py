@@ -159,26 +159,7 @@ _validated = fastjsonschema.compile(SCHEMA)
 
 
 def check_form(record):
-    """Refuse a record that does not have the form of a ledger.
-
-    Parameters
-    ----------
-    record : dict
-        The content of the YAML file, every value as text.
-
-    Raises
-    ------
-    LedgerError
-        At the first field that is missing, unknown or of another form.
-
-    Examples
-    --------
-    >>> try:
-    ...     check_form({"slug": "toy", "title": "Toy"})
-    ... except LedgerError as error:
-    ...     print(error)
-    toy: entries must be there
-    """
+    """Refuse a record that does not have the form of a ledger."""
     try:
         _validated(record)
     except fastjsonschema.JsonSchemaValueException as error:

@@ -10,14 +10,6 @@ from .nested import leaves
 def counts(entries):
     """Count figures, errata by cause, and statements by verdict.
 
-    Parameters
-    ----------
-    entries : list of Entry
-
-    Returns
-    -------
-    dict of str to int
-
     Examples
     --------
     >>> counts([])
@@ -48,14 +40,6 @@ def counts(entries):
 
 def describe(entry):
     """Return the verdict of an entry, its digits and its sentences, as lines.
-
-    Parameters
-    ----------
-    entry : Entry
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -102,14 +86,6 @@ def told(*parts):
 
 def reading(entry):
     """Return the sentence about how the cited work was read, or None.
-
-    Parameters
-    ----------
-    entry : Entry
-
-    Returns
-    -------
-    str or None
 
     Examples
     --------

@@ -51,19 +51,23 @@ def called_by_chapters():
     for path in (FOLDER.parent / "book").rglob("*.ipynb"):
         cells = json.loads(path.read_text("utf-8"))["cells"]
         code = "\n".join("".join(cell["source"]) for cell in cells)
-        names = r"from course[.\w]* import (\([^)]*\)|.*)"
-        for some in re.findall(names, code):
-            yield from re.findall(r"\w+", some)
-        yield from re.findall(r"\b(?:broken|plotting|practice)\.(\w+)", code)
+        names = r"from (course[.\w]*) import (\([^)]*\)|.*)"
+        for module, some in re.findall(names, code):
+            yield from ((module, name) for name in re.findall(r"\w+", some))
+        for module, name in re.findall(r"\b(plotting|practice)\.(\w+)", code):
+            yield f"course.{module}", name
 
 
-CALLED = {*called_by_chapters()}
+CALLED = [
+    getattr(importlib.import_module(module), name, None)
+    for module, name in sorted({*called_by_chapters()})
+]
 FUNCTIONS = [
     pytest.param(function, id=f"{module}.{name}")
     for module in MODULES
     if not re.search(r"\._|helpers\.model\.", module)
     for name, function in public(module).items()
-    if module.startswith("helpers.") or name in CALLED
+    if module.startswith("helpers.") or function in CALLED
 ]
 
 
