@@ -92,7 +92,7 @@ refresh: .venv/ready  ## execute the chapters twice and store outputs (CHAPTERS=
 texts: .venv/ready  ## fill in chapter numbers, works and reading times; execute nothing (seconds)
 	$(BIN)/python -m tools.refresh --texts
 
-bench: .venv/checks  ## measure speed, memory and page weight, as ratios in one run
+bench: .venv/checks  ## measure speed and memory, as ratios in one run
 	for name in $(basename $(notdir $(wildcard bench/[a-z]*.py))); do echo "== $$name"; $(BIN)/python -m bench.$$name || exit 1; done
 
 model: .venv/ready  ## install the weights of a small published model (93 MB to download)
