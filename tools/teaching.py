@@ -9,7 +9,6 @@ from itertools import chain
 
 import nbformat
 
-from tools import layered
 from tools.chapters import ROOT, left_out, numbers
 from tools.reading import minutes
 
@@ -160,49 +159,8 @@ def plan(sessions):
         yield f"| {i} | {links} | {read} | {', '.join(counts)} |"
 
 
-def reduced(graph):
-    """Return the edges (from, to) that no longer path implies."""
-
-    def before(name):
-        return set(graph[name]).union(*map(before, graph[name]))
-
-    return [
-        (need, name)
-        for name, wanted in graph.items()
-        for need in wanted
-        if not any(need in before(other) for other in wanted)
-    ]
-
-
-def graph():
-    """Yield the prerequisites as a drawing, from top to bottom."""
-    wanted = needs()
-    edges = reduced(wanted)
-    at, lines, size = layered.drawing(layered.depths(wanted), edges)
-    label = "What each chapter needs: " + "; ".join(
-        f"{numbers()[b]} needs {numbers()[a]}" for a, b in edges
-    )
-    yield (
-        f'<svg class="needs" role="img" aria-label="{label}" '
-        f'viewBox="0 0 {size[0]} {size[1]}" '
-        f'style="max-width: {size[0] / 13:.0f}rem; width: 100%" fill="none" '
-        'stroke="currentColor">'
-    )
-    for line in lines:
-        yield f'<path d="{line}"/>'
-    for name in wanted:
-        x, y = at[name]
-        yield f'<circle cx="{x}" cy="{y}" r="{layered.RADIUS}"/>'
-        yield (
-            f'<text x="{x}" y="{y + 5}" text-anchor="middle" font-size="15" '
-            f'fill="currentColor" stroke="none">{numbers()[name]}</text>'
-        )
-    yield "</svg>"
-
-
 def block(name):
-    made = {"times": times, "graph": graph}
-    lines = made[name]() if name in made else plan(PLANS[name])
+    lines = times() if name == "times" else plan(PLANS[name])
     return "\n".join(lines) + "\n"
 
 
