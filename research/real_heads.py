@@ -1,8 +1,9 @@
 """Store the attention weights of every head of SmolLM2-135M-Instruct.
 
-    python -m research.real_heads         # writes course/evidence/heads-*.json
-    python -m research.real_heads check   # runs all again; writes nothing
+    python -m research.real_heads         # five minutes
+    python -m research.real_heads check   # the same; writes nothing
 
+The first command writes `course/evidence/heads-*.json`, one file per text.
 The figure `RealHeads` shows the weights for a few texts, and how the next
 token changes without one head. `check` fails if a weight differs by more than
 half a step of its byte, or an effect by more than float32 can differ. The
