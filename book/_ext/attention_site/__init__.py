@@ -168,7 +168,7 @@ def write_files(app, exception):
 
 def setup(app):
     app.connect("config-inited", add_templates)
-    app.connect("config-inited", name_no_folder, priority=900)
+    app.connect("config-inited", name_no_folder)
     # Sphinx does not notice changes of these files by itself.
     kinds = ("*.py", "*.html", "*.js")
     own = [path for kind in kinds for path in FOLDER.rglob(kind)]
@@ -177,6 +177,7 @@ def setup(app):
     app.kept = Kept(Path(app.doctreedir, "attention_site"), state)
     for part in PARTS:
         part.setup(app)
+    # After the theme has written its style of code.
     app.connect("build-finished", write_files, priority=900)
     return {
         "version": "1",

@@ -1,7 +1,7 @@
 """Give each page a description, and rank the pages for the search.
 
 Sphinx gives every page that contains a word the same score. This module scores
-the pages that `search_first` names. A page scores more the more often it
+the pages that `FIRST` names. A page scores more the more often it
 contains the word, and the first page that often contains the word scores most,
 because that page explains it: a search for RoPE shows chapter 8 first.
 """
@@ -21,6 +21,8 @@ DESCRIPTION = (
     "The attention mechanism of transformers by hand, in NumPy, with every "
     "number re-checked by a machine."
 )
+# The pages that the search shows first.
+FIRST = "book/*.ipynb"
 LONGEST = 200  # length of a description in characters
 LEAST = 3  # a word ranks pages only if some page has it this often
 OFTEN = 0.4  # a page with less than this share of the maximum scores 0
@@ -117,7 +119,7 @@ def ranked(app):
     return [
         page
         for page in in_order(app.env)
-        if PurePath(app.env.doc2path(page)).match(app.config.search_first)
+        if PurePath(app.env.doc2path(page)).match(FIRST)
     ]
 
 
@@ -143,5 +145,4 @@ def setup(app):
     # page.
     if not hasattr(SearchEnglish.stem, "cache_info"):
         SearchEnglish.stem = functools.cache(SearchEnglish.stem)
-    app.add_config_value("search_first", "*", "html", str)
-    app.connect("html-page-context", describe, priority=800)
+    app.connect("html-page-context", describe)

@@ -92,4 +92,4 @@ def drop_logos(app, pagename, templatename, context, doctree):
 def setup(app):
     app.connect("config-inited", add_buttons)
     # After the theme has added its buttons.
-    app.connect("html-page-context", drop_logos, priority=502)
+    app.connect("html-page-context", drop_logos, priority=501)

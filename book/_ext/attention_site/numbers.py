@@ -80,7 +80,6 @@ def from_outlines(collector, env):
 
 def setup(app):
     TocTreeCollector.assign_figure_numbers = from_outlines
-    # Run after everything that changes the tree.
-    app.connect("doctree-read", keep, priority=950)
+    app.connect("doctree-read", keep)
     app.connect("env-merge-info", merge)
     app.connect("env-purge-doc", purge)

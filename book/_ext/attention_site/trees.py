@@ -25,5 +25,4 @@ def set_apart(app, doctree):
 
 
 def setup(app):
-    # Run after everything that changes the tree.
-    app.connect("doctree-read", set_apart, priority=950)
+    app.connect("doctree-read", set_apart)
