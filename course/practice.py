@@ -2,8 +2,7 @@
 
 A question is made in a cell, from values that the cell's code has computed:
 the correct answer, and the answers that typical slips give, each with a reply.
-The page receives a record, from which the answer cannot be read;
-`course.questions.record` explains it.
+The page receives a record of them, which `course.questions.record` explains.
 """
 
 from .questions.kinds import (
@@ -22,9 +21,7 @@ from .questions.record import (
     ROUND,
     Reply,
     judge,
-    mark,
     parse,
-    scramble,
 )
 from .questions.task import Task, numbers
 
@@ -43,8 +40,6 @@ __all__ = [
     "Reply",
     "Task",
     "judge",
-    "mark",
     "numbers",
     "parse",
-    "scramble",
 ]

@@ -14,8 +14,9 @@ READINGS = ("first-hand", "stored copy", "second hand")
 class Entry:
     """One figure or one statement of a source, with its verdict.
 
-    The fields are those of the YAML file (docs/ledger.md), or None if the file does not have them. `from_` is the file's
-    field ``from``, which is a keyword in Python.
+    The fields are those of the YAML file (docs/ledger.md), or None if the file
+    does not have them. `from_` is the file's field ``from``, which is a
+    keyword in Python.
 
     Parameters
     ----------

@@ -1,9 +1,10 @@
 """The appearance of a question: a form in HTML, and a widget in Jupyter."""
 
-import json
 import re
 from functools import cache
 from html import escape
+
+from .record import packed
 
 
 def prose(text):
@@ -36,16 +37,6 @@ def widget_class():
 def counted(given, count):
     """Return the names of rows or columns: as given, or counted from 0.
 
-    Parameters
-    ----------
-    given : str or list of str
-        One name, which is numbered, or all names.
-    count : int
-
-    Returns
-    -------
-    list of str
-
     Examples
     --------
     >>> counted("jar", 2), counted(["a", "b"], 2)
@@ -58,17 +49,6 @@ def counted(given, count):
 
 def field_table(fields, rows, columns):
     """Return a table of fields; empty names and single names are left out.
-
-    Parameters
-    ----------
-    fields : (m, n) array of str
-        The HTML of each field.
-    rows, columns : list of str
-        Their names.
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -109,11 +89,10 @@ class Shown:
 
     def form(self, kind, fields, button):
         """The form of a question, which includes its record."""
-        record = escape(json.dumps(self.record, ensure_ascii=False))
         return (
             f'<form class="av-question {kind}" data-question="{self.name}" '
-            f'data-record="{record}" autocomplete="off"><fieldset>'
-            f"<legend>{prose(self.ask)}</legend>{fields}"
+            f'data-record="{packed(self.record)}" autocomplete="off">'
+            f"<fieldset><legend>{prose(self.ask)}</legend>{fields}"
             f'<div class="av-press"><button type="submit">{button}</button> '
             '<button type="button" class="av-clear">Clear</button></div>'
             '<div class="av-reply" role="status"></div></fieldset>'

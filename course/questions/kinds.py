@@ -1,6 +1,5 @@
 """The kinds of questions, and their answers."""
 
-import json
 import re
 from abc import ABC, abstractmethod
 from html import escape
@@ -9,9 +8,22 @@ from itertools import chain, pairwise, product
 import numpy as np
 
 from .form import Shown, counted, field_table, prose
-from .record import Reply, judge, mark, record_of, scramble
+from .record import Reply, judge, record_of
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+def _hash(text):
+    """The 32-bit FNV-1a hash of a text, by which options are mixed up."""
+    found = 0x811C9DC5
+    for character in text:
+        found = (found ^ ord(character)) * 0x01000193 % 2**32
+    return found
+
+
+def _rounded(values):
+    """Round as one is taught at school: halves away from zero."""
+    return np.sign(values) * np.floor(np.abs(values) + 0.5)
 
 
 class Question(Shown, ABC):
@@ -95,7 +107,8 @@ class Matrix(Question):
         Decimal places that are asked for. Numbers that differ by at most half
         a unit of the last place are right.
     wrong : list of (array, str)
-        The results of typical slips, computed, each with its reply.
+        The results of typical slips, computed, each with its reply. If whole
+        numbers are asked for, they are also known when rounded.
     rows, columns : str or list of str
         The names of rows and columns; "jar" means jar 0, jar 1 and so on.
 
@@ -141,7 +154,11 @@ class Matrix(Question):
         if places == 0 and (right != right.round()).any():
             raise ValueError(f"{name}: give places, or whole numbers")
         answers = [(right.ravel().tolist(), Reply(True, why))]
-        answers += [(v.ravel().tolist(), Reply(False, t)) for v, t in slips]
+        for value, text in slips:
+            forms = [value.ravel().tolist()]
+            if places == 0 and (value != _rounded(value)).any():
+                forms.append(_rounded(value).ravel().tolist())  # as typed
+            answers += [(values, Reply(False, text)) for values in forms]
         answers += self._coarse(answers)
         super().__init__(
             name, ask, answers, otherwise, where, places, self.names
@@ -263,7 +280,7 @@ class Choice(Question):
                 raise TypeError(
                     f"{name}: whether {text!r} holds must be a bool"
                 )
-        shown = sorted(options, key=lambda option: mark(name + option[0]))
+        shown = sorted(options, key=lambda option: _hash(name + option[0]))
         self.options = [text for text, _, _ in shown]
         answers = [
             ([place], Reply(bool(holds), reply))
@@ -405,7 +422,7 @@ class Order(Question):
     def __init__(self, name, ask, items, why, *, wrong, otherwise,
                  where="The solution is below."):  # fmt: skip
         texts, right = list(items), self._sorted(name, items.values())
-        order = sorted(right, key=lambda i: mark(name + texts[i]))
+        order = sorted(right, key=lambda i: _hash(name + texts[i]))
         if order == right:
             order = [*order[1:], order[0]]
         self.items = [texts[i] for i in order]
@@ -480,9 +497,11 @@ class Predict(Shown):
             raise ValueError(f"{name}: nothing is asked for")
         self.name, self.ask, self.shown, self.then = name, ask, shown, then
         self.where = "What happens is folded below."
-        clear = json.dumps([*shown.values(), then], ensure_ascii=False)
-        hidden = scramble(clear.encode(), name).hex()
-        self.record = {"name": name, "shown": hidden}
+        self.record = {
+            "name": name,
+            "shown": [*shown.values()],
+            "then": then,
+        }
 
     def __repr__(self):
         return f"Predict: {self.ask}"

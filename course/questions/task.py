@@ -313,16 +313,6 @@ def _cut(text, longest):
 def told(value, digits=6):
     """Return a value as text for a sentence: few digits, not much text.
 
-    Parameters
-    ----------
-    value : object
-    digits : int, default 6
-        The number of digits of a float.
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> told((1, 2 / 3)), told([0.5, 1])

@@ -1,6 +1,5 @@
 """Questions of lessons: what a page says of an answer, worked out anew."""
 
-import json
 import math
 import re
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
@@ -8,8 +7,8 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 import nbformat
 import pytest
 
-from course.practice import judge, scramble
-from tests.book.practice_pages import ROOT, forms, record
+from course.practice import judge
+from tests.book.practice_pages import ROOT, forms, unpacked
 
 BOOK = ROOT / "book"
 SOFTEN = BOOK / "soften-and-sharpen.ipynb"
@@ -27,10 +26,8 @@ def predicted(path):
     """What each prediction is compared with, by its name and its label."""
     for name, form in forms(path).items():
         if "av-predict" in form["class"]:
-            hidden = bytes.fromhex(record(form)["shown"])
-            *told, _ = json.loads(scramble(hidden, name).decode())
             named = [field.text.strip() for field in form.find_all("label")]
-            yield name, dict(zip(named, told, strict=True))
+            yield name, dict(zip(named, unpacked(form)["shown"], strict=True))
 
 
 def test_the_slopes_that_a_prediction_meets_are_those_of_the_lookup():
@@ -52,7 +49,7 @@ def test_a_mask_that_leaks_nothing_is_known_by_what_it_shows():
     form = forms(BOOK / "test-a-mask.ipynb")["mask-blind"]
     options = [field.text.strip() for field in form.find_all("label")]
     right = {
-        option: judge(record(form), [i]).right
+        option: judge(unpacked(form), [i]).right
         for i, option in enumerate(options)
     }
     pairs = {(i, j) for i in (2, 3) for j in range(4)}
@@ -84,7 +81,7 @@ def test_the_jacobian_with_a_slip_is_drawn_nowhere():
     ]
     shown = [field.text.strip() for field in form.find_all("label")]
     off = [i for i in range(16) if shown[i] != true[i]]
-    assert [judge(record(form), [i]).right for i in range(16)] == [
+    assert [judge(unpacked(form), [i]).right for i in range(16)] == [
         i in off for i in range(16)
     ]
     assert len(off) == 1
@@ -107,7 +104,7 @@ def solution(path, name):
 def test_the_place_of_the_peak_may_be_rounded_as_one_was_taught():
     path = BOOK / "practice" / SOFTEN.name
     printed = re.search(r"at ([\d.]+);", solution(path, "highest"))[1]
-    of = record(forms(path)["soften-peak"])
+    of = unpacked(forms(path)["soften-peak"])
     for rule in (ROUND_HALF_UP, ROUND_HALF_EVEN):
         rounded = Decimal(printed).quantize(Decimal("0.001"), rule)
         assert judge(of, [str(rounded)]).right, rounded

@@ -1,8 +1,9 @@
-// Questions that check an answer. The record of a question contains no answer
-// that can be read: course/questions/record.py makes it, and explains slots,
-// keys and marks with an example. Both programs follow the same rules, and the
-// tests compare them.
-const SLOT = 201; // steps
+// Questions that check an answer, by a record that course/questions/record.py
+// makes and explains with an example. Both programs follow the same rules, and
+// the tests compare them.
+
+import { bytesOf } from "../kit/base64.js";
+
 const STEPS = 100; // half a unit of the last place
 const WORDS = new Map([
   [true, "✓ Right."],
@@ -28,44 +29,18 @@ const parse = (text) => {
 // As in Spanish, where 1,219 is 1.219.
 const swapped = (text) => text.replace(/[.,]/g, (sign) => (sign === "." ? "," : "."));
 
-// --- reading a record -----------------------------------------------------
-
-const mark = (text) => {
-  let found = 0x811c9dc5;
-  for (let i = 0; i < text.length; i += 1)
-    found = Math.imul(found ^ text.charCodeAt(i), 0x01000193) >>> 0;
-  return found;
-};
-const clear = (hidden, key) =>
-  decodeURIComponent(
-    hidden.replace(/../g, (pair, at) => {
-      const byte = parseInt(pair, 16) ^ (mark(`${at / 2}|${key}`) >>> 24);
-      return `%${byte.toString(16).padStart(2, "0")}`;
-    }),
-  );
-const keyOf = ({ name, step }, values, starts) => {
-  const slots = step
-    ? values.map((value, i) => Math.floor((value / step - starts[i] + 0.5) / SLOT))
-    : values;
-  return `${name}|${slots.join()}`;
-};
+// A record, from the base 64 of its JSON, which has no other letters than ASCII.
+const recordOf = (packed) => JSON.parse(String.fromCharCode(...bytesOf(packed)));
 
 // --- replying to an answer ------------------------------------------------
 
 const reply = (right, text = "") => ({ right, text });
-const known = (record, values) => {
-  for (const [starts, expected, hidden] of record.replies) {
-    const key = keyOf(record, values, starts);
-    if (mark(key) !== expected) continue;
-    const text = clear(hidden, key);
-    return reply(text[0] === "+", text.slice(1));
-  }
-  return null;
-};
-const fits = (record, i, value) => {
-  const [start, expected] = record.cells[i];
-  return mark(`${i}|${keyOf(record, [value], [start])}`) === expected;
-};
+const isNear = ({ step }, value, steps) =>
+  step ? Math.abs(value / step - steps) < STEPS + 0.5 : value === steps;
+const known = (record, values) =>
+  record.replies.find(({ steps }) => values.every((value, i) => isNear(record, value, steps[i]))) ??
+  null;
+const fits = (record, i, value) => isNear(record, value, record.replies[0].steps[i]);
 // Cut after its last place instead of rounded: too near to zero.
 const isCut = (record, i, value) => {
   const units = value / (2 * STEPS * record.step);
@@ -85,7 +60,7 @@ const soFar = (record, values) => {
   if (wrong.length && !worse.length) return ROUND;
   if (values.length < 2 || !wrong.length) return record.otherwise;
   const count = `${values.length - wrong.length} of ${values.length}`;
-  return `Right so far: ${count}. Look at ${record.cells[worse[0]][2]}. ${record.otherwise}`;
+  return `Right so far: ${count}. Look at ${record.labels[worse[0]]}. ${record.otherwise}`;
 };
 const unread = (given) => {
   const odd = given.filter((text) => parse(text) === null);
@@ -93,7 +68,8 @@ const unread = (given) => {
   return odd.some((text) => /,|\..*\./s.test(text)) ? POINT : HOW_TO_TYPE;
 };
 // `given` holds texts where numbers are typed, else the indices of options.
-const check = ({ record, given }) => {
+const check = ({ record: packed, given }) => {
+  const record = recordOf(packed);
   if (!given.length) return reply(null);
   if (!record.step) return known(record, given) ?? reply(false, record.otherwise);
   if (given.some((text) => !text.trim())) return reply(null);
@@ -215,13 +191,12 @@ const move = (button, said) => {
 
 // Show a prediction beside the computed answer.
 const compare = (record, labels, given) => {
-  const shown = JSON.parse(clear(record.shown, record.name));
   const then = document.createElement("p");
-  fill(then, shown.pop());
+  fill(then, record.then);
   const table = document.createElement("table");
   const rows = [
     ["", "you predicted", "computed"],
-    ...labels.map((l, i) => [l, given[i], shown[i]]),
+    ...labels.map((l, i) => [l, given[i], record.shown[i]]),
   ];
   rows.forEach((row, i) => {
     const line = table.insertRow();
@@ -275,7 +250,7 @@ const tally = () => {
 };
 
 const attach = (form) => {
-  const record = JSON.parse(form.dataset.record);
+  const record = recordOf(form.dataset.record);
   const [said, wipe] = [".av-reply", ".av-clear"].map((s) => form.querySelector(s));
   const way = wayOf(form);
   // The page folds what follows a prediction; in Jupyter it is another cell.
@@ -290,7 +265,7 @@ const attach = (form) => {
   const answer = (keep = remember) => {
     const given = way.read(form);
     if (!record.shown) {
-      const found = check({ record, given });
+      const found = check({ record: form.dataset.record, given });
       if (found.right !== null) keep(record.name, given);
       tell(found);
       return;
