@@ -289,7 +289,7 @@ def spot(element):
     return [float(x) for x in re.findall(r"-?[\d.]+", element["transform"])]
 
 
-def on_one_scale(places, numbers, near=0.06, *, log=False, up=False):
+def on_one_scale(places, numbers, near=0.11, *, log=False, up=False):
     """Places are where one even scale puts their numbers.
 
     Give it the places and numbers of an axis as well, and what is drawn
@@ -313,7 +313,7 @@ def on_one_scale(places, numbers, near=0.06, *, log=False, up=False):
     return lambda n: start + unit * (np.log(n) if log else np.asarray(n))
 
 
-def in_proportion(lengths, numbers, near=0.06):
+def in_proportion(lengths, numbers, near=0.11):
     """Lengths, areas or widths are as large as their numbers, from 0 on."""
     if np.any(numbers):
         on_one_scale([0, *np.ravel(lengths)], [0, *np.ravel(numbers)], near)

@@ -1,6 +1,5 @@
 """The model card: a configuration's layers, and what they keep and move."""
 
-import itertools
 import json
 import math
 import re
@@ -19,12 +18,15 @@ from helpers.cost import (
 from tests.core.test_cards import STATED
 from tests.figures.reading import (
     captions,
+    on_one_scale,
     path_of,
     read,
     rows,
     says,
     sentence,
     significant,
+    sizes,
+    spot,
     tells,
     verdict,
 )
@@ -163,40 +165,25 @@ def worked(formula):
 
 def shows(state, expected, shown):
     layers = layers_in(state)
-    svg, most = shown.select_one(".av-card-bars"), max(expected["kept"])
-    kinds = list(dict.fromkeys(
-        k for k in ("global", "window", "latent", "state", "shared", "other")
-        if any(layer.kind == k for layer in layers)
-    ))  # fmt: skip
-    named = svg.select('text[text-anchor="end"]')
-    assert [t.text for t in named] == [*SIZES, *kinds]
-    for text, rule, k in zip(
-        named, svg.select(".av-rule"), range(5), strict=False
-    ):
-        height = 150 - 128 * (1 + 3 * k) / 15
-        assert float(text["y"]) == pytest.approx(height + 4, abs=0.01)
-        assert path_of(rule)[1] == pytest.approx(height, abs=0.01)
-    marks, ends = svg.select(".av-kind-mark"), svg.select("rect")
+    svg = shown.select_one(".av-card-bars")
+    # A bar for each layer that keeps anything, on the axis of its texts.
+    kept = np.array(expected["kept"])
     bars = svg.select("[d]:not(.av-kind-mark, .av-rule)")
-    keeps = [kept > 0 for kept in expected["kept"]]
-    assert len(bars) == len(ends) == sum(keeps)
-    for mark, layer in zip(marks, layers, strict=True):
-        y = re.match(r"M\S+ ([^h]+)h", mark["d"])[1]
-        assert float(y) == 160 + 17 * kinds.index(layer.kind)
-    drawn = zip(
-        *(itertools.compress(each, keeps)
-          for each in (marks, layers, expected["kept"])),
-        bars, ends, strict=True,
-    )  # fmt: skip
-    for mark, layer, kept, bar, end in drawn:
-        assert bar["class"] == end["class"] == [f"av-kind-{layer.kind}"]
-        x, y, *_ = path_of(bar)
-        assert x == float(end["x"]) == path_of(mark)[0]
-        assert y == pytest.approx(height_of(kept), abs=0.01)
-        middle = float(end["y"]) + float(end["height"]) / 2
-        assert middle == pytest.approx(y, abs=0.01)
+    assert [bar["class"] for bar in bars] == [
+        [f"av-kind-{layer.kind}"]
+        for layer, n in zip(layers, kept, strict=True)
+        if n
+    ]
+    ticks = svg.select('text[text-anchor="end"]')[:5]
+    assert [t.text for t in ticks] == ["1 kB", "1 MB", "1 GB", "1 TB", "1 PB"]
+    on_one_scale(
+        [*(sizes(ticks, "y") - 4), *(path_of(bar)[1] for bar in bars)],
+        [*1000.0 ** np.arange(1, 6), *np.maximum(kept[kept > 0], 100)],
+        log=True,
+        up=True,
+    )
     largest = re.search(r"most (.*)", shown.select_one("text").text)[1]
-    decimal_shows(largest, most)
+    decimal_shows(largest, max(kept))
     # Every formula, worked out, gives its result; and the results add up.
     for name in ("kept", "work", "moved"):
         *parts, (_, total) = rows(shown.select_one(f".av-card-{name}"))
@@ -213,39 +200,21 @@ def shows(state, expected, shown):
     assert str(len(layers)) in captions(shown)[0]
 
 
-SIZES = ("1 kB", "1 MB", "1 GB", "1 TB", "1 PB")
-
-
-def height_of(n):
-    """Where so many bytes are, on the axis from 1 kB to 1 PB."""
-    return 150 - 128 * np.clip(np.log10(n / 1e2) / 15, 0, 1)
-
-
 def plot_shows(state, expected, svg):
-    """The cache of every length, on two logarithmic axes that stay."""
+    """The cache of every length and the knob, on two logarithmic axes."""
     layers = layers_in(state)
-
-    def place(S, kept):
-        return 56 + 336 * np.log10(S) / 7, height_of(kept)
-
-    line = np.reshape(path_of(svg.select_one(".av-card-line")), (-1, 2))
-    lengths = [round(10 ** (k / 8)) for k in range(57)]
-    for spot, S in list(zip(line, lengths, strict=True))[::7]:
-        kept = sum(
-            cache_bytes(layers, S, state["bits"] // 8, batch=state["batch"])
-        )
-        np.testing.assert_allclose(spot, place(S, kept), atol=0.011)
-    knob = svg.select_one("[data-handle=positions]")["transform"]
-    spot = [float(x) for x in re.findall(r"[\d.]+", knob)]
-    np.testing.assert_allclose(
-        spot, place(state["S"], expected["cache"]), atol=0.011
-    )
-    left = MACHINES[state["machine"]][2] - state["weights"]
-    free = svg.select(".av-card-free")
-    assert len(free) == (left > 0)
-    if free:
-        _, y = place(1, left * GB)
-        assert path_of(free[0])[1] == pytest.approx(y, abs=0.011)
+    lengths = [round(10 ** (k / 8)) for k in range(57)][::7]
+    line = np.reshape(path_of(svg.select_one(".av-card-line")), (-1, 2))[::7]
+    kept = [
+        sum(cache_bytes(layers, S, state["bits"] // 8, batch=state["batch"]))
+        for S in lengths
+    ]
+    x, y = spot(svg.select_one("[data-handle=positions]"))
+    on_one_scale([*line[:, 0], x], [*lengths, state["S"]], log=True)
+    inside = np.array([*kept, expected["cache"]])
+    heights = np.array([*line[:, 1], y])
+    there = (inside >= 1e3) & (inside <= 1e15)
+    on_one_scale(heights[there], inside[there], log=True, up=True)
     number, unit = svg["aria-label"].split(" are ")[1].split(" ")
     size_shows(f"{number} {unit}", expected["cache"])
 
@@ -253,19 +222,15 @@ def plot_shows(state, expected, svg):
 def room_shows(state, expected, svg):
     """Weights, then the cache, cut a quarter beyond a memory that stays."""
     memory, weights = MACHINES[state["machine"]][2], state["weights"]
-    ends = 388 * np.minimum(
-        [weights / (1.25 * memory),
-         (weights + expected["cache"] / GB) / (1.25 * memory)], 1
-    )  # fmt: skip
+    both, most = weights + expected["cache"] / GB, 1.25 * memory
     first, second = svg.select("rect")
-    assert float(first["width"]) == pytest.approx(ends[0], abs=0.01)
-    assert float(second["x"]) == pytest.approx(6 + ends[0], abs=0.01)
-    wide = ends[1] - ends[0]
-    assert float(second["width"]) == pytest.approx(wide, abs=0.01)
-    edge = re.match(r"M(\S+) ", svg.select_one(".av-card-limit")["d"])[1]
-    assert float(edge) == pytest.approx(6 + 388 / 1.25, abs=0.01)
-    cut = weights + expected["cache"] / GB > 1.25 * memory
-    assert len(svg.select(".av-card-cut")) == cut
+    left, wide = sizes([first, second], "x"), sizes([first, second])
+    edge = path_of(svg.select_one(".av-card-limit"))[0]
+    on_one_scale(
+        [*left, *(left + wide), edge],
+        np.minimum([0, weights, weights, both, memory], most),
+    )
+    assert bool(svg.select(".av-card-cut")) == (both > most)
     written, label = svg.select_one("text").text, svg["aria-label"]
     cache = re.search(r"cache (\S+ \w+)", label)[1]
     assert written.endswith(f"cache {cache}")
@@ -433,51 +398,6 @@ def test_the_card_gives_published_parameters_and_flops():
         flops - 2 * figures.ModelCard(model="DeepSeek-V3").values["parameters"]
     )
     assert parts / 61 == 128 * (576 + 512) * 2 * LARGE
-
-
-# --- errors that other calculators make -----------------------------------
-
-V3, SLIM = "DeepSeek-V3", "Llama 3.1 8B"
-MISTAKES = {
-    "latent counted twice, its rotary key left out":
-        (V3, LARGE, 2 * 512 * 61 * 2 * LARGE),
-    "latent without its rotary key": (V3, LARGE, 512 * 61 * 2 * LARGE),
-    "latent heads counted as plain ones":
-        (V3, LARGE, 2 * 128 * 128 * 61 * 2 * LARGE),
-    "window ignored": ("gpt-oss-120b", LARGE, 9 * GIB),
-    "layers with a window keep nothing": ("gpt-oss-120b", LARGE, 4.5 * GIB),
-    "a window in every layer":
-        ("gpt-oss-120b", LARGE, 36 * 2 * 8 * 64 * 2 * 128),
-    "query heads for key heads": (SLIM, LARGE, 64 * GIB),
-    "keys without values": (SLIM, LARGE, 8 * GIB),
-    "32 bits for 16": (SLIM, LARGE, 32 * GIB),
-    "the table's 16 heads of 405B": ("Llama 3.1 405B", 128000, 123.05 * GIB),
-    "width over heads for the width of a head":
-        ("gpt-oss-20b", LARGE, (LARGE + 128) * 12 * 2 * 8 * 45 * 2),
-    "states counted as full layers":
-        ("Qwen3-Next 80B-A3B", 262144, 98304 * 262144),
-    "the state left out": ("Qwen3-Next 80B-A3B", 1024, 24576 * 1024),
-    "the state in 16 bits":
-        ("Qwen3-Next 80B-A3B", 1024, 24576 * 1024 + 75497472 // 2),
-    "shared caches counted again": (SHARED, LARGE, 4.698e9),
-    "one layer more": (SLIM, LARGE, 16.5 * GIB),
-    "Gemma 3's table: 18.7 GB": ("Gemma 3 27B", 2**15, 18.7 * GB),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", MISTAKES)
-def test_a_known_mistake_gives_another_number(name):
-    config, S, wrong = MISTAKES[name]
-    assert abs(kept(config, S) / wrong - 1) > 5e-4
-
-
-def test_a_size_in_gib_is_no_size_in_gb():
-    card = figures.ModelCard(model="gpt-oss-120b", S=LARGE)
-    text = re.sub("<[^>]*>", " ", card.html())
-    assert "4.504 GiB" in text
-    assert "4.837 GiB" not in text
-    assert "cache 4.84 GB" in text
-    assert "4.5 GB" not in text
 
 
 # --- what it refuses ------------------------------------------------------

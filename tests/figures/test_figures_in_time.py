@@ -50,15 +50,6 @@ def test_a_frame_of_the_film_shows_the_numbers_of_its_time(state):
         assert frame["html"] == Film(**here).frame(0)["html"], ms
 
 
-def test_the_film_moves_for_a_while_and_stands_for_a_while():
-    figure = Film(at=0)
-    times = [figure.frame(ms)["own"]["at"] for ms in range(0, 12_000, 100)]
-    assert times[0] == 0
-    assert times[-1] == 7
-    assert (np.diff(times) >= 0).all()
-    assert [times.count(k) for k in range(1, 7)] == [6] * 6
-
-
 def test_a_row_that_is_made_takes_longer_than_a_key_that_is_met():
     figure = Film(at=0, what="X, W_Q, W_K, W_V")
     # Seven rows are made, then eight more steps.
@@ -100,14 +91,6 @@ def test_the_opening_begins_and_ends_where_it_rests():
     assert away == pytest.approx({"x": -0.2, "y": 2.2})
     html = figure.frame(0)["html"]
     assert html in figure.html(), "the first frame is what stands there"
-
-
-def test_nothing_jumps():
-    figure = Words(x=3, y=-3)
-    points = [
-        list(figure.frame(ms)["own"].values()) for ms in range(0, 4100, 16)
-    ]
-    assert abs(np.diff(points, axis=0)).max() < 0.15
 
 
 # Each film of jumps: its class, where it starts, its bar, how long it takes.

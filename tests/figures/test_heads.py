@@ -3,16 +3,18 @@
 import re
 
 import numpy as np
-import pytest
 
 from helpers.cost import kv_cache_bytes, projection_flops
 from helpers.heads import repeat_kv, split_heads
 from tests.figures.reading import (
     all_say,
     captions,
+    in_proportion,
+    on_one_scale,
     path_of,
     rows,
     sentence,
+    sizes,
     tells,
     verdict,
     where,
@@ -98,69 +100,37 @@ def shows(state, expected, shown):
 
 
 def cuts_show(state, expected, svg):
-    """Columns of heads to scale, and lines to what each head reads."""
+    """Lines lead from each query head to the head whose keys it reads."""
     H, H_kv = state["H"], state["H_kv"]
-    n, wide = H * state["d_k"], 336 / H
-    rects = [[float(r[a]) for a in ("x", "y", "width")] for r in svg("rect")]
-    colours = [r["class"][1] for r in svg("rect")]
-    queries, keys, values = rects[:H], rects[H : H + H_kv], rects[H + H_kv :]
     kept, whole = (
         path_of(svg.select_one(f".av-cache-{kind}"))
         for kind in ("kept", "all")
     )
-    share = (kept[2] - kept[0]) / whole[2]
-    assert share == pytest.approx(H_kv / H, abs=1e-4)
+    in_proportion([kept[2] - kept[0], whole[2]], [H_kv, H])
+    left, wide = sizes(svg("rect"), "x"), sizes(svg("rect"))
+    queries, keys, values = np.split(left + wide / 2, [H, H + H_kv])
     readers = np.array(expected["kv_head"])
-    middles = [
-        2 + wide * (np.flatnonzero(readers == g).mean() + 0.5)
-        for g in range(H_kv)
-    ]
-    for some, at in ((keys, 96), (values, 120)):
-        wanted = [[x - wide / 2, at, wide] for x in middles]
-        np.testing.assert_allclose(some, wanted, atol=0.0051)
-    wanted = [[2 + h * wide, 22, wide] for h in range(H)]
-    np.testing.assert_allclose(queries, wanted, atol=0.0051)
-    assert colours[H:] == 2 * colours[H : H + H_kv]
-    assert colours[:H] == [colours[H + g] for g in readers]
-    ends_ = re.findall(r"M(\S+) 46L(\S+) 96", svg.select_one(".av-reads")["d"])
-    wanted = [
-        [2 + (h + 0.5) * wide, middles[g]] for h, g in enumerate(readers)
-    ]
-    np.testing.assert_allclose(np.array(ends_, float), wanted, atol=0.0051)
-    at, head, *_ = expected["followed"]
+    on_one_scale(queries, np.arange(H))
+    np.testing.assert_array_equal(keys, values)
+    lines = re.findall(r"M(\S+) 46L(\S+) 96", svg.select_one(".av-reads")["d"])
+    np.testing.assert_allclose(
+        np.array(lines, float), np.c_[queries, keys[readers]], atol=0.02
+    )
+    # The column that is followed is inside of its head.
+    _, head, *_ = expected["followed"]
     here = re.findall(
         r"M(\S+) 46L(\S+) 96", svg.select_one(".av-reads-here")["d"]
     )
-    assert here == [ends_[head]]
-    x, y, width, *_ = path_of(svg.select_one(".av-ring"))
-    assert [x, y, width] == pytest.approx(
-        [2 + 336 * at / n, 22, max(336 / n, 2)], abs=0.0051
-    )
-    fine = svg.select(".av-fine")
-    assert len(fine) == (n > 1 and 336 / n >= 4)
-    for path in fine:
-        cuts = [float(x) for x in re.findall(r"M(\S+) 22v5", path["d"])]
-        wanted = [2 + 336 * c / n for c in range(1, n)]
-        np.testing.assert_allclose(cuts, wanted, atol=0.0051)
+    assert here == [lines[head]]
+    x, _, width, *_ = path_of(svg.select_one(".av-ring"))
+    ring = x + min(width, wide[0]) / 2
+    assert left[head] - 0.1 <= ring <= left[head] + wide[0] + 2
 
 
 def test_end_of_the_bar_snaps_to_a_number_that_fits(page):
     page.open("heads", H=12, H_kv=12, d_k=2)
+    # 11 and 5 do not fit; 3 and 2 do.
     assert page.run("heads.moveEnd") == [
-        # 11 and 5 do not fit; 3 and 2 do.
         [6, "H_kv is now 6: "[:15]], [4, "H_kv is now 4: "[:15]], [3, ""],
         [2, ""],
-    ]  # fmt: skip
-    box = page.tab.locator("[data-handle=share] .av-cache-end").bounding_box()
-    svg = page.tab.locator(".av-cuts").bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.tab.mouse.move(x, y)
-    page.tab.mouse.down()
-    # Five of twelve heads do not fit: the next on the way is six.
-    page.tab.mouse.move(x + svg["width"] * 336 / 350 * 3 / 12, y)
-    page.tab.mouse.up()
-    assert page.do("await frame(); return [m.state.H_kv, error()]") == [
-        6,
-        "H_kv is now 6: it must divide H = 12, "
-        "so it can be 1, 2, 3, 4, 6, 12.",
     ]  # fmt: skip

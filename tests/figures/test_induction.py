@@ -19,8 +19,9 @@ from tests.figures.reading import (
     all_say,
     call,
     captions,
+    in_proportion,
+    on_one_scale,
     path_of,
-    says,
     sentence,
     tells,
     verdict,
@@ -123,70 +124,34 @@ def expected(state):
 
 
 def shows(state, expected, shown):
-    query, T = expected["query"], len(state["symbols"])
+    query, symbols = expected["query"], state["symbols"]
     weights = [w for layer in expected["weights"] for w in layer]
     panels = shown.select(".av-head")
-    for panel, w, key in zip(panels, weights, HEADS, strict=True):
-        assert ("av-off" in panel["class"]) == (not state[key])
-        seen = {}
-        for path in panel.select(".av-arc-picked"):
-            found, level = arcs(path)
-            assert level
-            assert {i for i, _ in found} == {query}
-            thin = "av-thin" in path["class"]
-            width = path["stroke-width"]
-            seen |= {j: (None if thin else width) for _, j in found}
-            assert not thin or width == "0.5"
-        assert sorted(seen) == list(range(query + 1))
-        for j, width in seen.items():
-            assert (width is None) == (w[query][j] < 0.02)
-            says(width or "0", 6 * w[query][j] if width else 0, 2)
-        faint = np.zeros((T, T))
-        for path in panel.select(".av-arc"):
-            for i, j in arcs(path)[0]:
-                faint[i, j] = float(path["stroke-width"]) / 6
-        near = np.where(w >= 0.1, w, 0)
-        near[query] = 0
-        assert abs(faint - near).max() <= 0.0501
-        assert ((faint > 0) == (near > 0)).all()
-        numbers = panel.select(".av-weight")
-        keys = [j for j in range(T) if w[query][j] >= 0.1]
-        assert [float(t["x"]) / 20 - 0.5 for t in numbers] == keys
-        all_say([t.text for t in numbers], w[query][keys], 2)
-        assert panel.select_one("text").text == state["symbols"]
-        room = panel.select_one(".av-arcs")["viewbox"].split()[2]
-        assert float(room) == 20 * max(T, 12), "few letters do not grow"
-        assert marks(panel, 20) == [query]
-        before_show(state, query, panel)
-        links_show(expected, HEADS.index(key), w, panel)
-    bars = [
-        re.fullmatch(r"M(\S+) (\S+)h18v(\S+)h-18z", path["d"]).groups()
-        for path in shown.select(".av-guess")
-    ]
-    for (_, top, height), x in zip(bars, expected["chances"], strict=True):
-        says(height, 80 * x, 1)
-        assert abs(float(top) + float(height) - 96) < 1e-9, "stands on a line"
-    (said,) = shown.select(".av-said")
-    assert shown.select(".av-guess").index(said) == expected["said"]
-    answers = [expected["answer"]] * (expected["answer"] is not None)
-    assert marks(shown.select_one(".av-next"), 24) == answers
-    above, below = shown.select(".av-heads")
-    assert len(above.select(".av-head")) == 4
-    shown_next, shown_steps = below.select("svg")
-    assert shown_next["class"] == ["av-next"]
-    steps_show(state, shown_steps)
+    for k, (panel, w) in enumerate(zip(panels, weights, strict=True)):
+        assert ("av-off" in panel["class"]) == (not state[HEADS[k]])
+        assert panel.select_one("text").text == symbols
+        row = w[query]
+        # Arcs of the query: as wide as their weights, the others are thin.
+        ends = sorted(
+            (*pair, float(path["stroke-width"]))
+            for path in panel.select(".av-arc-picked:not(.av-thin)")
+            for pair in arcs(path)
+        )
+        drawn = np.flatnonzero(row >= 0.02)
+        assert [pair for *pair, _ in ends] == [[query, j] for j in drawn]
+        in_proportion([wide for *_, wide in ends], row[drawn])
+        strong = row[row >= 0.1]
+        all_say([t.text for t in panel.select(".av-weight")], strong, 2)
+        kept = kept_for(expected, k)
+        assert panel.select_one(".av-tags").text == symbols[query] * len(kept)
+        links = [it for p in panel.select(".av-handed") for it in arcs(p)]
+        assert links == [(key, key - 1) for key in kept if k < 2]
+    bars = shown.select(".av-guess")
+    heights = [path_of(path)[3] for path in bars]
+    in_proportion(heights, expected["chances"])
+    assert bars.index(shown.select_one(".av-said")) == expected["said"]
+    steps_show(state, shown.select(".av-below svg")[1])
     tells_of(state, expected, shown)
-
-
-def before_show(state, query, panel):
-    """Where the symbol was read before is underlined, and what followed."""
-    symbols = state["symbols"]
-    wanted = [i for i in range(query) if symbols[i] == symbols[query]]
-    boxes = [float(r["x"]) for r in panel.select(".av-follows")]
-    assert [(x + 8) / 20 - 1.5 for x in boxes] == wanted
-    lines = [path_of(p) for p in panel.select(".av-read-before")]
-    assert [(start + 6) / 20 - 0.5 for start, *_ in lines] == wanted
-    assert all(end - start == 32 for start, _, end in lines)
 
 
 def kept_for(expected, k):
@@ -196,43 +161,19 @@ def kept_for(expected, k):
     return np.flatnonzero(kept).tolist()
 
 
-def links_show(expected, k, w, panel):
-    """Where block 0 carries the query's symbol, and where block 1 has it."""
-    kept, query = kept_for(expected, k), expected["query"]
-    tags = panel.select_one(".av-tags")
-    assert tags.text == panel.select_one("text").text[query] * len(kept)
-    at = [float(t["x"]) / 20 - 0.5 for t in tags.select("text")]
-    assert at == kept
-    boxes = [(float(r["x"]) + 8) / 20 - 0.5 for r in tags.select("rect")]
-    assert boxes == kept + [query] * (k > 1 and bool(kept))
-    links = panel.select(".av-handed")
-    if k > 1:
-        assert not links
-        return
-    drawn = [arcs(path)[0] for path in links]
-    assert drawn == [[[key, key - 1]] for key in kept]
-    widths = [path["stroke-width"] for path in links]
-    all_say(widths, [6 * w[key][key - 1] for key in kept], 2)
-
-
 def steps_show(state, svg):
     """The stored accuracies, and a mark where the slider stands."""
     checkpoints = stored("induction-steps")["checkpoints"]
-    curve, mark = (
-        np.array([[float(x) for x in p.split()] for p in d[1:].split("L")])
-        for d in (line["d"] for line in svg.select(".av-line"))
-    )
     steps = [c["step"] for c in checkpoints]
-    rights = [c["accuracy"] for c in checkpoints]
-    for places, numbers in zip(curve.T, (steps, rights), strict=True):
-        slope, zero = np.polyfit(numbers, places, 1)
-        np.testing.assert_allclose(
-            zero + slope * np.array(numbers), places, atol=0.1
-        )
-    assert np.polyfit(rights, curve[:, 1], 1)[0] < -50, "more is higher"
-    np.testing.assert_allclose(
-        mark[:, 0], curve[steps.index(state["step"]), 0]
+    curve, mark = (
+        np.reshape(path_of(line), (-1, 2)) for line in svg.select(".av-line")
     )
+    on_one_scale(
+        [*curve[:, 0], *mark[:, 0]], [*steps, *[state["step"]] * len(mark)],
+        near=0.1,
+    )  # fmt: skip
+    accuracies = [c["accuracy"] for c in checkpoints]
+    on_one_scale(curve[:, 1], accuracies, near=0.1, up=True)
 
 
 def chance(x):
@@ -323,32 +264,17 @@ def tells_of(state, expected, shown):
     assert re.findall(r"\b[A-L]\b", text) == told
 
 
-def marks(svg, width):
-    """The places of the symbols that are underlined."""
-    places = [
-        (float(re.match(r"M(\S+) ", path["d"])[1]) + 6) / width - 0.5
-        for path in svg.select(".av-mark")
-    ]
-    letters = svg.select(":not(.av-tags) > text:not([class])")
-    (across,) = [[float(x) for x in t["x"].split()] for t in letters]
-    assert across == [width * (k + 0.5) for k in range(len(across))]
-    assert len(letters[0].text) == len(across)
-    return places
-
-
 def arcs(path):
-    """The query and the key of each arc, and whether they stand level."""
-    found, level = [], set()
-    for x, y, rx, _, x2, y2 in re.findall(
-        r"M(\S+) (\S+?)A(\S+) (\S+) 0 [01] 1 (\S+) ([\d.]+)", path["d"]
+    """The query and the key of each arc."""
+    found = []
+    for x, rx, x2 in re.findall(
+        r"M(\S+) \S+?A(\S+) \S+ 0 [01] 1 (\S+) [\d.]+", path["d"]
     ):
         key, query = float(x) / 20 - 0.5, float(x2) / 20 - 0.5
         if rx == "4":  # a loop ends four to the left and to the right
             key, query = key + 0.2, query - 0.2
-        found.append([round(query), round(key)])
-        assert abs(found[-1][0] - query) + abs(found[-1][1] - key) < 1e-9
-        level |= {y, y2}
-    return found, len(level) == 1
+        found.append((round(query), round(key)))
+    return found
 
 
 def test_stored_previous_is_what_the_model_misses_most():

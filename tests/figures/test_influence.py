@@ -10,8 +10,7 @@ from helpers.masks import causal_mask
 from helpers.softmax import softmax
 from tests.figures.reading import (
     captions,
-    ground,
-    path_of,
+    rows,
     says,
     sentence,
     tells,
@@ -123,68 +122,47 @@ def pair_shown(text, numbers):
 def shows(state, expected, shown):
     svg = shown.select_one(".av-test")
     j = NAMES.index(state["token"])
-    pressed = ["av-changed" in g.rect["class"] for g in svg.select(".av-grip")]
-    assert pressed == [k == j for k in range(4)]
-    assert [g.text for g in svg.select(".av-grip")] == NAMES
     kinds = [kind(expected, i, j) for i in range(4)]
-    outs = svg.select(".av-out")
-    middles = [float(out["x"]) + float(out["width"]) / 2 for out in outs]
-    lines = iter(svg.select(".av-touch"))
     befores, afters = (svg.select(f".av-{k}") for k in ("before", "after"))
-    later = iter(afters)
-    for i, (out, what) in enumerate(zip(outs, kinds, strict=True)):
-        assert out["class"] == ["av-out", f"av-out-{what}"]
+    moved = [i for i in range(4) if kinds[i] in ("moves", "leak")]
+    for text, numbers in zip(befores, expected["output"], strict=True):
+        pair_shown(text.text, numbers)
+    for text, i in zip(afters, moved, strict=True):
+        pair_shown(text.text, expected["after"][i])
+    for i, out in enumerate(svg.select(".av-out")):
+        assert out["class"][1] == f"av-out-{kinds[i]}"
         name = out.find_next("text").text
         assert name.startswith(NAMES[i])
-        verdict(name, leak=what == "leak", miss=what == "miss")
-        pair_shown(befores[i].text, expected["output"][i])
-        if what != "still":
-            line = next(lines)
-            assert line["class"] == ["av-touch", f"av-touch-{what}"]
-            x, _, u, _ = path_of(line)
-            assert (x, u) == (middles[j], middles[i])
-        if what in ("moves", "leak"):
-            pair_shown(next(later).text, expected["after"][i])
-    assert not list(lines)
-    assert not list(later)
-    tables = shown.select("table")
+        verdict(name, leak=kinds[i] == "leak", miss=kinds[i] == "miss")
+    influence, weights = shown.select("table")
     words = {"moves": "x", "still": "·", "leak": "leak", "miss": "miss"}
-    for i, row in enumerate(tables[0].select("tbody tr")):
-        cells = row.select("td")
-        for k, cell in enumerate(cells):
-            assert cell.text == words[kind(expected, i, k)]
-            assert cell["class"][1] == f"av-infl-{kind(expected, i, k)}"
-    asked = [
-        "av-asked" in th.get("class", [])
-        for th in tables[0].select("thead th")
+    assert rows(influence) == [
+        [words[kind(expected, i, k)] for k in range(4)] for i in range(4)
     ]
-    assert asked == pressed
-    for i, row in enumerate(tables[1].select("tbody tr")):
-        for k, cell in enumerate(row.select("td")):
-            w = expected["weights"][i][k]
-            if np.isnan(w):
-                assert cell.text == "·"
-            else:
-                says(cell.text, w, 2)
-                assert ground(cell)
-    text = sentence(shown)
-    told, _, rest = text.partition(". With all")
-    leaks = [n for n, what in zip(NAMES, kinds, strict=True) if what == "leak"]
-    touched = [
-        n for n, what in zip(NAMES, kinds, strict=True)
-        if what in ("leak", "moves")
-    ]  # fmt: skip
-    first, _, second = told.partition("; ")
+    for texts, row in zip(rows(weights), expected["weights"], strict=True):
+        for text, w in zip(texts, row, strict=True):
+            assert text == "·" if np.isnan(w) else not says(text, w, 2)
+    sentence_tells(state, expected, sentence(shown), kinds)
+    assert state["token"] in captions(shown)[0]
+
+
+def sentence_tells(state, expected, text, kinds):
+    """Whom a change moves, which of them leak, how many pairs are wrong."""
+    changes, _, rest = text.partition(". With all")
+    touched, leaks = (
+        [n for n, what in zip(NAMES, kinds, strict=True) if what in some]
+        for some in (("leak", "moves"), ("leak",))
+    )
+    first, _, second = changes.partition("; ")
     assert first.startswith(f"Changing “{state['token']}” moves ")
     assert ("no output" in first) == (not touched)
     for part, names in ((first, touched), (second, leaks)):
-        found = part.partition(" of ")[2]
-        assert re.findall(r"\b(?:the|cat|sat|down)\b", found) == names
+        result = part.partition(" of ")[2]
+        assert re.findall(r"\b(?:the|cat|sat|down)\b", result) == names
     verdict(second, must_not_move=leaks)
     tells(rest, expected["leaks"], expected["misses"])
     right = expected["leaks"] == expected["misses"] == 0
     verdict(rest, passes=right, fails=not right)
-    assert state["token"] in captions(shown)[0]
 
 
 @pytest.mark.parametrize(

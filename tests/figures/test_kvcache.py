@@ -2,16 +2,21 @@
 
 import re
 
-import pytest
+import numpy as np
 
 from course import figures
 from helpers.cost import kv_cache_bytes
 from tests.figures.reading import (
     captions,
+    in_proportion,
+    on_one_scale,
     path_of,
     rows,
     says,
     sentence,
+    sizes,
+    spot,
+    style_of,
     tells,
     verdict,
     where,
@@ -125,8 +130,7 @@ def shows(state, expected, shown):
     for name, row in bytes_of.items():
         count, bar = row.select("td")
         says(count.text, named[name])
-        width = re.search(r"width:([\d.]+)%", bar.i["style"])[1]
-        says(width, 100 * named[name] / most, 2)
+        assert abs(style_of(bar.i, "width") - 100 * named[name] / most) < 6e-3
     marked = [row.th.text for row in models.select("tbody tr")
               if row.th.text.startswith("▸ ")]  # fmt: skip
     chosen = preset_of(state)
@@ -159,8 +163,8 @@ def shows(state, expected, shown):
 
 def preset_of(state):
     """The model whose sizes a calculator holds, if there is one."""
-    for name, sizes in figures.presets("kvcache").items():
-        if state | sizes == state:
+    for name, preset in figures.presets("kvcache").items():
+        if state | preset == state:
             return name
     return None
 
@@ -189,39 +193,29 @@ def names_show(state, expected, shown):
 
 
 def store_shows(state, expected, svg):
-    """Bars of keys and values: one sequence, and all in the memory."""
-    now, memory = expected["now"], state["memory"] * 10**9
-    # A fixed scale, to a quarter beyond the memory, where bars are cut.
-    scale = 332 / (1.25 * memory)
-    long = 332 * expected["filled"] / state["S"]
-    keys = min(now[0] * scale, 332)
-    values = min(sum(now) * scale, 332) - keys
-    knob = svg.select_one("[data-handle=cache]")["transform"]
-    end = float(re.search(r"[\d.]+", knob)[0])
-    total = min(expected["total"] * scale, 332)
-    assert end == pytest.approx(6 + total, abs=0.0051)
-    # Keys and values of one sequence, by the numbers that each takes.
-    high = 44 * state["d_k"] / (state["d_k"] + state["d_v"])
-    wanted = [
-        ("av-key", 6, 22, long, high),
-        ("av-value", 6, 22 + high, long, 44 - high),
-        ("av-key", 6, 110, keys, 22),
-        ("av-value", 6 + keys, 110, values, 22),
-    ]
-    for bar, (kind, *box) in zip(svg("rect"), wanted, strict=True):
-        assert bar["class"] == [kind]
-        found = [float(bar[a]) for a in ("x", "y", "width", "height")]
-        assert found == pytest.approx(box, abs=0.0051)
+    """Bars of keys and values: one sequence, and all in the memory.
+
+    The second bar is on a fixed scale, to a quarter beyond the memory, where
+    it is cut.
+    """
+    (keys, values), memory = expected["now"], state["memory"] * 10**9
+    one_key, one_value, key, value = svg("rect")
+    in_proportion(
+        [one_key["height"], one_value["height"]], [state["d_k"], state["d_v"]]
+    )
     edge = path_of(svg.select_one(".av-edge"))[0]
-    assert edge == pytest.approx(6 + scale * memory, abs=0.0051)
-    one, room = (path_of(p) for p in svg.select(".av-frame"))
-    assert one == [6, 22, 332, 44, -332]
-    assert room[:2] == [6, 110]
-    assert room[2] == pytest.approx(edge - 6, abs=0.0051)
-    # The film's edge: full to the byte is still inside.
-    inside = sum(now) <= memory
-    over = 6 + keys + values - edge
-    assert over <= 0.01 if inside else over >= -0.01
+    x, _ = spot(svg.select_one("[data-handle=cache]"))
+    left, wide = sizes([key, value], "x"), sizes([key, value])
+    on_one_scale(
+        [*left, *(left + wide), edge, x],
+        np.minimum(
+            [0, keys, keys, keys + values, memory, expected["total"]],
+            1.25 * memory,
+        ),
+    )
+    # Full to the byte is still inside.
+    over = left[1] + wide[1] - edge
+    assert over <= 0.01 if keys + values <= memory else over >= -0.01
 
 
 def test_kvcache_presets_have_the_sizes_of_their_models():

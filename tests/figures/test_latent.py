@@ -7,7 +7,17 @@ import pytest
 
 from course.figures import LatentVector
 from helpers.cost import kv_cache_bytes, latent_flops
-from tests.figures.reading import captions, path_of, read, sentence, tells
+from tests.figures.reading import (
+    captions,
+    in_proportion,
+    on_one_scale,
+    path_of,
+    read,
+    sentence,
+    sizes,
+    spot,
+    tells,
+)
 
 CASES = [
     {"form": "absorbed"},
@@ -127,44 +137,33 @@ def words_show(state, expected, text):
 
 def vectors_show(state, svg):
     """Each vector is as high as it has numbers, each head has a column."""
-    [_, high], [_, turned] = [
-        sides(r)[2:] for r in svg.select("rect.av-kept")[:2]
-    ]
-    one = 0.11
-    assert [high, turned] == pytest.approx(
-        [state["latent"] * one, state["rotated"] * one], abs=0.006
-    )
     plain = state["form"] == "plain"
-    wanted = {
+    made = {
         "av-made-key": ["width", "rotated"] if plain else [],
         "av-made-value": ["width"] if plain else [],
         "av-made-query": [] if plain else ["latent", "rotated"],
     }
-    for kind, keys in wanted.items():
-        paths = svg.select(f"path.{kind}")
-        for path, key in zip(paths, keys, strict=True):
-            columns = re.findall(r"M(\S+) (\S+?)h(\S+?)v-(\S+?)h", path["d"])
+    highs = [sides(r)[3] for r in svg.select("rect.av-kept")[:2]]
+    numbers = [state["latent"], state["rotated"]]
+    for kind, keys in made.items():
+        for path, key in zip(svg.select(f"path.{kind}"), keys, strict=True):
+            columns = re.findall(r"v-(\S+?)h", path["d"])
             assert len(columns) == state["heads"]
-            found = np.array(columns, float)
-            assert found[:, 3] == pytest.approx(state[key] * one, abs=0.006)
-            assert (np.diff(found[:, 0]) > found[1:, 2]).all()
+            highs += map(float, columns)
+            numbers += [state[key]] * len(columns)
+    in_proportion(highs, numbers, near=0.02)
     texts = [t.text for t in svg.select("text")]
-    heads = [t for t in texts if re.search(r"of \d+ head", t)]
-    assert len(heads) == (2 if plain else 1)
-    for text in heads:
-        tells(text, state["heads"])
-    made = [t for t in texts if t.startswith("made for each of")]
-    assert len(made) == plain
-    for text in made:
-        tells(text, state["tokens"])
+    for text in texts:
+        if re.search(r"of \d+ head", text):
+            tells(text, state["heads"])
+        if text.startswith("made for each of"):
+            tells(text, state["tokens"])
 
 
 def bars_show(kept, svg):
-    bars = [sides(r) for r in svg.select("rect.av-other, rect.av-kept")]
-    wide = [bar[2] for bar in bars if bar[0] == 104]
-    np.testing.assert_allclose(
-        wide, 292 * np.array(kept) / (128 * kept[2]), atol=0.006
-    )
+    bars = svg.select("rect.av-other, rect.av-kept")
+    left = sizes(bars, "x")
+    in_proportion(sizes(bars)[left == 104], kept, near=0.02)
     texts = [t.text for t in svg.select(".av-kept-number")]
     assert [read(t) for t in texts] == kept
     [grouped] = [t.text for t in svg.select("text") if "grouped," in t.text]
@@ -172,46 +171,33 @@ def bars_show(kept, svg):
 
 
 def plot_shows(state, expected, svg):
-    ticks = svg.select(".av-up")
+    """Both forms, where they cross and the handle, on logarithmic axes."""
+    across, up = svg.select(".av-across"), svg.select(".av-up")
     rules = [path_of(p)[1] for p in svg.select(".av-rule")]
-    logs = np.log10([sized(t.text) for t in ticks])
-    assert len(set(np.round(np.diff(logs), 9))) == 1
-    unit = (rules[-1] - rules[0]) / (logs[-1] - logs[0])
-
-    def py(n):
-        return rules[0] + unit * (np.log10(n) - logs[0])
-
-    across = svg.select(".av-across")
-    steps = np.log2([read(t.text) for t in across])
-    places = [float(t["x"]) for t in across]
-    slope = (places[-1] - places[0]) / (steps[-1] - steps[0])
-
-    def px(T):
-        return places[0] + slope * np.log2(T)
-
     counts = 2 ** np.arange(int(np.log2(state["tokens"])) + 1)
-    for form in ("plain", "absorbed"):
-        line = svg.select_one(f".av-form-{form}")
-        points = np.reshape(path_of(line), (-1, 2))
-        totals = [counted(state, form, int(T))["total"] for T in counts]
-        np.testing.assert_allclose(points[:, 0], px(counts), atol=0.05)
-        np.testing.assert_allclose(points[:, 1], py(totals), atol=0.1)
-        assert points[:, 1].min() >= 328 - 0.1
-        assert points[:, 1].max() <= 468 + 0.1
-        assert ("av-this-form" in line["class"]) == (form == state["form"])
+    T = min(state["queries"], state["tokens"])
+    grip = svg.select_one("[data-handle=queries]")
+    places, queries = [spot(grip)], [T]
+    totals = [expected[state["form"]]["total"]]
     cross = svg.select_one(".av-cross")
     assert (cross is not None) == (expected["from"] > 0)
     if cross:
-        total = counted(state, "plain", expected["from"])["total"]
-        found = float(cross["cx"]), float(cross["cy"])
-        assert found == pytest.approx(
-            (px(expected["from"]), py(total)), abs=0.1
-        )
-    T = min(state["queries"], state["tokens"])
-    grip = svg.select_one("[data-handle=queries]")
-    moved = [float(x) for x in re.findall(r"-?[\d.]+", grip["transform"])]
-    total = expected[state["form"]]["total"]
-    assert moved == pytest.approx((px(T), py(total)), abs=0.1)
+        places.append(spot(cross))
+        queries.append(expected["from"])
+        totals.append(counted(state, "plain", expected["from"])["total"])
+    for form in ("plain", "absorbed"):
+        line = path_of(svg.select_one(f".av-form-{form}"))
+        places += np.reshape(line, (-1, 2)).tolist()
+        queries += counts.tolist()
+        totals += [counted(state, form, int(n))["total"] for n in counts]
+    x, y = np.transpose(places)
+    steps = [read(t.text) for t in across]
+    on_one_scale([*sizes(across, "x"), *x], [*steps, *queries], log=True)
+    on_one_scale(
+        [rules[0], rules[-1], *y],
+        [sized(up[0].text), sized(up[-1].text), *totals],
+        log=True, up=True,
+    )  # fmt: skip
     assert read(grip.select_one("text").text) == T
 
 

@@ -2,7 +2,6 @@
 
 import copy
 import math
-import re
 
 import numpy as np
 import pytest
@@ -17,8 +16,10 @@ from tests.figures.reading import (
     captions,
     curves,
     follows,
+    on_one_scale,
     path_of,
     sentence,
+    spot,
     tells,
     verdict,
     where,
@@ -149,64 +150,12 @@ def expected(state):
     }
 
 
-def middle(m, N):
-    angle = 2 * math.pi * m / N
-    return np.array([180 + 138 * math.sin(angle), 134 - 107 * math.cos(angle)])
-
-
-def link(from_, to, N):
-    """Both ends of a link, and the control point between them."""
-    a, b = middle(from_, N), middle(to, N)
-    c = (a + b) / 2
-    around = N == 8 and abs(from_ - to) == 2  # a machine between the ends
-    return a, (c + np.array([180, 134])) / 2 if around else c, b
-
-
-def along(way, t):
-    """A point of a link, and its direction there, by two cuts."""
-    a, c, b = way
-    p, q = a + t * (c - a), c + t * (b - c)
-    return p + t * (q - p), q - p
-
-
-def in_sight(way):
-    """The first and the last hundredth of a link outside of both machines."""
-    a, _, b = way
-    points = np.array([along(way, t / 100)[0] for t in range(101)])
-    away = np.abs(points[:, None] - np.array([a, b])) > [46, 29]
-    free = np.flatnonzero(away.any(axis=2).all(axis=1)) / 100
-    return free[0], free[-1]
-
-
 def shows(state, expected, shown):
     N, T, plan = state["machines"], state["T"], state["plan"]
     steps, _, _, time = clock(state)
     done, every = expected["done"], len(steps)
     svg, chart = shown.select("svg")
-    for m, box in enumerate(svg.select(".av-machine")):
-        found = [float(box[k]) for k in ("x", "y")]
-        assert found == pytest.approx(middle(m, N) - [40, 25], abs=0.051)
-    assert len(svg.select(".av-machine")) == N
-    # Results: the sum and the output of each machine's first query.
-    texts = [t.text for t in svg.select("text:not([class])")]
-    firsts = [
-        (m, np.flatnonzero(~np.isnan(row)))
-        for m, row in enumerate(np.array(expected["outputs"], float))
-    ]
-    wanted = [
-        (i[0], math.exp(expected["logsumexps"][m][i[0]]),
-         expected["outputs"][m][i[0]])
-        for m, i in firsts if len(i)
-    ]  # fmt: skip
-    for k, (i, total, output) in enumerate(wanted):
-        tells(texts[2 * k], i, (total, 3))
-        tells(texts[2 * k + 1], (output, 3))
-    assert len(texts) == 2 * len(wanted)
-    idle = [t.text for t in svg.select(".av-idle")]
-    assert len(idle) == N - len(wanted)
-    levels = int(math.log2(N))
-    word = "result sent on" if done > levels else "no query yet"
-    assert set(idle) <= {"no query" if plan == "ring" else word}
+    results_show(state, expected, svg)
     # Keys: a machine's own, and those that visit it.
     names = [
         f"k{a[0]}–{a[-1]}" if len(a) > 1 else f"k{a[0]}"
@@ -221,65 +170,70 @@ def shows(state, expected, shown):
             *where(plan == "ring" and done, names[(m - done) % N]),
         )
     ]
-    # What is on its way: three quarters of a step, slowly at both ends.
-    p = min((time - done) / 0.75, 1)
-    p = p * p * (3 - 2 * p)
     going = steps[done] if done < every and time > done else []
-    labels = svg.select("text.av-goes")
-    all_say([t.text for t in labels], [size for *_, size in going])
-    for t, (from_, to, kind, _) in zip(labels, going, strict=True):
-        assert f"av-{kind}" in t["class"]
-        found = [float(t["x"]), float(t["y"]) - 4]
-        way = link(from_, to, N)
-        start, end = in_sight(way)
-        wanted, _ = along(way, start + (end - start) * p)
-        assert found == pytest.approx(wanted, abs=0.051)
+    all_say(
+        [t.text for t in svg.select("text.av-goes")],
+        [size for *_, size in going],
+    )
     messages_show(svg, state, steps, done, going)
-    for kind, some in (("", steps), (".av-used", steps[:done])):
-        lines = {tuple(sorted(move[:2])) for step in some for move in step}
-        drawn = svg.select(f".av-wire{kind}")[:1] if lines else []
-        ways = np.reshape([path_of(d) for d in drawn], (-1, 3, 2))
-        seen = {tuple(nearest(end, N) for end in way[::2]) for way in ways}
-        assert {tuple(sorted(pair)) for pair in seen} == lines
-        for way in ways:
-            ends = [nearest(end, N) for end in way[::2]]
-            assert way == pytest.approx(np.array(link(*ends, N)), abs=0.11)
-            keeps_clear(way, set(range(N)) - set(ends), N)
     tells(captions(shown)[0], N, 8, done, every)
     # The chart: both plans, and the state's own count.
     both = expected["totals"]
     frame = copy.copy(chart)
-    frame.select_one(".av-grip").extract()
-    lines, dots, near = curves(frame)
-    for found, count in zip(lines, ("tree", "ring"), strict=True):
+    grip = frame.select_one(".av-grip").extract()
+    lines, _, near = curves(frame)
+    for line, count in zip(lines, ("tree", "ring"), strict=True):
         ends = [[n, totals(state | {"T": n})[count]] for n in (0, 12)]
-        follows(found, ends, near)
-    assert not dots
-    dot = [54 + T / 12 * 204, 140 - both[plan] / 300 * 128]
-    assert placed(chart) == pytest.approx(dot, abs=0.051)
+        follows(line, ends, near)
+    paths = [path_of(p) for p in frame.select("path.av-line")]
+    places = np.array([[p[:2], p[-2:]] for p in paths])
+    x, y = spot(grip)
+    on_one_scale([*places[0, :, 0], x], [0, 12, T])
+    on_one_scale(
+        [*places[..., 1].ravel(), y],
+        [*np.ravel([np.array(line)[[0, -1], 1] for line in lines]),
+         both[plan]],
+        near=0.11,
+        up=True,
+    )  # fmt: skip
     tells(captions(shown)[1], N, 8)
-    # The line of the steps: each in the colour of what travels, and a knob.
-    stages = [p["class"][1] for p in svg.select(".av-stage")]
-    assert stages == [f"av-{step[0][2]}" for step in steps]
-    ends = [path_of(p) for p in svg.select(".av-stage")]
-    edges = np.linspace(40, 320, every + 1)
-    assert ends == pytest.approx(
-        np.c_[edges[:-1] + 1.5, [288] * every, edges[1:] - 1.5], abs=0.051
-    )
-    knob = [40 + time / every * 280, 288]
-    assert placed(svg) == pytest.approx(knob, abs=0.051)
-    sent = expected["sent"]
-    all_ = sum(sent.values())
-    tree = plan == "tree"
+    sentence_tells(state, expected, sentence(shown))
+
+
+def results_show(state, expected, svg):
+    """The sum and the output of each machine's first query."""
+    N, done = state["machines"], expected["done"]
+    texts = [t.text for t in svg.select("text:not([class])")]
+    rows = np.array(expected["outputs"], float)
+    firsts = [
+        (m, np.flatnonzero(~np.isnan(row))[0])
+        for m, row in enumerate(rows)
+        if not np.isnan(row).all()
+    ]
+    for (m, i), one, other in zip(
+        firsts, texts[::2], texts[1::2], strict=True
+    ):
+        tells(one, i, (math.exp(expected["logsumexps"][m][i]), 3))
+        tells(other, (rows[m, i], 3))
+    idle = [t.text for t in svg.select(".av-idle")]
+    assert len(idle) == N - len(firsts)
+    sent_on = state["plan"] == "tree" and done > int(math.log2(N))
+    assert set(idle) <= {"result sent on" if sent_on else
+                         "no query" if state["plan"] == "ring" else
+                         "no query yet"}  # fmt: skip
+
+
+def sentence_tells(state, expected, text):
+    done, every, both = (expected[k] for k in ("done", "steps", "totals"))
+    sent, tree = expected["sent"], state["plan"] == "tree"
+    all_, finished = sum(sent.values()), done == every
     output, lse = expected["outputs"][0][0], expected["logsumexps"][0][0]
-    text = sentence(shown)
-    finished = done == every
     tells(
         text,
         *(done, every, all_),
         *where(tree and all_, sent["queries"], sent["results"]),
         *(0, (math.exp(lse), 3), (output, 3), 0, *where(finished, 8)),
-        *(T, both["tree"], both["ring"]),
+        *(state["T"], both["tree"], both["ring"]),
     )
     same = abs(output - expected["whole"]["outputs"][0]) < 1e-9
     assert same or not finished
@@ -297,54 +251,18 @@ def messages_show(svg, state, steps, done, going):
         last.pop(frozenset(move[:2]), None)
     heads = svg.select(".av-arrowhead")
     assert len(heads) == sum(len(messages) for messages in last.values())
-    spots = [
-        (h["class"][1], *map(float, re.findall(r"-?[\d.]+", h["transform"])))
-        for h in heads
-    ]
-    for from_, to, kind, _ in (m for some in last.values() for m in some):
-        a, _, b = way = link(from_, to, N)
-        near = N == 8 and np.hypot(*(b - a)) < 107
-        spot, ahead = along(way, 0.5 if near else 0.7)
-        turn = math.degrees(math.atan2(*ahead[::-1]))
-        assert any(
-            other == f"av-of-{kind}"
-            and rest == pytest.approx([*spot, turn], abs=0.06)
-            for other, *rest in spots
-        )
     words = [t for t in svg.select(".av-carried") if "number" in t.text]
     if N < 8:
         sent = [some[0][2:] for some in last.values()]
     else:
         sent = [step[0][2:] for step in steps[:done][-1:]]
-    assert sorted((t["class"][1], int(t.text.split()[0])) for t in words) == (
-        sorted((f"av-of-{kind}", size) for kind, size in sent)
-    )
-    told = " ".join(t.text for t in svg.select(".av-carried"))
+    sizes_ = sorted(int(t.text.split()[0]) for t in words)
+    assert sizes_ == sorted(size for _, size in sent)
     verdict(
-        told,
+        " ".join(t.text for t in svg.select(".av-carried")),
         on_a_visit=state["plan"] == "ring",
         output=any(kind == "weight" for kind, _ in sent),
     )
-
-
-def keeps_clear(way, others, N):
-    """No link passes behind a machine that is not at one of its ends."""
-    points = np.array([along(way, t)[0] for t in np.linspace(0, 1, 50)])
-    for m in others:
-        apart = np.abs(points - middle(m, N)) > [42, 27]
-        assert apart.any(axis=1).all()
-
-
-def placed(svg):
-    """Where the handle of a drawing is."""
-    grip = svg.select_one(".av-grip")["transform"]
-    return [float(x) for x in re.findall(r"[\d.]+", grip)]
-
-
-def nearest(point, N):
-    distances = [np.abs(middle(m, N) - point).max() for m in range(N)]
-    assert min(distances) < 0.06
-    return int(np.argmin(distances))
 
 
 def test_a_finished_plan_stays_finished_on_more_machines(page):

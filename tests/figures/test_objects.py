@@ -3,14 +3,16 @@
 import re
 
 import numpy as np
-import pytest
 
 from helpers.attention import attention
 from helpers.heads import Projections, multi_head_attention
 from tests.figures.reading import (
     all_say,
     captions,
+    in_proportion,
     sentence,
+    sizes,
+    spot,
     tells,
     verdict,
     where,
@@ -56,29 +58,19 @@ def shows(state, expected, shown):
     cut, query = state["cut"], state["query"]
     svg = shown.select_one(".av-objects")
     heads = [h for h in (0, 1) if state[f"head{h}"] and (h == 0 or cut < 4)]
-    given = [expected["weights"][h][query] for h in heads]
-    texts = [t.text for t in svg.select(".av-weight")]
-    all_say(texts, np.ravel(given), 2)
-    wide = [float(p["stroke-width"]) for p in svg.select(".av-takes")]
-    assert wide == pytest.approx(1 + 9 * np.ravel(given), abs=0.051)
+    weights = [expected["weights"][h][query] for h in heads]
+    all_say([t.text for t in svg.select(".av-weight")], np.ravel(weights), 2)
+    lines = svg.select(".av-takes")
+    wide = [float(p["stroke-width"]) - 1 for p in lines]
+    in_proportion(wide, np.ravel(weights))
     cells = svg.select(".av-feature")
     numbers = [cell.find_next_sibling("text").text for cell in cells]
     all_say(numbers[:12], X.ravel())
     all_say(numbers[12:], expected["output"][query], 2)
-    owners = [int(c["class"][1][-1]) for c in cells]
-    assert owners == 4 * [int(c >= cut) for c in range(4)]
-    named = {t.text: float(t["x"]) for t in svg.select(".av-owner")}
-    middles = [120 + 70 * cut / 2, 120 + 70 * (cut + 4) / 2]
-    assert named == {f"head {h}": middles[h] for h in (0, 1)[: 1 + (cut < 4)]}
-    # No line is drawn over a weight.
-    assert not svg.select(".av-weight ~ .av-takes")
     # The cut is drawn between the columns that it parts.
-    (knob,) = svg.select("[data-handle=cut]")
-    at = float(re.search(r"translate\((\S+) ", knob["transform"])[1])
-    lefts = [float(c["x"]) for c in cells[:4]]
-    ends = [x + float(cells[0]["width"]) for x in lefts]
-    assert ends[cut - 1] < at
-    assert cut == 4 or at < lefts[cut]
+    at, _ = spot(svg.select_one("[data-handle=cut]"))
+    left = sizes(cells[:4], "x")
+    assert (left < at).tolist() == [k < cut for k in range(4)]
     asks = [
         k
         for k in range(3)
@@ -87,9 +79,9 @@ def shows(state, expected, shown):
     assert asks == [query]
     for h in (0, 1):
         words = svg.select_one(f"[data-handle=head-{h}]").text
-        verdict(words, off=(h == 0 and not state["head0"])
-                or (h == 1 and cut < 4 and not state["head1"]))  # fmt: skip
-    tells_of(state, given, captions(shown)[0], sentence(shown))
+        there = h == 0 or cut < 4
+        verdict(words, off=there and not state[f"head{h}"])
+    tells_of(state, weights, captions(shown)[0], sentence(shown))
 
 
 def tells_of(state, given, label, text):
@@ -109,21 +101,8 @@ def tells_of(state, given, label, text):
             assert (name in before) == (on and name in owned)
 
 
-def test_cut_is_dragged_and_heads_and_objects_are_pressed(page):
-    page.open("objects")
-    left, right = (
-        page.tab.locator(f".av-objects .av-feature >> nth={k}").bounding_box()[
-            "x"
-        ]
-        for k in (0, 1)
-    )
-    knob = page.tab.locator("[data-handle=cut] .av-parting-end").bounding_box()
-    x, y = knob["x"] + knob["width"] / 2, knob["y"] + knob["height"] / 2
-    page.tab.mouse.move(x, y)
-    page.tab.mouse.down()
-    page.tab.mouse.move(x + 1.2 * (right - left), y, steps=3)
-    page.tab.mouse.up()
-    assert page.do("await frame(); return m.state.cut") == 3
+def test_heads_and_objects_are_pressed(page):
+    page.open("objects", cut=3)
     page.tab.locator("[data-handle=head-1]").click()
     page.tab.locator("[data-handle=object-2]").click()
     assert page.run("objects.stateNow") == [True, False, 2, 0]

@@ -3,10 +3,16 @@
 import re
 
 import numpy as np
-import pytest
 
 from course.figures import Pages
-from tests.figures.reading import captions, sentence, tells, verdict
+from tests.figures.reading import (
+    captions,
+    on_one_scale,
+    sentence,
+    sizes,
+    tells,
+    verdict,
+)
 
 # When a request comes, the tokens of its prompt, and those of its answer.
 REQUESTS = [(0, 3, 6), (0, 2, 12), (1, 5, 4), (1, 4, 7), (2, 2, 5),
@@ -106,21 +112,21 @@ def expected(state):
 def shows(state, expected, shown):
     step, page = state["step"], state["page"]
     inside = state["memory"] == PIECES
-    sizes = [16, page] if inside else [page, 16]
+    counts = [16, page] if inside else [page, 16]
     taken, used = expected["taken"], expected["used"]
     runs, waits = expected["run"], expected["waits"]
     text = sentence(shown)
     tells(
         text,
-        *(step, sizes[0], runs[0], waits[0], taken, 64, used, taken - used),
-        *(sizes[1], runs[1], waits[1]),
+        *(step, counts[0], runs[0], waits[0], taken, 64, used, taken - used),
+        *(counts[1], runs[1], waits[1]),
     )
     assert (" 1 is wasted" in text) == (taken - used == 1)
     assert " 1 are wasted" not in text
     first, _, second = text.partition(": ")
     verdict(first, with_pages=not inside, reserved=inside)
     verdict(second, With_pages=inside, reserved=not inside)
-    tells(captions(shown)[0], 64, step, sizes[0], used, taken - used)
+    tells(captions(shown)[0], 64, step, counts[0], used, taken - used)
     svg = shown.select_one(".av-server")
     letters = [t.text for t in svg.select(".av-letter")]
     assert "".join(letters) == "ABCDEFGHIJ"
@@ -130,45 +136,28 @@ def shows(state, expected, shown):
         tells(texts[at + 1], expected["have"][r], prompt + answer)
         word = ("later", "waits", "runs", "done")[expected["status"][r]]
         assert texts[at + 2] == word
-    memory_shows(expected, svg, sizes[0])
-    lines = {
-        kind: steps_of(svg.select_one(f".av-by-{kind}"))
+    memory_shows(expected, svg)
+    heights = [
+        re.findall(r"V([\d.]+)H", svg.select_one(f".av-by-{kind}")["d"])
         for kind in ("page", "piece")
-    }
-    assert lines["page"] == pytest.approx(expected["pages"], abs=0.01)
-    assert lines["piece"] == pytest.approx(expected["pieces"], abs=0.01)
+    ]
+    on_one_scale(heights, [expected["pages"], expected["pieces"]], up=True)
     (chosen,) = svg.select(".av-chosen")
     assert ("av-by-piece" in chosen["class"]) == inside
 
 
-def corners(path, pattern):
-    """The slots at whose corners some squares or lines begin."""
-    found = re.findall(pattern, path["d"]) if path else []
-    return [(int(y) - 76) // 20 * 16 + (int(x) - 10) // 20 for x, y in found]
-
-
-def memory_shows(expected, svg, size):
-    """Full slots have their text's letter, empty ones of a text a line."""
+def memory_shows(expected, svg):
+    """Each full slot has the letter of its text."""
     owner, filled = expected["owner"], np.array(expected["filled"])
-    full = corners(svg.select_one(".av-full"), r"M(\d+) (\d+)h")
-    assert full == np.flatnonzero(filled).tolist()
-    hatched = svg.select_one(".av-empty")
-    empty = [s - 16 for s in corners(hatched, r"M(\d+) (\d+)l")]
-    assert empty == np.flatnonzero((owner >= 0) & ~filled).tolist()
-    frames = corners(svg.select_one(".av-page"), r"M(\d+) (\d+)h")
-    assert frames == list(range(0, 64, size))
-    names = [
-        t.text
-        for t in svg.select("text:not(.av-letter)")
-        if re.fullmatch("[A-J]", t.text)
+    names = [t for t in svg.select("text:not(.av-letter)")
+             if re.fullmatch("[A-J]", t.text)]  # fmt: skip
+    slots = (sizes(names, "y") - 76) // 20 * 16 + (
+        sizes(names, "x") - 10
+    ) // 20
+    assert slots.tolist() == np.flatnonzero(filled).tolist()
+    assert [t.text for t in names] == [
+        "ABCDEFGHIJ"[owner[int(s)]] for s in slots
     ]
-    assert names == ["ABCDEFGHIJ"[owner[s]] for s in full]
-
-
-def steps_of(path):
-    """The heights of a line of steps, of which 64 units are ten texts."""
-    heights = re.findall(r"V([\d.]+)H", path["d"])
-    return [(254 - float(y)) / 6.4 for y in heights]
 
 
 def test_every_text_is_continued_to_its_end_and_no_slot_lost():

@@ -1,15 +1,12 @@
 """The projections: two tokens, and the query, key and value they make."""
 
-import itertools
-import re
-
 import numpy as np
-import pytest
 
 from helpers.attention import attention_scores
 from tests.figures.reading import (
     captions,
     equal_where_it_says_so,
+    in_proportion,
     path_of,
     sentence,
     tells,
@@ -54,81 +51,34 @@ def expected(state):
     }
 
 
-def plane_of(svg, end):
-    """What turns a place of a plane, 230 wide, into a vector."""
-    assert svg["viewbox"] == "0 0 230 230"
-    unit = 115 / (end + 0.35)
-    return lambda x, y: [(float(x) - 115) / unit, (115 - float(y)) / unit]
-
-
-def translation(group):
-    """Where a group is drawn."""
-    return re.findall(r"[-.\d]+", group["transform"])
-
-
-def arrow_is(svg, kind, vector, end, k=0):
-    """An arrow goes from the middle to its tip, where its head is."""
-    of = plane_of(svg, end)
-    path = svg.select(f"path.av-{kind}")[k]
-    points = path_of(path)
-    assert points[:2] == [115, 115]
-    assert of(*points[2:]) == pytest.approx(list(vector), abs=2e-3 * end)
-    head = svg.select(f"circle.av-{kind}, rect.av-{kind}")[k]
-    half = float(head.get("width", 0)) / 2
-    x, y = (head.get(a) or head[b] for a, b in (("cx", "x"), ("cy", "y")))
-    tip = of(float(x) + half, float(y) + half)
-    assert tip == pytest.approx(list(vector), abs=2e-3 * end)
-
-
 def shows(state, expected, shown):
     given, made = shown.select("svg")
-    tokens = {n: [state[f"{n}1"], state[f"{n}2"]] for n in "xy"}
-    kinds = {"q": "query", "k": "key", "v": "value"}
-    for name, token in tokens.items():
-        arrow_is(given, f"token-{name}", token, 2)
-        (hold,) = given.select(f".av-hold-{name}")
-        here = plane_of(given, 2)(*translation(hold.parent))
-        assert here == pytest.approx(token, abs=4e-3)
+    kind = {"q": "query", "k": "key", "v": "value"}
+    arrows = {f"path.av-token-{n}": [state[f"{n}{i}"] for i in (1, 2)]
+              for n in "xy"}  # fmt: skip
     columns = np.transpose(state[state["matrix"]])
-    for k, column in enumerate(columns):
-        arrow_is(given, kinds[state["matrix"][-1].lower()], column, 2, k)
-    for name, kind in kinds.items():
-        arrow_is(made, kind, expected[name], 4)
-    of = plane_of(made, 4)
+    here = [path_of(given.select_one(it)) for it in arrows]
+    own = f"path.av-{kind[state['matrix'][-1].lower()]}"
+    here += map(path_of, given.select(own))
+    arrows_show(here, [*arrows.values(), *columns])
+    there = [path_of(made.select_one(f"path.av-{k}")) for k in kind.values()]
     shadow, drop = (path_of(made.select_one(f".av-{k}"))
                     for k in ("shadow", "drop"))  # fmt: skip
-    assert shadow[:2] == [115, 115]
-    assert shadow[2:] == drop[2:]
-    foot, k = of(*drop[2:]), of(*drop[:2])
-    assert foot == pytest.approx(list(expected["foot"]), abs=8e-3)
-    assert k == pytest.approx(list(expected["k"]), abs=8e-3)
-    # What the eye sees: the drop is at a right angle to the query.
-    assert abs(np.subtract(k, foot) @ expected["q"]) < 0.1
-    names_stand_clear(given, {**tokens, "w0": columns[0], "w1": columns[1]})
-    names_stand_clear(made, {n: expected[n] for n in kinds})
+    middle = shadow[:2]
+    arrows_show(
+        [*there, shadow, [*middle, *drop[:2]], [*middle, *drop[2:]]],
+        [*(expected[n] for n in kind), expected["foot"], expected["k"],
+         expected["foot"]],
+    )  # fmt: skip
     tells_of(state, expected, shown)
 
 
-def names_stand_clear(svg, arrows):
-    """A name stands nearest to the tip of its own arrow, and apart."""
-    of = plane_of(svg, 2 if "x" in arrows else 4)
-    one = svg.select_one(".av-one")
-    assert one.text == "1"
-    assert of(one["x"], 115) == pytest.approx([1, 0], abs=2e-3)
-    names = {
-        t.text: of(t["x"], float(t["y"]) - 5)
-        for t in svg.select("text:not(.av-product, .av-one)")
-    }
-    assert set(names) == set(arrows)
-    far = 0.11 if "x" in arrows else 0.2
-    inside = 2.15 if "x" in arrows else 4.15
-    for a, b in itertools.combinations(arrows, 2):
-        apart = np.hypot(*np.subtract(names[a], names[b]))
-        assert apart > far, "names stand apart"
-    for name, here in names.items():
-        away = np.hypot(*np.subtract(here, arrows[name]))
-        assert away < 5 * far
-        assert max(map(abs, here)) < inside, "names are inside the plane"
+def arrows_show(paths, vectors):
+    """Arrows start in the middle, on one scale for both of their numbers."""
+    paths, vectors = np.array(paths)[:, :4], np.array(vectors)
+    assert (paths[:, :2] == paths[0, :2]).all()
+    (right, down), (a, b) = (paths[:, 2:] - paths[:, :2]).T, vectors.T
+    in_proportion([*right, *-down], [*a, *b])
 
 
 def tells_of(state, expected, shown):

@@ -8,10 +8,13 @@ import pytest
 from helpers import cost
 from tests.figures.reading import (
     captions,
+    in_proportion,
+    on_one_scale,
     path_of,
     rows,
     says,
     sentence,
+    sizes,
     tells,
 )
 
@@ -74,101 +77,70 @@ def expected(state):
     }
 
 
-def sides(element):
-    return [float(element[k]) for k in ("x", "y", "width", "height")]
-
-
 def area_of(element):
     if element.name == "rect":
-        _, _, wide, high = sides(element)
-        return wide * high
-    numbers = path_of(element)
+        return float(element["width"]) * float(element["height"])
+    _, _, wide, high, *_ = path_of(element)
     if element["d"].count("h"):  # a square
-        _, _, wide, high, _ = numbers
         return wide * high
-    left, top, foot, right = numbers  # half of one
-    return (right - left) * (foot - top) / 2
+    left, top, foot, right = path_of(element)
+    return (right - left) * (foot - top) / 2  # half of one
 
 
 def shows(state, expected, shown):
-    svg = shown.select_one(".av-cost")
-    drawn, shares = {}, []
-    for key in PARTS:
-        found = svg.select(f".av-cost-{key}")
-        drawn[key] = found[:-1]
-        shares.append(found[-1])
+    svg, T = shown.select_one(".av-cost"), state["T"]
+    flops_, shares = expected["flops"], expected["shares"]
+    parts = {key: svg.select(f".av-cost-{key}") for key in PARTS}
     # Areas are in proportion: half a square is drawn without its diagonal.
-    ratio = {
-        key: sum(map(area_of, drawn[key])) / expected["flops"][key]
-        for key in PARTS
-        if expected["flops"][key]
-    }
-    T = state["T"]
-    if state["skipped"]:
-        ratio["products"] *= (T + 1) / T
-    assert bool(drawn["feed_forward"]) == (state["network"] != "none")
     # Sides are drawn to a hundredth of a pixel, the least has four.
-    near = ratio["projections"]
-    thin = 0.012 + 0.6 / T  # a side may have few hundredths
-    assert all(r == pytest.approx(near, rel=thin) for r in ratio.values())
-    # The bar: one piece after another, as long as their shares.
-    left = 8
-    for rect, share in zip(shares, expected["shares"], strict=True):
-        x, _, wide, _ = sides(rect)
-        assert (x, wide) == pytest.approx((left, 450 * share), abs=0.011)
-        left += 450 * share
-    # The dashed square: where the two products take as much as the rest.
-    dashed = svg.select(".av-crossing")
-    assert len(dashed) == (expected["crossing"] <= 10240)
-    ticks = svg.select(".av-ticked")
-    says(ticks[-1].text, 10240)
-    unit = (float(ticks[-1]["x"]) - float(ticks[0]["x"])) / 10240
-    for rect in dashed:
-        x, _, wide, high = sides(rect)
-        assert (
-            wide
-            == high
-            == pytest.approx(unit * expected["crossing"], abs=0.011)
+    areas = {
+        key: sum(map(area_of, found[:-1])) for key, found in parts.items()
+    }
+    areas["products"] *= (T + 1) / T if state["skipped"] else 1
+    unit = areas["projections"] / flops_["projections"]
+    for key in PARTS:
+        assert areas[key] == pytest.approx(
+            unit * flops_[key], rel=0.012 + 0.6 / T
         )
-        assert x == float(ticks[0]["x"])
-    table = rows(shown.table)
-    for k, (cells, key) in enumerate(zip(table, [*PARTS, ""], strict=True)):
-        n = expected["flops"].get(key, expected["total"])
+    # The bar: one piece after another, as long as their shares.
+    bar = [found[-1] for found in parts.values()]
+    in_proportion(sizes(bar), shares)
+    on_one_scale(sizes(bar, "x"), np.cumsum([0, *shares])[:-1])
+    # The dashed square: where the two products take as much as the rest.
+    dashed, ticks = svg.select(".av-crossing"), svg.select(".av-ticked")
+    assert len(dashed) == (expected["crossing"] <= 10240)
+    says(ticks[-1].text, 10240)
+    far = float(ticks[-1]["x"]) - float(ticks[0]["x"])
+    in_proportion(
+        [far, *sizes(dashed), *sizes(dashed, "height")],
+        [10240, *2 * len(dashed) * [expected["crossing"]]],
+    )
+    widths = {"projections": 8, "feed_forward": 8 * MATRICES[state["network"]]}
+    for k, (cells, key) in enumerate(zip(rows(shown.table), [*PARTS, ""],
+                                         strict=True)):  # fmt: skip
+        n = flops_.get(key, expected["total"])
         assert cells[1] == f"{n:,}"
-        says(cells[2][:-1], 100 * [*expected["shares"], 1][k], 1)
-        factor = {
-            "projections": 8,
-            "feed_forward": 8 * MATRICES[state["network"]],
-        }
-        if key in factor:
-            assert cells[0] == f"{factor[key]} T d²"
-            assert n == factor[key] * T * state["d"] ** 2
-    names = [th.text for th in shown.table.select("tbody th")]
-    assert names == [*NAMES, "layer"]
+        says(cells[2][:-1], 100 * [*shares, 1][k], 1)
+        if key in widths:
+            assert cells[0] == f"{widths[key]} T d²"
+            assert n == widths[key] * T * state["d"] ** 2
     tells(
         sentence(shown),
         T,
         state["d"],
-        (100 * expected["shares"][2], 1),
+        (100 * shares[2], 1),
         expected["crossing"],
         (expected["doubled"], 2),
     )
-    tokens = f"{T:,} token{'s' if T > 1 else ''}"
-    assert f"for each of {tokens};" in captions(shown)[0]
-    assert sentence(shown).startswith(f"With {tokens} and width")
+    tells(captions(shown)[0].partition(";")[0], T)
     # However narrow a part of the bar is, it has its name and its share.
     texts = [t.text for t in svg.select("text:not([class])")]
-    for name, share in zip(NAMES, expected["shares"], strict=True):
+    for name, share in zip(NAMES, shares, strict=True):
         assert (name in texts) == (share > 0)
         if share > 0:
             says(texts[texts.index(name) + 1][:-1], 100 * share, 1)
-    # The area has the parts in the order of the bar.
-    left = {key: sides(drawn[key][0])[0] for key in PARTS[:2] if drawn[key]}
-    assert [*left.values()] == sorted(left.values())
     alone = next(t.text for t in svg.select("text") if "alone" in t.text)
-    per_token = (
-        expected["flops"]["projections"] + expected["flops"]["feed_forward"]
-    )
+    per_token = flops_["projections"] + flops_["feed_forward"]
     tells(alone, per_token / (4 * T * state["d"] ** 2))
 
 

@@ -37,10 +37,16 @@ from tests.figures.agreement import assert_same
 from tests.figures.reading import (
     all_say,
     call,
-    captions,
+    chance_says,
     depth,
+    in_proportion,
+    on_one_scale,
     says,
     sentence,
+    sizes,
+    spot,
+    style_of,
+    tells,
 )
 from tools import website
 
@@ -136,186 +142,123 @@ def amount(expected, at, h):
 
 
 def map_shows(svg, expected):
-    """Each head's cell has the colour, the shade and the sign of its role."""
+    """Each head's cell has the colour and the shade of its role."""
     kinds, shades = np.full((30, 9), -1), np.zeros((30, 9))
-    signs = np.zeros((30, 9), int)
-    for path in svg.find_all("path", recursive=False):
-        (name,) = set(path["class"]) - {"av-real-sign"}
-        sign = "av-real-sign" in path["class"]
-        kind = CLASSES.index(name.replace("sign-", ""))
+    for path in svg.select("path:not(.av-real-sign)"):
         for x, y in re.findall(r"M(\d+) (\d+)", path["d"]):
             at, up = (int(x) - 26) // 20, (int(y) - 14) // 20
-            if sign:
-                signs[at, 8 - up] = kind + 1
-            else:
-                kinds[at, 8 - up] = kind
-                shades[at, 8 - up] = float(path["fill-opacity"])
+            kinds[at, 8 - up] = CLASSES.index(path["class"][0])
+            shades[at, 8 - up] = float(path["fill-opacity"])
     np.testing.assert_array_equal(kinds, expected["kinds"])
-    # The many that rest on the first token are plain; the others are signed.
-    wanted = np.where(kinds == 1, 0, kinds + 1)
-    np.testing.assert_array_equal(signs, wanted)
-    for at, h in np.ndindex(30, 9):
-        score = amount(expected, at, h)
-        share = 0.3 + 0.7 * (score - 0.4) / 0.6 if kinds[at, h] else 0.1
-        assert abs(shades[at, h] - share) <= 0.04
-    tags = []
-    for name, (at, h) in zip("AB", expected["heads"], strict=True):
-        grip = svg.select_one(f"[data-handle={name}]")
-        x, y = 36 + 20 * at, 24 + 20 * (8 - h)
-        assert grip["transform"] == f"translate({x} {y})"
-        assert grip.select_one("text").text == name
-        tags.append(
-            [x + float(grip.circle["cx"]), y + float(grip.circle["cy"])]
-        )
-    assert np.hypot(*np.subtract(*tags)) > 2 * 8  # neither covers the other
-
-
-def legend_shows(shown, expected):
-    counts = [int(b.text) for b in shown.select(".av-real-legend b")]
-    order = [1, 2, 3, 0]
-    assert counts == [expected["counts"][kind] for kind in order]
+    scores = [amount(expected, *head) for head in np.argwhere(kinds > 0)]
+    on_one_scale(shades[kinds > 0], scores, near=0.05)  # in steps of 0.07
+    assert shades[kinds == 0].max() < shades[kinds > 0].min()
+    tags = [svg.select_one(f"[data-handle={name}]") for name in "AB"]
+    layers, heads = np.transpose(expected["heads"])
+    x, y = np.transpose([spot(tag) for tag in tags])
+    assert x.tolist() == (36 + 20 * layers).tolist()
+    assert y.tolist() == (24 + 20 * (8 - heads)).tolist()
 
 
 def facts_show(side, expected, k):
     at, h = expected["heads"][k]
-    heading = side.p.text
-    assert f"layer {at}, head {h} " in heading
+    assert f"layer {at}, head {h} " in side.p.text
     role = ROLES[expected["kinds"][at][h]]
     assert side.select_one(".av-real-role").text == f"on average: {role}"
-    assert [name.text for name in side.select("dt")] == ROLES[1:]
     keys = ("first", "previous", "followed")
     for key, cell in zip(keys, side.select("dd"), strict=True):
-        width = float(re.search(r"share:([\d.]+)%", cell.parent["style"])[1])
-        assert abs(width - 100 * expected[key][at][h]) <= 0.051
+        x = expected[key][at][h]
+        assert abs(style_of(cell.parent, "share") - 100 * x) <= 0.051
         if key == "followed" and not expected["asked"]:
             assert cell.text == "–"
         else:
-            says(cell.text, expected[key][at][h], 2)
-
-
-def arcs_of(svg, T):
-    """The widths of arcs by side, query and key."""
-    found = np.zeros((2, T, T)), np.zeros((2, T, T))
-    for path in svg.select("path"):
-        picked = "av-real-arc-picked" in path["class"]
-        for x, y, drawn in re.findall(
-            r"M([\d.]+) ([\d.]+)(A[^M]+)", path["d"]
-        ):
-            end = float(drawn.split(" ")[-1])
-            own = "A6 4" in drawn
-            i = (float(y) + 4 * own - 4) / 21 - 0.5
-            j = i if own else (end - 4) / 21 - 0.5
-            assert i == round(i)
-            assert j == round(j)
-            side = int(float(x) > 200)
-            found[picked][side, int(i), int(j)] = path["stroke-width"]
-    return found
+            says(cell.text, x, 2)
 
 
 def shows(state, expected, shown):
-    found = recorded(state["text"])
-    query, T = expected["query"], len(found["ids"])
+    query, T = expected["query"], len(recorded(state["text"])["ids"])
     map_shows(shown.select_one(".av-real-map"), expected)
-    legend_shows(shown, expected)
+    counts = [int(b.text) for b in shown.select(".av-real-legend b")]
+    assert counts == [expected["counts"][kind] for kind in (1, 2, 3, 0)]
     for k, side in enumerate(shown.select(".av-real-side")):
         facts_show(side, expected, k)
     svg = shown.select_one(".av-real-wings")
     words = svg.select("[data-handle]")
-    assert len(words) == T
     asks = ["av-real-asks" in word["class"] for word in words]
     assert asks == [k == query for k in range(T)]
-    numbers = svg.select(".av-real-number")
     rows = np.array(expected["weights"])[:, query, : query + 1]
+    numbers = svg.select(".av-real-number")
     all_say([t.text for t in numbers], rows.ravel(), 2)
-    places = [(float(t["x"]) > 200, float(t["y"])) for t in numbers]
-    heights = [
-        float(word.select_one("text")["y"]) - 1 for word in words[: query + 1]
-    ]
+    # Each number is beside its word, A's to the left and B's to the right.
+    heights = [float(w.select_one("text")["y"]) for w in words[: query + 1]]
+    beside = np.reshape(sizes(numbers, "y"), rows.shape)
+    assert np.ptp(beside - heights) == 0
     grounds = [depth(rect["fill"]) for rect in svg.select("rect[fill]")]
     assert abs(grounds - rows.ravel()).max() < 0.01
-    assert places == [(side, y) for side in (False, True) for y in heights]
-    faint, strong = arcs_of(svg, T)
-    for side, w in enumerate(np.array(expected["weights"])):
-        row = np.where(w[query] >= 0.02, 7 * w[query], 0)
-        assert abs(strong[side, query] - row).max() <= 0.0051
-        others = np.where(w >= 0.1, 5 * w, 0)
-        others[query] = 0
-        assert abs(faint[side] - others).max() <= 0.2501
-        assert ((faint[side] > 0) == (others > 0)).all()
-        assert not strong[side, np.arange(T) != query].any()
+    arcs = svg.select(".av-real-arc-picked")
+    thick = [
+        float(p["stroke-width"])
+        for p in arcs
+        for _ in range(p["d"].count("M"))
+    ]
+    strong = rows[rows >= 0.02]
+    in_proportion(np.sort(thick), np.sort(strong))
     for row, here in zip(rows, shown.select(".av-real-here"), strict=True):
         word = words[row.argmax()].select_one("text").text
         assert here.text.startswith(f"here: {word} ")
         says(here.b.text.split()[-1], row.max(), 2)
     next_shows(state, expected, shown)
     way_shows(state, expected, shown, [w.text for w in words])
-    told = sentence(shown)
-    for name, k in (("A", 0), ("B", 1)):
+    text = sentence(shown)
+    for k, name in enumerate("AB"):
         at, h = expected["heads"][k]
         kind, weight, key = re.search(
             rf"{name} \(layer {at}, head {h}, ([\w -]+)\) gives ([\d.]+) of "
             r"its weight to “.*?” at (\d+)",
-            told,
+            text,
         ).groups()
         assert kind == KINDS[expected["kinds"][at][h]]
         says(weight, rows[k].max(), 2)
         assert int(key) == rows[k].argmax()
-    resting, copying = (expected["counts"][kind] for kind in (1, 3))
-    assert told.endswith(
-        f"Of 270 heads, {resting} rest on the first token. The map has "
-        f"{copying} induction head{'' if copying == 1 else 's'}."
+    tells(
+        text[text.index("Of 270") :],
+        270,
+        *(expected["counts"][k] for k in (1, 3)),
     )
-    assert len(captions(shown)) == 3
-
-
-def chance_says(text, p):
-    if text in ("<0.01", ">0.99"):
-        assert p < 0.005 if text == "<0.01" else p >= 0.995
-    else:
-        says(text, p, 2)
 
 
 def next_shows(state, expected, shown):
     """The next tokens, and what becomes of them without a head."""
     off = state["off"]
-    after = shown.select_one(".av-real-after")
-    bars = after.select(".av-real-next .av-real-bar")
+    cut = off != "no head"
     switches = [s.text for s in shown.select(".av-real-switch")]
     assert switches == ["off" if off == name else "on" for name in "AB"]
-    faded = [side["class"][1:] for side in shown.select(".av-real-side")]
-    assert faded == [["av-real-shut"] * (off == name) for name in "AB"]
+    bars = shown.select(".av-real-after .av-real-next .av-real-bar")
     for bar, p, was, x in zip(
         bars, expected["chances"], expected["before"], expected["logits"],
         strict=True,
     ):  # fmt: skip
-        width = float(re.search(r"share:([\d.]+)%", bar["style"])[1])
-        assert abs(width - 100 * p) <= 0.051
+        assert abs(style_of(bar, "share") - 100 * p) <= 0.051
         *old, now = bar.dd.text.split(" → ")
         chance_says(now, p)
-        change = bar.select(".av-real-logit")
-        assert len(old) == len(change) == (off != "no head")
-        if old:
+        assert len(old) == cut
+        if cut:
             chance_says(old[0], was)
-            says(change[0].text.removeprefix("+"), x, 2)
-        mark = re.search(r"real-was:([\d.]+)%", bar["style"])
-        assert bool(mark) == (p != was)
-        if mark:
-            assert abs(float(mark[1]) - 100 * was) <= 0.051
-        fell = off != "no head" and p < was
-        rare = off != "no head" and p < 0.015 and was < 0.015
-        assert ("av-real-fell" in bar["class"]) == fell
-        assert ("av-real-rare" in bar["class"]) == rare
-    assert len(after.select(".av-real-key")) == (off != "no head")
-    told = sentence(shown)
-    assert told.startswith(f"Without {off}, ") == (off != "no head")
-    if off != "no head":
+            change = bar.select_one(".av-real-logit").text
+            says(change.removeprefix("+"), x, 2)
+        if p != was:
+            assert abs(style_of(bar, "real-was") - 100 * was) <= 0.051
+        assert ("av-real-fell" in bar["class"]) == (cut and p < was)
+    text = sentence(shown)
+    assert text.startswith(f"Without {off}, ") == cut
+    if cut:
         # As in the table, and only if the two differ there.
-        found = re.search(
-            r"probability ([\d.<>]+?)(?: instead of ([\d.<>]+))?\. ", told
+        result = re.search(
+            r"probability ([\d.<>]+?)(?: instead of ([\d.<>]+))?\. ", text
         )
         was, now = bars[0].dd.text.split(" → ")
-        assert found.groups() == (now, was if was != now else None)
-        assert ("still" in told) == (was == now)
+        assert result.groups() == (now, was if was != now else None)
+        assert ("still" in text) == (was == now)
 
 
 def way_shows(state, expected, shown, words):
@@ -325,21 +268,14 @@ def way_shows(state, expected, shown, words):
     rows = np.array(expected["weights"])[:, -1]
     assert keys == [words[row.argmax()] for row in rows]
     assert at == words[-1]
-    asking = bool(way.select(".av-real-asking"))
-    assert asking == (expected["query"] == len(words) - 1)
-    piece = recorded(state["text"])["next"][0][0]
-    assert token == piece.strip()
-    legs = way.select(".av-real-leg")[:2]
-    for leg, name, row in zip(legs, "AB", rows, strict=True):
-        assert leg.b.text == name
+    assert token == recorded(state["text"])["next"][0][0].strip()
+    for leg, name, row in zip(way.select(".av-real-leg"), "AB", rows,
+                              strict=False):  # fmt: skip
         says(leg.b.next_sibling.strip(), row.max(), 2)
-        width = float(re.search(r"line:([\d.]+)px", leg["style"])[1])
-        assert abs(width - 7 * row.max()) <= 0.051
-        cut = state["off"] == name
-        assert ("av-real-cut" in leg["class"]) == cut
-        assert len(leg.select("i")) == cut
-        told = f"{name} gives {row.max():.2f} of its weight to "
-        assert told in way["aria-label"]
+        assert abs(style_of(leg, "line") - 7 * row.max()) <= 0.051
+        assert ("av-real-cut" in leg["class"]) == (state["off"] == name)
+        part = f"{name} gives {row.max():.2f} of its weight to "
+        assert part in way["aria-label"]
     effect = shown.select_one(".av-real-effect")
     assert (effect is None) == (state["off"] == "no head")
     if effect:
@@ -351,46 +287,19 @@ def way_shows(state, expected, shown, words):
         )
 
 
-def drawn(**settings):
-    html = figures.RealHeads(**settings).html()
-    return BeautifulSoup(html, "html.parser")
-
-
-@pytest.mark.parametrize(
-    ("off", "effect"),
-    [
-        ("no head", None),
-        ("A", "without A: logit of Spain rises by 0.54"),
-        ("B", "without B: logit of Spain falls by 1.85"),
-    ],
-)
-@pytest.mark.parametrize("query", [19, 3])
-def test_way_is_from_madrid_to_spain_whatever_the_query(off, effect, query):
-    """The next token is predicted at the last position, of any query."""
-    preset = figures.presets("realheads")["Italy or Madrid"]
-    shown = drawn(**{**preset, "off": off, "query": query})
-    way = shown.select_one(".av-real-way")
-    chips = [chip.text for chip in way.select(".av-real-chip")]
-    assert chips == ["Italy", "Madrid", "of", "Spain"]
-    legs = [leg.text for leg in way.select(".av-real-leg")]
-    cut = ["×" if off == name else "" for name in "AB"]
-    assert legs == [f"A .84{cut[0]}", f"B .85{cut[1]}", ""]
-    found = shown.select_one(".av-real-effect")
-    assert (found and found.text) == effect
-    rare = [row.dt.text for row in shown.select(".av-real-next .av-real-rare")]
-    few = ["Cast", "Portugal", "both", "The"]
-    assert rare == ([] if off == "no head" else few)
-
-
-def test_effect_of_none_is_said_to_be_none():
+def test_an_effect_of_none_is_named():
     """Of every stored text, the first head that leaves the likeliest logit."""
     tried = 0
     for name in NAMES:
         for k, (_, logits) in enumerate(recorded(name)["without"]):
             if logits[0] == 0:
-                shown = drawn(text=name, layer=k // 9, head=k % 9, off="A")
-                said = shown.select_one(".av-real-effect").text
-                assert said.endswith(" stays")
+                html = figures.RealHeads(
+                    text=name, layer=k // 9, head=k % 9, off="A"
+                ).html()
+                shown = BeautifulSoup(html, "html.parser")
+                assert shown.select_one(".av-real-effect").text.endswith(
+                    " stays"
+                )
                 tried += 1
                 break
     assert tried
@@ -648,31 +557,23 @@ def test_press_on_the_map_moves_a_head_there(page):
     svg = page.tab.locator(".av-real-map").bounding_box()
     unit = svg["width"] / (26 + 20 * 30 + 14)
 
-    def press_at(layer, head, *keys):
-        x = svg["x"] + unit * (26 + 20 * layer + 4)
-        y = svg["y"] + unit * (14 + 20 * (8 - head) + 16)
-        for key in keys:
-            page.tab.keyboard.down(key)
-        page.tab.mouse.click(x, y)
-        for key in keys:
-            page.tab.keyboard.up(key)
+    def press_at(layer, head, modifiers=()):
+        page.tab.locator(".av-real-map").click(
+            position={
+                "x": unit * (26 + 20 * layer + 4),
+                "y": unit * (14 + 20 * (8 - head) + 16),
+            },
+            modifiers=modifiers,
+            force=True,
+        )
         page.do("await frame(); return null")
         return page.do("el.values.heads")
 
     assert press_at(18, 6) == [[18, 6], [16, 0]]
-    assert press_at(11, 1, "Shift") == [[18, 6], [11, 1]]
+    assert press_at(11, 1, ["Shift"]) == [[18, 6], [11, 1]]
     # Where a head is, above the map and beside it nothing is pressed.
     assert press_at(11, 1) == [[18, 6], [11, 1]]
     assert press_at(-1, 4) == press_at(4, 9) == [[18, 6], [11, 1]]
-    # A drag that ends beside the middle of its cell is no press there.
-    x = svg["x"] + unit * (26 + 20 * 18.5)
-    y = svg["y"] + unit * (14 + 20 * 2.5)
-    page.tab.mouse.move(x + 12 * unit, y)
-    page.tab.mouse.down()
-    page.tab.mouse.move(x + 52 * unit, y, steps=4)
-    page.tab.mouse.up()
-    page.do("await frame(); return null")
-    assert page.do("el.values.heads") == [[20, 6], [11, 1]]
 
 
 def test_words_are_one_stop_and_each_shows_its_row(page):

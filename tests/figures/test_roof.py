@@ -14,11 +14,13 @@ from helpers.cost import (
 )
 from tests.figures.reading import (
     captions,
+    on_one_scale,
     path_of,
     read,
     rows,
     sentence,
     significant,
+    sizes,
     tells,
 )
 
@@ -97,8 +99,6 @@ def expected(state):
     }
 
 
-LETTER = 5.4  # of the font, the widest on average
-WIDTH = 380
 WORKS = {
     "prefill": "prefill, attention",
     "stored": "prefill, scores stored",
@@ -113,67 +113,39 @@ def shows(state, expected, shown):
     svg = shown.select_one(".av-roof")
     numbers = [t for t in svg.select("text:not([class])") if t.has_attr("x")]
     ticks = [t for t in numbers if re.fullmatch(r"[\d.,]+", t.text)]
-    across = {read(t.text): float(t["x"]) for t in ticks[:5]}
-    up = {read(t.text): float(t["y"]) - 4 for t in ticks[5:]}
-    assert list(across) == [1, 10, 100, 1000, 10000]
-    assert list(up) == [0.01, 0.1, 1, 10, 100, 1000]
-
-    def axis(places):
-        """Tens stand at equal distances: the logarithm is the scale."""
-        steps = np.diff(list(places.values()))
-        assert abs(steps - steps[0]).max() < 0.11
-        first = next(iter(places.items()))
-        return lambda x: first[1] + steps.mean() * np.log10(x / first[0])
-
-    px, py = axis(across), axis(up)
-    peak, bandwidth = DEVICES[state["device"]]
-    corner = px(peak / bandwidth), py(peak / 1e12)
-    x, y, *bend = path_of(svg.select_one(".av-top"))[:4]
-    assert bend == pytest.approx(corner, abs=0.3)
-    reached = 10 ** ((x - across[1]) / (across[10] - across[1])) * bandwidth
-    assert y == pytest.approx(py(reached / 1e12), abs=0.3), "the slope"
-    line = path_of(svg.select_one(".av-balance"))
-    assert line[:2] == pytest.approx(corner, abs=0.3)
-
+    tens = [read(t.text) for t in ticks]
+    assert tens == [1, 10, 100, 1000, 10000, 0.01, 0.1, 1, 10, 100, 1000]
     order = sorted(WORKS, key=lambda k: expected["points"][k]["intensity"])
-    hanging = svg.select(".av-hang")
+    points = [expected["points"][key] for key in order]
     names = svg.select(".av-named")
     assert [t.text for t in names] == [WORKS[key] for key in order]
-    for key, hang in zip(order, hanging, strict=True):
-        point = expected["points"][key]
-        mark = hang.find_next_sibling(["path", "circle"])
-        if key in ("decode", "write"):
-            assert mark["class"] == ["av-decode"]
-            a, top, _, b, _, low, _, _ = path_of(mark)
-            here = [a, (top + low) / 2]
-            assert b == pytest.approx(here[1], abs=0.11)
-        else:
-            assert mark["class"] == ["av-prefill"]
-            here = [float(mark["cx"]), float(mark["cy"])]
-        there = px(point["intensity"]), py(point["speed"] / 1e12)
-        assert here == pytest.approx(there, abs=0.3)
-        # A line leads from the point to its name, which is inside the drawing.
-        name = names[order.index(key)]
-        x, y, end, aside = path_of(hang)
-        assert [x, y] == pytest.approx(here, abs=0.11)
-        assert end == float(name["y"]) - 4
-        tip = float(name["x"])
-        assert (tip - x) * aside > 0
-        assert abs(tip - x) > abs(aside)
-        late = name["text-anchor"] == "end"
-        assert late == (aside < 0)
-        assert late or tip + LETTER * len(name.text) < WIDTH
-    # Names are below each other, and further left below the points' roof.
-    heights = [float(name["y"]) for name in names]
-    assert (np.diff(heights) <= -12).all()
+    # From each point a line leads to its name.
+    starts = [path_of(hang)[:2] for hang in svg.select(".av-hang")]
+    peak, bandwidth = DEVICES[state["device"]]
+    x, y, *corner = path_of(svg.select_one(".av-top"))[:4]
+    line = path_of(svg.select_one(".av-balance"))[0]
+    px = on_one_scale(
+        [*sizes(ticks[:5], "x"), *(s[0] for s in starts), corner[0], line],
+        [*tens[:5], *(p["intensity"] for p in points),
+         *[peak / bandwidth] * 2],
+        near=0.3, log=True,
+    )  # fmt: skip
+    slope = (px(10) - px(1)) / np.log(10)
+    reached = np.exp((x - px(1)) / slope) * bandwidth
+    on_one_scale(
+        [*(sizes(ticks[5:], "y") - 4), *(s[1] for s in starts), corner[1], y],
+        np.array([*(1e12 * np.array(tens[5:])), *(p["speed"] for p in points),
+                  peak, reached]),
+        near=0.3, log=True, up=True,
+    )  # fmt: skip
     table = rows(shown.select_one(".av-works"))
     for texts, key in zip(table, WORKS, strict=True):
         point = expected["points"][key]
-        for text, x in zip(texts, list(point.values()), strict=True):
+        for text, n in zip(texts, list(point.values()), strict=True):
             number, _, unit = text.partition(" ")
             factor = 1000.0 ** " KMGTP".index(unit or " ")
-            factor *= 1e12 if x == point["speed"] else 1
-            assert read(number) * factor == pytest.approx(x, rel=5.001e-3)
+            factor *= 1e12 if n == point["speed"] else 1
+            assert read(number) * factor == pytest.approx(n, rel=5.001e-3)
     tells_of(state, expected, shown, order)
 
 
@@ -210,23 +182,3 @@ def tells_of(state, expected, shown, order):
         text = text.replace(part, "")
     shared = H // min(state["shared"], H)
     tells(text, balance, H, shared, state["batch"], state["T"])
-
-
-def test_roof_trails_hold_every_text_and_batch(look):
-    _, _, shown = look("roof", {})
-    for trail, key, works in zip(
-        shown.select(".av-trail"), ("T", "batch"), ("prefill", "write"),
-        strict=True,
-    ):  # fmt: skip
-        places = np.reshape(path_of(trail), (-1, 2))
-        sizes = 2 ** np.arange(16 if key == "T" else 9)
-        tens = []
-        for size in sizes:
-            state, _, _ = look("roof", {key: int(size)})
-            point = expected(state)["points"][works]
-            tens.append(np.log10([point["intensity"], point["speed"]]))
-        # On logarithmic axes places are linear in these.
-        for axis in (0, 1):
-            line = np.polyfit(np.array(tens)[:, axis], places[:, axis], 1)
-            fitted = np.polyval(line, np.array(tens)[:, axis])
-            np.testing.assert_allclose(fitted, places[:, axis], atol=0.15)

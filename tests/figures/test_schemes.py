@@ -1,10 +1,8 @@
 """The figure of schemes: every stored seed, ranks, and clear differences."""
 
 import itertools
-import re
 
 import numpy as np
-import pytest
 
 from course.evidence import stored
 from course.figures import Schemes
@@ -15,10 +13,13 @@ from helpers.positions import (
     yarn_frequencies,
 )
 from tests.figures.reading import (
+    all_say,
     captions,
+    in_proportion,
+    on_one_scale,
     path_of,
-    says,
     sentence,
+    sizes,
     tells,
     verdict,
 )
@@ -114,11 +115,6 @@ def test_the_axis_holds_all_that_is_added():
     assert -16 < alibi_bias(2, 256).min()
 
 
-def level(added, top):
-    """Where a bias is drawn: 22 units for the numbers from 2 to -16."""
-    return top + 22 * (2 - added) / 18
-
-
 def angles(name, T):
     """The angle of each of eight pairs at the longest distance."""
     found = np.zeros(8)
@@ -132,101 +128,6 @@ def angles(name, T):
     return found
 
 
-def turned(sectors, k, drawn):
-    """The angle that a sector covers, drawn to a hundredth of a unit."""
-    x, y = 8 + (k + 0.5) * 142 / 8, float(drawn[k]["cy"])
-    for path in sectors:
-        if path.has_attr("cx") and abs(float(path["cx"]) - x) < 0.006:
-            if float(path["cy"]) == y:
-                return 2 * np.pi
-        if path.has_attr("d"):
-            at = path_of(path)
-            if abs(at[0] - x) < 0.006 and at[1] == y:
-                start, end = (
-                    np.arctan2(y - b, a - x) for a, b in (at[2:4], at[-2:])
-                )
-                return (end - start) % (2 * np.pi)
-    return 0
-
-
-def meets(state, expected, svg):
-    """What a distance meets: biases, a share, and dials."""
-    T = state["length"]
-    dials = svg.select(".av-dial, .av-unturned")[2:]
-    rotary = [
-        i for name in PLACES
-        for i, row in enumerate(rows(state))
-        if name_of(row) == name and "RoPE" in name
-    ]  # fmt: skip
-    assert len(dials) == 8 * len(rotary)
-    met, unmet = (svg.select(f".av-{it}.av-solid") for it in ("met", "unmet"))
-    for n, i in enumerate(rotary):
-        own = dials[8 * n : 8 * n + 8]
-        known, now = (
-            np.minimum(expected[key][i], 2 * np.pi)
-            for key in ("trainedAngles", "angles")
-        )
-        still = [dial["class"] == ["av-unturned"] for dial in own]
-        assert still == [angle == 0 for angle in known]
-        for k in range(8):
-            seen = turned(met, k, own)
-            assert seen == pytest.approx(known[k], abs=0.002)
-            new = turned(unmet, k, own)
-            wanted = max(now[k] - known[k], 0)
-            assert new == pytest.approx(wanted, abs=0.004)
-    top = 96 + 16  # of T5's bias, whose row is the first
-    stairs = svg.select("path.av-of-seed")
-    for path, bias in zip(stairs, expected["biases"], strict=True):
-        points = np.reshape(path_of(path), (-1, 2))
-        distance = (points[:, 0] - 8) / 142 * 255
-        # The last step that has begun at a distance is its bucket's.
-        begun = [
-            points[np.flatnonzero(distance < d + 0.02)[-1], 1]
-            for d in range(T)
-        ]
-        wanted = [level(bias[b], top) for b in expected["buckets"]]
-        np.testing.assert_allclose(begun, wanted, atol=0.006)
-        assert distance[-1] == pytest.approx(T - 1, abs=0.01)
-    told = svg.select_one("tspan.av-scheme + tspan").text
-    last = [bias[-1] for bias in expected["biases"]]
-    # The last bucket begins 27 back, and training reached 31 back.
-    tells(told, 27, 31, (min(last), 1), (max(last), 1))
-    axes = [p for p in svg.select("path.av-rule") if "V" in p["d"]]
-    for path, y in zip(axes, (top, top + 48), strict=True):
-        zero, low = path_of(path)[-2:]
-        assert [zero, low] == pytest.approx(
-            [level(0, y), level(-16, y)], abs=0.006
-        )
-        marks = [
-            t.text for t in svg.select('text[x="153"]')
-            if y < float(t["y"]) < y + 30
-        ]  # fmt: skip
-        assert marks == ["0", "−16"]
-    lines = svg.select("path.av-met:not(.av-solid):not(.av-of-seed)")[1:]
-    over = svg.select("path.av-unmet:not(.av-solid)")
-    for known, new, least in zip(
-        lines, over, expected["penalties"], strict=True
-    ):
-        *_, middle = np.reshape(path_of(known), (-1, 2)).tolist()
-        start, end = path_of(new)[:2], path_of(new)[2:]
-        assert (
-            middle
-            == start
-            == pytest.approx(
-                [
-                    8 + 142 * 31 / 255,
-                    level(31 * least / (T - 1), top + 48),
-                ],
-                abs=0.006,
-            )
-        )
-        assert end == pytest.approx(
-            [8 + 142 * (T - 1) / 255, level(least, top + 48)], abs=0.006
-        )
-    _, share = svg.select("rect.av-key-share")  # after the legend
-    assert float(share["width"]) == pytest.approx(142 * 32 / T, abs=0.006)
-
-
 def shows(state, expected, shown):
     some, order = rows(state), expected["order"]
     names = [name_of(some[i]) for i in order]
@@ -236,10 +137,11 @@ def shows(state, expected, shown):
     for name in sorted(names, key=len, reverse=True):
         plain = plain.replace(name, "a scheme")
     n = len(some)
+    pairs = n * (n - 1) // 2
     tells(
         plain,
         *(state["length"], (first, 1), (last, 1), expected["better"]),
-        *(n * (n - 1) // 2, expected["moved"], n, 32),
+        *(pairs, expected["moved"], n, 32),
     )
     assert text.index(f"({names[0]}), the low") < text.index(f"({names[-1]}).")
     assert text.lower().startswith(state["questions"])
@@ -247,94 +149,58 @@ def shows(state, expected, shown):
     svg = shown.select_one(".av-schemes")
     # The rows keep their places, and each has its rank.
     there = [name for name in PLACES if name in names]
-    labels = [t.text for t in svg.select("tspan.av-scheme")]
-    assert labels == there
+    assert [t.text for t in svg.select("tspan.av-scheme")] == there
     of = [[name_of(row) for row in some].index(name) for name in there]
-    ranks = [t.text for t in svg.select("text.av-rank")]
-    for i, rank in zip(of, ranks, strict=True):
-        now, before = (
-            list(expected[key]).index(i) + 1 for key in ("order", "ranks")
-        )
-        assert rank == (str(now) if now == before else f"{before} → {now}")
-    meets(state, expected, svg)
-    heights = [96 + 48 * place + 22 for place in range(n)]
-    # The first of each kind of mark is in the key.
-    dots = iter(svg.select(".av-seed")[1:])
-    marks = zip(
-        svg.select(".av-middle")[1:], svg.select(".av-fell")[1:], strict=True
+    now, before = (
+        [list(expected[key]).index(i) + 1 for i in of]
+        for key in ("order", "ranks")
     )
-    for i, y, (mark, fell) in zip(of, heights, marks, strict=True):
-        for share in expected["seeds"][i]:
-            dot = next(dots)
-            assert float(dot["cx"]) == pytest.approx(across(share), abs=0.0051)
-            assert float(dot["cy"]) == y
-        now, start = (
-            across(expected[key][i]) for key in ("medians", "trained")
-        )
-        assert path_of(mark)[:2] == pytest.approx([now, y - 7], abs=0.0051)
-        assert path_of(fell) == pytest.approx([start, y, now], abs=0.0051)
-    assert next(dots, None) is None
-    bars_show(
-        expected, svg, [(i, y + 10) for i, y in zip(of, heights, strict=True)]
+    assert [t.text for t in svg.select("text.av-rank")] == [
+        str(a) if a == b else f"{b} → {a}"
+        for a, b in zip(now, before, strict=True)
+    ]
+    # Seeds, medians, and where each began stand on one scale of shares; the
+    # first of each kind of mark is in the key.
+    middles, fell = (
+        [path_of(p) for p in svg.select(f".av-{kind}")[1:]]
+        for kind in ("middle", "fell")
     )
+    medians, trained = (expected[key][of] for key in ("medians", "trained"))
+    on_one_scale(
+        [*sizes(svg.select(".av-seed")[1:], "cx"), *(p[0] for p in middles),
+         *(p[0] for p in fell), *(p[2] for p in fell)],
+        [*expected["seeds"][of].ravel(), *medians, *trained, *medians],
+        near=0.02,
+    )  # fmt: skip
+    bars_show(expected, svg, of)
+    told = svg.select_one("tspan.av-scheme + tspan").text
+    biases = [bias[-1] for bias in expected["biases"]]
+    # The last bucket begins 27 back, and training reached 31 back.
+    tells(told, 27, 31, (min(biases), 1), (max(biases), 1))
+    longer, near = state["length"] > 32, state["questions"] == "near"
     caption = shown.select_one("p.av-caption").text
-    if state["length"] > 32:
-        tells(caption, expected["opposed"], n * (n - 1) // 2)
-    else:
-        assert expected["opposed"] == 0
-        tells(caption, 32)
-    near = state["questions"] == "near"
-    for words, at in (("a near one", near), ("a far key too", not near)):
-        assert (words in caption) == (at and state["length"] > 32)
+    tells(caption, *([expected["opposed"], pairs] if longer else [32]))
+    verdict(
+        caption, a_near_one=longer and near, a_far_key_too=longer and not near
+    )
     (back,) = [t.text for t in svg.select("text") if "back, " in t.text][1:]
     tells(back, *((5, 11) if near else [state["length"] - 6]))
-    verdict(back, farther=state["length"] > 32 and not near)
-    # The trained length is the first; the bracket has the others.
-    place = float(svg.select_one(".av-trained")["x"])
-    assert place == pytest.approx(stop(0), abs=0.0051)
-    left, *_, right, _ = path_of(svg.select_one(".av-scheme-track"))
-    inside = [left < stop(k) < right for k in range(4)]
-    assert inside == [n > 32 for n in LENGTHS]
-    x, _ = re.findall(r"[\d.]+", svg.select_one(".av-grip")["transform"])
-    place = stop(LENGTHS.index(state["length"]))
-    assert float(x) == pytest.approx(place, abs=0.0051)
+    verdict(back, farther=longer and not near)
 
 
-def bars_show(expected, svg, places):
+def bars_show(expected, svg, of):
     """The weight on right keys, on others, and on those too far back."""
-    kinds = ("right", "near", "far")
-    some = [svg.select(f".av-goes-{kind}")[1:] for kind in kinds]
     # The first of each colour is in the heading.
-    numbers = [
-        svg.select(f"text > tspan.{kind}:not([dx])")[1:]
-        for kind in ("av-is-answer", "av-is-far")
-    ]
-    bars = zip(*some, *numbers, strict=True)
-    for (i, y), (*parts, on_answer, on_far) in zip(places, bars, strict=True):
-        right, far = expected["weights"][i]
-        start = 0
-        for part, share in zip(
-            parts, (right, 1 - right - far, far), strict=True
-        ):
-            assert float(part["y"]) == y
-            assert float(part["x"]) == pytest.approx(across(start), abs=0.006)
-            assert float(part["width"]) == pytest.approx(
-                104 * share, abs=0.011
-            )
-            start += share
-        for text, share in ((on_answer, right), (on_far, far)):
-            assert float(text.parent["y"]) == y + 8
-            says(text.text.removesuffix("%"), 100 * share)
-
-
-def across(share):
-    """Where a share is drawn."""
-    return 178 + 104 * share
-
-
-def stop(k):
-    """Where the handle of a length is."""
-    return 178 + 142 * k / 3
+    kinds = ("right", "near", "far")
+    bars = [svg.select(f".av-goes-{kind}")[1:] for kind in kinds]
+    right, far = expected["weights"][of].T
+    shares = np.array([right, 1 - right - far, far])
+    in_proportion([sizes(some) for some in bars], shares, near=0.02)
+    starts = np.cumsum([0 * right, *shares[:-1]], axis=0)
+    on_one_scale([sizes(some, "x") for some in bars], starts, near=0.02)
+    for kind, numbers in (("av-is-answer", right), ("av-is-far", far)):
+        texts = svg.select(f"text > tspan.{kind}:not([dx])")[1:]
+        all_say([t.text.removesuffix("%") for t in texts], 100 * numbers)
 
 
 def test_far_keys_take_what_the_answer_loses():

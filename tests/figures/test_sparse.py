@@ -1,7 +1,5 @@
 """The figure of a choice: what is read, what is missed, and what it costs."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -18,10 +16,14 @@ from helpers.sparse import (
 from tests.figures.reading import (
     all_say,
     call,
+    in_proportion,
+    on_one_scale,
     path_of,
     read,
     says,
     sentence,
+    sizes,
+    spot,
     tells,
     verdict,
 )
@@ -106,43 +108,46 @@ def expected(state):
     }
 
 
-def boxes(svg, kind):
-    return np.array(
-        [
-            [float(r[k]) for k in ("x", "y", "width", "height")]
-            for r in svg.select(f"rect.{kind}")
-        ]
-    ).reshape(-1, 4)
-
-
 def shows(state, expected, shown):
     svg, chosen = shown.select_one(".av-sparse"), np.array(expected["chosen"])
     most = 16 if state["way"] == "window" else 6
     for kind, name, high in (
         ("av-share", "weights", 0.8), ("av-pick", "picks", most)
     ):  # fmt: skip
-        bars_stand(svg, kind, np.array(expected[name]), high)
-        skipped = ["av-skipped" in r["class"] for r in svg.select(f".{kind}")]
+        zero, top = svg.select(f".{kind}-tick")
+        assert [read(zero.text), read(top.text)] == [0, high]
+        bars = svg.select(f"rect.{kind}")
+        axis = float(zero["y"]) - float(top["y"])
+        in_proportion(
+            [*sizes(bars, "height"), axis], [*np.abs(expected[name]), high]
+        )
+        skipped = ["av-skipped" in bar["class"] for bar in bars]
         assert skipped == (~chosen).tolist()
-    # Columns behind the tokens that are read.
-    left = boxes(svg, "av-token-read")[:, 0]
-    np.testing.assert_allclose(
-        left, 62 + 25 * np.flatnonzero(chosen) + 1, atol=0.06
-    )
-    worth = svg.select(".av-sparse-value")
-    all_say([t.text for t in worth], VALUES)
-    assert ["av-skipped" in t["class"] for t in worth] == (~chosen).tolist()
+    all_say([t.text for t in svg.select(".av-sparse-value")], VALUES)
     says(svg.select_one(".av-loss").text.split()[1], expected["missed"], 2)
-    labels = [t.text for t in svg.select(".av-sparse-label")]
-    named = " ".join(labels)
     verdict(
-        named,
+        " ".join(t.text for t in svg.select(".av-sparse-label")),
         index_score=state["way"] == "indexer",
         mean_score=state["way"] == "blocks",
         position=state["way"] == "window",
         score_of_attention=state["way"] == "exact scores",
     )
-    lines_show(state, expected, svg)
+    # Budgets from 0 to 16, and the shares that they cover.
+    numbers = [t for t in svg.select(".av-sparse-label") if t.text in "01"]
+    budgets = svg.select(".av-budget")
+    curves = np.array([path_of(path) for path in svg.select(".av-cover")])
+    x, y = spot(svg.select_one("[data-handle=k]"))
+    on_one_scale(
+        [*sizes(budgets, "x"), *curves[:, ::2].ravel(), x],
+        [*(int(t.text) for t in budgets), *np.tile(range(17), 2), state["k"]],
+    )
+    covered = [[0, *expected[key]] for key in ("best", "covered")]
+    on_one_scale(
+        [*(sizes(numbers, "y") - 4), *curves[:, 1::2].ravel(), y],
+        [*(int(t.text) for t in numbers), *np.ravel(covered),
+         expected["covered"][state["k"] - 1]],
+        up=True,
+    )  # fmt: skip
     bars_show(expected, svg)
     total = expected["choosing"] + expected["reading"]
     tells(
@@ -160,62 +165,19 @@ def shows(state, expected, shown):
     )
 
 
-def bars_stand(svg, kind, numbers, most):
-    """Bars on an axis with two numbers, which are the same in all states."""
-    zero, high = svg.select(f".{kind}-tick")
-    assert [read(zero.text), read(high.text)] == [0, most]
-    line = float(zero["y"]) - 4
-    unit = (line + 4 - float(high["y"])) / most
-    _, y, _, height = boxes(svg, kind).T
-    np.testing.assert_allclose(height, unit * abs(numbers), atol=0.12)
-    foot = np.where(numbers < 0, y, y + height)
-    np.testing.assert_allclose(foot, line, atol=0.12)
-
-
-def lines_show(state, expected, svg):
-    numbers = [t for t in svg.select(".av-sparse-label") if t.text in "01"]
-    foot, roof = (float(t["y"]) - 4 for t in numbers)
-    ticks = {int(t.text): float(t["x"]) for t in svg.select(".av-budget")}
-    unit = (ticks[16] - ticks[1]) / 15
-    best, covered = svg.select(".av-cover")
-    assert "av-cover-best" in best["class"]
-    assert "av-cover-best" not in covered["class"]
-    for path, shares in ((best, "best"), (covered, "covered")):
-        points = np.reshape(path_of(path), (17, 2))
-        wanted = np.array([0, *expected[shares]])
-        np.testing.assert_allclose(
-            points[:, 0], ticks[1] + unit * np.arange(-1, 16), atol=0.06
-        )
-        np.testing.assert_allclose(
-            points[:, 1], foot - (foot - roof) * wanted, atol=0.06
-        )
-    knob = svg.select_one("[data-handle=k]")["transform"]
-    x, y = map(float, re.findall(r"[\d.]+", knob))
-    at = foot - (foot - roof) * expected["covered"][state["k"] - 1]
-    assert [x, y] == pytest.approx([ticks[1] + unit * (state["k"] - 1), at],
-                                   abs=0.06)  # fmt: skip
-    missing = path_of(svg.select_one(".av-missing"))
-    np.testing.assert_allclose(missing, [x, y, roof], atol=0.06)
-
-
 def bars_show(expected, svg):
-    choosing, reading = boxes(svg, "av-choosing"), boxes(svg, "av-reading")
-    whole, part = reading
-    unit = whole[2] / expected["all"]
-    assert part[2] == pytest.approx(unit * expected["reading"], abs=0.12)
-    start = whole[0]
-    if expected["choosing"]:
-        ((x, y, wide, _),) = choosing
-        assert [x, y] == [start, part[1]]
-        assert wide == pytest.approx(unit * expected["choosing"], abs=0.12)
-        start += wide
-    else:
-        assert not len(choosing)
-    assert part[0] == pytest.approx(start, abs=0.12)
+    """What choosing and reading cost: one bar after another, and all."""
+    whole, part = svg.select("rect.av-reading")
+    choosing = svg.select("rect.av-choosing")
+    in_proportion(
+        sizes([whole, part, *choosing]),
+        [expected["all"], expected["reading"],
+         *[expected["choosing"]] * len(choosing)],
+    )  # fmt: skip
+    assert len(choosing) == (expected["choosing"] > 0)
     shares = 1, (expected["choosing"] + expected["reading"]) / expected["all"]
-    for text, share in zip(svg.select(".av-percent"), shares, strict=True):
-        assert text.text.endswith("%")
-        says(text.text[:-1], 100 * share)
+    percents = [t.text.removesuffix("%") for t in svg.select(".av-percent")]
+    all_say(percents, 100 * np.array(shares))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """The temperature figure: a soft lookup, its weights and its scores."""
 
 import numpy as np
-import pytest
 from bs4 import BeautifulSoup
 
 from helpers.attention import attention, attention_scores
@@ -10,9 +9,12 @@ from tests.figures.reading import (
     all_say,
     call,
     captions,
+    on_one_scale,
     path_of,
     read,
     sentence,
+    sizes,
+    spot,
     tells,
 )
 
@@ -79,49 +81,28 @@ def scales(svg):
     return [lambda v, a=a, b=b: a + b * np.array(v) for a, b in found]
 
 
-def numbers_stand_clear(svg, answer, score, expected):
-    """The answer's number is above the panel, a score's beyond its bar."""
-    here = svg.select(".av-weight")[4]
-    assert float(here["y"]) < answer(45) - 5
-    assert path_of(svg.select_one(".av-here-line"))[0] == float(here["x"])
-    for text, v in zip(
-        svg.select(".av-score"), expected["scores"], strict=True
-    ):
-        above = score(v) - float(text["y"])
-        assert above > 5 if v > 0 else above < -15
-
-
 def shows(state, expected, shown):
     svg = shown.select_one(".av-shelf")
     answer, weight, score = scales(svg)
-    jars = [[float(c[k]) for k in ("cx", "cy")] for c in svg.select(".av-jar")]
-    where = np.transpose(jars)[0]
-    apart = where[1] - where[0]
-    assert np.ptp(np.diff(where)) < 0.21, "side by side, evenly"
-    np.testing.assert_allclose(
-        np.transpose(jars)[1], answer(MARBLES[:, 0]), atol=0.2
-    )
+    where, heights = np.transpose([spot(c) for c in svg.select(".av-jar")])
+    across = on_one_scale(where, JARS, near=0.2)
+    np.testing.assert_allclose(heights, answer(MARBLES[:, 0]), atol=0.2)
     for kind, key in (("answer", "curve"), ("stairs", "stairs")):
         x, y = np.reshape(path_of(svg.select_one(f".av-{kind}")), (-1, 2)).T
-        np.testing.assert_allclose(x, where[0] + apart * SHELF, atol=0.25)
+        np.testing.assert_allclose(x, across(SHELF), atol=0.25)
         np.testing.assert_allclose(y, answer(expected[key]), atol=0.25)
     for kind, key, axis in (
         ("tall", "weights", weight),
         ("pulled", "scores", score),
     ):
         bars = svg.select(f"rect.av-{kind}")
-        for bar, x, v in zip(bars, where, expected[key], strict=True):
-            sides = [float(bar[k]) for k in ("x", "y", "width", "height")]
-            assert sides[0] + sides[2] / 2 == pytest.approx(x, abs=0.2)
-            ends = sorted([axis(0), axis(v)])
-            assert [sides[1], sides[1] + sides[3]] == pytest.approx(
-                ends, abs=0.25
-            )
+        top, high = sizes(bars, "y"), sizes(bars, "height")
+        ends = np.sort([axis(np.zeros(4)), axis(expected[key])], axis=0)
+        np.testing.assert_allclose([top, top + high], ends, atol=0.25)
     numbers, here = svg.select(".av-weight"), [expected["answer"]]
     all_say([t.text for t in numbers[:4]], expected["weights"], 2)
     all_say([t.text for t in numbers[4:]], here, 1)
     all_say([t.text for t in svg.select(".av-score")], expected["scores"], 2)
-    numbers_stand_clear(svg, answer, score, expected)
     (label,) = captions(shown)
     tells(label, (state["place"], 4))
     tells(

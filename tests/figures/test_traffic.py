@@ -3,18 +3,20 @@
 import bisect
 import itertools
 import math
-import re
 
 import numpy as np
-import pytest
 
 from tests.figures.reading import (
     captions,
+    ends_of,
+    in_proportion,
+    on_one_scale,
     path_of,
     read,
     rows,
     sentence,
     significant,
+    sizes,
     tells,
 )
 
@@ -118,79 +120,54 @@ def expected(state):
 
 def shows(state, expected, shown):
     svg = shown.select_one(".av-travels")
-    up = {read(t.text) * 1e6: float(t["y"]) - 4 for t in svg.select(".av-up")}
-    across = {read(t.text): float(t["x"]) for t in svg.select(".av-across")}
-
-    def axis(places):
-        values, pixels = np.log(list(places)), list(places.values())
-        slope, start = np.polyfit(values, pixels, 1)
-        assert abs(slope * values + start - pixels).max() < 0.11
-        return lambda x: slope * np.log(x) + start
-
-    px, py = axis(across), axis(up)
     N, d = state["N"], state["d"]
-    for k, program in enumerate(PROGRAMS):
-        line = path_of(svg.select_one(f".av-moves.av-moves-{k}"))
-        line = np.reshape(line, (-1, 2))
-        memories = np.geomspace(LEAST, MOST, len(line))
-        assert len(line) == (33 if k else 2)
-        np.testing.assert_allclose(line[:, 0], px(memories), atol=0.2)
-        # Rounding may take a quarter power to the other side of a step.
-        for (_, y), M in list(zip(line, memories, strict=True))[::4]:
-            n = sum(program(N, d, round(M)).values())
-            assert y == pytest.approx(py(n), abs=0.2)
-    for k, mark in enumerate(svg.select(".av-traffic-mark"), 1):
-        x, y = (
-            (float(mark["cx"]), float(mark["cy"]))
-            if mark.name == "circle"
-            else (float(mark["x"]) + 4.5, float(mark["y"]) + 4.5)
-        )
-        assert (x, y) == pytest.approx(
-            (px(state["M"]), py(expected["moved"][k])), abs=0.25
-        )
-    turn = svg.select_one(".av-of-turn").text
-    tells(turn, expected["turn"])
-    for kind, M in (("turn", expected["turn"]), ("here", state["M"])):
-        line = path_of(svg.select_one(f".av-{kind}"))
-        assert line[0] == pytest.approx(px(M), abs=0.2)
-    # The square of pairs, cut where a block of keys ends.
+    lines = [
+        np.reshape(path_of(svg.select_one(f".av-moves.av-moves-{k}")), (-1, 2))
+        for k in range(3)
+    ]
+    memories = [np.geomspace(LEAST, MOST, len(line)) for line in lines]
+    marks = svg.select(".av-traffic-mark")
+    spots = np.array([np.mean(ends_of(mark), axis=0) for mark in marks])
+    across, up = svg.select(".av-across"), svg.select(".av-up")
+    rules = [path_of(svg.select_one(f".av-{k}"))[0] for k in ("turn", "here")]
+    on_one_scale(
+        [*sizes(across, "x"), *(x for line in lines for x, _ in line),
+         *spots[:, 0], *rules],
+        [*(read(t.text) for t in across), *np.concatenate(memories),
+         *[state["M"]] * len(marks), expected["turn"], state["M"]],
+        near=0.25, log=True,
+    )  # fmt: skip
+    # Rounding may take a quarter power to the other side of a step.
+    moved = [
+        [sum(program(N, d, round(M)).values()) for M in some[::4]]
+        for program, some in zip(PROGRAMS, memories, strict=True)
+    ]
+    on_one_scale(
+        [*(sizes(up, "y") - 4), *(y for line in lines for _, y in line[::4]),
+         *spots[:, 1]],
+        [*(read(t.text) * 1e6 for t in up), *np.concatenate(moved),
+         *expected["moved"][1 : 1 + len(marks)]],
+        near=0.25, log=True, up=True,
+    )  # fmt: skip
+    tells(svg.select_one(".av-of-turn").text, expected["turn"])
+    # The square of pairs, and a block of it.
     side = float(svg.select_one(".av-all-pairs")["width"])
-    left = float(svg.select_one(".av-all-pairs")["x"])
-    unit = side * expected["rows"] / N
-    assert float(svg.select_one(".av-block")["width"]) == pytest.approx(
-        min(unit, side), abs=0.051
-    )
-    cuts = svg.select_one(".av-parted")
-    assert (cuts is None) == (unit < 1.5)
-    assert bool(svg.select(".av-dense")) == (unit < 1.5)
-    if cuts:
-        places = [float(x) for x in re.findall(r"M([\d.]+)", cuts["d"])]
-        wanted = [left + unit * k for k in range(1, expected["blocks"])]
-        np.testing.assert_allclose(places, wanted, atol=0.051)
-    table = rows(shown.table)
+    part = float(svg.select_one(".av-block")["width"])
+    in_proportion([side, part], [N, min(expected["rows"], N)])
     by_kind = np.transpose(expected["parts"])
+    lines = [*by_kind / 1e6, np.array(expected["moved"]) / 1e6]
     for cells, numbers in zip(
-        table, [*by_kind / 1e6, np.array(expected["moved"]) / 1e6,
-                expected["ratios"]], strict=True
-    ):  # fmt: skip
+        rows(shown.table), [*lines, expected["ratios"]], strict=True
+    ):
         for text, x in zip(cells, numbers, strict=True):
             significant(x, 3)(text)
-    heads = [th.text for th in shown.table.select("thead th")]
-    assert heads == NAMES
-    # A sign before each name, in the legend above the picture too.
-    legend = shown.select_one(".av-caption")
-    assert legend.find_next("svg") is svg
-    assert legend.text.split(" \N{EM SPACE} ") == NAMES
-    signs = [key["class"][1] for key in legend.select(".av-line-key")]
-    assert signs == ["av-moves-0", "av-moves-1", "av-moves-2"]
+    assert [th.text for th in shown.table.select("thead th")] == NAMES
     text = sentence(shown)
     blocks = expected["blocks"]
     assert ("once" in text) == (blocks == 1)
     tells(
         text,
-        state["M"],
-        expected["rows"],
-        N,
+        *(state["M"], expected["rows"], N),
         *([] if blocks == 1 else [blocks]),
         significant(expected["moved"][0] / 1e6, 3),
         significant(2 * expected["moved"][0] / 1e6, 3),

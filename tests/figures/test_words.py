@@ -16,9 +16,14 @@ from helpers.transformer import forward, transformer
 from tests.figures.reading import (
     all_say,
     captions,
+    chance_says,
+    in_proportion,
+    on_one_scale,
     path_of,
     says,
     sentence,
+    sizes,
+    spot,
     tells,
 )
 
@@ -84,36 +89,29 @@ def expected(state):
     }
 
 
-def row_shows(state, weights, svg):
+def row_shows(weights, svg):
     """Arcs, weights and the mixture, of any sentence; returns the words."""
-    full = float(svg["viewbox"].split(" ")[2])
     texts = svg.select("text[data-word]")
-    assert [t["data-word"] for t in texts] == [*map(str, range(len(texts)))]
     all_say([t.text for t in svg.select(".av-weight")], weights, 2)
-    places = [float(t["x"]) for t in texts]
-    assert places == sorted(places), "the words stand in their order"
-    widths = np.diff(places) - [
-        4.5 * (len(a.text) + len(b.text)) for a, b in itertools.pairwise(texts)
-    ]
-    assert min(widths) > 4, "the words stand apart"
+    places = sizes(texts, "x")
+    apart = [4.5 * (len(a.text) + len(b.text)) for a, b in
+             itertools.pairwise(texts)]  # fmt: skip
+    assert (np.diff(places) - apart > 4).all(), "in their order, and apart"
     asks = len(weights) - 1
     assert texts[asks]["class"] == ["av-query"]
     for j, (link, w) in enumerate(
         zip(svg.select(".av-link"), weights, strict=True)
     ):
         says(link["stroke-width"], max(17 * w, 0.8), 2)
-        assert link.has_attr("stroke-dasharray") == (w < 0.02)
         start, *_, end, _ = path_of(link)
-        assert min(path_of(link)) >= -26, "the arc is in the picture"
-        if j == asks:  # a loop
-            assert start > places[j] > end
-        else:
+        if j != asks:  # no loop: from the word that asks to this one
             assert end == places[j]
             assert abs(start - places[asks]) < 18
     parts = svg.select("rect.av-value")
-    ends = np.cumsum([0, *weights]) * full
-    all_say([p["width"] for p in parts], np.diff(ends), 1)
-    all_say([p["x"] for p in parts], ends[:-1], 1)
+    in_proportion(sizes(parts), weights)
+    starts = np.cumsum([0, *weights])[:-1]
+    on_one_scale([*sizes(parts, "x"), float(svg["viewbox"].split()[2])],
+                 [*starts, 1])  # fmt: skip
     return [t.text for t in texts]
 
 
@@ -121,37 +119,27 @@ def next_shows(state, expected, shown):
     """The likeliest next words, and the sentence on the one that asks."""
     words = state["sentence"].split(" ")
     weights = expected["weights"]
-    likely = list(zip(trained(state)[1], expected["next"], strict=True))
+    names, chances = trained(state)[1], expected["next"]
     svg, bars = shown.select("svg")
-    assert row_shows(state, weights, svg) == words
+    assert row_shows(weights, svg) == words
     texts = [t.text for t in bars.select("text")][1:]
-    assert texts[::2] == [word for word, _ in likely]
-    for text, (_, p) in zip(texts[1::2], likely, strict=True):
-        probability_says(text, p)
-    rects = bars.select("rect")
-    all_say([r["width"] for r in rects], [80 * p for _, p in likely], 1)
+    assert texts[::2] == names
+    for text, p in zip(texts[1::2], chances, strict=True):
+        chance_says(text, p)
+    in_proportion(sizes(bars.select("rect")), chances)
     text = sentence(shown)
-    most = expected["most"]
-    best = likely[0][1]
+    most, best = expected["most"], chances[0]
     assert ("above 0.99" in text) == (best >= 0.995)
-    tells(text, *expected["head"], (weights[most], 2), (bounded(best), 2))
-    named = re.findall("“(.*?)”", text)
-    assert named == [words[len(weights) - 1], words[most], likely[0][0]]
+
+    def bounded(p):
+        return (np.clip(p, 0.01, 0.99) if not 0.005 <= p < 0.995 else p), 2
+
+    tells(text, *expected["head"], (weights[most], 2), bounded(best))
+    quoted = re.findall("“(.*?)”", text)
+    assert quoted == [words[len(weights) - 1], words[most], names[0]]
     first, second = captions(shown)
     tells(first, *((w, 2) for w in weights))
-    tells(second, *((bounded(p), 2) for _, p in likely))
-
-
-def bounded(p):
-    """A rounded probability is printed neither as 0 nor as 1."""
-    return 0.99 if p >= 0.995 else 0.01 if p < 0.005 else p
-
-
-def probability_says(text, p):
-    if bounded(p) == p:
-        says(text, p, 2)
-    else:
-        assert text == ("> 0.99" if p > 0.5 else "< 0.01")
+    tells(second, *map(bounded, chances))
 
 
 def shows(state, expected, shown):
@@ -159,22 +147,19 @@ def shows(state, expected, shown):
         next_shows(state, expected, shown)
         return
     weights = expected["weights"]
-    sentence_, plane = shown.select("svg")
-    words = row_shows(state, weights, sentence_)
-    assert words == list(KEYS_OF_WORDS)
-    # The plane: 230 wide, from -3.35 to 3.35 each way, upwards.
-    unit = 115 / 3.35
-    for key, dot in zip(
-        KEYS_OF_WORDS.values(), plane.select("circle.av-key"), strict=True
-    ):
-        says(dot["cx"], 115 + unit * key[0], 1)
-        says(dot["cy"], 115 - unit * key[1], 1)
-    here = [115 + unit * state["x"], 115 - unit * state["y"]]
-    for dot in plane.select("circle.av-query, .av-reach"):
-        says(dot["cx"], here[0], 1)
-        says(dot["cy"], here[1], 1)
-    (arrow,) = plane.select("path.av-query")
-    assert path_of(arrow)[2:] == pytest.approx(here, abs=0.051)
+    svg, plane = shown.select("svg")
+    assert row_shows(weights, svg) == list(KEYS_OF_WORDS)
+    # On one scale: the keys and the query, which an arrow reaches.
+    dots = plane.select("circle.av-key, circle.av-query, .av-reach")
+    points = np.array(
+        [*KEYS_OF_WORDS.values(), *[[state["x"], state["y"]]] * 2]
+    )
+    tip = path_of(plane.select_one("path.av-query"))[2:]
+    places = [*map(spot, dots), tip]
+    x, y = np.transpose(places)
+    a, b = np.array([*points, [state["x"], state["y"]]], float).T
+    on_one_scale(x, a)
+    on_one_scale(y, b, up=True)
     most = expected["most"]
     word, key = list(KEYS_OF_WORDS.items())[most]
     text = sentence(shown)
@@ -189,9 +174,6 @@ def shows(state, expected, shown):
     tells(captions(shown)[0], *((w, 2) for w in weights))
     names = [t.text for t in plane.select("text.av-key")]
     assert names == list(KEYS_OF_WORDS)
-    lowest = 115 + unit * 3 + 8  # of the handle, which is 8 high
-    top = float(plane.select_one(".av-drag")["y"]) - 11
-    assert lowest < top, "the handle never covers what says how to move it"
 
 
 def smooth(p):
