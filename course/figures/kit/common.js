@@ -5,25 +5,13 @@
 // moves. So the page shows the same with and without scripts.
 
 import { escape } from "./svg.js";
-import {
-  complaint,
-  fromAddress,
-  held,
-  isAsked,
-  limited,
-  matters,
-  sliderPlaces,
-  preset,
-  problem,
-  put,
-  shell,
-  tell,
-  toAddress,
-} from "./controls.js";
+import { complaint, fromAddress, isAsked, problem, shell, toAddress } from "./controls.js";
 import { handsOf } from "./handles.js";
 import { redraw, treeOf } from "./redraw.js";
 import { stagedAt, stageOf } from "./opening.js";
+import { layoutOf } from "./layout.js";
 import { toolRow } from "./tools.js";
+import { addSteppers, typingOf } from "./typing.js";
 
 /**
  * A setting. Python derives the trait and its documentation from this one statement.
@@ -91,32 +79,6 @@ const contentOf = (html) => {
   const wide = { source, tag: "div", given: ' class="av-wide"', children: picture };
   return { children: [wide, ...children.slice(said)] };
 };
-// Add a step back and a step forward to each slider, for fingers. They are not
-// tab stops, because the arrow keys already move the slider.
-const addSteppers = (form, steps) => {
-  for (const field of form.querySelectorAll("input[type=range]")) {
-    const name = field.labels[0].textContent.trim();
-    const button = (sign, word, way) => {
-      const made = document.createElement("button");
-      Object.assign(made, { type: "button", className: "av-stepper", tabIndex: -1 });
-      made.textContent = sign;
-      made.setAttribute("aria-label", `${name}: ${word}`);
-      made.onclick = () => {
-        if (field.step === "any") field.step = steps[field.name]; // back to whole steps
-        const before = field.value;
-        field[way]();
-        if (field.value === before) return;
-        for (const kind of ["input", "change"])
-          field.dispatchEvent(new Event(kind, { bubbles: true }));
-      };
-      return made;
-    };
-    const shown = field.closest("div").querySelector("output");
-    shown.before(button("−", "less", "stepDown"));
-    shown.after(button("+", "more", "stepUp"));
-  }
-};
-
 // Data that Python gives to a module, by name. A page loads some of it when a
 // state needs it; a kernel sends all of it with the module.
 export const known = (name) => globalThis.attentionData?.[name];
@@ -139,7 +101,6 @@ const attach = (figure, { model, el, load }) => {
   // picture.
   result.after(error, form);
   addSteppers(form, Object.fromEntries(figure.controls.map((c) => [c.key, c.step])));
-  const draft = {}; // typed values that wait for another value to fit
   // In JupyterLab, give the arrow keys to the focused element instead of the
   // notebook, which looks for this attribute.
   const keepKeys = (parts) => {
@@ -149,54 +110,9 @@ const attach = (figure, { model, el, load }) => {
   let pending; // the requested frame; two timers follow
   let saving;
   let speaking;
+  const layout = layoutOf(el, result, error);
+  const reach = () => layout.settle(hands?.widen);
 
-  const adjust = (state, own) => {
-    for (const control of figure.controls) {
-      const field = form.elements.namedItem(control.key);
-      field.closest("div").hidden = !matters(control, state, own);
-      if (!control.upTo) continue;
-      const end = limited(control, state, own);
-      const places = sliderPlaces(control);
-      field.max = places ? places.last(end) : end.max;
-      field.value = places ? places.of(end, state[control.key]) : state[control.key];
-      tell(control, field, places ? places.at(end, field.value) : field.value);
-    }
-    if (figure.presets) form.elements.namedItem("preset").value = preset(figure, state);
-  };
-  let kept; // the width at which sentence and message keep their heights
-  // Make content that scrolls sideways reachable and scrollable with the
-  // keyboard. All sizes are read before anything is written, because a write in
-  // between would force another layout.
-  const reach = () => {
-    const given = { tabindex: 0, role: "group", "aria-label": "result, scrolls sideways" };
-    const boxes = [...result.querySelectorAll(".av-wide, .av-step > div")];
-    const wide = boxes.map(
-      (box) => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX !== "visible",
-    );
-    const sentence = result.querySelector(".av-say");
-    const lines = [sentence, error].map((part) => [part, part.offsetHeight]);
-    const width = el.offsetWidth;
-    const more = lines[0][1] - 2.7 * parseFloat(getComputedStyle(sentence).fontSize);
-    const widen = hands?.widen();
-    boxes.forEach((box, i) => {
-      for (const [name, value] of Object.entries(given)) {
-        if (wide[i]) box.setAttribute(name, value);
-        else box.removeAttribute(name);
-      }
-      box.classList.toggle("scrolls", wide[i]);
-    });
-    // On a phone, two lines of the sentence stay in sight; the rest is below the
-    // edge until the reader scrolls there.
-    sentence.style.setProperty("--av-more", `${Math.max(more, 0).toFixed(1)}px`);
-    // A sentence or message that gets shorter keeps its lines, or what stands
-    // below would jump under the hand.
-    const keeps = width === kept && el.classList.contains("av-live");
-    kept = width;
-    for (const [part, height] of lines)
-      if (!keeps) part.style.minHeight = "";
-      else if (height > parseFloat(part.style.minHeight || 0)) part.style.minHeight = `${height}px`;
-    widen?.();
-  };
   // Keep the picture until the data of the next one has loaded.
   const bring = async (name) => {
     if (result.hasAttribute("aria-busy")) return;
@@ -261,7 +177,7 @@ const attach = (figure, { model, el, load }) => {
       return;
     }
     const own = staged ? undefined : live.own();
-    adjust(state, own);
+    typing.adjust(state, own);
     const name = own ? null : figure.later?.(state);
     if (name && !known(name)) {
       bring(name);
@@ -304,84 +220,33 @@ const attach = (figure, { model, el, load }) => {
     if (wrong) tellAbove(`${wrong}. It stays where it was.`, "note");
     else if (fitted) tellAbove(fitted.says, "note");
   };
-  // Update the fields, except the one being typed in, unless `all` is set.
-  const fill = (all, state = read()) => {
-    for (const control of figure.controls) {
-      const field = form.elements.namedItem(control.key);
-      if (all || field !== document.activeElement) put(control, field, state[control.key]);
-    }
-  };
-  const change = (event) => {
-    const field = event.target;
-    const control = figure.controls.find((c) => c.key === field.name);
-    if (control) {
-      if (control.step) field.step = control.step; // even from between its steps
-      draft[control.key] = held(control, field);
-      tell(control, field, draft[control.key]);
-    } else {
-      Object.assign(draft, figure.presets[field.value]);
-      for (const c of figure.controls)
-        if (c.key in draft) put(c, form.elements.namedItem(c.key), draft[c.key]);
-    }
-    // Adjust the settings that no longer fit the control that was moved.
-    const fitted = figure.fit?.({ ...read(), ...draft }, control?.key, read());
-    if (fitted) {
-      Object.assign(draft, fitted.settings);
-      for (const c of figure.controls)
-        if (c.key in fitted.settings) put(c, form.elements.namedItem(c.key), draft[c.key]);
-    }
-    // Discard an invalid draft that another choice has made irrelevant.
-    const wished = { ...read(), ...draft };
-    for (const c of figure.controls) {
-      if (!(c.key in draft) || matters(c, wished) || !complaint(c, draft[c.key])) continue;
-      delete draft[c.key];
-      put(c, form.elements.namedItem(c.key), model.get(c.key));
-    }
-    const asked = { ...read(), ...draft };
-    const wrong = problem(figure, asked);
-    if (wrong) refuse(wrong, asked);
-    else tellAbove("");
-    const marked = [...form.elements].filter((f) => f.hasAttribute("aria-invalid"));
-    for (const other of marked) other.removeAttribute("aria-invalid");
-    if (wrong) {
-      // Blame the fields that are invalid by themselves, or else the first that
-      // did not fit.
-      const alone = figure.controls.filter((c) => c.key in draft && complaint(c, draft[c.key]));
-      const fields = alone.map(({ key }) => form.elements.namedItem(key));
-      const blamed = [fields, marked, [field]].find((some) => some.length);
-      for (const other of blamed) other.setAttribute("aria-invalid", "true");
-      return;
-    }
-    for (const [key, value] of Object.entries(draft)) {
-      model.set(key, value);
-      delete draft[key];
-    }
-    model.save_changes();
-    if (linked) save();
-    if (fitted) tellAbove(fitted.says, "note");
+  const accept = (settings, says) => {
+    tellAbove("");
+    assignAll(settings);
+    if (says) tellAbove(says, "note");
     refresh(); // what was refused may be back at the state before
   };
+  const typing = typingOf(figure, form, { read, refuse, accept });
 
   const first = read();
   const restore = () => {
     const { state, wrong } = fromAddress(figure, first);
     for (const [key, value] of Object.entries(state)) model.set(key, value);
     tellAbove(wrong);
-    fill(true);
+    typing.fill(true);
   };
   if (linked) {
     restore();
     addEventListener("popstate", restore);
   }
-  form.addEventListener("input", change);
+  form.addEventListener("input", typing.change);
   form.addEventListener("submit", (event) => event.preventDefault());
   const follow = figure.controls.map(({ key }) => [
     `change:${key}`,
     () => {
       if (staged) stage.drop();
-      delete draft[key];
-      if (!Object.keys(draft).length) tellAbove("");
-      fill();
+      if (typing.isDone(key)) tellAbove("");
+      typing.fill();
       refresh();
     },
   ]);
@@ -409,7 +274,7 @@ const attach = (figure, { model, el, load }) => {
       },
       show: (state) => {
         staged = state;
-        fill(true, state ?? undefined);
+        typing.fill(true, state ?? undefined);
         paint();
       },
     });
@@ -420,10 +285,9 @@ const attach = (figure, { model, el, load }) => {
     clearTimeout(saving);
     if (linked) toAddress(figure, null);
     tellAbove("");
-    for (const key of Object.keys(draft)) delete draft[key];
-    for (const field of form.elements) field.removeAttribute("aria-invalid");
-    fill(true);
-    kept = undefined;
+    typing.reset();
+    typing.fill(true);
+    layout.forget();
     reach();
   };
   const tools = toolRow(figure, {
