@@ -19,7 +19,7 @@ def known(*off):
 
 
 @pytest.mark.parametrize(
-    ("message", "right", "told"),
+    ("forecast", "right", "message"),
     [
         ((1.5, 2, 5), True, "3 of 3 within a factor of two."),
         ((0.76, 3.9, 2.6), True, "3 of 3"),
@@ -31,11 +31,11 @@ def known(*off):
     ],
 )
 def test_forecasts_of_ablations_are_held_against_the_model(
-    asked, message, right, told
+    asked, forecast, right, message
 ):
-    reply = asked["judged"](*message, loss=known)
+    reply = asked["judged"](*forecast, loss=known)
     assert reply.right is right
-    assert re.search(told, reply.text)
+    assert re.search(message, reply.text)
 
 
 def test_switching_a_copying_head_off_costs_what_is_stored(asked):

@@ -198,8 +198,8 @@ def test_each_part_has_a_laboratory_that_states_its_time():
     assert sorted(stem for _, stem, _ in rows) == sorted(stems)
     for _, stem, minutes in rows:
         top = (BOOK / "labs" / f"{stem}.ipynb").read_text("utf-8")
-        message = re.search(r"Lab: (?:plan for|about) (\d+) min", top)
-        assert message[1] == minutes, stem
+        stated = re.search(r"Lab: (?:plan for|about) (\d+) min", top)
+        assert stated[1] == minutes, stem
 
 
 # --- set a head by hand ------------------------------------------------------
@@ -211,9 +211,9 @@ def head():
 
 
 def test_a_head_with_small_scores_is_accepted(head):
-    message = head["judged"](*head["matrices"](17.6, 22, 2.31))
-    assert message.right
-    assert "spread of 24.4" in message.text
+    reply = head["judged"](*head["matrices"](17.6, 22, 2.31))
+    assert reply.right
+    assert "spread of 24.4" in reply.text
 
 
 @pytest.mark.parametrize(
@@ -573,14 +573,14 @@ def test_the_ledger_refuses_what_is_not_found_or_not_explained(audited):
     assert audit(values, {}).text.startswith("0 of 5 found")
     for name in errata:
         others = {n: m for n, m in errata.items() if n != name}
-        message = audit(values, others)
-        assert message.right is False
-        assert message.text.startswith("4 of 5 found")
-        assert name in message.text
+        reply = audit(values, others)
+        assert reply.right is False
+        assert reply.text.startswith("4 of 5 found")
+        assert name in reply.text
         # The right numbers are no cause of a wrong one.
-        message = audit(values, errata | {name: values[name]})
-        assert message.right is False
-        assert "must give every printed digit" in message.text
+        reply = audit(values, errata | {name: values[name]})
+        assert reply.right is False
+        assert "must give every printed digit" in reply.text
     # What is right needs no cause, and what was not computed is missing.
     assert not audit(values, errata | {"sums": values["sums"]}).right
     some = {n: v for n, v in values.items() if n != "sums"}

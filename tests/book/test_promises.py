@@ -43,8 +43,10 @@ def test_the_introduction_names_the_chapters_that_measure():
         for cell in nbformat.read(path, as_version=4).cells
         if "nbval-ignore-output" in cell.metadata.get("tags", [])
     }
-    (message,) = (p for p in paragraphs("intro.md") if "**not compared**" in p)
-    assert set(re.findall(r"\(([\w/-]+\.ipynb)\)", message)) == measuring
+    (paragraph,) = (
+        p for p in paragraphs("intro.md") if "**not compared**" in p
+    )
+    assert set(re.findall(r"\(([\w/-]+\.ipynb)\)", paragraph)) == measuring
 
 
 def test_the_introduction_quotes_what_is_stored():

@@ -38,14 +38,14 @@ def compare(notebook, folder):
     )  # fmt: skip
 
 
-def outputs(notebook, expected):
-    """Cells by number, with the output that holds what is wanted."""
+def outputs(notebook, holds):
+    """Cells by number, with each output that `holds` accepts."""
     cells = [c for c in notebook.cells if c.cell_type == "code"]
     return [
         (i, output)
         for i, cell in enumerate(cells)
         for output in cell.outputs
-        if expected(output)
+        if holds(output)
     ]
 
 

@@ -45,13 +45,13 @@ def bytes_of(weights):
     return result
 
 
-def weights_of(message, T):
+def weights_of(stored, T):
     """The causal map that bytes stand for."""
     result = [[0.0] * T for _ in range(T)]
     place = 0
     for t in range(T):
         for s in range(t + 1):
-            result[t][s] = message[place] / 255
+            result[t][s] = stored[place] / 255
             place += 1
     return result
 

@@ -65,20 +65,20 @@ def test_expected_loss_knows_the_least_and_trained_words_come_near():
     assert least == pytest.approx(reference.least_loss(LOOP), abs=1e-12)
     assert least < loss < 1.1 * least
     rows = stored("words")["hundredths"]
-    message = [int(x) for x in rows["embedding"].split()]
-    assert np.rint(100 * params["embedding"]).ravel().tolist() == message
+    stored_rows = [int(x) for x in rows["embedding"].split()]
+    assert np.rint(100 * params["embedding"]).ravel().tolist() == stored_rows
 
 
 def test_packed_and_unpacked_weights_of_a_causal_map():
     rng = np.random.default_rng(0)
     weights = np.tril(rng.random((2, 3, 5, 5)))
     weights /= weights.sum(-1, keepdims=True)
-    message = real_heads.packed(weights)
+    packed = real_heads.packed(weights)
     loop = [
         b for w in weights.reshape(-1, 5, 5) for b in reference.bytes_of(w)
     ]
-    assert list(base64.b64decode(message)) == loop
-    record = {"ids": range(5), "layers": 2, "heads": 3, "weights": message}
+    assert list(base64.b64decode(packed)) == loop
+    record = {"ids": range(5), "layers": 2, "heads": 3, "weights": packed}
     back = real_heads.unpacked(record)
     one = reference.weights_of(loop[15:30], 5)
     assert back[0, 1].tolist() == one
@@ -106,12 +106,12 @@ def test_a_recorded_text_is_shown_whole(name):
 
 
 def test_opening_has_the_sums_of_each_head():
-    message, record = real_heads.opening(), real_heads.recorded("a repeat")
+    opening, record = real_heads.opening(), real_heads.recorded("a repeat")
     weights = real_heads.unpacked(record).reshape(-1, 16, 16).tolist()
     sums = [reference.sums_of(w, record["ids"]) for w in weights]
     for k, key in enumerate(("first", "previous", "followed")):
         loop = [255 * one[k] for one in sums]
-        assert message["sums"][key] == pytest.approx(loop, abs=1e-6)
+        assert opening["sums"][key] == pytest.approx(loop, abs=1e-6)
 
 
 def test_record_refuses_a_model_without_tokenizer():
