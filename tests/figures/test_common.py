@@ -7,7 +7,6 @@ import pytest
 from bs4 import BeautifulSoup
 
 from course import figures
-from tests.figures.expected_figures import CLASSES
 from tests.figures.reading import call, curves
 
 # --- numbers -----------------------------------------------------------------
@@ -151,40 +150,6 @@ def test_shell_of_a_wrong_state_has_a_message_and_no_result():
                                of="heads"), "html.parser")  # fmt: skip
     assert shown.select_one(".av-error").text.startswith("H_kv must divide H")
     assert shown.select_one(".av-result").text == ""
-
-
-STEP_3 = {"what": "Q, K, V"}
-HUGE = {"n_layers": 256, "n_kv_heads": 256, "d_k": 1024, "d_v": 1024,
-        "batch": 4096, "dtype": "float16 or bfloat16"}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("name", "settings", "named"),
-    [
-        ("heads", {"H": 12, "H_kv": 5}, ["12", "1, 2, 3, 4, 6, 12", "got 5"]),
-        ("heads", {"H": 12, "H_kv": 6}, []),
-        # Exactly 1 PiB, and one position more.
-        ("kvcache", {**HUGE, "S": 1024}, []),
-        ("kvcache", {**HUGE, "S": 1025}, ["1 PiB"]),
-        ("step", {**STEP_3, "Q": [[1, 2]]}, ["Q (1, 2)", "K (3, 4)"]),
-        ("step", {**STEP_3, "V": [[1]]}, ["K (3, 4)", "V (1, 1)"]),
-        ("step", {**STEP_3, "K": [[0] * 4], "V": [[1]], "causal": True},
-         ["Q (3, 4)", "K (1, 4)"]),
-        ("step", {**STEP_3, "K": [[0] * 4], "V": [[1]]}, []),
-        ("backward", {"dY": [[1]]}, ["dY (1, 1)"]),
-        ("backward", {"Q": [[1]], "dY": [[1, 0]]}, ["Q (1, 1)"]),
-        ("film", {"words": "a b"}, ["2", "3"]),
-        ("film", {"what": "X, W_Q, W_K, W_V", "W_Q": [[1]]}, ["W_Q"]),
-        ("film", {"what": "X", "W_Q": [[1]]}, []),
-    ],
-)  # fmt: skip
-def test_problem_names_what_does_not_fit_together(name, settings, named):
-    figure = CLASSES[name]()
-    state = {key: getattr(figure, key) for key in figure._settings()}
-    found = call("fitting", state | settings,
-                 of=name)  # fmt: skip
-    assert bool(found) == bool(named)
-    assert all(part in found for part in named), found
 
 
 def test_known_data_is_what_a_page_has_loaded():

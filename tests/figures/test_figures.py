@@ -98,25 +98,6 @@ def test_settings_that_are_changed_later_are_refused_too():
     assert figure.values["kv_head"] == [0, 0, 1, 1, 2, 2]
 
 
-@pytest.mark.parametrize(
-    ("length", "rows"), [(7, None), (6, "0"), (5, "0 to 1"), (4, "0 to 2")]
-)
-def test_causal_heatmap_counts_empty_rows_from_the_first(length, rows):
-    html = figures.CausalHeatmap(
-        mask="causal and left padding", length=length, T=7
-    ).html()
-    part = f"Queries that may attend to nothing: {rows}; their weights are "
-    assert (part in html) == (rows is not None)
-    assert ("attend to nothing" in html) == (rows is not None)
-
-
-def test_settings_that_are_no_numbers_are_refused():
-    with pytest.raises(TraitError, match="temperature must be a number"):
-        figures.CausalHeatmap(temperature=float("nan"))
-    with pytest.raises(TraitError, match="each number of X"):
-        figures.StepThrough(X=[[float("inf")]])
-
-
 def test_step_through_takes_arrays_and_starts_from_what_is_given():
     X = np.eye(2)
     figure = figures.StepThrough(Q=X, K=2 * X, V=X)
@@ -125,58 +106,43 @@ def test_step_through_takes_arrays_and_starts_from_what_is_given():
     assert figures.StepThrough(X=X).what == "X"
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"X": []}, r"X must have 1 to 6 rows .* got 0 rows"),
-        ({"X": [[1.0]] * 7}, r"X must have 1 to 6 rows .* got 7 rows of 1"),
-        ({"X": [[1.0], [1.0, 2.0]]}, "got 2 rows of 1 and 2"),
-        ({"X": [[101.0]]}, "X must be a number from -100 to 100"),
-        ({"Q": [[1.0, 2.0]]}, r"Q \(1, 2\) and K \(3, 4\)"),
-        ({"V": [[1.0]]}, r"K \(3, 4\) and V \(1, 1\)"),
-        (
-            {"K": [[0.0] * 4], "V": [[1.0]], "causal": True},
-            r"Q \(3, 4\) and K \(1, 4\)",
-        ),
-    ],
-)
-def test_step_through_refuses_what_does_not_fit(settings, message):
-    with pytest.raises(TraitError, match=message):
-        figures.StepThrough(**settings)
-
-
-ROWS = "must have a row for each of Q and a column for each of V; got"
-UNFIT = [
-    ("Backward", {"Q": [[1.0]]},
-     "Q and K must have rows of one length; got Q (1, 1) and K (3, 2)"),
-    ("Backward", {"V": [[1.0]]},
-     "K and V must have as many rows; got K (3, 2) and V (1, 1)"),
-    ("Backward", {"dY": [[1.0]] * 3},
-     f"dY {ROWS} dY (3, 1), Q (3, 2) and V (3, 2)"),
-    ("Backward", {"dY": [[1.0, 2.0]]},
-     f"dY {ROWS} dY (1, 2), Q (3, 2) and V (3, 2)"),
-    ("Backward", {"K": [[1.0, 2.0]], "V": [[1.0, 2.0]]},
-     "with a causal mask Q has at most as many rows as K; got Q (3, 2) and "
-     "K (1, 2)"),
-    ("StepThrough", {"Q": [[1.0]]},
-     "Q and K must have rows of one length; got Q (1, 1) and K (3, 4)"),
-    ("StepThrough", {"V": [[1.0]]},
-     "K and V must have as many rows; got K (3, 4) and V (1, 1)"),
-    ("StepThrough", {"K": [[0.0] * 4], "V": [[1.0]], "causal": True},
-     "with a causal mask Q has at most as many rows as K; got Q (3, 4) and "
-     "K (1, 4)"),
-    ("Film", {"words": "a b"},
-     "words and X must be as many; got 2 words and 3 rows"),
-    ("Film", {"W_V": [[1.0]]},
-     "W_V must have a row for each column of X; got X (3, 4) and W_V (1, 1)"),
-    ("Film", {"W_Q": [[1.0]] * 4},
-     "W_Q and W_K must have as many columns; got W_Q (4, 1) and W_K (4, 2)"),
-    ("Film", {"X": [[0.125] * 4] * 3},
-     "each number of X must have at most two decimals; got 0.125"),
+HUGE = {"n_layers": 256, "n_kv_heads": 256, "d_k": 1024, "d_v": 1024,
+        "batch": 4096, "dtype": "float16 or bfloat16"}  # fmt: skip
+ONE_ROW = {"K": [[0.0] * 4], "V": [[1.0]]}
+# What does not fit together, and what the refusal says that it got; nothing
+# where it fits.
+TOGETHER = [
+    ("HeadsAndGroups", {"H": 12, "H_kv": 5}, "1, 2, 3, 4, 6, 12"),
+    ("HeadsAndGroups", {"H": 12, "H_kv": 6}, ""),
+    # Exactly 1 PiB, and one position more.
+    ("KVCacheCalculator", {**HUGE, "S": 1024}, ""),
+    ("KVCacheCalculator", {**HUGE, "S": 1025}, "1 PiB"),
+    ("Backward", {"Q": [[1.0]]}, "got Q (1, 1) and K (3, 2)"),
+    ("Backward", {"V": [[1.0]]}, "got K (3, 2) and V (1, 1)"),
+    ("Backward", {"dY": [[1.0]] * 3}, "got dY (3, 1), Q (3, 2) and V (3, 2)"),
+    ("Backward", {"dY": [[1.0, 2]]}, "got dY (1, 2), Q (3, 2) and V (3, 2)"),
+    ("Backward", {"K": [[1.0, 2]], "V": [[1.0, 2]]}, "Q (3, 2) and K (1, 2)"),
+    ("StepThrough", {"X": []}, "got 0 rows"),
+    ("StepThrough", {"X": [[1.0], [1.0, 2.0]]}, "got 2 rows of 1 and 2"),
+    ("StepThrough", {"X": [[float("inf")]]}, "each number of X"),
+    ("StepThrough", {"Q": [[1.0]]}, "got Q (1, 1) and K (3, 4)"),
+    ("StepThrough", {"V": [[1.0]]}, "got K (3, 4) and V (1, 1)"),
+    ("StepThrough", {**ONE_ROW, "causal": True}, "Q (3, 4) and K (1, 4)"),
+    ("StepThrough", ONE_ROW, ""),
+    ("Film", {"words": "a b"}, "got 2 words and 3 rows"),
+    ("Film", {"W_V": [[1.0]]}, "got X (3, 4) and W_V (1, 1)"),
+    ("Film", {"W_Q": [[1.0]] * 4}, "got W_Q (4, 1) and W_K (4, 2)"),
+    ("Film", {"X": [[0.125] * 4] * 3}, "two decimals; got 0.125"),
+    ("Film", {"what": "X", "W_Q": [[1.0]]}, ""),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("figure", "settings", "said"), UNFIT)
-def test_settings_that_do_not_fit_are_named(figure, settings, said):
-    with pytest.raises(TraitError, match=f"^{re.escape(said)}$"):
-        getattr(figures, figure)(**settings)
+@pytest.mark.parametrize(("figure", "settings", "message"), TOGETHER)
+def test_settings_that_do_not_fit_together_are_named(
+    figure, settings, message
+):
+    if not message:
+        assert getattr(figures, figure)(**settings).values
+        return
+    with pytest.raises(TraitError, match=re.escape(message)):
+        _ = getattr(figures, figure)(**settings).values

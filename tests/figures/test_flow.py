@@ -635,15 +635,6 @@ def test_flow_of_every_number_ends_in_stored_ones():
     assert {"attention", "mix", "weight", "score", "query"} <= set(steps)
 
 
-def test_flow_parts_of_the_stage_open_what_they_show(look):
-    for step in ("embedding", "score", "hidden", "logit"):
-        state = {"text": LONG, "step": step, "block": 1, "word": 7}
-        _, _, shown = look("flow", state)
-        led = presses(state)
-        for cell in shown.select(".av-within .av-num[data-handle]")[::7]:
-            cell_says(cell, value_after(state, led[cell["data-handle"]]))
-
-
 def test_flow_way_leads_to_the_probability_and_back():
     """Each number of the way is used further on, and the way back is it."""
     state = {"text": LONG, "step": "probability", "word": 8, "head": 0}
@@ -663,12 +654,6 @@ def test_flow_way_leads_to_the_probability_and_back():
     aside = state | {"step": "value", "block": 0}
     assert presses(aside)["way-on"]["step"] == "mix"
     assert presses(aside)["way-back"]["step"] == "weight"
-
-
-def test_flow_head_of_a_column_turns_to_the_other():
-    for head in (0, 1):
-        led = presses({"head": head, "step": "probability"})
-        assert led["turn-0"] == led["turn-1"] == {"head": 1 - head}
 
 
 def test_flow_row_of_all_queries_chooses_the_query():
@@ -761,14 +746,6 @@ def test_flow_adds_the_word_that_it_draws():
 def test_flow_refuses_in_words(text, message):
     with pytest.raises(TraitError, match=re.escape(message)):
         Flow(text=text.strip())
-
-
-def test_flow_offers_words_that_are_spelt_alike():
-    for a, b, n in (("cat", "cat", 0), ("bat", "cat", 1), ("", "cat", 3),
-                    ("drink", "drank", 1), ("sleep", "slept", 2)):  # fmt: skip
-        assert call("apart", a, b, of="flow") == n
-    assert call("nearestTo", "hourse", of="flow")[0] == "horse"
-    assert "." not in call("nearestTo", "..", of="flow")
 
 
 # --- on a page ---------------------------------------------------------------

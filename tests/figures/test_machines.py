@@ -10,7 +10,6 @@ from course.figures import Machines
 from helpers.attention import attention
 from helpers.softmax import logsumexp, softmax
 from helpers.tiled import merge_partials
-from tests.figures.agreement import assert_same
 from tests.figures.reading import (
     all_say,
     captions,
@@ -292,21 +291,3 @@ def test_every_query_ends_with_attention_over_all_keys(machines):
         found = np.nanmax(np.array(values["outputs"], float), axis=0)
         np.testing.assert_allclose(found, whole, rtol=1e-9)
     assert values["whole"]["outputs"] == pytest.approx(whole, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    "state",
-    [{}, {"machines": 8, "T": 3}, {"plan": "ring", "T": 5, "machines": 8}],
-)
-def test_a_step_takes_nine_tenths_of_a_second(state):
-    """Playing gives what the bar gives, put where the film is."""
-    figure = Machines(step=0, **state)
-    settings = {key: getattr(figure, key) for key in figure._settings()}
-    steps = figure.values["steps"]
-    for ms in [-5, 0, 450, 899, 900, 2000, 900 * steps, 10**6]:
-        frame = figure.frame(ms)
-        step = min(max(ms, 0) / 900, steps)
-        assert frame["own"] == pytest.approx({"step": step})
-        here = settings | frame["own"]
-        assert_same(frame["values"], expected(here))
-        assert frame["html"] == Machines(**here).frame(0)["html"]

@@ -176,15 +176,3 @@ def test_less_than_a_page_per_text_is_wasted():
             inside = len({r for r in values["owner"] if r >= 0})
             waste = values["taken"] - values["used"]
             assert waste <= inside * (page - 1)
-
-
-def test_the_film_goes_on_by_a_step_in_each_of_its_moments():
-    figure = Pages(step=0)
-    settings = {key: getattr(figure, key) for key in figure._settings()}
-    for ms in (0, 599, 600, 3650, 13_799, 13_800, 10**6):
-        step = min(ms // 600, 23)
-        frame = figure.frame(ms)
-        assert frame["own"] == {"step": step}
-        assert (
-            frame["html"] == Pages(**settings | frame["own"]).frame(0)["html"]
-        )

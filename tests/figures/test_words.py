@@ -4,10 +4,8 @@ import itertools
 import re
 
 import numpy as np
-import pytest
 
 from course import figures
-from course.figures import Words
 from course.figures.words.data import ASKED as TRAINED
 from course.sentences import WORD_MODEL, WORDS, token_ids_of, trained_words
 from helpers.attention import attention, attention_scores
@@ -174,27 +172,6 @@ def shows(state, expected, shown):
     tells(captions(shown)[0], *((w, 2) for w in weights))
     names = [t.text for t in plane.select("text.av-key")]
     assert names == list(KEYS_OF_WORDS)
-
-
-def smooth(p):
-    """From 0 to 1, slowly at both ends."""
-    p = min(max(p, 0), 1)
-    return 3 * p**2 - 2 * p**3
-
-
-@pytest.mark.parametrize("state", [{}, {"x": -3, "y": 3}])
-def test_words_query_turns_to_a_drink_and_back(state):
-    figure = Words(**state)
-    for ms in range(450, 4050, 23):
-        # It waits half a second; a turn takes 1.3 s, the stay 0.9 s.
-        away = smooth((ms - 500) / 1300) - smooth((ms - 2700) / 1300)
-        own = figure.frame(ms)["own"]
-        for from_, to, found in (
-            (figure.x, -0.2, own["x"]), (figure.y, 2.2, own["y"]),
-        ):  # fmt: skip
-            exact = from_ + away * (to - from_)
-            assert abs(found - exact) <= 0.005 + 1e-9, ms
-            assert round(found, 2) == found
 
 
 def test_a_word_of_the_trained_model_asks_once_it_is_pressed(page):

@@ -4,7 +4,6 @@
 
 export const picture = (state) => figure.view(state, figure.compute(state));
 export const values = (state) => figure.compute(state);
-export const fitting = (state) => problem(figure, state);
 export const stateShell = (state) => shell(figure, state);
 
 // --- hostile input
