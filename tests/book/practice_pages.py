@@ -16,21 +16,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "book" / "practice").glob("*.ipynb"))
 LABS = sorted((ROOT / "book" / "labs").glob("*.ipynb"))
 FILLED = "filled"  # the tag of a cell with its solution put in
-# Give answers as a hand does, all at once, and read what is said of each.
-GIVE = """answers => answers.map(([name, given]) => {
-  const form = document.querySelector(`form[data-question=${name}].av-live`);
-  const fields = [...form.querySelectorAll("input")];
-  const order = form.querySelector("ol");
-  if (order) given.forEach((number, place) => {
-    const item = order.querySelector(`[data-item="${number}"]`);
-    const up = item.querySelector("button");
-    while ([...order.children].indexOf(item) > place) up.click();
-  });
-  else if (fields[0].type === "radio") fields[given[0]].click();
-  else fields.forEach((field, i) => { field.value = given[i]; });
-  form.requestSubmit();
-  return form.querySelector(".av-reply").textContent;
-})"""
+# A function that gives answers to the questions of a page, for a browser.
+GIVE = (Path(__file__).parent / "js" / "give.js").read_text("utf-8")
+GIVE = f"(answers) => {{{GIVE.replace('export ', '')}return give(answers)}}"
 
 
 @cache

@@ -146,22 +146,16 @@ def kind(value):
 
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=kind)
 def test_matches_and_exact_refuse_what_is_not_a_real_number(value):
-    array = isinstance(value, np.ndarray) and not value.ndim
-    inside = value[()] if array else value
-    message = f"value must be a real number; got {inside!r}"
     for call in (lambda: matches("1", value), lambda: exact(value)):
-        with pytest.raises(TypeError) as caught:
+        with pytest.raises(TypeError, match=r"^value must be a real number"):
             call()
-        assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(
     "value", [float("nan"), float("-inf"), np.half("inf")]
 )
 def test_exact_refuses_what_is_not_finite(value):
-    with pytest.raises(
-        ValueError, match=f"^value must be finite; got {value}$"
-    ):
+    with pytest.raises(ValueError, match=r"^value must be finite"):
         exact(value)
 
 
@@ -193,45 +187,36 @@ NO_NUMERALS = [
 
 @pytest.mark.parametrize("text", NO_NUMERALS)
 def test_matches_refuses_what_is_not_a_numeral(text):
-    rule = f"must be a numeral such as -0.50 or 1e-3; got {text!r}"
-    with pytest.raises(ValueError) as caught:  # noqa: PT011
+    with pytest.raises(ValueError, match=r"^printed must be a numeral"):
         matches(text, 1)
-    assert str(caught.value) == f"printed {rule}"
-    with pytest.raises(ValueError) as caught:  # noqa: PT011
+    with pytest.raises(ValueError, match=r"^times must be a numeral"):
         matches("1", 1, times=text)
-    assert str(caught.value) == f"times {rule}"
 
 
 @pytest.mark.parametrize("text", [0.5, 1, None, ["1"], b"1"])
 def test_matches_refuses_digits_that_are_not_text(text):
-    message = f"printed must be text, which keeps its digits; got {text!r}"
-    with pytest.raises(TypeError) as caught:
+    with pytest.raises(TypeError, match=r"^printed must be text"):
         matches(text, 1)
-    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(
-    ("how", "error", "message"),
+    ("how", "error"),
     [
-        ({"times": "0"}, ValueError, "times must be above zero; got '0'"),
-        ({"times": "-1"}, ValueError, "times must be above zero; got '-1'"),
-        (
-            {"times": 1e6},
-            TypeError,
-            "times must be text, which keeps its digits; got 1000000.0",
-        ),
-        ({"places": -1}, ValueError, "places must be at least 2; got -1"),
-        ({"places": 1}, ValueError, "places must be at least 2; got 1"),
-        ({"places": "4"}, TypeError, "places must be an integer; got '4'"),
-        ({"about": "no"}, TypeError, "about must be True or False; got 'no'"),
-        ({"about": 1}, TypeError, "about must be True or False; got 1"),
+        ({"times": "0"}, ValueError),
+        ({"times": "-1"}, ValueError),
+        ({"times": 1e6}, TypeError),
+        ({"places": -1}, ValueError),
+        ({"places": 1}, ValueError),
+        ({"places": "4"}, TypeError),
+        ({"about": "no"}, TypeError),
+        ({"about": 1}, TypeError),
     ],
 )
-def test_unit_refuses_wrong_places_times_and_about(how, error, message):
+def test_unit_refuses_wrong_places_times_and_about(how, error):
+    (name,) = how
     for call in (unit, lambda text, **how: matches(text, 1, **how)):
-        with pytest.raises(error) as caught:
+        with pytest.raises(error, match=f"^{name} must be"):
             call("0.50", **how)
-        assert str(caught.value) == message
 
 
 def test_unit():

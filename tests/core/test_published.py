@@ -186,145 +186,79 @@ def test_compare_keeps_integers_exact():
     Ledger(record).compare("1-good", big)
 
 
-HALF = "off by more than half a unit of the last digit"
 REFUSED = [
+    # A verdict that the numbers do not give, and the numbers.
     (
         lambda: Ledger(changed("1-good", printed="0.34")).compare(
             "1-good", Fraction(1, 3)
         ),
-        "toy: 1-good: the ledger says reproduced, the numbers say erratum; "
-        f"{HALF}: 0.34 at [] against 0.3333333333",
+        "reproduced.*erratum.*0.34.*0.3333333333",
     ),
-    (
-        lambda: ledger().compare("1-bad", [0.5, 0.26], **GOOD),
-        "toy: 1-bad: the ledger says erratum, the numbers say reproduced; "
-        f"no figure is {HALF}",
-    ),
-    (
-        lambda: ledger().compare("1-good", 10**400),
-        "toy: 1-good: the ledger says reproduced, the numbers say erratum; "
-        f"{HALF}: 0.33 at [] against 1.000000000e+400",
-    ),
-    (
-        lambda: ledger().compare("1-good", float("nan")),
-        "toy: 1-good: the ledger says reproduced, the numbers say erratum; "
-        f"{HALF}: 0.33 at [] against nan",
-    ),
+    (lambda: ledger().compare("1-bad", [0.5, 0.26], **GOOD), "erratum.*repr"),
+    (lambda: ledger().compare("1-good", 10**400), r"0.33.*e\+400"),
+    (lambda: ledger().compare("1-good", float("nan")), "0.33.*nan"),
     (
         lambda: ledger().compare("1-bad", [0.7, 0.24], **GOOD),
-        f"toy: 1-bad: the corrected digits are not right; {HALF}: "
-        "0.50 at [0] against 0.7; 0.25 at [1] against 0.24",
+        r"corrected.*0.50 at \[0\].*0.7; 0.25 at \[1\].*0.24",
     ),
     (
         lambda: Ledger(changed("1-bad", corrected=["0.51", "0.25"])).compare(
             "1-bad", [0.505, 0.25], **GOOD
         ),
-        "toy: 1-bad: corrected must differ from printed where that is wrong, "
-        f"and nowhere else; {HALF}: 0.26 at [1] against 0.25",
+        r"corrected.*0.26 at \[1\].*0.25",
     ),
-    (
-        lambda: ledger().compare("1-bad", [0.5, 0.25]),
-        "toy: 1-bad: needs the mistake that gives the printed digits",
-    ),
-    (
-        lambda: ledger().compare("1-luck", 2),
-        "toy: 1-luck: needs the mistake that gives the printed digits",
-    ),
+    # A mistake that is missing, or gives other digits than the printed ones.
+    (lambda: ledger().compare("1-bad", [0.5, 0.25]), "needs the mistake"),
+    (lambda: ledger().compare("1-luck", 2), "needs the mistake"),
     (
         lambda: ledger().compare("1-bad", [0.5, 0.25], mistake=[0.5, 0.25]),
-        f"toy: 1-bad: the mistake must give every printed digit; {HALF}: "
-        "0.26 at [1] against 0.25",
+        r"mistake.*0.26 at \[1\].*0.25",
     ),
     (
         lambda: ledger().compare("1-bad", [0.5, 0.25], mistake=[0.6, 0.26]),
-        f"toy: 1-bad: the mistake must give every printed digit; {HALF}: "
-        "0.50 at [0] against 0.6",
+        r"mistake.*0.50 at \[0\].*0.6",
     ),
-    (
-        lambda: ledger().compare("1-good", 0.333, mistake=3),
-        f"toy: 1-good: the mistake must give every printed digit; {HALF}: "
-        "0.33 at [] against 3",
-    ),
-    (
-        lambda: ledger().compare("1-bad", 0.5, **GOOD),
-        "toy: 1-bad: value must have the shape of printed, (2,); got ()",
-    ),
+    (lambda: ledger().compare("1-good", 0.333, mistake=3), "mistake.*0.33"),
+    # What is no array of real numbers of the printed shape.
+    (lambda: ledger().compare("1-bad", 0.5, **GOOD), r"value.*\(2,\).*\(\)"),
     (
         lambda: ledger().compare("1-bad", [0.5, 0.25], mistake=[[0.5, 0.26]]),
-        "toy: 1-bad: mistake must have the shape of printed, (2,); got (1, 2)",
-    ),
-    (
-        lambda: ledger().compare("1-bad", [], **GOOD),
-        "toy: 1-bad: value must have the shape of printed, (2,); got (0,)",
-    ),
-    (
-        lambda: ledger().compare("1-bad", np.ones((2, 0)), **GOOD),
-        "toy: 1-bad: value must have the shape of printed, (2,); got (2, 0)",
+        r"mistake.*\(2,\).*\(1, 2\)",
     ),
     (
         lambda: ledger().compare("1-bad", [0.5, [0.25]], **GOOD),
-        "toy: 1-bad: value must not be ragged; got [0.5, [0.25]]",
+        "value.*ragged",
     ),
     (
         lambda: ledger().compare("1-bad", [0.5, "0.25"], **GOOD),
-        "toy: 1-bad: value at [1] must be a real number; got '0.25'",
+        r"value at \[1\].*'0.25'",
     ),
-    (
-        lambda: ledger().compare("1-bad", [0.5, 0.25], mistake=[None, 0.26]),
-        "toy: 1-bad: mistake at [0] must be a real number; got None",
-    ),
-    (
-        lambda: ledger().compare("1-bad", MASKED, **GOOD),
-        "toy: 1-bad: value must have no masked entries; got [1.0 --]",
-    ),
-    (
-        lambda: ledger().compare("1-good", np.ma.masked),
-        "toy: 1-good: value must have no masked entries; got --",
-    ),
-    (
-        lambda: ledger().compare("1-none", 1),
-        "toy: there is no entry '1-none'",
-    ),
-    (lambda: ledger().claim([], holds=True), "toy: there is no entry []"),
-    (
-        lambda: ledger().claim("1-good", holds=True),
-        "toy: 1-good: is a figure; claim or cite is for a formula or a claim",
-    ),
-    (
-        lambda: ledger().compare("1-says", 1),
-        "toy: 1-says: is a claim; compare is for a given or a figure",
-    ),
-    (
-        lambda: ledger().claim("1-says", holds=False),
-        "toy: 1-says: the ledger says true, the numbers say false; "
-        "holds is False, charitably None",
-    ),
-    (
-        lambda: ledger().claim("1-loose", holds=True),
-        "toy: 1-loose: the ledger says loose, the numbers say true; "
-        "holds is True, charitably None",
-    ),
+    (lambda: ledger().compare("1-bad", MASKED, **GOOD), "value.*masked"),
+    # Entries that are not there, or of another kind.
+    (lambda: ledger().compare("1-none", 1), "'1-none'"),
+    (lambda: ledger().claim([], holds=True), r"\[\]"),
+    (lambda: ledger().claim("1-good", holds=True), "is a figure"),
+    (lambda: ledger().compare("1-says", 1), "is a claim"),
+    # Another verdict of a statement.
+    (lambda: ledger().claim("1-says", holds=False), "true.*false"),
+    (lambda: ledger().claim("1-loose", holds=True), "loose.*true"),
     (
         lambda: ledger().claim("1-loose", holds=False, charitably=np.False_),
-        "toy: 1-loose: the ledger says loose, the numbers say false; "
-        "holds is False, charitably False",
+        "loose.*false",
     ),
     (
         lambda: ledger().claim("1-law", holds=False, charitably=True),
-        "toy: 1-law: the ledger says false, the numbers say loose; "
-        "holds is False, charitably True",
+        "false.*loose",
     ),
-    (
-        lambda: ledger().close(),
-        "toy: never compared: ['1-good', '1-bad', '1-luck', '1-says', "
-        "'1-loose', '1-law', '1-seed']",
-    ),
+    (lambda: ledger().close(), "never compared.*'1-good'.*'1-seed'"),
 ]
 
 
-@pytest.mark.parametrize(("call", "message"), REFUSED, ids=range(len(REFUSED)))
-def test_compare_and_claim_refuse(call, message):
-    assert refusal(call) == message
+@pytest.mark.parametrize(("call", "says"), REFUSED, ids=range(len(REFUSED)))
+def test_compare_and_claim_refuse(call, says):
+    message = refusal(call)
+    assert message.startswith("toy: ")
+    assert re.search(says, message), message
 
 
 @pytest.mark.parametrize(
@@ -336,14 +270,13 @@ def test_compare_and_claim_refuse(call, message):
     ids=kind,
 )
 def test_claim_takes_only_true_or_false(holds):
-    message = f"must be True or False; got {holds!r}"
-    said = refusal(partial(ledger().claim, "1-says", holds=holds))
-    assert said == f"toy: 1-says: holds {message}"
+    message = refusal(partial(ledger().claim, "1-says", holds=holds))
+    assert message.startswith("toy: 1-says: holds must be True or False")
     if holds is not None:
         for truth in (True, False):
             claim = partial(ledger().claim, "1-loose", holds=truth)
-            said = refusal(partial(claim, charitably=holds))
-            assert said == f"toy: 1-loose: charitably {message}"
+            message = refusal(partial(claim, charitably=holds))
+            assert message.startswith("toy: 1-loose: charitably must be")
 
 
 def test_compare_takes_an_entry_once():
@@ -383,107 +316,57 @@ def test_errata():
     assert errata(entries["1-good"]) == []
 
 
-COMMON = "id, kind, section, verdict"
-ERRATUM = (
-    "about, accident, because, cause, cite, copy, corrected, from, id, kind, "
-    "places, printed, read, section, times, verdict, what"
-)
-NUMERAL = "must be a numeral such as -0.50 or 1e-3"
 BROKEN = [
-    ("1-good", {"kind": "number"}, "kind must be one of given, figure, "
-     "formula, claim; got 'number'"),
-    ("1-good", {"kind": ["figure"]}, "kind must be one of given, figure, "
-     "formula, claim; got ['figure']"),
-    ("1-good", {"verdict": "true"}, "verdict must be one of reproduced, "
-     "erratum for a figure; got 'true'"),
-    ("1-says", {"verdict": "reproduced"}, "verdict must be one of true, "
-     "loose, false for a claim; got 'reproduced'"),
-    ("1-says", {"verdict": True}, "verdict must be one of true, loose, false "
-     "for a claim; got True"),
-    ("1-good", {"section": " "}, "section must be text, and not empty; got "
-     "' '"),
-    ("1-good", {"what": None}, "what must be text, and not empty; got None"),
-    ("1-bad", {"because": ""}, "because must be text, and not empty; got ''"),
-    ("1-says", {"printed": "1"}, "printed must be one of basis, because, "
-     "cite, copy, id, kind, read, says, section, verdict"),
-    ("1-good", {"says": "x"}, "says must be one of about, accident, because, "
-     "cite, copy, id, kind, places, printed, read, section, times, verdict, "
-     "what"),
-    ("1-good", {"cause": "slip"}, "cause must be one of about, accident, "
-     "because, cite, copy, id, kind, places, printed, read, section, times, "
-     "verdict, what"),
-    ("1-bad", {"sorry": "yes"}, f"sorry must be one of {ERRATUM}"),
-    ("1-good", {"printed": "0x10"}, f"printed {NUMERAL}, as text; got "
-     "'0x10'"),
-    ("1-bad", {"printed": ["0.50", "−0.26"]}, f"printed at [1] {NUMERAL}, "
-     "as text; got '−0.26'"),
-    ("1-bad", {"corrected": ["0.50", "1/4"]}, f"corrected at [1] {NUMERAL}, "
-     "as text; got '1/4'"),
-    ("1-good", {"printed": 0.33}, f"printed {NUMERAL}, as text; got 0.33"),
-    ("1-good", {"printed": {"a": "1"}}, f"printed {NUMERAL}, as text; got "
-     "{'a': '1'}"),
-    ("1-good", {"printed": []}, "printed must hold a figure in each list; "
-     "got []"),
-    ("1-good", {"printed": [["1"], []]}, "printed at [1] must hold a figure "
-     "in each list; got []"),
-    ("1-good", {"printed": [["1"], "2"]}, "printed must not be ragged; got "
-     "[['1'], '2']"),
-    ("1-good", {"places": "-1"}, "places must be 0 to 99; got '-1'"),
-    ("1-good", {"places": "four"}, "places must be 0 to 99; got 'four'"),
-    ("1-good", {"places": "100"}, "places must be 0 to 99; got '100'"),
-    ("1-good", {"places": "1_0"}, "places must be 0 to 99; got '1_0'"),
-    ("1-good", {"places": "1"}, "places must be at least 2; got 1"),
-    ("1-good", {"times": "0"}, "times must be above zero; got '0'"),
-    ("1-good", {"times": "M"}, f"times {NUMERAL}; got 'M'"),
-    ("1-good", {"about": "no"}, "about must be yes, or absent; got 'no'"),
-    ("1-good", {"about": "True"}, "about must be yes, or absent; got 'True'"),
-    ("1-bad", {"corrected": "0.25"}, "corrected must have the shape of "
-     "printed, (2,); got ()"),
-    ("1-bad", {"corrected": ["0.50", "0.26"]}, "corrected must differ from "
-     "printed somewhere"),
-    ("1-bad", {"corrected": ["0.50", "0.3"]}, "corrected at [1] must have as "
-     "many decimals as 0.26; got 0.3"),
-    ("1-bad", {"corrected": ["0.50", "0.260"]}, "corrected at [1] must be "
-     "more than half a unit from 0.26; got 0.260"),
-    ("1-seed", {"corrected": "1.52"}, "corrected at [] must be more than half "
-     "a unit from 1.5; got 1.52"),
-    ("1-seed", {"corrected": "1"}, "corrected at [] must have as many "
-     "decimals as 1.5; got 1"),
-    ("1-says", {"basis": "cited", "because": "x"}, "cite must be there if "
-     "basis is cited"),
-    ("1-says", {"basis": "cited", "cite": "x"}, "because must be there if "
-     "basis is cited"),
-    ("1-says", {"basis": "typed", "cite": "x", "because": "y"}, "basis must "
-     "be cited, or absent; got 'typed'"),
-    ("1-good", {"basis": "cited"}, "basis must be one of about, accident, "
-     "because, cite, copy, id, kind, places, printed, read, section, times, "
-     "verdict, what"),
-    ("1-good", {"read": "online", "copy": "v1", "cite": "k"}, "read must be "
-     "one of first-hand, stored copy, second hand; got 'online'"),
-    ("1-good", {"read": "first-hand", "cite": "k"}, "copy must be there if "
-     "read says how"),
-    ("1-good", {"read": "first-hand", "copy": "v1"}, "cite must be there if "
-     "read says how"),
-    ("1-says", {"copy": "v1", "cite": "k"}, "read must be there if copy says "
-     "which"),
-    ("1-bad", {"read": "second hand", "copy": " ", "cite": "k"}, "copy must "
-     "be text, and not empty; got ' '"),
-    ("1-bad", {"cause": "luck"}, "cause must be one of slip; got 'luck'"),
-    ("1-bad", {"from": "1-none"}, "from must name an earlier entry; got "
-     "'1-none'"),
-    ("1-bad", {"from": "1-bad"}, "from must name an earlier entry; got "
-     "'1-bad'"),
-    ("1-bad", {"from": "1-luck"}, "from must name an earlier entry; got "
-     "'1-luck'"),
-]  # fmt: skip
+    ("1-good", {"kind": "number"}, "kind"),
+    ("1-good", {"verdict": "true"}, "verdict"),
+    ("1-says", {"verdict": "reproduced"}, "verdict"),
+    ("1-good", {"section": " "}, "section"),
+    ("1-good", {"what": None}, "what"),
+    ("1-bad", {"because": ""}, "because"),
+    ("1-says", {"printed": "1"}, "printed"),
+    ("1-good", {"says": "x"}, "says"),
+    ("1-good", {"cause": "slip"}, "cause"),
+    ("1-bad", {"sorry": "yes"}, "sorry"),
+    ("1-good", {"printed": "0x10"}, "printed"),
+    ("1-bad", {"printed": ["0.50", "−0.26"]}, "printed at [1]"),
+    ("1-bad", {"corrected": ["0.50", "1/4"]}, "corrected at [1]"),
+    ("1-good", {"printed": []}, "printed"),
+    ("1-good", {"printed": [["1"], []]}, "printed at [1]"),
+    ("1-good", {"printed": [["1"], "2"]}, "printed"),
+    ("1-good", {"places": "-1"}, "places"),
+    ("1-good", {"places": "100"}, "places"),
+    ("1-good", {"places": "1"}, "places"),
+    ("1-good", {"times": "0"}, "times"),
+    ("1-good", {"times": "M"}, "times"),
+    ("1-good", {"about": "no"}, "about"),
+    ("1-bad", {"corrected": "0.25"}, "corrected"),
+    ("1-bad", {"corrected": ["0.50", "0.26"]}, "corrected"),
+    ("1-bad", {"corrected": ["0.50", "0.3"]}, "corrected at [1]"),
+    ("1-bad", {"corrected": ["0.50", "0.260"]}, "corrected at [1]"),
+    ("1-seed", {"corrected": "1.52"}, "corrected at []"),
+    ("1-seed", {"corrected": "1"}, "corrected at []"),
+    ("1-says", {"basis": "cited", "because": "x"}, "cite"),
+    ("1-says", {"basis": "cited", "cite": "x"}, "because"),
+    ("1-says", {"basis": "typed", "cite": "x", "because": "y"}, "basis"),
+    ("1-good", {"basis": "cited"}, "basis"),
+    ("1-good", {"read": "online", "copy": "v1", "cite": "k"}, "read"),
+    ("1-good", {"read": "first-hand", "cite": "k"}, "copy"),
+    ("1-good", {"read": "first-hand", "copy": "v1"}, "cite"),
+    ("1-says", {"copy": "v1", "cite": "k"}, "read"),
+    ("1-bad", {"read": "second hand", "copy": " ", "cite": "k"}, "copy"),
+    ("1-bad", {"cause": "luck"}, "cause"),
+    ("1-bad", {"from": "1-none"}, "from"),
+    ("1-bad", {"from": "1-bad"}, "from"),
+    ("1-bad", {"from": "1-luck"}, "from"),
+]
 
 
-@pytest.mark.parametrize(("name", "fields", "message"), BROKEN)
-def test_check_refuses_an_entry(name, fields, message):
+@pytest.mark.parametrize(("name", "fields", "blamed"), BROKEN)
+def test_check_blames_the_field_that_breaks_a_rule(name, fields, blamed):
     record = changed(name, **fields)
     for call in (check, Ledger):
-        said = refusal(partial(call, record))
-        assert said == f"toy: {name}: {message}"
+        message = refusal(partial(call, record))
+        assert message.startswith(f"toy: {name}: {blamed} must ")
 
 
 REQUIRED = {
@@ -528,43 +411,26 @@ def source(**fields):
 
 
 @pytest.mark.parametrize(
-    ("record", "message"),
+    ("record", "blamed"),
     [
-        (None, "ledger: must be a dict; got None"),
-        ("", "ledger: must be a dict; got ''"),
-        ({}, "ledger: entries must be there"),
-        (source(slug=""), "ledger: slug must be text, and not empty; got ''"),
-        (source(title=["A"]), "toy: title must be text, and not empty; got "
-         "['A']"),
-        (source(pages="9"), "toy: pages must be one of causes, entries, "
-         "lesson, rivals, slug, title, work"),
-        (source(causes=["slip"]), "toy: causes must be a dict; got ['slip']"),
-        (source(causes={"slip": ""}), "toy: causes at [slip] must be text, "
-         "and not empty; got ''"),
-        (source(causes={}), "toy: 1-bad: cause must be one of ; got 'slip'"),
-        (source(causes=RECORD["causes"] | {"fog": "Fog."}),
-         "toy: causes must be used; fog is not"),
-        (source(rivals={"slop": "Another."}), "toy: rivals must belong to a "
-         "cause; got 'slop'"),
-        (source(rivals=["slip"]), "toy: rivals must be a dict; got ['slip']"),
-        (source(rivals={"slip": " "}), "toy: rivals at [slip] must be text, "
-         "and not empty; got ' '"),
-        (source(entries=[]), "toy: entries must be a list of at least one; "
-         "got []"),
-        (source(entries={"id": "1"}), "toy: entries must be a list of at "
-         "least one; got {'id': '1'}"),
-        (source(entries=[RECORD["entries"][0], "x"]), "toy: entries at [1]: "
-         "must be a dict; got 'x'"),
-        (source(entries=[{"kind": "figure"}]), "toy: entries at [0]: id must "
-         "be there"),
-        (source(entries=[RECORD["entries"][0] | {"id": 1}]), "toy: 1: id "
-         "must be text, and not empty; got 1"),
-        (source(entries=RECORD["entries"] + RECORD["entries"][:1]),
-         "toy: 1-good: id must be used once"),
+        ({}, "ledger: entries"),
+        (source(slug=""), "ledger: slug"),
+        (source(title=["A"]), "toy: title"),
+        (source(pages="9"), "toy: pages"),
+        (source(causes=["slip"]), "toy: causes"),
+        (source(causes={"slip": ""}), "toy: causes at [slip]"),
+        (source(causes={}), "toy: 1-bad: cause"),
+        (source(causes=RECORD["causes"] | {"fog": "Fog."}), "toy: causes"),
+        (source(rivals={"slop": "Another."}), "toy: rivals"),
+        (source(rivals={"slip": " "}), "toy: rivals at [slip]"),
+        (source(entries=[]), "toy: entries"),
+        (source(entries=[RECORD["entries"][0], "x"]), "toy: entries at [1]:"),
+        (source(entries=[{"kind": "figure"}]), "toy: entries at [0]: id"),
+        (source(entries=RECORD["entries"] * 2), "toy: 1-good: id"),
     ],
-)  # fmt: skip
-def test_check_refuses_a_record(record, message):
-    assert refusal(lambda: Ledger(record)) == message
+)
+def test_check_blames_the_field_of_a_record(record, blamed):
+    assert refusal(lambda: Ledger(record)).startswith(f"{blamed} must ")
 
 
 @pytest.mark.parametrize(
@@ -861,15 +727,12 @@ def test_table_and_totals_escape_every_text():
 def test_table_totals_and_summary_refuse_what_is_not_a_ledger():
     calls = (lambda x: table([x]), summary, lambda x: totals([x]))
     for show in calls:
-        with pytest.raises(TypeError) as caught:
+        with pytest.raises(TypeError, match=r"^ledger must be a Ledger"):
             show("tiny-vectors")
-        assert str(caught.value) == (
-            "ledger must be a Ledger; got 'tiny-vectors'"
-        )
     for show in (table, totals):
-        with pytest.raises(TypeError, match=r"^ledgers must be a list; got <"):
+        with pytest.raises(TypeError, match=r"^ledgers must be a list"):
             show(ledger())
-        with pytest.raises(ValueError, match=r"^ledgers must hold at least o"):
+        with pytest.raises(ValueError, match=r"^ledgers must hold"):
             show([])
 
 
@@ -1032,20 +895,6 @@ def test_beside_refuses_what_has_no_figures():
         )
     with pytest.raises(TypeError, match="ledger must be a Ledger"):
         beside("toy", {}, inputs={})
-
-
-def test_beside_refuses_what_is_not_numbers():
-    hidden = np.ma.masked_equal([0.5, 0.2], 0.2)
-    for value, message in (
-        (hidden, "value must have no masked entries; got [0.5 --]"),
-        ([[1], [1, 2]], "value must not be ragged; got [[1], [1, 2]]"),
-        ([0.5, "x"], "value at [1] must be a real number; got 'x'"),
-    ):
-        for values, inputs in (({"1-bad": value}, {}), ({}, {"1-bad": value})):
-            said = refusal(
-                lambda v=values, i=inputs: beside(ledger(), v, inputs=i)
-            )
-            assert said.startswith(f"toy: 1-bad: {message[:30]}"), said
 
 
 def test_beside_shows_numbers_like_the_printed_ones(capsys):
