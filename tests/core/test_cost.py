@@ -1,5 +1,6 @@
 """cost against loops that count, against published totals, and refused."""
 
+import inspect
 import math
 from fractions import Fraction
 
@@ -285,6 +286,18 @@ def test_every_size_is_an_integer_of_a_least_size(function, name, least):
         refused(lambda wrong=wrong: call(wrong), message)
     if least == 0:
         call(0)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_one_head_and_one_sequence_unless_more_are_given(function):
+    sizes, takes = FUNCTIONS[function][0], inspect.signature(function)
+    ones = {
+        name: 1
+        for name in ("n_heads", "batch")
+        if name in sizes and takes.parameters[name].default is not takes.empty
+    }
+    needed = {name: n for name, n in sizes.items() if name not in ones}
+    assert function(**needed) == function(**needed, **ones)
 
 
 def test_heads_that_do_not_divide_are_refused():
