@@ -1,12 +1,10 @@
 """Each figure has a page of its own, to open or to embed."""
 
-import io
-
 import pytest
 from bs4 import BeautifulSoup
-from matplotlib.image import imread
 
 from course.figures import classes
+from tests.site.javascript import function
 from tools import website
 
 # A grid, a text that is typed, a film, and one that computes in a worker.
@@ -21,10 +19,7 @@ every_figure = pytest.mark.parametrize(
     ],
 )
 
-FAULTS = """() => [
-  document.documentElement.scrollWidth - innerWidth > 0 && "too wide",
-  document.querySelector(".av-tools") || "not live",
-].filter((fault) => typeof fault === "string")"""
+FAULTS = function("alone", "faults")
 
 
 @every_figure
@@ -75,9 +70,7 @@ def test_a_page_of_a_figure_follows_the_system(browser, host):
     tab.close()
 
 
-# How much of each picture is cut off at the edge of its own box.
-CUT = """() => [...document.querySelectorAll(".av-result .av-wide")].map(
-  (box) => box.scrollHeight - box.clientHeight)"""
+CUT = function("alone", "cut")
 
 
 @pytest.mark.parametrize("name", ["kvcache", "card", "roof"])
@@ -106,21 +99,3 @@ def test_a_page_of_a_figure_shows_it_without_scripts(site):
         assert page.title.text.startswith(heading.text)
         (icon,) = page.select("link[rel=icon]")
         assert (site / "figure" / icon["href"]).exists(), name
-
-
-def test_the_temperature_is_seen_in_forced_colours(browser, host):
-    """A line and a disc on it: both are lighter than what is around them."""
-    with browser.new_context(
-        forced_colors="active", color_scheme="dark"
-    ) as context:
-        tab = context.new_page()
-        tab.goto(f"{host.address}/figure/flow.html?flow.step=probability")
-        tab.locator(".av-live").wait_for()
-        picture = tab.locator(".av-heat").screenshot()
-        box = tab.locator(".av-heat").bounding_box()
-        disc = tab.locator(".av-heat [data-handle]").bounding_box()
-    light = imread(io.BytesIO(picture))[..., :3].mean(axis=-1) > 0.5
-    middle = round(disc["x"] + disc["width"] / 2 - box["x"])
-    away = round(0.7 * light.shape[1])
-    assert light[:, middle].sum() >= 14
-    assert 1 <= light[:, away].sum() <= 4

@@ -1,7 +1,6 @@
 """The site's extension, part by part, without a browser."""
 
 import hashlib
-import pickle
 import re
 import shutil
 import subprocess
@@ -27,9 +26,7 @@ from attention_site import (
     parsed,
     practice,
     sections,
-    shown,
     svg,
-    trees,
 )
 from bs4 import BeautifulSoup
 from docutils import nodes
@@ -37,7 +34,6 @@ from docutils.utils import new_document
 from pygments.lexers import PythonLexer
 from sphinx.environment.collectors.toctree import TocTreeCollector
 from sphinx.errors import ExtensionError
-from sphinx.highlighting import PygmentsBridge
 
 from course import plotting
 from tests.site import address
@@ -228,32 +224,6 @@ def test_what_other_pages_show_of_a_page_is_renewed_there(book, tmp_path):
         (book / "second.md").write_text(SECOND, encoding="utf-8")
 
 
-def test_pages_show_titles_and_numbers_of_one_another_and_no_prose():
-    def env(title="T", number=(1,), line=3, heading="H"):
-        slugs = {"a": (line, "a", heading)}
-        return SimpleNamespace(
-            titles={"p": nodes.title("", title)},
-            longtitles={},
-            toctree_includes={"p": ["q"]},
-            toc_secnumbers={"p": {"": number}},
-            toc_fignumbers={},
-            metadata={"p": {"myst_slugs": slugs}},
-            domaindata={"std": {"labels": {"x", "y"}, "other": object()}},
-        )
-
-    app, book = None, env()
-    assert shown.write_all(app, SimpleNamespace(**vars(book), found_docs=[1]))
-    same = {"attention_site_shown": shown.shown(book), "found_docs": [1]}
-    for changed, pages in [
-        ({"line": 4}, []),
-        ({"title": "U"}, [1]),
-        ({"number": (2,)}, [1]),
-        ({"heading": "G"}, [1]),
-    ]:
-        later = SimpleNamespace(**vars(env(**changed)), **same)
-        assert shown.write_all(app, later) == pages, changed
-
-
 def test_what_is_kept_is_made_once_for_each_thing_and_state(tmp_path):
     made = []
 
@@ -270,28 +240,6 @@ def test_what_is_kept_is_made_once_for_each_thing_and_state(tmp_path):
     assert len(list(tmp_path.iterdir())) == 3
     results.forget()
     assert len(list(tmp_path.iterdir())) == 1
-
-
-def test_a_stored_tree_holds_no_other_document():
-    page, other = new_document("page"), new_document("other")
-    other += [nodes.paragraph(), nodes.paragraph("", "left")]
-    other[0] += nodes.Text("moved")
-    other.settings.env = "the environment"
-    page += other[0]
-    title = nodes.title("", "of an exercise")
-    page += title
-    entry = {"docname": "page", "node": title}
-    env = SimpleNamespace(
-        docname="page", sphinx_exercise_registry={"label": entry}
-    )
-    trees.set_apart(SimpleNamespace(env=env), page)
-    page.settings.env = page.reporter = None
-    stored = pickle.dumps(page)
-    assert b"moved" in stored
-    assert b"left" not in stored
-    assert b"the environment" not in stored
-    assert b"of an exercise" in pickle.dumps(entry["node"])
-    assert b"moved" not in pickle.dumps(entry["node"])
 
 
 def test_what_has_to_be_built_follows_from_what_has_changed():
@@ -490,20 +438,6 @@ def test_code_has_elements_only_where_it_has_a_colour():
     }  # fmt: skip
 
 
-def test_sphinx_uses_our_formatter(book):
-    app = SimpleNamespace(
-        add_node=lambda *_, **__: None, add_post_transform=lambda _: None
-    )
-    before = PygmentsBridge.html_formatter
-    code.setup(app)
-    assert PygmentsBridge("html").formatter is code.PlainNames
-    PygmentsBridge.html_formatter = before
-    (block,) = page(book, "index").find_all("div", class_="highlight")
-    assert block.text.strip() == "from math import pi"
-    shown = [span.text for span in block.find_all("span", class_=True)]
-    assert shown == ["from", "import"]
-
-
 def folded_cell(label, text, output=None):
     """A cell as MyST-NB leaves it: its code in a fold, its output below."""
     fold = code.HideCodeCellNode("", nodes.literal_block("", text))
@@ -628,10 +562,6 @@ def test_a_solution_before_a_picture_keeps_its_output():
     assert shown[1:] == [DRAWN, ["b"]]
 
 
-def test_code_of_a_table_is_no_tab():
-    assert tabs_of(cell_of("a table", "t", TABLE))[0] == ["t", TABLE]
-
-
 def test_a_fold_that_is_open_asks_for_no_click():
     text = "# The bars: click to open\nx = 1  # not: click to open\n"
     document = new_document("page")
@@ -719,31 +649,6 @@ def test_a_formula_keeps_its_punctuation(before, after, kept):
     together = list(line.findall(nodes.inline))
     assert [node.astext() for node in together] == [kept] * bool(kept)
     assert all(node["classes"] == ["with-math"] for node in together)
-
-
-def test_each_of_two_formulas_keeps_what_is_its_own():
-    formulas = [nodes.math("", name) for name in "xyz"]
-    line = nodes.paragraph("", "", nodes.Text("("))
-    for formula, mark in zip(formulas, [", ", ",", ")!"], strict=True):
-        line += [formula, nodes.Text(mark)]
-    for formula in formulas:
-        mathml.keep_together(formula)
-    assert line.astext() == "(x, y,z)!"
-    together = [node.astext() for node in line.findall(nodes.inline)]
-    assert together == ["(x,", "y,", "z)!"]
-
-
-def test_a_figure_takes_the_ink_of_the_page():
-    stored = '<path id="a" style="fill: #1f2933"/><use href="#a"/>'
-    assert svg.themed(stored, "f0-") == (
-        '<path id="f0-a" style="fill: var(--ink)"/><use href="#f0-a"/>'
-    )
-
-
-def test_a_figure_brings_no_rules_for_the_whole_page():
-    rule = "*{stroke-linejoin: round; stroke-linecap: butt}"
-    stored = f'<svg a="b"><defs>\n<style type="text/css">{rule}</style></defs>'
-    assert svg.themed(stored, "") == '<svg a="b" stroke-linejoin="round">'
 
 
 # The repository.
@@ -882,22 +787,6 @@ def test_launch_buttons_follow_the_branch(tmp_path):
     assert launch.branch(clone) == "HEAD"
     git(clone, "checkout", "-q", "--detach")
     assert launch.branch(clone) == "HEAD"
-
-
-def test_the_buttons_have_the_branch_and_the_address(monkeypatch):
-    said = {"config": "git@github.com:A/b.git", "rev-parse": "origin/trunk"}
-    monkeypatch.setattr(launch, "git", lambda folder, word, *_: said[word])
-    config = SimpleNamespace(html_baseurl="", html_theme_options={})
-    launch.add_buttons(SimpleNamespace(srcdir="."), config)
-    assert config.html_baseurl == "https://a.github.io/b/"
-    options = config.html_theme_options
-    assert options["repository_url"] == "https://github.com/A/b"
-    assert options["repository_branch"] == "trunk"
-    said["config"] = ""
-    without = SimpleNamespace(html_baseurl="", html_theme_options={})
-    launch.add_buttons(SimpleNamespace(srcdir="."), without)
-    assert without.html_baseurl == ""
-    assert without.html_theme_options == {}
 
 
 def predicted(*after):

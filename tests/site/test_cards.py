@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from attention_site import svg
 
 from tools import cards
 
@@ -26,22 +25,3 @@ def test_cards_are_in_the_gallery():
     for name in stored:
         used = text.count(f":img-top: /book/_static/cards/{name}.svg")
         assert used == 1, f"book/gallery.md needs one card with {name}.svg"
-
-
-@pytest.mark.parametrize(
-    ("stored", "expected"),
-    [
-        (
-            '<svg class="av-film" viewBox="0 0 1 1"><g class="a"/></svg>',
-            '<svg aria-hidden="true" class="sd-card-img-top av-film" '
-            'viewBox="0 0 1 1"><g class="a"/></svg>',
-        ),
-        (
-            '<svg viewBox="0 0 1 1"><g class="a"/></svg>',
-            '<svg aria-hidden="true" class="sd-card-img-top" '
-            'viewBox="0 0 1 1"><g class="a"/></svg>',
-        ),
-    ],
-)
-def test_a_card_is_drawn_by_the_style_sheet_and_says_nothing(stored, expected):
-    assert svg.decorated(stored) == expected

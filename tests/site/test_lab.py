@@ -21,6 +21,7 @@ from playwright.sync_api import TimeoutError, expect
 
 from tests.book import practice_pages
 from tests.book.practice_pages import FILLED, GIVE
+from tests.site.javascript import function
 from tools import website
 
 weekly = pytest.mark.weekly
@@ -271,12 +272,7 @@ def run(tab, command, arguments=None):
     )
 
 
-# The text of a formula stands in its MathML once more.
-READ = """cells => cells.map(cell => {
-  const copy = cell.cloneNode(true);
-  for (const part of copy.querySelectorAll(".katex, code, pre")) part.remove();
-  return copy.textContent;
-}).join("\\n")"""
+READ = function("lab", "read")
 
 
 def assert_drawn(tab, written):
@@ -444,6 +440,7 @@ def check_slider_and_trait(tab, slider):
 TELL = """
 import json
 from course import practice
+from tests.site.javascript import function
 
 told = {"answers": [], "guesses": [], "slips": []}
 for it in Out.values():
@@ -461,20 +458,8 @@ for it in [it for it in globals().values() if isinstance(it, practice.Task)]:
     ]
 print(json.dumps(told))
 """
-# Type the same guess into each field of some forms, and read what is shown
-# beside it, and below.
-GUESS = """([names, guess]) => names.map((name) => {
-  const form = document.querySelector(`form[data-question=${name}].av-live`);
-  for (const field of form.querySelectorAll("input")) field.value = guess;
-  form.requestSubmit();
-  const rows = [...form.querySelectorAll("tr")].slice(1);
-  const column = (j) => rows.map((row) => row.cells[j].textContent);
-  const then = form.querySelector(".av-reply > p").textContent;
-  return [column(1), column(2), then];
-})"""
-OUTPUTS = """() => [...jupyterapp.shell.currentWidget.content.model.cells]
-  .filter((cell) => cell.type === "code")
-  .map((cell) => [cell.getMetadata("tags") ?? [], cell.outputs.toJSON()])"""
+GUESS = function("lab", "guess")
+OUTPUTS = function("lab", "outputs")
 TOLD = """[...jupyterapp.shell.currentWidget.content.model.cells]
   .at(-1).outputs.length > 0"""
 STORED = re.compile(r'class=\\"av-question (av-[a-z]+)')

@@ -118,59 +118,6 @@ ANSWERS = [
 ]
 
 
-def in_html(reply):
-    """A reply as the page has it: what stands in backticks is code."""
-    parts = repr(reply).split("`")
-    parts[1::2] = [f"<code>{code}</code>" for code in parts[1::2]]
-    return "".join(parts)
-
-
-def test_check_gives_each_answer_its_reply(open_all):
-    live = "[...el.querySelectorAll('form')].map((f) => f.className)"
-    assert all(name.endswith(" av-live") for name in open_all.do(live))
-    for question, given, reply in ANSWERS:
-        give(open_all, question, json.dumps(given))
-        name = question.name
-        assert open_all.do(f"said({name!r})") == in_html(reply)
-        right = open_all.do(f"form({name!r}).dataset.right")
-        assert right == json.dumps(reply.right)
-    give(open_all, SUM, ["3", "x"])
-    assert open_all.do("said('sum')") == (
-        "Not answered yet. Type one number in each field, such as 0.25, 1/4 "
-        "or -3e-2."
-    )
-
-
-def test_recall_gives_again_what_was_given(open_all):
-    assert open_all.do("[kept(), tally()]") == [
-        {}, "0 of 4 questions right Clear all answers"
-    ]  # fmt: skip
-    for question, given, _ in ANSWERS:
-        give(open_all, question, json.dumps(given))
-    stays = {
-        "practice/find": "[3]", "practice/pick": json.dumps([option("one")]),
-        "practice/sort": json.dumps(places("one", "two", "three"))
-        .replace(" ", ""),
-        "practice/sum": '["2","12"]',  # a field was empty: no answer
-    }  # fmt: skip
-    assert open_all.do("kept()") == stays
-    assert open_all.do("tally()").startswith("3 of 4 ")
-    open_all.revisit()
-    assert open_all.do("kept()") == stays
-    assert open_all.do("""[
-      fields("sum").map((field) => field.value), items(),
-      fields("pick").map((field) => field.checked),
-      fields("find").map((field) => field.checked)]
-    """) == [
-        ["2", "12"], places("one", "two", "three"),
-        [text == "one" for text in PICK.options],
-        [False, False, False, True],
-    ]  # fmt: skip
-    assert open_all.do("said('sum')").startswith("✗ Not yet. That is")
-    assert open_all.do("said('sort')") == "✓ Right. Sorted."
-    assert open_all.do("tally()").startswith("3 of 4 ")
-
-
 def answer_all(open_all):
     """Answer all questions right, and predict."""
     for question in QUESTIONS:
@@ -202,19 +149,6 @@ def test_wipe_makes_one_question_as_it_was_at_first(open_all):
         kept.remove(f"practice/{name}")
         judged = question is not GUESS
         assert open_all.do(rest) == [kept, "3" if judged else "4", judged]
-
-
-def test_tally_counts_and_clears_all_answers(open_all):
-    at_first = {}, "0 of 4 questions right Clear all answers", ["", ""], False
-    look = """[kept(), tally(), fields("guess").map((it) => it.value),
-      fold().open, items()]"""
-    assert open_all.do(look) == [*at_first, [0, 1, 2]]
-    answer_all(open_all)
-    assert open_all.do("tally()").startswith("4 of 4 ")
-    give(open_all, SUM, ["2", "12"])
-    assert open_all.do("tally()").startswith("3 of 4 ")
-    open_all.do("el.querySelector('.av-tally button').click()")
-    assert open_all.do(look) == [*at_first, [0, 1, 2]]
 
 
 def test_count_of_a_page_is_kept_for_the_menu(open_all):
@@ -278,22 +212,6 @@ def test_compare_shows_a_prediction_and_opens_the_fold(open_all):
     assert "<td>0.4</td>" in open_all.do("said('guess')")
 
 
-def test_answer_by_the_key_enter_in_a_field_and_no_other(open_all):
-    assert open_all.do(f"""
-      const field = fields("pick")[{option("one")}];
-      field.checked = true;
-      const other = [press(field, "a"), said("pick")];
-      const button = form("sort").querySelector("button");
-      const pressed = [press(button, "Enter"), said("sort")];
-      return [other, pressed, press(field, "Enter"), said("pick")];
-    """) == [[False, ""], [False, ""], True, "✓ Right. So it is."]
-    assert open_all.do("""
-      const event = new Event("submit", { cancelable: true });
-      form("pick").dispatchEvent(event);
-      return event.defaultPrevented;
-    """)
-
-
 def test_sign_keys_type_what_a_phone_lacks(open_all):
     for name in ("pick", "sort", "find"):
         assert open_all.do(f"!form({name!r}).querySelector('.av-sign')")
@@ -333,22 +251,6 @@ def test_recall_passes_over_what_has_another_form(open_all):
     assert open_all.do("said('sum')") == "Not answered yet."
 
 
-def test_remember_where_nothing_can_be_kept(open_all):
-    open_all.do("""
-      globalThis.allowed =
-        Object.getOwnPropertyDescriptor(window, "localStorage");
-      const refuse = { ...allowed, get() { throw new DOMException("no"); } };
-      Object.defineProperty(window, "localStorage", refuse);
-      return null;
-    """)
-    open_all.show()
-    give(open_all, SUM, ["3", "7"])
-    assert open_all.do("said('sum')") == "✓ Right. A sum."
-    open_all.do("form('sum').querySelector('.av-clear').click()")
-    assert open_all.do("said('sum')") == ""
-    open_all.do("Object.defineProperty(window, 'localStorage', allowed) && 0")
-
-
 def test_render_in_jupyter_takes_the_cell_for_its_page(open_all):
     open_all.show(jupyter=True)
     assert open_all.do("el.querySelector('.av-tally').textContent") == "?"
@@ -359,16 +261,3 @@ def test_render_in_jupyter_takes_the_cell_for_its_page(open_all):
         .filter((it) => it.form)
         .every((it) => it.dataset.lmSuppressShortcuts === "true")
     """)
-
-
-def test_render_without_a_fold_or_a_tally_does_without(open_all):
-    html = GUESS.html()
-    another = (FOLDED % html).replace("av-reveal", "another")
-    for around in (another, html, f'<div class="cell">{html}</div>'):
-        open_all.do(f"open({json.dumps(around)})")
-        give(open_all, GUESS, ["0.4", "`<`1"])
-        assert open_all.do("said('guess')") == COMPARED.replace("\n", "")
-        assert not open_all.do("fold()?.open")
-    open_all.do(f"open({json.dumps(PICK.html())})")
-    give(open_all, PICK, [option("one")])
-    assert open_all.do("said('pick')") == "✓ Right. So it is."

@@ -1,15 +1,13 @@
 """Questions on the built pages: by keys, kept, cleared, without scripts."""
 
-import gzip
 import re
 
 import pytest
 from playwright.sync_api import expect
 
-from course import figures
 from course.practice import Cell, Choice, Order
-from tests import budgets
 from tests.book.practice_pages import GIVE, PAGES, ROOT, forms, given, ran
+from tests.site.javascript import function
 
 PRACTICE = [
     path.relative_to(ROOT).with_suffix("").as_posix() for path in PAGES
@@ -41,8 +39,7 @@ def plain(reply):
     return repr(reply).replace("`", "")
 
 
-SAID = """names => names.map((name) => document.querySelector(
-  `form[data-question=${name}].av-live .av-reply`).textContent)"""
+SAID = function("practice", "said")
 SIDEWAYS = "document.documentElement.scrollWidth - innerWidth"
 KEPT = "Object.keys(localStorage).filter(k => k.startsWith('practice'))"
 
@@ -187,22 +184,7 @@ def test_what_cannot_be_read_as_a_number_is_no_answer(host, browser):
     tab.close()
 
 
-# Each prediction is sent empty, then answered: what is said and shown then.
-PREDICT = """() => {
-  const folds = [...document.querySelectorAll("details.av-reveal")];
-  return [...document.querySelectorAll("form.av-predict")].map((form, i) => {
-    const send = form.querySelector("button[type=submit]");
-    send.click();
-    const early = [form.querySelector("[role=status]").textContent,
-      folds[i].open];
-    const fields = [...form.querySelectorAll("input")];
-    for (const field of fields) field.value = "my <guess>";
-    send.click();
-    const rows = [...form.querySelectorAll("tr")].map((row) =>
-      [...row.querySelectorAll("th, td")].map((it) => it.innerText.trim()));
-    return { early, fields: fields.length, rows, open: folds[i].open };
-  });
-}"""
+PREDICT = function("practice", "predict")
 
 
 @pytest.mark.parametrize("page", [LESSONS[0], LESSONS[-1]])
@@ -277,42 +259,3 @@ def test_no_answer_stands_on_a_page_or_in_the_search(site):
         for _, reply in question.answers:
             assert reply.text.replace("`", "") not in html, reply.text
     assert "as_scores" not in index
-
-
-@pytest.mark.parametrize("page", PRACTICE + LESSONS)
-def test_questions_weigh_little(site, page):
-    html = (site / f"{page}.html").read_text(encoding="utf-8")
-    asked = "".join(
-        re.findall(r"<form class=\"av-question.*?</form>", html, re.S)
-    )
-    css = figures.path_of("practice.css").read_text(encoding="utf-8")
-    whole = asked + css + figures.script("practice")
-    weight = len(gzip.compress(whole.encode(), 9))
-    assert asked
-    budgets.keep(f"bytes of the questions of {page}", weight, 20_000)
-
-
-# The places of the arrows of each item, and how a reply looks.
-LOOKS = """(form) => [
-  [...form.querySelectorAll("li")].map((item) =>
-    [...item.querySelectorAll("button")]
-      .map((it) => it.getBoundingClientRect().left).join()),
-  [getComputedStyle(form.querySelector(".av-reply"), "::first-letter").color,
-   getComputedStyle(form.closest(".question-card") ??
-     form.querySelector("fieldset")).borderLeftStyle],
-]"""
-
-
-def test_arrows_stand_in_columns_and_replies_look_apart(host, browser):
-    tab = browser.new_page(viewport={"width": 1000, "height": 900})
-    tab.goto(f"{host.address}/book/labs/keep-a-deadline.html")
-    form = tab.locator("form.av-live:has(ol)").first
-    form.scroll_into_view_if_needed()
-    looks = []
-    for right in ("true", "false"):
-        form.evaluate("(form, right) => (form.dataset.right = right)", right)
-        arrows, look = form.evaluate(LOOKS)
-        assert len(set(arrows)) == 1
-        looks.append(look)
-    tab.close()
-    assert all(a != b for a, b in zip(*looks, strict=True))

@@ -70,60 +70,6 @@ def test_sort_of_a_ledger_table_and_back(open_page):
     ]
 
 
-ENTRIES = """<div><div class="box"><table class="entries"><tbody>
-<tr><td>two</td><td>1.5</td><td>what</td><td>erratum: why</td>
-<td><b>Slip</b></td></tr>
-<tr><td>one</td><td>2.5</td><td>what</td><td>reproduced: why</td>
-<td></td></tr>
-<tr><td>one</td><td>1.25</td><td>what</td><td>erratum: why</td>
-<td><b>Carried</b></td></tr></tbody></table></div></div>"""
-ASKED = [
-    ("", (0, 0, 0), "111"),
-    ("ONE", (0, 0, 0), "011"),
-    ("one  carried", (0, 0, 0), "001"),
-    ("what none", (0, 0, 0), "000"),
-    ("", (1, 0, 0), "011"),
-    ("", (0, 1, 0), "101"),
-    ("", (0, 0, 2), "100"),
-    ("", (1, 1, 0), "001"),
-    ("2", (1, 0, 0), "011"),
-    ("2.5", (1, 1, 0), "000"),
-]
-
-
-def test_filter_ledger_shows_what_fits_all_that_is_asked(open_page):
-    page = open_page(ENTRIES)
-    assert page.do("""
-      const event = new Event("submit", { cancelable: true });
-      $("form")[0].dispatchEvent(event);
-      return [$("form")[0].nextElementSibling === $(".box")[0],
-        event.defaultPrevented, $("label input")[0].type,
-        $("select").map((it) => [...it.options].map((o) => o.text))];
-    """) == [
-        True, True, "search",
-        [["all", "one", "two"], ["all", "erratum", "reproduced"],
-         ["all", "Carried", "Slip"]],
-    ]  # fmt: skip
-    labels = page.tab.locator("label")
-    assert [text.split()[0] for text in labels.all_inner_texts()] == [
-        "search", "source", "verdict", "cause",
-    ]  # fmt: skip
-    found = page.do(f"""
-      const look = () => [$("tbody tr").map((row) => +!row.hidden).join(""),
-        $("output")[0].textContent];
-      const seen = [look()];
-      for (const [words, chosen] of {json.dumps(ASKED)}) {{
-        $("label input")[0].value = words;
-        $("select").forEach((it, i) => {{ it.selectedIndex = chosen[i]; }});
-        $("form")[0].dispatchEvent(new Event("input"));
-        seen.push(look());
-      }}
-      return seen;
-    """)
-    wanted = [(shown, shown.count("1")) for *_, shown in (ASKED[0], *ASKED)]
-    assert found == [[s, f"{n} of 3 entries"] for s, n in wanted]
-
-
 # --- the header and the contents --------------------------------------------
 
 MENU = """<div class="dropdown"><button data-bs-toggle="dropdown"><i>i</i>
@@ -176,36 +122,6 @@ def test_escape_closes_a_menu_and_leads_back_to_its_button(open_page):
         [[CLOSED, CLOSED], "BUTTON", 1],
         [[CLOSED, CLOSED], "P", -1],
     ]
-
-
-def test_show_entry_scrolls_the_menu_to_the_page(open_page):
-    entries = "".join(f"<li><a>{k}</a></li>" for k in range(99))
-    body = (
-        '<button class="primary-toggle">menu</button>'
-        '<div class="bd-sidebar-primary" style="height: 90px; overflow: auto">'
-        f'<nav class="bd-docs-nav">{entries}</nav></div>'
-    )
-    page = open_page(body.replace("<a>50", '<a class="current">50'))
-    found = page.do("""
-      const menu = $(".bd-sidebar-primary")[0];
-      const seen = () => {
-        const [a, b] = [$(".current")[0], menu]
-          .map((it) => it.getBoundingClientRect());
-        return a.top >= b.top && a.bottom <= b.bottom;
-      };
-      const first = seen();
-      const top = menu.scrollTop;
-      menu.scrollTop += 5;
-      $("button")[0].click();
-      await new Promise((done) => setTimeout(done));
-      const stays = menu.scrollTop - top;  // it is in sight: nothing moves
-      menu.scrollTop = 0;
-      $("button")[0].click();
-      await new Promise((done) => setTimeout(done));
-      return [first, stays, seen()];
-    """)
-    assert found == [True, 5, True]
-    assert open_page(body).do("$('.bd-sidebar-primary')[0].scrollTop") == 0
 
 
 def test_contents_mark_the_last_part_in_view_and_what_it_lies_in(open_page):
@@ -355,25 +271,6 @@ def test_start_of_a_figure_loads_its_script_once_it_is_near(page, open_page):
     # A figure may load more, by the same way.
     page.do("return rendered[0][1].load('more').then(() => null)")
     assert asked_for(page) == ["film", "words", "more"]
-
-
-def test_page_model_keeps_the_settings_of_its_page(page, open_page):
-    offer(page, "film")
-    open_page(figure("film"))
-    page.tab.wait_for_function("globalThis.rendered")
-    assert page.do("""
-      const { model } = rendered[0][1];
-      const heard = [];
-      model.on("change:T", () => heard.push(["one", model.get("T")]));
-      model.on("change:T", () => heard.push(["two", model.get("T")]));
-      model.on("change:query", () => heard.push("query"));
-      model.set("T", 7);
-      model.set("other", 1);
-      model.save_changes();
-      model.off("change:T");
-      return [heard, ["T", "query", "other", "none"].map((k) =>
-        model.get(k) ?? null)];
-    """) == [[["one", 7], ["two", 7]], [7, 1, 1, None]]
 
 
 @pytest.mark.parametrize("script", [None, "// a script of something else"])
@@ -547,18 +444,6 @@ def test_continue_leads_to_a_lesson_of_the_menu_and_nowhere_else(open_page):
         open_page(on_page("index", HOME))
         assert page.do("$('.continue').length") == 0, place
         assert page.do(TICKED) == ["4. Beta"], place
-
-
-BAD_COUNTS = ["", "1", "/", "1/", "/1", "x/y", "NaN/NaN", "0/0", "{", "2/1"]
-
-
-def test_a_count_that_is_none_ticks_nothing(open_page):
-    page = open_page("")
-    for text in BAD_COUNTS:
-        page.visit("")
-        page.do(f"localStorage.setItem('progress/book/b', {text!r})")
-        open_page(on_page("book/a", NAV))
-        assert page.do(TICKED) == [], text
 
 
 HASHES = [

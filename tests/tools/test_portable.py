@@ -1,6 +1,5 @@
 """The environments of `make portable`, and what a failing cell says."""
 
-import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -9,17 +8,9 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from tools import differences, portable
+from tools import differences
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def test_each_two_settings_meet_in_all_pairs():
-    columns = list(zip(*portable.TABLE, strict=True))
-    assert len(columns) == len(portable.COLUMNS)
-    for pair in itertools.combinations(columns, 2):
-        met = set(zip(*pair, strict=True))
-        assert met == set(itertools.product(*pair))
 
 
 FIGURE = (
