@@ -7,7 +7,11 @@ FOLDER = Path(__file__).parent / "js"
 
 
 @functools.cache
+def program(file):
+    """The functions of js/FILE.js, for a page without modules."""
+    return (FOLDER / f"{file}.js").read_text("utf-8").replace("export ", "")
+
+
 def function(file, name):
-    """The function `name` of js/FILE.js, for a page without modules."""
-    text = (FOLDER / f"{file}.js").read_text("utf-8").replace("export ", "")
-    return f"(...given) => {{\n{text}\nreturn {name}(...given);\n}}"
+    """One of these functions, which Playwright calls."""
+    return f"(...given) => {{\n{program(file)}\nreturn {name}(...given);\n}}"

@@ -9,8 +9,9 @@ import json
 import pytest
 
 from course import figures
-from course.practice import Cell, Choice, Matrix, Order, Predict, Reply
+from course.practice import Cell, Choice, Matrix, Order, Predict
 from tests.book.practice_pages import GIVE
+from tests.site.javascript import program
 
 SUM = Matrix(
     "sum", "What are `1 + 2` and `3 + 4`?", [1 + 2, 3 + 4], "A sum.",
@@ -37,36 +38,6 @@ GUESS = Predict(
 )  # fmt: skip
 FOLDED = """<p class="av-tally">?</p><div class="cell">%s</div>
 <details class="av-reveal"><summary>s</summary>t</details>"""
-HANDS = """
-const open = (html, model = null) => {
-  globalThis.el = document.createElement("main");
-  if (model) model = { get: (key) => ({ html })[key] };
-  else el.innerHTML = html;
-  document.body.replaceChildren(el);
-  attentionFigures.practice.render({ model, el });
-};
-const form = (name) => el.querySelector(`form[data-question=${name}]`);
-const said = (name) => form(name).querySelector(".av-reply").innerHTML;
-const fields = (name) => [...form(name).querySelectorAll("input")];
-const items = () => [...form("sort").querySelectorAll("li")]
-  .map((item) => Number(item.dataset.item));
-const moved = (item, way) => {
-  const button = el.querySelectorAll(`[data-item="${item}"] button`)[way];
-  button.click();
-  return [items(), said("sort"), document.activeElement === button,
-    document.activeElement.ariaLabel];
-};
-const fold = () => el.querySelector("details");
-const tally = () => el.querySelector(".av-tally").textContent;
-const press = (target, key) => {
-  const event = new KeyboardEvent("keydown",
-    { key, bubbles: true, cancelable: true });
-  target.dispatchEvent(event);
-  return event.defaultPrevented;
-};
-const kept = () => Object.fromEntries(
-  Object.keys(localStorage).sort().map((k) => [k, localStorage.getItem(k)]));
-"""
 
 
 @pytest.fixture
@@ -74,7 +45,8 @@ def open_all(page):
     """Open all questions, as the site shows them; work them in the page."""
 
     def visit():
-        page.visit(f"<script>{figures.script('practice') + HANDS}</script>")
+        script = figures.script("practice") + program("forms")
+        page.visit(f"<script>{script}</script>")
         show()
 
     def show(jupyter=False):
@@ -92,37 +64,23 @@ def give(open_all, question, given):
     return open_all.do(f"({GIVE})([[{question.name!r}, {given}]])[0]")
 
 
-def places(*items):
-    """Items of `SORT` as the page numbers them."""
-    return [SORT.items.index(item) for item in items]
-
-
 def option(text):
     """The place of an option of `PICK` on the page."""
     return PICK.options.index(text)
 
 
-ANSWERS = [
-    (SUM, ["3", "7"], Reply(True, "A sum.")),
-    (SUM, ["2", "12"], Reply(False, "That is `x * y`.")),
-    (SUM, ["3", " "], Reply(None, "")),
-    (PICK, [option("two")], Reply(False, "No.")),
-    (PICK, [option("pi")], Reply(False, "Hm.")),
-    (PICK, [option("one")], Reply(True, "So it is.")),
-    (SORT, places("three", "two", "one"), Reply(False, "Turned round.")),
-    (SORT, places("two", "one", "three"), Reply(False, "Not yet in order.")),
-    (SORT, places("one", "two", "three"), Reply(True, "Sorted.")),
-    (FIND, [0], Reply(False, "Add up the rows.")),
-    (FIND, [2], Reply(False, "That is right.")),
-    (FIND, [3], Reply(True, "It has no sum of 1.")),
-]
+RIGHT = {
+    SUM.name: ["3", "7"],
+    PICK.name: [option("one")],
+    SORT.name: [SORT.items.index(item) for item in ("one", "two", "three")],
+    FIND.name: [3],
+}
 
 
 def answer_all(open_all):
     """Answer all questions right, and predict."""
     for question in QUESTIONS:
-        given = next(a for q, a, r in ANSWERS if q is question and r.right)
-        give(open_all, question, json.dumps(given))
+        give(open_all, question, json.dumps(RIGHT[question.name]))
     give(open_all, GUESS, ["0.4", "1"])
 
 
@@ -131,20 +89,14 @@ def test_wipe_makes_one_question_as_it_was_at_first(open_all):
         open_all.do("localStorage.clear()")
         open_all.show()
         name = question.name
-        look = f"""[form({name!r}).outerHTML.replaceAll(' class=""', ""),
-          fields({name!r}).map((field) => [field.value, field.checked])]"""
+        look = f"looks({name!r})"
         rest = "[Object.keys(kept()), tally()[0], fold().open]"
         first = open_all.do(look)
         answer_all(open_all)
         assert open_all.do(look) != first
         kept, *right = open_all.do(rest)
         assert right == ["4", True]
-        focused = open_all.do(f"""
-          form({name!r}).querySelector(".av-clear").click();
-          return document.activeElement === form({name!r})
-            .querySelector("input, li button");
-        """)
-        assert focused
+        assert open_all.do(f"clear({name!r})"), "its field has the focus"
         assert open_all.do(look) == first
         kept.remove(f"practice/{name}")
         judged = question is not GUESS
@@ -158,11 +110,10 @@ def test_count_of_a_page_is_kept_for_the_menu(open_all):
     open_all.do("document.body.dataset.page = 'book/a'")
     open_all.show()
     assert open_all.do(count) == "0/4"
-    open_all.do("""return document.addEventListener("progress-changed",
-      () => { globalThis.told = (globalThis.told ?? 0) + 1; })""")
+    open_all.do("countChanges()")
     answer_all(open_all)
     assert open_all.do(count) == "4/4"
-    assert open_all.do("globalThis.told") >= 4
+    assert open_all.do("changes") >= 4
     give(open_all, SUM, ["2", "12"])
     assert open_all.do(count) == "3/4"
     open_all.do("form('pick').wipe()")
@@ -179,7 +130,7 @@ def test_move_of_an_item_by_one_place_says_where_it_is(open_all):
         (2, 0, [2, 1, 0], 1),
     ]:
         name = SORT.items[item]
-        assert open_all.do(f"moved({item}, {way})") == [
+        assert open_all.do(f"move({item}, {way})") == [
             order, f"{name}: place {place} of 3.", True,
             f"{name}: {['up', 'down'][way]}",
         ]  # fmt: skip
@@ -215,22 +166,8 @@ def test_compare_shows_a_prediction_and_opens_the_fold(open_all):
 def test_sign_keys_type_what_a_phone_lacks(open_all):
     for name in ("pick", "sort", "find"):
         assert open_all.do(f"!form({name!r}).querySelector('.av-sign')")
-    assert open_all.do("""
-      const [first, second] = fields("sum");
-      const [minus, stroke, power] = form("sum").querySelectorAll(".av-sign");
-      minus.click();  // no field had the focus yet: it goes to the first
-      first.value += "3";
-      second.focus();
-      second.value = "18";
-      second.setSelectionRange(1, 1);
-      stroke.click();
-      const at = document.activeElement === second && second.selectionStart;
-      power.click();
-      const down = new PointerEvent("pointerdown", { cancelable: true });
-      minus.dispatchEvent(down);
-      const named = [minus, stroke, power].every((it) => it.ariaLabel);
-      return [first.value, second.value, at, down.defaultPrevented, named];
-    """) == ["−3", "1/e8", 2, True, True]
+    expected = ["−3", "1/e8", 2, True, True]
+    assert open_all.do("typeSigns()") == expected
 
 
 def test_recall_passes_over_what_has_another_form(open_all):
@@ -256,8 +193,4 @@ def test_render_in_jupyter_takes_the_cell_for_its_page(open_all):
     assert open_all.do("el.querySelector('.av-tally').textContent") == "?"
     give(open_all, PICK, [option("one")])
     assert open_all.do("said('pick')") == "✓ Right. So it is."
-    assert open_all.do("""
-      [...el.querySelectorAll("input, button, fieldset")]
-        .filter((it) => it.form)
-        .every((it) => it.dataset.lmSuppressShortcuts === "true")
-    """)
+    assert open_all.do("keepsKeys()")
