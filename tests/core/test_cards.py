@@ -364,26 +364,3 @@ def test_an_encoder_is_refused():
     for more in ({"model_type": "bert"}, {"is_causal": False}):
         with pytest.raises(ValueError, match=r"decodes.*; got (bert|no is_c)"):
             layers_of(PLAIN | more)
-
-
-def test_what_is_no_configuration_is_refused():
-    with pytest.raises(TypeError, match="config must be a dict; got list"):
-        layers_of([PLAIN])
-
-
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ((-1, 2), "S must be at least 0; got -1"),
-        ((1, 0), "itemsize must be at least 1; got 0"),
-    ],
-)
-def test_sizes_that_do_not_exist_are_refused(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        cache_bytes(LAYERS, *sizes)
-    with pytest.raises(ValueError, match=r"itemsize|S must"):
-        step_bytes(LAYERS, *sizes)
-    with pytest.raises(ValueError, match="S must be at least 1; got 0"):
-        step_flops(LAYERS, 0)
-    with pytest.raises(TypeError, match=r"batch must be an integer; got 1.5"):
-        cache_bytes(LAYERS, 1, 2, batch=1.5)

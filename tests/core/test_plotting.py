@@ -333,29 +333,6 @@ def test_every_colour_of_every_figure_is_readable_in_the_dark():
         assert {*paint.findall(svg)} <= known | {*plotting.DARK}, place
 
 
-@pytest.mark.parametrize(
-    ("width", "style", "expected"),
-    [
-        (6.4, {}, 11 * 382 / 460.8),
-        (7.2, {}, 11 * 382 / 518.4),  # wider than the column: 8.1 px
-        (6.4, {"size": 8}, 8 * 382 / 460.8),
-        (3.0, {}, 11 * 4 / 3),  # narrower than the phone
-    ],
-)
-def test_sizes_on_a_phone_are_measured(monkeypatch, width, style, expected):
-    fig = plt.figure(figsize=(width, 2))
-    fig.text(0.5, 0.5, "word", **style)
-    svg = shown(fig, monkeypatch)["image/svg+xml"]
-    assert dict(sizes_on_a_phone(svg)) == pytest.approx({"word": expected})
-
-
-def test_an_index_of_a_formula_counts_as_a_label(monkeypatch):
-    fig = plt.figure(figsize=(6.4, 2))
-    fig.text(0.5, 0.5, "$d_k$")
-    svg = shown(fig, monkeypatch)["image/svg+xml"]
-    assert min(dict(sizes_on_a_phone(svg)).values()) < LEAST
-
-
 def words_of(svg, color):
     """The words of a figure that have a colour, in the figure's order."""
     texts = [e for e in ET.fromstring(svg).iter() if e.tag == f"{SVG}text"]
@@ -531,79 +508,38 @@ def test_marks_say_which_entries_of_an_array_are_coloured():
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "says"),
     [
+        (lambda: plotting.show(plt.figure(), alt=" "), "alt"),
+        (lambda: plotting.show_arrays([("Q", [1, 2])]), r"Q .*\(2,\)"),
+        (lambda: plotting.show_arrays([("Q", [[]])]), r"Q .*\(1, 0\)"),
+        (lambda: plotting.show_arrays([("Q", [[1], [2]])], rows="a"), "rows"),
+        (lambda: plotting.show_arrays(["="]), "rows"),
         (
-            lambda: plotting.show_arrays([("Q", [1, 2])]),
-            "Q must be a matrix with entries; got (2,)",
+            lambda: plotting.show_weights(WEIGHTS, queries="a", keys="b"),
+            r"\(2, 2\), 1 queries and 1 keys",
         ),
+        (lambda: drawn(WEIGHTS * np.nan), "weights"),
+        (lambda: drawn(MASKED.filled(np.inf)), "weights"),
+        (lambda: plotting.show_heads(WEIGHTS, **NAMES), r"weights .*\(2, 2\)"),
         (
-            lambda: plotting.show_arrays([("Q", [[]])]),
-            "Q must be a matrix with entries; got (1, 0)",
-        ),
-        (
-            lambda: plotting.show_arrays([("Q", [[1], [2]])], rows="a"),
-            "rows must name the rows of the first matrix; got a for [2]",
-        ),
-        (
-            lambda: plotting.show_arrays(["="]),
-            "rows must name the rows of the first matrix; got () for []",
-        ),
-        (
-            lambda: plotting.show_arrays([("Q", np.ones((1, 40)))]),
-            "parts must fit into 461 points; got 600",
-        ),
-        (
-            lambda: plotting.show(plt.figure(), alt=" "),
-            "alt must describe",
-        ),
-        (
-            lambda: plotting.show_weights(WEIGHTS, queries=["a"], keys=["b"]),
-            "got (2, 2), 1 queries and 1 keys",
-        ),
-        (
-            lambda: plotting.show_weights(WEIGHTS * np.nan, **NAMES),
-            "weights must be finite",
-        ),
-        (
-            lambda: plotting.show_heads(WEIGHTS, **NAMES),
-            "weights must be (H, T, S); got (2, 2)",
-        ),
-        (
-            lambda: plotting.show_heads(WEIGHTS[None][:0], **NAMES),
-            "weights must be (H, T, S); got (0, 2, 2)",
-        ),
-        (
-            lambda: plotting.show_weights([], queries=[], keys=[]),
-            "got (0,), 0 queries and 0 keys",
-        ),
-        (
-            lambda: plotting.show_weights([[]], queries=["a"], keys=[]),
-            "weights must hold entries; got (1, 0)",
+            lambda: plotting.show_weights([[]], queries="a", keys=[]),
+            r"weights .*\(1, 0\)",
         ),
         (
             lambda: plotting.show_weights(WEIGHTS, words=["a"], **NAMES),
-            "words must have the shape of weights, (2, 2); got (1,)",
-        ),
-        (
-            lambda: plotting.show_weights(WEIGHTS, vmax=np.inf, **NAMES),
-            "vmax must be finite; got inf",
-        ),
-        (
-            lambda: plotting.show_shapes([("Q", (2, 0))]),
-            "a size of Q must be at least 1; got 0",
+            r"words .*\(2, 2\).*\(1,\)",
         ),
         (
             lambda: plotting.show_heads(WEIGHTS[None], labels=[], **NAMES),
-            "1 heads need 1 labels; got 0",
+            "1 heads need 1 labels",
         ),
-        (lambda: plotting.show_shapes([]), "stages must hold labels"),
-        (lambda: plotting.show_shapes(["="]), "stages must hold labels"),
-        (lambda: plotting.show_shapes([("Q", (1,))]), "shapes of two axes"),
+        (lambda: plotting.show_shapes(["="]), "stages"),
+        (lambda: plotting.show_shapes([("Q", (1,))]), "two axes"),
     ],
 )
-def test_bad_input_is_refused(call, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
+def test_plots_refuse_what_does_not_fit(call, says):
+    with pytest.raises(ValueError, match=says):
         call()
 
 
@@ -618,52 +554,10 @@ def test_any_numbers_are_drawn_and_a_mask_as_zeros_and_ones():
         assert drawn(matrix) == ["1.0", "0.0", "1.0", "1.0"]
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: drawn(MASKED),
-            "weights must not be a masked array",
-        ),
-        (lambda: drawn([["1", "0"]] * 2), "weights must hold real numbers"),
-        (lambda: drawn(WEIGHTS * 1j), "weights must hold real numbers"),
-        (
-            lambda: plotting.show_heads(MASKED[None], **NAMES),
-            "weights must not be a masked array",
-        ),
-        (
-            lambda: plotting.show_weights(WEIGHTS, queries=2, keys="ab"),
-            "queries must be names; got 2",
-        ),
-        (
-            lambda: plotting.show_weights(WEIGHTS, queries="ab", keys=None),
-            "keys must be names; got None",
-        ),
-        (
-            lambda: plotting.show_heads(WEIGHTS[None], labels=1, **NAMES),
-            "labels must be names; got 1",
-        ),
-        (
-            lambda: plotting.show_weights(WEIGHTS, cbar="no", **NAMES),
-            "cbar must be True or False; got 'no'",
-        ),
-        (
-            lambda: plotting.show_weights(WEIGHTS, vmin="0", **NAMES),
-            "vmin must be a number; got '0'",
-        ),
-        (
-            lambda: plotting.show(plt.figure(), alt=None),
-            "alt must be a text; got None",
-        ),
-        (
-            lambda: plotting.show_shapes([("Q", (2.5, 1))]),
-            "a size of Q must be an integer; got 2.5",
-        ),
-    ],
-)
-def test_what_is_of_the_wrong_kind_is_refused(call, message):
-    with pytest.raises(TypeError, match=re.escape(message)):
-        call()
+@pytest.mark.parametrize("weights", [MASKED, [["1", "0"]] * 2, WEIGHTS * 1j])
+def test_plots_refuse_what_is_no_matrix_of_real_numbers(weights):
+    with pytest.raises(TypeError, match="weights must"):
+        drawn(weights)
 
 
 def test_arrays_that_are_too_wide_leave_no_figure_open():

@@ -1,7 +1,5 @@
 """Recall of pairs: the texts, the gradients, and memories by hand."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -210,49 +208,23 @@ def test_train_memory_learns_and_runs_do_not_mix(kind):
         assert_close(recall_logits(texts, own, kind), both[run], eps=256)
 
 
-REFUSED = [
-    (lambda rng: pairs_batch(rng, (), 0), "n_pairs must be at least 1; got 0"),
-    (
-        lambda rng: pairs_batch(rng, (), 33),
-        "the keys of a text must not exceed n_keys; got 33 and 32",
-    ),
-    (
-        lambda rng: pairs_batch(rng, (), 3, again=True),
-        "n_pairs must be even with again; got 3",
-    ),
-    (
-        lambda rng: init_memory(rng, "other"),
-        "kind must be one of 'softmax', 'linear', 'delta', 'gated'; got",
-    ),
-    (lambda rng: init_memory(rng, "linear", d=0), "d must be at least 1"),
-    (
-        lambda rng: init_memory(rng, "linear", runs=(-1,)),
-        "runs[0] must be at least 0; got -1",
-    ),
-    (lambda rng: pairs_batch(rng, (-1,), 2), "shape[0] must be at least 0"),
-    (
-        lambda rng: recall_logits(
-            pairs_batch(rng, (), 2),
-            init_memory(rng, "delta"),
-            "delta",
-            choose=two_best,
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda rng: pairs_batch(rng, (), 33), "n_keys; got 33 and 32"),
+        (lambda rng: pairs_batch(rng, (), 3, again=True), "even.*got 3"),
+        (lambda rng: init_memory(rng, "other"), "kind .*'other'"),
+        (
+            lambda rng: recall_logits(
+                pairs_batch(rng, (), 2),
+                init_memory(rng, "delta"),
+                "delta",
+                choose=two_best,
+            ),
+            "choose .*'softmax'.*'delta'",
         ),
-        "choose needs kind 'softmax'; got 'delta'",
-    ),
-    (
-        lambda rng: train_indexer(
-            rng, init_memory(rng, "softmax"), 2, steps=1, n_heads=0
-        ),
-        "n_heads must be at least 1; got 0",
-    ),
-    (
-        lambda rng: train_memory(rng, "linear", 2, steps=0),
-        "steps must be at least 1; got 0",
-    ),
-]
-
-
-@pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_what_does_not_fit_is_refused(call, message, rng):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+    ],
+)
+def test_recall_refuses_what_does_not_fit(call, says, rng):
+    with pytest.raises(ValueError, match=says):
         call(rng)
