@@ -89,23 +89,7 @@ def test_every_question_answers_and_is_kept(host, browser):
 
 def check_words_and_sizes(tab):
     """Each question is a group with a name of its own, and large enough."""
-    legends, replies, sizes = tab.evaluate(
-        """() => {
-          const forms = [...document.querySelectorAll("form[data-question]")];
-          const all = (form, parts) => [...form.querySelectorAll(parts)];
-          const smallest = (it) => {
-            const box = it.getBoundingClientRect();
-            return Math.min(box.width, box.height);
-          };
-          return [
-            forms.map((form) =>
-              all(form, "fieldset > legend").map((it) => it.innerText)),
-            forms.map((form) => all(form, "[role=status], output").length),
-            forms.flatMap((form) => all(form, "input, button")
-              .filter((it) => it.checkVisibility()).map(smallest)),
-          ];
-        }"""
-    )
+    legends, replies, sizes = tab.evaluate(MEASURED)
     names = [name for (name,) in legends]
     assert all(name.strip() for name in names)
     assert len(set(names)) == len(names)
@@ -185,6 +169,7 @@ def test_what_cannot_be_read_as_a_number_is_no_answer(host, browser):
 
 
 PREDICT = function("practice", "predict")
+MEASURED = function("practice", "measured")
 
 
 @pytest.mark.parametrize("page", [LESSONS[0], LESSONS[-1]])
@@ -232,12 +217,7 @@ def test_questions_answer_from_a_folder_and_where_nothing_can_be_kept(
         errors = []
         tab.on("pageerror", lambda error: errors.append(str(error)))
         if blocked:
-            tab.add_init_script(
-                """Object.defineProperty(window, "localStorage", {
-                  configurable: true,
-                  get() { throw new DOMException("no", "SecurityError"); },
-                });"""
-            )
+            tab.add_init_script(f"({function('storage', 'blocked')})()")
         tab.goto((site / f"{page}.html").as_uri())
         expect(answer(tab, question, values)).to_have_text(plain(said))
         assert not errors

@@ -113,19 +113,6 @@ def test_figures_follow_the_button_for_light_and_dark(address, browser):
     context.close()
 
 
-# What a browser's storage can be, as a script that runs before the page's.
-PROTOTYPE = """for (const name of [NAMES])
-  Storage.prototype[name] = () => { throw new DOMException("no"); };"""
-PROPERTY = """for (const name of ["localStorage", "sessionStorage"])
-  Object.defineProperty(window, name, { configurable: true, get() { BODY } });
-"""
-FILLED = """for (const storage of [localStorage, sessionStorage])
-  for (let size = 2 ** 22; size >= 1; size /= 2)
-    for (let n = 0; n < 99; n += 1)
-      try { storage.setItem(`${size}.${n}`, "x".repeat(size)); }
-      catch { break; }"""
-
-
 def asked(page):
     return practice_pages.forms(website.ROOT / f"{page}.ipynb")
 
@@ -142,19 +129,17 @@ KEYS = [
     *("sidebar-scroll-top", "pst_banner_pref", "sphinx_highlight_terms"),
     *(f"practice/{name}" for name in asked(VARIED)),
 ]
-JUNK = f"""for (const storage of [localStorage, sessionStorage])
-  for (const key of {json.dumps(KEYS)}) storage.setItem(key, TEXT);"""
+WRITING = ["setItem"]
+USING = ["getItem", "setItem", "removeItem", "key", "clear"]
 STORAGES = {
-    "sound": "",
-    "full": FILLED,
-    "none": PROPERTY.replace("BODY", "return null;"),
-    "blocked": PROPERTY.replace("BODY", "throw new DOMException('no');"),
-    "refuses to write": PROTOTYPE.replace("NAMES", '"setItem"'),
-    "broken": PROTOTYPE.replace(
-        "NAMES", '"getItem", "setItem", "removeItem", "key", "clear"'
-    ),
-    "no JSON": JUNK.replace("TEXT", r'"\ud800 { javascript:1//"'),
-    "another form": JUNK.replace("TEXT", """'[{"a": 1}, null, 9]'"""),
+    "sound": ("sound",),
+    "full": ("full",),
+    "none": ("none",),
+    "blocked": ("blocked",),
+    "refuses to write": ("failing", WRITING),
+    "broken": ("failing", USING),
+    "no JSON": ("holding", KEYS, "\ud800 { javascript:1//"),
+    "another form": ("holding", KEYS, '[{"a": 1}, null, 9]'),
 }
 
 
@@ -188,7 +173,9 @@ def used(tab, address):
 @pytest.mark.parametrize("kind", STORAGES)
 def test_a_page_works_whatever_the_storage_is(address, browser, kind):
     with browser.new_context(color_scheme="dark") as context:
-        context.add_init_script(STORAGES[kind])
+        name, *given = STORAGES[kind]
+        given = ", ".join(map(json.dumps, given))
+        context.add_init_script(f"({function('storage', name)})({given})")
         tab = context.new_page()
         errors = []
         tab.on("pageerror", lambda error: errors.append(str(error)))
@@ -421,6 +408,7 @@ def test_search_finds_whole_words_and_opens_their_section(
         assert f'id="{section}"' in html, (page, section)
 
 
+FIND_ALL = function("pages", "findAll")
 ODD_QUERIES = [
     *("constructor mask", "__proto__ constructor", "<script>", "(", "*", "-"),
     *("\\", "%", " ", "a" * 5000, "\U0001f642", "\ud800", "the of", "42"),
@@ -432,19 +420,7 @@ def test_search_answers_every_query(search):
     *_, tab = search("softmax")
     names = tab.evaluate("Object.getOwnPropertyNames(Object.prototype)")
     assert {"constructor", "__proto__", "toString"} <= set(names)
-    said = tab.evaluate(
-        """async (queries) => {
-          const said = [];
-          for (const query of queries) {
-            Search.output.replaceChildren();
-            await Search.query(query);
-            const count = Search.output.childElementCount;
-            said.push([query, Search.status.textContent, count]);
-          }
-          return said;
-        }""",
-        [*names, *ODD_QUERIES],
-    )
+    said = tab.evaluate(FIND_ALL, [*names, *ODD_QUERIES])
     for query, text, count in said:
         wanted = "Nothing was found"
         if count:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.site.javascript import program
 from tools.website import TWO_FRAMES
 
 SCRIPT = Path(__file__).resolve().parents[2] / "book" / "_static" / "site.js"
@@ -17,13 +18,13 @@ SCRIPT = Path(__file__).resolve().parents[2] / "book" / "_static" / "site.js"
 
 @pytest.fixture
 def open_page(page):
-    """Open a page whose last element is the script; `$` finds elements."""
+    """Open a page with js/site.js before its elements, and its script last."""
     page.files["_static/site.js"] = SCRIPT.read_text("utf-8")
 
     def open_page(body, query=""):
         page.visit(
-            "<script>const $ = (s) => [...document.querySelectorAll(s)];"
-            f"</script>{body}<script src=/_static/site.js></script>",
+            f"<script>{program('site')}</script>{body}"
+            "<script src=/_static/site.js></script>",
             query,
         )
         return page
@@ -38,27 +39,12 @@ HEADS = """<thead><tr><th><button>name</button></th>
 SORTED = f"""<table class="ledger">{HEADS}<tbody>
 <tr><td> b </td><td>10</td></tr><tr><td>c</td><td>9</td></tr>
 <tr><td>a</td><td>10</td></tr></tbody></table>"""
-NAMES = (
-    '$(".ledger tbody tr").map((r) => r.cells[0].textContent.trim()).join("")'
-)
 
 
 def test_sort_of_a_ledger_table_and_back(open_page):
     other = SORTED.replace("ledger", "other")
     page = open_page(SORTED + other)
-    told = page.do(f"""
-      const look = () => [{NAMES},
-        ...$(".ledger th").map((th) => th.getAttribute("aria-sort"))];
-      const told = [];
-      $("td")[0].click();
-      $(".other button")[0].click();
-      told.push(look());
-      for (const column of [0, 0, 0, 1, 1, 0]) {{
-        $(".ledger th button")[column].click();
-        told.push(look());
-      }}
-      return told;
-    """)
+    told = page.do("sortBy([0, 0, 0, 1, 1, 0])")
     assert told == [
         ["bca", None, None],
         ["abc", "ascending", None],
@@ -74,24 +60,14 @@ def test_sort_of_a_ledger_table_and_back(open_page):
 
 MENU = """<div class="dropdown"><button data-bs-toggle="dropdown"><i>i</i>
 </button><ul><a href="#x">file</a></ul></div>"""
-LOOK = """
-  const look = () => $("button").map((it) =>
-    [it.classList.contains("show"), it.getAttribute("aria-expanded")].join());
-"""
 CLOSED, SHOW = "false,false", "true,true"
 
 
 def test_open_only_one_menu_and_close_it_by_what_closes_menus(open_page):
     page = open_page(MENU + MENU + "<p>text</p>")
-    assert page.do(f"""{LOOK}
-      const told = [];
-      for (const [what, i] of [["button i", 0], ["button i", 0], ["button", 0],
-        ["button", 1], ["p", 0], ["button", 1], ["a", 1]]) {{
-        $(what)[i].click();
-        told.push(look());
-      }}
-      return told;
-    """) == [
+    steps = [("button i", 0), ("button i", 0), ("button", 0), ("button", 1)]
+    steps += [("p", 0), ("button", 1), ("a", 1)]
+    assert page.do(f"clicks({json.dumps(steps)})") == [
         [SHOW, CLOSED],
         [CLOSED, CLOSED],
         [SHOW, CLOSED],
@@ -104,24 +80,12 @@ def test_open_only_one_menu_and_close_it_by_what_closes_menus(open_page):
 
 def test_escape_closes_a_menu_and_leads_back_to_its_button(open_page):
     page = open_page(MENU + MENU + "<p tabindex=0>text</p>")
-    assert page.do(f"""{LOOK}
-      const type = (key, target) => {{
-        target.focus();
-        target.dispatchEvent(
-          new KeyboardEvent("keydown", {{ key, bubbles: true }}));
-        return [look(), document.activeElement.tagName,
-          $("button").indexOf(document.activeElement)];
-      }};
-      $("button")[1].click();
-      const other = type("x", $("a")[1]);
-      const first = type("Escape", $("a")[1]);
-      $("button")[0].click();
-      return [other, first, type("Escape", $("p")[0])];
-    """) == [
-        [[CLOSED, SHOW], "A", -1],
-        [[CLOSED, CLOSED], "BUTTON", 1],
-        [[CLOSED, CLOSED], "P", -1],
-    ]
+    page.do("clicks([['button', 1]])")
+    assert page.do("typeAt('x', 'a', 1)") == [[CLOSED, SHOW], "A", -1]
+    closed = [[CLOSED, CLOSED], "BUTTON", 1]
+    assert page.do("typeAt('Escape', 'a', 1)") == closed
+    page.do("clicks([['button', 0]])")
+    assert page.do("typeAt('Escape', 'p', 0)") == [[CLOSED, CLOSED], "P", -1]
 
 
 def test_contents_mark_the_last_part_in_view_and_what_it_lies_in(open_page):
@@ -137,18 +101,14 @@ def test_contents_mark_the_last_part_in_view_and_what_it_lies_in(open_page):
         <section id="inner" style="{tall}"></section></section>
       <section id="dreiß" style="{tall}"></section>
       <div style="height: 2000px"></div>""")
-    marked = """
-      const links = $("a.active").map((it) => it.textContent).join();
-      const entries = $("li.active").map((it) =>
-        it.firstElementChild.textContent).join();
-      return links === entries ? links : [links, entries];
-    """
 
     def scroll(id_, by):
         """The top of a part is so far above the top of the window."""
         page.do(f"document.getElementById('{id_}').scrollIntoView(); "
                 f"scrollBy(0, {by}); {TWO_FRAMES}")  # fmt: skip
-        return page.do(marked)
+        links, items = page.do("marked()")
+        assert links == items
+        return links
 
     assert scroll("one", 0) == "one"
     assert scroll("two", -330) == "one", "below two fifths of the window"
@@ -178,20 +138,7 @@ def test_reach_gives_the_keyboard_boxes_that_scroll(open_page):
     output = f'<div class="cell_output">{box("output")}</div>'
     page = open_page(boxes + box("", "pre") + output)
     sizes = [(80, 40), (80, 400), (300, 20), (300, 51), (80, 40)]
-    found = page.do(f"""
-      const found = [];
-      const boxes = [...$("pre"), ...$("div:not(.cell_output)")];
-      for (const [width, height] of {json.dumps(sizes)}) {{
-        for (const p of $("p")) {{
-          p.style.width = width + "px";
-          p.style.height = height + "px";
-        }}
-        dispatchEvent(new Event("resize"));
-        found.push(boxes.map((it) =>
-          [it.className, it.getAttribute("tabindex")]));
-      }}
-      return found;
-    """)
+    found = page.do(f"boxes({json.dumps(sizes)})")
     kinds = ["", *KINDS, "other", "output"]
     for (width, height), seen in zip(sizes, found, strict=True):
         wide, tall = width > 100, height > 51
@@ -230,9 +177,7 @@ def test_before_print_every_fold_is_opened(open_page):
 STATE = json.dumps({"T": 4, "query": 1})
 # A figure keeps what it was given.
 RENDERS = """(globalThis.attentionFigures ??= {}).NAME = {
-  render: (given) => (globalThis.rendered ??= []).push(["NAME", given]) };"""
-RENDERED = """(globalThis.rendered ?? []).map(([name, { el }]) =>
-  [name, $("[data-figure]").indexOf(el)])"""
+  render: (it) => (globalThis.figuresGiven ??= []).push(["NAME", it]) };"""
 FAR = '<div style="height: 3000px"></div>'
 
 
@@ -259,17 +204,17 @@ def asked_for(page):
 def test_start_of_a_figure_loads_its_script_once_it_is_near(page, open_page):
     offer(page, "film", "words", "more")
     open_page(figure("film") + figure("film") + FAR + figure("words"))
-    page.tab.wait_for_function("globalThis.rendered?.length === 2")
-    assert page.do(RENDERED) == [["film", 0], ["film", 1]]
+    page.tab.wait_for_function("globalThis.figuresGiven?.length === 2")
+    assert page.do("rendered()") == [["film", 0], ["film", 1]]
     assert asked_for(page) == ["film"]
     # 400 px below the window is near.
     page.do(f"scrollTo(0, 3000 - innerHeight - 500); {TWO_FRAMES}")
     assert asked_for(page) == ["film"]
     page.do("scrollTo(0, 3000 - innerHeight - 200)")
-    page.tab.wait_for_function("globalThis.rendered.length === 3")
-    assert page.do(RENDERED)[-1] == ["words", 2]
+    page.tab.wait_for_function("globalThis.figuresGiven.length === 3")
+    assert page.do("rendered()")[-1] == ["words", 2]
     # A figure may load more, by the same way.
-    page.do("return rendered[0][1].load('more').then(() => null)")
+    page.do("return figuresGiven[0][1].load('more').then(() => null)")
     assert asked_for(page) == ["film", "words", "more"]
 
 
@@ -301,9 +246,9 @@ def test_link_to_a_state_starts_its_figure_and_leads_there(
     far = FAR + figure("words") + FAR + figure("film") + FAR
     open_page(f"<p id=part>{far}", query)
     if started:
-        page.tab.wait_for_function("globalThis.rendered")
+        page.tab.wait_for_function("globalThis.figuresGiven")
     page.do(TWO_FRAMES)
-    assert page.do(RENDERED) == started
+    assert page.do("rendered()") == started
     top = "$('[data-figure=film]')[0].getBoundingClientRect().top"
     assert (abs(page.do(top)) < 2) == leads
     if leads:  # a reader who reloads the page stays where she was
@@ -348,9 +293,6 @@ NAV = f"""<nav class="bd-docs-nav"><ul>
 <li><a class="reference" href="{ROOT}book/c.html">Gamma</a></li>
 <li><a class="reference" href="https://other.test/book/b.html">Far</a></li>
 </ul></nav>"""
-TICKED = """$("a.reference").filter((a) => a.querySelector(".done"))
-  .map((a) => a.firstChild.textContent)"""
-KEPT = "Object.keys(localStorage).sort()"
 
 
 def on_page(name, body):
@@ -360,46 +302,41 @@ def on_page(name, body):
     )
 
 
-def keep(page, **values):
-    """Keep these values in the browser: `a__b` stands for a/b."""
+def keep(page, values):
+    """Keep these values in the browser."""
     page.visit("")
     for key, value in values.items():
-        name = key.replace("__", "/").replace("_", " ")
-        page.do(f"localStorage.setItem({name!r}, {json.dumps(value)})")
+        page.do(f"localStorage.setItem({key!r}, {json.dumps(value)})")
 
 
 def test_ticks_stand_beside_pages_whose_questions_are_all_right(open_page):
     page = open_page("")
-    keep(page, progress__book="x", other="1")
-    page.do("""return ["book/a:3/4", "book/b:4/4", "book/c:0/0"].forEach(
-      (it) => localStorage.setItem("progress/" + it.split(":")[0],
-        it.split(":")[1]))""")
+    counts = {"a": "3/4", "b": "4/4", "c": "0/0", "d": "{"}
+    keep(page, {f"progress/book/{name}": it for name, it in counts.items()})
     open_page(on_page("book/a", NAV))
-    assert page.do(TICKED) == ["4. Beta"], "all, some, none, another site's"
+    assert page.do("ticked()") == ["4. Beta"], (
+        "all, some, none, another site's"
+    )
     assert page.do("$('.done')[0].getAttribute('aria-label')") == (
         "all questions right"
     )
     # One more right, on this page: at once.
     page.do("""localStorage.setItem("progress/book/a", "4/4");
       return document.dispatchEvent(new Event("progress-changed"))""")
-    assert page.do(TICKED) == ["3. Alpha", "4. Beta"]
+    assert page.do("ticked()") == ["3. Alpha", "4. Beta"]
     assert page.do("$('.done').length") == 2, "once each"
 
 
 def test_one_button_forgets_what_is_kept_and_nothing_else(open_page):
     page = open_page("")
-    keep(page, progress__b="1/1", practice__q="[1]", mode="dark")
+    keep(page, {"progress/b": "1/1", "practice/q": "[1]", "mode": "dark"})
     body = NAV + "<form data-question=q><p class=av-reply></p></form>"
     open_page(on_page("book/a", body))
-    assert page.do(KEPT) == [
+    assert page.do("stored()") == [
         "mode", "practice/q", "progress/b", "reading/last",
     ]  # fmt: skip
-    page.do("""$("form")[0].wipe = () => {
-        globalThis.wiped = true;
-        localStorage.setItem("progress/book/a", "0/1");
-      };
-      return $(".forget")[0].click()""")
-    assert page.do(KEPT) == ["mode"]
+    page.do("forget()")
+    assert page.do("stored()") == ["mode"]
     assert page.do("[globalThis.wiped, $('.forget').length]") == [True, 0]
 
 
@@ -439,38 +376,16 @@ NO_PLACES = [
 def test_continue_leads_to_a_lesson_of_the_menu_and_nowhere_else(open_page):
     page = open_page("")
     for place in NO_PLACES:
-        keep(page, reading__last=place, progress__book="1/1")
-        page.do("localStorage.setItem('progress/book/b', '1/1')")
+        keep(page, {"reading/last": place, "progress/book/b": "1/1"})
         open_page(on_page("index", HOME))
         assert page.do("$('.continue').length") == 0, place
-        assert page.do(TICKED) == ["4. Beta"], place
+        assert page.do("ticked()") == ["4. Beta"], place
 
 
 HASHES = [
-    *(
-        "",
-        "#",
-        "#%",
-        "#%zz",
-        "#%E0%A4%A",
-        "#%C3%28",
-        "#%ff",
-        "#%00",
-        "#__proto__",
-    ),
-    *(
-        "#constructor",
-        '#"',
-        "#'",
-        "#a b",
-        "#\\",
-        "#[",
-        "#>*",
-        "#%25",
-        "#?x",
-        "##",
-    ),
-]
+    *("", "#", "#%", "#%zz", "#%E0%A4%A", "#%C3%28", "#%ff", "#[", "#>*"),
+    *("#__proto__", "#constructor", '#"', "#'", "#a b", "#\\", "#%25", "#?x"),
+]  # fmt: skip
 
 
 def test_no_hash_breaks_the_script(open_page):
@@ -486,11 +401,8 @@ WAYS = """<p class="imprint"><span>Version 1</span></p>
 
 def typed(page, key, where="body", **more):
     """Where the page is after a key was pressed at a place."""
-    more = json.dumps({"key": key, "bubbles": True, **more})
-    return page.do(f"""location.hash = "here";
-      document.querySelector("{where}").dispatchEvent(
-        new KeyboardEvent("keydown", {more}));
-      return location.hash;""")
+    given = ", ".join(map(json.dumps, (key, where, more)))
+    return page.do(f"typeKey({given})")
 
 
 def test_n_and_p_lead_on_and_back_but_not_while_typing(open_page):
@@ -524,13 +436,6 @@ def test_n_and_p_do_nothing_where_no_page_follows(open_page):
     assert page.do("$('.imprint button').length") == 0
 
 
-PRESSED = """const link = $("a[class^=report]")[0];
-  link.addEventListener("click", (event) => event.preventDefault());
-  link.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
-  const { searchParams } = new URL(link.href);
-  return [link.href, Object.fromEntries(searchParams)]"""
-
-
 def test_a_page_says_what_a_report_is_about(open_page):
     body = (
         "<nav class=page-toc><a href=#one>1.1. One</a><a href=#two>Two</a>"
@@ -540,7 +445,7 @@ def test_a_page_says_what_a_report_is_about(open_page):
     )
     page = open_page(on_page("book/a", body))
     page.do(f"scrollTo(0, 1500); {TWO_FRAMES}")
-    href, told = page.do(PRESSED)
+    href, told = page.do("pressReport()")
     assert "/report.html?" in href
     assert told == {"page": "book/a", "title": "Alpha", "section": "1.1. One"}
 
@@ -559,7 +464,7 @@ def test_a_report_fills_in_its_form(open_page, host, title, where):
     )
     about = "?page=book/b&title=Beta&section=2.1.+C"
     page = open_page(on_page("book/report", body), about)
-    href, told = page.do(PRESSED)
+    href, told = page.do("pressReport()")
     assert href.startswith("https://h.test/new?")
     assert told.pop(title) == "Wrong: Beta"
     text = 'book/b, section "2.1. C". Version 7, 2026-01-02'

@@ -106,3 +106,14 @@ export const unscripted = () => {
     ]),
   };
 };
+
+// What the search says of each query, and how much it lists.
+export const findAll = async (queries) => {
+  const found = [];
+  for (const query of queries) {
+    Search.output.replaceChildren();
+    await Search.query(query);
+    found.push([query, Search.status.textContent, Search.output.childElementCount]);
+  }
+  return found;
+};

@@ -19,3 +19,23 @@ export const predict = () => {
     return { early, fields: fields.length, rows, open: folds[i].open };
   });
 };
+
+// Of each question the texts of its legends and how many places for a reply;
+// and the smaller side of each field and button.
+export const measured = () => {
+  const forms = [...document.querySelectorAll("form[data-question]")];
+  const all = (form, parts) => [...form.querySelectorAll(parts)];
+  const smallest = (it) => {
+    const box = it.getBoundingClientRect();
+    return Math.min(box.width, box.height);
+  };
+  return [
+    forms.map((form) => all(form, "fieldset > legend").map((it) => it.innerText)),
+    forms.map((form) => all(form, "[role=status], output").length),
+    forms.flatMap((form) =>
+      all(form, "input, button")
+        .filter((it) => it.checkVisibility())
+        .map(smallest),
+    ),
+  ];
+};
