@@ -747,7 +747,7 @@ def test_sizes_are_integers_that_memory_can_have(
 @pytest.mark.parametrize("widths", [latent_widths, memory_widths])
 def test_widths_in_a_record_are_named_by_both(widths):
     kind = widths.__name__.partition("_")[0]
-    for name in widths().__getattribute__(kind)._fields:
+    for name in getattr(widths(), kind)._fields:
         if name == "eps":
             continue
         for wrong, error, rule in (

@@ -404,14 +404,18 @@ def test_gradients_turn_back_by_unsigned_positions_too(kind):
     np.testing.assert_array_equal(unsigned.X, signed.X)
 
 
-def test_the_default_scale_and_positions_are_those_of_the_forward_pass():
+# The loop of the forward pass has these.
+STATED = {"positions": range(4), "base": 10000.0, "eps": 1e-6}
+
+
+def test_the_defaults_are_those_of_the_forward_pass():
     X, p = problem(22, 4, d_q=6)
     weights = latent_attention(X, p).weights
     upstream = np.random.default_rng(23).normal(size=X.shape)
     wide = SIZES["d_k"] + SIZES["d_r"]
     plain, stated = (
         latent_attention_vjp(upstream, X, p, weights, **options)
-        for options in ({}, {"positions": range(4), "scale": wide**-0.5})
+        for options in ({}, STATED | {"scale": wide**-0.5})
     )
     assert_close(plain.X, stated.X, eps=8)
     for result, expected in zip(
