@@ -310,17 +310,6 @@ def test_the_menu_shows_where_the_page_stands(address, browser):
     tab.close()
 
 
-ENTRIES = function("pages", "entries")
-
-
-def test_the_contents_stand_still_while_a_page_is_read(address, browser):
-    tab = browser.new_page(viewport={"width": 1300, "height": 900})
-    tab.goto(f"{address}/book/mask.html")
-    tab.evaluate("document.fonts.ready.then(() => 0)")
-    assert tab.evaluate(ENTRIES) == 1
-    tab.close()
-
-
 # What readers look for, and the chapter that is about it.
 SOUGHT = {
     "RoPE": "positions",

@@ -67,14 +67,6 @@ def test_each_citation_has_the_name_of_its_work(path):
     assert citations.name_citations(text) == text, "run: make texts"
 
 
-def test_a_name_is_filled_in():
-    written = "See [](bibliography.md#rush2018annotated), [x](notation.md)."
-    named = (
-        "See [Rush 2018](bibliography.md#rush2018annotated), [x](notation.md)."
-    )
-    assert citations.name_citations(written) == named
-
-
 def test_a_wrong_key_is_named():
     with pytest.raises(
         ValueError, match=r"no work 'nobody1900' in references\.bib"

@@ -57,14 +57,6 @@ def test_links_of_the_texts_beside_the_book_lead_somewhere(path):
             assert place in set(anchors(target.read_text("utf-8"))), link
 
 
-def test_the_names_come_from_one_place(monkeypatch):
-    monkeypatch.setattr(release, "owner", lambda: FULL)
-    told = yaml.safe_load(release.citation())["authors"]
-    kept = json.loads(release.zenodo())["creators"]
-    assert [it["name"] for it in told] == ["B, A"]
-    assert told[0]["orcid"].endswith(kept[0]["orcid"])
-
-
 @pytest.fixture
 def ready(tmp_path, monkeypatch):
     """A folder in which nothing is missing; `git` answers as told."""

@@ -1,13 +1,10 @@
 """What the page for teachers says follows from the chapters."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from tools import chapters, teaching
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")

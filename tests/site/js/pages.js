@@ -54,19 +54,6 @@ export const outOfSight = () => {
   return [Math.max(0, menu.top - at.top, at.bottom - menu.bottom), scrollY];
 };
 
-// Where each entry of the contents stands, wherever the reader is.
-export const entries = async () => {
-  const seen = new Set();
-  for (let y = 0; y < document.documentElement.scrollHeight; y += 700) {
-    scrollTo({ top: y, behavior: "instant" });
-    // A frame to lay out, and one to be told what is in view.
-    for (let k = 0; k < 2; k += 1) await new Promise(requestAnimationFrame);
-    const links = [...document.querySelectorAll(".page-toc a")];
-    seen.add(links.map((link) => link.offsetTop).join());
-  }
-  return seen.size;
-};
-
 // What a reader without scripts sees of pictures, the first formulas, figures,
 // questions (once their folds are open), and of folds after a prediction.
 export const unscripted = () => {
