@@ -364,6 +364,8 @@ def test_dequantised_plain_types(rng):
     ]
     data = b"".join(struct.pack("<f", value)[2:] for value in cut)
     np.testing.assert_array_equal(bfloat16(data), cut)
+    for stored, kind in ((x, "F32"), (small, "F16"), (data, "BF16")):
+        assert dequantised(bytes(stored), kind).dtype == np.float32
     np.testing.assert_array_equal(dequantised(data, "BF16"), cut)
 
 
