@@ -99,7 +99,6 @@ CHANGES = {
 
 def lean(html):
     """Return a part of the theme's head without what pages need not load."""
-
     names = (*STYLES, *SCRIPTS, *DROPPED)
 
     def kept(found):
