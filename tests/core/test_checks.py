@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from helpers import _checks as checks
+from helpers._extras import extra
 from helpers.cache import KVCache
 from helpers.masks import padding_mask
 from tests.core.refusals import each, refused
@@ -119,3 +120,15 @@ def test_a_failure_undoes_what_was_appended():
         with pytest.raises(error):
             fail(error)
         assert (len(first), len(second)) == (1, 0)
+
+
+def test_a_package_that_is_missing_is_named_with_its_extra():
+    def ask():
+        with extra("plots"):
+            import no_such_package  # noqa: F401
+
+    message = (
+        "No module named 'no_such_package'; it belongs to the extra 'plots': "
+        'in the course\'s folder, pip install ".[plots]"'
+    )
+    refused(ask, message, ModuleNotFoundError)
