@@ -11,5 +11,5 @@ Notebooks import from `course.practice`.
 * `form`: their appearance, in HTML and in Jupyter.
 * `task`: functions that readers write.
 
-`course/figures/practice.js` judges by the same records in the browser.
+`course/figures/practice/practice.js` judges by the same records in the browser.
 """
