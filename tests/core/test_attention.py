@@ -276,7 +276,7 @@ def test_attention_refuses(message, call):
     refused(call, message)
 
 
-def test_infinities_that_meet_are_an_overflow_and_no_warning():
+def test_refuses_opposite_infinities_without_a_warning():
     """inf - inf inside of a dot product is told as what it comes from."""
     with (
         np.errstate(all="raise"),

@@ -155,7 +155,9 @@ def test_repeat_kv_serves_neighbouring_query_heads(seed, lead, H_kv, n_rep):
     st.booleans(),
     st.booleans(),
 )
-def test_it_equals_the_loops(seed, lead, heads, T, S, d_k, d_v, cross, limit):
+def test_multi_head_attention_equals_the_loops(
+    seed, lead, heads, T, S, d_k, d_v, cross, limit
+):
     p = projections(seed, *heads, d_k=d_k, d_v=d_v)
     X = rows(seed, *lead, T, 5)
     context = rows(seed + 1, *lead, S, 5) if cross else None
@@ -378,7 +380,7 @@ def test_weights_are_not_read_again_for_each_token(monkeypatch):
 
 @pytest.mark.parametrize("name", ["W_Q", "W_K", "W_V", "W_O"])
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
-def test_weights_spoilt_after_they_were_used_are_found(name, wrong):
+def test_refuses_weights_that_became_nan(name, wrong):
     p, X = projections(0, 4, 2), np.zeros((1, 5))
     multi_head_attention(X, p)
     getattr(p, name)[4, 1] = wrong
@@ -502,7 +504,7 @@ def test_projections_and_caches_are_of_their_kind():
         ("W_O", "the heads"),
     ],
 )
-def test_an_overflow_says_which_product(matrix, rows):
+def test_refuses_products_that_overflow(matrix, rows):
     p = projections(0, d_model=4, d_k=2)
     p = p._replace(**{matrix: np.full(getattr(p, matrix).shape, 1e300)})
     X = np.full((3, 4), 1e20)

@@ -418,7 +418,7 @@ def test_the_layout_in_memory_does_not_matter(function, arrays, name):
 
 
 @EACH
-def test_every_integer_type_is_float64(function, arrays, name):
+def test_integers_compute_as_float64(function, arrays, name):
     if arrays[name].dtype == bool:
         return
     desired = call(function, arrays)
@@ -458,14 +458,14 @@ NO_NUMBERS = [
 
 
 @EACH
-def test_what_is_no_array_is_refused_by_name(function, arrays, name):
+def test_refuses_what_is_no_array(function, arrays, name):
     for wrong, error, rule in NO_ARRAYS:
         with pytest.raises(error, match=f"^{name} must {re.escape(rule)}"):
             call(function, arrays | {name: wrong})
 
 
 @EACH
-def test_what_is_no_number_is_refused_by_name(function, arrays, name):
+def test_refuses_what_holds_no_real_numbers(function, arrays, name):
     if function in MOVERS:
         return
     rule = "(hold real numbers|be boolean, True = may attend|be integers); got"
@@ -475,7 +475,7 @@ def test_what_is_no_number_is_refused_by_name(function, arrays, name):
 
 
 @EACH
-def test_integers_that_float64_cannot_tell_apart(function, arrays, name):
+def test_refuses_integers_beyond_float64(function, arrays, name):
     if arrays[name].dtype == bool or function in (*MOVERS, masks.padding_mask):
         return
     for large in (2**53, 2**63 - 1, -(2**53), -(2**63)):
@@ -546,7 +546,7 @@ AXES = {
 
 
 @pytest.mark.parametrize("argument", AXES)
-def test_an_axis_too_few_is_refused_by_name(argument):
+def test_refuses_too_few_axes(argument):
     key, _, name = argument.partition("-")
     function, arrays = next(c for c in CALLS if c[0].__name__ == key)
     ndim, axes = AXES[argument]
@@ -558,7 +558,7 @@ def test_an_axis_too_few_is_refused_by_name(argument):
 
 
 @EACH
-def test_what_is_not_finite_is_refused_by_name(function, arrays, name):
+def test_refuses_nan_and_infinity(function, arrays, name):
     if arrays[name].dtype == bool or function in (*MOVERS, masks.padding_mask):
         return
     for bad in (np.nan, np.inf):
@@ -724,9 +724,7 @@ LENGTHS = [
 @pytest.mark.parametrize(
     ("function", "name", "least", "more", "limited"), LENGTHS
 )
-def test_sizes_are_integers_that_memory_can_have(
-    function, name, least, more, limited
-):
+def test_refuses_impossible_sizes(function, name, least, more, limited):
     takes = inspect.signature(function).parameters
     more = {"T": 0} | more if "T" in takes else more
     for wrong in NOT_INTEGERS:
@@ -745,7 +743,7 @@ def test_sizes_are_integers_that_memory_can_have(
 
 
 @pytest.mark.parametrize("widths", [latent_widths, memory_widths])
-def test_widths_in_a_record_are_named_by_both(widths):
+def test_refuses_impossible_widths(widths):
     kind = widths.__name__.partition("_")[0]
     for name in getattr(widths(), kind)._fields:
         if name == "eps":
@@ -770,7 +768,7 @@ def test_widths_in_a_record_are_named_by_both(widths):
         ("shape", lambda n: training.copying_batch(RNG, n)),
     ],
 )
-def test_a_shape_is_a_tuple_of_sizes(name, function):
+def test_refuses_impossible_shapes(name, function):
     for wrong, error, message in (
         (8, TypeError, f"{name} must be a tuple of sizes; got 8"),
         ([2], TypeError, f"{name} must be a tuple of sizes; got [2]"),
@@ -794,7 +792,7 @@ def test_a_shape_is_a_tuple_of_sizes(name, function):
         lambda rng: training.copying_batch(rng, ()),
     ],
 )
-def test_random_numbers_come_from_a_generator(function):
+def test_refuses_other_sources_of_random_numbers(function):
     for wrong in (0, None, np.random.RandomState(0)):
         message = f"rng must be a numpy.random.Generator; got {wrong!r}"
         with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
@@ -885,7 +883,7 @@ NOT_NUMBERS = (
 
 
 @pytest.mark.parametrize(("function", "name", "more"), NUMBERS)
-def test_a_number_is_a_number(function, name, more):
+def test_refuses_what_is_no_finite_number(function, name, more):
     for right in (2, 2.0, np.float16(2), np.int8(2), np.array(2.0)):
         result, expected = (
             function(**more | {name: right}),
@@ -957,7 +955,7 @@ def test_a_number_is_a_number(function, name, more):
         ),
     ],
 )
-def test_a_switch_is_true_or_false(name, function):
+def test_refuses_what_is_no_bool(name, function):
     for right in (True, np.True_, False, np.False_):
         assert np.shape(function(right)) == np.shape(function(bool(right)))
     for wrong in ("no", "", 1, 0, None, [True], np.array([True])):
@@ -975,7 +973,7 @@ def test_a_switch_is_true_or_false(name, function):
         ("weights", lambda w, axis: gradients.softmax_vjp(w, w, axis)),
     ],
 )
-def test_an_axis_is_one_axis(name, function):
+def test_refuses_impossible_axes(name, function):
     x = np.stack([np.eye(2)] * 2)
     for wrong in (None, (0, 1), (0,), 1.0, "0", True):
         message = f"axis must be an integer; got {wrong!r}"

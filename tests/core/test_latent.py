@@ -57,7 +57,7 @@ def lists(p):
 @COMPRESSED
 @pytest.mark.parametrize("T", [1, 4])
 @pytest.mark.parametrize("causal", [True, False])
-def test_it_equals_the_loop(absorbed, d_q, T, causal):
+def test_latent_attention_equals_the_loop(absorbed, d_q, T, causal):
     X, p = problem(0, T, d_q=d_q)
     mask = causal_mask(T) if causal else None
     desired = reference_latent.latent_attention(
@@ -252,7 +252,7 @@ def test_a_failure_leaves_the_cache():
         ("W_O must be finite", {"W_O": np.full((6, 7), np.nan)}),
     ],
 )
-def test_weights_that_do_not_fit_are_refused(message, change):
+def test_refuses_weights_that_do_not_fit(message, change):
     X, p = problem(10, 2)
     for call in (
         lambda p: latent_attention(X, p),
@@ -318,7 +318,7 @@ def test_projections_and_caches_are_of_their_kind():
         (expand, "latent", "W_UV"),
     ],
 )
-def test_products_that_overflow_are_refused_by_name(call, rows, matrix):
+def test_refuses_products_that_overflow(call, rows, matrix):
     X, p = problem(13, 2, d_q=6)
     given = 1e200 * (np.ones((2, SIZES["d_c"])) if call is expand else X)
     if rows == "the rows of queries":  # which a norm keeps near 1
@@ -331,7 +331,7 @@ def test_products_that_overflow_are_refused_by_name(call, rows, matrix):
         call(given, huge)
 
 
-def test_a_folded_query_that_overflows_is_refused():
+def test_refuses_a_folded_query_that_overflows():
     _, p = problem(13, 2)
     huge = p._replace(W_UK=np.full_like(p.W_UK, 1e200))
     message = "a head's products overflow float64; pass Q and W_UK in"

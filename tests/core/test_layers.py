@@ -355,7 +355,7 @@ def test_the_type_of_the_arguments_is_kept(name, dtype):
         ),
     ],
 )
-def test_what_leaves_its_range_is_refused(call, message):
+def test_refuses_overflow(call, message):
     x = np.full((2, 2), 1.7e308)
     with pytest.raises(ValueError, match=f"^{message}.* float64; pass "):
         call(x)
@@ -382,7 +382,7 @@ def test_what_leaves_its_range_is_refused(call, message):
         ),
     ],
 )
-def test_infinities_that_meet_are_refused_and_warn_nobody(call, message):
+def test_refuses_opposite_infinities_without_a_warning(call, message):
     x = np.tile([1.7e308, 1.7e308, -1.7e308, -1.7e308], (64, 16))
     with pytest.raises(
         ValueError, match=f"^{message} overflow float64; pass "
@@ -407,7 +407,7 @@ def test_a_constant_row_needs_eps():
         )
 
 
-def test_what_rounding_leaves_of_a_constant_row_is_no_variance():
+def test_rounding_is_no_variance_of_a_constant_row():
     for x in ([0.1] * 3, [1 / 3] * 7):  # sums that are rounded
         one, zero = np.ones(len(x)), np.zeros(len(x))
         assert not layers.layer_norm(x, one, zero).any()

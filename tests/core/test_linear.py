@@ -69,7 +69,7 @@ def without(x, *names):
 @pytest.mark.parametrize("scale", [None, 0.7])
 @pytest.mark.parametrize("carried", [True, False])
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (5, 3, 2), (7, 2, 4)])
-def test_it_equals_the_loop(kind, scale, carried, sizes):
+def test_every_rule_equals_the_loop(kind, scale, carried, sizes):
     x = problem(3, *sizes)
     x = x if carried else without(x, "state")
     function, extra = KINDS[kind]
@@ -372,7 +372,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("wrong", "message"), REFUSED)
-def test_what_does_not_fit_is_refused(wrong, message):
+def test_linear_attention_refuses(wrong, message):
     x = problem(1, 4, 3, 2) | wrong
     if "overflows" in message:
         x["Q"] = x["Q"] * 0
@@ -388,7 +388,7 @@ def test_what_does_not_fit_is_refused(wrong, message):
             gated_delta_rule_vjp(ones((4, 2)), **x)
 
 
-def test_a_gradient_that_does_not_fit_is_refused():
+def test_gradients_refuse():
     x = problem(1, 4, 3, 2)
     message = "grad_output must have the shape of the output; got grad_output"
     with pytest.raises(ValueError, match=f"^{message} "):

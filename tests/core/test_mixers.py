@@ -103,14 +103,14 @@ def test_a_failing_call_leaves_the_caches(form, rng):
 
 
 @EACH
-def test_single_precision_stays_single(form, rng):
+def test_float32_is_kept(form, rng):
     config, params = made(form, rng)
     params = laws.expect_single_precision(config, params, rtol=1e-3)
     assert generate(rng, [1, 2], params, config, 3).shape == (5,)
 
 
 @EACH
-def test_what_comes_later_is_not_seen(form, rng):
+def test_no_token_sees_a_later_one(form, rng):
     laws.expect_no_look_ahead(*made(form, rng), rng, eps=2**13)
 
 

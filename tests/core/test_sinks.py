@@ -304,7 +304,7 @@ def test_sinks_and_caps_refuse(attend):
 
 
 @pytest.mark.parametrize("attend", [attention, tiled_attention])
-def test_what_a_narrow_type_cannot_hold_is_refused(attend):
+def test_refuses_what_a_narrow_type_cannot_hold(attend):
     narrow = HEADS.astype(np.float32)
     for options, message in (
         ({"sinks": -1e39}, "sinks overflow float32"),

@@ -228,6 +228,6 @@ def test_softmax_refuses(message, call):
 @pytest.mark.parametrize(
     "wrong", [[-0.1, 1.1], [np.nan], [1.5], [1 + 9 * np.finfo(float).eps]]
 )
-def test_entropy_refuses_what_is_no_weight(wrong):
+def test_entropy_refuses_impossible_weights(wrong):
     with pytest.raises(ValueError, match="between 0 and 1"):
         entropy(wrong)

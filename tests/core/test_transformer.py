@@ -141,7 +141,7 @@ def test_every_form_equals_plain_loops(form, rng):
 
 
 @EACH
-def test_every_parameter_against_differences(form, rng):
+def test_gradients_equal_differences(form, rng):
     config, params = made(form, rng)
     tokens, targets = rng.integers(0, config.vocab, (2, 3, 5))
     where = np.arange(15).reshape(3, 5) % 3 > 0
@@ -259,7 +259,7 @@ def test_a_mask_that_moves_positions_is_refused(kind, rng):
 
 
 @EACH
-def test_a_padded_batch_against_differences(form, rng):
+def test_gradients_of_a_padded_batch_equal_differences(form, rng):
     config, params = made(form, rng)
     batch, mask, _ = padded(config, rng, config.positions not in ADDED)
     targets, where = rng.integers(0, config.vocab, batch.shape), mask[:, 0, 0]
@@ -280,7 +280,7 @@ def test_a_mask_that_does_not_fit_leaves_the_caches(rng):
 
 
 @EACH
-def test_single_precision_stays_single(form, rng):
+def test_float32_is_kept(form, rng):
     config, params = made(form, rng)
     params = laws.expect_single_precision(config, params, rtol=1e-4)
     _, gradients = loss_and_gradients([1, 2], [2, 3], params, config)
@@ -291,7 +291,7 @@ def test_single_precision_stays_single(form, rng):
 
 
 @EACH
-def test_what_comes_later_is_not_seen(form, rng):
+def test_no_token_sees_a_later_one(form, rng):
     laws.expect_no_look_ahead(*made(form, rng), rng, eps=512)
 
 
@@ -414,7 +414,7 @@ def test_the_count_of_llama_2_7b():
 
 
 @EACH
-def test_a_start_has_the_shapes_and_spreads_it_says(form, rng):
+def test_initial_parameters_have_their_shapes_and_spreads(form, rng):
     config = replace(SMALL, **FORMS[form] | {"vocab": 70, "blocks": None})
     config = replace(config, d_model=64, n_heads=4, n_kv_heads=2, n_layers=8)
     config = replace(config, max_len=60)
@@ -616,7 +616,9 @@ def wanted_chances(logits, temperature, top_k, top_p):
 @pytest.mark.parametrize("temperature", [0, 0.5, 1.0, 3.0])
 @pytest.mark.parametrize("top_k", [None, 1, 3, 8, 99])
 @pytest.mark.parametrize("top_p", [None, 0.01, 0.5, 0.9, 1])
-def test_chances(rng, temperature, top_k, top_p):
+def test_next_token_probabilities_equal_the_loop(
+    rng, temperature, top_k, top_p
+):
     logits = rng.normal(0, 2, size=(5, 8))
     logits[1, 2:5] = logits[1].max()  # equal ones
     options = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
@@ -917,7 +919,7 @@ def test_a_refused_call_leaves_the_cache():
     assert [len(stored) for stored in cache] == [2, 2]
 
 
-def test_parameters_that_are_no_numbers_are_named(rng):
+def test_refuses_nan_in_a_parameter(rng):
     params = init_transformer(rng, SMALL)
     for name in ("embedding", "positions", "0.W_Q", "1.W_O", "0.W_1",
                  "0.norm_1.gain"):  # fmt: skip
