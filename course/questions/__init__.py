@@ -11,5 +11,6 @@ Notebooks import from `course.practice`.
 * `form`: their appearance, in HTML and in Jupyter.
 * `task`: functions that readers write.
 
-`course/figures/practice/practice.js` judges by the same records in the browser.
+In the browser, `course/figures/practice/practice.js` judges by the same
+records.
 """
