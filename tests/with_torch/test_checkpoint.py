@@ -375,7 +375,11 @@ def lines():
     root = Path(__file__).resolve().parents[2]
     given = [
         line
-        for pattern in ("helpers/**/*.py", "book/*.md", "course/figures/*.js")
+        for pattern in (
+            "helpers/**/*.py",
+            "book/*.md",
+            "course/figures/*/*.js",
+        )
         for path in sorted(root.glob(pattern))
         for line in path.read_text("utf-8").splitlines()
         if line
