@@ -191,28 +191,6 @@ def cores(patch, n):
     patch.setattr(_blas, "cores", lambda: n)
 
 
-def test_the_cores_are_those_that_the_process_may_use(monkeypatch):
-    monkeypatch.setattr(_blas.os, "cpu_count", lambda: 64)
-    monkeypatch.setattr(
-        _blas.os,
-        "sched_getaffinity",
-        {0: {0, 5, 7}}.__getitem__,  # 0 is this process
-        raising=False,
-    )
-    monkeypatch.setattr(
-        _blas.os, "process_cpu_count", lambda: 2, raising=False
-    )
-    assert _blas.cores() == 2  # Python 3.13
-    monkeypatch.setattr(_blas.os, "process_cpu_count", lambda: None)
-    assert _blas.cores() == 1
-    monkeypatch.delattr(_blas.os, "process_cpu_count")
-    assert _blas.cores() == 3  # Linux
-    monkeypatch.delattr(_blas.os, "sched_getaffinity")
-    assert _blas.cores() == 64
-    monkeypatch.setattr(_blas.os, "cpu_count", lambda: None)
-    assert _blas.cores() == 1
-
-
 def test_the_number_of_cores_does_not_change_a_bit(monkeypatch):
     Q, K, V = arrays(8, 40, 40, 8, 8, (4,))
     results = []
@@ -222,14 +200,6 @@ def test_the_number_of_cores_does_not_change_a_bit(monkeypatch):
             results.append(tiled_attention(Q, K, V, causal=True, block_q=4))
     for result in results:
         np.testing.assert_array_equal(result, results[0])
-
-
-@pytest.mark.parametrize("n", [1, 3])
-def test_each_tile_is_computed_once(monkeypatch, n):
-    cores(monkeypatch, n)
-    seen = []
-    _blas.on_all_cores(seen.append, range(50))
-    assert sorted(seen) == list(range(50))
 
 
 def extra_bytes(function, *arguments, **options):

@@ -340,6 +340,13 @@ def test_blocks_share_the_table_of_t5(rng):
     )
 
 
+def test_t5_has_32_buckets_up_to_128_positions():
+    # Raffel et al. 2020, section 2.1.
+    config = replace(SMALL, positions="t5")
+    assert parameter_shapes(config)["positions"] == (32, config.n_heads)
+    assert config.max_distance == 128
+
+
 def test_a_switched_off_head_adds_nothing(rng):
     config, params = made("as GPT-2", rng)
     tokens = rng.integers(0, 7, (2, 5))
