@@ -224,20 +224,22 @@ def test_what_other_pages_show_of_a_page_is_renewed_there(book, tmp_path):
         (book / "second.md").write_text(SECOND, encoding="utf-8")
 
 
-def test_what_is_kept_is_made_once_for_each_thing_and_state(tmp_path):
+def test_what_is_kept_is_made_once_for_each_cause(tmp_path):
     made = []
 
     def double(text):
         made.append(text)
         return text * 2
 
-    for state, text, times in [
-        (1, "a", 1), (1, "a", 1), (1, "b", 2), (2, "a", 3),
+    for state, text, why, times in [
+        (1, "a", "", 1), (1, "a", "", 1), (1, "b", "", 2), (2, "a", "", 3),
+        (2, "a", "x", 4),
     ]:  # fmt: skip
         results = kept.Kept(tmp_path, state)
-        assert [results(double, text) for _ in range(2)] == [text * 2] * 2
-        assert len(made) == times, (state, text)
-    assert len(list(tmp_path.iterdir())) == 3
+        for _ in range(2):
+            assert results(double, text, because_of=why) == text * 2
+        assert len(made) == times, (state, text, why)
+    assert len(list(tmp_path.iterdir())) == 4
     results.forget()
     assert len(list(tmp_path.iterdir())) == 1
 
