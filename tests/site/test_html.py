@@ -372,14 +372,25 @@ def test_the_faces_have_every_character_of_every_page(site):
 CUT_AGAIN = "run: make book && python -m tools.cut_fonts"
 
 
-def test_icons_of_the_style_sheet_are_in_their_fonts(site):
-    """A font that lacks one would show a box in its place."""
+ICONS = "//i[contains(@class, 'fa-')]"
+
+
+def test_each_icon_has_a_rule_and_is_in_its_font(site):
+    """Without the rule nothing is shown, and without the font a box."""
     css = (site / "_static/bundle.css").read_text("utf-8")
-    drawn = re.findall(r'content:"\\([ef][0-9a-f]{3})"/""', css)
-    assert len(drawn) > 10
-    fonts = [TTFont(p).getBestCmap() for p in site.glob("_static/fonts/fa-*")]
-    there = set().union(*fonts)
-    assert {int(code, 16) for code in drawn} <= there, CUT_AGAIN
+    rules = re.findall(r'([^{}]*)\{content:"\\([ef]\w{3})";content', css)
+    drawn = {int(code, 16) for _, code in rules}
+    named = {*re.findall(r"\.(fa-[\w-]+):before", str(rules))}
+    icons = [
+        {*icon.get("class").split()}
+        for page in website.EVERY_PAGE
+        for icon in tree(site / f"{page}.html").xpath(ICONS)
+    ]
+    assert len(icons) > 1000
+    assert not [icon for icon in icons if not icon & named], CUT_AGAIN
+    for path in cut_fonts.ICONS.glob("fa-*-*.woff2"):
+        cut = TTFont(site / "_static/fonts" / path.name).getBestCmap()
+        assert drawn & set(TTFont(path).getBestCmap()) <= set(cut), CUT_AGAIN
 
 
 def drawn(formula):
