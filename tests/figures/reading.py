@@ -72,13 +72,13 @@ def tells(text, *numbers):
     A number is a whole one, a pair with its most decimals, or a function that
     judges the numeral and the text before it.
     """
-    found = list(NUMERAL.finditer(text))
-    assert len(found) == len(numbers), (text, numbers)
-    for numeral, wanted in zip(found, numbers, strict=True):
-        if callable(wanted):
-            wanted(numeral[0], text[: numeral.start()])
+    result = list(NUMERAL.finditer(text))
+    assert len(result) == len(numbers), (text, numbers)
+    for numeral, expected in zip(result, numbers, strict=True):
+        if callable(expected):
+            expected(numeral[0], text[: numeral.start()])
         else:
-            pair = wanted if isinstance(wanted, tuple) else (wanted,)
+            pair = expected if isinstance(expected, tuple) else (expected,)
             says(numeral[0], *pair)
 
 
@@ -174,14 +174,14 @@ PALETTES = [
 def depth(colour):
     """Where a colour stands from -1 over 0 to 1, the same in both schemes."""
     pair = re.fullmatch(r"light-dark\(#(\w{6}),#(\w{6})\)", colour).groups()
-    found = []
+    result = []
     for text, palette in zip(pair, PALETTES, strict=True):
         rgb = [int(text[i : i + 2], 16) for i in (0, 2, 4)]
         distance = abs(palette - rgb).max(axis=1)
         assert distance.min() <= 1, colour
-        found.append(SHARES[distance.argmin()])
-    assert abs(found[0] - found[1]) < 0.02
-    return sum(found) / 2
+        result.append(SHARES[distance.argmin()])
+    assert abs(result[0] - result[1]) < 0.02
+    return sum(result) / 2
 
 
 def style_of(element, name):
@@ -443,21 +443,3 @@ def bars(edges, heights):
         )
         for x in (left, right)
     ]
-
-
-def axes(shown):
-    """The ends of the axes of each chart of a figure."""
-    found = []
-    for svg in shown.select(".av-chart"):
-        numbers = [
-            [t.text for t in svg.select(f"text[text-anchor={anchor}]")
-             if not t.get("class") and re.fullmatch(r"−?[\d.e-]+", t.text)]
-            for anchor in ("middle", "end")
-        ]  # fmt: skip
-        found.append(
-            [
-                [float(n[0].replace("−", "-")), float(n[-1].replace("−", "-"))]
-                for n in numbers
-            ]
-        )
-    return found  # fmt: skip

@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pytest
 
-from course.figures import Angles
 from helpers.positions import (
     interpolated_frequencies,
     ntk_frequencies,
@@ -143,24 +142,3 @@ def strip_shows(state, expected, svg):
         [*first, *(last + 1), state["distance"] + 0.5, 0],
     )
     on_one_scale(rows, pairs)
-
-
-@pytest.mark.parametrize(
-    ("settings", "new"),
-    [
-        # In the first distances past the end, all pairs but the two fast
-        # ones; at 63 pair 2 has gone around its circle.
-        ({"distance": 32}, [2, 3, 4, 5, 6, 7]),
-        ({"distance": 62}, [2, 3, 4, 5, 6, 7]),
-        ({"distance": 63}, [3, 4, 5, 6, 7]),
-        ({"distance": 31}, []),
-        # Of the divisors 2^(i/7) only the last is above 63/32.
-        ({"frequencies": "NTK-aware"}, [2, 3, 4, 5, 6]),
-        ({"frequencies": "interpolated"}, []),
-        ({"frequencies": "YaRN"}, []),
-        ({"frequencies": "YaRN", "distance": 64}, [2, 3, 4, 5, 6, 7]),
-    ],
-)
-def test_pairs_that_are_new_by_hand(settings, new):
-    figure = Angles(**{"distance": 63, "factor": 2} | settings)
-    assert np.flatnonzero(figure.values["fresh"]).tolist() == new

@@ -31,10 +31,10 @@ def axes(shown):
     """The numbers of each axis by their places."""
     lines = {}
     for text in shown.select("svg text[x][y]:not([data-handle] text)"):
-        found, x, y = NUMERAL.fullmatch(text.text), text["x"], text["y"]
-        if found and " " not in x + y:
-            number = found[1].replace(",", "").replace("−", "-")
-            power = " KMGTP".index(found[2] or " ")
+        result, x, y = NUMERAL.fullmatch(text.text), text["x"], text["y"]
+        if result and " " not in x + y:
+            number = result[1].replace(",", "").replace("−", "-")
+            power = " KMGTP".index(result[2] or " ")
             svg, side = (
                 text.find_parent("svg")["class"][0],
                 text.get("text-anchor"),

@@ -3,9 +3,7 @@
 import re
 
 import numpy as np
-import pytest
 
-from course.figures import Balance
 from helpers.masks import causal_mask
 from tests.figures.reading import (
     captions,
@@ -81,14 +79,14 @@ def expected(state):
 def cells(path):
     """The pairs in the bars of a path, each once."""
     bars = re.findall(r"M(\d+) (\d+)h(\d+)v1h-(\d+)z", path["d"])
-    found = [
+    result = [
         (int(p), int(first) + k)
         for first, p, wide, back in bars
         for k in range(int(wide))
         if wide == back
     ]
-    assert len(found) == len(set(found))
-    return set(found)
+    assert len(result) == len(set(result))
+    return set(result)
 
 
 def shows(state, expected, shown):
@@ -148,22 +146,6 @@ def times_show(expected, bars):
          *np.stack([till.T, until.T], -1).ravel(),
          *starts[1:], expected["perfect"], expected["time"]],
     )  # fmt: skip
-
-
-@pytest.mark.parametrize("S", [16, 32, 48, 64])
-@pytest.mark.parametrize("machines", [2, 4, 8])
-def test_the_shares_of_the_formulas(machines, S):
-    """Of the lesson, for stripes and zigzag; contiguous from its rounds."""
-    N = machines
-    shares = {
-        plan: Balance(plan=plan, machines=N, S=S).values["busy"]
-        for plan in PLANS
-    }
-    n = S // N
-    whole = n * (n + 1) / 2 + (N - 1) * n * n
-    assert shares["contiguous"] == pytest.approx(S * (S + 1) / 2 / N / whole)
-    assert shares["striped"] == pytest.approx((S + 1) / (S + N))
-    assert shares["zigzag"] == pytest.approx(1)
 
 
 def test_another_plan_is_shown_done_where_all_was_done(page):

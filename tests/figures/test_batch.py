@@ -5,7 +5,6 @@ from math import prod
 
 import numpy as np
 
-from course.figures import Batch
 from helpers.cost import (
     arithmetic_intensity,
     attention_flops,
@@ -153,11 +152,3 @@ def plot_shows(state, expected, svg, texts):
     (limit,) = [t for t in texts if "reaches" in t]
     assert needs.endswith(f" {expected['balance']}")
     tells(limit, (expected["limit"], 1))
-
-
-def test_no_batch_reaches_its_limit_and_each_text_brings_it_nearer():
-    for S in LENGTHS:
-        some = [Batch(S=S, batch=B).values for B in (1, 2, 14, 224, 512)]
-        found = [values["intensity"] for values in some]
-        assert found == sorted(found)
-        assert found[-1] < some[0]["limit"]

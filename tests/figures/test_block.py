@@ -122,8 +122,8 @@ def test_block_is_the_model_with_matrices_of_zeros(place, off):
         figure = ResidualStream(
             place=f"{place}-norm", token=token, **dict.fromkeys(off, False)
         )
-        found = figure.values["rows"][-1]
-        np.testing.assert_allclose(found, stream[i], rtol=0, atol=1e-9)
+        result = figure.values["rows"][-1]
+        np.testing.assert_allclose(result, stream[i], rtol=0, atol=1e-9)
 
 
 # --- the picture -------------------------------------------------------------
@@ -173,35 +173,27 @@ def words_show(state, expected, shown):
     assert numbers[0] == c
     if not state["stream"] or post:
         assert "plus the changes" not in text
-        wanted = [rows[0, c], rows[-1, c]]
+        correct = [rows[0, c], rows[-1, c]]
         if state["stream"]:
             says(re.search(r"factor of (\S+);", text)[1], expected["kept"], 3)
         else:
             assert "takes the place" in text
-        np.testing.assert_allclose(numbers[1:3], wanted, atol=0.00501)
+        np.testing.assert_allclose(numbers[1:3], correct, atol=0.00501)
     else:
         assert "is the row that entered plus the changes" in text
         signs = re.findall(r"([+−]) (\d[\d.]*)", text)
-        found = [float(n) * (1 if s == "+" else -1) for s, n in signs]
+        result = [float(n) * (1 if s == "+" else -1) for s, n in signs]
         np.testing.assert_allclose(
-            found, expected["changes"][:, c], atol=0.00501
+            result, expected["changes"][:, c], atol=0.00501
         )
         says(re.search(r"≈ (−?[\d.]+)\.", text)[1], rows[-1, c], 2)
         assert (
             abs(expected["changes"].sum(0) + rows[0] - rows[-1]).max() < 1e-9
         )
     label = captions(shown)[0]
-    found = [read(n) for n in re.findall(r"−?\d+(?:\.\d+)?", label)]
-    np.testing.assert_allclose(found, [*rows[0], *rows[-1]], atol=0.00501)
+    result = [read(n) for n in re.findall(r"−?\d+(?:\.\d+)?", label)]
+    np.testing.assert_allclose(result, [*rows[0], *rows[-1]], atol=0.00501)
     assert f"row of {state['token']} through" in label
 
 
 # --- hands -------------------------------------------------------------------
-
-
-def test_block_parts_are_pressed(page):
-    page.open("block")
-    assert page.run("block.pressParts") == [
-        *["true", False, "false", False, True] * 4,
-        True, "post-norm", "sat", 1, "true", "false", "post-norm",
-    ]  # fmt: skip

@@ -495,18 +495,6 @@ def test_keys_that_were_not_read_are_said():
     )
 
 
-def test_ways_to_say_the_same_layers_agree():
-    a = kept(
-        dense(12, 4, 2, 8, sliding_window=5, sliding_window_pattern=6), 99
-    )
-    types = (["sliding_attention"] * 5 + ["full_attention"]) * 2
-    assert a == kept(
-        dense(12, 4, 2, 8, sliding_window=5, layer_types=types), 99
-    )
-    unused = dense(12, 4, 2, 8, sliding_window=5, use_sliding_window=False)
-    assert kept(unused, 99) == kept(dense(12, 4, 2, 8), 99)
-
-
 def test_card_shows_no_old_number_after_a_refusal(page):
     """And the count again when the file is whole, or as it was."""
     good = json.dumps(ONE | {"quantization_config": {"ignore": ["x"] * 9000}})
@@ -519,7 +507,7 @@ def test_card_shows_no_old_number_after_a_refusal(page):
         good,
     )
     why = "config must be without swa_head_dim, which no rule counts; got it."
-    said = "This configuration was refused, and nothing is counted: "
-    assert refused == [said + why, why, False]
+    message = "This configuration was refused, and nothing is counted: "
+    assert refused == [message + why, why, False]
     assert before == again
     assert long == [True, len(good)]

@@ -6,7 +6,6 @@ import pytest
 from helpers.attention import attention
 from helpers.masks import causal_mask, padding_mask, window_mask
 from tests.figures.reading import (
-    call,
     captions,
     matrix_shows,
     path_of,
@@ -99,34 +98,3 @@ def shows(state, expected, shown):
         assert [width, height] == pytest.approx([sx + 2, sy + 2], abs=0.01)
         picked.append([round((y + 1 - 34) / sy), round((x + 1 - 40) / sx)])
     assert picked == [[i, j]]
-
-
-@pytest.mark.parametrize("width", [340, 170])
-@pytest.mark.parametrize(("T", "S"), [(13, 13), (64, 64), (64, 8), (3, 40)])
-def test_causal_pointer_is_on_the_entry_drawn_there(T, S, width):
-    """Of each entry the middle and all but its corners; outside nothing."""
-    high = np.clip(T * min(294 / S, 22), 90, 294)
-    unit = width / 340
-    rng = np.random.default_rng(0)
-    for i, j in rng.integers([T, S], size=(40, 2)).tolist():
-        for a, b in ((0.5, 0.5), (0.02, 0.98), (0.98, 0.02)):
-            x = 10 + unit * (40 + (j + a) * 294 / S)
-            y = 20 + unit * (34 + (i + b) * high / T)
-            assert call("entryAt", [T, S, x, y, width], of="causal") == [i, j]
-    for x, y in ((39, 100), (335, 100), (100, 33), (100, 35 + high)):
-        given = [T, S, 10 + unit * x, 20 + unit * y, width]
-        assert call("entryAt", given, of="causal") is None
-
-
-@pytest.mark.parametrize(
-    ("place", "entry"),
-    [
-        ([5, 5, 1, 1, True], [0, 0]),
-        ([5, 5, 5, 3, True], [4, 2]),
-        ([5, 5, 2, 0, True], None),  # a heading
-        ([5, 5, 2, 1, False], None),  # not of the numbers
-    ],
-)
-def test_causal_pointer_on_a_table_is_on_its_entry(place, entry):
-    assert call("entryOfCell", place, of="causal") == entry
-    assert call("entryElsewhere", [5, 5], of="causal") is None

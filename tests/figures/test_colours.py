@@ -112,15 +112,15 @@ def test_ink_can_be_read_on_any_ground():
 
 @pytest.mark.parametrize("name", ["causal", "step", "positions", "backward"])
 def test_numbers_can_be_read_on_their_shades(name):
-    found = set()
+    result = set()
     for settings in every_state(name):
-        found.update(re.findall(
+        result.update(re.findall(
             r"background:light-dark\((#\w{6}),(#\w{6})\);"
             r"color:light-dark\((#\w{3}),(#\w{3})\)",
             drawn(name, settings)[1],
         ))  # fmt: skip
-    assert found
-    for *grounds, light, dark in found:
+    assert result
+    for *grounds, light, dark in result:
         for ground, ink in zip(grounds, (light, dark), strict=True):
             assert contrast(ground, INKS[ink]) >= 4.5
 
@@ -134,12 +134,12 @@ def test_shade_passes_the_stops_of_plotting_evenly(scheme):
     assert call("shade", -3, scheme) == stops[0]
     assert call("shade", 3, scheme) == stops[-1]
     for x in np.linspace(-1, 1, 121):
-        wanted = [
+        expected = [
             np.interp(x, np.linspace(-1, 1, 7), channel)
             for channel in zip(*stops, strict=True)
         ]
-        found = call("shade", x, scheme)
-        assert np.abs(np.subtract(found, wanted)).max() <= 0.501
+        result = call("shade", x, scheme)
+        assert np.abs(np.subtract(result, expected)).max() <= 0.501
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -59,9 +59,9 @@ def test_chart_draws_lines_and_dots_on_its_axes(y):
         "lines": [{"points": points, "name": "<n>"}],
     })  # fmt: skip
     svg = BeautifulSoup(html, "html.parser").svg
-    (line,), found, near = curves(svg)
+    (line,), result, near = curves(svg)
     assert (abs(line - points) <= near).all()
-    assert (abs(np.subtract(found, [d[:2] for d in dots])) <= near).all()
+    assert (abs(np.subtract(result, [d[:2] for d in dots])) <= near).all()
     assert svg["aria-label"] == '<"l">'
     names = [text.text for text in svg.select(".av-name")]
     assert names == ["<n>", "<d>", "e"]
@@ -116,7 +116,7 @@ NAN, LONG = float("nan"), "a" * 41
                                "a bcde": "bcde", "": "no word", 5: "5"}),
     ],
 )  # fmt: skip
-def test_complaint_says_what_it_got(control, right, wrong):
+def test_refusal_says_what_it_got(control, right, wrong):
     for value in right:
         assert call("complaint", control, value) == ""
     for value, got in wrong.items():
@@ -125,7 +125,7 @@ def test_complaint_says_what_it_got(control, right, wrong):
         assert message.endswith(f"; got {got}")
 
 
-def test_complaint_about_a_matrix_says_its_shape_or_number():
+def test_refusal_of_a_matrix_says_its_shape_or_number():
     assert call("complaint", A, [[1, 2, 3], [4, -9, 9]]) == ""
     for value, got in (
         ([], "0 rows"),
@@ -144,7 +144,7 @@ def test_complaint_about_a_matrix_says_its_shape_or_number():
         assert message.endswith(f"; got {got}")
 
 
-def test_shell_of_a_wrong_state_has_a_message_and_no_result():
+def test_wrong_state_has_a_message_and_no_result():
     state = {"H": 4, "H_kv": 3, "d_k": 2, "column": 0}
     shown = BeautifulSoup(call("stateShell", state,
                                of="heads"), "html.parser")  # fmt: skip
@@ -152,7 +152,7 @@ def test_shell_of_a_wrong_state_has_a_message_and_no_result():
     assert shown.select_one(".av-result").text == ""
 
 
-def test_known_data_is_what_a_page_has_loaded():
+def test_data_is_known_once_a_page_has_loaded_it():
     assert call("known", "steps") is None
     assert call("loaded", "steps") == [7, 0]
     (steps,) = (
@@ -205,27 +205,3 @@ def test_parse_reads_a_field():
     pasted = '{\n  "a": 1\n}\n'
     assert call("parse", {"kind": "text"}, pasted) == '{ "a": 1 }'
     assert call("parse", {"kind": "stops"}, "150") == 150
-
-
-def test_parse_reads_what_show_writes():
-    for kind, value, text in (
-        ("matrix", [[1, -2.5], [3, 4]], "1 -2.5\n3 4"),
-        ("flag", True, "true"),
-        ("range", 0.1, "0.1"),
-        ("choice", "a b", "a b"),
-    ):
-        assert call("show", {"kind": kind}, value) == text
-        assert call("parse", {"kind": kind}, text) == value
-
-
-@pytest.mark.parametrize(
-    ("low", "step", "value", "wanted"),
-    [
-        (0.1, 0.1, 0.7, 0.1),
-        (0.1, 0.1, 0.75, "any"),
-        (-180, 15, 91, "any"),
-        (0.5, 2, 2.5, 2),
-    ],
-)
-def test_step_to_is_any_between_two_steps(low, step, value, wanted):
-    assert call("stepTo", {"min": low, "step": step}, value) == wanted

@@ -88,10 +88,3 @@ def test_decode_has_the_output_of_a_real_cache():
         output = attention(Q[None, t : t + 1], keys, values).output
         shown = Decode(step=t + 1).values["output"]
         assert abs(shown - output[0, 0, 0]) < 1e-12
-
-
-def test_decode_counts_by_the_formulas_of_the_lesson():
-    for T in range(1, 9):
-        values = Decode(step=T, cache=False).values
-        assert values["scores"] == T * (T + 1) * (2 * T + 1) // 6
-        assert values["otherScores"] == T * (T + 1) // 2

@@ -138,9 +138,9 @@ def test_every_verdict_is_that_of_the_ledger():
                 for end in (-0.5, 0.5) for d in (-1, 0, 1)]  # fmt: skip
         some = [s for s in near if abs(s) <= 300] or [0]
         state["shift"] = rng.choice([*some, rng.randint(-300, 300)])
-        wanted = expected(state)
-        found = Digits(**state).values
-        assert found["reproduced"] == wanted["reproduced"], state
-        assert found["tie"] == wanted["tie"], state
-        ties += wanted["tie"]
+        correct = expected(state)
+        result = Digits(**state).values
+        assert result["reproduced"] == correct["reproduced"], state
+        assert result["tie"] == correct["tie"], state
+        ties += correct["tie"]
     assert ties > 20

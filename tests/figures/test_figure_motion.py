@@ -35,11 +35,13 @@ def test_player_next_plays_one_step_and_stands(page):
     page.open("film", at=1)
     assert page.run("player.keyNames") == ["Back", "Play", "Next"]
     times = [0, 150, 300, 700, 899, 900]
-    found = page.run("player.playNext", times)
+    result = page.run("player.playNext", times)
     places = on_the_bar(played(Film(at=1), "at", 2, times))
-    assert [place for place, _, _ in found] == [1, *places, 2]
-    assert [said for _, said, _ in found] == ["Pause"] * 6 + ["Play"] * 2
-    assert [waits for *_, waits in found[-2:]] == [0, 0], "nothing goes on"
+    assert [place for place, _, _ in result] == [1, *places, 2]
+    assert [message for _, message, _ in result] == ["Pause"] * 6 + [
+        "Play"
+    ] * 2
+    assert [waits for *_, waits in result[-2:]] == [0, 0], "nothing goes on"
     assert page.do("shown()") == drawn("film", at=2)
     assert page.run("player.playNextFrom") == [
         [1, "Pause", 1, 2, "Play", 0], [3, "Play", 0], [3, "Play", 0],
@@ -58,11 +60,13 @@ def test_player_play_goes_to_the_end_and_from_there_to_the_start(page):
     page.open("film")
     times = [0, 300, 1400, 1900, 2100, 20_000]
     for start, begins in [(2, 2), (2.7, 2), (7, 0)]:
-        found = page.run("player.playFrom", start, times)
+        result = page.run("player.playFrom", start, times)
         places = played(Film(at=begins), "at", 7, times)
-        assert [place for place, _, _ in found] == on_the_bar(places)
-        assert [said for _, said, _ in found] == ["Pause"] * 5 + ["Play"]
-        assert found[-1] == [7, "Play", 0]
+        assert [place for place, _, _ in result] == on_the_bar(places)
+        assert [message for _, message, _ in result] == ["Pause"] * 5 + [
+            "Play"
+        ]
+        assert result[-1] == [7, "Play", 0]
     # Its time depends on the settings that it began with: a change from
     # Python moves no picture.
     page.open("film", at=0)
@@ -115,36 +119,13 @@ def test_player_shows_stills_where_no_motion_is_wanted(page):
     assert len({*full} - {26}) >= 3
 
 
-@pytest.mark.parametrize(
-    ("name", "key", "settings", "end"),
-    [
-        ("kvcache", "filled", {"S": 40, "filled": 3}, 40),
-        ("tiles", "step", {"step": 1}, 6),
-    ],
-)
-def test_player_gives_what_the_bar_gives(page, name, key, settings, end):
-    page.open(name, **settings)
-    start = settings[key]
-    seen = page.run("player.playAll")
-    values = [value for value, *_ in seen]
-    assert values[:3] == [start + 1, start, start]
-    assert [said for _, said, _ in seen[:3]] == ["Play", "Play", "Pause"]
-    way = values[2:-2]
-    assert way == sorted(way)
-    assert way[-1] == values[-2] == end, "next stays at the end"
-    assert len(set(way)) > 5
-    assert 0 < values[-1] < end, "from the beginning, and paused"
-    for value, _, text in seen[::9]:
-        assert text == drawn(name, **{**settings, key: value}), value
-
-
 def test_film_draws_its_strip_anew_before_it_is_printed(page):
     page.open("film", static=True)
     first, before, again, closed = page.run("motion.printStrip")
     html = Film(words="one two three", query=1).html()
-    wanted = BeautifulSoup(html, "html.parser").select_one(".av-stills")
+    expected = BeautifulSoup(html, "html.parser").select_one(".av-stills")
     assert before == first
-    assert str(BeautifulSoup(again, "html.parser")) == str(wanted)
+    assert str(BeautifulSoup(again, "html.parser")) == str(expected)
     assert closed == again, "a figure that is closed draws nothing"
 
 
@@ -156,8 +137,8 @@ TIMES = [0, 499, 650, 1150, 1800, 2400, 2700, 3350, 3900, 3999]
 def test_words_opening_turns_the_query_once_and_gives_it_back(page):
     state = {"x": 1.5, "y": -0.5}
     page.open("words", static=True, **state)
-    found = page.run("opening.watchTurn", TIMES)
-    all_, *rest = found
+    result = page.run("opening.watchTurn", TIMES)
+    all_, *rest = result
     figure = Words(**state)
     for ms, ([text, *sliders], moves) in zip(TIMES, all_, strict=False):
         frame = figure.frame(ms)
@@ -224,8 +205,8 @@ def trainer(page):
 
 
 def test_training_is_told_drawn_and_asked(trainer):
-    found = trainer.run("training.train")
-    looks, *rest = found
+    result = trainer.run("training.train")
+    looks, *rest = result
     assert looks == [
         ["Train", "Train:", True, False, False, False],
         ["Stop", "Seed 1", True, False, False, False],
@@ -290,8 +271,8 @@ def test_guide_leads_through_the_four_steps(trainer):
 
 
 def test_training_says_how_long_it_will_take(trainer):
-    found = trainer.run("training.timeLeft")
-    before, running, after = found
+    result = trainer.run("training.timeLeft")
+    before, running, after = result
     assert re.findall(r"\d+", before) == ["200", "300"]
     assert re.search(r"right; about \d+ (second|minute)s? left\.$", running)
     assert after.endswith(" right.")

@@ -33,8 +33,8 @@ def test_compute_in_a_browser_equals_the_helpers(page, name):
         page.tab.add_script_tag(content=text)
     assert page.do("[shown(), error()]") == [drawn(name), ""]
     given = list(states(name, 2))
-    found = page.run("page.compareStates", name, given)
-    for state, (values, shown, *wrong) in zip(given, found, strict=True):
+    result = page.run("page.compareStates", name, given)
+    for state, (values, shown, *wrong) in zip(given, result, strict=True):
         assert wrong == ["", ""], state
         assert_same(values, EXPECTED[name](state))
         html = BeautifulSoup(CLASSES[name](**state).html(), "html.parser")
@@ -43,7 +43,7 @@ def test_compute_in_a_browser_equals_the_helpers(page, name):
         assert html.select_one(".av-say").text in shown
 
 
-def test_attach_in_an_empty_place_and_where_python_has_drawn(page):
+def test_figure_starts_in_an_empty_place_and_on_stored_html(page):
     live = [1, False, "", True]  # one form, shown; no shortcut takes its keys
     page.open("step")
     assert page.run("page.attached") == live
@@ -57,7 +57,7 @@ def test_attach_in_an_empty_place_and_where_python_has_drawn(page):
 # --- fields -----------------------------------------------------------------
 
 
-def test_change_of_a_slider_moves_its_trait_its_number_and_the_picture(page):
+def test_slider_moves_trait_number_and_picture(page):
     page.open("causal", T=5)
     assert page.run("page.moveSlider") == [
         [6, 5, "6"],
@@ -109,7 +109,7 @@ TYPED = {
 
 
 @pytest.mark.parametrize(("name", "key"), TYPED)
-def test_complaint_names_a_wrong_entry_and_the_picture_stays(page, name, key):
+def test_wrong_entry_is_named_and_the_picture_stays(page, name, key):
     page.open(name)
     right = page.do(f"field('{key}').value")
     rest = page.do("[shown(), m.sets]")
@@ -121,7 +121,7 @@ def test_complaint_names_a_wrong_entry_and_the_picture_stays(page, name, key):
     assert page.run("page.typeRight", key, right) == ["", []]
 
 
-def test_change_of_what_is_wrong_waits_for_all_of_it(page):
+def test_picture_waits_until_all_entries_are_right(page):
     page.open("kvcache", n_layers=3)
     assert page.run("page.twoWrongNumbers") == [
         ["n_layers", "S"],
@@ -141,7 +141,7 @@ def test_change_of_what_is_wrong_waits_for_all_of_it(page):
     ]  # fmt: skip
 
 
-def test_change_forgets_a_wrong_entry_that_no_longer_matters(page):
+def test_hidden_wrong_entry_is_forgotten(page):
     page.open("step", what="Q, K, V", Q=[[1.0, 2]], K=[[3.0, 4]], V=[[5.0]])
     assert page.run("page.forgetHiddenEntry") == [
         [["K"], [[5]]],
@@ -165,31 +165,35 @@ def test_change_forgets_a_wrong_entry_that_no_longer_matters(page):
 
 HEADS = [
     (8, 8, "H_kv", 7, 4),  # down from 8, and on
-    (8, 4, "H_kv", 3, 2),
     (8, 4, "H_kv", 5, 8),  # up
     (8, 4, "H_kv", 20, 8),  # and no farther
-    (8, 8, "H", 9, 9),  # the nearest
     (8, 4, "H", 9, 3),
     (8, 2, "H", 9, 1),  # of two that are as near, the smaller
-    (9, 3, "H", 10, 2),
-    (9, 3, "H", 1, 1),
 ]
 
 
-def test_fit_moves_heads_that_do_not_fit_to_those_that_do(page):
+def test_heads_that_do_not_fit_move_to_some_that_do(page):
     page.open("heads")
     for H, H_kv, key, value, settled in HEADS:
-        found = page.run("page.fitHeads", H, H_kv, key, value)
-        wanted = value if key == "H" else H
-        fits = [str(n) for n in range(1, wanted + 1) if wanted % n == 0]
-        moved = key == "H_kv" or wanted % H_kv > 0
-        *found, says = found
-        assert found == [wanted, settled, settled, settled, [], False, moved]
-        told = (
-            f"H_kv is now {settled}: it must divide H = {wanted}, "
+        result = page.run("page.fitHeads", H, H_kv, key, value)
+        expected = value if key == "H" else H
+        fits = [str(n) for n in range(1, expected + 1) if expected % n == 0]
+        moved = key == "H_kv" or expected % H_kv > 0
+        *result, says = result
+        assert result == [
+            expected,
+            settled,
+            settled,
+            settled,
+            [],
+            False,
+            moved,
+        ]
+        message = (
+            f"H_kv is now {settled}: it must divide H = {expected}, "
             f"so it can be {', '.join(fits)}."
         )
-        assert says == (told if moved else "")
+        assert says == (message if moved else "")
     assert page.do("give('d_k', 2); return error()") == ""
 
 
@@ -197,10 +201,10 @@ def test_presets_fill_all_their_fields(page):
     page.open("kvcache")
     keys = ["n_layers", "n_kv_heads", "d_k", "d_v"]
     for name, sizes in figures.presets("kvcache").items():
-        found = page.run("page.choosePreset", name, keys)
-        wanted = [sizes[key] for key in keys]
-        *found, values = found
-        assert found == [wanted, wanted, name]
+        result = page.run("page.choosePreset", name, keys)
+        expected = [sizes[key] for key in keys]
+        *result, values = result
+        assert result == [expected, expected, name]
         assert_same(values, EXPECTED["kvcache"](state_of("kvcache", **sizes)))
     assert page.run("page.ownNumbers") == ["own numbers", 63]
     # One that does not fit the other settings is shown, and waits.
@@ -211,7 +215,7 @@ def test_presets_fill_all_their_fields(page):
     ]  # fmt: skip
 
 
-def test_adjust_ends_and_hides_fields_as_the_state_says(page):
+def test_fields_end_and_hide_with_the_state(page):
     page.open("positions", kind="sinusoid", pairs=8, pair=7)
     assert page.run("page.adjustPositions") == [
         [False, True, "7"], ["2", "2", "2", 7], [True, False], "15", "7",
@@ -222,7 +226,7 @@ def test_adjust_ends_and_hides_fields_as_the_state_says(page):
     ]  # fmt: skip
 
 
-def test_fill_from_python_leaves_what_is_being_typed(page):
+def test_python_leaves_what_is_being_typed(page):
     page.open("kvcache")
     assert page.run("page.fillWhileTyping") == [
         ["", "5", True],
@@ -234,7 +238,7 @@ def test_fill_from_python_leaves_what_is_being_typed(page):
     ]  # fmt: skip
 
 
-def test_add_steppers_that_move_a_slider_by_one_step(page):
+def test_steppers_move_a_slider_by_one_step(page):
     page.tab.set_viewport_size(PHONE)
     page.open("causal", slope=0.03, T=63)
     assert page.run("page.pressSteppers") == [
@@ -249,7 +253,7 @@ def test_add_steppers_that_move_a_slider_by_one_step(page):
 # --- speech -----------------------------------------------------------------
 
 
-def test_speak_of_each_move_once_it_rests(page):
+def test_speech_follows_once_a_move_rests(page):
     page.open("causal", T=3)
     assert page.run("page.speakAfterRest") == [
         "",
@@ -263,7 +267,7 @@ def test_speak_of_each_move_once_it_rests(page):
     assert page.run("page.speakOfEntry") == [True, "Query cat:"]
 
 
-def test_close_leaves_a_figure_silent_and_still(page):
+def test_closed_figure_is_silent_and_still(page):
     page.open("causal", "?causal.T=4", static=True)
     assert page.run("page.closeFigure") == ["", 0, 3, "", False]
 
@@ -278,11 +282,11 @@ def come(page):
     page.do("come(); await settle(); return null")
 
 
-def test_bring_keeps_the_picture_until_its_data_has_come(page):
+def test_picture_stays_until_its_data_has_come(page):
     page.open("induction")
-    found = page.run("page.askForData")
+    result = page.run("page.askForData")
     waits = ["", "true", True, 1]
-    assert found == [waits, waits, True, ["induction-steps"]], "asked once"
+    assert result == [waits, waits, True, ["induction-steps"]], "asked once"
     come(page)
     assert page.run("page.waiting") == ["", None, True, 1]
     assert_same(
@@ -293,7 +297,7 @@ def test_bring_keeps_the_picture_until_its_data_has_come(page):
     assert page.do("await become({ step: 40 }); return asked.length") == 1
 
 
-def test_bring_for_the_address_that_a_page_opens_on(page):
+def test_address_waits_for_its_data(page):
     page.open("induction", "?induction.step=80", static=True)
     page.run("page.reopen")
     assert page.run("page.waiting") == ["", "true", False, 1]
@@ -302,12 +306,12 @@ def test_bring_for_the_address_that_a_page_opens_on(page):
     assert page.do("m.state.step") == 80
 
 
-def test_bring_says_that_data_did_not_come_and_asks_again(page):
+def test_data_that_does_not_come_is_named_and_asked_again(page):
     page.open("induction")
     first, kept, failed = page.run("page.failToLoad")
     assert kept == first
-    said = "The data of this state did not load. The figure shows the last "
-    assert failed == [f"{said}state that it has.", None, True, 1]
+    message = "The data of this state did not load. The figure shows the last "
+    assert failed == [f"{message}state that it has.", None, True, 1]
     page.do("await become({ step: 60 }); return null")
     come(page)
     assert page.run("page.waiting") == ["", None, True, 2]
@@ -316,7 +320,7 @@ def test_bring_says_that_data_did_not_come_and_asks_again(page):
 # --- the address ------------------------------------------------------------
 
 
-def test_from_address_sets_the_figure_of_a_page(page):
+def test_address_sets_the_figure(page):
     query = "?causal.T=5&causal.slope=0.25&causal.mask=none&tiles.T=7&x=1"
     page.open("causal", query, static=True)
     assert page.run("page.readAddress") == [
@@ -338,23 +342,16 @@ BAD = {
         "?causal.T=zwei": "tokens T must be a whole number from 2 to 64; got "
         "no number",
         "?causal.T=5&causal.gone=1": "an unknown setting causal.gone",
-        "?causal.T=5&causal.window=0": "window must be a whole number from 1",
-        "?causal.mask=nothing": "mask must be one of none, causal",
     },
     "step": {
         "?step.what=Q, K, V&step.Q=1 2": "Q (1, 2) and K (3, 4)",
-        "?step.X=" + ";".join(["1 2"] * 400): "got 400 rows of 2",
-        "?step.X=1 two;3 4": "each number of X",
-        "?step.X=": "got 0 rows.",
         "?step.X=0,5 1,5;1 2": "with a decimal point; got 0,5.",
-        "?step.scale=constructor": "true or false; got constructor.",
-        f"?step.mask_of_{'a' * 3000}=1": f"step.mask_of_{'a' * 27}…",
     },
 }
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_from_address_refuses_in_words_what_does_not_fit(page, name):
+def test_address_that_does_not_fit_is_refused(page, name):
     first, *others = BAD[name]
     page.open(name, first, static=True)
     rest = CLASSES[name]()
@@ -367,7 +364,7 @@ def test_from_address_refuses_in_words_what_does_not_fit(page, name):
         assert_same(values, rest.values)
 
 
-def test_to_address_follows_what_matters_after_a_pause(page):
+def test_address_follows_the_settings_after_a_pause(page):
     query = "?causal.gone=1&tiles.T=7&causal.length=3"
     page.open("causal", query + "#here", static=True)
     assert page.run("page.writeAddress") == [
@@ -383,7 +380,7 @@ def test_to_address_follows_what_matters_after_a_pause(page):
               "step.causal"]]  # fmt: skip
 
 
-def test_restore_brings_the_settings_of_the_address_back(page):
+def test_back_button_restores_the_settings(page):
     page.open("causal", "?causal.T=5", static=True)
     assert page.run("page.goBack") == [
         True,
@@ -395,7 +392,7 @@ def test_restore_brings_the_settings_of_the_address_back(page):
 # --- looks ------------------------------------------------------------------
 
 
-def test_reach_gives_the_keyboard_what_scrolls_sideways(page):
+def test_keyboard_reaches_what_scrolls_sideways(page):
     page.open("causal", T=12)
     fits = [None, None, None, False]
     wide = ["0", "group", "result, scrolls sideways", True]
@@ -407,7 +404,7 @@ def test_reach_gives_the_keyboard_what_scrolls_sideways(page):
     assert page.run("page.reachBoxes") == [True, False]
 
 
-def test_reach_keeps_the_lines_of_sentence_and_message(page):
+def test_sentence_and_message_keep_their_height(page):
     """What stands below them would jump under the hand."""
     page.open("linear")
     heights = page.run("page.keepHeights")
@@ -424,7 +421,7 @@ def in_scheme(page, scheme, ground):
     page.run("page.inScheme", scheme, ground)
 
 
-def test_color_of_follows_the_scheme_and_on_paper_it_is_light(page):
+def test_colours_follow_the_scheme_and_are_light_on_paper(page):
     page.open("causal", T=3, mask="causal")
     light = ["1.00", "rgb(0, 48, 77)", "rgb(255, 255, 255)"]
     in_scheme(page, "light", "#ffffff")
@@ -439,25 +436,8 @@ def test_color_of_follows_the_scheme_and_on_paper_it_is_light(page):
     assert page.run("page.shade") == light
 
 
-def test_closed_cells_are_as_wide_as_open_ones(page):
-    page.open("causal", T=3, mask="causal")
-    widths = page.run("page.cellWidths")
-    assert len(widths) == 9
-    assert max(widths) < 2 * min(widths)
-
-
-def test_frames_of_picked_cells_cover_no_digit_and_no_neighbour(page):
-    page.open("step")
-    in_scheme(page, "dark", "#121212")
-    frames = page.run("page.frames")
-    assert frames
-    for colour, offset, both, gap, collapse in frames:
-        assert (colour, offset, collapse) == ("rgb(1, 2, 3)", 0, "separate")
-        assert 2 <= both <= gap
-
-
 @pytest.mark.parametrize("name", CLASSES)
-def test_controls_on_a_phone_meet_a_finger_and_leave_the_sentence(page, name):
+def test_controls_fit_a_finger_and_leave_the_sentence_in_view(page, name):
     """On a grid below the picture; the sentence is in view of the finger."""
     page.tab.set_viewport_size(PHONE)
     page.open(name, static=True)
@@ -527,8 +507,8 @@ def test_step_answers_to_tabs_and_arrow_keys(page):
     assert press("ArrowDown") == "dots,1,1"
     assert press("Tab") == "scores,0,0"
     assert press("Shift+Tab") == "dots,1,1", "where it was left"
-    said = figure.locator(".av-say").inner_text()
-    assert said.startswith("Query sat, key sat: dots[1][1] = X[1] · ")
+    message = figure.locator(".av-say").inner_text()
+    assert message.startswith("Query sat, key sat: dots[1][1] = X[1] · ")
 
 
 def test_step_answers_to_a_tap_in_sight_of_the_finger(page):
@@ -540,10 +520,10 @@ def test_step_answers_to_a_tap_in_sight_of_the_finger(page):
         figure = open_with_site_script(phone, "step")
         for name in ("dots", "output"):
             figure.locator(f'[data-at="{name},0,2"]').tap()
-            said = figure.locator(".av-say")
+            message = figure.locator(".av-say")
             # The click follows the tap.
-            expect(said).to_contain_text(f"{name}[0][2] = ")
-            box = said.bounding_box()
+            expect(message).to_contain_text(f"{name}[0][2] = ")
+            box = message.bounding_box()
             assert 0 <= box["y"] <= PHONE["height"] - box["height"]
         assert not phone.errors
 

@@ -84,7 +84,7 @@ def test_step_sentence_of_an_entry(page):
 # --- entries and blocks that are pressed ------------------------------------
 
 
-def test_cell_at_reads_and_keeps_every_entry_of_a_large_picture(page):
+def test_causal_entries_of_a_large_map_are_read_and_kept(page):
     page.open("causal", T=64, mask="none")
     assert page.run("pointers.readLarge") == [
         "Query 5, key 3", "Query 63, key 0", 0, "Query 5, key 3",
@@ -92,28 +92,18 @@ def test_cell_at_reads_and_keeps_every_entry_of_a_large_picture(page):
     ]  # fmt: skip
 
 
-def test_cell_at_reads_only_for_a_mouse_and_only_another_entry(page):
-    page.open("causal", T=6, mask="none")
-    assert page.run("pointers.readByMouse") == [
-        [0, "Query 5, key 3"], [1, "Query 2, key 4"], [0, "Query 2, key 4"],
-        [1, "Query 2, key 5"], [1, "Query 4, key 3"], [1, "Query 2, key 5"],
-        [1, "Query 5, key 0"], [1, "Query 4, key 3"], [0, "Query 4, key 3"],
-        5, 3,
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("causal", [True, False])
 def test_tiles_block_that_is_pressed_is_visited(page, causal):
     page.open("tiles", T=63, block_q=5, block_k=3, step=0, causal=causal)
     places = [(0, 0), (62, 62), (5, 7), (0, 12), (9, 2), (40, 17), (39, 18)]
-    blocks, found = page.run("pointers.pressTiles", places)
-    wanted = []
+    blocks, result = page.run("pointers.pressTiles", places)
+    expected = []
     for i, j in places:
         holds = [a <= i < b and c <= j < d for a, b, c, d in blocks]
         k = holds.index(True) + 1 if any(holds) else None
         # Where no block is nothing happens.
-        wanted.append([k, i, k] if k else wanted[-1])
-    assert found == [*wanted, wanted[-1]]
+        expected.append([k, i, k] if k else expected[-1])
+    assert result == [*expected, expected[-1]]
 
 
 def test_backward_entry_is_pressed_and_stepped(page):
@@ -138,9 +128,9 @@ def test_induction_symbols_are_typed_added_and_asked_by_presses(page):
     ]  # fmt: skip
     # It says what follows the query that is shown, and not the last symbol.
     for query in (3, 8):
-        largest, said, *after = page.run("pointers.addAnswer", query)
+        largest, message, *after = page.run("pointers.addAnswer", query)
         letter = "ABCDEFGHIJKL"[largest]
-        assert f"says {letter} with probability" in said
+        assert f"says {letter} with probability" in message
         assert after == ["ABCDEFABC" + letter, 9, 9]
     assert page.run("pointers.pressArcs") == [[0, 1, 3, 3], 3, 3]
 

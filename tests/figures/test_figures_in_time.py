@@ -33,7 +33,7 @@ FILMS = [
 ]  # fmt: skip
 
 
-def test_every_film_is_tried():
+def test_films_are_all_tried():
     moving = [
         name
         for name in CLASSES
@@ -43,7 +43,7 @@ def test_every_film_is_tried():
 
 
 @pytest.mark.parametrize(("name", "seconds", "state"), FILMS)
-def test_a_frame_shows_what_the_bar_shows_there(name, seconds, state):
+def test_film_shows_what_its_bar_shows(name, seconds, state):
     """Put where the film is; and seeking gives what playing gives."""
     figure = CLASSES[name](**state)
     settings = {key: getattr(figure, key) for key in figure._settings()}

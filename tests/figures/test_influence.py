@@ -3,7 +3,6 @@
 import re
 
 import numpy as np
-import pytest
 
 from helpers.attention import attention, attention_scores
 from helpers.masks import causal_mask
@@ -163,36 +162,3 @@ def sentence_tells(state, expected, text, kinds):
     tells(rest, expected["leaks"], expected["misses"])
     right = expected["leaks"] == expected["misses"] == 0
     verdict(rest, passes=right, fails=not right)
-
-
-@pytest.mark.parametrize(
-    ("settings", "leaks", "misses"),
-    [
-        ({"program": "right"}, 0, 0),
-        ({"program": "transposed"}, 3, 3),
-        ({"program": "off by one"}, 3, 0),
-        ({"program": "opposite"}, 10, 6),
-        ({"program": "or for and"}, 10, 0),
-        ({"program": "scores × mask"}, 10, 0),
-        ({"program": "weights × mask"}, 6, 0),
-        ({"program": "fill −1e9"}, 4, 0),
-        ({"program": "0 × −inf"}, 10, 0),
-    ],
-)
-def test_influence_finds_what_the_lesson_prints(look, settings, leaks, misses):
-    """The counts that chapter 8 stores, from a step of its own."""
-    _, found, _ = look("influence", settings | {"padding": True})
-    assert (found["leaks"], found["misses"]) == (leaks, misses)
-
-
-def test_influence_of_a_token_is_pressed(page):
-    page.open("influence", program="right")
-    found = page.run("influence.pressTokens")
-    before, pressed, clicked, name, text = found
-    assert before == "true"
-    assert pressed == "sat"
-    assert clicked == "the"
-    assert name == "change the"
-    assert text.startswith(
-        "Changing “the” moves the outputs of “the”, “cat”, “sat” and “down”."
-    )

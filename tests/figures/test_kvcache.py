@@ -146,19 +146,19 @@ def shows(state, expected, shown):
     filled, now = expected["filled"], sum(expected["now"])
     fits = expected["total"] <= state["memory"] * 10**9
     text = sentence(shown)
-    name, _, told = text.partition(": ")
+    name, _, message = text.partition(": ")
     assert (chosen or "These sizes") == name
-    told, _, latent = told.partition(" It keeps")
+    message, _, latent = message.partition(" It keeps")
     assert bool(latent) == (chosen == "DeepSeek-V3")
-    unit = UNITS[re.search(r" (.iB|bytes)(?=\.|,)", told)[1]]
+    unit = UNITS[re.search(r" (.iB|bytes)(?=\.|,)", message)[1]]
     tells(
-        told,
+        message,
         *(expected["per_token"], filled, *where(B > 1, B), (now / unit, 3)),
         *where(now >= 2**30, (now / 10**9, 3)),
         state["memory"],
         *([S, expected["room"]] if fits else [expected["room"], S]),
     )
-    verdict(told, have_room=fits, are_full=not fits)
+    verdict(message, have_room=fits, are_full=not fits)
 
 
 def preset_of(state):

@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pytest
 
-from course.figures import LatentVector
 from helpers.cost import kv_cache_bytes, latent_flops
 from tests.figures.reading import (
     captions,
@@ -199,21 +198,3 @@ def plot_shows(state, expected, svg):
         log=True, up=True,
     )  # fmt: skip
     assert read(grip.select_one("text").text) == T
-
-
-@pytest.mark.parametrize(
-    ("settings", "kept", "turning"),
-    [
-        # DeepSeek-V2, by hand: 128 * 256 against 512 + 64 numbers, and
-        # 131072 * 4096 / (131072 + 4096 * 768) = 163.84 queries.
-        ({}, [32768, 2048, 256, 576], 164),
-        # As wide as a head's key and value: the longer sums of the absorbed
-        # form cost as much as they save, for as many queries as tokens.
-        ({"latent": 128, "rotated": 64}, [32768, 2048, 256, 192], 0),
-        ({"latent": 64}, [32768, 2048, 256, 128], 0),
-    ],
-)
-def test_counts_by_hand(settings, kept, turning):
-    found = LatentVector(**settings).values
-    assert found["kept"] == kept
-    assert found["from"] == turning

@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pytest
 
-from course.figures import LinearMemory
 from helpers.linear import gated_delta_rule, linear_attention
 from tests.figures.reading import (
     captions,
@@ -101,11 +100,11 @@ def shows(state, expected, shown):
         )
     plane = shown.select_one(".av-memory")
     plane_shows(state, expected, plane)
-    *told, memory = [text.text for text in plane.select(".av-reading")]
+    *message, memory = [text.text for text in plane.select(".av-reading")]
     if memory != "state":  # which is drawn at the edge
         tells(memory, *((x, 2) for x in expected["states"][-1]))
     lines = {letters[0]: letters for letters in shared(state)}
-    for line, (letter, letters) in zip(told, lines.items(), strict=False):
+    for line, (letter, letters) in zip(message, lines.items(), strict=False):
         names = re.findall("[ABC]", line.partition(" should read ")[0])
         assert names == letters
         tells(line, (state[f"value{letter}"], 2))
@@ -145,22 +144,3 @@ def plane_shows(state, expected, svg):
         reads = ends @ expected["keys"][i]
         assert reads == pytest.approx([values[i]] * 2, abs=5e-3)
         assert ("av-holds" in path["class"]) == expected["right"][i]
-
-
-@pytest.mark.parametrize(
-    ("settings", "state"),
-    [
-        # Written by hand: with keys at a right angle, each write sets its own
-        # coordinate; a second write under a key replaces the first.
-        ({"written": 2}, [2, 1]),
-        ({"written": 2, "beta": 0.5}, [1, 0.5]),
-        ({"written": 2, "angleB": 0}, [1, 0]),
-        ({"written": 2, "angleB": 0, **LINEAR}, [3, 0]),
-        ({"written": 2, "decay": 0.25, **LINEAR}, [0.5, 1]),
-        ({"written": 2, "decay": 0}, [0, 1]),
-        ({"written": 0}, [0, 0]),
-    ],
-)
-def test_states_by_hand(settings, state):
-    found = LinearMemory(**settings).values["states"][-1]
-    assert found == pytest.approx(state, abs=1e-12)

@@ -4,9 +4,7 @@ import copy
 import math
 
 import numpy as np
-import pytest
 
-from course.figures import Machines
 from helpers.attention import attention
 from helpers.softmax import logsumexp, softmax
 from helpers.tiled import merge_partials
@@ -267,27 +265,3 @@ def messages_show(svg, state, steps, done, going):
 def test_a_finished_plan_stays_finished_on_more_machines(page):
     page.open("machines")
     assert page.run("machines.changePlans") == [6, 7, 3, 3]
-
-
-@pytest.mark.parametrize("plan", ["tree", "ring"])
-@pytest.mark.parametrize("machines", [2, 4, 8])
-def test_the_plans_send_what_their_formulas_say(plan, machines):
-    """The formulas of the lesson: one number a query, a key, a value."""
-    for T in range(1, 13):
-        sent = Machines(plan=plan, machines=machines, T=T, step=7)
-        sent = sent.values["sent"]
-        queries = {"queries": T, "results": 2 * T, "keys": 0}
-        keys = {"queries": 0, "results": 0, "keys": 16}
-        each = queries if plan == "tree" else keys
-        assert sent == {k: (machines - 1) * n for k, n in each.items()}
-
-
-@pytest.mark.parametrize("machines", [2, 4, 8])
-def test_every_query_ends_with_attention_over_all_keys(machines):
-    Q, K = np.cos(np.arange(12))[:, None], np.log(SIZES)[:, None]
-    whole = attention(Q, K, VALUES, scale=1.0).output[:, 0]
-    for plan in ("tree", "ring"):
-        values = Machines(plan=plan, machines=machines, T=12, step=7).values
-        found = np.nanmax(np.array(values["outputs"], float), axis=0)
-        np.testing.assert_allclose(found, whole, rtol=1e-9)
-    assert values["whole"]["outputs"] == pytest.approx(whole, rel=1e-12)

@@ -1,7 +1,6 @@
 """The painted mask: weights, outputs, and what the sentence says of them."""
 
 import numpy as np
-import pytest
 
 from course import figures
 from helpers.attention import attention
@@ -44,10 +43,10 @@ def expected(state):
 
 
 def test_ready_masks_are_those_of_the_helpers():
-    found = figures.presets("mask")
-    assert list(found) == list(RULES)
+    result = figures.presets("mask")
+    assert list(result) == list(RULES)
     for name, rule in RULES.items():
-        np.testing.assert_array_equal(np.array(found[name]["may"]) == 1, rule)
+        np.testing.assert_array_equal(np.array(result[name]["may"]) == 1, rule)
 
 
 def shows(state, expected, shown):
@@ -89,52 +88,6 @@ def says_what_is_forbidden(expected, text):
         assert (name in later) == (expected["later"][k] > 0)
         assert (name in nothing) == (k in empty)
     verdict(nothing, exactly_zero=bool(empty))
-
-
-@pytest.mark.parametrize(("i", "j"), [(0, 2), (3, 0)])
-def test_a_press_forbids_one_pair_and_allows_it_again(i, j):
-    """What a press asks for is the state with one entry turned round."""
-    before = np.ones((4, 4), int)
-    before[1, 1] = 0
-    for _ in range(2):
-        told = figures.MaskPainter(may=before.tolist())._call("handles")
-        (cell,) = (h for h in told if h["id"] == f"cell-{i}-{j}")
-        assert cell["on"] == (before[i, j] == 1)
-        wanted = before.copy()
-        wanted[i, j] = 1 - before[i, j]
-        assert cell["presses"] == {"may": wanted.tolist()}
-        before = wanted
-
-
-def test_a_drag_paints_and_keys_go_from_cell_to_cell(page):
-    page.open("mask")
-    box = {
-        (i, j): page.tab.locator(f"[data-handle=cell-{i}-{j}]").bounding_box()
-        for i, j in np.ndindex(4, 4)
-    }
-
-    def to(i, j):
-        at = box[i, j]
-        page.tab.mouse.move(
-            at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
-        )
-
-    wanted = np.ones((4, 4), int)
-    to(0, 3)
-    page.tab.mouse.down()
-    for i in (1, 2):
-        to(i, 3)
-    page.tab.mouse.up()
-    wanted[:3, 3] = 0
-    assert page.do("await frame(); return m.state.may") == wanted.tolist()
-    # The focus is on the cell that was pressed; space presses it again.
-    wanted[0, 3] = 1
-    wanted[1, 2] = 0
-    assert page.run("mask.paintByKeys") == [
-        wanted.tolist(),
-        "cell-1-2",
-        "false",
-    ]
 
 
 def test_a_ready_mask_is_named_until_a_cell_differs(page):

@@ -5,7 +5,6 @@ import re
 import numpy as np
 
 from helpers.attention import attention
-from helpers.heads import Projections, multi_head_attention
 from tests.figures.reading import (
     all_say,
     captions,
@@ -38,20 +37,10 @@ def expected(state):
         if block.shape[1] == 0:
             weights.append(np.zeros((3, 3)))
             continue
-        found = attention(np.log(4) * block, block, block, scale=1)
-        weights.append(found.weights)
-        merged.append(found.output * state[f"head{h}"])
+        result = attention(np.log(4) * block, block, block, scale=1)
+        weights.append(result.weights)
+        merged.append(result.output * state[f"head{h}"])
     return {"weights": weights, "output": np.hstack(merged)}
-
-
-def test_two_heads_of_two_columns_are_multi_head_attention():
-    """The helper's layer, whose projections scale the queries alone."""
-    eye = np.eye(4)
-    layer = Projections(np.sqrt(2) * np.log(4) * eye, eye, eye, eye, 2, 2)
-    found = multi_head_attention(X, layer)
-    mine = expected({"cut": 2, "head0": True, "head1": True})
-    np.testing.assert_allclose(mine["output"], found.output, atol=1e-12)
-    np.testing.assert_allclose(mine["weights"], found.weights, atol=1e-12)
 
 
 def shows(state, expected, shown):
@@ -99,10 +88,3 @@ def tells_of(state, given, label, text):
         before = part.partition("and gives")[0] if on and owned else ""
         for name in FEATURES:
             assert (name in before) == (on and name in owned)
-
-
-def test_heads_and_objects_are_pressed(page):
-    page.open("objects", cut=3)
-    page.tab.locator("[data-handle=head-1]").click()
-    page.tab.locator("[data-handle=object-2]").click()
-    assert page.run("objects.stateNow") == [True, False, 2, 0]

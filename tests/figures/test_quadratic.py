@@ -64,14 +64,14 @@ class Ahead:
 
 
 def expected(state):
-    found = flops(state["T"], state)
-    total = sum(found.values())
+    result = flops(state["T"], state)
+    total = sum(result.values())
     # Per token the rest is constant and the products grow: halving finds it.
     crossing = bisect.bisect_left(Ahead(state), True, lo=1, hi=10**6)
     return {
-        "flops": found,
+        "flops": result,
         "total": total,
-        "shares": [found[key] / total for key in PARTS],
+        "shares": [result[key] / total for key in PARTS],
         "crossing": crossing,
         "doubled": sum(flops(2 * state["T"], state).values()) / total,
     }
@@ -94,7 +94,7 @@ def shows(state, expected, shown):
     # Areas are in proportion: half a square is drawn without its diagonal.
     # Sides are drawn to a hundredth of a pixel, the least has four.
     areas = {
-        key: sum(map(area_of, found[:-1])) for key, found in parts.items()
+        key: sum(map(area_of, result[:-1])) for key, result in parts.items()
     }
     areas["products"] *= (T + 1) / T if state["skipped"] else 1
     unit = areas["projections"] / flops_["projections"]
@@ -103,7 +103,7 @@ def shows(state, expected, shown):
             unit * flops_[key], rel=0.012 + 0.6 / T
         )
     # The bar: one piece after another, as long as their shares.
-    bar = [found[-1] for found in parts.values()]
+    bar = [result[-1] for result in parts.values()]
     in_proportion(sizes(bar), shares)
     on_one_scale(sizes(bar, "x"), np.cumsum([0, *shares])[:-1])
     # The dashed square: where the two products take as much as the rest.
@@ -142,12 +142,3 @@ def shows(state, expected, shown):
     alone = next(t.text for t in svg.select("text") if "alone" in t.text)
     per_token = flops_["projections"] + flops_["feed_forward"]
     tells(alone, per_token / (4 * T * state["d"] ** 2))
-
-
-def test_quadratic_crossings_are_those_of_the_lesson():
-    for network, widths in zip(MATRICES, (2, 6, 8), strict=True):
-        state = {"d": 768, "network": network, "skipped": False, "T": 256}
-        assert expected(state)["crossing"] == widths * 768
-        state["skipped"] = True
-        assert expected(state)["crossing"] == 2 * widths * 768 - 1
-        assert np.isfinite(expected(state)["doubled"])

@@ -79,9 +79,9 @@ KINDS = [
 @functools.cache
 def read(name):
     """Every head's map, byte by byte, and what the heads do on average."""
-    found = recorded(name)
-    raw = base64.b64decode(found["weights"])
-    T = len(found["ids"])
+    result = recorded(name)
+    raw = base64.b64decode(result["weights"])
+    T = len(result["ids"])
     ends = [0, *accumulate(range(1, T + 1))]
     maps = []
     for head in range(270):
@@ -90,7 +90,7 @@ def read(name):
         maps.append([[*row, *[0] * (T - len(row))] for row in rows])
     weights = np.array(maps) / 255  # (270, T, T)
     even = np.tril(np.ones((1, T, T))) / np.arange(1, T + 1)[:, None]
-    ids = found["ids"]
+    ids = result["ids"]
     again = [i for i, token in enumerate(ids) if token in ids[:i]]
     scores = {"first": first_token_score, "previous": previous_token_score}
     if again:
@@ -101,23 +101,23 @@ def read(name):
     for kind, key in enumerate(scores, start=1):  # a later one counts
         least = max(0.4, 2 * evenly[key])
         kinds[means[key] >= least] = kind
-    return found, weights, means, evenly, kinds, len(again)
+    return result, weights, means, evenly, kinds, len(again)
 
 
 def expected(state):
     """What the stored bytes say, by the helpers' definitions."""
-    found, weights, means, evenly, kinds, asked = read(state["text"])
+    result, weights, means, evenly, kinds, asked = read(state["text"])
     nothing = np.zeros(270)
     heads = [
         [min(state["layer"], 29), min(state["head"], 8)],
         [min(state["other_layer"], 29), min(state["other_head"], 8)],
     ]
     keys = ("first", "previous", "followed")
-    before = [p for _, p in found["next"]]
+    before = [p for _, p in result["next"]]
     chances, logits = before, [0] * 6
     if state["off"] != "no head":
         at, h = heads["AB".index(state["off"])]
-        chances, logits = found["without"][9 * at + h]
+        chances, logits = result["without"][9 * at + h]
     return {
         **{key: means.get(key, nothing).reshape(30, 9) for key in keys},
         "evenly": [evenly.get(key, 0) for key in keys],
@@ -126,7 +126,7 @@ def expected(state):
         "counts": [(kinds == kind).sum() for kind in range(4)],
         "heads": heads,
         "weights": [weights[9 * at + h] for at, h in heads],
-        "query": min(state["query"], len(found["ids"]) - 1),
+        "query": min(state["query"], len(result["ids"]) - 1),
         "before": before,
         "chances": chances,
         "logits": logits,
@@ -481,10 +481,10 @@ def test_of_refuses_what_does_not_fit(tiny):
 def test_widget_of_another_text_is_drawn_from_what_python_has(page, tiny):
     figure = figures.RealHeads.of(tiny, "abcab")
     page.open("realheads")
-    found = page.run(
+    result = page.run(
         "realheads.openOtherText", state_of("realheads"), figure._given
     )
-    assert found == [[[1, 1], [2, 0]], True, [2, True], 1, "2"]
+    assert result == [[[1, 1], [2, 0]], True, [2, True], 1, "2"]
 
 
 # --- on the page -------------------------------------------------------------
@@ -498,8 +498,8 @@ def opened(page):
 
 def test_map_is_one_stop_and_its_arrows_go_from_head_to_head(page):
     opened(page)
-    found = page.run("realheads.moveOnMap")
-    assert found == [
+    result = page.run("realheads.moveOnMap")
+    assert result == [
         [
             [[[16, 5], [16, 0]], "A"],
             [[[16, 6], [16, 0]], "A"],
@@ -560,13 +560,13 @@ def test_words_are_one_stop_and_each_shows_its_row(page):
 
 def test_press_switches_a_head_off_and_on_again(page):
     opened(page)
-    found = page.run("realheads.switchHeads")
+    result = page.run("realheads.switchHeads")
     stored = recorded("a repeat")
     whole = stored["next"][0][1]
     without = [
         stored["without"][9 * at + h][0][0] for at, h in ((17, 5), (16, 0))
     ]
-    assert found == [
+    assert result == [
         ["A", "off", "false", without[0]],
         ["B", "off", "false", without[1]],
         ["no head", "on", "true", whole],

@@ -117,15 +117,15 @@ def test_the_axis_holds_all_that_is_added():
 
 def angles(name, T):
     """The angle of each of eight pairs at the longest distance."""
-    found = np.zeros(8)
+    result = np.zeros(8)
     if "RoPE" in name:
         base = 500_000 if "500" in name else 10_000
         d = 8 if "half" in name else 16
         theta = rotary_frequencies(d, base=base)
         if "YaRN" in name:
             theta = yarn_frequencies(d, T / 32, 32, base=base)
-        found[: d // 2] = (T - 1) * theta
-    return found
+        result[: d // 2] = (T - 1) * theta
+    return result
 
 
 def shows(state, expected, shown):
@@ -173,10 +173,10 @@ def shows(state, expected, shown):
         near=0.02,
     )  # fmt: skip
     bars_show(expected, svg, of)
-    told = svg.select_one("tspan.av-scheme + tspan").text
+    message = svg.select_one("tspan.av-scheme + tspan").text
     biases = [bias[-1] for bias in expected["biases"]]
     # The last bucket begins 27 back, and training reached 31 back.
-    tells(told, 27, 31, (min(biases), 1), (max(biases), 1))
+    tells(message, 27, 31, (min(biases), 1), (max(biases), 1))
     longer, near = state["length"] > 32, state["questions"] == "near"
     caption = shown.select_one("p.av-caption").text
     tells(caption, *([expected["opposed"], pairs] if longer else [32]))
@@ -223,7 +223,7 @@ def test_far_keys_take_what_the_answer_loses():
 
 def test_differences_are_those_that_the_lesson_lists():
     """At 256 tokens it lists eleven near and six far."""
-    found = [
+    result = [
         Schemes(questions=test).values["better"] for test in ("near", "far")
     ]
-    assert found == [11, 6]
+    assert result == [11, 6]

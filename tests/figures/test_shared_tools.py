@@ -80,8 +80,8 @@ def test_picture_comes_first_and_the_tools_last(page, trial):
 def test_reset_gives_all_back_and_leaves_no_trace(trial):
     """The settings of the page, not those of the address."""
     page = trial("?trial.x=3&other.x=1#there", static=True)
-    found = page.run("tools.reset")
-    assert found == [
+    result = page.run("tools.reset")
+    assert result == [
         3, FIRST, "1", False, "The sum is 11, 1, 2, 8.", "?other.x=1#there",
         [], "", 1,
     ]  # fmt: skip
@@ -128,21 +128,6 @@ def test_full_screen_is_entered_named_and_left(trial):
     leave.press("Enter")
     page.until("!document.fullscreenElement")
     assert screen.count() == 1
-
-
-def test_full_screen_is_hidden_where_there_is_none(trial):
-    page = trial(
-        motion="Object.defineProperty(document, 'fullscreenEnabled',"
-        "{ value: false });"
-    )
-    assert page.do("el.querySelector('.av-tools').textContent") == (
-        "ReplayResetCopy settings"
-    )
-
-
-def test_close_takes_the_tools_away(trial):
-    page = trial()
-    assert page.do("close(); return el.querySelector('.av-tools')") is None
 
 
 # --- the opening ------------------------------------------------------------
@@ -237,8 +222,8 @@ def test_opening_starts_when_it_comes_into_view_and_ends_out_of_it(trial):
 def test_opening_is_paused_as_it_is_seen_and_goes_on(trial):
     page = trial(static=True)
     starts(page)
-    found = page.run("tools.pauseAndGoOn")
-    moving, paused, still, on, end = found
+    result = page.run("tools.pauseAndGoOn")
+    moving, paused, still, on, end = result
     assert moving[1] == 0.5
     assert paused == [0.5, 0.5, moving[2], "Play on", 0]
     assert still == paused
@@ -260,13 +245,13 @@ def test_opening_is_paused_as_it_is_seen_and_goes_on(trial):
 def test_opening_ends_for_a_hand(trial, act, state):
     page = trial(static=True)
     starts(page)
-    wanted = FIRST | state
+    expected = FIRST | state
     seen = page.run("tools.endByHand", act)
-    assert seen[0] == wanted | {"cell0": seen[0]["cell0"]}
-    assert seen[1] == wanted["y"]
-    assert seen[3] == wanted["x"]
+    assert seen[0] == expected | {"cell0": seen[0]["cell0"]}
+    assert seen[1] == expected["y"]
+    assert seen[3] == expected["x"]
     assert seen[-1] == 0
-    assert f", {wanted['x']:g}, {wanted['y']:g}, " in seen[4]
+    assert f", {expected['x']:g}, {expected['y']:g}, " in seen[4]
 
 
 def test_opening_is_stills_where_no_motion_is_wanted(page, trial):
@@ -421,8 +406,8 @@ def test_handle_answers_to_keys_and_keeps_the_focus(trial, key, moved):
 
 def test_handle_of_one_setting_takes_all_arrows_and_leaves_others(trial):
     page = trial()
-    found = page.run("tools.pressArrows")
-    assert found == [
+    result = page.run("tools.pressArrows")
+    assert result == [
         [True, 16], [True, 32], [True, 16], [True, 8], *[[False, 8]] * 5,
     ]  # fmt: skip
 

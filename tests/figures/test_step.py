@@ -176,11 +176,11 @@ def entries(state, expected):
         np.array(expected[key])
         for key in ("dots", "scores", "weights", "output")
     )
-    found = {}
+    result = {}
 
     def tell(name, i, j, numbers, *sources):
         numbers = [i, j, *(short(float(x)) for x in numbers)]
-        found[f"{name},{i},{j}"] = numbers, list(sources)
+        result[f"{name},{i},{j}"] = numbers, list(sources)
 
     def products(a, b):
         return np.stack([a, b], axis=1).ravel()
@@ -211,17 +211,17 @@ def entries(state, expected):
     for i, c in np.ndindex(output.shape):
         made = [i, c, *products(weights[i], V[:, c]), output[i, c]]
         tell("output", i, c, made, ["weights", i, None], [v, None, c])
-    return found
+    return result
 
 
 def test_step_tells_each_entry_with_its_numbers_and_sources(drawn_states):
     for settings in drawn_states("step"):
         state, expected = settings
-        found = call("worksAll", state, of="step")
-        wanted = entries(state, expected)
-        assert list(found) == list(wanted)
-        for at, (text, sources, own) in found.items():
-            numbers, origins = wanted[at]
+        result = call("worksAll", state, of="step")
+        correct = entries(state, expected)
+        assert list(result) == list(correct)
+        for at, (text, sources, own) in result.items():
+            numbers, origins = correct[at]
             tells(text, *numbers)
             assert (sources, own) == (origins, at)
             name, i, j = at.split(",")
@@ -246,15 +246,3 @@ def exact_where_it_says_so(text, state, expected, at):
         alone = (row > -np.inf).sum() == 1 or row[int(j)] == -np.inf
         assert (sign == "=") == alone
     assert sign == "≈" or abs(read(last) - x) < 1e-11, text
-
-
-def test_step_starts_where_an_entry_is_not_there():
-    state = {
-        "what": "X",
-        "X": [[1, 2], [3, 4], [5, 6]],
-        "scale": True,
-        "words": "a",
-    }
-    for at in ("dots,3,0", "dots,0,3", "masked,0,0", "X,0,0", "undefined"):
-        assert call("worksAt", state, at, of="step") == "dots,0,2"
-    assert call("worksAt", state, "dots,2,0", of="step") == "dots,2,0"

@@ -38,20 +38,20 @@ def asked(places, state):
     pulls = np.array([state[f"pull{p}"] for p in range(4)], float)
     keys = np.stack([JARS, pulls - JARS**2 / 2], axis=1)
     queries = np.stack([places, np.ones(len(places))], axis=1)
-    found = attention(queries, keys, MARBLES, scale=1 / state["temperature"])
+    result = attention(queries, keys, MARBLES, scale=1 / state["temperature"])
     scores = attention_scores(queries, keys, scale=1)
-    return found, scores - np.square(places)[:, None] / 2
+    return result, scores - np.square(places)[:, None] / 2
 
 
 def expected(state):
-    found, scores = asked(np.array([state["place"]], float), state)
+    result, scores = asked(np.array([state["place"]], float), state)
     curve, over = asked(SHELF, state)
     return {
         "scores": scores[0],
-        "weights": found.weights[0],
-        "answer": found.output[0, 0],
+        "weights": result.weights[0],
+        "answer": result.output[0, 0],
         "exact": MARBLES[scores[0].argmax(), 0],
-        "entropy": entropy(found.weights[0]),
+        "entropy": entropy(result.weights[0]),
         "curve": curve.output[:, 0],
         "stairs": MARBLES[over.argmax(axis=1), 0],
     }
@@ -68,17 +68,17 @@ def scales(svg):
     """The axis of each panel, from its lines and the numbers beside them."""
     lines = [path_of(p)[1] for p in svg.select(".av-rule")]
     texts = [read(t.text) for t in svg.select(".av-scale")]
-    found, start = [], 0
+    result, start = [], 0
     for n in (3, 3, 5):
         y, v = lines[start : start + n], texts[start : start + n]
         slope = (v[-1] - v[0]) / (y[-1] - y[0])
         np.testing.assert_allclose(
             v[0] + slope * (np.array(y) - y[0]), v, atol=2.5 * abs(slope) * 0.1
         )
-        found.append((y[0] - v[0] / slope, 1 / slope))
+        result.append((y[0] - v[0] / slope, 1 / slope))
         start += n
     assert start == len(lines) == len(texts)
-    return [lambda v, a=a, b=b: a + b * np.array(v) for a, b in found]
+    return [lambda v, a=a, b=b: a + b * np.array(v) for a, b in result]
 
 
 def shows(state, expected, shown):
@@ -116,8 +116,8 @@ def shows(state, expected, shown):
 def test_temperature_says_that_an_exact_answer_is_a_tie():
     """Halfway between two jars the exact answer is that of the first."""
     state = {"temperature": 0.01, **{f"pull{p}": 0 for p in range(4)}}
-    for place, told in ((0.5, "10 (a tie)"), (1.5, "40 (a tie)"),
+    for place, message in ((0.5, "10 (a tie)"), (1.5, "40 (a tie)"),
                         (2.5, "20 (a tie)"), (1.45, "40")):  # fmt: skip
         html = call("picture", {**state, "place": place}, of="temperature")
         text = sentence(BeautifulSoup(html, "html.parser"))
-        assert f"(dashed) {told}. The weights" in text
+        assert f"(dashed) {message}. The weights" in text

@@ -3,13 +3,11 @@
 import re
 
 import numpy as np
-import pytest
 
 from helpers.attention import attention
 from helpers.masks import causal_mask
 from tests.figures.reading import (
     all_say,
-    call,
     captions,
     cells_show,
     rows,
@@ -191,17 +189,3 @@ def small_shows(state, expected, svg):
     for column, key in zip(columns, ("maxima", "sums"), strict=True):
         numbers = [tile[key][i] for i in rows if i in every]
         all_say([t.text for t in column], numbers, 3)
-
-
-@pytest.mark.parametrize("causal", [True, False])
-def test_tiles_pressed_place_is_in_one_block_or_none(causal):
-    state = {"T": 7, "block_q": 2, "block_k": 3, "causal": causal}
-    blocks = call("visits", state, of="tiles")
-    for i, j in np.argwhere(np.ones((9, 9))) - 1:
-        holds = [
-            k
-            for k, (q0, q1, k0, k1) in enumerate(blocks)
-            if i in range(q0, q1) and j in range(k0, k1)
-        ]
-        (found,) = holds or [-1]
-        assert call("blockAt", blocks, int(i), int(j), of="tiles") == found

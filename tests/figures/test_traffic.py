@@ -181,9 +181,9 @@ def shows(state, expected, shown):
 
 def test_traffic_turns_where_the_lesson_found_it():
     """By a search that goes through all sizes, one after another."""
-    found = expected({"N": 4096, "d": 64, "M": 2**16})
+    result = expected({"N": 4096, "d": 64, "M": 2**16})
     fewer = Fewer(4096, 64)
-    assert found["turn"] == 12_289
+    assert result["turn"] == 12_289
     assert not any(fewer[M] for M in range(11_000, 12_289, 7))
     assert all(fewer[M] for M in range(12_289, 2**16, 997))
 

@@ -79,26 +79,10 @@ export const worksAll = (state) => {
     ),
   );
 };
-export const worksAt = (state, at) => worked(steps(state, figure.compute(state)), at).entry;
 export const haunted = (state, last) =>
   figure.view(state, figure.compute(state), {
     ghost: { state: last, values: figure.compute(last) },
   });
-// A large map of causal.js, 340 units in its width, 10 right of the page's edge.
-export const entryAt = ([T, S, x, y, width]) => {
-  const map = { getBoundingClientRect: () => ({ left: 10, top: 20, width }) };
-  const closest = (what) => (what === ".av-mosaic" ? map : null);
-  return cellAt({ target: { closest }, clientX: x, clientY: y }, [T, S]);
-};
-export const entryOfCell = ([T, S, row, column, body]) => {
-  const cell = {
-    cellIndex: column,
-    parentNode: { rowIndex: row },
-    closest: (what) => what === "tbody" && body,
-  };
-  return cellAt({ target: { closest: (what) => what === "td" && cell } }, [T, S]);
-};
-export const entryElsewhere = ([T, S]) => cellAt({ target: {} }, [T, S]);
 export const loaded = (name) => {
   globalThis.attentionData = { [name]: 7 };
   const result = [known(name), known("other") ?? 0];

@@ -1,12 +1,3 @@
-export async function paintByKeys() {
-  const here = () => document.activeElement;
-  press(here(), " ");
-  await frame();
-  for (const key of ["ArrowLeft", "ArrowDown", " "]) press(here(), key);
-  await frame();
-  return [m.state.may, here().dataset.handle, here().getAttribute("aria-pressed")];
-}
-
 export async function chooseReadyMask() {
   give("preset", "causal and padding");
   await frame();

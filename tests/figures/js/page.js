@@ -580,26 +580,6 @@ export const shade = () => {
   return [cell.textContent, backgroundColor, color];
 };
 
-export function cellWidths() {
-  return [...el.querySelectorAll("table td:is([style], .av-closed)")].map(
-    (cell) => cell.getBoundingClientRect().width,
-  );
-}
-
-export function frames() {
-  return [...el.querySelectorAll("td:is(.av-picked, .av-source)")].map((cell) => {
-    const style = getComputedStyle(cell);
-    const table = getComputedStyle(cell.closest("table"));
-    return [
-      style.outlineColor,
-      parseFloat(style.outlineOffset),
-      2 * parseFloat(style.outlineWidth),
-      parseFloat(table.borderSpacing),
-      table.borderCollapse,
-    ];
-  });
-}
-
 export function controlsOnPhone() {
   const at = (it) => {
     const { left, right, width, height } = it.getBoundingClientRect();

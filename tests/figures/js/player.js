@@ -116,34 +116,6 @@ export async function listen() {
   return [silent, spoken() === said()];
 }
 
-export async function playAll() {
-  const state = () => [m.state[bar], play.textContent, shown()];
-  const all = [];
-  next.click();
-  await frame();
-  all.push(state());
-  back.click();
-  await frame();
-  all.push(state());
-  play.click();
-  await frame(0);
-  all.push(state());
-  for (let k = 0; k < 80 && play.textContent === "Pause"; k += 1) {
-    await frame(101);
-    all.push(state());
-  }
-  next.click();
-  await frame();
-  all.push(state());
-  play.click();
-  await frame(0);
-  await frame(1500);
-  play.click();
-  await frame(0);
-  all.push(state());
-  return all;
-}
-
 export async function playStills(times) {
   play.click();
   const all = await watch(times, () => m.state[bar]);

@@ -76,40 +76,6 @@ export async function readLarge() {
   return [...seen, [m.state.query, m.state.key], el.values.picked, m.saves];
 }
 
-export async function readByMouse() {
-  const at = (kind, i, j, pointerType) =>
-    pointer(el.querySelectorAll(".av-result tbody tr")[i].querySelectorAll("td")[j], kind, {
-      pointerType,
-    });
-  const seen = [];
-  const read = async () => {
-    const asked = frames.length;
-    await frame();
-    seen.push([asked, said().slice(0, said().indexOf(":"))]);
-  };
-  at("pointermove", 2, 4, "touch");
-  await read();
-  at("pointermove", 2, 4, "mouse");
-  await read();
-  at("pointermove", 2, 4, "mouse");
-  await read();
-  at("pointermove", 2, 5, "pen");
-  await read();
-  // An entry that is there no longer is not read.
-  m.set("T", 5);
-  await read();
-  m.set("T", 6);
-  await read();
-  at("pointermove", 5, 0, "mouse");
-  await read();
-  m.set("T", 5);
-  await read();
-  el.querySelector(".av-say").click();
-  el.querySelector("th").click();
-  await read();
-  return [...seen, m.state.query, m.state.key];
-}
-
 export async function pressTiles(places) {
   const { blocks } = el.values;
   const found = [];
