@@ -396,6 +396,21 @@ def test_refuses_what_is_no_array(function, arrays, name):
             call(function, arrays | {name: wrong})
 
 
+def gate_of(W_3):
+    one = np.ones((1, 1))
+    return layers.feed_forward(one, one, None, one, None, W_3=W_3)
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [("tokens", lambda x: layers.token_ids(x, 5)), ("W_3", gate_of)],
+)
+def test_refuses_tokens_and_gates_that_are_no_array(name, function):
+    for wrong, error, rule in NO_ARRAYS:
+        with pytest.raises(error, match=f"^{name} must {re.escape(rule)}"):
+            function(wrong)
+
+
 @EACH
 def test_refuses_what_holds_no_real_numbers(function, arrays, name):
     if function in MOVERS:
