@@ -89,7 +89,7 @@ def python(versions):
                 *["-r", ROOT / "pyproject.toml", "--extra", "all"],
                 *["-r", ROOT / "requirements-test.in"],
                 *["nbclient>=0.10", "nbval>=0.11", "ipykernel>=6.29"],
-                *["pybtex>=0.26", "tinycss2>=1.5", HELD],
+                *["pybtex>=0.26", HELD],
             ],
             check=True,
         )
