@@ -64,8 +64,9 @@ figures: .venv/checks  ## check the figures in a JavaScript engine (40 s)
 
 chapter: book chromium  ## check one chapter: rules, outputs, page (CHAPTER=mask; 1 min)
 	$(PYTEST) --nbval -k $(CHAPTER) \
-	    tests/book/test_chapters.py tests/book/test_pages.py tests/site/test_html.py tests/site/test_visits.py \
+	    tests/book/test_chapters.py tests/site/test_html.py tests/site/test_visits.py \
 	    $(wildcard $(CHAPTER)*.ipynb book/$(CHAPTER)*.ipynb book/*/$(CHAPTER)*.ipynb)
+	$(BIN)/python -m pytest -q tests/book/test_pages.py tests/tools/test_teaching.py
 
 nbval: .venv/checks  ## execute every chapter and compare its outputs (4 min)
 	$(PYTEST) --nbval book index.ipynb

@@ -20,6 +20,7 @@ from html import unescape
 from pathlib import Path
 
 import pydata_sphinx_theme
+import sphinx_book_theme
 from fontTools import subset
 from fontTools.ttLib import TTFont
 
@@ -27,9 +28,12 @@ ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "_build" / "html"
 WHOLE = ROOT / "tools" / "fonts"
 CUT = ROOT / "book" / "_static" / "fonts"
-ICONS = Path(pydata_sphinx_theme.__file__).parent.joinpath(
-    "theme/pydata_sphinx_theme/static/vendor/fontawesome/webfonts"
+THEME = Path(pydata_sphinx_theme.__file__).parent.joinpath(
+    "theme/pydata_sphinx_theme/static"
 )
+ICONS = THEME / "vendor/fontawesome/webfonts"
+# Which of its buttons a page has depends on where the course lives.
+BUTTONS = Path(sphinx_book_theme.__file__).parent / "header_buttons"
 # The font of formulas; the others are for text.
 MATH = "stix-two-math"
 # Fonts of labels and of single bold words, where kerning cannot be seen.
@@ -65,6 +69,21 @@ def icons(css):
         chr(int(found[1], 16)) if found[1] else found[0]
         for found in ICON.finditer(css)
     }
+
+
+def icons_of_buttons():
+    """Return the characters of icons on any button of the theme."""
+    code = "".join(p.read_text("utf-8") for p in BUTTONS.glob("*.py"))
+    names = {*re.findall(r"fa-[\w-]+", code), "fa-github", "fa-gitlab"}
+    css = (THEME / "styles/pydata-sphinx-theme.css").read_text("utf-8")
+    rules = re.findall(r"((?:\.fa-[\w-]+:before,?)+)(\{content:[^}]*\})", css)
+    return icons(
+        "".join(
+            rule
+            for chosen, rule in rules
+            if not names.isdisjoint(re.findall(r"fa-[\w-]+", chosen))
+        )
+    )
 
 
 def one_root(font):
@@ -123,7 +142,7 @@ def cuts(site):
             kern = () if path.stem in UNKERNED else ("kern",)
             yield path, text, ("tnum", *kern)
     for path in sorted(ICONS.glob("fa-*-*.woff2")):
-        yield path, icons(css), (), "Icons"
+        yield path, icons(css) | icons_of_buttons(), (), "Icons"
 
 
 def main():

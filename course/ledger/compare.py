@@ -43,6 +43,11 @@ def misses(entry, field, value, name):
     ]
 
 
+def _at(index):
+    """Where an entry stands in its list; a single number needs no place."""
+    return f" at {list(index)}" if index else ""
+
+
 def told(missed):
     """State the rule for figures, and each violation beside its number.
 
@@ -55,7 +60,7 @@ def told(missed):
     if not missed:
         return f"no figure is {rule}"
     pairs = (
-        f"{miss.text} at {list(miss.index)} against {_short(miss.number)}"
+        f"{miss.text}{_at(miss.index)} against {_short(miss.number)}"
         for miss in missed
     )
     return f"{rule}: {'; '.join(pairs)}"

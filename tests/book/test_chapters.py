@@ -390,7 +390,7 @@ def test_lengths_of_a_lesson(path):
     words = sum(reading.open_path(cells).values())
     budgets.advise(f"words of {page(path)}", words, 60 * reading.PER_MINUTE)
     figures = sum(map(shows, cells))
-    assert figures >= 2, f"at least two figures; got {figures}"
+    assert figures, "a lesson has a figure"
     budgets.advise(f"figures of {page(path)}", figures, 12)
     first = next(i for i, cell in enumerate(cells) if shows_a_picture(cell))
     # Measured at 390 by 844: after 153 words it began at 1.14 screens.

@@ -28,12 +28,21 @@ def stored_figures():
                     shown = drawing(html)
                     section = BeautifulSoup(shown, "html.parser").section
                     state = json.loads(section["data-state"])
-                    of_figure = result[section["data-figure"]]
-                    of_figure.append((path.relative_to(ROOT), state, shown))
+                    name = section["data-figure"]
+                    where = path.relative_to(ROOT), state, shown
+                    result.setdefault(name, []).append(where)
     return result
 
 
 STORED = stored_figures()
+
+
+def test_every_figure_that_a_chapter_shows_is_listed():
+    unknown = sorted(STORED.keys() - CLASSES.keys())
+    assert not unknown, (
+        f"a chapter shows {unknown}, which FOLDERS in "
+        "course/figures/__init__.py does not list"
+    )
 
 
 @pytest.mark.parametrize("name", sorted(CLASSES))

@@ -49,7 +49,9 @@ def test_each_plan_has_what_a_chapter_needs_before_it():
         f"the plan 'weeks' has every chapter, and lacks {missing}; put each "
         "into a session of PLANS in tools/teaching.py, and run: make texts"
     )
-    assert len(whole) == len(set(whole)) == len(chapters.numbers())
+    unknown = sorted(set(whole) - set(chapters.numbers()))
+    assert not unknown, f"_toc.yml does not number {unknown} of the plan"
+    assert len(whole) == len(set(whole)), "the plan has a chapter twice"
 
 
 def test_a_plan_that_skips_is_told(monkeypatch):
