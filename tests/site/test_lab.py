@@ -440,7 +440,6 @@ def check_slider_and_trait(tab, slider):
 TELL = """
 import json
 from course import practice
-from tests.site.javascript import function
 
 told = {"answers": [], "guesses": [], "slips": []}
 for it in Out.values():
