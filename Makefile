@@ -48,18 +48,18 @@ endif
 book: .venv/ready  ## set up everything and build the site into _build/html
 	@$(BIN)/python -m tools.make_site
 
-test: lint book  ## set up everything and run every check that needs no browser (5 min on two cores)
+test: lint book  ## set up everything and run every check that needs no browser (6 min on two cores)
 	$(PYTEST) -m "not browser" --nbval --doctest-modules helpers course tests book index.ipynb
 
-site: book chromium  ## check the pages in a browser (5 min)
+site: book chromium  ## check the pages in a browser (4 min)
 	$(PYTEST) -m browser tests
 
 check: test site  ## both: what CI runs (10 min)
 
-numbers: .venv/checks  ## check helpers and ledger (30 s)
+numbers: .venv/checks  ## check helpers and ledger (1 min)
 	$(PYTEST) --doctest-modules helpers course tests/core
 
-figures: .venv/checks  ## check the figures in a JavaScript engine (40 s)
+figures: .venv/checks  ## check the figures in a JavaScript engine (1 min)
 	$(PYTEST) -m "not browser" tests/figures
 
 chapter: book chromium  ## check one chapter: rules, outputs, page (CHAPTER=mask; 1 min)
