@@ -40,7 +40,6 @@ from tests.figures.reading import (
     chance_says,
     depth,
     in_proportion,
-    on_one_scale,
     says,
     sentence,
     sizes,
@@ -150,7 +149,8 @@ def map_shows(svg, expected):
             shades[at, 8 - up] = float(path["fill-opacity"])
     np.testing.assert_array_equal(kinds, expected["kinds"])
     scores = [amount(expected, *head) for head in np.argwhere(kinds > 0)]
-    on_one_scale(shades[kinds > 0], scores, near=0.05)  # in steps of 0.07
+    shares = 0.3 + 0.7 * (np.array(scores) - 0.4) / 0.6
+    np.testing.assert_allclose(shades[kinds > 0], shares, rtol=0, atol=0.04)
     assert shades[kinds == 0].max() < shades[kinds > 0].min()
     tags = [svg.select_one(f"[data-handle={name}]") for name in "AB"]
     layers, heads = np.transpose(expected["heads"])
