@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 from html import escape
 
 from helpers._extras import extra
@@ -24,6 +25,25 @@ def drawing(stored):
     do. On a page it is shown.
     """
     return stored[stored.index(HIDDEN) :].replace(HIDDEN, SHOWN, 1)
+
+
+def _keyed(message, listed):
+    """A message of the page, with the settings whose labels it mentions.
+
+    Examples
+    --------
+    >>> layers = {"key": "n_layers", "label": "layers L"}
+    >>> _keyed("layers L must be 1 or 2; got 3", [layers])
+    'layers L must be 1 or 2; got 3 (setting n_layers)'
+    """
+    rule, keys = message.partition("; got ")[0], []
+    # A short label may be a part of a longer one.
+    for control in sorted(listed, key=lambda c: len(c["label"]), reverse=True):
+        key, label = control["key"], re.escape(control["label"])
+        rule, found = re.subn(rf"(?<!\w){label}(?!\w)", key, rule)
+        if found and key not in re.findall(r"\w+", message):
+            keys.append(key)
+    return f"{message} (setting {' and '.join(keys)})" if keys else message
 
 
 def _documented(doc, parameters):
@@ -120,7 +140,7 @@ class InteractiveFigure(anywidget.AnyWidget):
         """Refuse settings that cannot be shown, also when set later."""
         wrong = self._call("problem")
         if wrong:
-            raise TraitError(wrong)
+            raise TraitError(_keyed(wrong, controls(self._name)))
 
     @property
     def values(self):

@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 from course import figures
 from tests.empty_page import PHONE, Page, drawn, state_of
 from tests.figures.agreement import assert_same
-from tests.figures.expected_figures import CLASSES, EXPECTED, states
+from tests.figures.expected_figures import CLASSES, EXPECTED, controls, states
 
 LAST = "The figure shows the last state that fits."
 FIRST = "The figure shows its first state."
@@ -112,10 +112,11 @@ TYPED = {
 def test_wrong_entry_is_named_and_the_picture_stays(page, name, key):
     page.open(name)
     right = page.do(f"field('{key}').value")
+    (label,) = (c["label"] for c in controls(name) if c["key"] == key)
     rest = page.do("[shown(), m.sets]")
     for text in TYPED[name, key]:
         message, *now = page.run("page.typeWrong", key, text)
-        assert key in message, text
+        assert label in message, text
         assert LAST in message
         assert now == [[key], *rest], text
     assert page.run("page.typeRight", key, right) == ["", []]
@@ -156,7 +157,7 @@ def test_hidden_wrong_entry_is_forgotten(page):
     # Also while something else is wrong.
     page.open("film", what="X, W_Q, W_K, W_V")
     assert page.run("page.forgetWhileWrong") == [
-        [True, "words and X m", 0],
+        [True, "X must have o", 0],
         "",
         [],
         "X, W_Q, W_K, W_V",

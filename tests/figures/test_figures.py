@@ -55,34 +55,45 @@ def test_values_of_every_state_equal_the_helpers(name):
             raise
 
 
+def out_of_range(control):
+    """Values that a control refuses, each with the rule that it breaks."""
+    kind = control["kind"]
+    if kind in ("range", "number", "power"):
+        most = control["max"]
+        yield type(most)(2 * most + 1), f"(a .* {control['min']} to|0 or 1)"
+    if kind == "stops":
+        yield control["stops"][-1] - 1, "one of"
+    if kind == "choice":
+        yield "nothing", "one of"
+    if kind in ("words", "symbols"):
+        for text in ("", "A B " * control["max"], "Z" * 99):
+            yield text, f"{control['min']} to {control['max']} (word|letter)s"
+    if kind == "matrix":
+        (low, rows), (short, columns) = control["rows"], control["columns"]
+        for x in (control["min"] - 0.5, control["max"] + 0.5):
+            yield np.full((low, short), x), "(a (whole )?number from|0 or 1)"
+        for shape in ((rows + 1, short), (low, columns + 1)):
+            yield np.zeros(shape), f".*{rows} rows of .*{columns} numbers"
+
+
 @pytest.mark.parametrize("name", CLASSES)
-def test_settings_out_of_range_are_refused(name):
+def test_settings_out_of_range_are_refused_by_label_and_key(name):
+    """A page shows labels and no keys; who calls it in Python knows keys."""
     for control in controls(name):
-        if control["kind"] in ("range", "number"):
-            above = {control["key"]: type(control["max"])(control["max"] + 1)}
-            with pytest.raises(TraitError, match=control["key"]):
-                CLASSES[name](**above)
-        if control["kind"] == "stops":
-            between = {control["key"]: control["stops"][-1] - 1}
-            with pytest.raises(TraitError, match="must be one of"):
-                CLASSES[name](**between)
-        if control["kind"] == "choice":
-            with pytest.raises(TraitError, match="must be one of"):
-                CLASSES[name](**{control["key"]: "nothing"})
-        if control["kind"] == "matrix":
-            key, least, most = (control[k] for k in ("key", "min", "max"))
-            (low, rows), (short, columns) = control["rows"], control["columns"]
-            for x in (least - 0.5, most + 0.5):
-                large = np.full((low, short), x)
-                with pytest.raises(
-                    TraitError,
-                    match=f"each number of {key} must be a (whole )?number "
-                    f"from {least} to {most}",
-                ):
-                    CLASSES[name](**{key: large})
-            for shape in ((rows + 1, short), (low, columns + 1)):
-                with pytest.raises(TraitError, match=f"{key} must have"):
-                    CLASSES[name](**{key: np.zeros(shape)})
+        key, label = control["key"], control["label"]
+        for value, rule in out_of_range(control):
+            with pytest.raises(TraitError) as refused:
+                CLASSES[name](**{key: value})
+            said = str(refused.value)
+            page, _, setting = said.partition(" (setting ")
+            assert re.match(
+                rf"(each number of )?“?{re.escape(label)}”? must (be|have) "
+                rf"{rule}",
+                page,
+            ), said
+            words = re.findall(r"\w+", label)
+            assert (key in words) == (not setting), said
+            assert setting in ("", f"{key})")
     with pytest.raises(TraitError, match="has no setting"):
         CLASSES[name](colour="red")
 
@@ -124,7 +135,7 @@ TOGETHER = [
     ("Backward", {"K": [[1.0, 2]], "V": [[1.0, 2]]}, "Q (3, 2) and K (1, 2)"),
     ("StepThrough", {"X": []}, "got 0 rows"),
     ("StepThrough", {"X": [[1.0], [1.0, 2.0]]}, "got 2 rows of 1 and 2"),
-    ("StepThrough", {"X": [[float("inf")]]}, "each number of X"),
+    ("StepThrough", {"X": [[float("inf")]]}, "each number of “X, "),
     ("StepThrough", {"Q": [[1.0]]}, "got Q (1, 1) and K (3, 4)"),
     ("StepThrough", {"V": [[1.0]]}, "got K (3, 4) and V (1, 1)"),
     ("StepThrough", {**ONE_ROW, "causal": True}, "Q (3, 4) and K (1, 4)"),

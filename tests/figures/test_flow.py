@@ -702,9 +702,15 @@ def test_flow_adds_the_word_that_it_draws():
             "the zebra sat",
             "of the 49 words that the model knows; got “zebra”",
         ),
-        (". , .", "your sentence (text) must have 1 to 11 words; got 0"),
-        ("the, " * 11 + "cat!", "must have 1 to 11 words; got 12"),
-        ("the " * 25, "your sentence (text) must be 1 to 24 of"),
+        (
+            ". , .",
+            "your sentence must have 1 to 11 words; got 0 (setting text)",
+        ),
+        ("the, " * 11 + "cat!", "each; got 12 words (setting text)"),
+        (
+            "the " * 25,
+            "must be 1 to 11 words of at most 24 letters each; got 25",
+        ),
         ("the,cat " * 6, "must have 1 to 11 words; got 12"),
     ],
 )

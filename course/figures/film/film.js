@@ -641,7 +641,7 @@ const figure = {
     }
     const n = words.split(" ").length;
     if (n !== X.length)
-      return `words and X must be as many; got ${count(n, "word")} and ${count(X.length, "row")}`;
+      return `X must have one row for each word; got ${count(n, "word")} and ${count(X.length, "row")}`;
     const odd = used.find((name) => state[name].length !== X[0].length);
     if (odd)
       return (
@@ -649,7 +649,7 @@ const figure = {
         `${shape(state[odd])}`
       );
     return used.length && state.W_Q[0].length !== state.W_K[0].length
-      ? `W_Q and W_K must have as many columns; got W_Q ${shape(state.W_Q)} and W_K ` +
+      ? `W_Q and W_K must have equally many columns; got W_Q ${shape(state.W_Q)} and W_K ` +
           `${shape(state.W_K)}`
       : "";
   },

@@ -822,7 +822,7 @@ const sentence = (state, net, { value }) => {
   return `${explained}: ${here}. ${where} ${next}, with probability ${sure(chances[best])}${at}.`;
 };
 
-const NAMED = "your sentence (text)";
+const NAMED = "your sentence";
 const check = ({ text }) => {
   const words = wordsOf(text);
   const strange = words.find((word) => !KNOWN.includes(word));
@@ -993,7 +993,7 @@ const figure = {
       about: "What the model reads, of words that it knows",
       letters: 24,
       min: 1,
-      max: 24, // `check` refuses texts that are too long for the model
+      max: MOST,
     },
     {
       key: "step",

@@ -1,6 +1,6 @@
 // Settings: parsed, checked, shown as fields, and kept in the address.
 
-import { CONTROL_KINDS, shorten, stepTo } from "./kinds.js";
+import { CONTROL_KINDS, called, shorten, stepTo } from "./kinds.js";
 import { setting } from "./numbers.js";
 import { escape } from "./svg.js";
 
@@ -16,8 +16,6 @@ const parse = ({ kind }, text) => CONTROL_KINDS[kind].parse(text);
 export const show = ({ kind }, value) => (CONTROL_KINDS[kind].show ?? String)(value);
 // The rule for the values of a control, in words.
 export const ruleOf = (control) => CONTROL_KINDS[control.kind].rule(control);
-// The label of a control, with its key if the label does not contain it.
-const called = ({ key, label }) => (label.split(" ").includes(key) ? label : `${label} (${key})`);
 
 // What is wrong with the value of one control, or "".
 export const complaint = (control, value) => {

@@ -10,8 +10,12 @@ export const shorten = (text) =>
 
 const within = (x, { min, max, step }) =>
   Number.isFinite(x) && x >= min && x <= max && (step !== 1 || Number.isInteger(x));
-const wanted = ({ min, max, step }) =>
-  `${step === 1 ? "a whole number" : "a number"} from ${grouped(min)} to ${grouped(max)}`;
+const wanted = ({ min, max, step }) => {
+  if (step === 1 && max - min === 1) return `${min} or ${max}`;
+  return `${step === 1 ? "a whole number" : "a number"} from ${grouped(min)} to ${grouped(max)}`;
+};
+// The label of a control in a sentence. A label with a stop of its own is quoted.
+export const called = ({ label }) => (/[,:]/.test(label) ? `“${label}”` : label);
 // A slider accepts a value between its steps only if its step is "any".
 export const stepTo = ({ min, step }, value) =>
   step && Number.isInteger(+((value - min) / step).toFixed(9)) ? step : "any";
@@ -67,19 +71,19 @@ const matrix = (text) => {
 const span = ([least, most]) => (least === most ? least : `${least} to ${most}`);
 const among = (n, [least, most]) => n >= least && n <= most;
 const rowsComplaint = (control, value) => {
-  const { key, rows, columns } = control;
+  const { rows, columns } = control;
   const sizes =
     Array.isArray(value) && value.every(Array.isArray) ? value.map((r) => r.length) : [];
   if (!among(sizes.length, rows) || !sizes.every((n) => n === sizes[0] && among(n, columns)))
     return (
-      `${key} must have ${span(rows)} rows of ${span(columns)} numbers, all ` +
+      `${called(control)} must have ${span(rows)} rows of ${span(columns)} numbers, all ` +
       `rows equally long; got ${count(sizes.length, "row")}` +
       `${sizes.length ? ` of ${[...new Set(sizes)].slice(0, 4).join(" and ")}` : ""}`
     );
   const wrong = value.flat().find((x) => !within(x, control));
   return wrong === undefined
     ? ""
-    : `each number of ${key} must be ${wanted(control)}` +
+    : `each number of ${called(control)} must be ${wanted(control)}` +
         `${control.step === 1 ? "" : ", with a decimal point"}; got ${shorten(wrong)}`;
 };
 
@@ -183,13 +187,13 @@ export const CONTROL_KINDS = {
   words: {
     parse: oneBlank,
     rule: ({ letters, min, max }) =>
-      `${min} to ${max} of at most ${letters} letters, a blank between`,
+      `${min} to ${count(max, "word")} of at most ${letters} letters each`,
     fault: (control, value) => {
       if (typeof value !== "string") return shorten(value);
       const found = value.split(" ");
       const { letters } = control;
       const strange = found.find((word) => !word || word.length > letters || /\s/.test(word));
-      if (strange !== undefined) return strange ? shorten(strange) : "no word";
+      if (strange !== undefined) return strange ? `“${shorten(strange)}”` : "no word";
       return lengthFault(found.length, control, "word");
     },
     field: ({ max, letters }, name, value) => textLine(name, value, max * letters),

@@ -268,7 +268,8 @@ const figure = {
   ],
   check: ({ heads, shared }) =>
     heads % shared
-      ? `of ${heads} heads ${divisors(heads).join(", ")} can share keys; got shared ${shared}`
+      ? `heads that share keys must be one of ${divisors(heads).join(", ")}, which divide ${heads}; ` +
+        `got ${shared}`
       : "",
   // The moved setting stays, and the sharing is adjusted to a divisor.
   fit: ({ heads, shared }) => {

@@ -246,7 +246,7 @@ const figure = {
     if (Q[0].length !== K[0].length)
       return `Q and K must have rows of one length; got Q ${shape(Q)} and K ${shape(K)}`;
     if (K.length !== V.length)
-      return `K and V must have as many rows; got K ${shape(K)} and V ${shape(V)}`;
+      return `K and V must have equally many rows; got K ${shape(K)} and V ${shape(V)}`;
     if (state.causal && Q.length > K.length)
       return (
         `with a causal mask Q has at most as many rows as K; got Q ${shape(Q)} and K ` +
