@@ -22,6 +22,11 @@ from pathlib import Path
 import pydata_sphinx_theme
 import sphinx_book_theme
 from fontTools import subset
+from fontTools.pens.boundsPen import ControlBoundsPen
+from fontTools.pens.recordingPen import RecordingPen, replayRecording
+from fontTools.pens.reverseContourPen import ReverseContourPen
+from fontTools.pens.transformPen import TransformPen
+from fontTools.pens.ttGlyphPen import TTGlyphPen
 from fontTools.ttLib import TTFont
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -101,6 +106,32 @@ def one_root(font):
     forms.VariantCount, forms.GlyphAssembly = 1, None
 
 
+def plain_zero(font):
+    """Take the slash out of the zero, where it looks like an eight.
+
+    The slash divides the counter into two contours. One replaces them: the
+    outline, in the box of both.
+    """
+    drawn = RecordingPen()
+    font.getGlyphSet()["zero"].draw(drawn)
+    end = drawn.value.index(("closePath", ())) + 1
+    outline, counters = drawn.value[:end], drawn.value[end:]
+    left, low, right, high = bounds(outline)
+    x0, y0, x1, y1 = bounds(counters)
+    across, up = (x1 - x0) / (right - left), (y1 - y0) / (high - low)
+    inside = across, 0, 0, up, x0 - across * left, y0 - up * low
+    pen = TTGlyphPen(None)
+    replayRecording(outline, pen)
+    replayRecording(outline, ReverseContourPen(TransformPen(pen, inside)))
+    font["glyf"]["zero"] = pen.glyph()
+
+
+def bounds(drawn):
+    pen = ControlBoundsPen(None)
+    replayRecording(drawn, pen)
+    return pen.bounds
+
+
 def cut(path, characters, features=(), name=None):
     """Return a font with some characters and features only.
 
@@ -109,6 +140,8 @@ def cut(path, characters, features=(), name=None):
     font = TTFont(path, recalcTimestamp=False)
     if "MATH" in font:
         one_root(font)
+    if path.stem.startswith("atkinson"):
+        plain_zero(font)
     options = subset.Options(flavor="woff2", layout_features=[*features])
     options.hinting = False
     # Keep the copyright and the names; other names are for installed fonts.

@@ -73,8 +73,8 @@ document.querySelectorAll("table.entries").forEach(filterLedger);
 const reach = () => {
   const boxes = [
     ...document.querySelectorAll(
-      "pre, .cell_output .output, .figure, .math-display, .ledger-box, " +
-        ".av-result, .pst-scrollable-table-container",
+      "pre, .cell_output .output:not(:has(.av-figure)), .figure, .math-display, " +
+        ".ledger-box, .pst-scrollable-table-container",
     ),
     // Measuring inside closed folds would make the browser lay out each of them.
   ].filter((box) => !box.closest("details:not([open])"));
@@ -385,7 +385,11 @@ const linkAlone = (el, name) => {
   const row = el.querySelector(".av-tools");
   if (!row || alone) return;
   const link = document.createElement("a");
-  link.textContent = "Open alone";
+  link.title = "Open alone";
+  link.setAttribute("aria-label", link.title);
+  link.innerHTML =
+    '<svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">' +
+    '<path d="M9.5 2.8h3.7v3.7M13.2 2.8 7.5 8.5M7 3.5H2.8v9.7h9.7V9"/></svg>';
   const aim = () => {
     const url = new URL(`../figure/${name}.html`, siteRoot);
     for (const [key, value] of new URLSearchParams(location.search))

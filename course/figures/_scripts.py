@@ -87,7 +87,8 @@ def scripts(name):
 
 def styles(*names):
     """Return the shared style rules, and those of the named figures."""
-    files = [path_of(f"{name}.css") for name in ("figures", *names)]
+    shared = "tokens", "figures"
+    files = [path_of(f"{name}.css") for name in (*shared, *names)]
     return "".join(f.read_text(encoding="utf-8") for f in files if f.exists())
 
 

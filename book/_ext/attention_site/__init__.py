@@ -11,6 +11,7 @@ Pages:
 * `figures` and `practice` write the scripts of figures and questions beside
   the pages; `practice` also folds the text that follows a prediction; `alone`
   gives each figure a page of its own, to open or to embed.
+* `margin` puts captions beside their pictures.
 * `frame` adds a link to the next page and the imprint, `menu` adds names to
   the menu's buttons, and `launch` points the launch buttons at the repository
   and branch that the book is built from, or leaves them out.
@@ -84,6 +85,7 @@ from . import (
     index,
     launch,
     lean,
+    margin,
     mathml,
     menu,
     notices,
@@ -106,6 +108,7 @@ PARTS = (
     chosen,
     svg,
     figures,
+    margin,
     alone,
     practice,
     menu,

@@ -65,6 +65,12 @@ def list_in(contents, raw, page):
     entry[-1].insert(0, nodes.list_item("", line))
 
 
+def cell_of(node):
+    while "cell" not in node.get("classes", ()):
+        node = node.parent
+    return node
+
+
 def show(app, doctree):
     """Show the drawing, and drop the note that only notebooks need."""
     before = collections.Counter()
@@ -77,6 +83,7 @@ def show(app, doctree):
     for raw in shown:
         html = figures.drawing(raw.astext())
         raw[0] = nodes.Text(anchored(html, before))
+        cell_of(raw)["classes"].append("wide")
     for raw in reversed(shown):
         list_in(app.env.tocs[page], raw, page)
 

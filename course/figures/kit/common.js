@@ -42,13 +42,16 @@ import { addSteppers, typingOf } from "./typing.js";
  * @property {string} name - the name of its file
  * @property {Control[]} controls - in the order of the page
  * @property {(state: State, own?: object) => object} compute - the numbers; pure
- * @property {(state: State, values: object, own?: object) => string} view - HTML; pure
+ * @property {(state: State, values: object, own?: object, narrow?: boolean) => string} view -
+ *   HTML; pure. `narrow` asks for a drawing 360 units wide, as a phone has them
  * @property {{part: string, which?: number, box?: string, state?: State}} [card]
  * @property {(state: State) => string} [check] - the settings that contradict each other, or ""
  * @property {(wrong: string) => string} [refused] - HTML instead of the last state, where its numbers would be
  *   taken for those of a state that `check` refuses
  * @property {(state: State, moved: string, before: State) =>
  *   ?{settings: State, says: string}} [fit] - settings that fit the one just moved
+ * @property {string[]} [lead] - the settings in sight, at most two, "preset" among them; by
+ *   default the first control's. All others are folded
  * @property {Object<string, State>} [presets] - ready-made settings by name
  * @property {string} [presetLabel]
  * @property {(state: State, ms: number) => object} [at] - the settings
@@ -58,7 +61,7 @@ import { addSteppers, typingOf } from "./typing.js";
  * @property {(result: Element, state: State, values: object,
  *   set: (key: string, value: any) => void) => void} [enhance] - runs after each drawing, which
  *   keeps the elements that stay the same
- * @property {(state: State, values: object, own?: object) => Handle[]} [handles] - parts of
+ * @property {(state: State, values: object, own?: object, narrow?: boolean) => Handle[]} [handles] - parts of
  *   the picture that are dragged or pressed; pure; see `handles.js`
  * @property {{from: State[], ms: number}} [opening] - the figure plays once from these
  *   settings, in turn, to its first state, in at most 5,000 ms
@@ -112,6 +115,14 @@ const attach = (figure, { model, el, load }) => {
   let speaking;
   const layout = layoutOf(el, result, error);
   const reach = () => layout.settle(hands?.widen);
+  let narrow; // which of the two drawings is shown
+  // Move, rather than cut, to the state that a press asks for.
+  let gently;
+  const moveNext = () => {
+    el.classList.add("av-moves");
+    clearTimeout(gently);
+    gently = setTimeout(() => el.classList.remove("av-moves"), 500);
+  };
 
   // Keep the picture until the data of the next one has loaded.
   const bring = async (name) => {
@@ -187,10 +198,11 @@ const attach = (figure, { model, el, load }) => {
     el.values = values;
     const { activeElement } = el.getRootNode();
     const focused = result.contains(activeElement) && activeElement.dataset.handle;
-    draw(figure.view(state, values, own));
+    narrow = layout.narrow();
+    draw(figure.view(state, values, own, narrow));
     refused = false;
     if (figure.enhance) figure.enhance(result, state, values, assign);
-    hands?.show(state, values, own, focused);
+    hands?.show(state, values, own, { narrow, focused });
     keepKeys(result.querySelectorAll("[tabindex]:not([data-lm-suppress-shortcuts])"));
     reach();
     if (el.classList.contains("av-live")) speak(); // but not what a page opens with
@@ -208,10 +220,14 @@ const attach = (figure, { model, el, load }) => {
     model.save_changes();
     if (linked) save();
   };
-  const assign = (key, value) => assignAll({ [key]: value });
+  const assign = (key, value) => {
+    moveNext();
+    assignAll({ [key]: value });
+  };
   // Apply the settings that a drag asks for. Settings that no longer fit are
   // adjusted, and a message says so.
   const steer = (wished, key) => {
+    if (!key) moveNext(); // a press, where a drag names what it moves
     const before = read();
     const fitted = figure.fit?.({ ...before, ...wished }, key, before);
     const settings = { ...wished, ...fitted?.settings };
@@ -239,7 +255,10 @@ const attach = (figure, { model, el, load }) => {
     restore();
     addEventListener("popstate", restore);
   }
-  form.addEventListener("input", typing.change);
+  form.addEventListener("input", (event) => {
+    if (["checkbox", "select-one"].includes(event.target.type)) moveNext();
+    typing.change(event);
+  });
   form.addEventListener("submit", (event) => event.preventDefault());
   const follow = figure.controls.map(({ key }) => [
     `change:${key}`,
@@ -295,6 +314,7 @@ const attach = (figure, { model, el, load }) => {
     linked,
     read: () => (refused ? null : read()),
     reset,
+    resized: () => layout.fit(),
     tell: (text, aloud) => {
       if (aloud) note(text);
       else spoken.textContent = text;
@@ -304,7 +324,7 @@ const attach = (figure, { model, el, load }) => {
   keepKeys(el.querySelectorAll(":is(.av-panel, .av-tools) :is(button, input)"));
   paint();
   if (stage && linked && !isAsked(figure)) stage.wait();
-  const resized = new ResizeObserver(reach);
+  const resized = new ResizeObserver(() => (layout.narrow() === narrow ? reach() : refresh()));
   resized.observe(el);
   if (!result.hasAttribute("aria-busy")) el.classList.add("av-live");
   return () => {
@@ -314,6 +334,7 @@ const attach = (figure, { model, el, load }) => {
     removeEventListener("popstate", restore);
     resized.disconnect();
     clearTimeout(speaking);
+    clearTimeout(gently);
     for (const [event, listener] of follow) model.off(event, listener);
   };
 };
@@ -337,6 +358,8 @@ export const figureModule = (figure) => ({
   problem: (state) => problem(figure, state),
   // Python's own data comes with the settings.
   shell: ({ own, ...state }) => shell(figure, state, own),
+  // The drawing for a phone.
+  narrow: ({ own, ...state }) => figure.view(state, figure.compute(state, own), own, true),
   values: ({ own, ...state }) => figure.compute(state, own),
   // The drawing at a time of the film, which depends only on the settings and the
   // time.

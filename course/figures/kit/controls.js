@@ -41,7 +41,10 @@ const input = (control, value) => {
     `name="${control.key}"`,
     value,
   );
-  return `<div><label>${escape(control.label)} ${field}</label>${beside}</div>`;
+  return (
+    `<div data-kind="${control.kind}"><label><span>${escape(control.label)}</span> ${field}</label>` +
+    `${beside}</div>`
+  );
 };
 
 // The value of a field; `put` is the inverse.
@@ -70,6 +73,9 @@ export const limited = (control, state, own) =>
 // A figure's own data may make a control irrelevant, too.
 export const matters = (control, state, own) => !control.when || control.when(state, own);
 
+// The settings in sight, at most two; all others are folded.
+export const leadOf = (figure) => figure.lead ?? [figure.controls[0].key];
+
 // A preset sets several controls at once. Its name is shown when the state equals
 // it.
 export const OWN = "own numbers";
@@ -91,14 +97,19 @@ export const shell = (figure, state, own) => {
     // An invalid state does not determine where a slider ends.
     const { max } = wrong ? c : limited(c, state, own);
     const html = input({ ...c, max }, c.upTo ? Math.min(state[c.key], max) : state[c.key]);
-    return matters(c, state, own) ? html : html.replace("<div>", "<div hidden>");
+    return [c.key, matters(c, state, own) ? html : html.replace("<div ", "<div hidden ")];
   });
-  if (figure.presets) controls.unshift(presetInput(figure, state));
+  if (figure.presets) controls.unshift(["preset", presetInput(figure, state)]);
+  const isLead = ([key]) => leadOf(figure).includes(key);
+  const some = (kept) => controls.filter(kept).map(([, html]) => html);
+  const folded = some((it) => !isLead(it)).join("");
   return (
-    `<form class="av-controls" hidden>${controls.join("")}</form>` +
+    `<div class="av-body"><form class="av-controls" hidden>${some(isLead).join("")}` +
+    `${folded && `<details class="av-settings"><summary>Settings</summary>${folded}</details>`}` +
+    "</form>" +
     `<p class="av-error" role="alert">${escape(wrong)}</p>` +
     `<div class="av-result">${wrong ? "" : figure.view(state, figure.compute(state, own), own)}</div>` +
-    `<p class="av-spoken" role="status"></p>` +
+    `<p class="av-spoken" role="status"></p></div>` +
     // A film as stills, shown where no script makes it move.
     `${(!wrong && figure.strip?.(state)) || ""}`
   );

@@ -160,10 +160,11 @@ export const handsOf = (figure, { result, read: current, steer: apply, note, fir
     write(part, given);
   };
   // After each drawing: set names and values, and restore the focus.
-  const show = (whole, values, own, focused) => {
+  const show = (whole, values, own, { narrow, focused }) => {
     const state = entriesOf(whole);
     mine = own;
-    known = Object.fromEntries(figure.handles(state, values, own).map((h) => [h.id, h]));
+    const all = figure.handles(state, values, own, narrow);
+    known = Object.fromEntries(all.map((handle) => [handle.id, handle]));
     for (const part of parts()) {
       const handle = handleOf(part);
       announce(part, handle, state);

@@ -1,6 +1,8 @@
 // What a drawing may do to the page: scroll sideways, and get longer or shorter.
 
 const SCROLLS = { tabindex: 0, role: "group", "aria-label": "result, scrolls sideways" };
+// Below this width, in CSS pixels, a figure has its narrow drawing.
+const NARROW_BELOW = 520;
 
 /**
  * Keep what scrolls reachable with the keyboard, and what stands below in its place.
@@ -8,9 +10,10 @@ const SCROLLS = { tabindex: 0, role: "group", "aria-label": "result, scrolls sid
  * @param {Element} el - the figure
  * @param {Element} result
  * @param {Element} error
- * @returns {{settle: (widen: ?Function) => void, forget: () => void}} `settle` runs after each
- *   drawing, and `forget` lets heights shrink again; `widen` reads sizes of its own, and returns
- *   what writes them
+ * @returns {{settle: (widen: ?Function) => void, forget: () => void, fit: () => void,
+ *   narrow: () => boolean}} `settle` runs after each drawing, and `forget` lets heights shrink
+ *   again; `widen` reads sizes of its own, and returns what writes them; `fit` enlarges the
+ *   picture to a full screen
  */
 export const layoutOf = (el, result, error) => {
   let kept; // the width at which sentence and message keep their heights
@@ -24,7 +27,6 @@ export const layoutOf = (el, result, error) => {
     const sentence = result.querySelector(".av-say");
     const lines = [sentence, error].map((part) => [part, part.offsetHeight]);
     const width = el.offsetWidth;
-    const more = lines[0][1] - 2.7 * parseFloat(getComputedStyle(sentence).fontSize);
     const widened = widen?.();
     boxes.forEach((box, i) => {
       for (const [name, value] of Object.entries(SCROLLS)) {
@@ -33,9 +35,6 @@ export const layoutOf = (el, result, error) => {
       }
       box.classList.toggle("scrolls", wide[i]);
     });
-    // On a phone, two lines of the sentence stay in sight; the rest is below the
-    // edge until the reader scrolls there.
-    sentence.style.setProperty("--av-more", `${Math.max(more, 0).toFixed(1)}px`);
     // A sentence or message that gets shorter keeps its lines, or what stands
     // below would jump under the hand.
     const keeps = width === kept && el.classList.contains("av-live");
@@ -45,5 +44,20 @@ export const layoutOf = (el, result, error) => {
       else if (height > parseFloat(part.style.minHeight || 0)) part.style.minHeight = `${height}px`;
     widened?.();
   };
-  return { settle, forget: () => (kept = undefined) };
+  const fit = () => {
+    const { style } = result.querySelector(".av-wide");
+    const box = () => result.querySelector(".av-wide").getBoundingClientRect();
+    style.zoom = style.maxWidth = "";
+    if (document.fullscreenElement !== el) return;
+    const { top, width } = box();
+    const room = innerHeight - top - 16;
+    for (let zoom = 2; zoom >= 1; zoom -= 0.1) {
+      style.zoom = zoom.toFixed(1);
+      if (box().height <= room && result.querySelector(".scrolls") === null) break;
+    }
+    // What is as wide as its column is as high as it is wide.
+    if (box().height > room) style.maxWidth = `${((width * room) / box().height).toFixed(0)}px`;
+  };
+  const narrow = () => el.clientWidth > 0 && el.clientWidth < NARROW_BELOW;
+  return { settle, forget: () => (kept = undefined), fit, narrow };
 };

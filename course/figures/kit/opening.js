@@ -1,8 +1,12 @@
-// The opening of a figure: when the figure first comes into view, it plays once
-// from some settings to the state of the page, and then waits for the reader.
+// The opening of a figure: when the reader presses, or once the page has been still
+// on the figure, it plays from some settings to the state of the page.
 
 import { sliderPlaces } from "./controls.js";
+import { labelled } from "./tools.js";
 import { snapped } from "./handles.js";
+
+// How long the page has to be still, in milliseconds.
+const STILL_FOR = 1000;
 
 // Ease in and out.
 const softly = (p) => p * p * (3 - 2 * p);
@@ -49,8 +53,9 @@ export const stageOf = (figure, { el, read, set, show }) => {
   let goal; // the state at the end of the opening
   let shown;
   const name = () => {
-    const paused = played > 0 && played < figure.opening.ms;
-    button.textContent = begun !== null ? "Pause" : paused ? "Play on" : "Replay";
+    if (begun !== null) labelled(button, "pause", "Pause");
+    else if (played >= figure.opening.ms) labelled(button, "replay", "Replay");
+    else labelled(button, "play", played ? "Play on" : "Play");
   };
   const halt = (state) => {
     begun = null;
@@ -83,7 +88,7 @@ export const stageOf = (figure, { el, read, set, show }) => {
   // Touching the figure keeps the state that it shows and stops the opening for
   // good.
   const taken = ({ target, type }) => {
-    seen.disconnect();
+    forget();
     if (button.contains(target) || begun === null) return;
     if (type !== "input") {
       halt(shown);
@@ -92,18 +97,34 @@ export const stageOf = (figure, { el, read, set, show }) => {
     played = 0;
     halt(null); // the setting has already been set
   };
+  let inView = false;
+  let settling; // until the page has been still
+  const settle = () => {
+    clearTimeout(settling);
+    if (!inView || begun !== null || calm.matches) return;
+    settling = setTimeout(() => {
+      forget();
+      play();
+      seen.observe(el);
+    }, STILL_FOR);
+  };
   const seen = new IntersectionObserver(
     ([{ isIntersecting }]) => {
-      if (isIntersecting && begun === null && !calm.matches) play();
-      else if (!isIntersecting && begun !== null) {
-        seen.disconnect();
-        finish();
-      }
+      inView = isIntersecting;
+      settle();
+      if (inView || begun === null) return;
+      forget();
+      finish();
     },
-    { threshold: 0.35 },
+    { threshold: 0.5 },
   );
-  button.addEventListener("click", () => {
+  const forget = () => {
     seen.disconnect();
+    clearTimeout(settling);
+    removeEventListener("scroll", settle);
+  };
+  button.addEventListener("click", () => {
+    forget();
     if (begun === null) play();
     else halt(shown);
   });
@@ -112,16 +133,19 @@ export const stageOf = (figure, { el, read, set, show }) => {
   name();
   return {
     button,
-    wait: () => seen.observe(el),
+    wait: () => {
+      seen.observe(el);
+      addEventListener("scroll", settle, { passive: true });
+    },
     playing: () => begun !== null,
     // Something else has changed the settings.
     drop: () => {
-      seen.disconnect();
+      forget();
       played = 0;
       if (begun !== null) halt(null);
     },
     close: () => {
-      seen.disconnect();
+      forget();
       begun = null;
     },
   };
