@@ -10,6 +10,7 @@ import re
 
 import numpy as np
 import quickjs
+from bs4 import BeautifulSoup
 
 from course import figures
 from course._colours import STOPS
@@ -37,6 +38,12 @@ def call(function, *arguments, of="causal"):
     """What a function of js/engine.js, or of a figure's module, returns."""
     result = _inside(of)(function, json.dumps(arguments))
     return None if result is None else json.loads(result)
+
+
+def narrow(name, state):
+    """What a figure draws on a phone."""
+    html = json.loads(figures.engine(name)("narrow", json.dumps(state)))
+    return BeautifulSoup(html, "html.parser")
 
 
 # --- numbers in texts --------------------------------------------------------

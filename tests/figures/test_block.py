@@ -12,7 +12,9 @@ from helpers.heads import merge_heads, split_heads
 from helpers.masks import causal_mask
 from tests.figures.reading import (
     captions,
+    narrow,
     on_one_scale,
+    path_ends,
     path_of,
     read,
     says,
@@ -46,6 +48,7 @@ CASES = [
     {**OFF, "token": "the"},
     {"attention_0": False},
     {"feed_forward_0": False, "attention_1": False, "place": "post-norm"},
+    {"passed": 2.5, "column": 1},
 ]
 
 
@@ -93,7 +96,8 @@ def expected(state):
         "changes": changes,
         "sums": sums,
         "kept": state["stream"] / roots.prod(),
-        "whole": run(state | on)[3][-1, i],
+        "whole": np.array([E[i], *run(state | on)[3][:, i]]),
+        "wholeSums": run(state | on)[2][:, i],
     }
 
 
@@ -129,64 +133,110 @@ def test_block_is_the_model_with_matrices_of_zeros(place, off):
 # --- the picture -------------------------------------------------------------
 
 
+def moves(sums, rows, stream):
+    """Where each number is carried, kicked and rescaled: from and to."""
+    before, after = rows[:-1], rows[1:]
+    return np.stack(
+        [[before, before], [before * stream, sums], [sums, after]]
+    ).transpose(2, 0, 1, 3)  # part, kind of move, end, number
+
+
+def way_shows(paths, state, steps, ticks=((), ())):
+    """The way of one number, as far as the row has come."""
+    times = np.add.outer(range(4), [0, 0.25, 0.65, 1])
+    places, numbers = map(list, ticks)
+    for path, (k, kind), (start, end) in zip(
+        paths, np.ndindex(4, 3), steps.reshape(12, 2), strict=True
+    ):
+        begun = state["passed"] > times[k, kind] + 1e-9
+        assert path["opacity"] == ("1" if begun else "0")
+        part = PARTS[k].rpartition("_")[0].replace("_", "-")
+        assert (f"av-of-{part}" in path["class"]) == (
+            kind == 1 and state[PARTS[k]]
+        )
+        (x, *_), *_, (last, _) = list(path_ends(path["d"]))
+        if begun:
+            places.append(x)
+            numbers.append(start)
+        if state["passed"] >= times[k, kind + 1]:
+            places.append(last)
+            numbers.append(end)
+    return places, numbers
+
+
 def shows(state, expected, shown):
-    svg, rows, changes = shown.svg, expected["rows"], expected["changes"]
-    texts = [t.text for t in svg.select("text.av-value")]
-    for text, x in zip(texts, np.ravel([rows[0], *changes, rows[-1]]),
-                       strict=True):  # fmt: skip
-        says(text.replace("+", ""), x, 2)
-    for text, x in zip(texts[4:-4], np.ravel(changes), strict=True):
-        assert text.startswith("+") == (round(x, 2) > 0)
-    # Each number has a scale of its own: bars from what entered to the sum.
-    kept = rows[:-1] * state["stream"]
-    none = 0 * rows[0]
-    starts = np.array([none, *kept, none])
-    ends = np.array([rows[0], *expected["sums"], rows[-1]])
-    bars = svg.select("rect[class^=av-bar]")
-    left, wide = (np.reshape(sizes(bars, k), (6, 4)) for k in ("x", "width"))
-    less = np.reshape(["av-bar-less" in bar["class"] for bar in bars], (6, 4))
-    np.testing.assert_array_equal(less, ends < starts)
-    ghosts = [path_of(g)[0] for g in svg.select("path.av-ghost")]
-    pre = state["place"] == "pre-norm"
-    dots = svg.select("circle.av-read-row" if pre else "circle.av-row-pull")
-    spots = np.reshape(sizes(dots, "cx"), (-1, 4))
-    normed = (expected["reads"] if pre else rows[1:])[: len(spots)]
-    for c in range(4):
-        on_one_scale(
-            [*left[:, c], *(left + wide)[:, c], ghosts[c], *spots[:, c]],
-            [*np.minimum(starts, ends)[:, c], *np.maximum(starts, ends)[:, c],
-             expected["whole"][c], *normed[:, c]],
-            near=0.11,
-        )  # fmt: skip
-    chosen = svg.select("rect.av-unit-chosen")
-    beside = [box.find_next("text").text for box in chosen]
-    assert beside == [state["place"], state["token"]]
+    rail_shows(state, expected, shown.svg)
+    rail_shows(state, expected, narrow("block", state).svg)
     words_show(state, expected, shown)
+
+
+def rail_shows(state, expected, svg):
+    rows, changes, c = expected["rows"], expected["changes"], state["column"]
+    done = state["passed"] - 0.45 > np.arange(4)
+    for text, part, x, passed in zip(
+        svg.select(".av-change"), PARTS, changes[:, c], done, strict=True
+    ):
+        says(text.text.replace("+", ""), x, 2)
+        assert text.text.startswith("+") == (round(x, 2) > 0)
+        assert (text.get("opacity") != "0") == (passed and state[part])
+    name, enters, leaves = (t.text for t in svg.select(".av-end"))
+    assert name == f"number {c} of the row of {state['token']}"
+    says(enters.split()[-1], rows[0, c], 2)
+    says(leaves.split()[-1], rows[-1, c], 2)
+    steps = moves(expected["sums"], rows, state["stream"])
+    all_on = moves(expected["wholeSums"], expected["whole"], True)
+    labels = svg.select(".av-notch")
+    ticks = sizes(labels, "x"), [read(t.text) for t in labels]
+    own = svg.find_all("path", recursive=False)
+    paths = [
+        p for p in own if re.match("av-(carry|kick|rescale)", p["class"][0])
+    ]
+    places, numbers = way_shows(paths, state, steps[..., c], ticks)
+    ghost = svg.find("path", "av-ghost", recursive=False)
+    ends = [x for x, _ in path_ends(ghost["d"])]
+    scale = on_one_scale([*places, *ends],
+                         [*numbers, *all_on[..., c].ravel()])  # fmt: skip
+    (token,) = svg.select(".av-mover")
+    if state["passed"] == 4:
+        assert float(token["cx"]) == pytest.approx(
+            scale(rows[-1, c]), abs=0.11
+        )
+    for k, mini in enumerate(svg.select(".av-mini")):
+        small = mini.select(".av-carry, .av-kick, .av-rescale")
+        zero = path_of(mini.select_one(".av-rule"))[:1], [0]
+        on_one_scale(*way_shows(small, state, steps[..., k], zero))
+        says(mini.select_one(".av-left").text, rows[-1, k], 2)
+        assert bool(mini.select(".av-enlarged")) == (k == c)
+    off = [p["data-handle"] for p in svg.select("g:has(> rect.av-away)")]
+    assert off == [part for part in PARTS if not state[part]]
 
 
 def words_show(state, expected, shown):
     c, rows = state["column"], expected["rows"]
     text = sentence(shown)
     post = state["place"] == "post-norm" and state["norms"]
-    numbers = [read(n) for n in re.findall(r"−?\d+(?:\.\d+)?", text)]
-    assert ("reaches up to 16.5" in text) == (not state["norms"])
-    assert numbers[0] == c
     if not state["stream"] or post:
-        assert "plus the changes" not in text
-        correct = [rows[0, c], rows[-1, c]]
+        assert "≈" not in text
+        entered, left = re.match(
+            r"(\S+) enters and (\S+) leaves", text
+        ).groups()
+        says(entered, rows[0, c], 2)
+        says(left, rows[-1, c], 2)
         if state["stream"]:
-            says(re.search(r"factor of (\S+);", text)[1], expected["kept"], 3)
+            says(
+                re.search(r"factor of (\S+)\.$", text)[1], expected["kept"], 3
+            )
         else:
             assert "takes the place" in text
-        np.testing.assert_allclose(numbers[1:3], correct, atol=0.00501)
     else:
-        assert "is the row that entered plus the changes" in text
-        signs = re.findall(r"([+−]) (\d[\d.]*)", text)
+        sum_, after = text.split(". Press")[0].split(" ≈ ")
+        signs = re.findall(r"([+−]) (\d[\d.]*)", sum_)
         result = [float(n) * (1 if s == "+" else -1) for s, n in signs]
         np.testing.assert_allclose(
             result, expected["changes"][:, c], atol=0.00501
         )
-        says(re.search(r"≈ (−?[\d.]+)\.", text)[1], rows[-1, c], 2)
+        says(sum_.split()[0], rows[0, c], 2)
+        says(after, rows[-1, c], 2)
         assert (
             abs(expected["changes"].sum(0) + rows[0] - rows[-1]).max() < 1e-9
         )
@@ -194,6 +244,3 @@ def words_show(state, expected, shown):
     result = [read(n) for n in re.findall(r"−?\d+(?:\.\d+)?", label)]
     np.testing.assert_allclose(result, [*rows[0], *rows[-1]], atol=0.00501)
     assert f"row of {state['token']} through" in label
-
-
-# --- hands -------------------------------------------------------------------

@@ -10,8 +10,9 @@ class ResidualStream(InteractiveFigure):
     lesson on blocks, and are the same in both blocks. ``rows`` are the row
     that enters and the rows after each of the four parts, ``reads`` the inputs
     of the parts, ``changes`` their outputs, and ``sums`` the sums before a
-    norm. ``kept`` is the factor of the entering row in the row that leaves,
-    and ``whole`` the row that leaves if no part is switched off.
+    norm. ``kept`` is the factor of the entering row in the row that leaves.
+    ``whole`` and ``wholeSums`` are the rows and the sums if no part is
+    switched off.
 
     Examples
     --------

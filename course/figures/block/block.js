@@ -1,7 +1,9 @@
 // The residual stream: a row on its way through two blocks, and what each part
 // adds.
 
-import { dot, fixed, matmul, range, setting, softmax } from "../kit/numbers.js";
+import { dot, fixed, matmul, range, setting, softmax, tick } from "../kit/numbers.js";
+import { textAt } from "../kit/svg.js";
+import { softly } from "../kit/opening.js";
 import { figureModule, say } from "../kit/common.js";
 
 // The tokens and the matrices of the lesson, which are the same in both blocks.
@@ -81,185 +83,197 @@ const WHOLE = {
 
 // --- drawing -------------------------------------------------------------
 
-const LEFT = 128;
-const COLUMN = 68;
-const FULL = LEFT + WIDTH * COLUMN;
-// The ends of a column. Without the norms, numbers reach 16.
-const LOW = -2.1;
-const columnEnd = ({ norms }) => (norms ? 4.8 : 16.5);
-const HEAD = 58;
-const HIGHS = { enters: 30, norm: 23, part: 30, leaves: 32 };
+// A rail for one number of the row: its value across, the way through the parts down.
+const WIDE = { width: 640, parts: 132, left: 176, right: 480, top: 66, band: 90, norm: 154 };
+const NARROW = { width: 360, parts: 104, left: 142, right: 348, top: 158, band: 84, norm: 123 };
+const MINI = { wide: [130, 106], narrow: [84, 84] };
+const LOW = -2.2;
+// The ends of the scale. Without the norms, numbers reach 16.
+const scaleOf = ({ norms }) => (norms ? [4.9, [-2, 0, 2, 4]] : [16.5, [0, 5, 10, 15]]);
+const PASSED = PARTS.length;
 const at = (x) => +x.toFixed(1);
-const px = (state, c, v) =>
-  at(LEFT + COLUMN * c + 4 + ((v - LOW) / (columnEnd(state) - LOW)) * (COLUMN - 8));
 
-// The rows of the picture from top to bottom, each with the positions of its
-// bars.
-const layout = ({ place }) => {
-  const order = place === PRE ? ["norm", "part"] : ["part", "norm"];
-  const kinds = [
-    ["enters"],
-    ...PARTS.flatMap((_, k) => order.map((kind) => [kind, k])),
-    ["leaves", PARTS.length - 1],
-  ];
-  let y = HEAD;
-  return kinds.map(([kind, k]) => {
-    const line = { kind, k, top: y, middle: y + HIGHS[kind] - 8 };
-    y += HIGHS[kind];
-    return line;
+// Where a value and a way are in a box.
+const railIn = (state, { left, right, top, band }) => ({
+  x: (v) => at(left + ((v - LOW) / (scaleOf(state)[0] - LOW)) * (right - left)),
+  y: (way) => at(top + way * band),
+});
+// The way of a number: carried on, kicked by a part, and rescaled by a norm.
+const BENDS = { carry: [0, 0.25], kick: [0.25, 0.65], rescale: [0.65, 1] };
+const wayOf = (stream, c, rows, sums) =>
+  PARTS.flatMap((_, k) => {
+    const from = stream ? rows[k][c] : 0;
+    const ends = {
+      carry: [rows[k][c], rows[k][c]],
+      kick: [from, sums[k][c]],
+      rescale: [sums[k][c], rows[k + 1][c]],
+    };
+    return Object.keys(BENDS).map((kind) => ({
+      ...{ kind, k, ends: ends[kind] },
+      times: BENDS[kind].map((t) => k + t),
+    }));
   });
+// How far a bend is gone through, from 0 to 1.
+const gone = ({ times: [a, b] }, passed) => Math.min(Math.max((passed - a) / (b - a), 0), 1);
+const between = (a, b, p) => a + (b - a) * p;
+// The first part `p` of a bend: y is linear, and x eases from one end to the other.
+const bend = (rail, { ends: [a, b], times: [s, t] }, p = 1) => {
+  const y = (share) => rail.y(between(s, t, share));
+  const x = (share) => rail.x(between(a, b, share));
+  return `M${x(0)} ${y(0)}C${x(0)} ${y(p / 3)} ${x(p * p)} ${y((2 * p) / 3)} ${x(softly(p))} ${y(p)}`;
 };
-const TALL = HEAD + HIGHS.enters + 4 * (HIGHS.norm + HIGHS.part) + HIGHS.leaves + 4;
+const roleOf = (part) => `av-of-${nameOf(part)}`;
+const pathOf = (state, rail, way) =>
+  way
+    .map((it) => {
+      const p = gone(it, state.passed);
+      const part = PARTS[it.k];
+      const kind = `av-${it.kind}${it.kind === "kick" && state[part] ? ` ${roleOf(part)}` : ""}`;
+      return `<path class="${kind}" opacity="${p > 0 ? 1 : 0}" d="${bend(rail, it, p)}"/>`;
+    })
+    .join("");
+const ghostOf = (rail, way) =>
+  `<path class="av-ghost" d="${way.map((it) => bend(rail, it)).join("")}"/>`;
 
-const words = (text, x, y, kind = "", anchor = "middle") =>
-  `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">` +
-  `${text}</text>`;
+const seen = (yes) => (yes ? "" : ' opacity="0"');
+const words = (text, x, y, { kind = "", anchor = "start", shown = true } = {}) =>
+  textAt(text, x, y, anchor, kind).replace("<text", `<text${seen(shown)}`);
 const signed = (x) => (x > 0 && fixed(x) !== "0.00" ? "+" : "") + fixed(x);
-const bar = (state, c, from, to, y, kind = "") => {
-  const [a, b] = [px(state, c, from), px(state, c, to)];
-  const sign = to < from ? "less" : "more";
+// Words beside a place, on the side that has room for them.
+const beside = ({ width, right }, text, [from, to], y, more = {}) => {
+  const [low, high] = [Math.min(from, to) - 12, Math.max(from, to) + 12];
+  const end = Math.min(right + 30, width);
+  return high + 9.6 * text.length < end
+    ? words(text, high, y, more)
+    : words(text, low, y - 9, { ...more, anchor: "end" });
+};
+
+// The parts of a block, which are pressed.
+const drawParts = (state, box, rail, way) =>
+  way
+    .filter(({ kind }) => kind === "kick")
+    .map((it) => {
+      const part = PARTS[it.k];
+      const [a, b] = it.ends.map(rail.x);
+      const y = rail.y(it.k + 0.45);
+      const off = state[part] ? "" : " av-away";
+      const role = roleOf(part);
+      const high = box === NARROW ? 44 : 40;
+      return (
+        `<path class="av-cord ${role}${off}" d="M${box.parts} ${y}H${at((a + b) / 2)}"/>` +
+        words("norm", box.norm, y + 4, {
+          ...{ kind: "av-aside", anchor: "middle" },
+          shown: state.norms && state.place === PRE && state[part],
+        }) +
+        `<g data-handle="${part}"><rect class="av-kicker ${role}${off}" x="1" y="${at(y - high / 2)}" ` +
+        `width="${box.parts - 1}" height="${high}" rx="7"/>` +
+        `${words(nameOf(part), box.parts / 2, y + 4.5, { anchor: "middle", kind: off.trim() })}</g>`
+      );
+    })
+    .join("");
+const drawLabels = (state, box, rail, way, { changes, rows, whole }) => {
+  const c = state.column;
+  const kicks = way.filter(({ kind }) => kind === "kick");
+  const pulls = way.filter(({ kind }) => kind === "rescale");
+  const [start, end, all] = [rows[0][c], rows.at(-1)[c], whole.at(-1)[c]];
+  const x = Math.min(Math.max(rail.x(all), box.left + 60), box.right - 60);
   return (
-    `<rect class="av-bar-${sign}${kind}" x="${Math.min(a, b)}" y="${at(y - 4)}" ` +
-    `width="${at(Math.abs(b - a))}" height="8"/>`
+    kicks
+      .map((it) => {
+        const kind = `av-change ${roleOf(PARTS[it.k])}`;
+        const text = signed(changes[it.k][c]);
+        const shown = state[PARTS[it.k]] && gone(it, state.passed) > 0.5;
+        return beside(box, text, it.ends.map(rail.x), rail.y(it.k + 0.45) + 5, { kind, shown });
+      })
+      .join("") +
+    pulls
+      .map((it) => {
+        const shown = rescales(state) && gone(it, state.passed) > 0.5;
+        const y = rail.y(it.k + 0.82) + 4;
+        return beside(box, "norm", it.ends.map(rail.x), y, { kind: "av-aside", shown });
+      })
+      .join("") +
+    beside(box, `enters as ${fixed(start)}`, [rail.x(start), rail.x(start)], rail.y(0) + 5, {
+      kind: "av-end",
+    }) +
+    beside(box, `leaves as ${fixed(end)}`, [rail.x(end), rail.x(end)], rail.y(PASSED) + 5, {
+      ...{ kind: "av-end", shown: state.passed === PASSED },
+    }) +
+    words(`with all parts ${fixed(all)}`, x, rail.y(PASSED) + 27, {
+      ...{ kind: "av-aside av-all", anchor: "middle" },
+      shown: fixed(all) !== fixed(end) && state.passed === PASSED,
+    })
   );
 };
-
-// The parts that can be pressed: the setting, its new value, and the position.
-const BOX = { x: 18, w: 84 };
-const handles = (state) => {
-  const to = (key, value, on, name, where) => ({
-    ...{ id: `${key}-${where}`, group: key, key, name, on, where },
-    press: () => ({ [key]: value }),
-  });
-  const choice = (key, value, name, where) => ({
-    ...to(key, value, value === state[key], name, where),
-    text: value,
-  });
-  const flag = (key, name, where, text) => ({
-    ...to(key, !state[key], state[key], name, where),
-    ...{ group: "parts", text },
-  });
-  const units = layout(state).flatMap(({ kind, k, top }) => {
-    if (kind === "norm") return [flag("norms", "all norms", [BOX.x, top + 2, BOX.w, 19], "norm")];
-    if (kind !== "part") return [];
-    const name = `${nameOf(PARTS[k])}, block ${blockOf(PARTS[k])}`;
-    return [
-      flag(PARTS[k], name, [BOX.x, top + 3, BOX.w, 24], nameOf(PARTS[k])),
-      flag("stream", "all sums", [BOX.x + BOX.w + 1, top + 3, 24, 24], state.stream ? "+" : "="),
-    ];
-  });
-  return [
-    ...[PRE, POST].map((place, i) => choice("place", place, place, [64 * i, 2, 62, 24])),
-    ...TOKENS.map((token, i) => choice("token", token, `follow ${token}`, [42 * i, 30, 40, 24])),
-    ...range(WIDTH).map((c) =>
-      choice("column", c, `number ${c}`, [LEFT + COLUMN * c + 3, 30, COLUMN - 6, 24]),
-    ),
-    ...units,
-  ];
-};
-
-const drawUnits = (state) =>
-  handles(state).map(({ id, key, on, where: [x, y, w, h], text }) => {
-    const [u, v] = [x + w / 2, y + h / 2];
-    const chosen = ["place", "token"].includes(key);
-    const off = !chosen && !on && key !== "column" && key !== "stream" ? " av-unit-off" : "";
-    const ground =
-      key === "stream"
-        ? `<circle class="av-unit" cx="${u}" cy="${at(v)}" r="9"/>`
-        : `<rect class="av-unit${off}${chosen && on ? " av-unit-chosen" : ""}` +
-          `${key === "column" ? " av-bare" : ""}" x="${x}" y="${at(y)}" width="${w}" ` +
-          `height="${h}" rx="4"/>`;
-    const kind = key === "stream" ? "av-sign" : off.trim();
-    return (
-      `<g data-handle="${id}">${ground}` +
-      `${words(text, u, v + (key === "stream" ? 5 : 4), kind)}</g>`
-    );
-  });
-
-// One row of the picture: bars from the stream's old values to its new ones.
-const drawLine = (state, { rows, reads, changes, sums, whole }, { kind, k, middle }) => {
-  const number = (c, text) => words(text, LEFT + COLUMN * (c + 0.5), middle - 7, "av-value");
-  const each = (draw) => range(WIDTH).map(draw).join("");
-  if (kind === "enters")
-    return each((c) => bar(state, c, 0, rows[0][c], middle) + number(c, fixed(rows[0][c])));
-  if (kind === "part") {
-    const from = (c) => (state.stream ? rows[k][c] : 0);
-    return each(
-      (c) => bar(state, c, from(c), sums[k][c], middle) + number(c, signed(changes[k][c])),
-    );
-  }
-  if (kind === "leaves")
-    return each((c) => {
-      const x = px(state, c, whole[c]);
-      const ghost = `<path class="av-ghost" d="M${x} ${at(middle - 7)}V${at(middle + 7)}"/>`;
-      return (
-        bar(state, c, 0, rows[k + 1][c], middle, " av-end") +
-        ghost +
-        number(c, fixed(rows[k + 1][c]))
-      );
-    });
-  if (!state.norms) return "";
-  if (rescales(state))
-    return each((c) => {
-      const [a, b] = [px(state, c, sums[k][c]), px(state, c, rows[k + 1][c])];
-      return (
-        `<path class="av-row-pull" d="M${a} ${at(middle)}H${b}"/>` +
-        `<circle class="av-row-pull" cx="${b}" cy="${at(middle)}" r="3"/>`
-      );
-    });
-  return each(
-    (c) =>
-      `<circle class="av-read-row" cx="${px(state, c, reads[k][c])}" cy="${at(middle - 2)}" r="3"/>`,
+// The four numbers of the row, small; a press makes one large.
+const placesOf = (narrow) =>
+  range(WIDTH).map((c) =>
+    narrow ? [c * 92, 2, ...MINI.narrow] : [510, 8 + c * 115, ...MINI.wide],
   );
-};
-
-// The stream itself: a line down each column, from each row to the next. It
-// breaks where a part replaces the row.
-const drawStream = (state, { rows, sums }) => {
-  const lines = layout(state);
-  const value = ({ kind, k }, c) =>
-    kind === "enters" || (kind === "norm" && state.place === PRE)
-      ? rows[k ?? 0][c]
-      : kind === "part"
-        ? sums[k][c]
-        : rows[k + 1][c];
-  return lines.slice(1).flatMap((line, n) => {
-    if (line.kind === "part" && !state.stream) return [];
-    const before = lines[n];
-    return range(WIDTH).map(
-      (c) => `M${px(state, c, value(before, c))} ${at(before.middle)}V${at(line.middle)}`,
-    );
-  });
-};
-
-const picture = (state, values) => {
-  const lines = layout(state);
-  const [, first] = lines;
-  const heights = 2 * (HIGHS.norm + HIGHS.part);
-  const zero = range(WIDTH).map((c) => `M${px(state, c, 0)} ${HEAD}V${TALL - 4}`);
-  const blocks = [0, 1].map((b) => {
-    const top = first.top + b * heights;
-    return (
-      `<path class="av-rule" d="M0 ${top}H${FULL}"/>` +
-      `<text transform="translate(10 ${at(top + heights / 2)}) rotate(-90)" ` +
-      `text-anchor="middle">block ${b}</text>`
-    );
-  });
-  const end = lines.at(-1);
+const drawMinis = (state, { rows, sums, whole, wholeSums }, narrow) =>
+  placesOf(narrow)
+    .map(([x, y, w, h], c) => {
+      const rail = railIn(state, {
+        ...{ left: x + 8, right: x + w - 8 },
+        ...{ top: y + 22, band: (h - 44) / PASSED },
+      });
+      const chosen = c === state.column ? " av-enlarged" : "";
+      return (
+        `<g class="av-mini" data-handle="column-${c}">` +
+        `<rect class="av-tile${chosen}" x="${x + 1}" y="${y}" width="${w - 2}" height="${h}" rx="7"/>` +
+        `<path class="av-rule" d="M${rail.x(0)} ${rail.y(0)}V${rail.y(PASSED)}"/>` +
+        ghostOf(rail, wayOf(true, c, whole, wholeSums)) +
+        pathOf(state, rail, wayOf(state.stream, c, rows, sums)) +
+        words(`number ${c}`, x + w / 2, y + 15, { anchor: "middle" }) +
+        words(fixed(rows.at(-1)[c]), x + w / 2, y + h - 6, { anchor: "middle", kind: "av-left" }) +
+        "</g>"
+      );
+    })
+    .join("");
+const picture = (state, values, narrow) => {
+  const box = narrow ? NARROW : WIDE;
+  const { token, column: c, passed } = state;
+  const rail = railIn(state, box);
+  const way = wayOf(state.stream, c, values.rows, values.sums);
+  const now = way.find((it) => gone(it, passed) < 1) ?? way.at(-1);
+  const tall = rail.y(PASSED) + 38;
   const label =
-    `The row of ${state.token} through two blocks: ${list(values.rows[0])} enters and ` +
+    `The row of ${token} through two blocks: ${list(values.rows[0])} enters and ` +
     `${list(values.rows.at(-1))} leaves`;
+  const ticks = scaleOf(state)[1].map(
+    (v) =>
+      `<path class="av-rule${v ? "" : " av-zero"}" d="M${rail.x(v)} ${rail.y(0) - 18}V${rail.y(PASSED) + 12}"/>` +
+      words(tick(v), rail.x(v), rail.y(0) - 24, { anchor: "middle", kind: "av-notch" }),
+  );
+  const blocks = [0, 1].map(
+    (b) =>
+      `<path class="av-rule" d="M0 ${rail.y(2 * b) + 2}H${box.right}"/>` +
+      words(`block ${b}`, 1, rail.y(2 * b) + 13, { kind: "av-aside" }),
+  );
+  // Where a part takes the row's place, the row ends.
+  const stops = way
+    .filter(({ kind }) => kind === "carry")
+    .map(
+      ({ ends: [a], times: [, t] }) =>
+        `<path class="av-stop"${seen(!state.stream && passed >= t)} ` +
+        `d="M${at(rail.x(a) - 9)} ${rail.y(t)}h18"/>`,
+    );
   return (
-    `<svg class="av-flow" role="img" aria-label="${label}" viewBox="-1 0 ${FULL + 1} ${TALL}">` +
-    `<rect class="av-column" x="${LEFT + COLUMN * state.column}" y="28" width="${COLUMN}" ` +
-    `height="${TALL - 30}" rx="4"/>` +
-    words("the four numbers of the row", (LEFT + FULL) / 2, 18) +
-    `<path class="av-rule" d="${zero.join("")}M0 ${end.top}H${FULL}"/>${blocks.join("")}` +
-    `<path class="av-stream" d="${drawStream(state, values).join("")}"/>` +
-    lines.map((line) => drawLine(state, values, line)).join("") +
-    drawUnits(state).join("") +
-    words(`${state.token} enters`, BOX.x, lines[0].middle, "", "start") +
-    words(`${state.token} leaves`, BOX.x, end.middle, "", "start") +
+    `<svg class="av-rail" role="img" aria-label="${label}" viewBox="0 0 ${box.width} ${tall}">` +
+    ticks.join("") +
+    blocks.join("") +
+    words(`number ${c} of the row of ${token}`, (box.left + box.right) / 2, rail.y(0) - 46, {
+      ...{ anchor: "middle", kind: "av-end" },
+    }) +
+    ghostOf(rail, wayOf(true, c, values.whole, values.wholeSums)) +
+    drawParts(state, box, rail, way) +
+    pathOf(state, rail, way) +
+    stops.join("") +
+    `<circle class="av-start" cx="${rail.x(values.rows[0][c])}" cy="${rail.y(0)}" r="5"/>` +
+    `<circle class="av-mover" cx="${rail.x(between(...now.ends, softly(gone(now, passed))))}" ` +
+    `cy="${rail.y(passed)}" r="8"/>` +
+    drawLabels(state, box, rail, way, values) +
+    drawMinis(state, values, narrow) +
     "</svg>"
   );
 };
@@ -271,26 +285,20 @@ const list = (row) => `(${row.map(short).join(", ")})`;
 const added = (x) => `${x < 0 ? "−" : "+"} ${short(Math.abs(x))}`;
 const sentence = (state, { rows, changes, kept }) => {
   const c = state.column;
-  const [entered, leaves] = [rows[0][c], rows.at(-1)[c]];
-  const start = `Number ${c} of ${state.token}`;
-  const scale = state.norms
-    ? ""
-    : ` Without norms, each column reaches up to ${columnEnd(state)} instead of ` +
-      `${columnEnd(WHOLE)}.`;
+  const [entered, leaves] = [rows[0][c], rows.at(-1)[c]].map(short);
   if (!state.stream)
     return (
-      `${start} enters as ${short(entered)} and leaves as ${short(leaves)}. Without the sums each ` +
-      `part takes the place of the row that it reads, and the row itself is not carried on.${scale}`
+      `${entered} enters and ${leaves} leaves. Without the sums each part takes the place of ` +
+      "the row that it reads, and nothing of the row is carried on."
     );
   if (rescales(state))
     return (
-      `${start} enters as ${short(entered)} and leaves as ${short(leaves)}. Each norm rescales the ` +
-      `sum, so the row that entered is in the row that leaves with a factor of ${fixed(kept, 3)}; ` +
-      `with ${PRE} it is there in full.`
+      `${entered} enters and ${leaves} leaves. Each norm rescales the sum, so the row that ` +
+      `entered is in the row that leaves with a factor of ${fixed(kept, 3)}.`
     );
   return (
-    `${start}: ${short(entered)} ${changes.map((row) => added(row[c])).join(" ")} ≈ ` +
-    `${short(leaves)}. The row that leaves is the row that entered plus the changes.${scale}`
+    `${entered} ${changes.map((row) => added(row[c])).join(" ")} ≈ ${leaves}. Press a part: ` +
+    "its kick is gone, and later parts read another row."
   );
 };
 
@@ -304,7 +312,8 @@ const part = (key) => ({
 
 const figure = {
   name: "block",
-  card: { part: ".av-flow", box: "128 56 272 160" },
+  card: { part: ".av-rail", box: "160 40 330 200" },
+  lead: ["token", "place"],
   controls: [
     {
       key: "token",
@@ -342,15 +351,26 @@ const figure = {
       kind: "range",
       label: "number of the row",
       first: 3,
-      about: "The number of the row whose sum is told",
+      about: "The number of the row that is drawn large",
       min: 0,
       max: WIDTH - 1,
       step: 1,
+    },
+    {
+      key: "passed",
+      kind: "range",
+      label: "parts passed",
+      first: PASSED,
+      about: "How far the row has come",
+      min: 0,
+      max: PASSED,
+      step: 0.05,
     },
   ],
   compute: (state) => {
     const i = TOKENS.indexOf(state.token);
     const steps = through(state);
+    const all = through({ ...state, ...WHOLE });
     const of = (kind) => steps.map((step) => step[kind][i]);
     const sums = of("sum");
     const factors = sums.map((row) => (rescales(state) ? 1 / rootOf(row)[1] : 1));
@@ -360,17 +380,26 @@ const figure = {
       changes: of("change"),
       sums,
       kept: state.stream ? factors.reduce((a, b) => a * b) : 0,
-      whole: through({ ...state, ...WHOLE }).at(-1).after[i],
+      whole: [ROWS[state.token], ...all.map(({ after }) => after[i])],
+      wholeSums: all.map(({ sum }) => sum[i]),
     };
   },
-  view: (state, values) =>
-    `<p class="av-caption">Press a part to switch it off; a norm stands for all norms, and a + for ` +
-    `all sums. Thick lines: the stream. Bars: what a part adds (blue) or takes away (orange). ${
-      state.place === PRE ? "Rings: what a part reads" : "Dots: the sum after a norm"
-    }. Dashes: the row that leaves with all parts on.</p>` +
-    picture(state, values) +
-    say(sentence(state, values)),
-  handles,
+  view: (state, values, own, narrow) =>
+    picture(state, values, narrow) + say(sentence(state, values)),
+  // Parts are switched, and a small number becomes the large one.
+  handles: (state) => [
+    ...PARTS.map((key) => ({
+      ...{ id: key, group: "parts", on: state[key] },
+      name: `${nameOf(key)}, block ${blockOf(key)}`,
+      press: (now) => ({ [key]: !now[key] }),
+    })),
+    ...range(WIDTH).map((c) => ({
+      ...{ id: `column-${c}`, group: "numbers", once: true, on: c === state.column },
+      name: `number ${c}`,
+      press: () => ({ column: c }),
+    })),
+  ],
+  opening: { from: [{ passed: 0 }], ms: 5000 },
 };
 
 export default figureModule(figure);

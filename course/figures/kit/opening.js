@@ -9,7 +9,7 @@ import { snapped } from "./handles.js";
 const STILL_FOR = 1000;
 
 // Ease in and out.
-const softly = (p) => p * p * (3 - 2 * p);
+export const softly = (p) => p * p * (3 - 2 * p);
 
 // The value of a setting on the way from `a` to `b`: numbers move in steps that
 // the control takes, and other values change halfway.
