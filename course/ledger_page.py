@@ -1,5 +1,5 @@
 """The tables of the ledger, under the name that notebooks import."""
 
-from .ledger.page import table, totals
+from .ledger.page import overview, table, totals, verdicts
 
-__all__ = ["table", "totals"]
+__all__ = ["overview", "table", "totals", "verdicts"]

@@ -9,7 +9,7 @@ from .entries import FIGURES, STATEMENTS, errata, read_entry
 from .errors import located
 from .files import FOLDER, read
 from .rules import check
-from .show import counts, describe
+from .show import account, counts
 
 
 class Ledger:
@@ -35,7 +35,8 @@ class Ledger:
     >>> toy = Ledger({"slug": "toy", "title": "Toy", "work": "None",
     ...               "lesson": "none", "entries": [entry]})
     >>> toy.compare("1", Fraction(1, 3))
-    1: 1 figure reproduced
+    >>> [entry.verdict for entry in toy.take()]
+    ['reproduced']
     >>> toy.close()
     Toy (toy)
          1  figures reproduced
@@ -50,13 +51,14 @@ class Ledger:
         entries = (read_entry(e, self.rivals) for e in record["entries"])
         self.entries = {entry.id: entry for entry in entries}
         self.compared = set()
+        self.untold = []
         self.closed = False
 
     def __repr__(self):
         return f"<Ledger {self.slug}: {len(self.entries)} entries>"
 
     def compare(self, name, value, *, mistake=None):
-        """Compare computed numbers with the printed ones; print the verdict.
+        """Compare computed numbers with the printed ones.
 
         Parameters
         ----------
@@ -81,10 +83,9 @@ class Ledger:
             if wrong:
                 _refuse_another_correction(entry, value, wrong)
             _refuse_another_cause(entry, mistake)
-        print(describe(entry))
 
     def claim(self, name, *, holds, charitably=None):
-        """Judge a formula or a statement, and print the verdict.
+        """Judge a formula or a statement.
 
         Parameters
         ----------
@@ -109,10 +110,9 @@ class Ledger:
             verdict = "true" if holds else "loose" if charitably else "false"
             said = f"holds is {holds}, charitably {charitably}"
             _refuse_another_verdict(entry, verdict, said)
-        print(describe(entry))
 
     def cite(self, name):
-        """Print a verdict that rests on a cited work instead of code.
+        """Take a verdict that rests on a cited work instead of code.
 
         Parameters
         ----------
@@ -127,26 +127,36 @@ class Ledger:
         with self._comparing(name, STATEMENTS) as entry:
             if entry.basis != "cited":
                 raise ValueError("is computed, not cited; use claim")
-        print(describe(entry))
+
+    def take(self):
+        """Return the entries that were compared and not yet taken, to show."""
+        taken, self.untold = self.untold, []
+        return taken
 
     def close(self):
-        """Print the counts, and refuse if an entry was not compared.
+        """Return the counts, and refuse if an entry was not compared.
+
+        Returns
+        -------
+        Shown
 
         Raises
         ------
         LedgerError
-            If an entry was never compared, or the ledger was closed before.
+            If an entry was never compared or never shown, or the ledger was
+            closed before.
         """
         missing = [name for name in self.entries if name not in self.compared]
+        untold = [entry.id for entry in self.untold]
         with located(self.slug):
             if missing:
                 raise ValueError(f"never compared: {missing}")
+            if untold:
+                raise ValueError(f"compared, but shown nowhere: {untold}")
             if self.closed:
                 raise ValueError("closed before; a ledger is closed once")
         self.closed = True
-        print(f"{self.title} ({self.slug})")
-        for line, count in summary(self).items():
-            print(f"{count:6d}  {line}")
+        return account(f"{self.title} ({self.slug})", summary(self))
 
     @contextmanager
     def _comparing(self, name, kinds):
@@ -165,6 +175,7 @@ class Ledger:
                 raise ValueError("was compared before")
             yield entry
         self.compared.add(name)
+        self.untold.append(entry)
 
 
 def _refuse_another_verdict(entry, verdict, said):

@@ -1,4 +1,4 @@
-"""Ledgers as HTML tables: every entry, and the totals of each source.
+"""Ledgers as HTML tables: every entry, totals, and the tables of an audit.
 
 On the site they can be sorted, searched and filtered (book/_static/site.js).
 """
@@ -10,24 +10,14 @@ from html import escape
 from .entries import STATEMENTS, errata
 from .ledger import entries_of, summary
 from .nested import leaves, rows
-from .show import reading
+from .show import Shown, describe, reading
 
 
-class _Html:
-    """HTML for notebooks, with a fixed text for other displays."""
+def _figures(entry, most=None):
+    """The printed figures as HTML, with errors struck out and corrected.
 
-    def __init__(self, html, text):
-        self.html, self.text = html, text
-
-    def __repr__(self):
-        return self.text
-
-    def _repr_html_(self):
-        return self.html
-
-
-def _figures(entry):
-    """The printed figures as HTML, with errors struck out and corrected."""
+    Where nothing is wrong, `most` lines are shown at most.
+    """
     printed, wrong = leaves(entry.printed), errata(entry)
 
     def show(index):
@@ -37,7 +27,10 @@ def _figures(entry):
         corrected = escape(leaves(entry.corrected)[index])
         return f"<del>{text}</del>&nbsp;<ins>{corrected}</ins>"
 
-    lines = "<br>".join(" ".join(row) for row in rows(entry.printed, show))
+    shown = [" ".join(row) for row in rows(entry.printed, show)]
+    if most and not wrong and len(shown) > most + 1:
+        shown[most:] = [f"… and {len(shown) - most} more lines like these"]
+    lines = "<br>".join(shown)
     times = "" if entry.times == "1" else f" × {escape(entry.times)}"
     return f'<div class="printed">{lines}{times}</div>'
 
@@ -88,12 +81,18 @@ def _why(entry):
     return " ".join(notes)
 
 
+def _anchor(slug, name):
+    """The entry's name in addresses.
+
+    It is valid as a CSS selector, because the theme's scripts use it as one.
+    """
+    return re.sub(r"[^\w-]", "-", f"{slug}-{name}")
+
+
 def _entry_row(entry, slug):
     said = entry.kind in STATEMENTS
     kind = " (input)" if entry.kind == "given" else ""
-    # A name that is valid as a CSS selector, because the theme's scripts use
-    # it as one.
-    name = re.sub(r"[^\w-]", "-", f"{slug}-{entry.id}")
+    name = _anchor(slug, entry.id)
     return (
         f'<a id="{name}" href="#{name}">{escape(slug)}</a>',
         escape(entry.section),
@@ -134,7 +133,7 @@ def table(ledgers):
     head = ("source", "section", "what", "verdict", "printed", "why")
     body = [_entry_row(*pair) for pair in entries]
     html = _html_table(head, body, "Entries of the ledger", "entries")
-    return _Html(html, f"Entries of {_number(ledgers)}, a table.")
+    return Shown(html, f"Entries of {_number(ledgers)}, a table.")
 
 
 def _check_ledgers(ledgers):
@@ -192,7 +191,7 @@ def totals(ledgers):
         "cited",
     )
     html = _html_table(head, body, "Totals", "counts", foot)
-    return _Html(html, f"Totals of {_number(ledgers)}, a table.")
+    return Shown(html, f"Totals of {_number(ledgers)}, a table.")
 
 
 def _total(ledger):
@@ -217,4 +216,145 @@ def _total(ledger):
         guesses,
         *verdicts,
         counts["verdicts cited, not computed"],
+    )
+
+
+# Colour alone would not tell verdicts apart.
+MARKS = {
+    "reproduced": ("right", "✓"),
+    "true": ("right", "✓"),
+    "loose": ("loose", "~"),
+    "erratum": ("wrong", "✗"),
+    "false": ("wrong", "✗"),
+}
+# A reader of an audit compares by eye; seventy numbers that are all right stay
+# in the ledger.
+LINES = 4
+
+
+def verdicts(ledger):
+    """Return a table of what was compared since the last table.
+
+    Each row has what the source prints, with errors struck out and corrected,
+    the verdict, which links to the entry of the ledger, and the reason.
+
+    Parameters
+    ----------
+    ledger : Ledger
+
+    Returns
+    -------
+    object
+        Shown as HTML; its text has the same verdicts.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `ledger` is not a ledger, or nothing was compared.
+
+    Examples
+    --------
+    >>> from course.published import load
+    >>> ledger = load("tiny-vectors")
+    >>> ledger.compare("3.1-d_k", 4)
+    >>> verdicts(ledger)
+    3.1-d_k: 1 input reproduced
+    """
+    entries_of(ledger)
+    entries = ledger.take()
+    if not entries:
+        raise ValueError("nothing was compared since the last table")
+    body = "\n".join(_verdict_row(entry, ledger.slug) for entry in entries)
+    return Shown(
+        '<table class="av-judged"><thead><tr><th scope="col">The source'
+        '</th><th scope="col">verdict</th><th scope="col">why</th></tr>'
+        f"</thead>\n<tbody>\n{body}\n</tbody></table>",
+        "\n".join(map(describe, entries)),
+    )
+
+
+def _verdict_row(entry, slug):
+    kind, mark = MARKS[entry.verdict]
+    name = _anchor(slug, entry.id)
+    return (
+        f'<tr id="{name}" class="{kind}"><td>{_source_says(entry)}</td>'
+        f'<td>{mark} <a href="../ledger.html#{name}">{entry.verdict}'
+        f"</a>{_rests(entry)}</td><td>{_reasons(entry, slug)}</td></tr>"
+    )
+
+
+def _rests(entry):
+    """The basis of a verdict that no code decided, with a link to the work."""
+    if entry.basis == "cited":
+        return f', <a href="../bibliography.html#{entry.cite}">cited</a>'
+    return "" if entry.basis == "computed" else f", {entry.basis}"
+
+
+def _reasons(entry, slug):
+    """The cause in words, the sentences, and a link to where it came from."""
+    sentences = (entry.because, entry.accident, reading(entry))
+    notes = [escape(text) for text in sentences if text is not None]
+    if entry.cause is not None:
+        cause = entry.cause.replace("-", " ")
+        notes.insert(0, f"<b>{escape(cause)}.</b>")
+    if entry.from_ is not None:
+        before = _anchor(slug, entry.from_)
+        notes.append(
+            f'Carried on from <a href="#{before}">an earlier error</a>.'
+        )
+    return " ".join(notes)
+
+
+def _source_says(entry):
+    """The name of the figures and the figures, or the statement."""
+    if entry.kind in STATEMENTS:
+        return escape(entry.says)
+    kind = " (input)" if entry.kind == "given" else ""
+    return f"<p>{escape(entry.what)}{kind}</p>{_figures(entry, LINES)}"
+
+
+def overview(ledger, *lines):
+    """Return a square per entry, and lines on what the audit found.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    *lines : str
+
+    Returns
+    -------
+    object
+        Shown as HTML: a square leads to its row in the table of `verdicts`.
+
+    Examples
+    --------
+    >>> from course.published import load
+    >>> print(repr(overview(load("walkthrough"), "none wrong"))[:29])
+    walkthrough, 72 entries: 62 r
+    """
+    entries = entries_of(ledger)
+    kinds = Counter(MARKS[entry.verdict][0] for entry in entries)
+    told = ", ".join(
+        f"{kinds[kind]} {kind}"
+        for kind in ("right", "loose", "wrong")
+        if kinds[kind]
+    )
+    squares = " ".join(_square(entry, ledger.slug) for entry in entries)
+    facts = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return Shown(
+        f'<p class="av-entries">{squares}</p>'
+        f'<p class="av-entries-key">{len(entries)} entries, in the order of '
+        f"the source: {told}. A square leads to its row.</p><ul>{facts}</ul>",
+        "\n".join([f"{ledger.slug}, {len(entries)} entries: {told}", *lines]),
+    )
+
+
+def _square(entry, slug):
+    """A link; the tab key stops only at what is not right."""
+    kind, mark = MARKS[entry.verdict]
+    what = escape(entry.what or entry.says)
+    skip = ' tabindex="-1" aria-hidden="true"' if kind == "right" else ""
+    return (
+        f'<a class="{kind}" href="#{_anchor(slug, entry.id)}"{skip} '
+        f'title="{what}" aria-label="{entry.verdict}: {what}">{mark}</a>'
     )

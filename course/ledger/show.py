@@ -1,10 +1,45 @@
-"""The lines that an audit prints: verdicts of entries, and counts."""
+"""What an audit says in words: verdicts of entries, and counts."""
 
 from collections import Counter
+from html import escape
 from textwrap import fill
 
 from .entries import STATEMENTS, errata
 from .nested import leaves
+
+
+class Shown:
+    """HTML for notebooks, with a fixed text for other displays."""
+
+    def __init__(self, html, text):
+        self.html, self.text = html, text
+
+    def __repr__(self):
+        return self.text
+
+    def _repr_html_(self):
+        return self.html
+
+
+def account(title, numbers):
+    """Return counts under a title, to be shown as a table.
+
+    Examples
+    --------
+    >>> account("Toy", {"figures reproduced": 1})
+    Toy
+         1  figures reproduced
+    """
+    rows = "".join(
+        f"<tr><td>{count}</td><td>{escape(name.strip())}</td></tr>"
+        for name, count in numbers.items()
+    )
+    lines = (f"{count:6d}  {name}" for name, count in numbers.items())
+    return Shown(
+        f'<table class="av-account"><caption>{escape(title)}</caption>'
+        f"<tbody>{rows}</tbody></table>",
+        "\n".join([title, *lines]),
+    )
 
 
 def counts(entries):

@@ -12,6 +12,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from course import published
 from course.published import FOLDER
 from tests import budgets
 from tools import captions, chapters, reading, refresh
@@ -510,6 +511,31 @@ def test_an_audit_links_its_lesson_and_closes_its_ledger(path):
     loaded = [ast.unparse(call) for call in calls(path, "load")]
     assert f"load('{path.stem}')" in loaded
     assert code(path)[-1].source == "ledger.close()"
+
+
+@every_audit
+def test_each_entry_is_one_row_of_an_audit_and_one_square(path):
+    html = "\n".join(
+        output["data"]["text/html"]
+        for cell in code(path)
+        for output in cell.outputs
+        if "text/html" in output.get("data", {})
+    )
+    names = [
+        re.sub(r"[^\w-]", "-", f"{path.stem}-{name}")
+        for name in published.load(path.stem).entries
+    ]
+    rows = re.findall(r'<tr id="([^"]*)"', html)
+    assert sorted(rows) == sorted(names)
+    squares = re.search(r'<p class="av-entries">(.*?)</p>', html)[1]
+    assert re.findall(r'href="#([^"]*)"', squares) == names
+
+
+@every_audit
+def test_an_audit_keeps_its_code_folded(path):
+    """What is in sight is prose, tables and results, and one refusal."""
+    for cell in code(path)[:-1]:
+        assert tags(cell) & {"hide-input", "remove-cell", "raises-exception"}
 
 
 def definitions(path):

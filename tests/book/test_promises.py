@@ -29,7 +29,7 @@ def paragraphs(name):
 def outputs():
     """Everything that a cell of the book printed, as one text."""
     return "\n".join(
-        output.get("text", "")
+        output.get("text", "") or output.get("data", {}).get("text/plain", "")
         for path in refresh.notebooks()
         for cell in nbformat.read(path, as_version=4).cells
         for output in cell.get("outputs", [])

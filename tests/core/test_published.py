@@ -14,7 +14,7 @@ import yaml
 from course.ledger import files
 from course.ledger.entries import read_entry
 from course.ledger.show import describe
-from course.ledger_page import table, totals
+from course.ledger_page import overview, table, totals, verdicts
 from course.published import (
     FIGURES,
     FOLDER,
@@ -114,8 +114,9 @@ def test_ledger_of_a_complete_chapter(capsys):
     toy.claim("1-loose", holds=False, charitably=True)
     toy.claim("1-law", holds=np.False_, charitably=np.False_)
     toy.compare("1-seed", 1400, mistake=1500)
-    toy.close()
-    assert capsys.readouterr().out.splitlines() == [
+    told = [repr(verdicts(toy)), repr(toy.close())]
+    assert capsys.readouterr().out == "", "verdicts are shown as a table"
+    assert "\n".join(told).splitlines() == [
         "1-good: 1 figure reproduced",
         "1-bad: 2 figures, 1 in error",
         "    printed    0.50  0.26",
@@ -305,6 +306,9 @@ def test_close_once():
     del record["causes"]
     toy = Ledger(record)
     toy.claim("1-says", holds=True)
+    said = refusal(toy.close)
+    assert said == "toy: compared, but shown nowhere: ['1-says']"
+    verdicts(toy)
     toy.close()
     assert refusal(toy.close) == "toy: closed before; a ledger is closed once"
 
@@ -676,6 +680,77 @@ def test_table_gives_each_entry_an_address():
         assert re.fullmatch(r"[a-z][\w-]*", name), "a selector finds it"
 
 
+def test_verdicts_stand_beside_what_the_source_prints():
+    record = rests_on(cite="k") | {"rivals": {"slip": "Another fits."}}
+    toy = Ledger(record)
+    toy.compare("1-bad", [0.5, 0.25], **GOOD)
+    toy.compare("1-good", Fraction(1, 3))
+    head = ["The source", "verdict", "why"]
+    first = verdicts(toy)
+    assert rows(first, 3) == [
+        head,
+        ["a row0.50 <del>0.26\xa0<ins>0.25", "✗ erratum, conjectured",
+         "slip. It was."],
+        ["a third0.33", "✓ reproduced", ""],
+    ]  # fmt: skip
+    toy.cite("1-says")
+    toy.claim("1-loose", holds=False, charitably=True)
+    toy.compare("1-seed", 1400, mistake=1500)
+    second = verdicts(toy)
+    assert rows(second, 3) == [
+        head,
+        ["it is so", "✓ true, cited", "It says so."],
+        ["always", "~ loose",
+         "Nearly always, as a search through all of the cases shows."],
+        ["a seed (input)<del>1.5\xa0<ins>1.4 × 1e3", "✗ erratum, conjectured",
+         "slip. Carried on. Carried on from an earlier error."],
+    ]  # fmt: skip
+    html = first._repr_html_() + second._repr_html_()
+    ids = re.findall('<tr id="([^"]*)"', html)
+    assert ids == ["toy-1-bad", "toy-1-good", "toy-1-says", "toy-1-loose",
+                   "toy-1-seed"]  # fmt: skip
+    leads = re.findall(r'href="\.\./ledger\.html#([^"]*)"', html)
+    assert leads == ids, "each verdict leads to its entry of the ledger"
+    assert '"../bibliography.html#k"' in html
+    assert 'href="#toy-1-bad"' in second._repr_html_()
+    with pytest.raises(ValueError, match="nothing was compared since"):
+        verdicts(toy)
+
+
+@pytest.mark.parametrize("lines", [5, 6, 18])
+def test_only_what_is_right_is_cut_short(lines):
+    grid = [["1", "2"]] * lines
+    whole = "<br>".join(["1 2"] * lines)
+    toy = Ledger(changed("1-good", printed=grid))
+    toy.compare("1-good", np.full((lines, 2), [1, 2]))
+    cell = rows(verdicts(toy), 3)[1][0]
+    kept = whole if lines == 5 else (
+        "1 2<br>" * 4 + f"… and {lines - 4} more lines like these"
+    )  # fmt: skip
+    assert cell == f"a third{kept}"
+    slip = [["1", "3"]] + [["1", "2"]] * (lines - 1)
+    toy = Ledger(changed("1-bad", printed=slip, corrected=grid))
+    right = np.full((lines, 2), [1, 2])
+    toy.compare("1-bad", right, mistake=np.array(slip, float))
+    cell = rows(verdicts(toy), 3)[1][0]
+    assert cell == "a row" + whole.replace("2", "<del>3\xa0<ins>2", 1)
+
+
+def test_overview_has_a_square_for_each_entry():
+    shown = overview(ledger(), "a < b")
+    kinds = "right 3, loose 1, wrong 3"
+    assert repr(shown) == "toy, 7 entries: 3 right, 1 loose, 3 wrong\na < b"
+    html = shown._repr_html_()
+    assert "<li>a &lt; b</li>" in html
+    squares = re.findall(r'<a class="(\w+)" href="#([^"]*)"( tab)?', html)
+    assert [name for _, name, _ in squares] == [
+        f"toy-{name}" for name in ledger().entries
+    ]
+    for word, number in re.findall(r"(\w+) (\d)", kinds):
+        assert [kind for kind, *_ in squares].count(word) == int(number)
+    assert all((kind == "right") == bool(skip) for kind, _, skip in squares)
+
+
 def test_totals_count_inputs_apart():
     cited = rests_on() | {"rivals": {"slip": "x"}}
     cited["entries"].append(
@@ -709,7 +784,12 @@ def test_table_and_totals_escape_every_text():
     record["entries"][1]["id"] = record["entries"][-1]["from"] = HOSTILE
     record["entries"][3]["says"] = HOSTILE
     toy = Ledger(record)
-    for shown in (table([toy]), totals([toy])):
+    toy.compare("1-good", Fraction(1, 3), mistake=Fraction(1, 3))
+    toy.compare(HOSTILE, [0.5, 0.25], **GOOD)
+    toy.claim("1-says", holds=True)
+    for shown in (
+        table([toy]), totals([toy]), verdicts(toy), overview(toy, HOSTILE),
+    ):  # fmt: skip
         assert "script" not in Page(shown._repr_html_()).tags
     by_verdict = rows(table([toy]), 6)
     assert all(row[0] == HOSTILE for row in by_verdict[1:])
@@ -744,13 +824,13 @@ def rests_on(basis="cited", **fields):
     return changed("1-says", **fields)
 
 
-def test_claim_refuses_a_cited_verdict(capsys):
+def test_claim_refuses_a_cited_verdict():
     toy = Ledger(rests_on())
     said = refusal(lambda: toy.claim("1-says", holds=np.pi > 3))
     assert said == "toy: 1-says: is cited, not computed; use cite"
     toy.cite("1-says")
-    shown = "1-says: true, cited: book1999\n    it is so\n    It says so.\n"
-    assert capsys.readouterr().out == shown
+    shown = "1-says: true, cited: book1999\n    it is so\n    It says so."
+    assert repr(verdicts(toy)) == shown
     assert "toy: 1-says: was compared before" in refusal(
         lambda: toy.cite("1-says")
     )
@@ -770,11 +850,11 @@ def test_cite_refuses_a_computed_verdict():
     assert "verdicts cited, not computed" not in summary(toy)
 
 
-def test_basis_of_a_cause_with_rivals_is_conjectured(capsys):
+def test_basis_of_a_cause_with_rivals_is_conjectured():
     record = copy.deepcopy(RECORD) | {"rivals": {"slip": "A misread 2."}}
     toy = Ledger(record)
     toy.compare("1-bad", [0.5, 0.25], **GOOD)
-    assert "    cause      slip, conjectured\n" in capsys.readouterr().out
+    assert "    cause      slip, conjectured\n" in repr(verdicts(toy))
     assert basis(toy, "1-bad") == "conjectured"
     assert summary(toy)["  slip (conjectured)"] == 2
     assert basis(ledger(), "1-bad") == "computed"

@@ -7,7 +7,8 @@ Since a cell holds one idea, several folded cells often precede a figure.
 Neighbouring cells with the same `code_prompt_show` become one fold.
 
 So that no folded code separates a sentence from its picture, the code that
-draws the picture and the folds before it become a tab below the picture.
+draws the picture and the folds before it become a tab below the picture. A
+table of verdicts is such a picture.
 """
 
 import re
@@ -107,6 +108,8 @@ def shows_picture(cell):
         node.tagname == "image"
         or "<svg" in node.astext()
         or "data-figure=" in node.astext()
+        or "av-judged" in node.astext()
+        or "av-entries" in node.astext()
         for node in output.findall()
         if node.tagname in ("image", "raw")
     )
