@@ -33,7 +33,6 @@ HEAVIEST = [
     ("seed", figures.Saturation(d_k=1024, S=64)),
     ("column", figures.HeadsAndGroups(H=64, H_kv=64, d_k=2)),
     ("S", figures.KVCacheCalculator()),
-    ("filled", figures.KVCacheCalculator()),
     ("m", figures.Positions(kind="RoPE", pairs=16)),
     ("step", figures.Tiles(T=64, block_q=4, block_k=4, causal=False)),
     ("row", figures.Tiles(T=64, block_q=64, block_k=64, causal=False)),

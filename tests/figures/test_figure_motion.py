@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 
 from course import figures
 from course.evidence import trained_induction
-from course.figures import Film, KVCacheCalculator, Words
+from course.figures import Film, Words
 from tests.empty_page import drawn, state_of
 from tests.figures.agreement import assert_same
 from tests.figures.expected_figures import EXPECTED
@@ -104,19 +104,6 @@ def test_player_shows_stills_where_no_motion_is_wanted(page):
     steps = [int(at) for at in played(Film(at=0), "at", 7, times)]
     assert page.run("player.playStills", times) == [steps, 7, "Play", 0]
     assert page.run("player.jump") == [6, 7, "Play", 0]
-    # A cache is shown full to an eighth, to two eighths, ...
-    figure = KVCacheCalculator(S=43, filled=30)
-    page.open("kvcache", S=43, filled=30)
-    stills = [k * 43 / 8 for k in range(9)]
-    reached = played(figure, "filled", 43, times)
-    full = [int(max(s for s in stills if s <= at)) for at in reached]
-    assert page.run("player.playStills", times) == [
-        [max(at, 30) for at in full],
-        43,
-        "Play",
-        0,
-    ]
-    assert len({*full} - {26}) >= 3
 
 
 def test_film_draws_its_strip_anew_before_it_is_printed(page):

@@ -1,26 +1,25 @@
 """The cache calculator: bytes, exactly, and what a memory has room for."""
 
+import json
 import re
 
-import numpy as np
+from bs4 import BeautifulSoup
 
 from course import figures
+from course.figures import engine
 from helpers.cost import kv_cache_bytes
 from tests.figures.reading import (
     captions,
-    in_proportion,
-    on_one_scale,
-    path_of,
     rows,
     says,
     sentence,
-    sizes,
-    spot,
+    significant,
     style_of,
     tells,
     verdict,
     where,
 )
+from tests.figures.tanks import decimal_shows, tank_shows
 
 # Layers, d_model, H and H_kv, as each model's paper or configuration says.
 MODELS = {
@@ -53,19 +52,25 @@ def model_bytes(name, itemsize):
 
 CASES = [
     {"dtype": "8 bits", "S": 131072, "batch": 7},
-    *({"S": 20, "filled": n, "batch": 3} for n in (0, 1, 7, 20)),
-    {"S": 610351, "filled": 300000},
-    {"S": 610352, "filled": 610352, "memory": 80},
+    {"S": 610351, "weights": 0},
+    {"S": 610352, "weights": 0, "memory": 80},
     {"dtype": "float32", "d_k": 3, "d_v": 5, "S": 1},
     {"n_layers": 1, "n_kv_heads": 1, "d_k": 1, "d_v": 1023, "S": 10**7},
     *({**sizes} for sizes in figures.presets("kvcache").values()),
+    *({**sizes, "S": 10**6, "memory": 640, "batch": 3}
+      for sizes in figures.presets("kvcache").values()),
     {"S": 1, "n_layers": 1, "n_kv_heads": 1, "d_k": 1, "d_v": 1},
     {"S": 2, "batch": 2},
+    # Full to the byte, which is not too full; and one position more.
+    *({"n_layers": 1, "n_kv_heads": 1, "d_k": 125, "d_v": 125, "memory": 1,
+       "weights": 0.25, "S": S, "dtype": "8 bits"}
+      for S in (3 * 10**6, 3 * 10**6 + 1)),
     {"S": 8192, "n_layers": 1, "n_kv_heads": 1, "d_k": 32, "d_v": 32},
     {"S": 8193, "batch": 2, "dtype": "float32"},
     {"S": 2**20, "batch": 7, "n_layers": 33},
     {"S": 2**23, "batch": 1024, "dtype": "8 bits"},
-]
+    {"S": 1, "weights": 10000, "memory": 1},
+]  # fmt: skip
 
 
 def fitted(state):
@@ -75,19 +80,18 @@ def fitted(state):
 
 def expected(state):
     """What the calculator shows, by the helper that counts bytes."""
-    kinds = {"float32": 4, "float16 or bfloat16": 2, "8 bits": 1}
-    itemsize, S = kinds[state["dtype"]], state["S"]
+    itemsize, S, batch = ITEM[state["dtype"]], state["S"], state["batch"]
     L, *sizes = (state[k] for k in ("n_layers", "n_kv_heads", "d_k", "d_v"))
-    batch = state["batch"]
+    heads, d_k, d_v = sizes
     total = kv_cache_bytes(S, L, *sizes, itemsize, batch=batch)
-    filled = min(state["filled"], S)
-    now = kv_cache_bytes(filled, L, *sizes, itemsize, batch=batch)
-    _, d_k, d_v = sizes
     token = kv_cache_bytes(1, L, *sizes, itemsize)
     models = {
         names: {model_bytes(name, itemsize) for name in names.split(", ")}
         for names in figures.presets("kvcache")
     }
+    # A quarter of a GB is a whole number of bytes.
+    free = int((state["memory"] - state["weights"]) * 10**9)
+    numbers = S * L * heads * batch * itemsize
     return {
         "per_layer": kv_cache_bytes(1, 1, *sizes, itemsize),
         "per_token": token,
@@ -96,9 +100,8 @@ def expected(state):
         "mib": total / 2**20,
         "gib": total / 2**30,
         "tokens_per_gib": 2**30 // token,
-        "filled": filled,
-        "now": [now * d_k // (d_k + d_v), now * d_v // (d_k + d_v)],
-        "room": state["memory"] * 10**9 // (token * batch),
+        "halves": [numbers * d_k, numbers * d_v],
+        "room": max(free // (token * batch), 0),
         # Models that share a line agree, or there are two to unpack.
         "models": {names: n for names, (n,) in models.items()},
     }
@@ -109,7 +112,19 @@ UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
 def shows(state, expected, shown):
-    sizes, models = shown.select("table")
+    tables_show(state, expected, shown)
+    narrow = BeautifulSoup(
+        json.loads(engine("kvcache")("narrow", json.dumps(state))),
+        "html.parser",
+    )
+    for drawing in (shown, narrow):
+        store_shows(state, expected, drawing)
+        formula_shows(state, expected, drawing)
+    told(state, expected, sentence(shown))
+
+
+def tables_show(state, expected, shown):
+    sizes, models = shown.select("details table")
     keys = ("per_layer", "per_token", "per_sequence", "total")
     for (count, size), key in zip(rows(sizes), keys, strict=True):
         says(count, expected[key])
@@ -133,89 +148,108 @@ def shows(state, expected, shown):
         assert abs(style_of(bar.i, "width") - 100 * named[name] / most) < 6e-3
     marked = [row.th.text for row in models.select("tbody tr")
               if row.th.text.startswith("▸ ")]  # fmt: skip
-    chosen = preset_of(state)
-    assert marked == [f"▸ {chosen or 'own numbers'}"]
-    store_shows(state, expected, shown.select_one(".av-store"))
-    names_show(state, expected, shown)
-    L, H, d_k, d_v, S, B = (
-        state[k] for k in ("n_layers", "n_kv_heads", "d_k", "d_v", "S",
-                           "batch")
-    )  # fmt: skip
-    tells(sizes.caption.text, L, H, d_k, d_v, ITEM[state["dtype"]], S, B)
+    assert marked == [f"▸ {preset_of(state) or 'own numbers'}"]
+    tells(sizes.caption.text, *factors(state))
     assert state["dtype"] in models.caption.text
-    filled, now = expected["filled"], sum(expected["now"])
-    fits = expected["total"] <= state["memory"] * 10**9
-    text = sentence(shown)
-    name, _, message = text.partition(": ")
-    assert (chosen or "These sizes") == name
-    message, _, latent = message.partition(" It keeps")
-    assert bool(latent) == (chosen == "DeepSeek-V3")
-    unit = UNITS[re.search(r" (.iB|bytes)(?=\.|,)", message)[1]]
-    tells(
-        message,
-        *(expected["per_token"], filled, *where(B > 1, B), (now / unit, 3)),
-        *where(now >= 2**30, (now / 10**9, 3)),
-        state["memory"],
-        *([S, expected["room"]] if fits else [expected["room"], S]),
-    )
-    verdict(message, have_room=fits, are_full=not fits)
+
+
+def factors(state):
+    """The numbers whose product the cache is, as they are written."""
+    keys = ("n_layers", "n_kv_heads", "d_k", "d_v", "dtype", "S", "batch")
+    return [ITEM.get(state[key], state[key]) for key in keys]
 
 
 def preset_of(state):
-    """The model whose sizes a calculator holds, if there is one."""
+    """The model whose sizes a calculator holds, in a memory of any size."""
     for name, preset in figures.presets("kvcache").items():
-        if state | preset == state:
+        if state | preset | {"memory": state["memory"]} == state:
             return name
     return None
 
 
-def names_show(state, expected, shown):
-    """The names of the drawing: positions so far, and gigabytes."""
-    S, filled, memory = state["S"], expected["filled"], state["memory"]
-    held = sum(expected["now"]) / 10**9
-
-    def gb(number):
-        return number, 0 if held >= 1000 else 3
-
-    tells(captions(shown)[0], filled, S, gb(held), memory)
-    parts = {"keys", "values", "latent", "rotary"}
-    texts = [t.text for t in shown.select(".av-store text")]
-    texts = [text for text in texts if text not in parts]
-    one, scale, all_, last, end = texts
-    tells(one, filled, S)
-    tells(scale, S)
-    tells(end, (1.25 * memory, 3))
-    over = held - memory
-    tells(all_, state["batch"], gb(held), *where(over > 0, gb(over)))
-    verdict(all_, too_many=over > 0)
-    assert bool(shown.select(".av-burst")) == (over > 0)
-    tells(last, memory)
-
-
-def store_shows(state, expected, svg):
-    """Bars of keys and values: one sequence, and all in the memory.
-
-    The second bar is on a fixed scale, to a quarter beyond the memory, where
-    it is cut.
-    """
-    (keys, values), memory = expected["now"], state["memory"] * 10**9
-    one_key, one_value, key, value = svg("rect")
-    in_proportion(
-        [one_key["height"], one_value["height"]], [state["d_k"], state["d_v"]]
+def store_shows(state, expected, shown):
+    """Weights, and on them keys and values; and their names."""
+    svg = shown.select_one(".av-tank")
+    weights, total = state["weights"] * 10**9, expected["total"]
+    memory, room = state["memory"], expected["room"]
+    tank_shows(
+        svg,
+        memory * 10**9,
+        [weights, expected["halves"]],
+        {"weights": weights, "cache": weights + total},
     )
-    edge = path_of(svg.select_one(".av-edge"))[0]
-    x, _ = spot(svg.select_one("[data-handle=cache]"))
-    left, wide = sizes([key, value], "x"), sizes([key, value])
-    on_one_scale(
-        [*left, *(left + wide), edge, x],
-        np.minimum(
-            [0, keys, keys, keys + values, memory, expected["total"]],
-            1.25 * memory,
-        ),
+    rim, cache, below = (text.text for text in svg.select(".av-name-of"))
+    tells(rim, memory)
+    decimal_shows(cache.partition(" ")[2], total)
+    if weights:
+        decimal_shows(below.partition(" ")[2], weights)
+    else:
+        assert below == "no weights"
+    notes = [t.text for t in svg.select(".av-note-of[text-anchor=start]")]
+    fits = weights + total <= memory * 10**9
+    verdict(notes[0], full=fits, too_many=not fits)
+    if fits:
+        tells(notes[0], min(room, 10**7))
+        assert ("beyond" in notes[0]) == (room > 10**7)
+    else:
+        decimal_shows(notes[0].removesuffix(" too many"),
+                      weights + total - memory * 10**9)  # fmt: skip
+    tells(notes[1], state["batch"])
+    free = svg.select(".av-note-of[text-anchor=middle]")
+    for text in free:
+        decimal_shows(text.text.removesuffix(" free"),
+                      memory * 10**9 - weights - total)  # fmt: skip
+    parts = {text.text for text in svg.select(".av-on")}
+    latent = preset_of(state) == "DeepSeek-V3"
+    assert parts <= ({"latent vectors", "rotary keys"} if latent
+                     else {"keys", "values"})  # fmt: skip
+    assert str(memory) in captions(shown)[0].replace(",", "")
+
+
+def formula_shows(state, expected, shown):
+    """The factors to drag, each with its number, and their product."""
+    numbers = shown.select(".av-formula [data-handle]")
+    for number, x in zip(numbers, factors(state), strict=True):
+        says(number.b.text, x)
+    keys = [number["data-handle"] for number in numbers]
+    assert keys == ["n_layers", "n_kv_heads", "d_k", "d_v", "dtype", "S",
+                    "batch"]  # fmt: skip
+    tells(shown.select_one(".av-result-of").text, expected["total"])
+
+
+def told(state, expected, text):
+    name, _, message = text.partition(": ")
+    chosen = preset_of(state)
+    assert (chosen or "These sizes").endswith(name)
+    message, _, latent = message.partition(" It keeps")
+    assert bool(latent) == (chosen == "DeepSeek-V3")
+    weights = state["weights"] * 10**9
+    times = expected["total"] / weights if weights else 0
+    little = 0 < times < 0.01
+    tells(
+        message,
+        expected["per_token"],
+        *where(weights and not little, significant(times, 3)),
+        *where(little, (0.01, 2)),
     )
-    # Full to the byte is still inside.
-    over = left[1] + wide[1] - edge
-    assert over <= 0.01 if keys + values <= memory else over >= -0.01
+    verdict(
+        message,
+        each_sequence=state["batch"] > 1,
+        not_counted=not weights,
+        less_than=little,
+    )
+
+
+def test_a_model_chosen_in_the_picture_is_pressed():
+    """Also where its name or its memory is one of several."""
+    for name, preset in figures.presets("kvcache").items():
+        for more in ({}, {"memory": 200}):
+            figure = figures.KVCacheCalculator(**preset | more)
+            picks = [it for it in figure._call("handles") if "presses" in it
+                     and it.get("group")]  # fmt: skip
+            pressed = [it for it in picks if it["on"]]
+            assert len(pressed) == (preset in [it["presses"] for it in picks])
+            assert all(it["presses"] == preset for it in pressed), name
 
 
 def test_kvcache_presets_have_the_sizes_of_their_models():
@@ -223,4 +257,22 @@ def test_kvcache_presets_have_the_sizes_of_their_models():
     for names, preset in figures.presets("kvcache").items():
         for name in names.split(", "):
             sizes = dict(zip(keys, model_sizes(name), strict=True))
-            assert preset == sizes, name
+            assert preset == preset | sizes, name
+
+
+# Billions of parameters, by the models' names and papers, in 16 bits, but
+# DeepSeek-V3 in the 8 in which it is released.
+WEIGHTS = {"GPT-2 small": 2 * 0.124, "GPT-3": 2 * 175, "DeepSeek-V3": 671}
+
+
+def test_kvcache_presets_have_the_weights_of_their_models():
+    """In the fewest machines of 80 GB, by powers of two, that hold them."""
+    for names, preset in figures.presets("kvcache").items():
+        for name in names.split(", "):
+            billions = re.search(r"(\d+)B$", name)
+            weights = 2 * int(billions[1]) if billions else WEIGHTS[name]
+            assert abs(preset["weights"] - weights) <= 0.005, name
+        machines = preset["memory"] / 80
+        assert machines in (1, 2, 8, 16)
+        assert weights < preset["memory"]
+        assert weights > preset["memory"] / 2 or machines == 1

@@ -22,6 +22,7 @@ const FINGER = 22;
  *   "W.0.1" is the number of the matrix W in row 0 and column 1, which moves in tenths
  * @property {(at: [number, number]) => object} [read] - the settings for a
  *   position in the same units; they need not be valid
+ * @property {number} [stride] - the steps of the control that an arrow key takes, by default one
  * @property {string} [value] - its value in words; by default, the values of its settings
  * @property {(now: State) => object} [press] - the settings after a press, from the current ones
  * @property {boolean} [on] - whether it is pressed, for a toggle
@@ -300,7 +301,7 @@ export const handsOf = (figure, { result, read: current, steer: apply, note, fir
       const key = up && way[1] ? up : across;
       const state = read();
       const many = up ? by[way[1] ? 1 : 0] : by[0] + by[1];
-      steer({ [key]: stepped(controlOf(key), state, many, mine) }, key);
+      steer({ [key]: stepped(controlOf(key), state, many * (handle.stride ?? 1), mine) }, key);
     } else return;
     event.preventDefault();
     event.stopPropagation();

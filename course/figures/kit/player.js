@@ -3,10 +3,10 @@
 // alone.
 //
 // The figure's `at(state, ms)` returns the slider's position `ms` after the given
-// state. With `tween` Next plays one step, else it jumps there. `still` maps a
-// position to the picture that replaces it when motion is reduced.
+// state. With `tween` Next plays one step, else it jumps there. When motion is
+// reduced, whole steps replace what is between them.
 export const player =
-  (figure, key, { tween = false, still = (state, at) => Math.floor(at) } = {}) =>
+  (figure, key, { tween = false } = {}) =>
   ({ form, model, paint }) => {
     const box = document.createElement("div");
     box.className = "av-panel av-keys";
@@ -32,7 +32,7 @@ export const player =
     const advance = (now) => {
       if (!begun) return;
       const reached = Math.min(figure.at(begun.state, now - begun.now)[key], begun.to);
-      const shown = calm.matches ? Math.max(still(begun.state, reached), begun.from) : reached;
+      const shown = calm.matches ? Math.max(Math.floor(reached), begun.from) : reached;
       const over = reached >= begun.to || document.hidden;
       move(shown);
       if (over) stop(); // so that the last picture is announced

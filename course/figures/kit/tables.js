@@ -37,3 +37,7 @@ export const grid = ({
     `</tr></thead><tbody>${body.join("")}</tbody></table>`
   );
 };
+
+// Tables that are looked up, folded below the sentence.
+export const folded = (name, html) =>
+  `<details class="av-more"><summary>${name}</summary>${html}</details>`;

@@ -1,17 +1,17 @@
 """The figure `KVCacheCalculator`."""
 
-from .._figure import InteractiveFigure, Moving
+from .._figure import InteractiveFigure
 
 
-class KVCacheCalculator(Moving, InteractiveFigure):
+class KVCacheCalculator(InteractiveFigure):
     """The bytes that the keys and values of all positions take.
 
     The cache takes ``n_layers * n_kv_heads * (d_k + d_v)`` numbers for each of
-    `S` positions in each of `batch` sequences. ``now`` has the bytes of all
-    keys and of all values so far, and ``room`` the positions per sequence that
-    fit into `memory`. Counts are exact integers; MiB and GiB are binary. More
-    than 1 PiB is refused. ``presets("kvcache")`` contains the sizes of
-    published models.
+    `S` positions in each of `batch` sequences. ``halves`` has the bytes of all
+    keys and of all values, and ``room`` the positions per sequence that fit
+    into `memory` beside the weights. Counts are exact integers; MiB and GiB
+    are binary. More than 1 PiB is refused. ``presets("kvcache")`` contains the
+    sizes of published models.
 
     Examples
     --------

@@ -5,6 +5,8 @@ export async function compareStates(figure, given) {
     copy.querySelector(".av-say").removeAttribute("style");
     for (const part of copy.querySelectorAll("*"))
       for (const key of ["tabindex", "data-lm-suppress-shortcuts"]) part.removeAttribute(key);
+    // A figure that has just been opened is not laid out yet.
+    for (const area of copy.querySelectorAll(".av-hit")) area.removeAttribute("r");
     return copy;
   };
   const anew = (state) => {

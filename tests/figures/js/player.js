@@ -1,7 +1,7 @@
 // One frame later what moves has moved, and is painted: in that very frame, so
 // that a slider and the picture are never two.
 export const [back, play, next] = el.querySelectorAll(".av-keys button");
-export const bar = ["at", "filled", "step"].find((key) => field(key));
+export const bar = ["at", "step"].find((key) => field(key));
 // Where it is, what the button says, and whether it goes on.
 export const seen = () => [m.state[bar], play.textContent, frames.length];
 export const from = (place) => become({ [bar]: place });

@@ -1,0 +1,173 @@
+// A memory as a tank that bytes fill from the bottom, and the numbers of a formula
+// that a hand takes.
+
+import { inUnits, sum } from "./numbers.js";
+import { escape, textAt } from "./svg.js";
+
+// Decimal units, as memories are sold: 4.84 GB, 40 MB.
+export const inBytes = (n) =>
+  inUnits(n).replace(/ ?([A-Z]?)$/, (_, unit) => ` ${unit.replace("K", "k")}B`);
+
+// The scale of a tank is that of its memory. It ends a fifth beyond the rim, where
+// more is cut.
+const BEYOND = 1.2;
+const SIZES = [
+  { width: 640, height: 412, left: 30, right: 390, top: 24, base: 396, names: 420 },
+  { width: 360, height: 304, left: 16, right: 146, top: 24, base: 290, names: 164 },
+];
+export const tankOf = (memory, narrow) => {
+  const size = SIZES[narrow ? 1 : 0];
+  const unit = (size.base - size.top) / (BEYOND * memory);
+  return {
+    ...size,
+    memory,
+    y: (n) => size.base - Math.min(n * unit, size.base - size.top),
+    bytesAt: (y) => (size.base - y) / unit,
+  };
+};
+
+// Where a handle of a tank is drawn: the surface in the middle, another at the wall.
+export const surfaceOf = ({ left, right, y }, n) => [(left + right) / 2, y(n)];
+export const wallOf = ({ left, y }, n) => [left, y(n)];
+const CHEVRONS = '<path class="av-knob-mark" d="M-5 -2l5 -4l5 4M-5 2l5 4l5 -4"/>';
+export const surfaceKnob = ({ left, right }) =>
+  `<path class="av-surface" d="M${(left - right) / 2} 0H${(right - left) / 2}"/>` +
+  `<rect class="av-knob" x="-22" y="-10" width="44" height="20" rx="10"/>${CHEVRONS}`;
+export const wallKnob = `<circle class="av-knob" r="10"/>${CHEVRONS}`;
+
+const LINE = 17;
+// Move names apart where they would touch, and keep them inside the tank's height.
+const apart = (names, { top, base }) => {
+  const high = names.map(({ lines }) => LINE * lines.length + 8);
+  const at = names.map(({ y }, i) => y - high[i] / 2);
+  for (let i = 0; i < at.length; i++)
+    at[i] = Math.max(at[i], i ? at[i - 1] + high[i - 1] : top - 20);
+  for (let i = at.length - 1; i >= 0; i--)
+    at[i] = Math.min(at[i], (i + 1 < at.length ? at[i + 1] : base + 14) - high[i]);
+  return at.map((y, i) => y + high[i] / 2);
+};
+
+/**
+ * A tank. `contents`, from the bottom up, have a `kind` for their colour, `bytes`, and
+ * the `lines` of their name. `split` divides them across, into a kind, a share of the
+ * width and a name each; `bands` says how many equal ones lie on each other.
+ *
+ * @param {object} tank - what `tankOf` returns
+ * @param {{label: string, contents: object[], rim: string[], below?: string, more?: string}} given -
+ *   `rim` names the memory; `below` and `more` are drawn besides, `more` on top
+ */
+export const tankDrawing = (tank, { label, contents, rim, more = "" }) => {
+  const { width, height, left, right, top, base, names, memory, y } = tank;
+  const place = (x) => +x.toFixed(2);
+  const inside = (n) => y(Math.min(n, memory));
+  const box = (kind, x, from, wide, to) =>
+    `<rect class="av-${kind}" x="${place(x)}" y="${place(to)}" width="${place(wide)}" ` +
+    `height="${place(from - to)}"/>`;
+  const across = right - left;
+  const text = (words, x, at, wide, kind) =>
+    words.length * 7 < wide ? textAt(escape(words), x, at + 4.5, "middle", kind) : "";
+  let filled = 0;
+  const drawn = contents.map(({ kind, bytes, split = [{ kind, share: 1 }], bands = 1 }) => {
+    const [low, high] = [filled, filled + bytes];
+    filled = high;
+    const [from, to] = [inside(low), inside(high)];
+    let x = left;
+    const parts = split.map((part) => {
+      const wide = across * part.share;
+      const middle = x + wide / 2;
+      x += wide;
+      return (
+        box(`in-tank av-${part.kind}`, x - wide, from, wide, to) +
+        (part.name && from - to > 40 ? text(part.name, middle, (from + to) / 2, wide, "av-on") : "")
+      );
+    });
+    const thick = (y(low) - y(high)) / bands;
+    const lines = Array.from(
+      { length: thick < 4 ? 0 : bands - 1 },
+      (_, k) => from - thick * (k + 1),
+    )
+      .filter((at) => at > to)
+      .map((at) => `M${left} ${place(at)}H${right}`);
+    return `${parts.join("")}<path class="av-bands" d="${lines.join("") || "M0 0"}"/>`;
+  });
+  const [edge, surface] = [y(memory), y(filled)];
+  const over = filled > memory;
+  const free = memory - filled;
+  const spill =
+    `<g class="av-spill" opacity="${over ? 1 : 0}">` +
+    box("spilt", left - 12, edge, across + 24, Math.min(surface, edge)) +
+    box("spilt", left - 12, edge + (over ? 44 : 0), 10.5, edge) +
+    box("spilt", right + 1.5, edge + (over ? 70 : 0), 10.5, edge) +
+    `${filled > BEYOND * memory ? `<path class="av-torn" d="M${left - 14} ${top + 9}l${across / 2 + 14} 5l${across / 2 + 14} -5"/>` : ""}</g>`;
+  const lie = contents.map(({ lines, kind, bytes }, i) => {
+    const low = sum(contents.slice(0, i).map((it) => it.bytes));
+    return { y: (inside(low) + inside(low + bytes)) / 2, lines, kind };
+  });
+  const all = [{ y: edge, lines: rim, kind: over ? "spilt" : "rim" }, ...lie.toReversed()];
+  const at = apart(all, tank);
+  const named = all.map(({ y: from, lines, kind }, i) => {
+    const first = at[i] - (LINE * (lines.length - 1)) / 2 + 4.5;
+    return (
+      `<path class="av-lead" d="M${right + (over ? 14 : 5)} ${place(from)}L${names - 6} ${place(at[i])}"/>` +
+      lines
+        .map((words, k) =>
+          textAt(
+            escape(words),
+            names,
+            first + LINE * k,
+            "start",
+            k ? "av-note-of" : `av-name-of av-${kind}`,
+          ),
+        )
+        .join("")
+    );
+  });
+  return (
+    `<svg class="av-tank" role="img" aria-label="${escape(label)}" viewBox="0 0 ${width} ${height}">` +
+    drawn.join("") +
+    (free > 0 && surface - edge > 46
+      ? textAt(`${inBytes(free)} free`, (left + right) / 2, edge + 20, "middle", "av-note-of")
+      : "") +
+    spill +
+    `<path class="av-glass" d="M${left} ${place(edge)}V${base}H${right}V${place(edge)}"/>` +
+    `${named.join("")}${more}</svg>`
+  );
+};
+
+// --- models to press ----------------------------------------------------------
+
+export const picks = (names) =>
+  `<div class="av-picks">${names
+    .map((name, k) => `<span class="av-pick" data-handle="pick-${k}">${escape(name)}</span>`)
+    .join("")}</div>`;
+export const pickHandles = (names, chosen, settings) =>
+  names.map((name, k) => ({
+    id: `pick-${k}`,
+    name,
+    group: "models",
+    once: true,
+    on: k === chosen,
+    press: (now) => settings(name, now),
+  }));
+
+// --- numbers that are dragged -------------------------------------------------
+
+// A number of a formula. To the right it grows: it doubles each `DOUBLES` of the
+// formula's width, or on a phone each `NARROWLY`.
+const [DOUBLES, NARROWLY] = [0.07, 0.12];
+export const scrub = (id, role, shown, name) =>
+  `<span class="av-scrub${role && ` av-of-${role}`}" data-handle="${id}"><b>${shown}</b>` +
+  `<small>${name}</small></span>`;
+export const sign = (text) => `<span class="av-times">${text}</span>`;
+export const scrubHandle = (key, name, value, narrow, more = {}) => {
+  const unit = narrow ? NARROWLY : DOUBLES;
+  return {
+    id: key,
+    name,
+    keys: [key],
+    at: [unit * Math.log2(value), 0],
+    read: ([x]) => ({ [key]: Math.round(2 ** (x / unit)) }),
+    stride: Math.max(2 ** Math.floor(Math.log2(value) - 3), 1),
+    ...more,
+  };
+};
