@@ -318,7 +318,7 @@ def test_each_handle_follows_a_drag(name):
     moved = {}
     for settings in some_states(name):
         state, _ = drawn(name, settings)
-        for offset in ([40, 0], [-40, 0], [0, 30], [0, -30], [6, -5]):
+        for offset in ([80, 0], [-80, 0], [0, 30], [0, -30], [6, -5]):
             most = 2 * np.hypot(*offset) + 0.06
             for id_, along, far in call("draggedBy", state, offset, of=name):
                 assert -0.5 <= along <= most, (id_, offset, settings)

@@ -1,11 +1,13 @@
-"""The figure of schemes: every stored seed, ranks, and clear differences."""
+"""The figure of schemes: the race of the stored answers, and mechanisms."""
 
-import itertools
+import json
 
 import numpy as np
+import pytest
+from bs4 import BeautifulSoup
 
 from course.evidence import stored
-from course.figures import Schemes
+from course.figures import _scripts
 from helpers.positions import (
     alibi_bias,
     relative_buckets,
@@ -13,106 +15,57 @@ from helpers.positions import (
     yarn_frequencies,
 )
 from tests.figures.reading import (
-    all_say,
-    captions,
     in_proportion,
     on_one_scale,
     path_of,
+    read,
     sentence,
     sizes,
+    spot,
     tells,
-    verdict,
+    where,
 )
 
 LENGTHS = [32, 64, 128, 256]
-# The places of the rows, from above.
-PLACES = [
-    "T5's bias",
-    "ALiBi",
-    "no positions",
-    "RoPE, base 10,000",
-    "RoPE, base 10,000, YaRN",
-    "RoPE, base 500,000",
-    "RoPE, base 500,000, YaRN",
-    "RoPE, half of the columns",
-]
+STORED = {
+    "T5 bias": "T5's bias",
+    "ALiBi": "ALiBi",
+    "no positions": "no positions",
+    "RoPE 10k": "RoPE, base 10,000",
+    "YaRN 10k": "RoPE, base 10,000, YaRN",
+    "RoPE 500k": "RoPE, base 500,000",
+    "YaRN 500k": "RoPE, base 500,000, YaRN",
+    "RoPE on half": "RoPE, half of the columns",
+}
 CASES = [
-    {"length": n, "questions": test, "yarn": yarn}
+    {"length": n, "questions": test, "scheme": scheme, "yarn": scheme < "S"}
     for n in LENGTHS
     for test in ("near", "far")
-    for yarn in (False, True)
+    for scheme in STORED
 ]
-
-
-def rows(state):
-    """The stored results that a state shows, as the lesson shows them."""
-    ways = ("as trained", "YaRN") if state["yarn"] else ("as trained",)
-    return [r for r in stored("longer")["results"] if r["rescaled"] in ways]
 
 
 def name_of(row):
     return row["kind"] + (", YaRN" if row["rescaled"] == "YaRN" else "")
 
 
-def expected(state):
-    """The seeds of each scheme, and how the schemes compare."""
-    k = LENGTHS.index(state["length"])
-    shares = np.array([row[state["questions"]] for row in rows(state)])
-    seeds, medians = shares[:, k], np.median(shares, axis=2)
-    ranks = np.argsort(-medians, axis=0, kind="stable")
-    wins = [
-        (a[:, None] > b).all()
-        for a, b in itertools.permutations(seeds, 2)
-    ]  # fmt: skip
-    T = state["length"]
-    spread = [row["weight"][state["questions"]] for row in rows(state)]
-    weights = np.mean(spread, axis=2).round(4)
-    buckets = relative_buckets(1, T, num_buckets=16, max_distance=32)
-    names = [name_of(row) for row in rows(state)]
-    return {
-        "seeds": seeds,
-        "medians": medians[:, k],
-        "trained": medians[:, 0],
-        "order": ranks[:, k],
-        "ranks": ranks[:, 0],
-        "better": sum(wins),
-        "moved": (ranks[:, k] != ranks[:, 0]).sum(),
-        "buckets": buckets[0, ::-1],
-        "penalties": alibi_bias(2, T)[:, -1, 0],
-        "share": 1 / T,
-        "weights": weights[:, k],
-        "opposed": opposed(medians[:, k], weights[:, k, 1]),
-        "biases": biases(),
-        "angles": [angles(name, T) for name in names],
-        "trainedAngles": [angles(name, 32) for name in names],
-    }
-
-
-def opposed(medians, far):
-    """In how many pairs more weight on far keys goes with a lower median."""
-    return sum(
-        (m - n) * (a - b) < 0
-        for (m, a), (n, b) in itertools.combinations(
-            zip(medians, far, strict=True), 2
-        )
-    )
+BY_NAME = {
+    name_of(row): row
+    for row in stored("longer")["results"]
+    if row["rescaled"] in ("as trained", "YaRN")
+}
+ROWS = [BY_NAME[name] for name in STORED.values()]
+NAMES = list(STORED)
 
 
 def biases():
     """What T5's bias adds: a row of 16 numbers per head of each seed."""
-    (stored_bias,) = [r["bias"] for r in stored("longer")["results"]
-                      if r["kind"] == "T5's bias"]  # fmt: skip
+    (stored_bias,) = [r["bias"] for r in ROWS if r["kind"] == "T5's bias"]
     return [
         [bucket[head] for bucket in seed]
         for seed in stored_bias
         for head in range(2)
     ]
-
-
-def test_the_axis_holds_all_that_is_added():
-    assert -16 < np.min(biases())
-    assert np.max(biases()) < 2
-    assert -16 < alibi_bias(2, 256).min()
 
 
 def angles(name, T):
@@ -128,102 +81,202 @@ def angles(name, T):
     return result
 
 
+def expected(state):
+    T, test = state["length"], state["questions"]
+    seeds = np.array([row[test] for row in ROWS])
+    weights = [row["weight"][test][LENGTHS.index(T)] for row in ROWS]
+    buckets = relative_buckets(1, T, num_buckets=16, max_distance=32)
+    return {
+        "seeds": seeds,
+        "medians": np.median(seeds, axis=2),
+        "weights": np.mean(weights, axis=1).round(4),
+        "buckets": buckets[0, ::-1],
+        "biases": biases(),
+        "angles": [angles(name, T) for name in STORED.values()],
+        "trainedAngles": [angles(name, 32) for name in STORED.values()],
+    }
+
+
 def shows(state, expected, shown):
-    some, order = rows(state), expected["order"]
-    names = [name_of(some[i]) for i in order]
-    text = sentence(shown)
-    first, last = (100 * expected["medians"][i] for i in order[[0, -1]])
-    plain = text
-    for name in sorted(names, key=len, reverse=True):
-        plain = plain.replace(name, "a scheme")
-    n = len(some)
-    pairs = n * (n - 1) // 2
-    tells(
-        plain,
-        *(state["length"], (first, 1), (last, 1), expected["better"]),
-        *(pairs, expected["moved"], n, 32),
-    )
-    assert text.index(f"({names[0]}), the low") < text.index(f"({names[-1]}).")
-    assert text.lower().startswith(state["questions"])
-    tells(captions(shown)[0], state["length"] - 1, n, state["length"])
-    svg = shown.select_one(".av-schemes")
-    # The rows keep their places, and each has its rank.
-    there = [name for name in PLACES if name in names]
-    assert [t.text for t in svg.select("tspan.av-scheme")] == there
-    of = [[name_of(row) for row in some].index(name) for name in there]
-    now, before = (
-        [list(expected[key]).index(i) + 1 for i in of]
-        for key in ("order", "ranks")
-    )
-    assert [t.text for t in svg.select("text.av-rank")] == [
-        str(a) if a == b else f"{b} → {a}"
-        for a, b in zip(now, before, strict=True)
+    T, chosen = state["length"], NAMES.index(state["scheme"])
+    shares = 100 * expected["medians"][chosen]
+    longer = T > 32
+    now = shares[LENGTHS.index(T)]
+    tells(sentence(shown), *where(longer, (now, 1), T), (shares[0], 1),
+          *where(longer, 32))  # fmt: skip
+    narrow = _scripts.engine("schemes")("narrow", json.dumps(state))
+    for drawing in (shown, BeautifulSoup(json.loads(narrow), "html.parser")):
+        svg = drawing.svg
+        head = " ".join(text.text for text in svg.select("text")[:2])
+        near = state["questions"] == "near"
+        tells(head, *((5, 11) if near else [T - 6]))
+        assert f"{state['questions']} questions" in head
+        race_shows(state, expected, svg, chosen)
+        mechanism_shows(state, expected, svg, chosen)
+
+
+def ticks(svg, unit):
+    """Each number of an axis, and where it is."""
+    key = "y" if unit else "x"
+    return [
+        (float(text[key]) - (4 if unit else 0), read(text.text.strip("%")))
+        for text in svg.select("text:not([class]), text.av-scheme")
+        if text.text.endswith("%" if unit else tuple("2468"))
+        and text.text.strip("%").isdigit()
     ]
-    # Seeds, medians, and where each began stand on one scale of shares; the
-    # first of each kind of mark is in the key.
-    middles, fell = (
-        [path_of(p) for p in svg.select(f".av-{kind}")[1:]]
-        for kind in ("middle", "fell")
+
+
+def race_shows(state, expected, svg, chosen):
+    """Lines, heads and seeds stand on the axes, and names in their order."""
+    at = LENGTHS.index(state["length"])
+    reached = [*range(at + 1), *[at] * (3 - at)]
+    runs = svg.select(".av-run")
+    shown = [run.parent["opacity"] == "1" for run in runs]
+    assert shown == [
+        row["rescaled"] == "as trained" or state["yarn"] or k == chosen
+        for k, row in enumerate(ROWS)
+    ]
+    lines = [*runs, *svg.select(".av-seed-run"), svg.select_one(".av-raced")]
+    medians = expected["medians"]
+    numbers = [*medians, *expected["seeds"][chosen].T, medians[chosen]]
+    across, up = np.moveaxis(
+        np.reshape([path_of(line) for line in lines], (-1, 4, 2)), 2, 0
     )
-    medians, trained = (expected[key][of] for key in ("medians", "trained"))
+    places, shares = np.transpose(ticks(svg, "%"))
     on_one_scale(
-        [*sizes(svg.select(".av-seed")[1:], "cx"), *(p[0] for p in middles),
-         *(p[0] for p in fell), *(p[2] for p in fell)],
-        [*expected["seeds"][of].ravel(), *medians, *trained, *medians],
-        near=0.02,
+        [*up.ravel(), *places],
+        [*np.array(numbers)[:, reached].ravel(), *shares / 100],
+        near=0.02, up=True,
     )  # fmt: skip
-    bars_show(expected, svg, of)
-    message = svg.select_one("tspan.av-scheme + tspan").text
-    biases = [bias[-1] for bias in expected["biases"]]
-    # The last bucket begins 27 back, and training reached 31 back.
-    tells(message, 27, 31, (min(biases), 1), (max(biases), 1))
-    longer, near = state["length"] > 32, state["questions"] == "near"
-    caption = shown.select_one("p.av-caption").text
-    tells(caption, *([expected["opposed"], pairs] if longer else [32]))
-    verdict(
-        caption, a_near_one=longer and near, a_far_key_too=longer and not near
+    places, lengths = np.transpose(ticks(svg, ""))
+    assert list(lengths) == LENGTHS
+    on_one_scale(
+        [*across.ravel(), *places],
+        [*np.tile(np.array(LENGTHS)[reached], len(lines)), *LENGTHS],
+        near=0.06, log=True,
+    )  # fmt: skip
+    ends = [(run[-2], run[-1]) for run in map(path_of, runs)]
+    heads = svg.select(".av-head")
+    np.testing.assert_allclose([spot(h) for h in heads], ends, atol=0.02)
+    named = [svg.select(".av-runner")[k] for k in np.flatnonzero(shown)]
+    assert [g.text for g in named] == [NAMES[k] for k in np.flatnonzero(shown)]
+    heights = [spot(g)[1] for g in named]
+    order = np.argsort(-medians[shown, at], kind="stable")
+    assert (np.diff(np.array(heights)[order]) > 20).all(), "apart, in order"
+    (on,) = svg.select(".av-is-on")
+    assert on.text == state["scheme"]
+
+
+def mechanism_shows(state, expected, svg, chosen):
+    T, scheme = state["length"], state["scheme"]
+    rotates = "RoPE" in STORED[scheme]
+    added, dials = (svg.select_one(kind) for kind in (".av-adds", ".av-turns"))
+    assert [added["opacity"], dials["opacity"]] == (
+        ["0", "1"] if rotates else ["1", "0"]
     )
-    (back,) = [t.text for t in svg.select("text") if "back, " in t.text][1:]
-    tells(back, *((5, 11) if near else [state["length"] - 6]))
-    verdict(back, farther=longer and not near)
+    met, new = svg.select(".av-key-line tspan")
+    fresh = T > 32 and (rotates or scheme == "ALiBi")
+    if rotates:
+        fresh = dials_show(expected, dials, chosen)
+    else:
+        lines_show(state, added)
+    tells(new.text, *where(fresh, 32, T - 1))
+    numbers = {"ALiBi": [31], "T5 bias": [27, T - 1],
+               "no positions": [T, 1, T]}  # fmt: skip
+    tells(met.text, *numbers.get(scheme, []))
+    # The weight on right keys, on others, and on those too far back.
+    right, far = expected["weights"][chosen]
+    bars = svg.select("rect[class^=av-goes]")
+    in_proportion(sizes(bars), [right, 1 - right - far, far], near=0.02)
+    on_one_scale(sizes(bars, "x"), [0, right, 1 - far], near=0.02)
+    for kind, x in ((".av-is-answer", right), ("text.av-is-new", far)):
+        tells(svg.select_one(kind).text, 100 * x)
 
 
-def bars_show(expected, svg, of):
-    """The weight on right keys, on others, and on those too far back."""
-    # The first of each colour is in the heading.
-    kinds = ("right", "near", "far")
-    bars = [svg.select(f".av-goes-{kind}")[1:] for kind in kinds]
-    right, far = expected["weights"][of].T
-    shares = np.array([right, 1 - right - far, far])
-    in_proportion([sizes(some) for some in bars], shares, near=0.02)
-    starts = np.cumsum([0 * right, *shares[:-1]], axis=0)
-    on_one_scale([sizes(some, "x") for some in bars], starts, near=0.02)
-    for kind, numbers in (("av-is-answer", right), ("av-is-far", far)):
-        texts = svg.select(f"text > tspan.{kind}:not([dx])")[1:]
-        all_say([t.text.removesuffix("%") for t in texts], 100 * numbers)
+def dials_show(expected, dials, chosen):
+    """Return whether an angle is new that is wide enough to be seen."""
+    met, now = (
+        np.minimum(np.divide(expected[key][chosen], 2 * np.pi), 1)
+        for key in ("trainedAngles", "angles")
+    )
+    for kind, start, share in (
+        ("met", 0 * met, met),
+        ("new", met, now - met),
+    ):
+        parts = dials.select(f".av-angle-{kind}")
+        drawn = [
+            [float(p["stroke-dasharray"].split()[0]),
+             -float(p["stroke-dashoffset"])]
+            for p in parts
+        ]  # fmt: skip
+        np.testing.assert_allclose(drawn, np.transpose([share, start]),
+                                   rtol=0, atol=1e-4)  # fmt: skip
+        assert all(p["pathlength"] == "1" for p in parts)
+        # The stroke of half the radius fills the sector to its middle.
+        assert all(
+            float(p["stroke-width"]) == 2 * float(p["r"]) for p in parts
+        )
+    still = len(dials.select(".av-unturned"))
+    assert still == sum(expected["trainedAngles"][chosen] == 0)
+    return (now - met > 0.002).any()
+
+
+def lines_show(state, added):
+    """What is added at each distance, where the axes say so."""
+    T, scheme = state["length"], state["scheme"]
+    bucket = relative_buckets(1, 256, num_buckets=16, max_distance=32)[0, ::-1]
+    bias = {
+        "T5 bias": np.array(biases())[:, bucket],
+        "ALiBi": np.tile(alibi_bias(2, 256)[:, -1, ::-1], (4, 1)),
+        "no positions": np.zeros((8, 256)),
+    }[scheme]
+    texts = added.select("text")
+    named = [t for t in texts if "back" not in t.text]
+    rules = [path_of(rule)[1] for rule in added.select(".av-rule")]
+    np.testing.assert_allclose(sizes(named, "y") - 4, rules, atol=0.06)
+    level = on_one_scale(rules, [read(t.text) for t in named], 0.02, up=True)
+    far = [t for t in texts if "back" in t.text]
+    assert [read(t.text.split()[0]) for t in far] == (
+        [31, T - 1] if T > 32 else [31]
+    )
+    left = float(added.rect["x"])
+    unit = (float(far[0]["x"]) - left) / 31
+    paths = added.select("path:not(.av-rule)")
+    met, unmet = (
+        np.reshape([path_of(p) for p in paths[k::2]], (8, -1, 2))
+        for k in (0, 1)
+    )
+    for line, own in zip(met, bias, strict=True):
+        # A step holds the bias of the distance that it begins at.
+        x, y = line.T
+        d = np.round((x - left) / unit).astype(int)
+        np.testing.assert_allclose(left + unit * d, x, atol=0.06)
+        begin = d if scheme == "ALiBi" else np.repeat(d[::2], 2)
+        np.testing.assert_allclose(y, level(own[begin]), atol=0.02)
+        assert (d[0], d[-1]) == (0, 31)
+        assert set(np.flatnonzero(np.diff(bucket[:32])) + 1) <= set(d)
+    np.testing.assert_allclose(
+        unmet[:, :, 0], left + unit * np.tile([31, T - 1], (8, 1)), atol=0.3
+    )
+    np.testing.assert_allclose(
+        unmet[:, :, 1], level(bias[:, [31, T - 1]]), atol=0.02
+    )
+    new = scheme == "ALiBi"
+    assert len(added.select(".av-unmet")) == (8 if new else 0)
+    wide = unit * ((32 if new else T) - 1)
+    assert float(added.rect["width"]) == pytest.approx(wide, abs=0.3)
 
 
 def test_far_keys_take_what_the_answer_loses():
-    """What the figure says: as far keys gain weight, the answer loses it."""
-    for row in stored("longer")["results"]:
+    """What the sentence says: as far keys gain weight, the answer loses it."""
+    for row in ROWS:
         if row["rescaled"] == "as trained":
             right, far = np.mean(row["weight"]["near"], axis=1).T
             assert (np.diff(far) > 0).all()
             assert right[-1] < right[0]
-    # With near questions most pairs of schemes agree with it at each length.
-    for n in (64, 128, 256):
-        assert Schemes(length=n).values["opposed"] >= 13
-    # As Figure 25.1 says of ALiBi.
-    state = {"length": 256, "questions": "near", "yarn": False}
-    names = [name_of(row) for row in rows(state)]
-    far = expected(state)["weights"][:, 1]
-    order = [names[k] for k in np.argsort(far)]
-    assert order[:2] == ["T5's bias", "ALiBi"]
-
-
-def test_differences_are_those_that_the_lesson_lists():
-    """At 256 tokens it lists eleven near and six far."""
-    result = [
-        Schemes(questions=test).values["better"] for test in ("near", "far")
-    ]
-    assert result == [11, 6]
+    # ALiBi's far keys take less than those of all schemes but T5's bias.
+    far = {
+        name_of(row): np.mean(row["weight"]["near"], axis=1)[-1, 1]
+        for row in ROWS
+    }
+    assert sorted(far, key=far.get)[:2] == ["T5's bias", "ALiBi"]

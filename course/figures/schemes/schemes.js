@@ -1,31 +1,22 @@
-// Position schemes beyond the trained length: what a distance meets in each of
-// them, and the stored answers of every seed.
+// Position schemes beyond the trained length: a race of their stored answers, and the
+// mechanism of one of them.
 
-import { fixed, range, whole } from "../kit/numbers.js";
+import { fixed, range } from "../kit/numbers.js";
 import { CIRCLE, PAIRS, TRAINED, power, slowed } from "../kit/rotations.js";
-import { escape } from "../kit/svg.js";
+import { escape, textAt } from "../kit/svg.js";
 import { grip } from "../kit/handles.js";
 import { figureModule, known, say } from "../kit/common.js";
 
 const LENGTHS = [32, 64, 128, 256]; // tokens; the first is the trained one
 const LONGEST = LENGTHS.at(-1);
-const QUESTIONS = ["near", "far"];
-const rowsOf = ({ yarn }) => known("schemes").filter(({ rescaled }) => yarn || !rescaled);
 
-const ascending = (numbers) => [...numbers].sort((a, b) => a - b);
 const median = (numbers) => {
-  const sorted = ascending(numbers);
+  const sorted = [...numbers].sort((a, b) => a - b);
   const half = sorted.length / 2;
   return (sorted[Math.ceil(half) - 1] + sorted[Math.floor(half)]) / 2;
 };
-// From the highest median to the lowest; equal medians keep the stored order.
-const ranked = (medians) => range(medians.length).sort((a, b) => medians[b] - medians[a]);
-// The number of pairs of schemes in which each seed of one beats each seed of the
-// other.
-const clearly = (seeds) =>
-  seeds.reduce((sum, a) => sum + seeds.filter((b) => Math.min(...a) > Math.max(...b)).length, 0);
 
-// --- what a distance meets -----------------------------------------------------
+// --- mechanisms ----------------------------------------------------------------
 
 const BUCKETS = 16; // of T5's bias; its trained numbers, one for each bucket
 const bucketOf = (distance) => {
@@ -37,307 +28,340 @@ const bucketOf = (distance) => {
 };
 const SLOPES = [1 / 16, 1 / 256]; // of ALiBi's two heads
 
-const rotations = ({ base, pairs, yarn }, factor) => {
-  const theta = power(base, pairs);
-  return yarn ? slowed(theta, factor, base) : theta;
+// Each scheme by its name in the picture: its stored name, what it does, and why answers are kept or
+// lost in longer texts.
+const LOST = "so far keys take weight from the answer.";
+const SLOW = `Slow pairs reach angles that no training text had, ${LOST}`;
+const SLOWED = `Slow pairs are slowed, so hardly any angle is new. But many far keys share the weight.`;
+const SCHEMES = {
+  "T5 bias": {
+    stored: "T5's bias",
+    does: "adds to a score a number that each head learned",
+    bias: (head, bucket, _, biases) => biases[head][bucket],
+    least: -2,
+    why: "All far keys share one learned number, so no distance is new.",
+  },
+  ALiBi: {
+    stored: "ALiBi",
+    does: "lowers a score the more, the farther back its key is",
+    bias: (head, _, distance) => -SLOPES[head % 2] * distance,
+    least: -16, // the axis holds all that is added
+    fresh: true,
+    why: "Far keys are lowered, so they take little weight from a near answer.",
+    whyFar: "Far keys are lowered, and so is the answer, which is a far key itself.",
+  },
+  "no positions": {
+    stored: "no positions",
+    does: "leaves a score the same at any distance",
+    bias: () => 0,
+    least: -2,
+    why: `No far key is lowered, ${LOST}`,
+  },
+  "RoPE 10k": {
+    stored: "RoPE, base 10,000",
+    does: "rotates each pair of columns with the distance",
+    rotates: { base: 1e4, pairs: 8 },
+    why: SLOW,
+  },
+  "YaRN 10k": {
+    stored: "RoPE, base 10,000, YaRN",
+    does: "slows the slow pairs of RoPE in longer texts",
+    rotates: { base: 1e4, pairs: 8, yarn: true },
+    why: SLOWED,
+  },
+  "RoPE 500k": {
+    stored: "RoPE, base 500,000",
+    does: "rotates slow pairs even more slowly",
+    rotates: { base: 5e5, pairs: 8 },
+    why: SLOW,
+  },
+  "YaRN 500k": {
+    stored: "RoPE, base 500,000, YaRN",
+    does: "slows the slow pairs of RoPE in longer texts",
+    rotates: { base: 5e5, pairs: 8, yarn: true },
+    why: SLOWED,
+  },
+  "RoPE on half": {
+    stored: "RoPE, half of the columns",
+    does: "rotates only four of the eight pairs",
+    rotates: { base: 1e4, pairs: 4 },
+    why: `Rotated pairs reach angles that no training text had, ${LOST}`,
+  },
 };
-// The rotary schemes by their stored names.
-const ROTARY = {
-  "RoPE, base 10,000": { base: 1e4, pairs: 8 },
-  "RoPE, base 10,000, YaRN": { base: 1e4, pairs: 8, yarn: true },
-  "RoPE, base 500,000": { base: 5e5, pairs: 8 },
-  "RoPE, base 500,000, YaRN": { base: 5e5, pairs: 8, yarn: true },
-  "RoPE, half of the columns": { base: 1e4, pairs: 4 },
+const NAMES = Object.keys(SCHEMES);
+// The stored results, in the order of the names.
+const rowsOf = () =>
+  NAMES.map((name) => known("schemes").find((row) => row.name === SCHEMES[name].stored));
+const anglesAt = ({ rotates }, length) => {
+  if (!rotates) return Array(PAIRS).fill(0);
+  const theta = power(rotates.base, rotates.pairs);
+  const rotations = rotates.yarn ? slowed(theta, length / TRAINED, rotates.base) : theta;
+  return rotations.map((x) => x * (length - 1));
 };
-// The pairs of schemes in which the one with more weight on far keys has fewer right
-// answers.
-const opposed = (medians, weights) =>
-  medians.reduce(
-    (sum, a, i) => sum + medians.filter((b, j) => a < b && weights[i][1] > weights[j][1]).length,
-    0,
-  );
-const pairsOf = (n) => (n * (n - 1)) / 2;
 
-// The places of the rows, which no answer changes.
-const ROWS = ["T5's bias", "ALiBi", "no positions", ...Object.keys(ROTARY)];
-const anglesAt = (name, length) =>
-  name in ROTARY
-    ? rotations(ROTARY[name], length / TRAINED).map((theta) => theta * (length - 1))
-    : Array(PAIRS).fill(0);
+// --- the race --------------------------------------------------------------------
 
-// --- drawing -----------------------------------------------------------------
+const WIDE = { width: 640, left: 54, right: 508, top: 62, floor: 342, gap: 23 };
+WIDE.below = { title: 420, phrase: 0, top: 440, high: 104, radius: 35 };
+const NARROW = { width: 360, left: 52, right: 250, top: 62, floor: 282, gap: 26 };
+NARROW.below = { title: 350, phrase: 18, top: 384, high: 76, radius: 20 };
 
 const place = (x) => +x.toFixed(2);
-const text = (words, x, y, anchor = "middle", kind = "") =>
-  `<text${kind && ` class="${kind}"`} x="${place(x)}" y="${place(y)}" ` +
-  `text-anchor="${anchor}">${escape(words)}</text>`;
-const BOX = { left: 178, right: 282, top: 96, row: 48, width: 340, edge: 336 };
-const ACROSS = BOX.right - BOX.left;
-const px = (share) => BOX.left + share * ACROSS;
-const topOf = (n) => BOX.top + n * BOX.row;
-const TRACK = 50; // the distance of the lengths below the axis
-const END = 320; // of the lengths
-const spotOf = (length) =>
-  BOX.left + (LENGTHS.indexOf(length) / (LENGTHS.length - 1)) * (END - BOX.left);
-
-// The pictures of what a distance meets, from 0 to the longest, each as wide.
-const SEEN = { left: 8, width: 142, top: 16, high: 22 };
-const along = (distance) => SEEN.left + (distance / (LONGEST - 1)) * SEEN.width;
-const line = (kind, points) =>
-  `<path class="${kind}" d="M${points.map(([x, y]) => `${place(x)} ${place(y)}`).join("L")}"/>`;
-const zone = (y) =>
-  `<rect class="av-reached" x="${SEEN.left}" y="${y + SEEN.top - 2}" ` +
-  `width="${place(along(TRAINED - 1) - SEEN.left)}" height="${SEEN.high + 4}"/>`;
-// What T5 and ALiBi add to a score, on one axis; its ends hold all that is stored.
-const ADDED = { most: 2, least: -16 };
-const level = (added, y) =>
-  y + SEEN.top + (SEEN.high * (ADDED.most - added)) / (ADDED.most - ADDED.least);
-const axis = (y) => {
-  const end = SEEN.left + SEEN.width;
-  const [zero, low] = [0, ADDED.least].map((added) => place(level(added, y)));
-  return (
-    `<path class="av-rule" d="M${SEEN.left} ${zero}H${end}M${end} ${zero}V${low}"/>` +
-    text("0", end + 3, zero + 4, "start") +
-    text(fixed(ADDED.least, 0), end + 3, low + 2, "start")
-  );
-};
-// T5: the trained numbers of each head and seed, each as wide as its bucket.
-const stairs = (length, { biases, buckets }, y) => {
-  const starts = buckets.flatMap((bucket, d) => (bucket === buckets[d - 1] ? [] : [d]));
-  const steps = (bias) =>
-    starts.flatMap((d, k) =>
-      [d, starts[k + 1] ?? length - 1].map((x) => [along(x), level(bias[buckets[d]], y)]),
-    );
-  return (
-    zone(y) +
-    axis(y) +
-    biases.map((bias) => line("av-met av-of-seed", steps(bias))).join("") +
-    text("added to the score", SEEN.left + 28, y + SEEN.top + 19, "start")
-  );
-};
-// ALiBi: a line of each head, which goes on where training ended.
-const falling = (length, y) => {
-  const down = (slope, d) => [along(d), level(-slope * d, y)];
-  const lines = SLOPES.map((slope) => {
-    const [start, middle, end] = [0, TRAINED - 1, length - 1].map((d) => down(slope, d));
-    return line("av-met", [start, middle]) + line("av-unmet", [middle, end]);
+const line = (points) => `M${points.map(([x, y]) => `${place(x)} ${place(y)}`).join("L")}`;
+const spotOf = ({ left, right }, length) =>
+  left + (LENGTHS.indexOf(length) / (LENGTHS.length - 1)) * (right - left);
+const heightOf = ({ top, floor }, share) => floor - share * (floor - top);
+// A line over all lengths: the part that is yet to come waits at its head.
+const course = (box, shares, at) =>
+  range(LENGTHS.length).map((k) => {
+    const here = Math.min(k, at);
+    return [spotOf(box, LENGTHS[here]), heightOf(box, shares[here])];
   });
-  return zone(y) + axis(y) + lines.join("");
+// Heights near the wished ones, at least a gap apart, from the top to the floor.
+const apart = (wished, { top, floor, gap }) => {
+  const order = range(wished.length).sort((a, b) => wished[a] - wished[b]);
+  const heights = [...wished];
+  let edge = top;
+  for (const k of order) edge = (heights[k] = Math.max(heights[k], edge)) + gap;
+  edge = floor - 6;
+  order.sort((a, b) => heights[b] - heights[a]);
+  for (const k of order) edge = (heights[k] = Math.min(heights[k], edge)) - gap;
+  return heights;
 };
-// No positions: the mean share of a key, beside the share in training.
-const shrinking = (length, y) => {
-  const [top, high] = [y + SEEN.top + 4, SEEN.high - 8];
-  return (
-    `<rect class="av-key-share" x="${SEEN.left}" y="${top}" ` +
-    `width="${place((SEEN.width * TRAINED) / length)}" height="${high}"/>` +
-    `<rect class="av-outline" x="${SEEN.left}" y="${top}" width="${SEEN.width}" height="${high}"/>`
-  );
-};
-// RoPE: the angles of each pair that rotates, in training and past it.
-const sector = (kind, [x, y], r, from, to) => {
-  const spot = (a) => `${place(x + r * Math.cos(a))} ${place(y - r * Math.sin(a))}`;
-  if (to - from >= CIRCLE - 1e-9)
-    return `<circle class="${kind}" cx="${place(x)}" cy="${place(y)}" r="${r}"/>`;
-  const wide = to - from > Math.PI ? 1 : 0;
-  return (
-    `<path class="${kind}" d="M${place(x)} ${place(y)}L${spot(from)}` +
-    `A${r} ${r} 0 ${wide} 0 ${spot(to)}z"/>`
-  );
-};
-const dials = (pairs, trained, angles, y) =>
-  range(PAIRS)
-    .map((i) => {
-      const [r, at] = [8, [SEEN.left + ((i + 0.5) * SEEN.width) / PAIRS, y + SEEN.top + 11]];
-      const still = i >= pairs;
-      const [learned, now] = [trained[i], angles[i]].map((a) => Math.min(a, CIRCLE));
-      return (
-        `<circle class="${still ? "av-unturned" : "av-dial"}" cx="${place(at[0])}" ` +
-        `cy="${at[1]}" r="${r}"/>` +
-        (still ? "" : sector("av-met av-solid", at, r, 0, learned)) +
-        (now > learned ? sector("av-unmet av-solid", at, r, learned, now) : "")
-      );
-    })
-    .join("");
-
-const wordsOf = (name, length, { buckets, biases, penalties, share }) => {
-  const far = length - 1;
-  const longer = length > TRAINED;
-  if (name === ROWS[0]) {
-    const first = buckets.indexOf(BUCKETS - 1);
-    const last = ascending(biases.map((bias) => bias.at(-1)));
-    const [least, most] = [last[0], last.at(-1)].map((x) => fixed(x, 1));
-    return longer
-      ? `far keys count as ${first} to ${TRAINED - 1} back: ${least} to ${most}`
-      : `keys ${first} to ${far} back get ${least} to ${most}`;
-  }
-  if (name === ROWS[1]) {
-    const least = penalties.map((x) => fixed(x, 1)).join(" and ");
-    const lowered = penalties.map((x) => `up to ${fixed(-x, 1)}`).join(" and ");
-    return longer ? `far keys are lowered, by ${lowered}` : `keys ${far} back get ${least}`;
-  }
-  if (name === ROWS[2]) {
-    const mean = `a mean share is 1/${Math.round(1 / share)}`;
-    return `no ${longer ? "far " : ""}key is lowered; ${mean}`;
-  }
-  const pairs = `${ROTARY[name].pairs} pairs`;
-  if (!longer) return `${pairs}, all angles trained`;
-  return ROTARY[name].yarn
-    ? `${pairs}, slowed: hardly any new angle`
-    : `${pairs}: far keys at some new angles`;
-};
-const meets = (name, values, k, length, y) => {
-  if (name === ROWS[0]) return stairs(length, values, y);
-  if (name === ROWS[1]) return falling(length, y);
-  if (name === ROWS[2]) return shrinking(length, y);
-  return dials(ROTARY[name].pairs, values.trainedAngles[k], values.angles[k], y);
-};
-// Where the weight of the last block goes, on the axis of the right answers: to
-// right keys, to others, and to those of the others that are too far back.
-const bar = ([right, far], y) => {
-  const part = (kind, from, to) =>
-    `<rect class="av-goes-${kind}" x="${place(px(from))}" y="${y}" ` +
-    `width="${place(px(to) - px(from))}" height="7"/>`;
-  const [answer, away] = [right, far].map((x) => `${fixed(100 * x, 0)}%`);
-  return (
-    part("right", 0, right) +
-    part("near", right, 1 - far) +
-    part("far", 1 - far, 1) +
-    `<text x="${BOX.edge}" y="${y + 8}" text-anchor="end"><tspan class="av-is-answer">${answer}` +
-    `</tspan>, <tspan class="av-is-far">${away}</tspan></text>`
-  );
-};
-const rowOf = (rows, values, length, k, y) => {
-  const { name } = rows[k];
-  const middle = y + SEEN.top + 6;
-  const [now, start] = [values.medians[k], values.trained[k]].map(px);
-  // Without positions there is no number that training could have left out.
-  const fresh = length > TRAINED && name !== ROWS[0];
-  const kind = name === ROWS[2] ? "" : ` class="${fresh ? "av-is-new" : "av-is-known"}"`;
-  const [rank, before] = [values.order, values.ranks].map((order) => order.indexOf(k) + 1);
-  return (
-    `<text x="${SEEN.left}" y="${y + 9}"><tspan class="av-scheme">${escape(name)}</tspan>` +
-    `<tspan${kind} dx="6">` +
-    `${escape(wordsOf(name, length, values))}</tspan></text>` +
-    meets(name, values, k, length, y) +
-    `<path class="av-rule" d="M${BOX.left} ${middle}H${BOX.right}"/>` +
-    `<path class="av-fell" d="M${place(start)} ${middle}H${place(now)}"/>` +
-    `<path class="av-middle" d="M${place(now)} ${middle - 7}v14"/>` +
-    values.seeds[k]
-      .map((x) => `<circle class="av-seed" cx="${place(px(x))}" cy="${middle}" r="4"/>`)
-      .join("") +
-    bar(values.weights[k], middle + 10) +
-    text(rank === before ? rank : `${before} → ${rank}`, BOX.edge, middle + 4, "end", "av-rank")
-  );
-};
-// What the marks are, above the rows, drawn as in them.
-const swatch = (kind, x, y) =>
-  `<rect class="${kind}" x="${x}" y="${y - 9}" width="12" height="9"/>`;
-const KEY =
-  swatch("av-met av-solid", 8, 12) +
-  text("trained", 24, 12, "start") +
-  swatch("av-unmet av-solid", 70, 12) +
-  text("never trained", 86, 12, "start") +
-  swatch("av-reached", 8, 28) +
-  text(`0 to ${TRAINED - 1} back, trained`, 24, 28, "start") +
-  `<path class="av-met" d="M8 44L20 36"/>${text("bias of a head", 24, 44, "start")}` +
-  swatch("av-key-share", 95, 44) +
-  text("mean share", 110, 44, "start") +
-  `<circle class="av-dial" cx="14" cy="56" r="5"/>${text("a pair’s angles", 24, 60, "start")}` +
-  `<circle class="av-unturned" cx="108" cy="56" r="5"/>${text("not rotated", 116, 60, "start")}` +
-  `<circle class="av-seed" cx="186" cy="8" r="4"/>${text("one seed", 194, 12, "start")}` +
-  `<path class="av-middle" d="M254 2v12"/>${text("median", 260, 12, "start")}` +
-  `<path class="av-fell" d="M178 24h16"/>` +
-  text(`from the median at ${TRAINED}`, 199, 28, "start") +
-  text("weight on:", 178, 44, "start") +
-  swatch("av-goes-right", 234, 44) +
-  text("the answer", 250, 44, "start") +
-  swatch("av-goes-near", 178, 60) +
-  text("others", 194, 60, "start") +
-  swatch("av-goes-far", 234, 60) +
-  text(`far: over ${TRAINED - 1} back`, 250, 60, "start") +
-  text("right answers", (BOX.left + BOX.right) / 2, 77, "middle", "av-scheme") +
-  text("rank", BOX.edge, 77, "end", "av-scheme") +
-  `<text class="av-scheme" x="${BOX.edge}" y="90" text-anchor="end">weight: ` +
-  '<tspan class="av-is-answer">answer</tspan>, <tspan class="av-is-far">other far keys</tspan></text>';
 
 // How far back the nearest right key is: rows of 6 to 12 tokens repeat, or a row of
 // 6 tokens stands at both ends of the text.
 const BACK = { near: () => "5 to 11", far: (length) => length - 6 };
-const drawing = ({ length, questions }, rows, values) => {
-  const floor = topOf(rows.length);
-  const met =
-    questions === "near" || length === TRAINED ? "a trained distance" : "farther than trained";
-  const shown = ROWS.map((name) => rows.findIndex((row) => row.name === name));
-  const lines = shown
-    .filter((k) => k >= 0)
-    .map((k, at) => rowOf(rows, values, length, k, topOf(at)));
-  const ticks = [0, 0.5, 1].map((x) => text(`${100 * x}%`, px(x), floor + 12));
-  const y = floor + TRACK;
-  const lengths = LENGTHS.map(
-    (n) =>
-      `<path class="av-rule" d="M${place(spotOf(n))} ${y - 4}v8"/>` + text(n, spotOf(n), y + 22),
-  );
+const axes = (box, { length, questions }, narrow) => {
+  const { left, right, top, floor } = box;
+  const head =
+    `<text x="4" y="16" text-anchor="start"><tspan class="av-scheme">right answers</tspan>` +
+    `${narrow ? "" : ` to ${questions} questions`}, median of four runs (thin lines)</text>` +
+    textAt(
+      `${narrow ? `${questions} questions: ` : ""}the answer is ${BACK[questions](length)} tokens back`,
+      4,
+      35,
+      "start",
+    );
+  const shares = [0, 0.5, 1].map((x) => {
+    const y = place(heightOf(box, x));
+    return (
+      `<path class="av-rule" d="M${left} ${y}H${right}"/>` +
+      textAt(`${100 * x}%`, left - 14, y + 4, "end")
+    );
+  });
+  const lengths = LENGTHS.map((n) => {
+    const x = place(spotOf(box, n));
+    return (
+      `<path class="av-rule" d="M${x} ${top}V${floor}"/>` +
+      textAt(n, x, floor + 28, "middle", n === length ? "av-scheme" : "")
+    );
+  });
   return (
-    KEY +
-    text("what a distance meets", SEEN.left, 90, "start", "av-scheme") +
-    lines.join("") +
-    ticks.join("") +
-    text(`${questions} questions`, SEEN.left, floor + 12, "start") +
-    text(`answer: ${BACK[questions](length)} tokens back, ${met}`, SEEN.left, floor + 26, "start") +
-    text("tokens read", BOX.left - 16, y + 4, "end") +
-    // Training had the first length; the others are bracketed.
-    text("trained", spotOf(TRAINED), y + 44, "middle", "av-trained") +
-    `<path class="av-scheme-track" d="M${place(spotOf(LENGTHS[1]) - 10)} ${y + 27}v4` +
-    `H${END + 12}v-4"/>` +
-    text("longer than trained", spotOf(LENGTHS[2]) + 4, y + 44, "middle", "av-longer") +
-    `<path class="av-scheme-track" d="M${BOX.left} ${y}H${END}"/>${lengths.join("")}` +
-    grip("length", [place(spotOf(length)), y], '<circle class="av-knob" r="7"/>')
+    head +
+    shares.join("") +
+    lengths.join("") +
+    textAt("tokens", right + 18, floor + 28, "start") +
+    textAt("as trained", left, floor + 45) +
+    textAt("longer than in training", (spotOf(box, LENGTHS[1]) + right) / 2, floor + 45)
+  );
+};
+const isShown = (name, { scheme, yarn }) => !SCHEMES[name].rotates?.yarn || yarn || name === scheme;
+const runner = ({ name, points, at, isOn, isOut }, k, box) => {
+  const [x, y] = points.at(-1);
+  const drawn =
+    `<rect class="av-reach" x="10" y="${-box.gap / 2}" width="${box.width - box.right - 10}" ` +
+    `height="${box.gap}"/>` +
+    `<text x="18" y="4.5">${name}</text>`;
+  const handle = isOut ? "" : ` data-handle="scheme-${k}"`;
+  return (
+    `<g opacity="${isOut ? 0 : 1}"${isOut ? ' aria-hidden="true"' : ""}>` +
+    `<path class="av-run" d="${line(points)}"/>` +
+    `<path class="av-lead" d="${line([
+      [x, y],
+      [x + 15, at],
+    ])}"/>` +
+    `<circle class="av-head" cx="${place(x)}" cy="${place(y)}" r="3.5"/>` +
+    `<g class="av-runner${isOn ? " av-is-on" : ""}"${handle} ` +
+    `transform="translate(${place(x)} ${place(at)})">${drawn}</g></g>`
+  );
+};
+const race = (state, { medians, seeds }, box) => {
+  const at = LENGTHS.indexOf(state.length);
+  const wished = medians.map((shares) => heightOf(box, shares[at]));
+  const shown = range(NAMES.length).filter((k) => isShown(NAMES[k], state));
+  const heights = apart(
+    shown.map((k) => wished[k]),
+    box,
+  );
+  const chosen = NAMES.indexOf(state.scheme);
+  const runners = NAMES.map((name, k) => {
+    const points = course(box, medians[k], at);
+    const isOut = !shown.includes(k);
+    const height = heights[shown.indexOf(k)] ?? wished[k];
+    return runner({ name, points, at: height, isOn: k === chosen, isOut }, k, box);
+  });
+  const own = range(seeds[chosen][0].length).map((s) => {
+    const shares = seeds[chosen].map((all) => all[s]);
+    return `<path class="av-seed-run" d="${line(course(box, shares, at))}"/>`;
+  });
+  const raced = course(box, medians[chosen], at);
+  const [x, y] = raced.at(-1);
+  return (
+    runners.join("") +
+    own.join("") +
+    `<path class="av-raced" d="${line(raced)}"/>` +
+    `<circle class="av-raced-head" cx="${place(x)}" cy="${place(y)}" r="5"/>`
   );
 };
 
-const LOST = {
-  near:
-    "even to a near one. No training text had a key at a new angle, so nothing taught the model " +
-    "to keep its score low",
-  far: "which is a far key too. A scheme that lowers all far keys therefore lowers the answer as well",
+// --- the mechanism of one scheme -------------------------------------------------
+
+const alongOf = ({ left, width }, distance) =>
+  left + (distance / (LONGEST - 1)) * (width - 30 - left);
+const levelOf = ({ below: { top, high } }, least, score) =>
+  top + (high * (2 - score)) / (2 - least);
+// What is added to a score at each distance: a line of each head.
+const added = ({ bias, least, fresh }, { length, buckets, biases }, box) => {
+  const { top, high } = box.below;
+  const starts = range(TRAINED).filter((d) => d === 0 || buckets[d] !== buckets[d - 1]);
+  const spot = (head, d, bucket) => [
+    alongOf(box, d),
+    levelOf(box, least, bias(head, bucket, d, biases)),
+  ];
+  const lines = biases.map((_, head) => {
+    const steps = starts.flatMap((d, k) =>
+      [d, starts[k + 1] ?? TRAINED - 1].map((x) => spot(head, x, buckets[d])),
+    );
+    const far = [TRAINED - 1, length - 1].map((x) => spot(head, x, BUCKETS - 1));
+    return (
+      `<path class="av-met" d="${line(steps)}"/>` +
+      `<path class="${fresh ? "av-unmet" : "av-met"}" d="${line(far)}"/>`
+    );
+  });
+  // Up to where training had what is added.
+  const edge = place(alongOf(box, (fresh ? TRAINED : length) - 1));
+  const levels = [0, least].map((x) => {
+    const y = place(levelOf(box, least, x));
+    return (
+      `<path class="av-rule" d="M${box.left} ${y}H${box.width - 30}"/>` +
+      textAt(fixed(x, 0), box.left - 6, y + 4, "end")
+    );
+  });
+  const far = length > TRAINED ? [TRAINED, length] : [TRAINED];
+  const names = far.map((n) => textAt(`${n - 1} back`, alongOf(box, n - 1), top + high + 16));
+  return (
+    `<rect class="av-reached" x="${box.left}" y="${top}" width="${place(edge - box.left)}" ` +
+    `height="${high}"/>${levels.join("")}${lines.join("")}${names.join("")}`
+  );
 };
-// Why other far keys matter to the answer, and how far the stored numbers bear it out.
-const why = ({ length, questions }, rows, { opposed: found }) => {
-  const told =
-    length === TRAINED
-      ? `far keys would be lost to the answer. In texts of ${TRAINED} tokens there are none, ` +
-        "because no key is farther back than the keys that training had"
-      : `other far keys is lost to the answer, ${LOST[questions]}. In ${found} of ` +
-        `${pairsOf(rows.length)} pairs of schemes, the one with more weight on other far keys ` +
-        "has fewer right answers";
-  return `<p class="av-caption"><b>All keys share one softmax</b>: weight on ${told}.</p>`;
+// The angles of each pair, as shares of a circle: in training, and past it.
+const turned = (angle) => Math.min(angle / CIRCLE, 1);
+const dials = ({ rotates }, trained, angles, box) => {
+  const { top, high, radius } = box.below;
+  const [wide, y] = [box.width / PAIRS, top + high / 2];
+  const pairs = rotates?.pairs ?? PAIRS;
+  const part = (kind, from, to) =>
+    `<circle class="${kind}" r="${radius / 2}" stroke-width="${radius}" pathLength="1" ` +
+    `stroke-dasharray="${(to - from).toFixed(4)} 2" stroke-dashoffset="${(-from).toFixed(4)}"/>`;
+  const all = range(PAIRS).map((i) => {
+    const [met, now] = [trained[i], angles[i]].map(turned);
+    return (
+      `<g transform="translate(${place((i + 0.5) * wide)} ${y}) scale(1 -1)">` +
+      part("av-angle-met", 0, met) +
+      part("av-angle-new", met, now) +
+      `<circle class="${i < pairs ? "av-dial" : "av-unturned"}" r="${radius}"/></g>`
+    );
+  });
+  const names = [["fastest pair", 4, "start"]];
+  if (pairs === PAIRS) names.push(["slowest pair", box.width - 4, "end"]);
+  else names.push(["not rotated", (PAIRS + pairs) * 0.5 * wide, "middle"]);
+  return (
+    all.join("") +
+    names.map(([words, x, anchor]) => textAt(words, x, top + high + 16, anchor)).join("")
+  );
+};
+// What the colours of the drawing are.
+const keyOf = ({ rotates, fresh }, name, { length, buckets, isNew }) => {
+  const far = length > TRAINED ? `${TRAINED} to ${length - 1} back` : "";
+  if (rotates) return ["angles met in training", isNew ? `new angles, ${far}` : ""];
+  if (fresh) return [`met in training: up to ${TRAINED - 1} back`, far && `new: ${far}`];
+  if (name === "no positions") return [`each of ${length} keys: a mean share of 1/${length}`, ""];
+  const first = buckets.indexOf(BUCKETS - 1);
+  return [`one number for all keys ${first} to ${length - 1} back`, ""];
+};
+// Where the weight of the last block goes.
+const spent = ([right, far], box, y) => {
+  const wide = box.width - 8;
+  const part = (kind, from, to) =>
+    `<rect class="av-goes-${kind}" x="${place(4 + from * wide)}" y="${y}" ` +
+    `width="${place((to - from) * wide)}" height="12"/>`;
+  const percent = (x) => `${fixed(100 * x, 0)}%`;
+  return (
+    part("right", 0, right) +
+    part("near", right, 1 - far) +
+    part("far", 1 - far, 1) +
+    textAt(`weight on the answer ${percent(right)}`, 4, y + 29, "start", "av-is-answer") +
+    textAt(`on other far keys ${percent(far)}`, box.width - 4, y + 29, "end", "av-is-new")
+  );
+};
+const mechanism = (state, values, box) => {
+  const { angles, trainedAngles, weights, buckets, biases } = values;
+  const k = NAMES.indexOf(state.scheme);
+  const scheme = SCHEMES[state.scheme];
+  const { title, phrase, top, high } = box.below;
+  // What is too narrow to be seen is not named.
+  const isNew = angles[k].some((a, i) => turned(a) - turned(trainedAngles[k][i]) > 0.002);
+  const [met, unmet] = keyOf(scheme, state.scheme, { length: state.length, buckets, isNew });
+  const group = (kind, on, drawn) =>
+    `<g class="${kind}" opacity="${on ? 1 : 0}"${on ? "" : ' aria-hidden="true"'}>${drawn}</g>`;
+  const adds = scheme.bias ? scheme : SCHEMES["no positions"];
+  const does = phrase
+    ? textAt(scheme.does, 4, title + phrase, "start")
+    : `<tspan dx="8">${scheme.does}</tspan>`;
+  return (
+    `<text x="4" y="${title}" text-anchor="start"><tspan class="av-scheme">` +
+    `${escape(scheme.stored)}</tspan>${phrase ? "" : does}</text>${phrase ? does : ""}` +
+    group("av-adds", scheme.bias, added(adds, { length: state.length, buckets, biases }, box)) +
+    group("av-turns", scheme.rotates, dials(scheme, trainedAngles[k], angles[k], box)) +
+    `<text class="av-key-line" x="4" y="${top + high + 38}" text-anchor="start">` +
+    `<tspan class="av-is-met">${met}</tspan>` +
+    `<tspan class="av-is-new" dx="14">${unmet}</tspan></text>` +
+    spent(weights[k], box, top + high + 50)
+  );
 };
 
 // --- in words --------------------------------------------------------------------
 
 const percent = (x) => `${fixed(100 * x, 1)}%`;
-const sentence = ({ length, questions }, rows, { medians, order, better, moved }) => {
-  const [first, last] = [order[0], order.at(-1)];
-  const n = rows.length;
-  return (
-    `${questions === "near" ? "Near" : "Far"} questions in texts of ${whole(length)} tokens: ` +
-    `the highest median is ${percent(medians[first])} (${rows[first].name}), the lowest ` +
-    `${percent(medians[last])} (${rows[last].name}). In ${better} of ` +
-    `${pairsOf(n)} pairs of schemes each seed of one beats each seed of the other. ` +
-    `${moved} of ${n} schemes have another rank than at ${TRAINED} tokens.`
-  );
+const sentence = ({ length, scheme, questions }, { medians }) => {
+  const k = NAMES.indexOf(scheme);
+  const [start, now] = [medians[k][0], medians[k][LENGTHS.indexOf(length)]].map(percent);
+  if (length === TRAINED)
+    return `${start} right in texts as long as those of training. Drag the length, and press a name.`;
+  const { why, whyFar } = SCHEMES[scheme];
+  return `${now} right at ${length} tokens, ${start} at ${TRAINED}. ${(questions === "far" && whyFar) || why}`;
 };
 
 const figure = {
   name: "schemes",
+  lead: [],
   controls: [
     {
       key: "length",
       kind: "stops",
-      label: "tokens read",
+      label: "length of the text",
       first: 256,
       about: "Tokens of the texts; training had 32",
       stops: LENGTHS,
+    },
+    {
+      key: "scheme",
+      kind: "choice",
+      label: "scheme",
+      first: "RoPE 10k",
+      about: "The scheme whose mechanism is shown",
+      options: NAMES,
     },
     {
       key: "questions",
@@ -345,7 +369,7 @@ const figure = {
       label: "questions",
       first: "near",
       about: "Whether the right key is near or far",
-      options: QUESTIONS,
+      options: ["near", "far"],
     },
     {
       key: "yarn",
@@ -355,60 +379,67 @@ const figure = {
       about: "Show both bases of RoPE with the frequencies of YaRN, too",
     },
   ],
-  compute: (state) => {
-    const at = LENGTHS.indexOf(state.length);
-    const rows = rowsOf(state);
-    const found = rows.map((row) => row[state.questions]);
-    const seeds = found.map((lengths) => lengths[at]);
-    const medians = seeds.map(median);
-    const trained = found.map((lengths) => median(lengths[0]));
-    const [order, ranks] = [medians, trained].map(ranked);
-    const spread = rows.map((row) => row[`${state.questions}Weight`]);
-    const weights = spread.map((lengths) => lengths[at]);
-    const angles = (length) => rows.map(({ name }) => anglesAt(name, length));
+  compute: ({ length, questions }) => {
+    const rows = rowsOf();
+    const at = LENGTHS.indexOf(length);
+    const angles = (far) => NAMES.map((name) => anglesAt(SCHEMES[name], far));
     return {
-      seeds,
-      medians,
-      trained,
-      order,
-      ranks,
-      better: clearly(seeds),
-      weights,
-      opposed: opposed(medians, weights),
-      moved: order.filter((k, rank) => ranks[rank] !== k).length,
-      buckets: range(state.length).map(bucketOf),
-      biases: rows.find(({ name }) => name === ROWS[0]).biases,
-      penalties: SLOPES.map((slope) => -slope * (state.length - 1)),
-      share: 1 / state.length,
-      angles: angles(state.length),
+      seeds: rows.map((row) => row[questions]),
+      medians: rows.map((row) => row[questions].map(median)),
+      weights: rows.map((row) => row[`${questions}Weight`][at]),
+      buckets: range(length).map(bucketOf),
+      biases: rows.find((row) => row.biases).biases,
+      angles: angles(length),
       trainedAngles: angles(TRAINED),
     };
   },
-  view: (state, values) => {
-    const rows = rowsOf(state);
+  view: (state, values, own, narrow) => {
+    const box = narrow ? NARROW : WIDE;
+    const { floor, below } = box;
     const label =
-      `What distances up to ${state.length - 1} meet in each of ${rows.length} schemes, and right ` +
-      `answers of four seeds, ${state.questions} questions in ${whole(state.length)} tokens`;
-    const high = topOf(rows.length) + TRACK + 50;
+      `Right answers to ${state.questions} questions in texts of up to ${state.length} tokens, a ` +
+      `line for each scheme, and the mechanism of ${state.scheme}`;
+    const here = place(spotOf(box, state.length));
     return (
-      `<svg class="av-schemes" role="img" aria-label="${label}" viewBox="0 0 ${BOX.width} ` +
-      `${high}">${drawing(state, rows, values)}</svg>${why(state, rows, values)}` +
-      say(sentence(state, rows, values))
+      `<svg class="av-schemes" role="img" aria-label="${escape(label)}" ` +
+      `viewBox="0 0 ${box.width} ${below.top + below.high + 86}">` +
+      axes(box, state, narrow) +
+      `<path class="av-now" d="M${here} ${box.top}V${floor}"/>` +
+      race(state, values, box) +
+      mechanism(state, values, box) +
+      grip(
+        "length",
+        [here, floor],
+        '<circle class="av-knob" r="10"/><path class="av-ways" d="M-2.5 -3.5l-3.5 3.5l3.5 3.5M2.5 -3.5l3.5 3.5l-3.5 3.5"/>',
+      ) +
+      `</svg>${say(sentence(state, values))}`
     );
   },
-  handles: ({ length, yarn }) => [
-    {
-      id: "length",
-      name: "tokens read",
-      at: [spotOf(length), topOf(rowsOf({ yarn }).length) + TRACK],
-      keys: ["length"],
-      read: ([x]) => {
-        const k = Math.round(((x - BOX.left) / (END - BOX.left)) * (LENGTHS.length - 1));
-        return { length: LENGTHS[Math.min(Math.max(k, 0), LENGTHS.length - 1)] };
+  handles: (state, values, own, narrow) => {
+    const box = narrow ? NARROW : WIDE;
+    const names = NAMES.filter((name) => isShown(name, state)).map((name) => ({
+      id: `scheme-${NAMES.indexOf(name)}`,
+      name,
+      group: "schemes",
+      once: true,
+      on: name === state.scheme,
+      press: () => ({ scheme: name }),
+    }));
+    return [
+      {
+        id: "length",
+        name: "length of the text",
+        at: [spotOf(box, state.length), box.floor],
+        keys: ["length"],
+        read: ([x]) => {
+          const k = Math.round(((x - box.left) / (box.right - box.left)) * (LENGTHS.length - 1));
+          return { length: LENGTHS[Math.min(Math.max(k, 0), LENGTHS.length - 1)] };
+        },
       },
-    },
-  ],
-  opening: { from: [{ length: 32 }, { length: 32 }], ms: 4000 },
+      ...names,
+    ];
+  },
+  opening: { from: [{ length: 32 }], ms: 3000 },
 };
 
 export default figureModule(figure);
