@@ -76,7 +76,8 @@ class Page:
     def open(self, name, query="", *, static=False, first="", **settings):
         """Open a figure, as Jupyter does or as the static page holds it.
 
-        `first` is a script that runs before the figure.
+        Its settings are unfolded. `first` is a script that runs before the
+        figure.
         """
         css = figures.styles(name)
         script = LAYOUT + figures.script(name) + HANDS + first
@@ -84,6 +85,10 @@ class Page:
         html = figure_class(name)(**settings).html() if static else ""
         state = state_of(name, **settings)
         self.do(f"open({', '.join(map(json.dumps, (name, state, html)))})")
+        self.do("""for (const fold of el.querySelectorAll(".av-settings"))
+          fold.open = true;
+        await layout();
+        return null""")
 
     def do(self, script):
         """What a script returns, which may wait; or an expression's value."""

@@ -73,7 +73,7 @@ def test_picture_comes_first_and_the_tools_last(page, trial):
     assert row[:2] == ["group", "this figure"]
     assert row[2:] == [
         [text, "button", "true"]
-        for text in ("Replay", "Reset", "Copy link", "Full screen")
+        for text in ("Play", "Reset", "Copy link", "Full screen")
     ]
 
 
@@ -133,9 +133,9 @@ def test_full_screen_is_entered_named_and_left(trial):
 # --- the opening ------------------------------------------------------------
 
 
-def starts(page):
-    """Let the browser see whether the figure is in view."""
-    page.do("await layout(); await layout(); return null")
+def starts(page, rest=1000):
+    """Let the browser see whether the figure is in view, and be still."""
+    page.do(f"await layout(); await layout(); await pause({rest}); return 0")
 
 
 def test_opening_plays_once_to_the_state_of_the_page(trial):
@@ -198,8 +198,18 @@ def test_opening_does_not_start(page, trial, how):
         page.do(f"{touched} return null")
         page.do("await frame(); return null")
     starts(page)
-    assert page.run("tools.view")[3:] == ["Replay", 0]
+    assert page.run("tools.view")[3:] == ["Play", 0]
     assert page.do("frames.length") == 0
+
+
+def test_opening_waits_until_the_page_is_still(trial):
+    page = trial(static=True)
+    starts(page, 999)
+    page.do("dispatchEvent(new Event('scroll')); return null")
+    starts(page, 999)
+    assert page.run("tools.view")[3:] == ["Play", 0]
+    page.do("await pause(1); return null")
+    assert page.run("tools.view")[3:] == ["Pause", 1]
 
 
 def test_opening_starts_when_it_comes_into_view_and_ends_out_of_it(trial):

@@ -324,9 +324,10 @@ const attach = (figure, { model, el, load }) => {
   keepKeys(el.querySelectorAll(":is(.av-panel, .av-tools) :is(button, input)"));
   paint();
   if (stage && linked && !isAsked(figure)) stage.wait();
-  const resized = new ResizeObserver(() => (layout.narrow() === narrow ? reach() : refresh()));
+  const resized = new ResizeObserver(() => (layout.measure() === narrow ? reach() : refresh()));
   resized.observe(el);
   if (!result.hasAttribute("aria-busy")) el.classList.add("av-live");
+  reach(); // what is live lies elsewhere
   return () => {
     live.close();
     stage?.close();

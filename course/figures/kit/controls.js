@@ -74,7 +74,7 @@ export const limited = (control, state, own) =>
 export const matters = (control, state, own) => !control.when || control.when(state, own);
 
 // The settings in sight, at most two; all others are folded.
-export const leadOf = (figure) => figure.lead ?? [figure.controls[0].key];
+const leadOf = (figure) => figure.lead ?? [figure.controls[0].key];
 
 // A preset sets several controls at once. Its name is shown when the state equals
 // it.

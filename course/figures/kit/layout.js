@@ -11,7 +11,7 @@ const NARROW_BELOW = 520;
  * @param {Element} result
  * @param {Element} error
  * @returns {{settle: (widen: ?Function) => void, forget: () => void, fit: () => void,
- *   narrow: () => boolean}} `settle` runs after each drawing, and `forget` lets heights shrink
+ *   measure: () => boolean, narrow: () => boolean}} `settle` runs after each drawing, and `forget` lets heights shrink
  *   again; `widen` reads sizes of its own, and returns what writes them; `fit` enlarges the
  *   picture to a full screen
  */
@@ -58,6 +58,10 @@ export const layoutOf = (el, result, error) => {
     // What is as wide as its column is as high as it is wide.
     if (box().height > room) style.maxWidth = `${((width * room) / box().height).toFixed(0)}px`;
   };
-  const narrow = () => el.clientWidth > 0 && el.clientWidth < NARROW_BELOW;
-  return { settle, forget: () => (kept = undefined), fit, narrow };
+  // Measured only when the figure changes its size: in a drawing it would force
+  // another layout.
+  let narrow;
+  const measure = () => (narrow = el.clientWidth > 0 && el.clientWidth < NARROW_BELOW);
+  measure();
+  return { settle, forget: () => (kept = undefined), fit, measure, narrow: () => narrow };
 };

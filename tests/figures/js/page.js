@@ -511,15 +511,18 @@ export async function reachAtWidths() {
   const first = reached();
   el.style.width = "200px";
   await layout();
+  await frame(); // the other drawing
   const narrow = reached();
   el.style.width = "900px";
   await layout();
+  await frame(); // the other drawing
   return [first, narrow, reached()];
 }
 
 export async function reachGrown() {
   Object.assign(el.style, { width: "200px", height: "900px" });
   await layout();
+  await frame(); // the other drawing
   const narrow = reached();
   await become({ T: 12 });
   return [narrow, reached()];
@@ -528,6 +531,7 @@ export async function reachGrown() {
 export async function reachBoxes() {
   el.style.width = "60px";
   await layout();
+  await frame();
   const boxes = [...el.querySelectorAll(".av-step > div")];
   return [
     boxes.every((box) => box.tabIndex === 0 && box.getAttribute("role") === "group"),
@@ -557,9 +561,7 @@ export async function keepHeights() {
   };
   const told = await type("no number");
   const right = await type("45");
-  [...el.querySelectorAll(".av-tools button")]
-    .find((button) => button.textContent.trim() === "Reset")
-    .click();
+  [...el.querySelectorAll(".av-tools button")].find((button) => button.title === "Reset").click();
   await layout();
   await layout();
   return { seen, silent, told, right, reset: both() };
@@ -582,39 +584,35 @@ export const shade = () => {
   return [cell.textContent, backgroundColor, color];
 };
 
-export function controlsOnPhone() {
-  const at = (it) => {
-    const { left, right, width, height } = it.getBoundingClientRect();
-    return [left, right, width, height].map(Math.round);
-  };
+export async function controlsOnPhone() {
   const parts = (what) => [...el.querySelectorAll(what)].filter((it) => it.checkVisibility());
-  const found = [
-    "input[type=range]",
-    "output",
-    ".av-stepper",
-    "select",
-    "input[type=checkbox]",
-  ].map((what) => parts(`.av-controls ${what}`).map(at));
-  found.push(parts(".av-panel button").map(at));
+  // The name of a switch is part of what a finger presses.
+  const targets = parts(
+    ".av-controls :is(input:not([type=checkbox]), select, textarea, summary, .av-stepper), " +
+      ".av-controls label:has([type=checkbox]), .av-panel button, .av-tools :is(button, a)",
+  ).map((it) => {
+    const { width, height } = it.getBoundingClientRect();
+    return [it.name || it.textContent || it.title, Math.round(width), Math.round(height)];
+  });
+  for (const fold of parts(".av-settings")) fold.open = false;
+  await layout();
   document.body.style.padding = "900px 0";
   const sentence = el.querySelector(".av-say");
   const line = parseFloat(getComputedStyle(sentence).lineHeight);
-  found.push(
-    parts(".av-controls :is(input, select, textarea), .av-panel button").map((it) => {
-      it.scrollIntoView({ block: "center", behavior: "instant" });
-      const [a, b] = [it, sentence].map((x) => x.getBoundingClientRect());
-      // A longer sentence goes on below: its first two lines are in view.
-      return [
-        it.name || it.textContent,
-        b.top >= 0,
-        Math.min(b.bottom, b.top + 2 * line) <= innerHeight + 0.5,
-        a.bottom <= b.top || a.top >= b.bottom,
-      ];
-    }),
-  );
-  const moved = [...el.querySelectorAll(".av-controls, .av-panel")];
-  const picture = el.querySelector(".av-result");
-  const below = Node.DOCUMENT_POSITION_FOLLOWING;
-  const isFirst = moved.every((part) => below & picture.compareDocumentPosition(part));
-  return [...found, isFirst, document.documentElement.scrollWidth];
+  const leads = parts(".av-controls :is(input, select, textarea), .av-panel button");
+  const places = leads.map((it) => {
+    it.scrollIntoView({ block: "center", behavior: "instant" });
+    const [a, b] = [it, sentence].map((x) => x.getBoundingClientRect());
+    // A longer sentence goes on below: its first two lines are in view.
+    return [
+      it.name || it.textContent,
+      b.top >= 0,
+      Math.min(b.bottom, b.top + 2 * line) <= innerHeight + 0.5,
+      a.bottom <= b.top || a.top >= b.bottom,
+    ];
+  });
+  const picture = el.querySelector(".av-wide").getBoundingClientRect();
+  const isFirst = leads.every((it) => it.getBoundingClientRect().top >= picture.top);
+  const fields = parts(".av-controls div[data-kind]").length;
+  return { targets, places, isFirst, fields, width: document.documentElement.scrollWidth };
 }

@@ -1,13 +1,7 @@
 export const button = (text) =>
-  [...el.querySelectorAll(".av-tools button")].find((it) => it.textContent === text);
+  [...el.querySelectorAll(".av-tools button")].find((it) => it.title === text);
 export const play = el.querySelector(".av-tools button");
-export const view = () => [
-  m.state.x,
-  Number(field("x").value),
-  said(),
-  play.textContent,
-  frames.length,
-];
+export const view = () => [m.state.x, Number(field("x").value), said(), play.title, frames.length];
 export const middle = (id) => {
   const { x, y, width, height } = handle(id).getBoundingClientRect();
   return [x + width / 2, y + height / 2];
@@ -29,7 +23,7 @@ export function toolRow() {
   return [
     row.getAttribute("role"),
     row.getAttribute("aria-label"),
-    ...[...row.children].map((it) => [it.textContent, it.type, it.dataset.lmSuppressShortcuts]),
+    ...[...row.children].map((it) => [it.title, it.type, it.dataset.lmSuppressShortcuts]),
   ];
 }
 
@@ -88,18 +82,18 @@ export async function copyLink() {
   const b = button("Copy link");
   b.click();
   await settle();
-  const copied = [b.textContent, spoken()];
+  const copied = [b.title, spoken()];
   await pause(1999);
-  copied.push(b.textContent);
+  copied.push(b.title);
   await pause(1);
-  return [...copied, b.textContent];
+  return [...copied, b.title];
 }
 
 export async function copyRefused() {
   const b = button("Copy link");
   b.click();
   await settle();
-  return [error(), b.textContent];
+  return [error(), b.title];
 }
 
 export async function copySettings() {
