@@ -1,18 +1,23 @@
 """The sinks figure: five ways to spend a row's weight."""
 
+import math
+import re
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from helpers.attention import attention
 from tests.figures.reading import (
-    all_say,
-    in_proportion,
+    narrow,
     on_one_scale,
     path_of,
-    read,
+    says,
     sentence,
     sizes,
+    spot,
     tells,
+    verdict,
 )
 
 VALUES = np.array([[10.0], [40], [20], [30], [50]])
@@ -43,68 +48,118 @@ def expected(state):
     }
     factor = np.array([state["gate"] if w == "gate" else 1.0 for w in WAYS])
     weights = np.array([rows[w].weights[0] for w in WAYS])
+    spent = factor * weights.sum(1)
+    shares = np.column_stack([factor[:, None] * weights, 1 - spent])
     return {
         "scores": (query @ fits.T)[0],
         "weights": weights,
-        "spent": factor * weights.sum(1),
+        "spent": spent,
+        "coins": [coins_of(row) for row in shares],
         "answers": factor * [rows[w].output[0, 0] for w in WAYS],
         "taken": 1 - weights[1].sum(),
     }
 
 
+def coins_of(shares):
+    """Whole coins of 100, by the largest remainders; the first of equals."""
+    exact = [Fraction(round(100 * x, 9)) for x in shares]
+    coins = [math.floor(x) for x in exact]
+    rests = [round(float(x - n), 9) for x, n in zip(exact, coins, strict=True)]
+    order = sorted(range(len(shares)), key=lambda j: -rests[j])
+    for j in order[: 100 - sum(coins)]:
+        coins[j] += 1
+    return coins
+
+
+def effect_of(state, expected):
+    """The scores, as the way makes them."""
+    scores, cap = expected["scores"], state["cap"]
+    return {
+        "cap": cap * np.tanh(scores / cap),
+        "norm": 4 * scores / state["length"],
+    }.get(state["way"], scores)
+
+
 def shows(state, expected, shown):
-    svg = shown.select_one(".av-sinks")
-    ticks = [
-        read(t.text) for t in svg.select(".av-scale") if t.text[-1].isdigit()
-    ]
-    lines = [path_of(p)[1] for p in svg.select(".av-rule")]
-    zero = lines[ticks.index(0)]
-    scores = np.array([*expected["scores"], state["sink"]])
-    columns = svg.select(".av-scored, .av-drain")
-    top, high = sizes(columns, "y"), sizes(columns, "height")
-    ends = np.where(scores > 0, top, top + high)
-    on_one_scale([*lines, *ends], [*ticks, *scores], near=0.25, up=True)
-    assert np.where(scores > 0, top + high, top) == pytest.approx(
-        zero, abs=0.25
-    )
-    # A row for each way: its parts, one after another, and what is left.
-    spent = svg.select(".av-spent")
-    rows = [np.reshape(sizes(spent, k), (5, 5)) for k in ("x", "width", "y")]
-    x, wide, y = rows
-    factor = np.where(np.array(WAYS) == "gate", state["gate"], 1)
-    shares = factor[:, None] * expected["weights"]
-    in_proportion(wide, shares, near=0.25)
-    starts = np.cumsum(shares, axis=1) - shares
-    on_one_scale(x, starts, near=0.25)
-    rests = svg.select(".av-rest")
-    left = dict(zip(sizes(rests, "y"), sizes(rests), strict=True))
-    for i, share in enumerate(expected["spent"]):
-        if 1 - share > 1e-3:
-            in_proportion([wide[i].sum(), left[y[i, 0]]], [share, 1 - share],
-                          near=0.3)  # fmt: skip
-    all_say(
-        [t.text for t in svg.select(".av-answer-is")], expected["answers"], 1
-    )
-    all_say([t.text for t in svg.select(".av-worth")], [*VALUES[:, 0], 0], 0)
-    assert svg.select_one(".av-picked").text == state["way"]
-    i, most, cap = (
-        WAYS.index(state["way"]), expected["scores"].max(), state["cap"]
-    )  # fmt: skip
-    more = {
-        "none": [],
-        "sink": [(state["sink"], 1), (expected["taken"], 2)],
-        "gate": [(state["gate"], 2)],
-        "cap": [(cap, 4), (most, 3), (cap * np.tanh(most / cap), 3)],
-        "norm": [
-            4,
-            (state["length"], 1),
-            (most, 1),
-            (4 * most / state["length"], 1),
-        ],
+    picture_shows(state, expected, shown.svg, 7)
+    picture_shows(state, expected, narrow("sinks", state).svg, 5)
+    i = WAYS.index(state["way"])
+    most, cap = expected["scores"].max(), state["cap"]
+    held = expected["coins"][i][5]
+    told = {
+        "none": [100],
+        "sink": [held, 100],
+        "gate": [100, held],
+        "cap": [(most, 2), (cap * np.tanh(most / cap), 2), 100],
+        "norm": [4, (state["length"], 1), 100],
     }[state["way"]]
-    tells(
-        sentence(shown),
-        (expected["weights"][i].sum(), 2),
-        (expected["answers"][i], 1),
-        *more,
+    tells(sentence(shown), *told, (expected["answers"][i], 1))
+    verdict(sentence(shown), below_every_value=expected["answers"][i] < 10)
+
+
+def picture_shows(state, expected, svg, abreast):
+    way = state["way"]
+    i = WAYS.index(way)
+    seen = {
+        name: [t for t in svg.select(f".av-{name}") if t.get("opacity") != "0"]
+        for name in ("scale", "pile", "worth", "said", "ghost", "drain")
+    }
+    # Scores stand on the axis; what the way makes of them is filled.
+    lines = [path_of(p)[1] for p in svg.select(".av-rule")]
+    assert [t.text for t in seen["scale"][:3]] == ["−10", "0", "10"]
+    scores, effect = expected["scores"], effect_of(state, expected)
+    ghosts = abs(effect - scores) > 1e-9
+    columns = [*svg.select(".av-scored"), *seen["ghost"], *seen["drain"]]
+    numbers = [*effect, *scores[ghosts]]
+    if way == "sink":
+        numbers.append(state["sink"])
+    numbers = np.array(numbers)
+    top, high = sizes(columns, "y"), sizes(columns, "height")
+    ends = np.where(numbers > 0, top, top + high)
+    on_one_scale([*lines, *ends], [-10, 0, 10, *numbers], near=0.25, up=True)
+    starts = np.where(numbers > 0, top + high, top)
+    assert starts == pytest.approx(np.full(len(starts), lines[1]), abs=0.25)
+    # A hundred coins, in columns of the keys and of the bin.
+    names = [
+        t
+        for t in svg.select("text")
+        if re.match("key|closed|sink$|gate$", t.text)
+    ]
+    middles = sizes(names, "x")
+    coins = svg.select(".av-coin")
+    assert len(coins) == 100
+    places = np.array([spot(coin) for coin in coins])
+    assert len({tuple(place) for place in places}) == 100
+    nearest = abs(places[:, :1] - middles).argmin(axis=1)
+    counts = np.bincount(nearest, minlength=6)
+    assert counts.tolist() == expected["coins"][i]
+    withheld = [("av-withheld" in coin["class"]) for coin in coins]
+    assert (nearest == 5).tolist() == withheld
+    # They lie on the floor, so many abreast.
+    step = np.diff(np.unique(places[:, 1]))
+    floor = places[:, 1].max()
+    for j in range(6):
+        rows = np.unique(places[nearest == j][:, 1])
+        assert len(rows) == math.ceil(counts[j] / abreast)
+        assert not len(rows) or rows[-1] == floor
+    assert np.ptp(step) < 0.11 if len(step) else True
+    open_ = way in ("sink", "gate")
+    shown = counts if open_ else counts[:5]
+    assert [t.text for t in seen["pile"]] == [str(n) for n in shown]
+    assert names[5].text == (way if open_ else "closed")
+    # The answer, on the axis of the values.
+    worth = [t.text for t in seen["worth"]]
+    assert worth == [*map(str, [10, 40, 20, 30, 50]), *["0"] * open_,
+                     *map(str, [10, 40, 20, 30, 50])]  # fmt: skip
+    marks = svg.select(".av-worth-at")
+    (answer,) = svg.select(".av-outcome")
+    on_one_scale(
+        [*sizes(marks, "cx"), spot(answer)[0]],
+        [0, *VALUES[:, 0], expected["answers"][i]],
     )
+    says(seen["said"][-1].text.split()[-1], expected["answers"][i], 1)
+    digits = {"sink": 1, "gate": 2, "cap": 4}
+    if way in digits:
+        says(seen["said"][0].text.split()[-1], state[way], digits[way])
+    (chip,) = svg.select("g:has(> .av-taken)")
+    assert chip["data-handle"] == f"way-{way}"

@@ -9,7 +9,8 @@ class Sinks(InteractiveFigure):
     The keys have values 10, 40, 20, 30 and 50, and each score is `length`
     times a fit. The ways are, in this order: none, a sink, a gate on the
     answer, a soft cap, and a norm that gives the query length 4. ``taken`` is
-    the weight of the sink.
+    the weight of the sink, and ``coins`` are 100 coins in proportion: of the
+    keys, and of the sink or what the gate holds back.
 
     Examples
     --------

@@ -11,6 +11,16 @@ const GAIN = 4; // the length of a query after its norm
 const [LOW, HIGH] = [-10, 10];
 const WAYS = ["none", "sink", "gate", "cap", "norm"];
 
+// Shares of 100 coins in whole coins: the largest remainders get what rounding down
+// leaves.
+const inCoins = (shares) => {
+  const exact = shares.map((share) => 100 * share);
+  const coins = exact.map((x) => Math.floor(x + 1e-9));
+  const rest = (j) => +(exact[j] - coins[j]).toFixed(9);
+  const first = range(shares.length).sort((a, b) => rest(b) - rest(a) || a - b);
+  for (const j of first.slice(0, 100 - sum(coins))) coins[j] += 1;
+  return coins;
+};
 const capped = (s, c) => c * Math.tanh(s / c);
 const fitsOf = (state) => KEYS.map((j) => state[`fit${j}`]);
 const compute = (state) => {
@@ -26,125 +36,219 @@ const compute = (state) => {
     norm: softmax(fits.map((fit) => GAIN * fit)),
   };
   const factor = (way) => (way === "gate" ? state.gate : 1);
+  const spent = WAYS.map((way) => factor(way) * sum(weights[way]));
   return {
     scores,
     weights: WAYS.map((way) => weights[way]),
-    spent: WAYS.map((way) => factor(way) * sum(weights[way])),
+    spent,
+    coins: WAYS.map((way, i) =>
+      inCoins([...weights[way].map((w) => factor(way) * w), Math.max(1 - spent[i], 0)]),
+    ),
     answers: WAYS.map((way) => factor(way) * dot(weights[way], VALUES)),
     taken: withSink.at(-1),
   };
 };
 
-// --- drawing: the scores above, and below a bar for each way to spend the weight ------
+// --- drawing: the scores above, the coins below them, and what the row answers ------
 
-const BOX = { width: 440, left: 62, right: 372 };
-const SCORE = { top: 16, foot: 196 };
-const ROW = { top: 272, step: 30, high: 20 };
+const WIDE = { width: 640, left: 70, chip: 36, rest: 8, coin: 12.4, abreast: 7, bar: 34 };
+const NARROW = { width: 360, left: 36, chip: 44, rest: 4, coin: 9.4, abreast: 5, bar: 26 };
+const BAND = { top: 76, foot: 190 }; // of the scores
+const FLOOR = 428; // of the coins
+const LINE = 512; // of the answer
+const TALL = 536;
 const at = (x) => +x.toFixed(1);
-const across = (j) => BOX.left + ((j + 0.5) / (KEYS.length + 1)) * (BOX.right - BOX.left);
-const py = (s) => SCORE.foot - ((s - LOW) / (HIGH - LOW)) * (SCORE.foot - SCORE.top);
-const scoreAt = (y) => LOW + ((SCORE.foot - y) / (SCORE.foot - SCORE.top)) * (HIGH - LOW);
-const px = (share) => BOX.left + share * (BOX.right - BOX.left);
-const shareAt = (u) => (u - BOX.left) / (BOX.right - BOX.left);
-const rowAt = (i) => ROW.top + i * ROW.step;
+const BIN = VALUES.length; // the column behind those of the keys
+const WORTH = Math.max(...VALUES);
 
-const ticks = [-10, -5, 0, 5, 10]
-  .map(
-    (s) =>
-      `<path class="av-rule" d="M${BOX.left} ${at(py(s))}H${BOX.right}"/>` +
-      textAt(tick(s), BOX.left - 8, py(s) + 4, "end", "av-scale"),
-  )
-  .join("");
-const column = (kind, j, s) => {
+const boxOf = (narrow) => {
+  const box = narrow ? NARROW : WIDE;
+  const column = (box.width - box.left - 4) / (BIN + 1);
+  return { ...box, column, across: (j) => at(box.left + (j + 0.5) * column) };
+};
+const py = (s) => at(BAND.foot - ((s - LOW) / (HIGH - LOW)) * (BAND.foot - BAND.top));
+const scoreAt = (y) => LOW + ((BAND.foot - y) / (BAND.foot - BAND.top)) * (HIGH - LOW);
+const gateY = (gate) => at(BAND.foot - gate * (BAND.foot - BAND.top));
+const gateAt = (y) => (BAND.foot - y) / (BAND.foot - BAND.top);
+const seen = (yes) => (yes ? "" : ' opacity="0"');
+const said = (text, x, y, { anchor = "middle", kind = "", shown = true } = {}) =>
+  textAt(text, x, y, anchor, kind).replace("<text", `<text${seen(shown)}`);
+
+// The column of each coin, and how many of it are below. What a row without help
+// has in place stays, so that only the others move.
+const placesOfCoins = (coins, way) => {
+  const [plain, now] = [coins[0], coins[WAYS.indexOf(way)]];
+  const missing = now.flatMap((n, j) =>
+    range(Math.max(n - plain[j], 0)).map((k) => [j, plain[j] + k]),
+  );
+  return plain.flatMap((n, j) => range(n).map((k) => (k < now[j] ? [j, k] : missing.shift())));
+};
+const coinsOf = (box, coins, way) =>
+  placesOfCoins(coins, way)
+    .map(([j, k]) => {
+      const x = box.across(j) + ((k % box.abreast) - (box.abreast - 1) / 2) * box.coin;
+      const y = FLOOR - (Math.floor(k / box.abreast) + 0.5) * box.coin;
+      return (
+        `<circle class="av-coin${j === BIN ? " av-withheld" : ""}" cx="${at(x)}" cy="${at(y)}" ` +
+        `r="${at(box.coin / 2 - 0.7)}"/>`
+      );
+    })
+    .join("");
+const topOf = (box, n) => FLOOR - Math.ceil(n / box.abreast) * box.coin;
+
+const bar = (box, kind, j, s, shown = true) => {
   const [a, b] = [py(0), py(s)];
   return (
-    `<rect class="${kind}" x="${at(across(j) - 15)}" y="${at(Math.min(a, b))}" width="30" ` +
-    `height="${at(Math.abs(a - b))}"/>`
+    `<rect class="${kind}"${seen(shown)} x="${at(box.across(j) - box.bar / 2)}" ` +
+    `y="${Math.min(a, b)}" width="${box.bar}" height="${at(Math.abs(a - b))}"/>`
   );
 };
-const knob = '<rect class="av-knob" x="-15" y="-4" width="30" height="8" rx="4"/>';
-// A bar of length one: a piece for each key, and the weight that is not spent.
-const bar = (way, i, { weights, spent }, state) => {
-  const factor = way === "gate" ? state.gate : 1;
-  let from = 0;
-  const pieces = weights[i].map((w, j) => {
-    const [a, b] = [px(from), px((from += factor * w))];
-    const name = b - a > 15 ? textAt(j, (a + b) / 2, rowAt(i) + 15, "middle", "av-piece") : "";
-    return (
-      `<rect class="av-spent av-spent-${j % 2}" x="${at(a)}" y="${rowAt(i)}" ` +
-      `width="${at(b - a)}" height="${ROW.high}"/>${name}`
-    );
-  });
-  const rest = px(1) - px(spent[i]);
-  return (
-    pieces.join("") +
-    (rest > 0.05
-      ? `<rect class="av-rest" x="${at(px(spent[i]))}" y="${rowAt(i)}" width="${at(rest)}" ` +
-        `height="${ROW.high}"/>`
-      : "")
-  );
-};
-const drawing = (state, values) => {
-  const cap = (sign) => `M${BOX.left} ${at(py(sign * state.cap))}H${BOX.right}`;
-  const columns = KEYS.map(
-    (j) =>
-      column("av-scored", j, values.scores[j]) +
-      textAt(`key ${j}`, across(j), SCORE.foot + 20) +
-      textAt(VALUES[j], across(j), SCORE.foot + 38, "middle", "av-worth") +
-      grip(`fit-${j}`, [at(across(j)), at(py(values.scores[j]))], knob),
-  );
-  const rows = WAYS.map(
+// What the way makes of the scores.
+const inEffect = (state, { scores }) =>
+  ({
+    cap: scores.map((s) => capped(s, state.cap)),
+    norm: fitsOf(state).map((fit) => GAIN * fit),
+  })[state.way] ?? scores;
+
+const NAMES = { none: "nothing", sink: "a sink", gate: "a gate", cap: "a cap", norm: "a norm" };
+const drawChips = (box, { way: chosen }) => {
+  const wide = box.width / WAYS.length;
+  return WAYS.map(
     (way, i) =>
-      textAt(way, BOX.left - 8, rowAt(i) + 15, "end", way === state.way ? "av-picked" : "") +
-      bar(way, i, values, state) +
-      textAt(fixed(values.answers[i], 1), BOX.width - 6, rowAt(i) + 15, "end", "av-answer-is"),
-  );
-  const picked = WAYS.indexOf(state.way);
-  const half = KEYS.length;
+      `<g data-handle="way-${way}"><rect class="av-help${way === chosen ? " av-taken" : ""}" ` +
+      `x="${at(i * wide + 2)}" y="1" width="${at(wide - 4)}" height="${box.chip}" rx="9"/>` +
+      `${said(NAMES[way], (i + 0.5) * wide, box.chip / 2 + 5.5)}</g>`,
+  ).join("");
+};
+// The bin, whose lid is open for a sink and for a gate.
+const drawBin = (box, open) => {
+  const half = (box.abreast * box.coin) / 2 + 3;
+  const [x, top] = [box.across(BIN), FLOOR - 206];
+  const lid = open ? `l${at(-half * 0.7)} -13` : `l${at(-2 * half)} 0`;
   return (
-    ticks +
-    `<path class="av-cap" d="${cap(1)}${cap(-1)}"/>` +
-    textAt("score", 2, 12, "start", "av-scale") +
-    textAt("value", BOX.left - 8, SCORE.foot + 38, "end", "av-scale") +
-    columns.join("") +
-    column("av-drain", half, state.sink) +
-    textAt("sink", across(half), SCORE.foot + 20) +
-    textAt(0, across(half), SCORE.foot + 38, "middle", "av-worth") +
-    grip("sink", [at(across(half)), at(py(state.sink))], knob) +
-    textAt("cap", BOX.right + 26, py(state.cap) + 4, "start", "av-scale") +
-    grip("cap", [BOX.right + 12, at(py(state.cap))], '<path class="av-knob" d="M-9 0L7 -8V8Z"/>') +
-    textAt(
-      "weight, in the row of the gate times the gate",
-      BOX.left,
-      ROW.top - 8,
-      "start",
-      "av-scale",
-    ) +
-    textAt("answer", BOX.width - 6, ROW.top - 8, "end", "av-scale") +
-    `<rect class="av-of-choice" x="2" y="${rowAt(picked) - 4}" width="${BOX.width - 4}" ` +
-    `height="${ROW.high + 8}" rx="6"/>` +
-    rows.join("") +
-    grip(
-      "gate",
-      [at(px(state.gate)), rowAt(2) + ROW.high / 2],
-      '<rect class="av-knob" x="-4" y="-12" width="8" height="24" rx="4"/>',
-    )
+    `<path class="av-bin${open ? "" : " av-shut-bin"}" ` +
+    `d="M${at(x - half)} ${top}V${FLOOR}H${at(x + half)}V${top}"/>` +
+    `<path class="av-flap${open ? "" : " av-shut-bin"}" d="M${at(x + half)} ${top}${lid}"/>`
+  );
+};
+const drawScores = (box, state, values) => {
+  const { way } = state;
+  // What a way does not have begins from nothing.
+  const [sink, gate, cap] = [
+    ["sink", 0],
+    ["gate", 0],
+    ["cap", HIGH],
+  ].map(([key, none]) => (key === way ? state[key] : none));
+  const effect = inEffect(state, values);
+  const right = box.across(BIN);
+  const rules = [LOW, 0, HIGH].map(
+    (s) =>
+      `<path class="av-rule" d="M${box.left} ${py(s)}H${box.width}"/>` +
+      said(tick(s), box.left - 6, py(s) + 4.5, { anchor: "end", kind: "av-scale" }),
+  );
+  const lines = [1, -1].map((sign) => `M${box.left} ${py(sign * cap)}H${right}`);
+  const level =
+    {
+      sink: `sink ${fixed(state.sink, 1)}`,
+      gate: `gate ${fixed(state.gate)}`,
+      cap: `cap ${setting(state.cap)}`,
+    }[way] ?? "";
+  return (
+    rules.join("") +
+    said("score", 0, BAND.top - 16, { anchor: "start", kind: "av-scale" }) +
+    KEYS.map(
+      (j) =>
+        bar(box, "av-scored", j, effect[j]) +
+        bar(box, "av-ghost", j, values.scores[j], Math.abs(effect[j] - values.scores[j]) > 1e-9),
+    ).join("") +
+    bar(box, "av-drain", BIN, sink, way === "sink") +
+    `<path class="av-gauge"${seen(way === "gate")} d="M${right} ${BAND.foot}V${gateY(gate)}"/>` +
+    `<path class="av-cap"${seen(way === "cap")} d="${lines.join("")}"/>` +
+    said(level, box.width - 2, BAND.top - 16, { anchor: "end", kind: "av-said" })
+  );
+};
+const drawAnswer = (box, answer) => {
+  const x = (v) => at(box.left + 12 + (v / WORTH) * (box.width - box.left - 36));
+  const text = `answer ${fixed(answer, 1)}`;
+  const least = Math.min(...VALUES);
+  const within = Math.min(Math.max(x(answer), box.left + 34), box.width - 44);
+  return (
+    `<rect class="av-lowest" x="${x(0)}" y="${LINE - 7}" width="${at(x(least) - x(0))}" height="14"/>` +
+    `<path class="av-base" d="M${x(0)} ${LINE}H${x(WORTH)}"/>` +
+    [0, ...VALUES]
+      .map(
+        (v) =>
+          `<circle class="av-worth-at" cx="${x(v)}" cy="${LINE}" r="${v ? 3.5 : 2}"/>` +
+          said(v, x(v), LINE + 20, { kind: v ? "av-worth" : "av-scale" }),
+      )
+      .join("") +
+    `<path class="av-outcome" transform="translate(${x(answer)} ${LINE})" d="M0 -9L9 0L0 9L-9 0Z"/>` +
+    said(text, within, LINE - 16, { kind: "av-said" })
+  );
+};
+// The one handle that a way has.
+const knobsOf = (state, narrow) => {
+  const x = boxOf(narrow).across(BIN);
+  const all = {
+    sink: { at: [x, py(state.sink)], read: ([, y]) => ({ sink: scoreAt(y) }) },
+    gate: { at: [x, gateY(state.gate)], read: ([, y]) => ({ gate: gateAt(y) }) },
+    cap: { at: [x, py(state.cap)], read: ([, y]) => ({ cap: scoreAt(y) }) },
+  };
+  return all[state.way] ? [{ id: state.way, keys: [state.way], ...all[state.way] }] : [];
+};
+const drawing = (state, values, narrow) => {
+  const box = boxOf(narrow);
+  const knob = `<rect class="av-knob" x="${-box.bar / 2 - 3}" y="-5" width="${box.bar + 6}" height="10" rx="5"/>`;
+  const { way } = state;
+  const i = WAYS.indexOf(way);
+  const coins = values.coins[i];
+  const open = ["sink", "gate"].includes(way);
+  return (
+    drawChips(box, state) +
+    drawScores(box, state, values) +
+    said("100 coins, one per percent of the weight, rounded", 0, BAND.foot + 24, {
+      ...{ anchor: "start", kind: "av-scale" },
+    }) +
+    `<path class="av-base" d="M${box.left} ${FLOOR}H${box.width}"/>` +
+    drawBin(box, open) +
+    coinsOf(box, values.coins, way) +
+    coins
+      .map((n, j) =>
+        said(n, box.across(j), topOf(box, n) - 6, { kind: "av-pile", shown: j < BIN || open }),
+      )
+      .join("") +
+    said("value", 0, FLOOR + 36, { anchor: "start", kind: "av-scale" }) +
+    [...VALUES, 0]
+      .map(
+        (v, j) =>
+          said(j < BIN ? `key ${j}` : open ? way : "closed", box.across(j), FLOOR + 18) +
+          said(v, box.across(j), FLOOR + 36, { kind: "av-worth", shown: j < BIN || open }),
+      )
+      .join("") +
+    drawAnswer(box, values.answers[i]) +
+    knobsOf(state, narrow)
+      .map(({ id, at: place }) => grip(id, place, knob))
+      .join("")
   );
 };
 
 // The effect of the chosen method on this row.
-const told = (state, { taken, scores }) => {
+const told = (state, { scores, coins, answers }) => {
+  const i = WAYS.indexOf(state.way);
   const most = Math.max(...scores);
+  const answer = `The answer is ${fixed(answers[i], 1)}`;
+  const below = answers[i] < Math.min(...VALUES) ? `${answer}, below every value.` : `${answer}.`;
+  const all = "and all 100 coins are handed out to keys.";
   return {
-    none: "A row without help spends all of its weight, whatever its scores.",
-    sink: `The sink's score ${fixed(state.sink, 1)} takes weight ${fixed(taken)} from the keys.`,
-    gate: `The gate multiplies the answer by ${fixed(state.gate)}; the weights stay.`,
+    none: `The row must hand out all 100 coins, whatever its scores. ${below}`,
+    sink: `${coins[i][BIN]} of 100 coins drop into the sink instead of going to keys. ${below}`,
+    gate: `The row hands out all 100 coins, but the gate holds back ${coins[i][BIN]}. ${below}`,
     cap:
-      `The cap ${setting(state.cap)} turns the best score ${fixed(most, 3)} into ` +
-      `${fixed(capped(most, state.cap), 3)}.`,
+      `The cap turns the best score ${fixed(most, 2)} into ` +
+      `${fixed(capped(most, state.cap), 2)}, ${all} ${below}`,
     norm:
-      `The norm gives the query length ${GAIN} instead of ${fixed(state.length, 1)}, so the best ` +
-      `score ${fixed(most, 1)} becomes ${fixed((GAIN * most) / state.length, 1)}.`,
+      `The norm gives the query length ${GAIN} instead of ${fixed(state.length, 1)}, ` +
+      `${all} ${below}`,
   }[state.way];
 };
 
@@ -152,14 +256,15 @@ const nothing = [0.1, -0.05, 0.05, 0, -0.1];
 const asFits = (fits) => Object.fromEntries(fits.map((fit, j) => [`fit${j}`, fit]));
 const figure = {
   name: "sinks",
-  card: { part: ".av-sinks", box: "54 256 330 160" },
+  card: { part: ".av-sinks", box: "60 190 590 250" },
+  lead: ["preset"],
   controls: [
     {
       key: "way",
       kind: "choice",
       label: "what the row may do",
       first: "sink",
-      about: "The row of the picture that the sentence is about",
+      about: "What the row is given, so that it need not spend all of its weight",
       options: WAYS,
     },
     ...KEYS.map((j) => ({
@@ -191,6 +296,7 @@ const figure = {
       min: LOW,
       max: HIGH,
       step: 0.1,
+      when: ({ way }) => way === "sink",
     },
     {
       key: "gate",
@@ -201,6 +307,7 @@ const figure = {
       min: 0,
       max: 1,
       step: 0.05,
+      when: ({ way }) => way === "gate",
     },
     {
       key: "cap",
@@ -211,6 +318,7 @@ const figure = {
       min: 0.5,
       max: HIGH,
       step: 0.5,
+      when: ({ way }) => way === "cap",
     },
   ],
   presets: {
@@ -220,60 +328,29 @@ const figure = {
     "long and sure": { ...asFits([-0.2, 0.1, 0.95, 0.6, 0]), length: 10 },
   },
   presetLabel: "the query",
-  // A query that matches a key, and then a query that matches no key.
-  opening: {
-    from: [
-      { ...asFits([-0.2, 0.1, 0.95, -0.1, 0]), sink: -10 },
-      { ...asFits([-0.2, 0.1, 0.95, -0.1, 0]), sink: 3 },
-    ],
-    ms: 4500,
-  },
+  // The sink's score rises, and coins drop into it.
+  opening: { from: [{ way: "sink", sink: LOW }], ms: 4500 },
   compute,
-  view: (state, values) => {
-    const i = WAYS.indexOf(state.way);
+  view: (state, values, own, narrow) => {
     const label =
-      "The scores of five keys and of a sink, and below five bars of length one: how a row " +
-      "spends its weight with none, a sink, a gate, a cap and a norm";
+      "The scores of five keys, and below them 100 coins: how a row spends its weight with " +
+      NAMES[state.way];
     return (
-      `<svg class="av-sinks" role="img" aria-label="${label}" viewBox="0 0 ${BOX.width} ` +
-      `${rowAt(WAYS.length)}">${drawing(state, values)}</svg>` +
-      say(
-        `With ${state.way === "none" ? "nothing added" : `a ${state.way}`}, this row spends ` +
-          `${fixed(sum(values.weights[i]))} and answers ${fixed(values.answers[i], 1)}. ` +
-          told(state, values),
-      )
+      `<svg class="av-sinks" role="img" aria-label="${label}" viewBox="0 0 ` +
+      `${boxOf(narrow).width} ${TALL}">${drawing(state, values, narrow)}</svg>` +
+      say(told(state, values))
     );
   },
-  handles: (state, { scores }) => [
-    ...KEYS.map((j) => ({
-      id: `fit-${j}`,
-      name: `score of key ${j}`,
-      keys: [`fit${j}`],
-      value: `score ${fixed(scores[j])}`,
-      at: [across(j), py(scores[j])],
-      read: ([, y]) => ({ [`fit${j}`]: scoreAt(y) / state.length }),
+  handles: (state, values, own, narrow) => [
+    ...WAYS.map((way) => ({
+      ...{ id: `way-${way}`, group: "ways", once: true, on: way === state.way },
+      name: `the row has ${NAMES[way]}`,
+      press: () => ({ way }),
     })),
-    {
-      id: "sink",
-      name: "score of the sink",
-      keys: ["sink"],
-      at: [across(KEYS.length), py(state.sink)],
-      read: ([, y]) => ({ sink: scoreAt(y) }),
-    },
-    {
-      id: "cap",
-      name: "cap of the scores",
-      keys: ["cap"],
-      at: [BOX.right + 12, py(state.cap)],
-      read: ([, y]) => ({ cap: scoreAt(y) }),
-    },
-    {
-      id: "gate",
-      name: "gate",
-      keys: ["gate"],
-      at: [px(state.gate), rowAt(2) + ROW.high / 2],
-      read: ([u]) => ({ gate: shareAt(u) }),
-    },
+    ...knobsOf(state, narrow).map((knob) => ({
+      ...knob,
+      name: figure.controls.find(({ key }) => key === knob.id).label,
+    })),
   ],
 };
 
