@@ -14,15 +14,8 @@ from .questions.kinds import (
     Predict,
     Question,
 )
-from .questions.record import (
-    HOW_TO_TYPE,
-    NAN,
-    POINT,
-    ROUND,
-    Reply,
-    judge,
-    parse,
-)
+from .questions.numerals import HOW_TO_TYPE, NAN, POINT, parse
+from .questions.record import ROUND, Reply, judge
 from .questions.task import Task, numbers
 
 __all__ = [

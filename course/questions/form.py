@@ -28,7 +28,10 @@ def widget_class():
 
     class View(anywidget.AnyWidget):
         _esm = figures.module("practice")
-        _css = figures.path_of("practice.css").read_text(encoding="utf-8")
+        _css = "".join(
+            figures.path_of(file).read_text(encoding="utf-8")
+            for file in ("tokens.css", "practice.css")
+        )
         html = Unicode().tag(sync=True)
 
     return View
@@ -50,11 +53,17 @@ def counted(given, count):
 def field_table(fields, rows, columns):
     """Return a table of fields; empty names and single names are left out.
 
+    A field without a name beside it needs no table.
+
     Examples
     --------
     >>> field_table([["<input>"]], [""], ["answer"])
-    '<table><tr><td><input></td></tr></table>'
+    '<input>'
+    >>> field_table([["<input>"]], ["rows"], ["answer"])
+    '<table><tr><th scope="row">rows</th><td><input></td></tr></table>'
     """
+    if len(columns) == 1 and not any(rows):
+        return fields[0][0]
 
     def head(scope, name):
         return f'<th scope="{scope}">{escape(name)}</th>' if name else ""
@@ -87,14 +96,18 @@ class Shown:
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         return {**data, **shown}, metadata
 
-    def form(self, kind, fields, button):
-        """The form of a question, which includes its record."""
+    def form(self, kind, fields, button, note=""):
+        """The form of a question, which includes its record.
+
+        `note` says beside the fields how to answer.
+        """
         return (
             f'<form class="av-question {kind}" data-question="{self.name}" '
             f'data-record="{packed(self.record)}" autocomplete="off">'
-            f"<fieldset><legend>{prose(self.ask)}</legend>{fields}"
-            f'<div class="av-press"><button type="submit">{button}</button> '
-            '<button type="button" class="av-clear">Clear</button></div>'
+            f"<fieldset><legend>{prose(self.ask)}</legend>"
+            f'<div class="av-line">{fields}{note}<div class="av-press">'
+            f'<button type="submit">{button}</button> <button type="button" '
+            'class="av-clear" hidden>Clear</button></div></div>'
             '<div class="av-reply" role="status"></div></fieldset>'
             "<noscript><details><summary>Without scripts nothing is checked "
             f"here</summary><p>{prose(self.where)}</p></details></noscript>"

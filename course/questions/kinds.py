@@ -8,7 +8,7 @@ from itertools import chain, pairwise, product
 import numpy as np
 
 from .form import Shown, counted, field_table, prose
-from .record import Reply, judge, record_of
+from .record import Reply, decimals, judge, record_of
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -64,7 +64,7 @@ class Question(Shown, ABC):
             raise ValueError(f"name must be like two-keys; got {name!r}")
         self.name, self.ask, self.where = name, ask, where
         self.answers = answers
-        self.record = record_of(name, answers, otherwise, places, labels)
+        self.record = record_of(name, answers, otherwise, places, labels, ask)
 
     def __repr__(self):
         return f"Question: {self.ask}"
@@ -127,7 +127,7 @@ class Matrix(Question):
     >>> row.check([2, 1])
     ✗ Not yet. Turned round.
     >>> row.check(["1", "3"])
-    ✗ Not yet. Right so far: 1 of 2. Look at key 1. Add up.
+    ✗ Not yet. Right so far: 1 of 2. Look at “key 1”. Add up.
     """
 
     def __init__(
@@ -159,29 +159,9 @@ class Matrix(Question):
             if places == 0 and (value != _rounded(value)).any():
                 forms.append(_rounded(value).ravel().tolist())  # as typed
             answers += [(values, Reply(False, text)) for values in forms]
-        answers += self._coarse(answers)
         super().__init__(
             name, ask, answers, otherwise, where, places, self.names
         )
-
-    def _coarse(self, answers):
-        """The correct answer with one place too few, if it then differs."""
-        right, slips = answers[0][0], [values for values, _ in answers[1:]]
-        coarse = [round(value, self.places - 1) for value in right]
-        unit = 10.0**-self.places
-
-        def far(values):
-            return any(
-                abs(a - b) > 1.5 * unit
-                for a, b in zip(coarse, values, strict=True)
-            )
-
-        # A number that is rounded to 0 may have been found in any way.
-        told = self.places > 0 and all(map(bool, coarse))
-        if not told or not all(map(far, [right, *slips])):
-            return []
-        text = f"Near, but give {self._decimals()}."
-        return [(coarse, Reply(False, text))]
 
     def _given(self, answer):
         texts = np.asarray(answer, dtype=object)
@@ -197,15 +177,13 @@ class Matrix(Question):
             for name in self.names
         ]
         table = field_table(np.reshape(fields, self.shape), *self.heads)
-        said = f'<p class="av-note">{self._accuracy()}</p>'
-        return self.form("av-matrix", table + said, "Check")
-
-    def _decimals(self):
-        unit = "place" if self.places == 1 else "places"
-        return f"{self.places} decimal {unit}"
+        note = f'<span class="av-note">{self._accuracy()}</span>'
+        return self.form("av-matrix", table, "Check", note)
 
     def _accuracy(self):
-        return f"to {self._decimals()}" if self.places else "in whole numbers"
+        if self.places:
+            return decimals(self.places).replace(" place", "")
+        return "whole number" + ("" if len(self.names) == 1 else "s")
 
 
 class Number(Matrix):

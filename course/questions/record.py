@@ -32,23 +32,32 @@ If options are chosen there are no steps: an answer is their indices.
 
 import base64
 import json
+import math
 import re
 from itertools import combinations
-from math import isfinite
 from typing import NamedTuple
 
+from .numerals import POINT, Unread, digits_of, is_blank, parse, read
+
 STEPS = 100  # per tolerance, on each side
-# A comma groups three digits, as in 7,241.7.
-DECIMAL = re.compile(
-    r"[+-]?(([0-9]+|[1-9][0-9]{0,2}(,[0-9]{3})+)(\.[0-9]*)?|\.[0-9]+)"
-    r"(e[+-]?[0-9]+)?",
-    re.I,
-)
 WORDS = {True: "✓ Right.", False: "✗ Not yet.", None: "Not answered yet."}
-HOW_TO_TYPE = "Type one number in each field, such as 0.25, 1/4 or -3e-2."
-POINT = "A comma groups thousands, as in 7,241.7. Decimals follow a point."
 ROUND = "Near: keep all digits to the end, then round instead of cutting."
-NAN = "NaN comes from 0/0, inf - inf or 0 * inf."
+LAST = "Near: the last digit is off. Keep all digits to the end, then round."
+SIGN = "Your sign is reversed."
+PERCENT = "That is a percentage: give the share, or type the % sign."
+SHARE = "That is the share: give the percentage."
+BINARY = (
+    "That is off by 1.024 for each step: KB, MB and GB count in thousands, "
+    "and KiB, MiB and GiB in 1,024s."
+)
+BITS = "That is in bits: the natural logarithm gives nats."
+FAR = 0.2  # a number that is off by a larger part is not near
+# What a question is about, which makes other slips likely.
+ABOUT = {
+    "bytes": re.compile(r"\b(bytes?|[KMGT]i?B)\b"),
+    "percent": re.compile("percent|%"),
+    "nats": re.compile(r"\bnats\b"),
+}
 SWAP = str.maketrans(",.", ".,")  # as in Spanish, where 1,219 is 1.219
 
 
@@ -60,25 +69,6 @@ class Reply(NamedTuple):
 
     def __repr__(self):
         return f"{WORDS[self.right]} {self.text}".strip()
-
-
-def parse(text):
-    """Read a number as readers write it, or return None.
-
-    Examples
-    --------
-    >>> parse("1/4"), parse("−0.5"), parse("a half")
-    (0.25, -0.5, None)
-    >>> parse("7,241.7"), parse("7,2")
-    (7241.7, None)
-    """
-    parts = [part.strip() for part in text.replace("−", "-").split("/")]
-    if len(parts) > 2 or not all(map(DECIMAL.fullmatch, parts)):
-        return None
-    numbers = [float(part.replace(",", "")) for part in parts]
-    top, below = numbers if len(numbers) == 2 else (numbers[0], 1)
-    value = top / below if below else float("inf")
-    return value if isfinite(value) else None
 
 
 def step_of(places):
@@ -98,11 +88,23 @@ def step_of(places):
     return float(f"5e-{exponent}")  # a product would be rounded twice
 
 
-def record_of(name, answers, otherwise, places=None, labels=()):
+def decimals(places):
+    """Return a number of decimal places in words.
+
+    Examples
+    --------
+    >>> decimals(1), decimals(3)
+    ('1 decimal place', '3 decimal places')
+    """
+    return f"{places} decimal place" + ("" if places == 1 else "s")
+
+
+def record_of(name, answers, otherwise, places=None, labels=(), ask=""):
     """Make the part of a question that a page gets.
 
     Of the `answers`, which are pairs of values and a `Reply`, the first is
-    right. `otherwise` is the reply to any other, and `labels` name the values.
+    right. `otherwise` is the reply to any other, `labels` name the values, and
+    `ask` is the question.
     """
     step = step_of(places)
     replies = [
@@ -113,10 +115,15 @@ def record_of(name, answers, otherwise, places=None, labels=()):
         }
         for values, reply in answers
     ]
+    typed = {} if step is None else {
+        "places": places,
+        "about": [word for word, rule in ABOUT.items() if rule.search(ask)],
+    }  # fmt: skip
     _refuse_twins(name, replies, 2 * STEPS + 1 if step else 1)
     return {
         "name": name,
         "step": step,
+        **typed,
         "otherwise": otherwise,
         "replies": replies,
         "labels": list(labels),
@@ -162,34 +169,36 @@ def judge(record, given):
     """
     if not record["step"]:
         return _known(record, given) or Reply(False, record["otherwise"])
-    if not all(text.strip() for text in given):
+    if any(map(is_blank, given)):
         return Reply(None, "")
-    values = [parse(text) for text in given]
-    if None in values:
-        return Reply(None, _unread(given))
+    values = []
+    for place, text in enumerate(given):
+        try:
+            values.append(read(text))
+        except Unread as why:
+            return Reply(None, _at(record, place, str(why)))
     known = _known(record, values)
     commas = "," in "".join(given)
     if known and (known.right or not commas):
         return known
     if _is_swapped(record, given, values):
-        return Reply(None, POINT)
-    return known or Reply(False, _so_far(record, values))
+        return Reply(None, _read_as(given) or POINT)
+    return known or Reply(False, _so_far(record, given, values))
 
 
-def _unread(given):
-    """Say why some of the texts are no numbers."""
-    odd = [text for text in given if parse(text) is None]
-    if any(text.strip().lower() == "nan" for text in odd):
-        return NAN
-    grouped = any("," in text or "." in text.partition(".")[2] for text in odd)
-    return POINT if grouped else HOW_TO_TYPE
+def _at(record, place, text):
+    """A sentence on one field, with its label where there are several."""
+    if len(record["labels"]) < 2:
+        return text
+    return f"“{record['labels'][place]}”: {text}"
 
 
-def _is_near(record, value, steps):
+def _is_near(record, value, steps, slack=0.0):
     """Whether a value is an answer that is stored in steps."""
     if not record["step"]:
         return value == steps
-    return abs(value / record["step"] - steps) < STEPS + 0.5
+    off = abs(value / record["step"] - steps)
+    return off < STEPS + 0.5 + slack / record["step"]
 
 
 def _known(record, values):
@@ -201,15 +210,16 @@ def _known(record, values):
     return None
 
 
-def _fits(record, place, value):
+def _fits(record, place, value, slack=0.0):
     """Whether the number at this place is right."""
-    return _is_near(record, value, record["replies"][0]["steps"][place])
+    steps = record["replies"][0]["steps"][place]
+    return _is_near(record, value, steps, slack)
 
 
 def _is_cut(record, place, value):
     """Whether the right number was cut after its last place, not rounded."""
     units = value / (2 * STEPS * record["step"])
-    if abs(units - round(units)) > 1e-6:
+    if abs(units) > 1e15 or abs(units - round(units)) > 1e-6:
         return False
     signs = (1, -1) if value == 0 else (1 if value > 0 else -1,)
     more = (STEPS - 1) * record["step"]
@@ -231,16 +241,90 @@ def _is_swapped(record, given, values):
     )
 
 
-def _so_far(record, values):
-    """Say how many numbers are right, which one is not, and where to look."""
+def _read_as(given):
+    """Say what the first number means that has one comma, or return ""."""
+    for text in given:
+        if re.fullmatch(r"[^0-9]*[1-9][0-9]{0,2},[0-9]{3}[^0-9]*", text):
+            text = re.sub("[^0-9,]", "", text)
+            return f"{text} is read as {text.replace(',', '')}. {POINT}"
+    return ""
+
+
+def _near(record, place, text, value):
+    """What is wrong with the digits of a number that is nearly right."""
+    places, digits = record["places"], digits_of(text)
+    if not places or digits is None:
+        return ""
+    if _is_cut(record, place, value):
+        return ROUND
+    right = record["replies"][0]["steps"][place] * record["step"]
+    off = abs(value - right)
+    if value == 0 or off > FAR * abs(right):
+        return ""
+    unit = float(f"1e{-digits}")
+    cut = abs(value) < abs(right) and off < 0.999 * unit
+    if digits < places and (cut or off < 0.501 * unit):
+        return f"Near, but give {decimals(places)}."
+    near = off < 3.01 * STEPS * record["step"] and off < abs(right) / 50
+    return LAST if near else ""
+
+
+def _slip(record, place, text, value):
+    """Name the slip of a wrong number, or return ""."""
+    digits, near = digits_of(text), _near(record, place, text, value)
+    right = abs(record["replies"][0]["steps"][place] * record["step"])
+    if near or value == 0 or right == 0:
+        return near
+
+    def is_times(factor, exactly=False):
+        """Whether the number is right, but for a factor."""
+        other = value / factor
+        if digits is None or exactly:
+            return _fits(record, place, other)
+        half = float(f"5e{-digits - 1}") / factor
+        return _fits(record, place, other, min(half, right / 100))
+
+    if _fits(record, place, -value) or _near(record, place, text, -value):
+        return SIGN
+    about = record["about"]
+    if record["places"] and right <= 1 and is_times(100):
+        return PERCENT
+    if "percent" in about and is_times(1 / 100):
+        return SHARE
+    for times in (1000, 1_000_000, 1024, 1_048_576):
+        binary = times % 1024 == 0
+        if is_times(times, binary):
+            return f"That is {times:,} times too large: look at the unit."
+        if is_times(1 / times, binary):
+            return f"That is {times:,} times too small: look at the unit."
+    if "bytes" in about:
+        steps = (1.024, 1.048576, 1.073741824)
+        if any(_fits(record, place, value / x) for x in steps) or any(
+            _fits(record, place, value * x) for x in steps
+        ):
+            return BINARY
+    if "nats" in about and _fits(record, place, value * math.log(2)):
+        return BITS
+    return ""
+
+
+def _so_far(record, given, values):
+    """Say of each wrong number what it shows, and where else to look."""
     places = range(len(values))
     wrong = [i for i in places if not _fits(record, i, values[i])]
-    worse = [i for i in wrong if not _is_cut(record, i, values[i])]
-    if wrong and not worse:
-        return ROUND
-    if len(values) < 2 or not wrong:
-        return record["otherwise"]
-    return (
-        f"Right so far: {len(values) - len(wrong)} of {len(values)}. "
-        f"Look at {record['labels'][worse[0]]}. {record['otherwise']}"
-    )
+    slips = {i: _slip(record, i, given[i], values[i]) for i in wrong}
+    read_as = _read_as([given[i] for i in wrong if not slips[i]])
+    otherwise = f"{read_as} {record['otherwise']}".strip()
+    if len(wrong) == len(values) and len(set(slips.values())) == 1:
+        return slips[0] or otherwise  # it holds of all
+    if not wrong:  # each is right, but another answer is nearer to all
+        return otherwise
+    told = {}  # the labels of each slip
+    for i in wrong:
+        told.setdefault(slips[i], []).append(f"“{record['labels'][i]}”")
+    others = told.pop("", [])
+    return " ".join([
+        f"Right so far: {len(values) - len(wrong)} of {len(values)}.",
+        *(f"{', '.join(labels)}: {slip}" for slip, labels in told.items()),
+        *([f"Look at {others[0]}.", otherwise] if others else []),
+    ])  # fmt: skip

@@ -10,7 +10,8 @@ from numbers import Real
 
 import numpy as np
 
-from .record import NAN, Reply
+from .numerals import NAN
+from .record import Reply
 
 SHOWN = 8  # a reply shows at most this many numbers of an array
 DRAWN = 60  # the number of random cases

@@ -7,7 +7,7 @@ import random
 import re
 import signal
 import time
-from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 
 import nbformat
 import numpy as np
@@ -139,7 +139,6 @@ def spoilt(spoil):
     return lambda right: lambda *given: spoil(np.asarray(right(*given)))
 
 
-POINT = Reply(None, practice.POINT)
 SWAP = str.maketrans(",.", ".,")
 DOUBLE = "double precision (float64)"
 
@@ -197,34 +196,63 @@ def test_a_slip_is_known_when_it_is_typed_as_the_form_asks(path):
                 )
 
 
-@every_page
-def test_a_typed_answer_that_is_cut_or_has_commas_is_told_so(path):
-    for name, question in ran(path).questions.items():
-        if not question.record["step"]:
+def slips(value, places):
+    """A right number with each slip that any number may have: its name.
+
+    Worked out in decimals, without the program that judges it.
+    """
+    exact, unit = Decimal(value), Decimal(1).scaleb(-places)
+    # A record has the number in steps, which are two hundredths of the unit.
+    right = exact.quantize(unit, ROUND_HALF_UP)
+    cut = exact.quantize(unit, ROUND_DOWN)
+    if abs(cut - exact) > Decimal("0.501") * unit:
+        yield cut, "Near"
+    if places and right.quantize(10 * unit, ROUND_DOWN) != right:
+        yield f"{right:f}".replace(".", ","), practice.POINT
+    if abs(right) >= 1000:
+        yield f"{right:,f}".translate(SWAP), practice.POINT
+    if abs(exact) > unit:
+        yield -right, "sign is reversed"
+        yield (1000 * exact).quantize(unit), "1,000 times too large"
+        if places and 100 * unit < abs(exact) <= 1:
+            yield (100 * exact).quantize(unit), "percentage"
+
+
+def is_listed(record, values):
+    """Whether a reply was written for this very answer."""
+    return any(
+        all(
+            abs(value / record["step"] - steps) <= 101
+            for value, steps in zip(values, reply["steps"], strict=True)
+        )
+        for reply in record["replies"][1:]
+    )
+
+
+@pytest.mark.parametrize("path", WITH_QUESTIONS, ids=place)
+def test_a_slip_is_named_in_every_field_of_every_question(path):
+    for name, form in forms(path).items():
+        record = unpacked(form)
+        if not record.get("step"):
             continue
-        values, places = question.answers[0][0], question.places
-        typed = [written_out(x, places, ROUND_HALF_EVEN) for x in values]
-        odd = []
-        for i, (value, text) in enumerate(zip(values, typed, strict=True)):
-            cut = written_out(value, places, ROUND_DOWN)
-            if abs(Decimal(cut) - Decimal(value)) > Decimal(
-                f"0.5000001e-{places}"
-            ):
-                odd.append((i, cut, Reply(False, practice.ROUND)))
-            if practice.parse(text.replace(".", ",")) != float(text):
-                odd.append((i, text.replace(".", ","), POINT))
-            if abs(value) >= 1000:
-                points = f"{float(text):,}".translate(SWAP)
-                odd.append((i, points, POINT))
-        for i, text, said in odd:
-            answer = [*typed[:i], text, *typed[i + 1 :]]
-            assert question.check(answer) == said, f"{name}: {answer}"
-            assert in_browser(packed(question.record), answer) == said
-        nothing = [*typed[:-1], "nan"]
-        assert question.check(nothing) == Reply(None, practice.NAN)
-        said = in_browser(packed(question.record), nothing)
-        assert said.text == practice.NAN
-        assert question.check(typed).right
+        places, labels = record["places"], record["labels"]
+        numbers = [n * record["step"] for n in record["replies"][0]["steps"]]
+        unit = Decimal(1).scaleb(-places)
+        right = [f"{Decimal(repr(x)).quantize(unit):f}" for x in numbers]
+        assert practice.judge(record, right).right, name
+        for i, number in enumerate(numbers):
+            for typed, said in slips(repr(number), places):
+                answer = [*right[:i], str(typed), *right[i + 1 :]]
+                reply = practice.judge(record, answer)
+                note = f"{name}: {answer} {reply}"
+                assert not reply.right, note
+                assert in_browser(form["data-record"], answer) == reply, note
+                values = [practice.parse(text) for text in answer]
+                if None not in values and is_listed(record, values):
+                    continue
+                assert said in reply.text, note
+                if len(labels) > 1 and reply.right is False:
+                    assert f"“{labels[i]}”: " in reply.text, note
 
 
 class Endless(BaseException):

@@ -103,6 +103,19 @@ def test_wipe_makes_one_question_as_it_was_at_first(open_all):
         assert open_all.do(rest) == [kept, "3" if judged else "4", judged]
 
 
+def test_clear_is_offered_once_there_is_something_to_clear(open_all):
+    for question in [*QUESTIONS, GUESS]:
+        offered = f"!form({question.name!r}).querySelector('.av-clear').hidden"
+        assert not open_all.do(offered)
+        given = RIGHT.get(question.name, ["0.4", "1"])
+        give(open_all, question, json.dumps(given))
+        assert open_all.do(offered)
+    open_all.revisit()  # the answers were kept
+    assert open_all.do(offered)
+    open_all.do(f"clear({GUESS.name!r})")
+    assert not open_all.do(offered)
+
+
 def test_count_of_a_page_is_kept_for_the_menu(open_all):
     """Predictions do not count; on a page without a name nothing is kept."""
     count = "localStorage.getItem('progress/book/a')"
@@ -165,7 +178,7 @@ def test_compare_shows_a_prediction_and_opens_the_fold(open_all):
 
 def test_sign_keys_type_what_a_phone_lacks(open_all):
     for name in ("pick", "sort", "find"):
-        assert open_all.do(f"!form({name!r}).querySelector('.av-sign')")
+        assert open_all.do(f"!form({name!r}).querySelector('.av-signs')")
     expected = ["−3", "1/e8", 2, True, True]
     assert open_all.do("typeSigns()") == expected
 

@@ -168,8 +168,27 @@ def test_what_cannot_be_read_as_a_number_is_no_answer(host, browser):
     tab.close()
 
 
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_number_is_asked_for_once_and_answered_in_one_line(
+    host, browser, width
+):
+    with browser.new_context(has_touch=width == 390) as context:
+        tab = context.new_page()
+        tab.set_viewport_size({"width": width, "height": 844})
+        tab.goto(f"{host.address}/{FULL}.html")
+        live(tab, len(forms(path_of(FULL))))
+        lines = tab.evaluate(LINES)
+    assert lines
+    for line in lines:
+        assert line["tops"] == 1, line
+        assert line["below"] < 12, "no room is kept for a reply"
+        assert line["asked"] == 1, line
+        assert line["least"] >= (44 if width == 390 else 24)
+
+
 PREDICT = function("practice", "predict")
 MEASURED = function("practice", "measured")
+LINES = function("practice", "lines")
 
 
 @pytest.mark.parametrize("page", [LESSONS[0], LESSONS[-1]])

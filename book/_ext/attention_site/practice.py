@@ -1,6 +1,7 @@
 """Show questions as cards, write their script, and fold predicted answers.
 
-A question is one card: the exercise, its field, its hint and its solution.
+A question is one card: the exercise, the code that it leaves to write, its
+field, its hint and its solution.
 
 A prediction (`course.practice.Predict`) comes before its answer. The page
 folds everything from its cell to a line `% So much for the prediction.`, and
@@ -63,9 +64,21 @@ def in_section(node):
     return node
 
 
-def asks(node):
-    """Whether a node asks the question that the next node answers."""
-    return isinstance(node, nodes.Admonition)
+def asked_from(section, at):
+    """Return the place of what asks the question that stands at a place.
+
+    A prediction follows its box at once, and an exercise may leave code to
+    write between.
+    """
+    for first in range(at - 1, -1, -1):
+        node = section[first]
+        if isinstance(node, nodes.Admonition):
+            near = first == at - 1 or "exercise" in node["classes"]
+            return first if near else at
+        code = node.get("nb_element") == "cell_code"
+        if not (code or isinstance(node, nodes.literal_block)):
+            break
+    return at
 
 
 def helps(node):
@@ -80,9 +93,8 @@ def make_card(raw):
     """Put a question, its field, its hint and its solution into one frame."""
     cell = in_section(raw)
     section = cell.parent
-    first = last = section.index(cell)
-    if first > 0 and asks(section[first - 1]):
-        first -= 1
+    last = section.index(cell)
+    first = asked_from(section, last)
     while last + 1 < len(section) and helps(section[last + 1]):
         last += 1
     inside = section[first : last + 1]

@@ -3,6 +3,7 @@
 // the tests compare them.
 
 import { bytesOf } from "../kit/base64.js";
+import { POINT, digitsOf, isBlank, parse, read } from "./numerals.js";
 
 const STEPS = 100; // half a unit of the last place
 const WORDS = new Map([
@@ -10,22 +11,17 @@ const WORDS = new Map([
   [false, "✗ Not yet."],
   [null, "Not answered yet."],
 ]);
-const HOW_TO_TYPE = "Type one number in each field, such as 0.25, 1/4 or -3e-2.";
-const POINT = "A comma groups thousands, as in 7,241.7. Decimals follow a point.";
 const ROUND = "Near: keep all digits to the end, then round instead of cutting.";
-const NAN = "NaN comes from 0/0, inf - inf or 0 * inf.";
-const DECIMAL = /^[+-]?(([0-9]+|[1-9][0-9]{0,2}(,[0-9]{3})+)(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?$/i;
+const LAST = "Near: the last digit is off. Keep all digits to the end, then round.";
+const SIGN = "Your sign is reversed.";
+const PERCENT = "That is a percentage: give the share, or type the % sign.";
+const SHARE = "That is the share: give the percentage.";
+const BINARY =
+  "That is off by 1.024 for each step: KB, MB and GB count in thousands, " +
+  "and KiB, MiB and GiB in 1,024s.";
+const BITS = "That is in bits: the natural logarithm gives nats.";
+const FAR = 0.2; // a number that is off by a larger part is not near
 
-// A number as readers write it, or null.
-const parse = (text) => {
-  const parts = text
-    .replaceAll("−", "-")
-    .split("/")
-    .map((part) => part.trim());
-  if (parts.length > 2 || !parts.every((part) => DECIMAL.test(part))) return null;
-  const [top, below = 1] = parts.map((part) => Number(part.replaceAll(",", "")));
-  return Number.isFinite(top / below) ? top / below : null;
-};
 // As in Spanish, where 1,219 is 1.219.
 const swapped = (text) => text.replace(/[.,]/g, (sign) => (sign === "." ? "," : "."));
 
@@ -35,16 +31,17 @@ const recordOf = (packed) => JSON.parse(String.fromCharCode(...bytesOf(packed)))
 // --- replying to an answer ------------------------------------------------
 
 const reply = (right, text = "") => ({ right, text });
-const isNear = ({ step }, value, steps) =>
-  step ? Math.abs(value / step - steps) < STEPS + 0.5 : value === steps;
+const isNear = ({ step }, value, steps, slack = 0) =>
+  step ? Math.abs(value / step - steps) < STEPS + 0.5 + slack / step : value === steps;
 const known = (record, values) =>
   record.replies.find(({ steps }) => values.every((value, i) => isNear(record, value, steps[i]))) ??
   null;
-const fits = (record, i, value) => isNear(record, value, record.replies[0].steps[i]);
+const stepsAt = (record, i) => record.replies[0].steps[i];
+const fits = (record, i, value, slack) => isNear(record, value, stepsAt(record, i), slack);
 // Cut after its last place instead of rounded: too near to zero.
 const isCut = (record, i, value) => {
   const units = value / (2 * STEPS * record.step);
-  if (Math.abs(units - Math.round(units)) > 1e-6) return false;
+  if (Math.abs(units) > 1e15 || Math.abs(units - Math.round(units)) > 1e-6) return false;
   const signs = value === 0 ? [1, -1] : [Math.sign(value)];
   return signs.some((sign) => fits(record, i, value + sign * (STEPS - 1) * record.step));
 };
@@ -54,32 +51,98 @@ const isSwapped = (record, given, values) => {
   const better = (i) => fits(record, i, others[i]) || isCut(record, i, others[i]);
   return at.length > 0 && (known(record, others) !== null || at.some(better));
 };
-const soFar = (record, values) => {
+// What the first number means that has one comma, or "".
+const readAs = (given) => {
+  const text = given.find((one) => /^[^0-9]*[1-9][0-9]{0,2},[0-9]{3}[^0-9]*$/.test(one));
+  const digits = text?.replace(/[^0-9,]/g, "");
+  return text ? `${digits} is read as ${digits.replace(",", "")}. ${POINT}` : "";
+};
+const decimals = (places) => `${places} decimal place${places === 1 ? "" : "s"}`;
+// What is wrong with the digits of a number that is nearly right, or "".
+const near = (record, i, text, value) => {
+  const { places, step } = record;
+  const digits = digitsOf(text);
+  if (!places || digits === null) return "";
+  if (isCut(record, i, value)) return ROUND;
+  const right = stepsAt(record, i) * step;
+  const off = Math.abs(value - right);
+  if (value === 0 || off > FAR * Math.abs(right)) return "";
+  const unit = Number(`1e${-digits}`);
+  const cut = Math.abs(value) < Math.abs(right) && off < 0.999 * unit;
+  if (digits < places && (cut || off < 0.501 * unit)) return `Near, but give ${decimals(places)}.`;
+  return off < 3.01 * STEPS * step && off < Math.abs(right) / 50 ? LAST : "";
+};
+// The slip of a wrong number, or "".
+const slipOf = (record, i, text, value) => {
+  const digits = digitsOf(text);
+  const right = Math.abs(stepsAt(record, i) * record.step);
+  const said = near(record, i, text, value);
+  if (said || value === 0 || right === 0) return said;
+  // Whether the number is right, but for a factor.
+  const isTimes = (factor, exactly = false) => {
+    if (digits === null || exactly) return fits(record, i, value / factor);
+    const half = Number(`5e${-digits - 1}`) / factor;
+    return fits(record, i, value / factor, Math.min(half, right / 100));
+  };
+  if (fits(record, i, -value) || near(record, i, text, -value)) return SIGN;
+  const about = (what) => record.about.includes(what);
+  if (record.places && right <= 1 && isTimes(100)) return PERCENT;
+  if (about("percent") && isTimes(1 / 100)) return SHARE;
+  for (const [times, name] of UNITS) {
+    const binary = times % 1024 === 0;
+    if (isTimes(times, binary)) return `That is ${name} times too large: look at the unit.`;
+    if (isTimes(1 / times, binary)) return `That is ${name} times too small: look at the unit.`;
+  }
+  const binary = [1.024, 1.048576, 1.073741824].some(
+    (x) => fits(record, i, value / x) || fits(record, i, value * x),
+  );
+  if (about("bytes") && binary) return BINARY;
+  return about("nats") && fits(record, i, value * Math.LN2) ? BITS : "";
+};
+const UNITS = [
+  [1000, "1,000"],
+  [1_000_000, "1,000,000"],
+  [1024, "1,024"],
+  [1_048_576, "1,048,576"],
+];
+// Say of each wrong number what it shows, and where else to look.
+const soFar = (record, given, values) => {
   const wrong = [...values.keys()].filter((i) => !fits(record, i, values[i]));
-  const worse = wrong.filter((i) => !isCut(record, i, values[i]));
-  if (wrong.length && !worse.length) return ROUND;
-  if (values.length < 2 || !wrong.length) return record.otherwise;
-  const count = `${values.length - wrong.length} of ${values.length}`;
-  return `Right so far: ${count}. Look at ${record.labels[worse[0]]}. ${record.otherwise}`;
+  const slips = values.map((value, i) => slipOf(record, i, given[i], value));
+  const unclear = wrong.filter((i) => !slips[i]).map((i) => given[i]);
+  const otherwise = `${readAs(unclear)} ${record.otherwise}`.trim();
+  const isOne = wrong.every((i) => slips[i] === slips[0]);
+  if (wrong.length === values.length && isOne) return slips[0] || otherwise; // it holds of all
+  if (!wrong.length) return otherwise; // each is right, but another answer is nearer to all
+  const told = new Map(); // the labels of each slip
+  for (const i of wrong) told.set(slips[i], [...(told.get(slips[i]) ?? []), quoted(record, i)]);
+  const others = told.get("");
+  told.delete("");
+  return [
+    `Right so far: ${values.length - wrong.length} of ${values.length}.`,
+    ...[...told].map(([slip, labels]) => `${labels.join(", ")}: ${slip}`),
+    ...(others ? [`Look at ${others[0]}.`, otherwise] : []),
+  ].join(" ");
 };
-const unread = (given) => {
-  const odd = given.filter((text) => parse(text) === null);
-  if (odd.some((text) => text.trim().toLowerCase() === "nan")) return NAN;
-  return odd.some((text) => /,|\..*\./s.test(text)) ? POINT : HOW_TO_TYPE;
-};
+const quoted = ({ labels }, i) => `“${labels[i]}”`;
 // `given` holds texts where numbers are typed, else the indices of options.
 const check = ({ record: packed, given }) => {
   const record = recordOf(packed);
   if (!given.length) return reply(null);
   if (!record.step) return known(record, given) ?? reply(false, record.otherwise);
-  if (given.some((text) => !text.trim())) return reply(null);
-  const values = given.map(parse);
-  if (values.includes(null)) return reply(null, unread(given));
-  const found = known(record, values);
+  if (given.some(isBlank)) return reply(null);
+  const found = given.map(read);
+  const odd = found.findIndex(({ value }) => value === null);
+  if (odd >= 0) {
+    const { why } = found[odd];
+    return reply(null, given.length < 2 ? why : `${quoted(record, odd)}: ${why}`);
+  }
+  const values = found.map(({ value }) => value);
+  const said = known(record, values);
   const commas = given.some((text) => text.includes(","));
-  if (found && (found.right || !commas)) return found;
-  if (isSwapped(record, given, values)) return reply(null, POINT);
-  return found ?? reply(false, soFar(record, values));
+  if (said && (said.right || !commas)) return said;
+  if (isSwapped(record, given, values)) return reply(null, readAs(given) || POINT);
+  return said ?? reply(false, soFar(record, given, values));
 };
 
 // --- the page ----------------------------------------------------------------
@@ -154,15 +217,19 @@ const wayOf = (form) => {
 const SIGNS = [
   ["−", "type a minus sign"],
   ["/", "type a fraction bar"],
-  ["e", "type e, for a power of ten"],
+  ["^", "type ^, for a power"],
+  ["e", "type e, the base of ln, or for a power of ten"],
+  ["ln", "type ln"],
+  ["√", "type a root"],
 ];
 const signKeys = (fields) => {
   let [last] = fields;
   for (const field of fields) field.addEventListener("focus", () => (last = field));
-  return SIGNS.map(([sign, name]) => {
+  const row = document.createElement("div");
+  row.className = "av-signs";
+  const keys = SIGNS.map(([sign, name]) => {
     const key = document.createElement("button");
     key.type = "button";
-    key.className = "av-sign";
     key.textContent = sign;
     key.setAttribute("aria-label", name);
     // Keep the focus in the field, and the phone's keyboard open.
@@ -173,6 +240,8 @@ const signKeys = (fields) => {
     });
     return key;
   });
+  row.append(...keys);
+  return row;
 };
 
 // Move an item up or down. The button keeps the focus, and the new position is
@@ -258,6 +327,7 @@ const attach = (form) => {
   const after = card?.nextElementSibling;
   const fold = record.shown && after?.matches(".av-reveal") ? after : null;
   const tell = ({ right, text }) => {
+    wipe.hidden = false;
     form.dataset.right = right;
     fill(said, `${WORDS.get(right)} ${text}`.trim());
     document.dispatchEvent(new Event(CHANGED));
@@ -277,12 +347,14 @@ const attach = (form) => {
     keep(record.name, given);
     const labels = [...form.querySelectorAll("label")].map((label) => label.textContent.trim());
     said.replaceChildren(...compare(record, labels, given));
+    wipe.hidden = false;
     if (fold) fold.open = true;
   };
   form.wipe = (keep = remember) => {
     keep(record.name, null);
     way.write(form, []);
     said.replaceChildren();
+    wipe.hidden = true;
     delete form.dataset.right;
     if (fold) fold.open = false;
     document.dispatchEvent(new Event(CHANGED));
@@ -304,7 +376,7 @@ const attach = (form) => {
   for (const button of form.querySelectorAll("li button"))
     button.addEventListener("click", () => move(button, said));
   const numbers = [...form.querySelectorAll("[inputmode=decimal]")];
-  if (numbers.length) form.querySelector(".av-press").append(...signKeys(numbers));
+  if (numbers.length) form.querySelector(".av-line").after(signKeys(numbers));
   // In JupyterLab, give the keys to the focused element.
   for (const part of form.elements) part.dataset.lmSuppressShortcuts = "true";
   // To keep again what was read would undo what another tab keeps meanwhile.

@@ -21,7 +21,8 @@ export const kept = () =>
   );
 // What a question shows, and all that it holds.
 export const looks = (name) => [
-  form(name).outerHTML.replaceAll(' class=""', ""),
+  form(name).outerHTML.replaceAll(/ (class|hidden)=""/g, ""),
+  form(name).querySelector(".av-clear").hidden,
   fields(name).map((field) => [field.value, field.checked]),
 ];
 // Press its button Clear; whether its first field then has the focus.
@@ -47,7 +48,7 @@ export const countChanges = () => {
 // Type "-3" and "1/e8" with the keys for signs.
 export const typeSigns = () => {
   const [first, second] = fields("sum");
-  const [minus, stroke, power] = form("sum").querySelectorAll(".av-sign");
+  const [minus, stroke, , power] = form("sum").querySelectorAll(".av-signs button");
   minus.click(); // no field had the focus yet: it goes to the first
   first.value += "3";
   second.focus();

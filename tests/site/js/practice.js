@@ -39,3 +39,27 @@ export const measured = () => {
     ),
   ];
 };
+
+// Of each question with one number: in how many lines field, unit and button
+// are, how much is left below them, how often it is asked in sight, and the
+// height of the lowest that is pressed.
+export const lines = () =>
+  [...document.querySelectorAll(".question-card")]
+    .filter((card) => card.querySelectorAll("input[type=text]").length === 1)
+    .map((card) => {
+      const [field, unit, check] = ["input", ".av-note", "[type=submit]"].map((part) =>
+        card.querySelector(part).getBoundingClientRect(),
+      );
+      const line = card.querySelector(".av-line").getBoundingClientRect();
+      const form = card.querySelector("form").getBoundingClientRect();
+      const signs = card.querySelector(".av-signs").getBoundingClientRect();
+      const legend = card.querySelector("legend").getBoundingClientRect();
+      const box = card.firstElementChild.matches(".admonition + .cell, .admonition");
+      const code = card.children[1].querySelector("pre") !== null;
+      return {
+        tops: new Set([field, unit, check].map(({ bottom }) => Math.round(bottom))).size,
+        below: form.bottom - Math.max(line.bottom, signs.bottom),
+        asked: (box && !code) + (legend.width > 1),
+        least: Math.min(field.height, check.height),
+      };
+    });
