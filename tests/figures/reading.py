@@ -276,6 +276,153 @@ def matrix_shows(shown, values, digits, closed=None, far=1):
         mosaic_shows(shown.select_one(".av-mosaic"), shares, closed)
 
 
+# --- chains of heat maps -----------------------------------------------------
+
+
+def flow_depth(colour):
+    """Where a colour of a gradient stands, whose positive side is mixed."""
+    mixed = re.fullmatch(
+        r"color-mix\(in srgb,var\(--av-gradient\) ([\d.]+)%,(.*)\)", colour
+    )
+    if mixed is None:
+        return depth(colour)
+    assert abs(depth(mixed[2])) < 0.01
+    return float(mixed[1]) / 100
+
+
+def box_of(rect):
+    """The corners of a rectangle."""
+    x, y, width, height = (
+        float(rect[key]) for key in ("x", "y", "width", "height")
+    )
+    return np.array([[x, y], [x + width, y + height]])
+
+
+def is_seen(part):
+    return not any(
+        "opacity:0" in it.get("style", "")
+        for it in [part, *part.parents]
+        if it.name
+    )
+
+
+class Chain:
+    """What a chain of heat maps shows, read back from its drawing."""
+
+    def __init__(self, svg):
+        self.maps = {}
+        for rect in svg.select("rect[data-handle]"):
+            name, i, j = rect["data-handle"].split(",")
+            self.maps.setdefault(name, {})[int(i), int(j)] = rect
+        # A cell without a number is the one with a line across.
+        lines = {tuple(path_of(p)[:2]) for p in svg.select("path.av-slash")}
+        self.closed = {
+            (name, *at)
+            for name, cells in self.maps.items()
+            for at, rect in cells.items()
+            if (box_of(rect)[0, 0], box_of(rect)[1, 1]) in lines
+        }
+        assert len(self.closed) == len(lines)
+        self.strips = []
+        for group in svg.select(".av-strip"):
+            words, *numbers = group.select("text")
+            (*cells,) = group.select("rect:not(.av-frame)")
+            frame = group.select_one(".av-frame")
+            mark = frame and [
+                k for k, cell in enumerate(cells) if holds(frame, cell)
+            ]
+            self.strips.append((words.text, numbers, cells, mark))
+        self.big = svg.select_one(".av-big")
+        (opened,) = svg.select(":scope > .av-opened")
+        (self.opened,) = self.framed(opened)
+        wires = svg.select(":scope > g > .av-wire")
+        self.sources = []
+        for wire in filter(is_seen, wires):
+            frame = wire.find_previous_sibling("rect")
+            self.sources.append(self.framed(frame))
+            self.joins(wire, frame, len(self.sources) - 1)
+        out = list(path_ends(svg.select_one(".av-out")["d"]))
+        near(out[0], box_of(opened))
+        near(out[-1], box_of(self.big.rect))
+        chosen = svg.select_one(".av-chosen")
+        self.chosen = chosen and self.framed(chosen)
+
+    def framed(self, frame):
+        """The cells that a frame is around."""
+        return [
+            (name, *at)
+            for name, cells in self.maps.items()
+            for at, rect in cells.items()
+            if holds(frame, rect)
+        ]
+
+    def joins(self, wire, frame, k):
+        """A line leads from a frame to the row of numbers that it is of."""
+        ends = list(path_ends(wire["d"]))
+        near(ends[0], box_of(frame))
+        top, low = (box_of(self.strips[k][2][0])[n, 1] for n in (0, 1))
+        assert top < ends[-1][1] < low
+
+    def map_shows(self, name, values, most, closed=None):
+        """A heat map has a cell for each number, in its place and shade."""
+        cells = self.maps[name]
+        assert set(cells) == set(np.ndindex(np.shape(values)))
+        first = box_of(cells[0, 0])
+        size = first[1] - first[0] + 1
+        for (i, j), rect in cells.items():
+            off = box_of(rect) - first - [j, i] * size
+            assert abs(off).max() < 0.01
+            if closed is not None and closed[i, j]:
+                assert (name, i, j) in self.closed
+                continue
+            assert (name, i, j) not in self.closed
+            share = np.clip(values[i][j] / most, -1, 1)
+            assert abs(flow_depth(rect["fill"]) - share) < 0.01
+
+    def strip_shows(self, k, values, most=None, mark=None):
+        """A row of numbers, each on the shade of its heat map."""
+        _, texts, cells, marked = self.strips[k]
+        assert marked == (mark if mark is None else [mark])
+        for text, cell, x in zip(texts, cells, values, strict=True):
+            number_says(text.text, x, cell)
+            if most and np.isfinite(x):
+                share = np.clip(x / most, -1, 1)
+                assert abs(flow_depth(cell["fill"]) - share) < 0.01
+
+    def big_shows(self, x):
+        """The opened cell, enlarged."""
+        number_says(self.big.select("text")[-1].text, x, self.big.rect, 12.5)
+
+
+def holds(frame, rect):
+    """A frame is around the middle of a rectangle."""
+    outer, middle = box_of(frame), box_of(rect).mean(axis=0)
+    return bool((outer[0] < middle).all() and (middle < outer[1]).all())
+
+
+def near(point, box):
+    """A point lies on the border of a box, but for a line's width."""
+    off = np.maximum(box[0] - point, point - box[1]).max()
+    assert abs(off) < 1.1, (point, box)
+
+
+def number_says(text, x, cell, letter=8):
+    """A number has all its digits, or as many as its cell has room for."""
+    if np.isinf(x):
+        assert text == "−∞"
+        return
+    unit = {"K": 1e3, "M": 1e6}.get(text[-1])
+    if unit:
+        assert abs(unit * read(text[:-2]) - x) <= 0.006 * abs(x), (text, x)
+        return
+    digits = len(text.partition(".")[2])
+    assert abs(read(text) - x) <= 0.5001 * 10.0**-digits, (text, x)
+    whole = abs(x - round(float(x), digits)) < 1e-8
+    if not whole and digits < (4 if abs(x) < 0.1 else 3):
+        longer = len(text) + 1 + (digits == 0)
+        assert longer * letter > float(cell["width"]) - 8, (text, x)
+
+
 # --- charts and drawings -----------------------------------------------------
 
 

@@ -6,24 +6,21 @@ from helpers.attention import attention
 from helpers.gradients import attention_vjp
 from helpers.masks import causal_mask
 from tests.figures.reading import (
-    depth,
-    ground,
-    numbered,
-    on_one_scale,
-    path_of,
-    read,
-    says,
+    Chain,
+    box_of,
+    narrow,
     sentence,
-    sizes,
     tells,
     verdict,
-    where,
 )
 from tests.figures.test_step import fitted as fitted_step
 
+GRADIENTS = ["dV", "dA", "dS", "dQ", "dK"]
 CASES = [
-    *({"entry": k} for k in range(7)),
-    {"entry": 15, "causal": False},
+    *({"entry": k, "alone": True} for k in range(7)),
+    *({"step": k, "row": k % 3} for k in range(1, 6)),
+    {"step": 3, "row": 0, "column": 2},
+    {"entry": 15, "causal": False, "alone": True, "step": 5, "row": 3},
     {"dY": [[0, 0]] * 3},
     {"Q": [[1]], "K": [[0], [0]], "V": [[2], [4]], "dY": [[1]]},
     {
@@ -62,10 +59,14 @@ def fitted(state):
 def expected(state):
     """Each gradient of attention, by the helper that carries them back."""
     Q, K, V, dY = (np.array(state[k], float) for k in ("Q", "K", "V", "dY"))
+    if state["alone"]:
+        last = min(state["entry"], dY.size - 1)
+        dY = np.eye(dY.size)[last].reshape(dY.shape)
     mask = causal_mask(len(Q), len(K)) if state["causal"] else None
     weights = attention(Q, K, V, mask=mask).weights
     grads = attention_vjp(dY, Q, K, V, weights)
     return {
+        "loss": dY,
         "weights": weights,
         "dA": grads.weights,
         "means": np.diagonal(weights @ grads.weights.T),
@@ -77,83 +78,89 @@ def expected(state):
 
 
 def shows(state, expected, shown):
-    tables = {t.caption.text.split(" ")[0]: t for t in shown.select("table")}
-    given = {**expected, "dY": state["dY"], "A": expected["weights"]}
-    assert list(tables) == ["dY", "A", "dV", "dA", "dS", "dQ", "dK"]
-    T, S = np.shape(expected["weights"])
+    chain_shows(state, expected, shown)
+    chain_shows(state, expected, narrow("backward", state))
+
+
+def chain_shows(state, expected, shown):
+    """Every matrix above its gradient, and the terms of the opened entry."""
+    seen = Chain(shown.select_one("svg.av-chain"))
+    Q, K, V = (np.array(state[key], float) for key in "QKV")
+    A = np.array(expected["weights"])
+    matrices = {"Q": Q, "K": K, "V": V, "S": Q @ K.T / len(Q[0]) ** 0.5,
+                "A": A, "Y": A @ V, "dY": expected["loss"]}  # fmt: skip
+    matrices |= {key: expected[key] for key in GRADIENTS}
+    matrices = {key: np.array(x, float) for key, x in matrices.items()}
+    most = {key: max(np.abs(x).max(), 1e-9) for key, x in matrices.items()}
+    most |= {"A": 1, "Y": most["V"]}
+    T, S = A.shape
     later = np.arange(S) > np.arange(T)[:, None] + S - T
-    closed = later & state["causal"]
-    grads = [given[k] for k in tables if k != "A"]
-    most = max(np.abs(g).max() for g in grads)
-    for name, table in tables.items():
-        values = np.array(given[name], float)
-        cells = [row.select("td") for row in table.select("tbody tr")]
-        assert np.shape(cells)[:2] == values.shape
-        numbered(table, values.shape[1])
-        for i, j in np.ndindex(*values.shape):
-            if name in ("A", "dS") and closed[i, j]:
-                assert cells[i][j].text == "·"
-                continue
-            digits = 3 if name in ("dY", "A") else 4
-            says(cells[i][j].text, values[i, j], digits)
-            share = values[i, j] / (1 if name == "A" else most or 1)
-            seen = depth(ground(cells[i][j]))
-            assert abs(seen - share) < 0.01, "strong is far from zero"
-        root = where(name in ("dQ", "dK"), len(state["Q"][0]))
-        tells(table.caption.text, *values.shape, *root)
-    wide = len(state["dY"][0])
-    entry = min(state["entry"], T * wide - 1)
-    (picked,) = shown.select(".av-picked")
-    assert picked["data-at"] == f"dY,{entry // wide},{entry % wide}"
-    tells_of(state, expected, sentence(shown), *divmod(entry, wide))
-    svg = shown.select_one(".av-pull")
-    pull_shows(state, expected, svg, *divmod(entry, wide))
-
-
-def pull_shows(state, expected, svg, i, c):
-    """A bar for the entry, and one for each score of its row."""
-    T, S = np.shape(expected["dS"])
-    seen = i + S - T + 1 if state["causal"] else S
-    numbers = np.array([state["dY"][i][c], *expected["dS"][i]])
-    bars = svg.select("rect")
-    texts = [t.text for t in svg.select("text")]
-    ticks = [read(text) for text in texts[:7]]
-    # An axis of logarithms to both sides: its numbers and the bars' ends.
-    far = np.sign(numbers) * np.log1p(np.minimum(100 * abs(numbers), 1000))
-    at = np.sign(ticks) * np.log1p(100 * abs(np.array(ticks)))
-    left, wide = sizes(bars, "x"), sizes(bars)
-    ends = np.where(numbers < 0, left, left + wide)
-    rules = [path_of(rule)[0] for rule in svg.select(".av-rule")]
-    on_one_scale([*rules[:7], *ends], [*at, *far])
-    for bar, x in zip(bars, numbers, strict=True):
-        assert np.sign(np.round(depth(bar["fill"]), 1)) == np.sign(x)
-    rest = texts[7:]
-    says(rest[1], numbers[0], 4)
-    for k, (name, number) in enumerate(
-        zip(rest[2::2], rest[3::2], strict=True)
-    ):
-        tells(name, i, k)
-        if k < seen:
-            says(number, numbers[k + 1], 3)
-        else:
-            assert number == "·"
-
-
-def tells_of(state, expected, text, i, c):
-    """The sentence: the row's mean, and its largest gradient of a score."""
-    means, A, dA, dS = (expected[k] for k in ("means", "weights", "dA", "dS"))
-    sizes = np.abs(dS[i])
-    # Of two keys the gradients are opposite and equal: the first is told.
-    j = int(np.flatnonzero(sizes >= sizes.max() * (1 - 1e-9))[0])
-    three = [(x, 3) for x in (A[i, j], dA[i, j], means[i], dS[i, j])]
-    tells(text, i, c, (state["dY"][i][c], 4), i, (means[i], 3),
-          j, i, j, *three)  # fmt: skip
-    none, small = sizes[j] == 0, sizes[j] < 5e-4
+    assert set(seen.maps) == set(matrices)
+    for key, values in matrices.items():
+        hides = later & state["causal"] & (key in ("S", "A", "dS"))
+        seen.map_shows(key, values, most[key], hides if hides.any() else None)
+    # Shapes are compared at a glance: a gradient is below its matrix.
+    for key in ("Q", "K", "S", "A", "V", "Y"):
+        over, under = (box_of(seen.maps[k][0, 0]) for k in (key, f"d{key}"))
+        assert over[0, 0] == under[0, 0]
+        assert over[0, 1] < under[0, 1]
+    name = GRADIENTS[state["step"] - 1]
+    i, j = (
+        min(state[key], n - 1)
+        for key, n in zip(("row", "column"), matrices[name].shape, strict=True)
+    )
+    assert seen.opened == (name, i, j)
+    origins, rows = terms(matrices, most, expected["means"], name, i, j)
+    for cells, (of, row, column) in zip(seen.sources, origins, strict=True):
+        assert set(cells) == {
+            (of, a, b)
+            for a, b in np.ndindex(matrices[of].shape)
+            if row in (a, None) and column in (b, None)
+        }
+    for k, (values, limit, mark) in enumerate(rows):
+        seen.strip_shows(k, values, limit, mark)
+    assert len(seen.strips) == len(rows)
+    x = matrices[name][i, j]
+    seen.big_shows(x)
+    entry = min(state["entry"], np.size(expected["loss"]) - 1)
+    spot = ("dY", *divmod(entry, len(V[0])))
+    assert seen.chosen == ([spot] if state["alone"] else None)
+    text = sentence(shown)
+    hidden = name == "dS" and later[i, j] and state["causal"]
     verdict(
         text,
-        No_score=none,
-        does_not_move=none,
-        hardly_moves=small and not none,
-        raises=dS[i, j] > 0 and not small,
-        lowers=dS[i, j] < 0 and not small,
+        hidden_from=hidden,
+        does_not_move=x == 0 and not hidden,
+        hardly_moves=0 < abs(x) < 5e-4,
+        raises=x >= 5e-4,
+        lowers=x <= -5e-4,
     )
+    if not hidden:
+        digits = 4 if abs(x) < 0.1 else 3
+        tells(text.split(":")[0], i, j, (x, digits))
+
+
+def terms(matrices, most, means, name, i, j):
+    """Where the terms of an entry stand, and the rows of their numbers."""
+
+    def row(of, k):
+        return (of, k, None), matrices[of][k], most[of]
+
+    def column(of, k):
+        return (of, None, k), matrices[of][:, k], most[of]
+
+    whole = matrices[name][i], most[name], j
+    if name == "dS":
+        one, other = row("A", i), row("dA", i)
+        rest = other[1] - means[i], most["dA"], None
+        last = [rest, whole]
+    else:
+        one, other = {
+            "dV": lambda: (column("A", i), column("dY", j)),
+            "dA": lambda: (row("dY", i), row("V", j)),
+            "dQ": lambda: (row("dS", i), column("K", j)),
+            "dK": lambda: (column("dS", i), column("Q", j)),
+        }[name]()
+        last = [(one[1] * other[1], None, None), whole]
+    both = [(numbers, limit, None) for _, numbers, limit in (one, other)]
+    return [one[0], other[0]], both + last

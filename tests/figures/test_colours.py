@@ -120,19 +120,43 @@ def test_ink_can_be_read_on_any_ground():
         assert contrast(hexed(rgb), INKS[call("ink", rgb)]) >= 4.5, rgb
 
 
+PAIR = r"light-dark\((#\w+), ?(#\w+)\)"
+MIXED = rf"color-mix\(in srgb,var\(--av-gradient\) ([\d.]+)%,{PAIR}\)"
+
+
+def grounds_of(text):
+    """The colours of a shade in both schemes, mixed as a browser does."""
+    mixed = re.fullmatch(MIXED, text)
+    if not mixed:
+        return re.fullmatch(PAIR, text).groups()
+    css = figures.path_of("tokens.css").read_text(encoding="utf-8")
+    flows = re.search(rf"--av-gradient: {PAIR}", css).groups()
+    part = float(mixed[1]) / 100
+    return [
+        hexed([
+            round(part * int(a[k : k + 2], 16)
+                  + (1 - part) * int(b[k : k + 2], 16))
+            for k in (1, 3, 5)
+        ])
+        for a, b in zip(flows, mixed.groups()[1:], strict=True)
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("name", ["causal", "step", "positions", "backward"])
 def test_numbers_can_be_read_on_their_shades(name):
     result = set()
     for settings in every_state(name):
+        html = drawn(name, settings)[1]
+        result.update(re.findall(r"background:([^;]+);color:([^;\"]+)", html))
+        # In a drawing a number follows its shade.
         result.update(re.findall(
-            r"background:light-dark\((#\w{6}),(#\w{6})\);"
-            r"color:light-dark\((#\w{3}),(#\w{3})\)",
-            drawn(name, settings)[1],
+            r'fill(?:="|:)([^"]+)"/><text [^>]*style="fill:([^"]+)"', html
         ))  # fmt: skip
     assert result
-    for *grounds, light, dark in result:
-        for ground, ink in zip(grounds, (light, dark), strict=True):
-            assert contrast(ground, INKS[ink]) >= 4.5
+    for ground, ink in result:
+        inks = re.fullmatch(PAIR, ink).groups()
+        for under, over in zip(grounds_of(ground), inks, strict=True):
+            assert contrast(under, INKS[over]) >= 4.5, (ground, ink)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

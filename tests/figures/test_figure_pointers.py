@@ -1,84 +1,39 @@
 """What a pointer, a press and a key do on the picture of a figure.
 
-On an empty page: entries that are pointed at, blocks and symbols that are
+On an empty page: entries that are opened, blocks and symbols that are
 pressed, tokens that are dragged, and the ghost that a slider leaves behind.
 """
 
 import pytest
 
-# --- the entries of step.js -------------------------------------------------
+# --- the entries of a chain -------------------------------------------------
 
 
-def test_step_keys_move_inside_a_matrix(page):
+def test_step_arrow_keys_open_entries_along_the_chain(page):
     page.open("step", X=[[1.0, 2.0], [3.0, 4.0], [0.0, 1.0]])
-    moves = [("ArrowRight", "0,1"), ("ArrowDown", "1,1"), ("End", "1,2"),
-             ("ArrowRight", "1,2"), ("ArrowLeft", "1,1"), ("Home", "1,0"),
-             ("ArrowLeft", "1,0"), ("ArrowUp", "0,0"), ("ArrowUp", "0,0"),
-             ("End", "0,2"), ("ArrowLeft", "0,1"), ("ArrowLeft", "0,0"),
-             ("ArrowDown", "1,0"), ("ArrowDown", "2,0"),
-             ("ArrowDown", "2,0")]  # fmt: skip
-    keys = [key for key, _ in moves]
-    assert page.run("pointers.moveByKeys", keys) == [
-        [f"dots,{at}", True] for _, at in moves
-    ]
-    assert page.run("pointers.otherKeys") == [["dots,2,0", False]] * 5 + [
-        ["dots,1,0", True]
-    ]
-    # One entry of each matrix is a stop of the tab key: that left last.
-    stops = """[...el.querySelectorAll("[data-at]")]
-      .filter((it) => it.tabIndex === 0).map((it) => it.dataset.at)"""
-    assert page.do(stops) == [
-        "dots,1,0", "scores,0,0", "weights,0,0", "output,0,0",
+    assert page.run("pointers.openByKeys", "dots,0,1", [
+        "ArrowDown", "ArrowRight", "ArrowRight", "ArrowUp", "ArrowLeft",
+    ]) == [
+        ["dots,1,1", [1, 1, 1]],
+        ["dots,1,2", [1, 1, 2]],
+        ["scores,1,0", [2, 1, 0]],
+        ["scores,0,0", [2, 0, 0]],
+        ["dots,0,2", [1, 0, 2]],
     ]  # fmt: skip
-    roles = "[...el.querySelectorAll('table')].map((t) => t.role)"
-    assert page.do(roles) == [None, "grid", "grid", "grid", "grid"]
+    # All entries are one stop of the tab key.
+    stops = """[...el.querySelectorAll("[data-handle]")]
+      .filter((it) => it.tabIndex === 0).map((it) => it.dataset.handle)"""
+    assert page.do(stops) == ["dots,0,2"]
 
 
-def test_step_works_out_an_entry_until_the_state_changes(page):
-    page.open("step", X=[[1.0, 2.0], [3.0, 4.0]])
-    assert page.run("pointers.pointAtEntries") == [
-        ["dots[0][1]", "dots,0,1"],
-        [["output[1][0]", "output,1,0"],
-         ["X,0,0", "X,1,0", "weights,1,0", "weights,1,1"]],
-        ["output[1][0]", "output,1,0"],
-        [["dots[1][0]", "dots,1,0"], ["X,0,0", "X,0,1", "X,1,0", "X,1,1"], 0],
-        ["dots[1][0]", "dots,1,0"],
-        ["weights[0][1]", "weights,0,1"],
-        ["dots[0][0]", "dots,0,0"],
-    ]  # fmt: skip
-
-
-FAR = {"what": "Q, K, V", "Q": [[-100]], "V": [[1], [2]], "scale": False}
-SENTENCES = [
-    ("dots,0,2", {}, "X[0] · X[2] = 1×1 + 0×1 + 1×0 + 0×0 = 1"),
-    ("scores,0,2", {}, "dots[0][2] / √4 = 1 / 2 = 0.5"),
-    ("weights,0,2", {}, "exp(0.5) / (exp(1) + exp(0) + exp(0.5)) "
-     "≈ 1.6487 / 5.3670 ≈ 0.3072"),
-    ("output,0,2", {}, "weights[0] · column 2 of X "
-     "= 0.5065×1 + 0.1863×0 + 0.3072×0 ≈ 0.5065"),
-    ("masked,0,2", {"causal": True}, "−∞, since key 2 comes after query 0"),
-    ("weights,1,2", {"causal": True}, "exp(−∞) / (exp(0) + exp(1) + "
-     "exp(−∞)) ≈ 0 / 3.7183 = 0"),
-    ("weights,0,1", FAR | {"K": [[100], [90]], "causal": False},
-     "exp(−9,000) / (exp(−10,000) + exp(−9,000)) ≈ 1"),
-    ("weights,0,1", FAR | {"K": [[90], [100]]},
-     "exp(−10,000) / (exp(−9,000) + exp(−10,000)) ≈ 0"),
-    ("weights,0,1", FAR | {"K": [[0], [0]]},
-     "exp(0) / (exp(0) + exp(0)) = 1 / 2 = 0.5"),
-    ("weights,0,1", FAR | {"K": [[-0.05], [-0.05]]},
-     "exp(5) / (exp(5) + exp(5)) ≈ 148.4132 / 296.8263 = 0.5"),
-]  # fmt: skip
-
-
-def test_step_sentence_of_an_entry(page):
-    """The digits of the sources, and no zero over a zero."""
-    page.open("step", words="one")
-    for entry, state, sentence in SENTENCES:
-        name, i, j = entry.split(",")
-        assert (
-            page.run("pointers.sentenceOf", state or {"what": "X"}, entry)
-            == f"{name}[{i}][{j}] = {sentence}"
-        )
+def test_step_opens_what_a_mouse_points_at_and_no_finger(page):
+    ids = ["output,1,0", "Q,1,0", "K,2,1", "V,0,1", "weights,0,2"]
+    page.open("step")
+    opened = [[4, 1, 0], [1, 1, 0], [1, 1, 2], [4, 1, 1], [3, 0, 2]]
+    assert page.run("pointers.pointAt", ids, "mouse") == [opened, opened[-1]]
+    page.open("step")
+    first = [1, 0, 2]
+    assert page.run("pointers.pointAt", ids, "touch") == [[first] * 5, first]
 
 
 # --- entries and blocks that are pressed ------------------------------------
@@ -106,18 +61,15 @@ def test_tiles_block_that_is_pressed_is_visited(page, causal):
     assert result == [*expected, expected[-1]]
 
 
-def test_backward_entry_is_pressed_and_stepped(page):
+def test_backward_output_that_is_pressed_is_the_loss(page):
+    given = [[0, 0], [0, 0], [1, 0]]
+    one = [[0, 0], [0, 1], [0, 0]]
     page.open("backward")
-    assert page.run("pointers.stepEntry") == [
-        [[[0, 0], [0, 0], [1.1, 0]], "1.1 0"],
-        "dY,0,1",
-        [1, "1"],
-        [[0, -0.2], [0, 0], [1.1, 0]],
-        [5, 1, True],
-        "each number of dY must be a number from -10 to 10, wit",
-        [[0.223457, 2]],
-        "0.223457 2",
-    ]  # fmt: skip
+    assert page.run("pointers.pressOutputs", ["dY,1,1", "Y,1,1", "Y,2,0"]) == [
+        [True, 3, one, "true"],
+        [False, 3, given, "false"],
+        [True, 4, given, "true"],
+    ]
 
 
 def test_induction_symbols_are_typed_added_and_asked_by_presses(page):

@@ -4,14 +4,12 @@ import numpy as np
 
 from helpers.attention import attention, attention_scores
 from helpers.masks import causal_mask
+from tests.empty_page import state_of
 from tests.figures.reading import (
-    all_say,
+    Chain,
     call,
-    depth,
-    ground,
-    numbered,
+    narrow,
     read,
-    rows,
     sentence,
     tells,
     verdict,
@@ -20,6 +18,8 @@ from tests.figures.reading import (
 
 CASES = [
     {},
+    *({"causal": True, "step": k, "row": 2} for k in (2, 3, 4, 5)),
+    {"causal": True, "step": 3, "row": 0, "column": 2},
     {"X": [[1, 0], [2, 3]], "words": "dogs bark", "causal": True},
     # One query of three positions is the last.
     {"Q": [[2.0]], "K": [[1.0], [0.5], [1]], "V": [[3.0], [1], [2]]},
@@ -72,44 +72,92 @@ def expected(state):
     }
 
 
+NAMES = ["dots", "scores", "masked", "weights", "output"]
+
+
+def opened_of(state, expected):
+    """The name of the matrix of the opened entry, and its row and column."""
+    names = [name for name in NAMES if name != "masked" or state["causal"]]
+    name = names[min(state["step"], len(names)) - 1]
+    values = np.array(expected["scores" if name == "masked" else name])
+    return name, *(
+        min(state[key], n - 1)
+        for key, n in zip(("row", "column"), values.shape, strict=True)
+    )
+
+
 def shows(state, expected, shown):
-    tables = {
-        table.caption.text.split(" ")[0]: table
-        for table in shown.select("table")
+    chain_shows(state, expected, shown)
+    chain_shows(state, expected, narrow("step", state))
+
+
+def chain_shows(state, expected, shown):
+    """Every matrix in its shades, and the numbers of the opened entry."""
+    svg = shown.select_one("svg.av-chain")
+    seen = Chain(svg)
+    hidden = logits(state, expected)
+    letters = 3 * "X" if state["what"] == "X" else "QKV"
+    matrices = {
+        **{
+            k: np.array(state[c], float)
+            for k, c in zip("QKV", letters, strict=True)
+        },
+        **{k: np.array(x, float) for k, x in expected.items()},
+        **({"masked": hidden} if state["causal"] else {}),
     }
-    one = state["what"] == "X"
-    names = [["Q", "K", "V"], ["X"]][one]
-    names += ["dots", "scores"]
-    names += [*["masked"] * state["causal"], "weights", "output"]
-    assert list(tables) == names
-    masked = logits(state, expected)
-    given = {name: state[name] for name in names if name in state}
-    for name, values in {**given, **expected, "masked": masked}.items():
-        if name not in tables:
-            continue
-        values = np.array(values, float)
-        texts = rows(tables[name])
-        finite = [t for row in texts for t in row if t != "−∞"]
-        (digits,) = {len(text.partition(".")[2]) for text in finite}
-        for row, numbers in zip(texts, values, strict=True):
-            all_say(row, numbers, digits)
-        exact = values[np.isfinite(values)]
-        short = np.allclose(exact, exact.round(digits), rtol=0, atol=1e-11)
-        assert digits == 3 or short, "too few digits"
-        named(tables[name], name, state)
-        width = np.shape(state["X" if one else "Q"])[1]
-        root = where(name == "scores" and state["scale"], width)
-        tells(tables[name].caption.text, *values.shape, *root)
-        if name == "weights":  # strong at one, faint at zero
-            for cell in tables[name].select("td[data-at]"):
-                i, j = map(int, cell["data-at"].split(",")[1:])
-                assert abs(depth(ground(cell)) - values[i, j]) < 0.01
-    # At first the sentence is of the last product of the first row.
-    last = len(expected["dots"][0]) - 1
-    numbers, _ = entries(state, expected)[f"dots,0,{last}"]
-    tells(sentence(shown), *numbers)
-    (picked,) = shown.select(".av-picked")
-    assert picked["data-at"] == f"dots,0,{last}"
+    most = {k: np.abs(matrices[k]).max() or 1 for k in ("Q", "K", "V", "dots")}
+    most |= {"scores": most["dots"], "masked": most["dots"], "weights": 1,
+             "output": most["V"]}  # fmt: skip
+    assert set(seen.maps) == set(matrices)
+    for key, values in matrices.items():
+        seen.map_shows(key, values, most[key], np.isneginf(values))
+    name, i, j = opened_of(state, expected)
+    assert seen.opened == (name, i, j)
+    numbers, sources = entries(state, expected)[f"{name},{i},{j}"]
+    for cells, (of, row, column) in zip(seen.sources, sources, strict=True):
+        shape = matrices[of].shape
+        assert set(cells) == {
+            (of, a, b)
+            for a, b in np.ndindex(shape)
+            if row in (a, None) and column in (b, None)
+        }
+    tells(svg["aria-label"], *numbers)
+    for k, (values, limit, mark) in enumerate(
+        strips(matrices, most, name, i, j)
+    ):
+        seen.strip_shows(k, values, limit, mark)
+    assert len(seen.strips) == k + 1
+    value = matrices[name][i, j]
+    seen.big_shows(value)
+    tells(sentence(shown).split(" is ")[0], short(value))
+    words = words_of(state)
+    if words and name == "dots":
+        late = len(words) - len(matrices["Q"])
+        labels = " ".join(strip[0] for strip in seen.strips[:2])
+        verdict(labels, **{words[late + i]: True, words[j]: True})
+
+
+def strips(matrices, most, name, i, j):
+    """The rows of numbers of an entry: numbers, scale, and the marked one."""
+    whole = matrices[name][i], most[name], j
+    before = "masked" if "masked" in matrices else "scores"
+    if name in ("dots", "output"):
+        a, b = ("Q", "K") if name == "dots" else ("weights", "V")
+        x = matrices[a][i]
+        y = matrices[b][j] if name == "dots" else matrices[b][:, j]
+        return [
+            (x, most[a], None),
+            (y, most[b], None),
+            (x * y, None, None),
+            whole,
+        ]
+    if name == "weights":
+        scores = matrices[before][i]
+        with np.errstate(over="ignore"):
+            powers = np.exp(scores)
+        return [(scores, most[before], j), (powers, None, j), whole]
+    source = {"scores": "dots", "masked": "scores"}[name]
+    return [(matrices[source][i], most[source], j), whole]
 
 
 def words_of(state):
@@ -117,32 +165,6 @@ def words_of(state):
     Q, K = (state["X" if state["what"] == "X" else c] for c in "QK")
     words = state["words"].split(" ")
     return words if len(words) == len(K) >= len(Q) else None
-
-
-def named(table, name, state):
-    """Words name what is a query or a key, and else numbers do."""
-    numbered(table, len(table.select("tbody tr")[0].select("td")))
-    words = words_of(state)
-    if words:
-        heads = [th.text for th in table.select("thead th")]
-        names = [th.text for th in table.select("tbody th")]
-        assert names == (words if name in "XKV" else words[-len(names) :])
-        between = name in ("dots", "scores", "masked", "weights")
-        assert (heads == words) == between
-
-
-def who(state, name, i, j):
-    """Whose entry a sentence says that it is of, before it begins."""
-    words = words_of(state)
-    if not words:
-        return ""
-    late = len(words) - len(state["X" if state["what"] == "X" else "Q"])
-    query = f"Query {words[int(i) + late]}"
-    return (
-        f"{query}: "
-        if name == "output"
-        else (f"{query}, key {words[int(j)]}: ")
-    )
 
 
 def logits(state, expected):
@@ -169,9 +191,8 @@ def short(x):
 
 def entries(state, expected):
     """Of each entry the numbers of its sentence, and what it comes from."""
-    one = state["what"] == "X"
-    q, k, v = 3 * "X" if one else "QKV"
-    Q, K, V = (np.array(state[c], float) for c in (q, k, v))
+    letters = 3 * "X" if state["what"] == "X" else "QKV"
+    Q, K, V = (np.array(state[c], float) for c in letters)
     dots, scores, weights, output = (
         np.array(expected[key])
         for key in ("dots", "scores", "weights", "output")
@@ -189,7 +210,7 @@ def entries(state, expected):
     last = "scores"
     for i, j in np.ndindex(dots.shape):
         made = [i, j, *products(Q[i], K[j]), dots[i, j]]
-        tell("dots", i, j, made, [q, i, None], [k, j, None])
+        tell("dots", i, j, made, ["Q", i, None], ["K", j, None])
     for i, j in np.ndindex(dots.shape):
         d = len(Q[0])
         divided = where(state["scale"], d, dots[i, j], np.sqrt(d))
@@ -210,7 +231,7 @@ def entries(state, expected):
         tell("weights", i, j, made, [last, i, None])
     for i, c in np.ndindex(output.shape):
         made = [i, c, *products(weights[i], V[:, c]), output[i, c]]
-        tell("output", i, c, made, ["weights", i, None], [v, None, c])
+        tell("output", i, c, made, ["weights", i, None], ["V", None, c])
     return result
 
 
@@ -220,14 +241,43 @@ def test_step_tells_each_entry_with_its_numbers_and_sources(drawn_states):
         result = call("worksAll", state, of="step")
         correct = entries(state, expected)
         assert list(result) == list(correct)
-        for at, (text, sources, own) in result.items():
+        for at, (text, sources) in result.items():
             numbers, origins = correct[at]
             tells(text, *numbers)
-            assert (sources, own) == (origins, at)
+            assert sources == origins
             name, i, j = at.split(",")
-            begins = f"{who(state, name, i, j)}{name}[{i}][{j}] = "
-            assert text.startswith(begins)
+            assert text.startswith(f"{name}[{i}][{j}] = ")
             exact_where_it_says_so(text, state, expected, at)
+
+
+FAR = {"what": "Q, K, V", "Q": [[-100]], "V": [[1], [2]], "scale": False}
+SENTENCES = [
+    ("dots,0,2", {}, "X[0] · X[2] = 1×1 + 0×1 + 1×0 + 0×0 = 1"),
+    ("scores,0,2", {}, "dots[0][2] / √4 = 1 / 2 = 0.5"),
+    ("weights,0,2", {}, "exp(0.5) / (exp(1) + exp(0) + exp(0.5)) "
+     "≈ 1.6487 / 5.3670 ≈ 0.3072"),
+    ("output,0,2", {}, "weights[0] · column 2 of X "
+     "= 0.5065×1 + 0.1863×0 + 0.3072×0 ≈ 0.5065"),
+    ("masked,0,2", {"causal": True}, "−∞, since key 2 comes after query 0"),
+    ("weights,1,2", {"causal": True}, "exp(−∞) / (exp(0) + exp(1) + "
+     "exp(−∞)) ≈ 0 / 3.7183 = 0"),
+    ("weights,0,1", FAR | {"K": [[100], [90]]},
+     "exp(−9,000) / (exp(−10,000) + exp(−9,000)) ≈ 1"),
+    ("weights,0,1", FAR | {"K": [[90], [100]]},
+     "exp(−10,000) / (exp(−9,000) + exp(−10,000)) ≈ 0"),
+    ("weights,0,1", FAR | {"K": [[0], [0]]},
+     "exp(0) / (exp(0) + exp(0)) = 1 / 2 = 0.5"),
+    ("weights,0,1", FAR | {"K": [[-0.05], [-0.05]]},
+     "exp(5) / (exp(5) + exp(5)) ≈ 148.4132 / 296.8263 = 0.5"),
+]  # fmt: skip
+
+
+def test_step_sum_of_an_entry():
+    """The digits of the sources, and no zero over a zero."""
+    for entry, settings, text in SENTENCES:
+        name, i, j = entry.split(",")
+        told = call("worksAll", state_of("step", **settings), of="step")
+        assert told[entry][0] == f"{name}[{i}][{j}] = {text}"
 
 
 def exact_where_it_says_so(text, state, expected, at):

@@ -404,12 +404,12 @@ def check_slider_and_trait(tab, slider):
     rows.nth(6).wait_for()
     assert rows.count() == 7, "the figure follows its slider"
 
-    entry = tab.locator('[data-at="dots,0,0"]:visible')
+    entry = tab.locator('[data-handle="dots,0,0"]:visible')
     entry.scroll_into_view_if_needed()
     entry.focus()
     for at in ("dots,0,1", "dots,1,1"):
         tab.keyboard.press("ArrowDown" if at[-3] == "1" else "ArrowRight")
-        focus = tab.evaluate("document.activeElement.dataset.at")
+        focus = tab.evaluate("document.activeElement.dataset.handle")
         assert focus == at, "the arrows stay in the figure"
 
     last = tab.locator(".jp-CodeCell").last

@@ -1,19 +1,21 @@
-// The backward pass: a gradient of the output, and the gradients that follow from
-// it.
+// The backward pass: a gradient of the output, and the gradients that flow back from it
+// along the chain.
 
-import { dot, fixed, matmul, range, setting, softmax, transpose } from "../kit/numbers.js";
-import { colorOf, escape } from "../kit/svg.js";
-import { grid } from "../kit/tables.js";
-import { show } from "../kit/controls.js";
-import { grip } from "../kit/handles.js";
+import { dot, fixed, matmul, softmax, transpose } from "../kit/numbers.js";
+import { chain, flowing, mostOf, signed } from "../kit/chain.js";
 import { figureModule, say } from "../kit/common.js";
 
-const NUDGE = 0.1;
 const MOST = 10;
 const spotOf = ({ dY, entry }) => {
   const wide = dY[0].length;
   const k = Math.min(entry, dY.length * wide - 1);
   return [Math.floor(k / wide), k % wide];
+};
+// Where one number of the output is the loss, its gradient is 1 there and 0 elsewhere.
+const lossOf = (state) => {
+  const [i, c] = spotOf(state);
+  const one = state.dY.map((row, k) => row.map((_, d) => +(k === i && d === c)));
+  return state.alone ? one : state.dY;
 };
 const rootOf = ({ Q }) => Math.sqrt(Q[0].length);
 
@@ -23,107 +25,203 @@ const openOf = ({ Q, K, causal }) => {
   return Q.map((_, i) => K.map((_key, j) => !causal || j <= i + late));
 };
 const shrunk = (A, divisor) => A.map((row) => row.map((x) => x / divisor));
+const scoresOf = (state) => shrunk(matmul(state.Q, transpose(state.K)), rootOf(state));
 
-// The first of the largest entries: with two keys, the gradients are equal and
-// opposite except in their last bits.
-const largest = (row) => {
-  const sizes = row.map(Math.abs);
-  return sizes.findIndex((x) => x >= Math.max(...sizes) * (1 - 1e-9));
-};
-const three = (x) => fixed(x, 3);
-const factor = (x) => (x < 0 ? `(${three(x)})` : three(x));
-const sentence = (state, { weights, dA, dS, means }) => {
-  const [i, c] = spotOf(state);
-  const j = largest(dS[i]);
-  const way =
-    dS[i][j] === 0
-      ? "does not move"
-      : Math.abs(dS[i][j]) < 5e-4
-        ? "hardly moves"
-        : dS[i][j] > 0
-          ? "raises"
-          : "lowers";
-  const which =
-    dS[i][j] === 0
-      ? `No score there has a gradient. For key ${j},`
-      : `The score of key ${j} has the largest gradient there:`;
-  return (
-    `dY[${i}][${c}] = ${setting(state.dY[i][c])}. In row ${i} the mean of dA under the weights ` +
-    `is ${three(means[i])}. ${which} ` +
-    `dS[${i}][${j}] = A × (dA − mean) = ${three(weights[i][j])} × (${three(dA[i][j])} − ` +
-    `${factor(means[i])}) ≈ ` +
-    `${three(dS[i][j])}: a higher score ${way} the loss.`
-  );
+// The gradients in the order in which they follow from that of the output.
+const GRADIENTS = ["dV", "dA", "dS", "dQ", "dK"];
+// The entry that is opened. A row or a column beyond the last counts as the last.
+const openedOf = (state, values) => {
+  const name = GRADIENTS[state.step - 1];
+  const A = values[name];
+  return [name, Math.min(state.row, A.length - 1), Math.min(state.column, A[0].length - 1)];
 };
 
-// The entry that is stepped, as a bar to drag, and the gradients of the scores in
-// its row. The axis holds all that dY may be: logarithmic on either side, and
-// straight in the hundredths around zero.
-const AXIS = { width: 400, middle: 240, half: 120, top: 30, row: 24, straight: 0.01 };
-const decades = (x) => Math.log10(1 + x / AXIS.straight);
-const across = (x) =>
-  AXIS.middle + Math.sign(x) * AXIS.half * Math.min(decades(Math.abs(x)) / decades(MOST), 1);
-const valueAt = (u) => {
-  const far = (u - AXIS.middle) / AXIS.half;
-  return Math.sign(far) * AXIS.straight * (10 ** (Math.abs(far) * decades(MOST)) - 1);
+const brief = (x) => (Math.abs(x) < 0.1 ? fixed(x, 4) : fixed(x, 3)).replace(/\.?0+$/, "");
+const wayOfLoss = (x) =>
+  x === 0 ? "does not move" : Math.abs(x) < 5e-4 ? "hardly moves" : x > 0 ? "raises" : "lowers";
+const sentence = (state, values) => {
+  const [name, i, j] = openedOf(state, values);
+  const x = values[name][i][j];
+  const [up, open] = [wayOfLoss(x), openOf(state)];
+  if (name === "dS" && !open[i][j])
+    return `The score of k${j} is hidden from q${i}: no gradient passes.`;
+  return {
+    dV: `${name}[${i}][${j}] = ${brief(x)}: a larger V[${i}][${j}] ${up} the loss, through every query that gives k${i} weight.`,
+    dA: `${name}[${i}][${j}] = ${brief(x)}: more weight of q${i} on k${j} ${up} the loss. What counts next is its distance from the mean of the row.`,
+    dS: `${name}[${i}][${j}] = ${brief(x)}: a higher score ${up} the loss. It is the weight, times what dA has above its row’s mean.`,
+    dQ: `${name}[${i}][${j}] = ${brief(x)}: a larger Q[${i}][${j}] ${up} the loss, through all scores of q${i}.`,
+    dK: `${name}[${i}][${j}] = ${brief(x)}: a larger K[${i}][${j}] ${up} the loss, through the scores of k${i} with every query.`,
+  }[name];
 };
-const bars = (state, { dS }) => {
-  const { width, middle, half, top, row } = AXIS;
-  const [i, c] = spotOf(state);
-  const at = (x) => x.toFixed(2);
-  const open = openOf(state)[i];
-  const lines = [
-    [`dY[${i}][${c}]`, state.dY[i][c], setting(state.dY[i][c])],
-    ...dS[i].map((x, j) => [`dS[${i}][${j}]`, x, open[j] ? three(x) : "·"]),
-  ];
-  const end = top + row * lines.length;
-  const ticks = [-10, -1, -0.1, 0, 0.1, 1, 10].map(
-    (x) =>
-      `<path class="av-rule" d="M${at(across(x))} ${top}V${end}"/>` +
-      `<text x="${at(across(x))}" y="${top - 8}" text-anchor="middle">${setting(x)}</text>`,
-  );
-  const drawn = lines.map(([name, x, number], k) => {
-    const y = top + row * k + 4;
-    const [a, b] = [middle, across(x)].sort((p, q) => p - q);
-    return (
-      `<rect x="${at(a)}" y="${y}" width="${at(b - a)}" height="${row - 8}" ` +
-      `fill="${colorOf(0.67 * Math.sign(x))}"/>` +
-      `<text x="2" y="${y + 12}">${name}</text>` +
-      `<text x="${middle - half - 8}" y="${y + 12}" text-anchor="end">${number}</text>`
-    );
+
+// The matrices and their gradients below them, and the rows of numbers that meet in an
+// entry of a gradient. Each gradient has its own scale, or the last would be too faint.
+const pictureOf = (state, values, narrow) => {
+  const { weights, dA, means, dS, dV, dQ, dK, loss } = values;
+  const { Q, K, V } = state;
+  const [name, i, j] = openedOf(state, values);
+  const scores = scoresOf(state);
+  const open = openOf(state);
+  const seen = (row, column) => open[row][column];
+  const queries = Q.map((_, k) => `q${k}`);
+  const keys = K.map((_, k) => `k${k}`);
+  const mixed = signed(mostOf(V));
+  const back = (A, rows, more = {}) => ({
+    kind: "gradient",
+    values: A,
+    rows,
+    paint: flowing(mostOf(A)),
+    ...more,
   });
-  const knob = '<circle r="8" style="fill:var(--av-ground);stroke:currentColor;stroke-width:2.5"/>';
-  const label =
-    `The gradient dY[${i}][${c}], ${setting(state.dY[i][c])}, and those of the scores in its ` +
-    `row: ${dS[i]
-      .filter((_, j) => open[j])
-      .map(three)
-      .join(", ")}`;
-  return (
-    `<svg class="av-chart av-pull" role="img" aria-label="${escape(label)}" ` +
-    `viewBox="0 0 ${width} ${end + 4}">${ticks.join("")}` +
-    `<path d="M${middle} ${top}V${end}" stroke="currentColor"/>${drawn.join("")}` +
-    grip("given", [at(across(state.dY[i][c])), top + row / 2], knob) +
-    "</svg>"
-  );
+  const maps = {
+    Q: { kind: "query", values: Q, rows: queries, paint: signed(mostOf(Q)), sign: "·" },
+    K: { kind: "key", values: K, rows: keys, paint: signed(mostOf(K)), sign: "→" },
+    S: { values: scores, rows: queries, paint: signed(mostOf(scores)), sign: "→", open: seen },
+    A: { kind: "weight", values: weights, rows: queries, paint: signed(1), sign: "·", open: seen },
+    V: { kind: "value", values: V, rows: keys, paint: mixed, sign: "→" },
+    Y: { values: matmul(weights, V), rows: queries, paint: mixed },
+    dQ: back(dQ, queries),
+    dK: back(dK, keys, { sign: "←" }),
+    dS: back(dS, queries, { sign: "←", open: seen }),
+    dA: back(dA, queries),
+    dV: back(dV, keys, { sign: "←" }),
+    dY: back(loss, queries, { title: "press dY" }),
+  };
+  const words = (long, short) => (narrow ? short : long);
+  const plain = () => ["#8882", ""];
+  const column = (A, k) => A.map((row) => row[k]);
+  const line = (label, id, numbers, paint = maps[id].paint) => ({
+    ...{ label, kind: maps[id].kind, values: numbers, paint },
+  });
+  // The sum of products of two rows of numbers, and the row that it is in.
+  const products = (a, b, from, how = "sum") => ({
+    from,
+    lines: [
+      a,
+      b,
+      line(
+        "products",
+        name,
+        a.values.map((x, k) => x * b.values[k]),
+        plain,
+      ),
+    ].concat({
+      ...line(words(`row ${i} of ${name}`, "row"), name, values[name][i]),
+      mark: j,
+    }),
+    how,
+  });
+  const rooted = words(`sum ÷ √${Q[0].length}`, `÷ √${Q[0].length}`);
+  const opened = {
+    dV: () =>
+      products(
+        line(words(`column ${i} of A`, `A, ${i}`), "A", column(weights, i)),
+        line(words(`× column ${j} of dY`, `× dY, ${j}`), "dY", column(loss, j)),
+        [
+          ["A", null, i],
+          ["dY", null, j],
+        ],
+      ),
+    dA: () =>
+      products(
+        line(words(`row ${i} of dY`, "dY"), "dY", loss[i]),
+        line(words(`× row ${j} of V`, `× V, ${j}`), "V", V[j]),
+        [
+          ["dY", i, null],
+          ["V", j, null],
+        ],
+      ),
+    dS: () => ({
+      from: [
+        ["A", i, null],
+        ["dA", i, null],
+      ],
+      lines: [
+        line(words(`row ${i} of A`, "A"), "A", weights[i]),
+        line(words(`row ${i} of dA`, "dA"), "dA", dA[i]),
+        line(
+          words(`− mean ${brief(means[i])}`, "− mean"),
+          "dA",
+          dA[i].map((x) => x - means[i]),
+        ),
+        { ...line("× A", "dS", dS[i]), mark: j },
+      ],
+      how: "product",
+    }),
+    dQ: () =>
+      products(
+        line(words(`row ${i} of dS`, "dS"), "dS", dS[i]),
+        line(words(`× column ${j} of K`, `× K, ${j}`), "K", column(K, j)),
+        [
+          ["dS", i, null],
+          ["K", null, j],
+        ],
+        rooted,
+      ),
+    dK: () =>
+      products(
+        line(words(`column ${i} of dS`, `dS, ${i}`), "dS", column(dS, i)),
+        line(words(`× column ${j} of Q`, `× Q, ${j}`), "Q", column(Q, j)),
+        [
+          ["dS", null, i],
+          ["Q", null, j],
+        ],
+        rooted,
+      ),
+  }[name]();
+  const row = (...ids) => ids.map((id) => ({ id, title: id, ...maps[id] }));
+  return {
+    lines: narrow
+      ? [row("Q", "K", "S"), row("dQ", "dK", "dS"), row("A", "V", "Y"), row("dA", "dV", "dY")]
+      : [row("Q", "K", "S", "A", "V", "Y"), row("dQ", "dK", "dS", "dA", "dV", "dY")],
+    opened: { cell: [name, i, j], ...opened },
+    ...(state.alone && { chosen: ["dY", ...spotOf(state)] }),
+    narrow,
+  };
 };
 
 const SHAPE = { kind: "matrix", rows: [1, 4], columns: [1, 4], min: -MOST, max: MOST };
 const figure = {
   name: "backward",
-  card: { part: "table", which: 1 },
+  card: { part: "svg" },
+  lead: ["step"],
   controls: [
+    {
+      key: "step",
+      kind: "range",
+      label: "step back",
+      first: 3,
+      about: "The gradient of which an entry is opened: dV, dA, dS, dQ, dK",
+      min: 1,
+      max: 5,
+      step: 1,
+    },
+    ...[
+      ["row", 2],
+      ["column", 0],
+    ].map(([key, first]) => ({
+      ...{ key, kind: "range", label: key, first, min: 0, max: 3, step: 1 },
+      about: `The ${key} of the opened entry; one beyond the last counts as the last`,
+    })),
+    {
+      key: "alone",
+      kind: "flag",
+      label: "one output is the loss",
+      first: false,
+      about: "Take one number of the output as the loss, instead of what `dY` belongs to",
+    },
     {
       key: "entry",
       kind: "range",
-      label: "entry of dY",
+      label: "entry of Y",
       first: 4,
       about:
-        "The entry of `dY` that is stepped, row by row; one beyond the last counts as the last",
+        "The number of the output that is the loss, row by row; one beyond the last counts as the last",
       min: 0,
       max: 15,
       step: 1,
       upTo: ({ dY }) => dY.length * dY[0].length - 1,
+      when: ({ alone }) => alone,
     },
     {
       ...SHAPE,
@@ -198,108 +296,71 @@ const figure = {
           `${shape(Q)} and V ${shape(V)}`;
   },
   compute: (state) => {
-    const { Q, K, V, dY } = state;
+    const { Q, K, V } = state;
+    const loss = lossOf(state);
     const open = openOf(state);
     const root = rootOf(state);
-    const weights = shrunk(matmul(Q, transpose(K)), root).map((row, i) => softmax(row, open[i]));
-    const dA = matmul(dY, transpose(V));
+    const weights = scoresOf(state).map((row, i) => softmax(row, open[i]));
+    const dA = matmul(loss, transpose(V));
     const means = weights.map((row, i) => dot(row, dA[i]));
     const dS = weights.map((row, i) => row.map((w, j) => w * (dA[i][j] - means[i])));
     return {
+      loss,
       weights,
       dA,
       means,
       dS,
-      dV: matmul(transpose(weights), dY),
+      dV: matmul(transpose(weights), loss),
       dQ: shrunk(matmul(dS, K), root),
       dK: shrunk(matmul(transpose(dS), Q), root),
     };
   },
-  view: (state, values) => {
-    const { weights, dA, dS, dV, dQ, dK } = values;
-    const open = openOf(state);
-    const [i, c] = spotOf(state);
-    const spot = (row, column) =>
-      `data-at="dY,${row},${column}" class="av-given-cell` +
-      `${row === i && column === c ? " av-picked" : ""}"`;
-    const inRow = (row) => (row === i ? 'class="av-source"' : "");
-    const queries = state.Q.map((_, k) => `q${k}`);
-    const keys = state.K.map((_, k) => `k${k}`);
-    const table = (kind, name, formula, A, rows, more = {}) =>
-      `<div${kind && ` class="av-of-${kind}"`}>` +
-      grid({
-        label: `${name} (${A.length}, ${A[0].length})\n${formula}`,
-        rows,
-        columns: range(A[0].length),
-        values: A,
-        digits: 4,
-        ...more,
-      }) +
-      `</div>`;
-    // Orange is negative and blue positive, on one scale for all gradients.
-    const sizes = [state.dY, dA, dS, dV, dQ, dK].flat(2).map(Math.abs);
-    const most = Math.max(...sizes, 1e-9);
-    const sized = (attributes) => ({ part: (x) => x / most, attributes });
-    const seen = (row, column) => open[row][column];
-    const tables = [
-      table("", "dY", "you give it", state.dY, queries, { ...sized(spot), digits: 3 }),
-      table("weight", "A", "the weights", weights, queries, {
-        digits: 3,
-        open: seen,
-        columns: keys,
-        attributes: inRow,
-      }),
-      table("value", "dV", "Aᵀ dY", dV, keys, sized()),
-      table("weight", "dA", "dY Vᵀ", dA, queries, { ...sized(inRow), columns: keys }),
-      table("", "dS", "A × (dA − mean)", dS, queries, {
-        ...sized(inRow),
-        columns: keys,
-        open: seen,
-      }),
-      table("query", "dQ", `dS K / √${state.Q[0].length}`, dQ, queries, sized()),
-      table("key", "dK", `dSᵀ Q / √${state.Q[0].length}`, dK, keys, sized()),
-    ];
-    return `${bars(state, values)}<div class="av-row av-step">${tables.join("")}</div>${say(sentence(state, values))}`;
+  view: (state, values, own, narrow) => {
+    const label = sentence(state, values);
+    return chain({ ...pictureOf(state, values, narrow), label }) + say(label);
   },
 
-  handles: (state) => {
-    const [i, c] = spotOf(state);
-    const key = `dY.${i}.${c}`;
+  // A number of the output is the loss that flows back. Each other entry opens its gradient.
+  handles: (state, values) => {
+    const [row, column] = spotOf(state);
+    const { Q, K, V, dY } = state;
+    const cells = (id, A, named, settings) =>
+      A.flatMap((numbers, i) =>
+        numbers.map((x, j) => ({ id: `${id},${i},${j}`, name: named(i, j), ...settings(i, j) })),
+      );
+    const opens = (id, A, name) =>
+      cells(
+        id,
+        A,
+        (i, j) => `${name}[${i}][${j}]: ${brief(values[name][i][j])}`,
+        (i, j) => ({
+          ...{ group: "entries", eager: true },
+          press: () => ({ step: GRADIENTS.indexOf(name) + 1, row: i, column: j }),
+        }),
+      );
+    const chooses = (id) =>
+      cells(
+        id,
+        dY,
+        (i, j) => `Y[${i}][${j}] as the loss`,
+        (i, j) => {
+          const on = state.alone && i === row && j === column;
+          return {
+            ...{ group: "outputs", once: true, on },
+            press: () => ({ alone: !on, entry: i * dY[0].length + j }),
+          };
+        },
+      );
     return [
-      {
-        id: "given",
-        name: `entry ${c} of the gradient of output ${i}`,
-        keys: [key],
-        at: [across(state.dY[i][c]), AXIS.top + AXIS.row / 2],
-        read: ([u]) => ({ [key]: valueAt(u) }),
-      },
+      ...opens("Q", Q, "dQ"),
+      ...opens("K", K, "dK"),
+      ...opens("S", values.dS, "dS"),
+      ...opens("A", values.dA, "dA"),
+      ...opens("V", V, "dV"),
+      ...chooses("Y"),
+      ...GRADIENTS.flatMap((name) => opens(name, values[name], name)),
+      ...chooses("dY"),
     ];
-  },
-  // The buttons step the entry of dY that was pressed.
-  enhance: (result, state, values, set) => {
-    result.onclick = ({ target }) => {
-      const at = target.closest("[data-at]")?.dataset.at.split(",");
-      if (at) set("entry", at[1] * state.dY[0].length + +at[2]);
-    };
-  },
-  live: ({ form, model }) => {
-    const box = document.createElement("div");
-    box.className = "av-panel av-keys";
-    box.innerHTML = ["−", "+"]
-      .map((sign) => `<button type="button">dY ${sign} ${NUDGE}</button>`)
-      .join("");
-    form.before(box);
-    const field = form.elements.namedItem("dY");
-    box.addEventListener("click", ({ target }) => {
-      const way = [...box.children].indexOf(target);
-      if (way < 0) return;
-      const state = { dY: model.get("dY"), entry: model.get("entry") };
-      const [i, c] = spotOf(state);
-      const dY = state.dY.map((row) => [...row]);
-      dY[i][c] = +(dY[i][c] + (way ? NUDGE : -NUDGE)).toFixed(6);
-      field.value = show({ kind: "matrix" }, dY);
-      field.dispatchEvent(new Event("input", { bubbles: true }));
-    });
   },
 };
 

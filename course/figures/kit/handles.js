@@ -30,6 +30,7 @@ const FINGER = 22;
  *   move between them, and a drag presses those that are in the same state as the first
  * @property {boolean} [heir] - it takes the focus when the focused handle has gone
  * @property {boolean} [once] - a drag presses only the first handle of its group
+ * @property {boolean} [eager] - to point at it, or to reach it with the arrow keys, presses it
  */
 
 // A handle in an SVG. Its drawing has the handle's position as its origin.
@@ -289,6 +290,7 @@ export const handsOf = (figure, { result, read: current, steer: apply, note, fir
         stops[handle.group] = next.dataset.handle;
         for (const it of others) write(it, { ...told.get(it), tabindex: it === next ? 0 : -1 });
         next.focus();
+        if (handleOf(next).eager) press(handleOf(next));
       }
     } else if (handle.keys && event.key === "Home")
       steer(
@@ -306,6 +308,18 @@ export const handsOf = (figure, { result, read: current, steer: apply, note, fir
     event.preventDefault();
     event.stopPropagation();
   };
+  // A pointer at rest under a page that scrolls points at nothing.
+  let last = "";
+  const point = (event) => {
+    const part = event.target.closest("[data-handle]");
+    const spot = `${event.screenX},${event.screenY}`;
+    const moved = spot !== last;
+    last = spot;
+    if (!moved || event.pointerType !== "mouse" || event.buttons) return;
+    const handle = handleOf(part);
+    if (handle?.eager) press(handle);
+  };
+  result.addEventListener("pointerover", point);
   result.addEventListener("pointerdown", take);
   result.addEventListener("pointermove", drag);
   for (const kind of ["pointerup", "pointercancel"]) result.addEventListener(kind, drop);

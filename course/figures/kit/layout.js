@@ -20,7 +20,7 @@ export const layoutOf = (el, result, error) => {
   const settle = (widen) => {
     // All sizes are read before anything is written, because a write in between
     // would force another layout.
-    const boxes = [...result.querySelectorAll(".av-wide, .av-step > div")];
+    const boxes = [...result.querySelectorAll(".av-wide")];
     const wide = boxes.map(
       (box) => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX !== "visible",
     );

@@ -1,8 +1,7 @@
-// Step through attention: every intermediate matrix, and the origin of each
-// entry.
+// Attention as a chain of small heat maps, and the numbers that meet in each entry.
 
 import { fixed, matmul, range, softmax, transpose } from "../kit/numbers.js";
-import { grid } from "../kit/tables.js";
+import { chain, mostOf, signed } from "../kit/chain.js";
 import { THREE_TOKENS } from "../kit/controls.js";
 import { figureModule, say } from "../kit/common.js";
 
@@ -29,12 +28,6 @@ const makes = (x, factors) =>
 // A weight among several is neither zero nor one, even if it rounds to that.
 const share = (w, alone) => (!alone && (w < 1e-12 || w > 1 - 1e-12) ? `≈ ${brief(w)}` : equals(w));
 const product = (a, b) => a.map((x, i) => `${factor(x)}×${factor(b[i])}`).join(" + ");
-// The decimals for the numbers of one matrix: as many as are exact, else three.
-const places = (numbers) => {
-  const needed = numbers.map(exact);
-  return needed.includes(undefined) ? 3 : Math.max(...needed);
-};
-
 const given = (state) =>
   state.what === ONE ? [state.X, state.X, state.X] : [state.Q, state.K, state.V];
 // Words name the rows where each key has one; the last of them are the queries'.
@@ -52,77 +45,63 @@ const sees = (state, i, j) => {
   return !state.causal || j <= i + K.length - Q.length;
 };
 
-// The matrices in order. For each entry: the sentence that computes it, and the
-// entries that it depends on, as [matrix, row or null, column or null].
+// Those who ask and those who are asked, by name.
+const namesOf = (state) => {
+  const [Q, K] = given(state);
+  const words = wordsOf(state);
+  return {
+    asks: words?.asks ?? Q.map((_, i) => `q${i}`),
+    keys: words?.keys ?? K.map((_, j) => `k${j}`),
+  };
+};
+
+// What each step computes, in order. For each entry: the sum that makes it, and what it is
+// for, in words.
 const steps = (state, { dots, scores, weights, output }) => {
   const [Q, K, V] = given(state);
   const [q, k, v] = state.what === ONE ? ["X", "X", "X"] : ["Q", "K", "V"];
-  const named = (letter, rows) => rows.map((_, i) => `${letter}${i}`);
-  const words = wordsOf(state);
-  const [queries, keys] = [words?.asks ?? named("q", Q), words?.keys ?? named("k", K)];
-  const columns = V[0].map((_, c) => c);
-  const inputs =
-    state.what === ONE
-      ? [{ name: "X", title: "Q = K = V", rows: words?.keys ?? named("", Q), values: Q }]
-      : [
-          { name: "Q", title: "queries", rows: queries, values: Q },
-          { name: "K", title: "keys", rows: keys, values: K },
-          { name: "V", title: "values", rows: keys, values: V },
-        ];
-  const list = inputs.map((A) => ({ ...A, columns: A.values[0].map((_, c) => c) }));
-  const step = (name, title, values, made, from, more) =>
-    list.push({
-      name,
-      title,
-      rows: queries,
-      columns: keys,
-      values,
-      made,
-      from,
-      shaded: true,
-      who: (i, j) => words && `Query ${words.asks[i]}, key ${words.keys[j]}`,
-      ...more,
-    });
-
-  const root = Math.sqrt(Q[0].length);
-  step(
-    "dots",
-    `${q} ${k}ᵀ`,
-    dots,
-    (i, j) =>
-      `${q}[${i}] · ${k}[${j}] = ${product(Q[i], K[j])} ${makes(dots[i][j], Q[i].concat(K[j]))}`,
-    (i, j) => [
-      [q, i, null],
-      [k, j, null],
-    ],
-  );
-  step(
-    "scores",
-    state.scale ? `dots / √${Q[0].length}` : "dots, not divided",
-    scores,
-    (i, j) =>
-      state.scale
-        ? `dots[${i}][${j}] / √${Q[0].length} = ${brief(dots[i][j])} / ${brief(root)} ` +
-          `${equals(scores[i][j])}`
-        : `dots[${i}][${j}] ${equals(scores[i][j])}`,
-    (i, j) => [["dots", i, j]],
-  );
-  let before = "scores";
+  const { asks, keys } = namesOf(state);
   const logits = scores.map((row, i) => row.map((x, j) => (sees(state, i, j) ? x : -Infinity)));
-  if (state.causal) {
-    step(
-      "masked",
-      "no later key",
-      logits,
-      (i, j) =>
+  const root = Math.sqrt(Q[0].length);
+  const list = [
+    {
+      name: "dots",
+      values: dots,
+      made: (i, j) =>
+        `${q}[${i}] · ${k}[${j}] = ${product(Q[i], K[j])} ${makes(dots[i][j], Q[i].concat(K[j]))}`,
+      says: (i, j) =>
+        `how well the query of ${asks[i]} and the key of ${keys[j]} agree: multiply number by ` +
+        "number, then add.",
+    },
+    {
+      name: "scores",
+      values: scores,
+      made: (i, j) =>
+        state.scale
+          ? `dots[${i}][${j}] / √${Q[0].length} = ${brief(dots[i][j])} / ${brief(root)} ` +
+            `${equals(scores[i][j])}`
+          : `dots[${i}][${j}] ${equals(scores[i][j])}`,
+      says: () =>
+        state.scale
+          ? `the dot product, divided by √${Q[0].length}. All shades fade alike, and the order stays.`
+          : "the dot product as it is, since the division is off.",
+    },
+  ];
+  if (state.causal)
+    list.push({
+      name: "masked",
+      values: logits,
+      made: (i, j) =>
         sees(state, i, j)
           ? `scores[${i}][${j}] = ${brief(scores[i][j])}, since query ${i} may attend to ` +
             `key ${j}`
           : `−∞, since key ${j} comes after query ${i}`,
-      (i, j) => [["scores", i, j]],
-    );
-    before = "masked";
-  }
+      says: (i, j) =>
+        sees(state, i, j)
+          ? `the score as it was, since ${keys[j]} does not come after ${asks[i]}.`
+          : `${keys[j]} comes after ${asks[i]}, so that its weight will be zero.`,
+    });
+  const before = list.at(-1).name;
   const powers = (i) => logits[i].map((x) => `exp(${brief(x)})`);
   // Exponentials are written out if a few digits suffice.
   const written = (x) => x > 1e-3 && x < 1e5;
@@ -137,56 +116,162 @@ const steps = (state, { dots, scores, weights, output }) => {
   const may = (i, j) => logits[i][j] > -Infinity;
   const alone = (i, j) =>
     !may(i, j) || logits[i].every((_, other) => other === j || !may(i, other));
-  const source = before;
-  step(
-    "weights",
-    "softmax by row",
-    weights,
-    (i, j) =>
-      `${powers(i)[j]} / (${powers(i).join(" + ")}) ${ratio(i, j)}` +
-      `${share(weights[i][j], alone(i, j))}`,
-    (i) => [[source, i, null]],
-    { low: 0, high: 1 },
+  list.push(
+    {
+      name: "weights",
+      values: weights,
+      made: (i, j) =>
+        `${powers(i)[j]} / (${powers(i).join(" + ")}) ${ratio(i, j)}` +
+        `${share(weights[i][j], alone(i, j))}`,
+      says: (i, j) =>
+        `the share of ${asks[i]} that goes to ${keys[j]}. The shares of a row add up to one.`,
+    },
+    {
+      name: "output",
+      values: output,
+      made: (i, c) =>
+        `weights[${i}] · column ${c} of ${v} = ${product(
+          weights[i],
+          V.map((row) => row[c]),
+        )} ${makes(output[i][c], weights[i])}`,
+      says: (i, c) =>
+        `number ${c} of what ${asks[i]} gets: the values in column ${c}, mixed by its weights.`,
+    },
   );
-  step(
-    "output",
-    `weights ${v}`,
-    output,
-    (i, c) =>
-      `weights[${i}] · column ${c} of ${v} = ${product(
-        weights[i],
-        V.map((row) => row[c]),
-      )} ${makes(output[i][c], weights[i])}`,
-    (i, c) => [
-      ["weights", i, null],
-      [v, null, c],
-    ],
-    { columns, shaded: false, who: (i) => words && `Query ${words.asks[i]}` },
-  );
-  return list;
+  return { list, before, logits };
+};
+// The entry that is opened. A step, a row or a column beyond the last counts as the last.
+const openedOf = (state, list) => {
+  const { name, values } = list[Math.min(state.step, list.length) - 1];
+  return [
+    name,
+    Math.min(state.row, values.length - 1),
+    Math.min(state.column, values[0].length - 1),
+  ];
 };
 
-// The sentence and the sources of an entry named as in "dots,0,2"; if there is no
-// such entry, those of the last entry in the first row of dots.
-const worked = (list, entry) => {
-  const [name, i, j] = String(entry).split(",");
-  const found = list.find((A) => A.made && A.name === name && A.values[i]?.[j] !== undefined);
-  if (!found) return worked(list, `dots,0,${list.find((A) => A.made).columns.length - 1}`);
-  const who = found.who(+i, +j);
-  const text = `${who ? `${who}: ` : ""}${name}[${i}][${j}] = ${found.made(+i, +j)}`;
-  return { entry, text, from: found.from(+i, +j) };
-};
-const role = ({ entry, from }, name, i, j) => {
-  if (entry === `${name},${i},${j}`) return "av-picked";
-  return from.some(([n, row, column]) => n === name && (row ?? i) === i && (column ?? j) === j)
-    ? "av-source"
-    : "";
+// The heat maps, and the rows of numbers that meet in an entry. What is compared has one
+// scale: the scores before and after they are divided, and the values and their mixtures.
+const pictureOf = (state, { list, before, logits }, narrow) => {
+  const [Q, K, V] = given(state);
+  const { asks, keys } = namesOf(state);
+  const byName = Object.fromEntries(list.map(({ name, values }) => [name, values]));
+  const { dots, scores, weights, output } = byName;
+  const paints = {
+    Q: signed(mostOf(Q)),
+    K: signed(mostOf(K)),
+    V: signed(mostOf(V)),
+    dots: signed(mostOf(dots)),
+    weights: signed(1),
+  };
+  const of = (letter) => (state.what === ONE ? `${letter} = X` : letter);
+  const root = `÷ √${Q[0].length}`;
+  const seen = (i, j) => sees(state, i, j);
+  const asked = { rows: asks, paint: paints.dots, sign: "→" };
+  const maps = {
+    Q: { title: of("Q"), kind: "query", values: Q, rows: asks, paint: paints.Q, sign: "·" },
+    K: { title: of("K"), kind: "key", values: K, rows: keys, paint: paints.K, sign: "→" },
+    dots: { ...asked, title: "QKᵀ", values: dots },
+    scores: { ...asked, title: state.scale ? root : "÷ 1", values: scores },
+    ...(state.causal && {
+      masked: { ...asked, title: "mask", values: logits, open: seen },
+    }),
+    weights: {
+      ...{ title: "softmax", kind: "weight", values: weights, rows: asks },
+      ...{ paint: paints.weights, sign: "·" },
+    },
+    V: { title: of("V"), kind: "value", values: V, rows: keys, paint: paints.V, sign: "→" },
+    output: { title: "Y", values: output, rows: asks, paint: paints.V },
+  };
+  const [name, i, j] = openedOf(state, list);
+  const line = (label, id, values, mark, paint = maps[id].paint) => ({
+    ...{ label, kind: maps[id].kind, values, paint },
+    ...(mark !== null && { mark }),
+  });
+  const column = (A) => A.map((row) => row[j]);
+  const words = (long, short) => (narrow ? short : long);
+  const plain = () => ["#8882", ""];
+  const times = (a, b) => a.map((x, n) => x * b[n]);
+  const whole = (id, A, mark = j) => line(words(`row of ${asks[i]}`, "row"), id, A[i], mark);
+  const opened = {
+    dots: () => ({
+      from: [
+        ["Q", i, null],
+        ["K", j, null],
+      ],
+      lines: [
+        line(words(`query of ${asks[i]}`, asks[i]), "Q", Q[i], null),
+        line(words(`× key of ${keys[j]}`, `× ${keys[j]}`), "K", K[j], null),
+        line("products", "dots", times(Q[i], K[j]), null, plain),
+        whole("dots", dots),
+      ],
+      how: "sum",
+    }),
+    scores: () => ({
+      from: [["dots", i, j]],
+      lines: [whole("dots", dots), line(state.scale ? root : "÷ 1", "scores", scores[i], j)],
+      how: state.scale ? root : "as it is",
+    }),
+    masked: () => ({
+      from: [["scores", i, j]],
+      lines: [whole("scores", scores), line("masked", "masked", logits[i], j)],
+      how: seen(i, j) ? "kept" : "hidden",
+    }),
+    weights: () => ({
+      from: [[before, i, null]],
+      lines: [
+        whole(before, byName[before]),
+        line("exp", "weights", logits[i].map(Math.exp), j, plain),
+        line(words("÷ their sum", "÷ sum"), "weights", weights[i], j),
+      ],
+      how: "share",
+    }),
+    output: () => ({
+      from: [
+        ["weights", i, null],
+        ["V", null, j],
+      ],
+      lines: [
+        line(words(`weights of ${asks[i]}`, "weights"), "weights", weights[i], null),
+        line(words(`× column ${j} of V`, `× V, ${j}`), "V", column(V), null),
+        line("products", "output", times(weights[i], column(V)), null, plain),
+        whole("output", output),
+      ],
+      how: "sum",
+    }),
+  }[name]();
+  const row = (...ids) => ids.filter((id) => maps[id]).map((id) => ({ id, ...maps[id] }));
+  return {
+    lines: narrow
+      ? [row("Q", "K", "dots"), row("scores", "masked", "weights"), row("V", "output")]
+      : [row("Q", "K", "dots", "scores", "masked", "weights", "V", "output")],
+    opened: { cell: [name, i, j], ...opened },
+    narrow,
+  };
 };
 
 const figure = {
   name: "step",
-  card: { part: "table", which: 3 },
+  card: { part: "svg" },
   controls: [
+    {
+      key: "step",
+      kind: "range",
+      label: "step",
+      first: 1,
+      about: "The step of which an entry is opened; one beyond the last counts as the last",
+      min: 1,
+      max: 5,
+      step: 1,
+      upTo: ({ causal }) => (causal ? 5 : 4),
+    },
+    ...[
+      ["row", 0, "The query of the opened entry"],
+      ["column", 2, "The key, or the number of a value, of the opened entry"],
+    ].map(([key, first, about]) => ({
+      ...{ key, kind: "range", label: key, first, min: 0, max: 5, step: 1 },
+      about: `${about}; one beyond the last counts as the last`,
+    })),
     {
       key: "what",
       kind: "choice",
@@ -268,67 +353,63 @@ const figure = {
     );
     return { dots, scores, weights, output: matmul(weights, V) };
   },
-  view: (state, values, own) => {
-    const list = steps(state, values);
-    const shown = worked(list, own?.entry);
-    const drawn = list.map(({ name, title, rows, columns, values: A, shaded, made, ...limits }) => {
-      const finite = A.flat().filter(Number.isFinite);
-      const {
-        low = Math.min(0, ...finite),
-        high = shaded ? Math.max(low + 1e-9, ...finite) : Infinity,
-      } = limits;
-      // Each matrix is one tab stop: the entry that was focused last.
-      const asked = own?.stops[name];
-      const [, a, b] = asked?.split(",") ?? [];
-      const stop = A[a]?.[b] === undefined ? `${name},0,0` : asked;
-      const attributes = (i, j) => {
-        const at = `${name},${i},${j}`;
-        const tab = own && made ? ` tabindex="${at === stop ? 0 : -1}"` : "";
-        return `data-at="${at}" class="${role(shown, name, i, j)}"${tab}`;
-      };
-      const label = `${name} ${shape(A)}\n${title}`;
-      const digits = places(finite);
-      const table = grid({ label, rows, columns, values: A, digits, low, high, attributes });
-      const kind = own && made ? '<table role="grid"' : "<table";
-      return `<div>${table.replace("<table", kind)}</div>`;
-    });
-    return `<div class="av-row av-step">${drawn.join("")}</div>${say(shown.text)}`;
+  view: (state, values, own, narrow) => {
+    const made = steps(state, values);
+    const [name, i, j] = openedOf(state, made.list);
+    const { made: sum, says, values: A } = made.list.find((it) => it.name === name);
+    const label = `${name}[${i}][${j}] = ${sum(i, j)}`;
+    const number = A[i][j];
+    return (
+      chain({ ...pictureOf(state, made, narrow), label }) + say(`${brief(number)} is ${says(i, j)}`)
+    );
   },
 
-  // Pointing at an entry, or moving to it with the arrow keys, explains it.
-  live: ({ el, paint }) => {
-    const result = el.querySelector(".av-result");
-    const own = { entry: "", stops: {} };
-    const pick = (cell, focused) => {
-      if (!cell?.hasAttribute("tabindex")) return;
-      const { at } = cell.dataset;
-      if (at === own.entry && !focused) return;
-      if (focused) own.stops[at.split(",")[0]] = at;
-      own.entry = at;
-      paint();
-    };
-    const cellOf = ({ target }) => target.closest("[data-at]");
-    result.addEventListener("pointerover", (event) => pick(cellOf(event), false));
-    result.addEventListener("focusin", (event) => pick(cellOf(event), true));
-    result.addEventListener("keydown", (event) => {
-      const cell = cellOf(event);
-      if (!cell || event.altKey || event.ctrlKey || event.metaKey) return;
-      const [name, ...at] = cell.dataset.at.split(",");
-      const [i, j] = at.map(Number);
-      const last = cell.parentNode.children.length - 2; // after the name of the row
-      const to = {
-        ArrowUp: [i - 1, j],
-        ArrowDown: [i + 1, j],
-        ArrowLeft: [i, j - 1],
-        ArrowRight: [i, j + 1],
-        Home: [i, 0],
-        End: [i, last],
-      }[event.key];
-      if (!to) return;
-      event.preventDefault();
-      result.querySelector(`[data-at="${name},${to}"]`)?.focus();
-    });
-    return { own: () => own };
+  // Each entry opens itself, and each row or column of what is given the entry in which it
+  // meets another.
+  handles: (state, values) => {
+    const { list } = steps(state, values);
+    const [Q, K, V] = given(state);
+    const { asks, keys } = namesOf(state);
+    const [, row] = openedOf(state, list);
+    const cells = (name, A, named, settings) =>
+      A.flatMap((numbers, i) =>
+        numbers.map((x, j) => ({
+          id: `${name},${i},${j}`,
+          name: `${named(i, j)}: ${brief(x)}`,
+          group: "entries",
+          eager: true,
+          press: () => settings(i, j),
+        })),
+      );
+    const last = list.length;
+    return [
+      ...cells(
+        "Q",
+        Q,
+        (i) => `query of ${asks[i]}`,
+        (i) => ({ step: 1, row: i }),
+      ),
+      ...cells(
+        "K",
+        K,
+        (j) => `key of ${keys[j]}`,
+        (j) => ({ step: 1, column: j }),
+      ),
+      ...list.flatMap(({ name, values: A }, k) =>
+        cells(
+          name,
+          A,
+          (i, j) => `${name}, row ${asks[i]}, column ${k + 1 < last ? keys[j] : j}`,
+          (i, j) => ({ step: k + 1, row: i, column: j }),
+        ),
+      ),
+      ...cells(
+        "V",
+        V,
+        (j) => `value of ${keys[j]}`,
+        (_, c) => ({ step: last, row, column: c }),
+      ),
+    ];
   },
 };
 

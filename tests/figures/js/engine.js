@@ -64,16 +64,17 @@ export const readFrom = (search, state) => {
 
 // --- one figure each
 
+// Of each entry of the step figure: what its drawing is called, and what meets in it.
 export const worksAll = (state) => {
-  const list = steps(state, figure.compute(state));
-  const made = list.filter((A) => A.made);
+  const numbers = figure.compute(state);
+  const made = steps(state, numbers);
   return Object.fromEntries(
-    made.flatMap((A) =>
-      A.values.flatMap((row, i) =>
-        row.map((_, j) => {
-          const at = `${A.name},${i},${j}`;
-          const { entry, text, from } = worked(list, at);
-          return [at, [text, from, entry]];
+    made.list.flatMap(({ name, values: A }, k) =>
+      A.flatMap((all, row) =>
+        all.map((_, column) => {
+          const there = { ...state, step: k + 1, row, column };
+          const label = figure.view(there, numbers).match(/aria-label="([^"]*)"/)[1];
+          return [`${name},${row},${column}`, [label, pictureOf(there, made).opened.from]];
         }),
       ),
     ),

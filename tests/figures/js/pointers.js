@@ -1,58 +1,37 @@
-// --- the entries of step.js
+// --- the entries of a chain
 
-export const cell = (at) => el.querySelector(`[data-at="${at}"]`);
-export const typed = (key, more) => {
-  const stopped = press(document.activeElement, key, more);
-  return [document.activeElement.dataset.at, stopped];
-};
+const openedNow = () => ["step", "row", "column"].map((key) => m.state[key]);
 
-export function moveByKeys(keys) {
-  cell("dots,0,0").focus();
-  return keys.map((key) => typed(key));
+export async function openByKeys(start, keys) {
+  handle(start).focus();
+  return keys.map((key) => {
+    press(document.activeElement, key);
+    return [document.activeElement.dataset.handle, openedNow()];
+  });
 }
 
-export function otherKeys() {
-  return [
-    typed("x"),
-    typed("Tab"),
-    typed("ArrowUp", { altKey: true }),
-    typed("ArrowUp", { ctrlKey: true }),
-    typed("ArrowUp", { metaKey: true }),
-    typed("ArrowUp"),
-  ];
+export async function pointAt(ids, kind) {
+  const seen = [];
+  for (const [n, id] of ids.entries()) {
+    const more = { pointerType: kind, screenX: n + 1 };
+    pointer(handle(id), "pointerover", more);
+    await frame();
+    seen.push(openedNow());
+  }
+  // The page scrolls under a pointer that rests.
+  pointer(handle("dots,0,0"), "pointerover", { pointerType: kind, screenX: ids.length });
+  return [seen, openedNow()];
 }
 
-export async function pointAtEntries() {
-  const all = (kind) => [...el.querySelectorAll(`.av-${kind}`)].map((c) => c.dataset.at);
-  const look = () => [said().split(" = ")[0], all("picked").join()];
-  const point = (at) => {
-    pointer(cell(at), "pointerover");
-    return look();
-  };
-  const start = look();
-  const first = [point("output,1,0"), all("source")];
-  pointer(el.querySelector("caption"), "pointerover");
-  const kept = point("X,0,0");
-  const second = [point("dots,1,0"), all("source")];
-  await settle();
-  const waits = timers.length;
-  point("dots,1,0");
-  await settle();
-  second.push(timers.length - waits); // nothing to be said anew
-  give("scale", false);
-  await frame();
-  const third = look();
-  cell("weights,0,1").focus();
-  const focused = look();
-  give("X", "1");
-  await frame();
-  return [start, first, kept, second, third, focused, look()];
-}
-
-export async function sentenceOf(state, entry) {
-  await become(state);
-  pointer(cell(entry), "pointerover");
-  return said();
+export async function pressOutputs(ids) {
+  const seen = [];
+  for (const id of ids) {
+    handle(id).dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    await frame();
+    const { loss } = el.values;
+    seen.push([m.state.alone, m.state.entry, loss, handle(id).getAttribute("aria-pressed")]);
+  }
+  return seen;
 }
 
 export async function readLarge() {
@@ -93,47 +72,6 @@ export async function pressTiles(places) {
   pointer(el.querySelector(".av-small"), "click");
   found.push([m.state.step, m.state.row, el.values.done]);
   return [blocks, found];
-}
-
-export async function stepEntry() {
-  const [less, more] = el.querySelectorAll(".av-keys button");
-  const at = (spot) => el.querySelector(`[data-at="dY,${spot}"]`);
-  more.click();
-  await frame();
-  const first = [m.state.dY, field("dY").value.split("\n")[2]];
-  at("0,1").click();
-  await frame();
-  const picked = el.querySelector(".av-picked").dataset.at;
-  const entry = [m.state.entry, field("entry").value];
-  less.click();
-  less.click();
-  await frame();
-  const second = m.state.dY;
-  at("2,1").click();
-  const last = m.state.entry;
-  at("0,1").click();
-  el.querySelector(".av-keys").click();
-  el.querySelector("caption").click();
-  const still = [last, m.state.entry, m.state.dY === second];
-  m.set("dY", [
-    [10, 0],
-    [0, 0],
-    [0, 0],
-  ]);
-  at("0,0").click();
-  await frame();
-  more.click();
-  const refused = error().slice(0, 54);
-  // Digits that no reader sees are rounded away; a field that is being
-  // typed in shows the number as a reader writes it.
-  m.set("Q", [[1, 2]]);
-  m.set("dY", [[0.12345678, 2]]);
-  await frame();
-  field("dY").focus();
-  more.click();
-  await frame();
-  const rounded = [m.state.dY, field("dY").value];
-  return [first, picked, entry, second, still, refused, ...rounded];
 }
 
 export async function typeSymbols() {
