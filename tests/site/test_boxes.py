@@ -44,3 +44,5 @@ def test_there_are_three_kinds_of_boxes(site, browser, scheme):
         f"{look}: {sorted(names)}" for look, names in looks.items()
     )
     assert len(looks) == 3, told
+    # What asks belongs to the question, and is no box in it.
+    assert "exercise" not in told
