@@ -261,9 +261,11 @@ const dials = ({ rotates }, trained, angles, box) => {
   const { top, high, radius } = box.below;
   const [wide, y] = [box.width / PAIRS, top + high / 2];
   const pairs = rotates?.pairs ?? PAIRS;
+  // A dash that ends with the circle is longer, or browsers leave a gap there.
   const part = (kind, from, to) =>
     `<circle class="${kind}" r="${radius / 2}" stroke-width="${radius}" pathLength="1" ` +
-    `stroke-dasharray="${(to - from).toFixed(4)} 2" stroke-dashoffset="${(-from).toFixed(4)}"/>`;
+    `stroke-dasharray="${(to - from + (to === 1 && from < 1 ? 0.1 : 0)).toFixed(4)} 2" ` +
+    `stroke-dashoffset="${(-from).toFixed(4)}"/>`;
   const all = range(PAIRS).map((i) => {
     const [met, now] = [trained[i], angles[i]].map(turned);
     return (
