@@ -16,12 +16,14 @@ from helpers.softmax import softmax
 from tests.figures.reading import (
     all_say,
     captions,
+    cells_show,
     curves,
     follows,
-    matrix_shows,
     path_of,
     sentence,
     significant,
+    sizes,
+    spot,
     tells,
     verdict,
     where,
@@ -109,23 +111,54 @@ def shows(state, expected, shown):
     ](state, expected, shown)
 
 
+def sheet_shows(shown, table, per, asides):
+    """A row of cells per column of the table, and what is said beside it."""
+    svg = shown.select_one(".av-sheet")
+    T, rows = np.shape(table)
+    cells_show(svg, np.transpose(table))
+    unit, _, _, high, left, top = map(
+        float, re.findall(r"-?[\d.]+", svg.g["transform"])
+    )
+    _, knob = svg.select("path.av-end, circle.av-knob")
+    x, y = spot(knob.parent)
+    assert (x, y) == pytest.approx((left + T * unit, top + rows * high), 0.01)
+    # The chart below has the same axis.
+    _, *numbers = shown.select(".av-chart text:not(.av-name)")
+    ticks = {t.text: float(t["x"]) for t in numbers if t.text in ("16", "48")}
+    scale = (ticks["48"] - ticks["16"]) / 32
+    assert unit == pytest.approx(scale, abs=0.01)
+    assert left + 16.5 * unit == pytest.approx(ticks["16"], abs=0.02)
+    groups = svg.select("text[text-anchor=end]")[1:]
+    beside = svg.select(".av-aside")
+    ranked = [int(text.text) for text in groups]
+    assert 1 <= len(ranked) <= rows / per
+    for text, aside, k in zip(groups, beside, ranked, strict=True):
+        middle = top + (k + 0.5) * per * high
+        assert float(text["y"]) - 4 == pytest.approx(middle, abs=0.06)
+        assert aside["y"] == text["y"]
+        significant(asides[k], 4)(aside.text)
+    lines = np.diff(sizes(groups, "y"))
+    assert (lines >= 13).all(), "no row's number touches another's"
+
+
 def waves_show(state, expected, shown):
     pair = min(state["pair"], state["pairs"] - 1)
-    matrix_shows(shown, expected["table"], 3)
-    fine = np.arange(513) / 8
+    periods = 2 * np.pi * 10000 ** (np.arange(16) / state["pairs"])
+    sheet_shows(shown, expected["table"], 2, periods)
+    (on,) = shown.select(".av-followed")
+    assert on["data-handle"] == f"pair-{pair}"
+    fine = np.arange(505) / 8
     lines, _, near = curves(shown.select_one(".av-chart"))
-    for line, wave in zip(lines, np.transpose(expected["waves"]), strict=True):
+    waves = np.transpose(expected["waves"])[:, :505]
+    for line, wave in zip(lines, waves, strict=True):
         follows(line, np.stack([fine, wave], axis=1), near)
     w = expected["wavelength"]
-    text = sentence(shown)
-    tells(text, pair, 2 * pair, 2 * pair + 1, (360 / w, 3), (w, 2))
+    tells(sentence(shown), pair, (360 / w, 3), (w, 2))
     matrix, chart = captions(shown)
-    tells(matrix, 0, state["T"] - 1, 0, 2 * state["pairs"] - 1, -1, 1)
+    tells(matrix, 0, state["T"] - 1, 2 * state["pairs"])
     tells(chart, pair)
-    sine, cosine = (t.text for t in shown.select(".av-chart .av-name"))
-    tells(sine, 2 * pair)
-    tells(cosine, 2 * pair + 1)
-    verdict(sine + cosine.upper(), sine=True, COSINE=True)
+    names = [t.text for t in shown.select(".av-chart .av-name")]
+    assert names == ["sine", "cosine"]
 
 
 def turns_show(state, expected, shown):
@@ -141,21 +174,16 @@ def turns_show(state, expected, shown):
     fine = zip(np.arange(-256, 257) / 8, expected["curve"], strict=True)
     follows(line, list(fine), near)
     follows(dot, (m - n, expected["score"]), near)
-    step, at, to = expected["turns"]
-    ahead = (state["angle"], 4)
+    score = (expected["score"], 4)
     tells(
         sentence(shown),
-        *(m + shift, n + shift, *where(shift, shift), m - n),
-        (expected["score"], 4),
+        *(m + shift, n + shift, m - n, score),
         *where(shift, m, n, (expected["unmoved"], 4)),
-        *(pair, ahead, m - n, (step, 3), (to - at, 3)),
     )
+    (mark,) = [t for t in shown.select(".av-chart .av-name") if t.text]
+    tells(mark.text, score)
     tells(captions(shown)[0], state["pairs"])
     tells(captions(shown)[1], pair, m + shift, n + shift)
-    tells(
-        shown.select_one(".av-caption").text,
-        *(pair, (step, 3), m + shift, (at, 1), n + shift, ahead, (to, 1)),
-    )
     dial_shows(state, expected, shown.select_one(".av-plane"))
 
 
@@ -190,7 +218,7 @@ def dial_shows(state, expected, plane):
 
 def charges_show(state, expected, shown):
     slopes, bias = expected["slopes"], expected["bias"]
-    matrix_shows(shown, expected["left"], 3)
+    sheet_shows(shown, np.transpose(expected["left"]), 1, slopes)
     lines, _, near = curves(shown.select_one(".av-chart"))
     steep, flat = slopes.argmax(), slopes.argmin()
     # A line goes on beyond the table, which the helper's bias ends with.
@@ -199,17 +227,11 @@ def charges_show(state, expected, shown):
             line, [(0, 0), (64, 64 * bias[head][-1] / (state["T"] - 1))], near
         )
     text = sentence(shown)
-    four = [significant(m, 4) for m in slopes]
-    tells(text, len(slopes), *four, *where(steep != flat, steep, flat))
+    tells(text, len(slopes), *where(steep != flat, steep, flat))
     verdict(text, paper=state["rule"] == "paper")
     tells(captions(shown)[0], 0, state["T"] - 1)
     names = [t.text for t in shown.select(".av-chart .av-name")]
     assert names == [f"head {h}" for h in dict.fromkeys((steep, flat))]
-    table = shown.select_one("table.av-grid")
-    for th, m in zip(
-        table.select("tbody th") if table else [], slopes, strict=bool(table)
-    ):
-        tells(th.text.partition(":")[2], significant(m, 4))
 
 
 def test_hands_go_round_as_often_as_they_are_drawn_round(page):

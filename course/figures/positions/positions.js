@@ -1,8 +1,7 @@
 // Positions: added waves, rotated queries and keys, penalties for distance.
 
-import { count, dot, fixed, range, setting, tick } from "../kit/numbers.js";
-import { chart, escape, frameOf, mosaic } from "../kit/svg.js";
-import { grid } from "../kit/tables.js";
+import { count, dot, fixed, grouped, range } from "../kit/numbers.js";
+import { byLevel, chart, escape, frameOf, textAt } from "../kit/svg.js";
 import { grip } from "../kit/handles.js";
 import { figureModule, say } from "../kit/common.js";
 
@@ -88,31 +87,77 @@ const compute = {
   },
 };
 
-// Large tables are drawn, and small ones also show their numbers: orange is
-// negative, blue is positive, and the colour deepens with the distance from zero.
-// All have the same space, so that the controls stay where they are.
-const shaded = ({ label, names, rows, columns, values, low, high, most = 12 }) => {
-  const table =
-    values.length <= 12 && values[0].length <= most
-      ? grid({ label, rows, columns, values, part: (x) => x, digits: 3 })
-      : mosaic({ label, values, low, high, ends: [low, high].map(tick), ...names });
-  return `<div class="av-sizes">${table}</div>`;
+// A map over the positions: a row of cells per column of the code, or per head, and a
+// column per position. It ends with the handle of T, and what `aside` says of a row, or of
+// two, is at the end of the axis.
+const SHEET = { top: 44, high: 196 };
+const frameAt = (narrow, y, height) =>
+  frameOf({
+    x: FAR,
+    y,
+    height,
+    ...(narrow ? { width: 360, right: 78 } : { width: 640, right: 112 }),
+  });
+const sheet = ({ label, title, named, aside, values, per, picked }, narrow) => {
+  const { left, width, right, px } = frameAt(narrow, [-1, 1]);
+  const unit = px(1) - px(0);
+  const { top, high } = SHEET;
+  const rows = values[0].length;
+  const down = high / rows;
+  const cells = byLevel();
+  values.forEach((row, t) => row.forEach((x, j) => cells.add(x, `M${t} ${j}h1v1h-1z`)));
+  const drawn = cells.paths((color, d) => `<path fill="${color}" d="${d}"/>`);
+  const groups = range(rows / per);
+  const apart = [1, 2, 4].find((n) => n * per * down >= 14);
+  const middle = (k) => top + (k + 0.5) * per * down + 4;
+  const start = left - unit / 2;
+  const end = start + values.length * unit;
+  const some = groups.filter((k) => k % apart === 0 || k === picked);
+  const clear = some.filter((k) => k === picked || Math.abs(k - (picked ?? -99)) >= apart);
+  const names = clear.map(
+    (k) =>
+      textAt(k, start - 7, middle(k), "end", k === picked ? "av-here" : "") +
+      textAt(aside.of(k), width - right + 12, middle(k), "start", "av-aside"),
+  );
+  const rowsOf = groups.map(
+    (k) =>
+      `<rect class="av-pair${k === picked ? " av-followed" : ""}" ` +
+      `${picked === undefined ? "" : `data-handle="pair-${k}" `}x="${start.toFixed(2)}" ` +
+      `y="${(top + k * per * down).toFixed(2)}" width="${(end - start).toFixed(2)}" ` +
+      `height="${(per * down).toFixed(2)}"/>`,
+  );
+  return (
+    `<svg class="av-sheet" role="img" aria-label="${escape(label)}" ` +
+    `viewBox="0 0 ${width} ${top + high + 16}">` +
+    textAt(title, 4, 15, "start") +
+    textAt(named, start - 7, top - 9, "end") +
+    textAt(aside.name, width - right + 12, top - 9, "start") +
+    `<g shape-rendering="crispEdges" transform="matrix(${unit.toFixed(4)} 0 0 ` +
+    `${down.toFixed(4)} ${start.toFixed(2)} ${top})">${drawn.join("")}</g>` +
+    rowsOf.join("") +
+    names.join("") +
+    grip(
+      "T",
+      [end.toFixed(2), top + high],
+      `<path class="av-end" d="M0 0V${-high - 4}"/><circle class="av-knob" r="8"/>`,
+    ) +
+    "</svg>"
+  );
 };
 
 // A chart over the positions, pale beyond the last one of the table.
-const upTo = (last, given) => {
-  const { px, py } = frameOf({ x: FAR, ...given });
+const upTo = (last, narrow, given) => {
+  const { px, py, width, right } = frameAt(narrow, given.y, given.height);
   const [low, high] = given.y;
   const d = `M${px(last).toFixed(1)} ${py(high) - 3}H${px(FAR[1]) + 3}V${py(low) + 3}H${px(last).toFixed(1)}z`;
   const over = `<path class="av-beyond" d="${d}"/>`; // and as wide as a line is
-  return chart({ x: FAR, ...given, over });
+  return chart({ x: FAR, width, right, ...given, over });
 };
 
 // A dial: the directions of one pair's query at the positions of its first
-// rotation, and two arrows for the current directions. Faint lines mark where
-// both began.
+// rotation, and two arrows for the current directions.
 const RIM = 100;
-const dial = ({ label, arrows, starts, step }) => {
+const dial = ({ label, arrows, step }) => {
   const spot = (degrees, r) => {
     const [x, y] = [r * Math.cos(degrees / DEGREES), -r * Math.sin(degrees / DEGREES)];
     return `${x.toFixed(2)} ${y.toFixed(2)}`;
@@ -142,7 +187,6 @@ const dial = ({ label, arrows, starts, step }) => {
       `y="${(far * py - 14 * x + 5).toFixed(2)}" text-anchor="middle">${escape(name)}</text>`
     );
   });
-  const began = starts.map((degrees) => `M0 0L${spot(degrees, RIM)}`).join("");
   // The shorter way from the query to the key.
   const [from, to] = arrows.map(({ at: [x, y] }) => Math.atan2(y, x) * DEGREES);
   const swing = ((((to - from + 180) % 360) + 360) % 360) - 180;
@@ -151,7 +195,7 @@ const dial = ({ label, arrows, starts, step }) => {
     `<svg class="av-plane" role="img" aria-label="${escape(label)}" viewBox="-130 -130 260 260">` +
     `<circle class="av-rule" r="${RIM}" fill="none"/>` +
     `<path class="av-tick" d="${ticks.join("")}"/>` +
-    `<path class="av-began" d="${began}"/>${numbers.join("")}` +
+    numbers.join("") +
     `<path class="av-swing" d="${arc.join("")}"/>${drawn.join("")}</svg>`
   );
 };
@@ -183,117 +227,114 @@ const clocks = ({ pairs, query, key, pair }) => {
   );
 };
 
-const factor = (x) => (x < 0 ? `(${fixed(x, 0)})` : fixed(x, 0));
+const four = (x) => +x.toPrecision(4);
 const view = {
-  sinusoid: ({ T, pairs, pair }, { table, waves, wavelength }) => {
+  sinusoid: ({ T, pairs, pair }, { table, waves, wavelength }, narrow) => {
     const i = Math.min(pair, pairs - 1);
-    const wave = (c) => waves.map((both, k) => [k / FINE, both[c]]);
+    const wave = (c) =>
+      waves.slice(0, (FAR[1] - 1) * FINE + 1).map((both, k) => [k / FINE, both[c]]);
     const degrees = 360 / wavelength;
+    const theta = frequencies(pairs);
     return (
-      shaded({
-        label: `Rows are positions 0 to ${T - 1}, columns 0 to ${2 * pairs - 1}: −1 orange, 1 blue`,
-        names: { rows: "positions", columns: "columns" },
-        rows: range(T).map((t) => `t = ${t}`),
-        columns: range(2 * pairs),
-        values: table,
-        low: -1,
-        high: 1,
-      }) +
-      upTo(T - 1, {
+      sheet(
+        {
+          label: `Columns of cells are positions 0 to ${T - 1}, rows the ${2 * pairs} numbers of each`,
+          title: "the numbers of each position, from −1 (orange) to 1 (blue)",
+          named: "pair",
+          aside: { name: "period", of: (k) => grouped(four((2 * Math.PI) / theta[k])) },
+          values: table,
+          per: 2,
+          picked: i,
+        },
+        narrow,
+      ) +
+      upTo(T - 1, narrow, {
         label: `Sine and cosine of pair ${i} over the positions, pale beyond the table`,
         y: [-1, 1],
+        height: 190,
         xlabel: "position",
         ylabel: `pair ${i}`,
         lines: [
-          { points: wave(0), name: `sine, ${2 * i}` },
-          { points: wave(1), name: `cosine, ${2 * i + 1}`, dash: "6 4" },
+          { points: wave(0), name: "sine" },
+          { points: wave(1), name: "cosine", dash: "6 4" },
         ],
         points: table.flatMap((row, t) => [0, 1].map((c) => [t, row[2 * i + c]])),
       }) +
       say(
-        `Pair ${i} is columns ${2 * i} and ${2 * i + 1}. It turns by ${fixed(degrees, 3)} ` +
-          `degrees per position and repeats after ${fixed(wavelength, 2)} positions. The curves ` +
-          `are pale beyond the positions of the table.`,
+        `Pair ${i} turns by ${fixed(degrees, 3)} degrees per position and repeats after ` +
+          `${fixed(wavelength, 2)} positions. Press another pair.`,
       )
     );
   },
   RoPE: (state, { query, key, score, unmoved, curve, by_distance, turns }) => {
-    const { pairs, pair, m, n, shift, angle } = state;
+    const { pairs, pair, m, n, shift } = state;
     const i = Math.min(pair, pairs - 1);
     const points = curve.map((s, k) => [k / FINE - REACH, s]);
-    const where = shift ? ` (moved by ${shift})` : "";
-    const both = turns.slice(1).map((x) => fixed(x, 1));
     return (
       clocks({ pairs, query, key, pair: i }) +
       '<div class="av-row">' +
       dial({
         label:
           `Pair ${i}: the query turned to position ${m + shift}, the key to position ` +
-          `${n + shift}`,
+          `${n + shift}; numbers on the rim are positions of the query`,
         arrows: [
           { kind: "query", name: "q", at: query.slice(2 * i), dash: "" },
           { kind: "key", name: "k", at: key.slice(2 * i), dash: "6 4" },
         ],
-        starts: [0, angle],
         step: turns[0],
       }) +
       chart({
         label: "The score over the distance, query position minus key position",
         x: [-REACH, REACH],
         y: SCORES,
+        width: 345,
+        height: 210,
+        right: 16,
         xlabel: "distance m − n",
         ylabel: "score",
-        lines: [{ points, name: "score" }],
+        lines: [{ points, name: "" }],
         points: by_distance.map((s, k) => [k - REACH, s]),
-        marks: [[m - n, score, `${m - n}`.replace("-", "−")]],
+        marks: [[m - n, score, fixed(score, 4)]],
       }) +
       "</div>" +
-      `<p class="av-caption">Pair ${i} turns by ${fixed(turns[0], 3)} degrees per position. At ` +
-      `${m + shift} the query q points to ${both[0]} degrees, and at ${n + shift} the key k, ` +
-      `${setting(angle)} ahead from the start, to ${both[1]}. Faint lines show where both began, and ` +
-      `each number on the rim is the position at which q points there. The curve is the score ` +
-      `over the distance, and its dots are whole distances.</p>` +
       say(
-        `Query at ${m + shift}, key at ${n + shift}${where}: distance ${fixed(m - n, 0)}, ` +
+        `Query at ${m + shift}, key at ${n + shift}: distance ${fixed(m - n, 0)}, ` +
           `score ${fixed(score, 4)}. ` +
-          `${shift ? `At ${m} and ${n} it is ${fixed(unmoved, 4)}. ` : ""}In pair ${i} the key ` +
-          `is ${setting(angle)} − ${factor(m - n)} · ${fixed(turns[0], 3)} = ` +
-          `${fixed(turns[2] - turns[1], 3)} degrees ahead.`,
+          (shift
+            ? `At ${m} and ${n}, where the distance is the same, it was ${fixed(unmoved, 4)}.`
+            : "Move both, and see what stays."),
       )
     );
   },
-  ALiBi: ({ T, heads, rule }, { slopes, left }) => {
-    const shown = slopes.map((m, h) => `head ${h}: ${+m.toPrecision(4)}`);
+  ALiBi: ({ T, heads, rule }, { slopes, left }, narrow) => {
     const steep = slopes.indexOf(Math.max(...slopes));
     const flat = slopes.indexOf(Math.min(...slopes));
     const line = (h) => ({ name: `head ${h}`, points: FAR.map((x) => [x, 0 - slopes[h] * x]) });
     const lines = steep === flat ? [line(steep)] : [line(steep), { ...line(flat), dash: "6 4" }];
     return (
-      shaded({
-        label:
-          `The factor on a key's weight: rows are heads, columns distances 0 to ${T - 1}; the ` +
-          `stronger the shade, the more is left`,
-        names: { rows: "heads", columns: "distances" },
-        rows: shown,
-        columns: range(T),
-        most: 4, // wider tables are cut off on a phone
-        values: left,
-        low: 0,
-        high: 1,
-      }) +
-      upTo(T - 1, {
+      sheet(
+        {
+          label: `The factor on a key's weight: columns are distances 0 to ${T - 1}, rows heads`,
+          title: "what is left of a key’s weight: the stronger, the more",
+          named: "head",
+          aside: { name: "slope", of: (h) => four(slopes[h]) },
+          values: range(T).map((d) => left.map((row) => row[d])),
+          per: 1,
+        },
+        narrow,
+      ) +
+      upTo(T - 1, narrow, {
         label: "The bias of the steepest and of the flattest head, pale beyond the table",
         y: BIASES,
+        height: 190,
         xlabel: "distance",
         ylabel: "bias",
         lines,
       }) +
       say(
-        `${count(heads, "head")}, rule of the ` +
-          `${rule === "paper" ? "paper" : "published code, the reference"}. Slopes: ` +
-          `${slopes.map((m) => +m.toPrecision(4)).join(", ")}.` +
-          (steep === flat ? "" : ` Head ${steep} is the steepest, head ${flat} the flattest.`) +
-          " The lines are pale beyond the distances of the table.",
+        `${count(heads, "head")}, slopes by the rule of the ` +
+          `${rule === "paper" ? "paper" : "published code"}.` +
+          (steep === flat ? "" : ` Head ${steep} reaches least far, head ${flat} farthest.`),
       )
     );
   },
@@ -301,6 +342,7 @@ const view = {
 
 const figure = {
   name: "positions",
+  lead: ["kind", "shift"],
   card: { state: { kind: "RoPE" }, part: ".av-plane", box: "-115 -115 230 230" },
   controls: [
     {
@@ -315,7 +357,7 @@ const figure = {
       key: "T",
       kind: "range",
       label: "positions T",
-      first: 8,
+      first: 32,
       about: "Positions",
       min: 2,
       max: 64,
@@ -414,13 +456,30 @@ const figure = {
   // change.
   opening: { from: [{ shift: 0 }], ms: 4500 },
   compute: (state) => compute[state.kind](state),
-  view: (state, values) => view[state.kind](state, values),
+  view: (state, values, own, narrow) => view[state.kind](state, values, narrow),
   // An arrow is rotated from its current angle, so it can make several full
   // turns.
-  handles: (state, { query, key, turns }) => {
-    if (state.kind !== "RoPE") return [];
+  handles: (state, { query, key, turns }, own, narrow) => {
     const { m, n, pairs } = state;
     const i = Math.min(state.pair, pairs - 1);
+    const followed = range(pairs).map((k) => ({
+      id: `pair-${k}`,
+      name: `follow pair ${k}`,
+      group: "pairs",
+      on: k === i,
+      press: () => ({ pair: k }),
+    }));
+    if (state.kind !== "RoPE") {
+      const { px } = frameAt(narrow, [-1, 1]);
+      const end = {
+        id: "T",
+        name: "end of the table",
+        at: [px(state.T - 0.5), SHEET.top + SHEET.high],
+        keys: ["T"],
+        read: ([x]) => ({ T: (x - px(0)) / (px(1) - px(0)) + 0.5 }),
+      };
+      return state.kind === "ALiBi" ? [end] : [end, ...followed];
+    }
     const hand = (name, what, setting_, position, row, degrees) => {
       const [x, y] = row.slice(2 * i);
       return {
@@ -438,13 +497,7 @@ const figure = {
     return [
       hand("q", "hand of the query", "m", m, query, turns[1]),
       hand("k", "hand of the key", "n", n, key, turns[2]),
-      ...range(pairs).map((k) => ({
-        id: `pair-${k}`,
-        name: `follow pair ${k}`,
-        group: "pairs",
-        on: k === i,
-        press: () => ({ pair: k }),
-      })),
+      ...followed,
     ];
   },
 };
