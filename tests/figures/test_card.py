@@ -6,9 +6,11 @@ import re
 
 import numpy as np
 import pytest
+from bs4 import BeautifulSoup
 from traitlets import TraitError
 
 from course import cards, figures
+from course.figures import engine
 from helpers.cost import (
     arithmetic_intensity,
     cache_bytes,
@@ -17,7 +19,6 @@ from helpers.cost import (
 )
 from tests.core.test_cards import STATED
 from tests.figures.reading import (
-    captions,
     on_one_scale,
     path_of,
     read,
@@ -30,6 +31,7 @@ from tests.figures.reading import (
     tells,
     verdict,
 )
+from tests.figures.tanks import decimal_shows, tank_shows
 
 GIB, MIB, GB = 2**30, 2**20, 10**9
 PASTED = "pasted configuration"
@@ -163,10 +165,103 @@ def worked(formula):
     return eval(plain, {"__builtins__": {}, "min": min})
 
 
+KINDS = ("global", "window", "latent", "state", "shared", "other")
+
+
 def shows(state, expected, shown):
+    narrow = BeautifulSoup(
+        json.loads(engine("card")("narrow", json.dumps(state))), "html.parser"
+    )
+    for drawing in (shown, narrow):
+        store_shows(state, expected, drawing.select_one(".av-tank"))
+        layers_show(state, drawing.select_one(".av-card-layers"))
+        product_shows(state, expected, drawing.select_one(".av-formula"))
+    bars_show(state, expected, shown.select_one("details .av-card-bars"))
+    plot_shows(state, expected, shown.select_one("details .av-card-plot"))
+    tables_show(state, expected, shown)
+    told(state, expected, sentence(shown))
+
+
+def by_kind(state, expected):
+    """The layers of each kind that there is, and the bytes of all of them."""
     layers = layers_in(state)
-    svg = shown.select_one(".av-card-bars")
-    # A bar for each layer that keeps anything, on the axis of its texts.
+    found = {}
+    for kind in KINDS:
+        mine = [i for i, layer in enumerate(layers) if layer.kind == kind]
+        if mine:
+            kept = sum(expected["kept"][i] for i in mine)
+            found[kind] = [layers[i] for i in mine], kept
+    return found
+
+
+def store_shows(state, expected, svg):
+    """Weights, and on them what the layers of each kind keep."""
+    _, _, memory = MACHINES[state["machine"]]
+    weights, cache = state["weights"] * GB, expected["cache"]
+    kinds = by_kind(state, expected)
+    tank_shows(
+        svg,
+        memory * GB,
+        [weights, *(kept for _, kept in kinds.values())],
+        {"weights": weights, "positions": weights + cache},
+    )
+    rim, *names, below = (text.text for text in svg.select(".av-name-of"))
+    assert rim.startswith(f"{state['machine']}: ")
+    tells(rim.partition(": ")[2], memory)
+    for name, (kind, (_, kept)) in zip(
+        names[::-1], kinds.items(), strict=True
+    ):
+        assert name.startswith(f"{kind} ")
+        decimal_shows(name.removeprefix(f"{kind} "), kept)
+    if weights:
+        decimal_shows(below.removeprefix("weights "), weights)
+    else:
+        assert below == "weights not counted"
+    first, *notes = (
+        text.text for text in svg.select(".av-note-of[text-anchor=start]")
+    )
+    over = weights + cache - memory * GB
+    if over > 0:
+        decimal_shows(first.removesuffix(" too many"), over)
+    else:
+        tells(first, expected["room"])
+    # Each product, worked out, gives what its kind keeps.
+    notes = re.sub(r"× (?=\d+ layers? )|(?<=[^×]) (?=\d+ layers? )", "\n",
+                   " ".join(notes)).split("\n")  # fmt: skip
+    if len(kinds) > 3:
+        assert notes == [""]
+        return
+    for note, (layers, kept) in zip(notes[::-1], kinds.values(), strict=True):
+        if "sizes" in note:
+            tells(note, len(layers), len(set(layers)))
+        else:
+            assert worked(note) == kept
+
+
+def layers_show(state, svg):
+    """A cell for each layer, of its kind."""
+    kinds = [layer.kind for layer in layers_in(state)]
+    assert [cell["class"] for cell in svg("rect")] == [
+        [f"av-kind-{kind}"] for kind in kinds
+    ]
+    left = sizes(svg("rect"), "x")
+    assert (np.diff(left) > 0).all()
+    counts = [kinds.count(kind) for kind in KINDS if kind in kinds]
+    tells(svg["aria-label"], len(kinds), *counts)
+
+
+def product_shows(state, expected, formula):
+    keys = [part["data-handle"] for part in formula.select("[data-handle]")]
+    assert keys == ["S", "bits", "batch"]
+    numbers = state["S"], state["bits"] // 8, state["batch"]
+    for part, x in zip(formula.select("b"), numbers, strict=True):
+        says(part.text, x)
+    tells(formula.select_one(".av-result-of").text, expected["cache"])
+
+
+def bars_show(state, expected, svg):
+    """A bar for each layer that keeps anything, on the axis of its texts."""
+    layers = layers_in(state)
     kept = np.array(expected["kept"])
     bars = svg.select("[d]:not(.av-kind-mark, .av-rule)")
     assert [bar["class"] for bar in bars] == [
@@ -182,11 +277,14 @@ def shows(state, expected, shown):
         log=True,
         up=True,
     )
-    largest = re.search(r"most (.*)", shown.select_one("text").text)[1]
-    decimal_shows(largest, max(kept))
-    # Every formula, worked out, gives its result; and the results add up.
+    decimal_shows(re.search(r"most (.*)", svg("text")[0].text)[1], max(kept))
+    assert str(len(layers)) in svg["aria-label"]
+
+
+def tables_show(state, expected, shown):
+    """Every formula, worked out, gives its result; and the results add up."""
     for name in ("kept", "work", "moved"):
-        *parts, (_, total) = rows(shown.select_one(f".av-card-{name}"))
+        *parts, (_, total) = rows(shown.select_one(f"details .av-card-{name}"))
         for formula, result in parts:
             says(result, worked(formula))
         assert sum(read(result) for _, result in parts) == pytest.approx(
@@ -194,14 +292,22 @@ def shows(state, expected, shown):
         )
         key = {"kept": "cache", "work": "flops"}.get(name, name)
         assert read(total) == pytest.approx(expected[key], rel=1e-12)
-    room_shows(state, expected, shown.select_one(".av-card-room"))
-    plot_shows(state, expected, shown.select_one(".av-card-plot"))
-    told(state, expected, sentence(shown))
-    assert str(len(layers)) in captions(shown)[0]
+    step = [text for (text,) in rows(shown.select_one(".av-card-step"))]
+    cache, same = step[0].split(" bytes, ")
+    says(cache, expected["cache"])
+    size_shows(same, expected["cache"])
+    says(step[1], expected["room"])
+    for text, key in zip(step[2:4], ("flops", "moved"), strict=True):
+        assert read(text) == pytest.approx(expected[key], rel=1e-12)
+    tells(step[4], significant(expected["intensity"], 3))
+    tells(step[5], significant(expected["balance"], 3))
+    number, unit = step[6].split(" ")
+    scale = {"µs": 1e6, "ms": 1e3, "s": 1}[unit]
+    tells(number, significant(expected["seconds"] * scale, 3))
 
 
 def plot_shows(state, expected, svg):
-    """The cache of every length and the knob, on two logarithmic axes."""
+    """The cache of every length and a dot, on two logarithmic axes."""
     layers = layers_in(state)
     lengths = [round(10 ** (k / 8)) for k in range(57)][::7]
     line = np.reshape(path_of(svg.select_one(".av-card-line")), (-1, 2))[::7]
@@ -209,7 +315,7 @@ def plot_shows(state, expected, svg):
         sum(cache_bytes(layers, S, state["bits"] // 8, batch=state["batch"]))
         for S in lengths
     ]
-    x, y = spot(svg.select_one("[data-handle=positions]"))
+    x, y = spot(svg.circle)
     on_one_scale([*line[:, 0], x], [*lengths, state["S"]], log=True)
     inside = np.array([*kept, expected["cache"]])
     heights = np.array([*line[:, 1], y])
@@ -219,71 +325,20 @@ def plot_shows(state, expected, svg):
     size_shows(f"{number} {unit}", expected["cache"])
 
 
-def room_shows(state, expected, svg):
-    """Weights, then the cache, cut a quarter beyond a memory that stays."""
-    memory, weights = MACHINES[state["machine"]][2], state["weights"]
-    both, most = weights + expected["cache"] / GB, 1.25 * memory
-    first, second = svg.select("rect")
-    left, wide = sizes([first, second], "x"), sizes([first, second])
-    edge = path_of(svg.select_one(".av-card-limit"))[0]
-    on_one_scale(
-        [*left, *(left + wide), edge],
-        np.minimum([0, weights, weights, both, memory], most),
-    )
-    assert bool(svg.select(".av-card-cut")) == (both > most)
-    written, label = svg.select_one("text").text, svg["aria-label"]
-    cache = re.search(r"cache (\S+ \w+)", label)[1]
-    assert written.endswith(f"cache {cache}")
-    decimal_shows(cache, expected["cache"])
-    given = re.search(r"[Ww]eights (\S+ \w+)", label)[1]
-    assert f"weights {given}" in written
-    if weights:
-        decimal_shows(given, weights * GB)
-    else:
-        assert given == "not counted"
-    rest = label.replace(cache, "").replace(given, "")
-    tells(rest, memory, expected["room"])
-
-
-DECIMAL = {
-    name: 1000**k for k, name in enumerate(("B", "kB", "MB", "GB", "TB", "PB"))
-}
-
-
-def decimal_shows(text, n):
-    """A number of bytes, in the largest unit that leaves at least one."""
-    number, unit = text.split()
-    tells(number, significant(n / DECIMAL[unit], 3))
-    assert read(number) < 1000 or unit == "PB"
-    assert read(number) >= 1 or n < 1
-
-
 def told(state, expected, text):
     name, _, text = text.partition(": ")
     text, *rest = re.split(
         r" (?=Not stated|\d+ layers? without|Keys that were not)", text
     )
-    assert name == (
-        "This configuration" if state["model"] == PASTED else state["model"]
-    )
-    machine = state["machine"]
-    assert machine in text
-    text = text.replace(machine, "machine")
-    kept, same = re.search(r"keeps? (\S+ \w+) \((\S+ \w+)\)\.", text).groups()
-    size_shows(kept, expected["cache"])
-    decimal_shows(same, expected["cache"])
-    unit = {"µs": 1e6, "ms": 1e3, "s": 1}[re.search(r"(\w+)\.$", text)[1]]
-    tells(
-        text.replace(kept, "").replace(same, ""),
-        *(state["batch"], state["S"], state["bits"], expected["room"]),
-        significant(expected["intensity"], 3),
-        significant(expected["balance"], 3),
-        significant(expected["seconds"] * unit, 3),
-    )
+    pasted = state["model"] == PASTED
+    assert name.startswith("This configuration" if pasted else state["model"])
+    layers, bits = layers_in(state), state["bits"]
+    longer = cache_bytes(layers, state["S"] + 1, bits // 8)
+    tells(text, sum(longer) - sum(cache_bytes(layers, state["S"], bits // 8)))
     slow = expected["intensity"] < expected["balance"]
-    verdict(text, memory_limits=slow, arithmetic_limits=not slow)
-    config = json.loads(state["config"]) if state["model"] == PASTED else {}
-    others = sum(layer.kind == "other" for layer in layers_in(state))
+    verdict(text, for_memory=slow, for_arithmetic=not slow)
+    config = json.loads(state["config"]) if pasted else {}
+    others = sum(layer.kind == "other" for layer in layers)
     conditions = (
         ("Not stated", cards.filled(config or cards.MODELS[state["model"]])),
         (f"{others} layer", others),

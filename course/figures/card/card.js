@@ -1,8 +1,25 @@
 // A model card: what attention stores and moves, from a model's configuration.
 
-import { count, grouped, inUnits, sum, tick, whole } from "../kit/numbers.js";
+import { count, grouped, range, sum, tick, whole } from "../kit/numbers.js";
+import { folded } from "../kit/tables.js";
 import { figureModule, known, say } from "../kit/common.js";
 import { grip } from "../kit/handles.js";
+import {
+  inBytes,
+  LINE_BREAK,
+  pickHandles,
+  picks,
+  scrub,
+  scrubHandle,
+  sign,
+  strideOf,
+  surfaceKnob,
+  surfaceOf,
+  tankDrawing,
+  tankOf,
+  wallKnob,
+  wallOf,
+} from "../kit/tank.js";
 import { briefOf, filledIn, isMap, layersOf, refuse, Refused, unreadOf } from "./layers.js";
 
 const { models: MODELS } = known("card");
@@ -13,6 +30,12 @@ const MACHINES = {
   "TPU v5e": [197e12, 820e9, 16e9],
   H100: [989e12, 3.35e12, 80e9],
 };
+// In sight; the others are in the menu.
+const SHOWN = [
+  ...["Llama 3.1 8B", "gpt-oss-120b", "Gemma 3 27B", "DeepSeek-V3", "Qwen3-Next 80B-A3B"],
+  PASTED,
+];
+const LONGEST = 1e7;
 const STATE_BYTES = 4;
 const STATE_FLOPS = 7;
 const GIB = 2 ** 30;
@@ -123,40 +146,112 @@ const bars = (layers, kept) => {
   );
 };
 
-// Decimal units, as memories are sold: 4.84 GB, 40 MB.
-const inBytes = (n) =>
-  inUnits(n).replace(/ ?([A-Z]?)$/, (_, unit) => ` ${unit.replace("K", "k")}B`);
-const ROOM = { width: 400, left: 6, across: 388, high: 22, beyond: 1.25 };
-// Weights and cache beside the memory of the machine. The edge of the memory
-// stays, and what ends more than a quarter beyond it is cut.
-const memory = (state, { cache, room }) => {
-  const { width, left, across, high, beyond } = ROOM;
-  const [, , has] = MACHINES[state.machine];
-  const weights = state.weights * 1e9;
-  const along = (n) => across * Math.min(n / (beyond * has), 1);
-  const [a, b, edge] = [along(weights), along(weights + cache), left + along(has)];
-  const given = weights ? inBytes(weights) : "not counted";
-  const label =
-    `Weights ${given} and cache ${inBytes(cache)}, in a memory of ${whole(has / 1e9)} GB; ` +
-    `room for ${whole(room)}`;
-  const cut =
-    weights + cache > beyond * has
-      ? `<path class="av-card-cut" d="M${left + across - 14} 16l6 6l-8 6l10 8l-8 8l4 6"/>`
-      : "";
+// Layers of one kind lie on each other in the tank. What a kind keeps is a product,
+// where its layers are equal.
+const kindsOf = (layers, kept) =>
+  KINDS.map((kind) => {
+    const mine = range(layers.length).filter((i) => layers[i].kind === kind);
+    return { kind, layers: mine.map((i) => layers[i]), bytes: sum(mine.map((i) => kept[i])) };
+  }).filter((it) => it.layers.length);
+const productOf = ({ kind, layers }, { S, batch, bits }) => {
+  const n = layers.length;
+  const [{ layer }, ...others] = groupsOf(layers);
+  if (others.length) return [`${n} layers of ${others.length + 1} sizes`];
+  const factors = {
+    shared: [0],
+    other: [0],
+    state: [layer.state, STATE_BYTES, batch],
+  }[kind] ?? [layer.width, seen(layer, S), bits / 8, batch];
+  const written = [`${count(n, "layer")}`, ...factors.map((x) => whole(x))];
+  if (batch === 1 && written.length > 3) written.pop();
+  // At most so many letters fit into a line.
+  const half = Math.floor(written.length / 2);
+  return written.join(" × ").length > 27
+    ? [`${written.slice(0, half).join(" × ")} ×`, written.slice(half).join(" × ")]
+    : [written.join(" × ")];
+};
+const FEW = 3;
+const drawn = (layers, state, { kept, cache, room }, narrow) => {
+  const { machine, weights } = state;
+  const [, , has] = MACHINES[machine];
+  const tank = tankOf(has, narrow);
+  const held = weights * 1e9;
+  const over = held + cache - has;
+  const kinds = kindsOf(layers, kept);
+  return tankDrawing(tank, {
+    label:
+      `Weights ${weights ? inBytes(held) : "not counted"} and cache ${inBytes(cache)}, in a ` +
+      `memory of ${whole(has / 1e9)} GB`,
+    contents: [
+      {
+        kind: "weights",
+        bytes: held,
+        lines: [weights ? `weights ${inBytes(held)}` : "weights not counted"],
+      },
+      ...kinds.map((it) => ({
+        kind: `kind-${it.kind}`,
+        bytes: it.bytes,
+        lines: [
+          `${it.kind} ${inBytes(it.bytes)}`,
+          ...(kinds.length > FEW ? [] : productOf(it, state)),
+        ],
+      })),
+    ],
+    rim: [
+      `${machine}: ${whole(has / 1e9)} GB`,
+      over > 0 ? `${inBytes(over)} too many` : `room for ${count(room, "sequence")}`,
+    ],
+    more:
+      grip("weights", wallOf(tank, held), wallKnob) +
+      grip("positions", surfaceOf(tank, held + cache), surfaceKnob(tank)),
+  });
+};
+// The kinds of the layers, in their order.
+const strip = (layers, narrow) => {
+  const [width, left, right] = narrow ? [360, 16, 344] : [640, 30, 620];
+  const step = (right - left) / layers.length;
+  const cells = layers.map(
+    ({ kind }, i) =>
+      `<rect class="av-kind-${kind}" x="${at(left + step * i)}" y="22" ` +
+      `width="${at(step * 0.85)}" height="12"/>`,
+  );
+  const words = `${count(layers.length, "layer")}, from the first to the last`;
+  const label = `${words}: ${KINDS.map((kind) => [
+    kind,
+    layers.filter((layer) => layer.kind === kind).length,
+  ])
+    .filter(([, n]) => n)
+    .map(([kind, n]) => `${n} ${kind}`)
+    .join(", ")}`;
   return (
-    `<svg class="av-card-room" role="img" aria-label="${label}" viewBox="0 0 ${width} 70">` +
-    `<text x="${left}" y="14">weights ${given}, cache ${inBytes(cache)}</text>` +
-    `<rect class="av-card-weights" x="${left}" y="22" width="${at(a)}" height="${high}"/>` +
-    `<rect class="av-card-cache" x="${at(left + a)}" y="22" width="${at(b - a)}" height="${high}"/>` +
-    `<path class="av-card-limit" d="M${at(edge)} 16V50"/>${cut}` +
-    `<text x="${at(edge)}" y="64" text-anchor="middle">memory ${whole(has / 1e9)} GB</text></svg>`
+    `<svg class="av-card-layers" role="img" aria-label="${label}" viewBox="0 0 ${width} 38">` +
+    `<text x="${left}" y="14">${words}</text>${cells.join("")}</svg>`
   );
 };
+const product = ({ S, batch, bits }, { cache }, narrow) =>
+  '<div class="av-formula" role="group" aria-label="the formula">' +
+  sign("layers × numbers") +
+  (narrow ? LINE_BREAK : "") +
+  sign("×") +
+  scrub("S", "new", whole(S), S === 1 ? "position" : "positions") +
+  sign("×") +
+  scrub("bits", "", bits / 8, "bytes") +
+  sign("×") +
+  scrub("batch", "new", whole(batch), batch === 1 ? "sequence" : "sequences") +
+  `<span class="av-result-of">= ${whole(cache)} bytes<small>drag a number ↔</small></span></div>`;
 
 // What the cache takes for every length.
-const lengthAt = (x) =>
-  LENGTHS[0] * (LENGTHS[1] / LENGTHS[0]) ** ((x - PLOT.left) / (PLOT.right - PLOT.left));
 const cacheOf = (layers, state) => sum(layers.map((layer) => keptBy(layer, state)));
+// The shortest sequence whose cache takes so many bytes.
+const lengthOf = (layers, state, wished) => {
+  let [low, high] = [1, LONGEST];
+  while (low < high) {
+    const S = Math.floor((low + high) / 2);
+    if (cacheOf(layers, { ...state, S }) < wished) low = S + 1;
+    else high = S;
+  }
+  return low;
+};
 const plot = (layers, state, { cache }) => {
   const { width, left, right, foot } = PLOT;
   const [, , has] = MACHINES[state.machine];
@@ -180,7 +275,7 @@ const plot = (layers, state, { cache }) => {
       : "") +
     `<path class="av-card-line" d="M${line.join("L")}"/>` +
     `<path class="av-card-here" d="M${x} ${y}V${foot}"/>` +
-    grip("positions", [x, y], '<circle class="av-card-knob" r="7"/>') +
+    `<circle class="av-card-knob" cx="${x}" cy="${y}" r="6"/>` +
     "</svg>"
   );
 };
@@ -269,25 +364,42 @@ const conditions = (config, layers) => {
       : "",
   ].join("");
 };
-const sentence = (state, values, rest) => {
-  const { cache, room, intensity, balance, seconds } = values;
-  const name = state.model === PASTED ? "This configuration" : state.model;
-  const bound =
-    intensity < balance
-      ? "less, so memory limits the step"
-      : "at least as much, so arithmetic limits the step";
+const sentence = (state, values, layers, rest) => {
+  const name = state.model === PASTED ? "This configuration (in the settings)" : state.model;
+  const next = cacheOf(layers, { ...state, S: state.S + 1 }) - values.cache;
+  const bound = values.intensity < values.balance ? "memory" : "arithmetic";
   return (
-    `${name}: ${count(state.batch, "sequence")} of ${count(state.S, "position")} in ` +
-    `${whole(state.bits)} bits keep${state.batch === 1 ? "s" : ""} ${size(cache)} (${inBytes(cache)}). ` +
-    `${state.weights ? "Beside" : "Without"} the weights, the ${state.machine} has room for ${count(room, "such sequence")}. A step of ` +
-    `attention does ${tick(intensity)} FLOPs per byte; the machine's balance is ` +
-    `${tick(balance)}. It does ${bound}, which takes at least ${lasts(seconds)}.${rest}`
+    `${name}: one more position adds ${count(next / state.batch, "byte")}` +
+    `${state.batch > 1 ? " to each sequence" : ""}. A step of decoding waits for ${bound}.${rest}`
+  );
+};
+const step = (state, values) => {
+  const line = (name, text) => [name, text];
+  return table(
+    "step",
+    "The cache, and one step of decoding",
+    ["value"],
+    [
+      line("cache", `${whole(values.cache)} bytes, ${size(values.cache)}`),
+      line(
+        `sequences that fit ${state.weights ? "beside" : "without"} the weights`,
+        whole(values.room),
+      ),
+      line("FLOPs of a step", whole(values.flops)),
+      line("bytes moved in a step", whole(values.moved)),
+      line("FLOPs per byte", tick(values.intensity)),
+      line(`balance of the ${state.machine}, in FLOPs per byte`, tick(values.balance)),
+      line("the step takes at least", lasts(values.seconds)),
+    ],
   );
 };
 
 const figure = {
   name: "card",
-  card: { part: ".av-card-bars", box: "50 14 350 176", state: { model: "gpt-oss-20b" } },
+  card: { part: ".av-tank", box: "14 70 392 334", state: { batch: 9, weights: 16 } },
+  lead: [],
+  // A text that grows and shrinks to that of the page.
+  opening: { from: [{ S: 128 }, { S: 300000 }], ms: 4800 },
   controls: [
     {
       key: "model",
@@ -389,28 +501,61 @@ const figure = {
       room: Math.floor((free * state.batch) / cache),
     };
   },
-  view: (state, values) => {
+  view: (state, values, own, narrow) => {
     const config = configOf(state);
     const layers = layersOf(config);
     const groups = groupsOf(layers);
     return (
-      bars(layers, values.kept) +
-      memory(state, values) +
-      plot(layers, state, values) +
-      say(sentence(state, values, conditions(config, layers))) +
-      formulas(state, { ...values, groups })
+      picks(SHOWN) +
+      drawn(layers, state, values, narrow) +
+      strip(layers, narrow) +
+      product(state, values, narrow) +
+      say(sentence(state, values, layers, conditions(config, layers))) +
+      folded(
+        "Layer by layer, by length, and one step",
+        step(state, values) +
+          bars(layers, values.kept) +
+          plot(layers, state, values) +
+          formulas(state, { ...values, groups }),
+      )
     );
   },
-  handles: (state, { cache }) => [
-    {
-      id: "positions",
-      name: "positions of a sequence",
-      keys: ["S"],
-      value: `${count(state.S, "position")}, ${size(cache)}`,
-      at: [plotX(state.S), plotY(cache)],
-      read: ([x]) => ({ S: lengthAt(x) }),
-    },
-  ],
+  handles: (state, { cache }, own, narrow) => {
+    const { S, batch, bits, weights } = state;
+    const [, , has] = MACHINES[state.machine];
+    const tank = tankOf(has, narrow);
+    const held = weights * 1e9;
+    const surface = surfaceOf(tank, held + cache);
+    return [
+      ...pickHandles(SHOWN, SHOWN.indexOf(state.model), (model) => ({ model })),
+      {
+        id: "weights",
+        name: "top of the weights",
+        keys: ["weights"],
+        at: wallOf(tank, held),
+        // At the end of the scale, what is more keeps its size.
+        read: ([, y]) => ({
+          weights: Math.max(tank.bytesAt(y) / 1e9, y > tank.top ? 0 : weights),
+        }),
+      },
+      {
+        id: "positions",
+        name: "surface of the cache, by its positions",
+        keys: ["S"],
+        value: `${count(S, "position")}, ${inBytes(cache)}`,
+        at: surface,
+        read: ([, y]) => {
+          if (Math.abs(y - surface[1]) < 0.01) return { S };
+          const wished = lengthOf(layersOf(configOf(state)), state, tank.bytesAt(y) - held);
+          return { S: y > tank.top ? wished : Math.max(wished, S) };
+        },
+        stride: strideOf(S),
+      },
+      scrubHandle("S", "positions", S, narrow),
+      scrubHandle("bits", "bits of a number", bits, narrow, { stride: 1 }),
+      scrubHandle("batch", "sequences", batch, narrow),
+    ];
+  },
 };
 
 export default figureModule(figure);

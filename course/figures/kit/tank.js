@@ -11,12 +11,12 @@ export const inBytes = (n) =>
 // The scale of a tank is that of its memory. It ends a fifth beyond the rim, where
 // more is cut.
 const BEYOND = 1.2;
-const SIZES = [
+const TANKS = [
   { width: 640, height: 412, left: 30, right: 390, top: 24, base: 396, names: 420 },
-  { width: 360, height: 304, left: 16, right: 146, top: 24, base: 290, names: 164 },
+  { width: 360, height: 304, left: 16, right: 144, top: 24, base: 290, names: 167 },
 ];
 export const tankOf = (memory, narrow) => {
-  const size = SIZES[narrow ? 1 : 0];
+  const size = TANKS[narrow ? 1 : 0];
   const unit = (size.base - size.top) / (BEYOND * memory);
   return {
     ...size,
@@ -107,8 +107,11 @@ export const tankDrawing = (tank, { label, contents, rim, more = "" }) => {
   const at = apart(all, tank);
   const named = all.map(({ y: from, lines, kind }, i) => {
     const first = at[i] - (LINE * (lines.length - 1)) / 2 + 4.5;
+    // A line to what is named, in its colour, which may lie too thin to be seen.
+    const lead = `M${right + (over ? 14 : 5)} ${place(from)}L${names - 7} ${place(at[i])}`;
+    const beside = `M${names - 7} ${place(first - 12)}V${place(first + LINE * (lines.length - 1) + 4)}`;
     return (
-      `<path class="av-lead" d="M${right + (over ? 14 : 5)} ${place(from)}L${names - 6} ${place(at[i])}"/>` +
+      `<path class="av-lead av-${kind}" d="${lead}${beside}"/>` +
       lines
         .map((words, k) =>
           textAt(
@@ -158,7 +161,10 @@ const [DOUBLES, NARROWLY] = [0.07, 0.12];
 export const scrub = (id, role, shown, name) =>
   `<span class="av-scrub${role && ` av-of-${role}`}" data-handle="${id}"><b>${shown}</b>` +
   `<small>${name}</small></span>`;
+export const LINE_BREAK = '<span class="av-break"></span>';
 export const sign = (text) => `<span class="av-times">${text}</span>`;
+// The step of an arrow key: an eighth of a number, or less.
+export const strideOf = (value) => Math.max(2 ** Math.floor(Math.log2(value) - 3), 1);
 export const scrubHandle = (key, name, value, narrow, more = {}) => {
   const unit = narrow ? NARROWLY : DOUBLES;
   return {
@@ -167,7 +173,7 @@ export const scrubHandle = (key, name, value, narrow, more = {}) => {
     keys: [key],
     at: [unit * Math.log2(value), 0],
     read: ([x]) => ({ [key]: Math.round(2 ** (x / unit)) }),
-    stride: Math.max(2 ** Math.floor(Math.log2(value) - 3), 1),
+    stride: strideOf(value),
     ...more,
   };
 };

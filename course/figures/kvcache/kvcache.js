@@ -9,11 +9,13 @@ import { figureModule, say } from "../kit/common.js";
 import { grip } from "../kit/handles.js";
 import {
   inBytes,
+  LINE_BREAK,
   pickHandles,
   picks,
   scrub,
   scrubHandle,
   sign,
+  strideOf,
   surfaceKnob,
   surfaceOf,
   tankDrawing,
@@ -129,7 +131,7 @@ const formula = ({ n_layers, n_kv_heads, d_k, d_v, S, batch, dtype }, { total },
   scrub("d_v", "value", d_v, "value") +
   sign(") ×") +
   scrub("dtype", "", ITEMSIZE[dtype], "bytes") +
-  (narrow ? '<span class="av-break"></span>' : "") +
+  (narrow ? LINE_BREAK : "") +
   sign("×") +
   scrub("S", "new", whole(S), S === 1 ? "position" : "positions") +
   sign("×") +
@@ -293,7 +295,7 @@ figure.handles = (state, { total, per_token }, own, narrow) => {
         const wished = Math.round((tank.bytesAt(y) - held) / (per_token * batch));
         return { S: y > tank.top ? wished : Math.max(wished, S) };
       },
-      stride: Math.max(2 ** Math.floor(Math.log2(S) - 3), 1),
+      stride: strideOf(S),
     },
     factor("n_layers", "layers"),
     factor("n_kv_heads", "key/value heads"),
