@@ -43,6 +43,7 @@ def test_film_answers_to_keys_and_prints_what_is_set(host, browser):
         tab.wait_for_function(
             "film => film.values.time === 1", arg=film.element_handle()
         )
+        film.locator("summary").click()
         film.locator("input[name=words]").fill("one two three")
         film.locator("textarea[name=W_V]").fill("1 0 0\n0 1 0\n1 1 0\n0 1 2")
         tab.wait_for_function(

@@ -109,9 +109,9 @@ export const shell = (figure, state, own) => {
     "</form>" +
     `<p class="av-error" role="alert">${escape(wrong)}</p>` +
     `<div class="av-result">${wrong ? "" : figure.view(state, figure.compute(state, own), own)}</div>` +
-    `<p class="av-spoken" role="status"></p></div>` +
+    `<p class="av-spoken" role="status"></p>` +
     // A film as stills, shown where no script makes it move.
-    `${(!wrong && figure.strip?.(state)) || ""}`
+    `${(!wrong && figure.strip?.(state)) || ""}</div>`
   );
 };
 

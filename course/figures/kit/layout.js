@@ -11,7 +11,8 @@ const NARROW_BELOW = 520;
  * @param {Element} result
  * @param {Element} error
  * @returns {{settle: (widen: ?Function) => void, forget: () => void, fit: () => void,
- *   measure: () => boolean, narrow: () => boolean}} `settle` runs after each drawing, and `forget` lets heights shrink
+ *   measure: () => boolean, narrow: () => boolean}} `settle` runs after each drawing, and
+ *   `forget` lets heights shrink
  *   again; `widen` reads sizes of its own, and returns what writes them; `fit` enlarges the
  *   picture to a full screen
  */

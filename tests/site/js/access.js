@@ -249,7 +249,7 @@ export const labels = async (el) => {
     look();
   }
   [...el.querySelectorAll(".av-tools button")]
-    .find((it) => it.textContent.trim() === "Reset")
+    .find((it) => it.title === "Reset")
     .click();
   await frame();
   await frame();
