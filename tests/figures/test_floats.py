@@ -1,5 +1,6 @@
 """A softmax in a type: each operation exact, then rounded once, in Python."""
 
+import json
 import math
 import re
 from decimal import Decimal, localcontext
@@ -7,7 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from bs4 import BeautifulSoup
 
+from course.figures import _scripts
 from helpers.softmax import softmax
 from tests.figures.reading import (
     in_proportion,
@@ -123,13 +126,9 @@ def shown_as(text, x, none):
 
 
 def shows(state, expected, shown):
-    svg = shown.select_one(".av-floats")
-    magnified_line_shows(state, expected, svg)
-    whole_line_shows(state, expected, svg)
-    finite = [w for w in expected["weights"] if not math.isnan(w)]
-    for kind, numbers in (("exact", expected["exact"]), ("typed", finite)):
-        in_proportion(sizes(svg.select(f".av-{kind}-weight")), numbers)
-    assert len(svg.select(".av-lost")) == 4 - len(finite)
+    narrow = _scripts.engine("floats")("narrow", json.dumps(state))
+    for drawing in (shown, BeautifulSoup(json.loads(narrow), "html.parser")):
+        drawing_shows(state, expected, drawing.select_one(".av-floats"))
     for j, cells in enumerate(rows(shown.table)):
         says(cells[0], expected["stored"][j], 4)
         says(cells[1], expected["exponents"][j], 4)
@@ -139,6 +138,18 @@ def shows(state, expected, shown):
     tells_of(state, expected, sentence(shown))
 
 
+def drawing_shows(state, expected, svg):
+    magnified_line_shows(state, expected, svg)
+    whole_line_shows(state, expected, svg)
+    finite = [w for w in expected["weights"] if not math.isnan(w)]
+    for kind, numbers in (("exact", expected["exact"]), ("typed", finite)):
+        in_proportion(sizes(svg.select(f".av-{kind}-weight")), numbers)
+    assert len(svg.select(".av-lost")) == 4 - len(finite)
+    (apart,) = [t.text for t in svg.select("text") if "apart" in t.text]
+    numeral = apart.partition("largest ")[2].partition(" apart")[0]
+    significant(expected["spacing"], 3)(numeral.replace("e−", "e-"))
+
+
 def axis_of(svg):
     """The whole numbers beside both lines."""
     return [t for t in svg.select("text") if re.fullmatch(r"−?\d+", t.text)]
@@ -146,7 +157,7 @@ def axis_of(svg):
 
 def magnified_line_shows(state, expected, svg):
     """The exact scores, what is stored, and all numbers of the type."""
-    ticks = axis_of(svg)[:7]
+    ticks = axis_of(svg)[:-6]  # the others are of the line below
     rings = svg.select('[data-handle^="score-"]')
     scale = on_one_scale(
         [*sizes(ticks, "x"), *(spot(ring)[0] for ring in rings),
@@ -217,11 +228,7 @@ def tells_of(state, expected, text):
         more = [0]
     else:
         more = [zeros, 0] * (zeros > 0) + [significant(expected["error"], 3)]
-    tells(
-        text.replace(kind, ""),
-        *((over, 2), 0, (under, 2), *more),
-        significant(expected["spacing"], 3),
-    )
+    tells(text.replace(kind, ""), *((over, 2), 0, (under, 2), *more))
 
 
 @pytest.mark.parametrize("kind", ["float16", "float32"])

@@ -77,31 +77,42 @@ const compute = (state) => {
 
 // --- drawing: the scores, magnified; below, their exponentials ---------------------------
 
-const BOX = { width: 484, left: 72, right: 332 };
-const LANE = { top: 40, step: 23 };
-const RULE = LANE.top + 4 * LANE.step - 4;
-const WEIGHT = { left: 356, wide: 90 };
-const LINE = { left: 72, right: 468, top: 190, foot: 244 };
-const at = (x) => +x.toFixed(1);
-const laneAt = (j) => LANE.top + j * LANE.step;
-const unitOf = (BOX.right - BOX.left) / (2 * REACH);
-const sx = (offset) => (BOX.left + BOX.right) / 2 + offset * unitOf;
-const offsetAt = (x) => (x - (BOX.left + BOX.right) / 2) / unitOf;
 const FARTHEST = 120;
-const px = (z) => (LINE.left + LINE.right) / 2 + (z / FARTHEST) * ((LINE.right - LINE.left) / 2);
-const shiftAt = (x) =>
-  ((x - (LINE.left + LINE.right) / 2) / ((LINE.right - LINE.left) / 2)) * FARTHEST;
+const placesOf = ({ left, right, line, lane, ...rest }) => {
+  const [middle, unit] = [(left + right) / 2, (right - left) / (2 * REACH)];
+  const [zero, half] = [(line.left + line.right) / 2, (line.right - line.left) / 2];
+  return {
+    ...{ ...rest, left, right, line, lane, unit },
+    rule: lane.top + 4 * lane.step - 4,
+    laneAt: (j) => lane.top + j * lane.step,
+    sx: (offset) => middle + offset * unit,
+    offsetAt: (x) => (x - middle) / unit,
+    px: (z) => zero + (z / FARTHEST) * half,
+    shiftAt: (x) => ((x - zero) / half) * FARTHEST,
+  };
+};
+const WIDE = placesOf({
+  ...{ width: 640, left: 70, right: 358, weight: { left: 390, wide: 230 } },
+  lane: { top: 62, step: 26 },
+  line: { left: 76, right: 618, top: 232, foot: 288 },
+});
+const NARROW = placesOf({
+  ...{ width: 360, left: 56, right: 242, weight: { left: 262, wide: 92 } },
+  lane: { top: 62, step: 30 },
+  line: { left: 68, right: 342, top: 244, foot: 300 },
+});
+const at = (x) => +x.toFixed(1);
 
 // Within a quarter of a unit, numbers are equally spaced, or too close to draw.
-const numbersOf = (state) => {
+const numbersOf = (state, { lane, rule, unit: wide, sx }) => {
   const type = TYPES[state.type];
-  const [low, high] = [LANE.top - 12, RULE];
+  const [low, high] = [lane.top - 12, rule];
   const ticks = [];
   const dense = [];
   for (const k of range(8 * REACH)) {
     const from = k / 4 - REACH;
     const unit = spacingAt(state.shift + from + 0.125, type);
-    if (unit * unitOf < 2.5)
+    if (unit * wide < 2.5)
       dense.push(`M${at(sx(from))} ${low}H${at(sx(from + 0.25))}V${high}H${at(sx(from))}z`);
     else
       for (let x = Math.ceil((state.shift + from) / unit) * unit; ; x += unit) {
@@ -120,72 +131,74 @@ const short = (x) => {
 };
 const shown = (x, none) => (x === null ? none : short(x));
 const knob = '<circle class="av-exact-score" r="7"/>';
-const lanes = (state, values) =>
+const lanes = (state, values, { left, weight, laneAt, sx }) =>
   KEYS.map((j) => {
     const y = laneAt(j);
     const [w, e] = [values.weights[j], values.exact[j]];
     const kept = sx(values.stored[j] - state.shift);
     return (
-      textAt(`key ${j + 1}`, BOX.left - 20, y + 4, "end") +
+      textAt(`key ${j + 1}`, left - 14, y + 4, "end") +
       `<circle class="av-stored-score" cx="${at(kept)}" cy="${y}" r="4"/>` +
-      `<rect class="av-exact-weight" x="${WEIGHT.left}" y="${y - 8}" ` +
-      `width="${at(e * WEIGHT.wide)}" height="16"/>` +
+      `<rect class="av-exact-weight" x="${weight.left}" y="${y - 8}" ` +
+      `width="${at(e * weight.wide)}" height="16"/>` +
       (w === null
-        ? textAt("no number", BOX.width - 4, y + 4, "end", "av-lost")
-        : `<rect class="av-typed-weight" x="${WEIGHT.left}" y="${y - 5}" ` +
-          `width="${at(w * WEIGHT.wide)}" height="10"/>`) +
+        ? textAt("no number", weight.left + 4, y + 4, "start", "av-lost")
+        : `<rect class="av-typed-weight" x="${weight.left}" y="${y - 5}" ` +
+          `width="${at(w * weight.wide)}" height="10"/>`) +
       grip(`score-${j}`, [at(sx(state[`score${j}`])), y], knob)
     );
   }).join("");
-const strip = (state) =>
+const strip = (state, { left, right, rule, sx, width }) =>
   range(2 * REACH + 1)
     .map((k) => k - REACH)
-    .map((k) => textAt(grouped(state.shift + k).replace("-", "−"), sx(k), RULE + 18))
-    .join("") + `<path class="av-float-axis" d="M${BOX.left} ${RULE}H${BOX.right}"/>`;
+    .filter((k) => width > 360 || k % 2) // the others touch on a phone
+    .map((k) => textAt(grouped(state.shift + k).replace("-", "−"), sx(k), rule + 18))
+    .join("") + `<path class="av-float-axis" d="M${left} ${rule}H${right}"/>`;
 const names = Object.keys(TYPES);
-const bands = (state) =>
+const bands = (state, { line, px }) =>
   names
     .map((name, k) => {
       const { over, under } = limitsOf(TYPES[name]);
-      const y = LINE.foot + 56 + 15 * k;
+      const y = line.foot + 56 + 15 * k;
       return (
-        textAt(name, LINE.left - 4, y + 4, "end", name === state.type ? "av-this-type" : "") +
+        textAt(name, line.left - 4, y + 4, "end", name === state.type ? "av-this-type" : "") +
         `<rect class="av-type-band${name === state.type ? " av-of-this" : ""}" x="${at(px(under))}" ` +
         `y="${y - 4}" width="${at(px(over) - px(under))}" height="8"/>`
       );
     })
     .join("");
 // Which part of the line below the scores are magnified from.
-const magnified = ({ shift }) => {
+const magnified = ({ shift }, { left, right, width, rule, line, px }) => {
   const [from, to] = [px(shift - REACH), px(shift + REACH)].map(at);
-  const [top, foot] = [RULE + 24, LINE.top - 6];
-  const beside = shift > 48 ? [LINE.left, foot - 6, "start"] : [BOX.width - 2, foot - 6, "end"];
+  const [top, foot] = [rule + 24, line.top - 6];
+  const beside = shift > 48 ? [line.left, foot - 6, "start"] : [width - 4, foot - 6, "end"];
   return (
-    `<path class="av-magnified" d="M${BOX.left} ${top}L${from} ${foot}V${LINE.foot}H${to}V${foot}` +
-    `L${BOX.right} ${top}z"/>` +
+    `<path class="av-magnified" d="M${left} ${top}L${from} ${foot}V${line.foot}H${to}V${foot}` +
+    `L${right} ${top}z"/>` +
     textAt(`magnified: ${setting(shift - REACH)} to ${setting(shift + REACH)}`, ...beside)
   );
 };
-const line = (state, values) => {
+const exponentials = (state, values, place) => {
+  const { line, px } = place;
   const { over, under } = limitsOf(TYPES[state.type]);
   const dots = KEYS.map((j) => {
-    const [x, y] = [px(values.exponents[j]), LINE.top + 6 + 9 * j];
+    const [x, y] = [px(values.exponents[j]), line.top + 6 + 9 * j];
     if (values.exps[j] === null || values.exps[j] === 0)
       return `<path class="av-gone" d="M${at(x - 4)} ${y - 4}l8 8m0 -8l-8 8"/>`;
     return `<circle class="av-held-exp" cx="${at(x)}" cy="${y}" r="4"/>`;
   });
   return (
-    `<rect class="av-can-hold" x="${at(px(under))}" y="${LINE.top - 6}" ` +
-    `width="${at(px(over) - px(under))}" height="${LINE.foot - LINE.top + 6}"/>` +
-    magnified(state) +
-    textAt("0", LINE.left - 4, LINE.top + 24, "end") +
-    textAt("∞", LINE.right + 4, LINE.top + 24, "start") +
+    `<rect class="av-can-hold" x="${at(px(under))}" y="${line.top - 6}" ` +
+    `width="${at(px(over) - px(under))}" height="${line.foot - line.top + 6}"/>` +
+    magnified(state, place) +
+    textAt("0", line.left - 4, line.top + 24, "end") +
+    textAt("∞", line.right + 4, line.top + 24, "start") +
     dots.join("") +
-    `<path class="av-float-axis" d="M${LINE.left} ${LINE.foot}H${LINE.right}"/>` +
-    [-100, -50, 0, 50, 100].map((z) => textAt(tick(z), px(z), LINE.foot + 23)).join("") +
-    textAt(`exponents${state.subtract ? ", the maximum subtracted" : ""}`, px(0), LINE.foot + 40) +
-    bands(state) +
-    grip("shift", [at(px(state.shift)), LINE.foot], '<path class="av-shift" d="M-8 9L0 -7L8 9z"/>')
+    `<path class="av-float-axis" d="M${line.left} ${line.foot}H${line.right}"/>` +
+    [-100, -50, 0, 50, 100].map((z) => textAt(tick(z), px(z), line.foot + 23)).join("") +
+    textAt(`exponents${state.subtract ? ", the maximum subtracted" : ""}`, px(0), line.foot + 40) +
+    bands(state, place) +
+    grip("shift", [at(px(state.shift)), line.foot], '<path class="av-shift" d="M-8 9L0 -7L8 9z"/>')
   );
 };
 
@@ -206,8 +219,7 @@ const sentence = (state, values) => {
   const { over, under } = limitsOf(TYPES[state.type]);
   return (
     `In ${state.type} an exponential overflows above ${fixed(over)} and becomes 0 below ` +
-    `${fixed(under)}. ${outcome(state, values)} Near the largest score neighbours are ` +
-    `${short(values.spacing)} apart.`
+    `${fixed(under)}. ${outcome(state, values)}`
   );
 };
 const table = (state, values) => {
@@ -231,6 +243,7 @@ const table = (state, values) => {
 
 const figure = {
   name: "floats",
+  lead: ["type", "subtract"],
   card: { part: ".av-floats", box: "62 24 412 230" },
   controls: [
     {
@@ -269,41 +282,44 @@ const figure = {
       step: 0.25,
     })),
   ],
-  // From where exponentials underflow to where they overflow.
-  opening: { from: [{ shift: -20 }], ms: 4000 },
   compute,
-  view: (state, values) => {
+  view: (state, values, own, narrow) => {
+    const place = narrow ? NARROW : WIDE;
     const label =
       `Four scores among the numbers of ${state.type}, their weights, and below where their ` +
       `exponentials are between 0 and infinity`;
     return (
-      `<svg class="av-floats" role="img" aria-label="${label}" viewBox="0 0 ${BOX.width} ` +
-      `${LINE.foot + 96}">` +
-      textAt(`scores, among the numbers of ${state.type}`, BOX.left, 16, "start") +
-      textAt("weights", WEIGHT.left, 16, "start") +
-      numbersOf(state) +
-      strip(state) +
-      lanes(state, values) +
-      `${line(state, values)}</svg>${say(sentence(state, values))}${table(state, values)}`
+      `<svg class="av-floats" role="img" aria-label="${label}" viewBox="0 0 ${place.width} ` +
+      `${place.line.foot + 96}">` +
+      textAt(`scores, among the numbers of ${state.type}`, 4, 16, "start") +
+      textAt(`near the largest ${short(values.spacing)} apart`, 4, 35, "start") +
+      textAt("weights", place.weight.left, place.lane.top - 18, "start") +
+      numbersOf(state, place) +
+      strip(state, place) +
+      lanes(state, values, place) +
+      `${exponentials(state, values, place)}</svg>` +
+      `${say(sentence(state, values))}${table(state, values)}`
     );
   },
-  handles: (state) => [
-    ...KEYS.map((j) => ({
+  handles: (state, values, own, narrow) => {
+    const { sx, px, laneAt, offsetAt, shiftAt, line } = narrow ? NARROW : WIDE;
+    const scores = KEYS.map((j) => ({
       id: `score-${j}`,
       name: `score of key ${j + 1}`,
       keys: [`score${j}`],
       value: `score ${setting(state.shift + state[`score${j}`])}`,
       at: [sx(state[`score${j}`]), laneAt(j)],
       read: ([x]) => ({ [`score${j}`]: offsetAt(x) }),
-    })),
-    {
+    }));
+    const shift = {
       id: "shift",
       name: "what is added to all scores",
       keys: ["shift"],
-      at: [px(state.shift), LINE.foot],
+      at: [px(state.shift), line.foot],
       read: ([x]) => ({ shift: shiftAt(x) }),
-    },
-  ],
+    };
+    return [...scores, shift];
+  },
 };
 
 export default figureModule(figure);
