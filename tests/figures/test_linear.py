@@ -8,12 +8,12 @@ import pytest
 from helpers.linear import gated_delta_rule, linear_attention
 from tests.figures.reading import (
     captions,
-    grid_shows,
     in_proportion,
     path_of,
     sentence,
     tells,
     verdict,
+    where,
 )
 
 LINEAR = {"rule": "linear attention"}
@@ -85,29 +85,25 @@ def shows(state, expected, shown):
     verdict(text, delta_rule=n and delta, linear_attention=n and not delta)
     tells(captions(shown)[0], *pair)
 
-    table = shown.select_one("table.av-grid")
-    values = [state[f"value{x}"] for x in LETTERS]
-    cells = np.stack([values, expected["reads"]], axis=1)
-    grid_shows(table, cells, 2, np.clip(cells / 4, -1, 1))
-    heads = [th.text for th in table.select("tbody th")]
-    for i, head in enumerate(heads):
-        assert head[0] == LETTERS[i]
-        verdict(
-            head,
-            right=right[i],
-            wrong=i < n and not right[i],
-            not_written=i >= n,
-        )
     plane = shown.select_one(".av-memory")
     plane_shows(state, expected, plane)
-    *message, memory = [text.text for text in plane.select(".av-reading")]
+    memory = plane.select(".av-reading")[-1].text
     if memory != "state":  # which is drawn at the edge
         tells(memory, *((x, 2) for x in expected["states"][-1]))
     lines = {letters[0]: letters for letters in shared(state)}
-    for line, (letter, letters) in zip(message, lines.items(), strict=False):
-        names = re.findall("[ABC]", line.partition(" should read ")[0])
+    found = plane.select(".av-is-right, .av-is-wrong, .av-is-value")
+    for line, (letter, letters) in zip(found, lines.items(), strict=True):
+        names = re.findall("[ABC]", line.text)
         assert names == letters
-        tells(line, (state[f"value{letter}"], 2))
+        i = LETTERS.index(letter)
+        value = (state[f"value{letter}"], 2)
+        written = i < n
+        reads = (*where(written, (expected["reads"][i], 2)),)
+        tells(line.text, *reads, *where(not (written and right[i]), value))
+        verdict(line.text, should=not written, right=written and right[i])
+        if written:
+            (kind,) = line["class"][1:]
+            assert kind == f"av-is-{'right' if right[i] else 'wrong'}"
 
 
 def shared(state):

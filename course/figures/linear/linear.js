@@ -5,7 +5,6 @@
 import { count, dot, fixed, inWords, range } from "../kit/numbers.js";
 import { grip } from "../kit/handles.js";
 import { figureModule, say } from "../kit/common.js";
-import { grid } from "../kit/tables.js";
 
 const NAMES = ["A", "B", "C"];
 const RULES = ["linear attention", "delta rule"];
@@ -78,16 +77,16 @@ const farthest = (spots, taken, lines = []) => {
   return spots.reduce((a, b) => (free(b) > free(a) + 1e-6 ? b : a));
 };
 const told = (words, [x, y], kind) =>
-  `<text class="av-reading av-of-${kind}" x="${at(x)}" y="${at(y + 4.5)}" text-anchor="middle">` +
+  `<text class="av-reading av-is-${kind}" x="${at(x)}" y="${at(y + 4.5)}" text-anchor="middle">` +
   `${words}</text>`;
 // The names of all pairs where a pair is; they share a line and a dot.
 const namesAt = (state, i) =>
   NAMES.filter((name) =>
     ["angle", "value"].every((key) => state[key + name] === state[key + NAMES[i]]),
   );
-// Each line says what its keys should read, each write its place in the
+// Each line says what its keys read and should read, each write its place in the
 // order, and the diamond that it is the state.
-const names = (state, { keys, states }) => {
+const names = (state, { keys, states, reads, right }) => {
   const pairs = NAMES.map((name, i) => place(scaled(keys[i], state[`value${name}`])));
   const points = [...pairs, ...states.map(shownAt)];
   const along = NAMES.map((name, i) => alongOf(keys[i], state[`value${name}`]));
@@ -95,14 +94,19 @@ const names = (state, { keys, states }) => {
     const here = namesAt(state, i);
     if (here[0] !== name) return "";
     const ends = [along[i][0], along[i].at(-1)];
-    const half = [62, 82, 92][here.length - 1];
+    const half = [70, 84, 94][here.length - 1];
     const spots = ends.map(([x, y]) => [Math.min(Math.max(x, half), WIDE - half), y]);
     const others = along.filter((_, k) => k !== i).flat();
     points.push(farthest(spots, points, others));
+    const wanted = fixed(state[`value${name}`]);
+    if (!here.some((it) => NAMES.indexOf(it) < state.written))
+      return told(`${inWords(here)} should read ${wanted}`, points.at(-1), "value");
+    // What is not written yet reads the same: it has the same key.
     return told(
-      `${inWords(here)} should read ${fixed(state[`value${name}`])}`,
+      `${inWords(here)} read${here.length > 1 ? "" : "s"} ${fixed(reads[i])}` +
+        `${right[i] ? ": right" : `, not ${wanted}`}`,
       points.at(-1),
-      "value",
+      right[i] ? "right" : "wrong",
     );
   });
   const writes = range(state.written).map((i) => {
@@ -125,11 +129,6 @@ const names = (state, { keys, states }) => {
   ].filter(([u, v]) => u >= half && u <= WIDE - half && v > 10 && v < HIGH - 10);
   return [...lines, ...writes, told(words, farthest(around, points), "weight")].join("");
 };
-// The remaining marks, in words below the plane.
-const MARKS =
-  '<p class="av-caption">Across and up are the two numbers of the state. ' +
-  "Dots are the state before a write (the last is a square), and the path shows the writes in order.</p>";
-
 const drawn = (state, values) => {
   const { keys, states, right } = values;
   const wanted = NAMES.map((name) => state[`value${name}`]);
@@ -159,9 +158,8 @@ const drawn = (state, values) => {
     return grip(
       name,
       place(scaled(keys[i], wanted[i])).map(at),
-      `<circle class="av-knob av-pair-dot${i < state.written ? "" : " av-unwritten"}" r="11"/>` +
-        `<text text-anchor="middle" y="4.5"${here === name ? "" : ' style="font-size:10px"'}>` +
-        `${here}</text>`,
+      `<circle class="av-knob av-pair-dot${i < state.written ? "" : " av-unwritten"}" ` +
+        `r="${8 + 3 * here.length}"/><text text-anchor="middle" y="4.5">${here}</text>`,
     );
   });
   return (
@@ -213,16 +211,14 @@ const sentence = ({ written, rule }, { states, right }) => {
   const named = NAMES.filter((name, i) => right[i]);
   const which = named.length ? `: ${inWords(named)}` : "";
   return (
-    `After ${count(written, "write")} by the ${rule === "delta rule" ? rule : "sum of linear attention"}, ` +
+    `After ${count(written, "write")} by ${rule === "delta rule" ? "the delta rule" : rule}, ` +
     `the state is (${fixed(x)}, ${fixed(y)}), and ${named.length} of ${count(written, "pair")} ` +
     `${written === 1 || named.length === 1 ? "is" : "are"} read right${which}.`
   );
 };
-const verdictOf = (state, right, i) =>
-  i >= state.written ? "not written" : right[i] ? "right" : "wrong";
-
 const figure = {
   name: "linear",
+  lead: ["written", "rule"],
   card: { part: ".av-memory", box: "60 30 270 170" },
   controls: [
     {
@@ -289,22 +285,13 @@ const figure = {
   ],
   compute,
   view: (state, values) => {
-    const { reads, right, states } = values;
-    const [x, y] = states.at(-1);
+    const [x, y] = values.states.at(-1);
     const label =
       `A plane with the state at (${fixed(x)}, ${fixed(y)}) and, for each of three pairs, the line ` +
       `of states from which its key reads its value`;
-    const wanted = NAMES.map((name) => state[`value${name}`]);
-    const table = grid({
-      label: "What each key should read, and reads",
-      rows: NAMES.map((name, i) => `${name}: ${verdictOf(state, right, i)}`),
-      columns: ["value", "read"],
-      values: NAMES.map((name, i) => [wanted[i], reads[i]]),
-      part: (v) => v / 4,
-    });
     return (
       `<svg class="av-memory" role="img" aria-label="${label}" viewBox="0 0 ${WIDE} ${HIGH}">` +
-      `${drawn(state, values)}</svg>${MARKS}${table}${say(sentence(state, values))}`
+      `${drawn(state, values)}</svg>${say(sentence(state, values))}`
     );
   },
   handles: (state, values) => [
