@@ -1,5 +1,6 @@
 """A sentence through the word model: every number, and what made it."""
 
+import base64
 import json
 import random
 import re
@@ -691,7 +692,7 @@ def test_flow_adds_the_word_that_it_draws():
     assert presses(state | {"temperature": 0.2})["draw"] == {"seed": 0}, (
         "the end adds no word"
     )
-    assert presses({"seed": 4})["seed"] == {"seed": 5}
+    assert presses({"seed": 4, "step": "logit"})["seed"] == {"seed": 5}
     assert "seed" not in presses({"step": "weight"})
 
 
@@ -732,14 +733,23 @@ def test_flow_replaces_a_word_that_it_does_not_know(page):
     assert (text, after, words) == ("the queen drank", "", text.split())
 
 
-@pytest.mark.parametrize("width", [420, 540, 600, 684, 780])
+FONTS = Path("book/_static/fonts")
+
+
+@pytest.mark.parametrize("width", [342, 420, 540, 600, 684, 780, 860])
 def test_flow_numbers_fit_their_cells(page, width):
-    """In the type of the site, at every width of a text column."""
-    css = Path("book/_static/site.css").read_text("utf-8")
-    faces = re.findall(r'^@font-face .*"narrow DejaVu Sans".*', css, re.M)
-    digits = re.search(r"--digits: .*;", css)[0]
-    style = f"<style>{' '.join(faces)} :root {{ {digits} }}</style>"
-    page.tab.set_viewport_size(DESK)
+    """In the type of the site, at every width of a card."""
+    faces = [
+        "@font-face { font-family: Site; font-weight: "
+        f"{weight}; src: url(data:font/woff2;base64,"
+        + base64.b64encode(
+            (FONTS / f"atkinson-hyperlegible-next-{name}.woff2").read_bytes()
+        ).decode()
+        + ") }"
+        for name, weight in (("regular", 400), ("semibold", "500 700"))
+    ]
+    style = f"<style>{''.join(faces)}</style>"
+    page.tab.set_viewport_size(PHONE if width < 400 else DESK)
     page.open("flow", step="weight", static=True)
     fits = page.run("flow.numbersFit", style, width)
     assert len(fits) > 100
@@ -765,7 +775,7 @@ def test_flow_temperature_is_dragged_and_a_word_is_drawn(page):
     """By a finger and by keys; the address of a draw gives the same word."""
     page.tab.set_viewport_size(PHONE)
     page.tab.emulate_media(reduced_motion="reduce")
-    page.open("flow", text="the dog", seed=5, static=True)
+    page.open("flow", text="the dog", step="logit", seed=5, static=True)
     shares, states, message = page.run("flow.dragTemperature")
     assert len({t for t, _ in shares}) == 4
     assert shares[1][0] < 1
@@ -789,9 +799,11 @@ def test_flow_temperature_is_dragged_and_a_word_is_drawn(page):
 def test_flow_way_goes_by_keys_and_keeps_the_focus(page):
     page.open("flow", static=True)
     stops, focused = page.run("flow.goTheWay")
-    assert [step for step, _ in stops] == [step for step, _ in WAY]
+    assert [step for step, _ in stops] == [
+        step for step, _ in [*WAY[1:], WAY[0]]
+    ]
     assert [re.search(r"step (\d+) of 13", text)[1] for _, text in stops] == [
-        str(k + 1) for k in range(13)
+        str(k % 13 + 1) for k in range(1, 14)
     ]
     assert focused == "way-on"
 
@@ -840,20 +852,23 @@ def test_flow_brings_each_source_into_sight(page):
     """On a phone the query is out of sight where the last keys are read."""
     page.tab.set_viewport_size(PHONE)
     page.open("flow", text=LONG, step="score", key=10, static=True)
-    seen = page.run("flow.seekSources")
+    seen, still = page.run("flow.seekSources")
+    assert still, "the page does not move"
     assert seen[0] == [False, False]
     assert seen[1][0], "first the query"
     assert any(key for _, key in seen[1:]), "then the key"
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE])
-def test_flow_stays_in_sight_of_the_number_that_is_open(page, size):
+def test_flow_keeps_its_height_and_its_arrow_at_every_step(page, size):
+    """And the opened number is in the window of its stage."""
     page.tab.set_viewport_size(size)
-    page.open("flow", text=LONG, step="network", static=True)
-    flow, made, wide = page.run("flow.inSight")
-    for top, bottom, height in (flow, made):
-        assert 0 <= top < bottom <= height
-    assert flow[1] <= made[0], "neither covers the other"
+    page.tab.emulate_media(reduced_motion="reduce")
+    page.open("flow", text=LONG, static=True)
+    stops, wide = page.run("flow.keepsItsPlace")
+    places = np.array([stop[1:3] for stop in stops])
+    assert np.ptp(places, axis=0).max() < 1
+    assert all(stop[3] for stop in stops)
     assert wide <= size["width"]
 
 
@@ -877,8 +892,7 @@ def test_flow_fields_reach_what_a_small_cell_opens(page, step):
     start = {"text": LONG, "step": step, "block": 1, "word": 6, "key": 2}
     page.tab.emulate_media(reduced_motion="reduce")
     page.open("flow", **start, static=True)
-    *pairs, opened = page.run("flow.openByFields")
-    assert opened == "true"
+    pairs = page.run("flow.openByFields")
     assert len(pairs) > 1
     assert len({expected for _, expected, _ in pairs}) > 1
     for name, expected, result in pairs:

@@ -138,7 +138,7 @@ const rowsOf = once((state) => {
     const order = rankedBy(net.logits[i]);
     const chances = chancesOf(state, i);
     const ranks = range(LISTED);
-    if (state.rank >= LISTED) ranks[LISTED - 1] = state.rank;
+    if (state.rank >= LISTED && OF_RANK.includes(state.step)) ranks[LISTED - 1] = state.rank;
     return {
       before: [row("last row, normed", "last norm", net.final[i])],
       next: ranks.map((rank) => {
@@ -509,8 +509,8 @@ const heading = (state, net) => {
     `<div class="av-writing"><span>it goes on:</span> ${chips.join(" ")} ` +
     `<span class="av-chip av-chip-draw" data-handle="draw">${drawName(state)}</span> ` +
     `<span class="av-rewriting">` +
-    `<span class="av-chip av-chip-plain" data-handle="less">remove the last word</span> ` +
-    `<span class="av-chip av-chip-plain" data-handle="other">another sentence</span></span></div>`
+    `<span class="av-chip av-chip-plain" data-handle="less">− last word</span> ` +
+    `<span class="av-chip av-chip-plain" data-handle="other">other sentence</span></span></div>`
   );
 };
 
@@ -641,12 +641,7 @@ const panel = (state, net) => {
     (state.step === "weight" ? everyQuery(state, net) : "") +
     (rows.after ? `<div class="av-residual">${rows.after.map(line).join("")}</div>` : "") +
     (rows.next ? warming(state) + listing(rows.next) : "") +
-    (rows.next && followsLast(state, net) ? draws(state, net) : "") +
-    (rows.chips
-      ? ""
-      : `<div class="av-worked-note">Press a number to see how it was made, from the numbers and ` +
-        "rows with a thin frame. Dotted ones were learned, and are stored with two decimals; the " +
-        "others have more. Blue is above 0, orange below.</div>")
+    (rows.next && followsLast(state, net) ? draws(state, net) : "")
   );
 };
 
@@ -788,6 +783,7 @@ const EXPLAINED = {
 const DIVIDED =
   "A probability is the exponential of a logit over the temperature, divided by the sum over all words";
 const SEEK = `<button type="button" class="av-seek av-quiet">show sources</button>`;
+const NOTE = `<span class="av-worked-note">blue: above 0, orange: below, dotted: learned</span>`;
 const wayBar = (state) => {
   const { at, there, back, on } = wayOf(state);
   const here = there ? `step ${at + 1} of ${WAY.length}` : `between ${at + 1} and ${at + 2}`;
@@ -799,8 +795,9 @@ const wayBar = (state) => {
 const calculation = (state, net, opened) =>
   `<div class="av-worked"><div class="av-worked-top">${wayBar(state)}` +
   `<div class="av-worked-name">${escape(nameOf(state, net, opened))}</div>` +
-  // On a phone the panel is higher than the room between the flow and this.
-  `${partsOf(rowsOf(state)).some(({ source }) => source) ? SEEK : ""}</div>${
+  // The stage is often higher than its window.
+  `${partsOf(rowsOf(state)).some(({ source }) => source) ? SEEK : ""}` +
+  `${state.step === "word" ? "" : NOTE}</div>${
     state.step === "word"
       ? ""
       : `<div class="av-terms">${cardsOf(state, opened).join("")}</div>` +
@@ -817,8 +814,8 @@ const sentence = (state, net, { value }) => {
     (["weight", "probability"].includes(state.step) && sideOf(state, value)) || [];
   const digits = state.step === "word" ? 0 : 3;
   const here = side ? `here ${side} ${bound}` : `here ${fixed(value, digits)}`;
-  const next = KNOWN[best] === "." ? "the sentence ends" : `the next word is “${KNOWN[best]}”`;
-  const where = followsLast(state, net) ? "To the model" : "After the last word,";
+  const next = KNOWN[best] === "." ? "sentence ends" : `next word is “${KNOWN[best]}”`;
+  const where = followsLast(state, net) ? "The" : "After the last word, the";
   return `${explained}: ${here}. ${where} ${next}, with probability ${sure(chances[best])}${at}.`;
 };
 
@@ -854,6 +851,27 @@ const nearestTo = (word) =>
     .filter((w) => w !== ".")
     .slice(0, 4);
 
+// The open stage is a window that scrolls, so that the figure keeps its height.
+const isOutOf = (stage, it) => {
+  const [box, { top, bottom }] = [stage, it].map((one) => one.getBoundingClientRect());
+  return top < box.top || bottom > box.bottom;
+};
+const bringInto = (stage, it) => {
+  const [box, { top, height }] = [stage, it].map((one) => one.getBoundingClientRect());
+  stage.scrollTop += top - box.top - (box.height - height) / 2;
+};
+// Show a number that has just been opened.
+const enhance = (result) => {
+  const stage = result.querySelector(".av-within");
+  stage.tabIndex = 0;
+  const on = stage.querySelector(".av-num-on[data-handle]");
+  const id = on?.dataset.handle ?? "";
+  if (stage.dataset.shows === id) return;
+  stage.dataset.shows = id;
+  if (!on) stage.scrollTop = 0;
+  else if (isOutOf(stage, on)) bringInto(stage, on);
+};
+
 const RUN = 1400; // milliseconds; the style sheet uncovers the last station before
 
 const live = ({ el, form, model }) => {
@@ -869,13 +887,6 @@ const live = ({ el, form, model }) => {
   const below = box(`<button type="button" data-back disabled>← Back</button>`);
   // The field comes first, because a reader writes before looking.
   result.before(form, el.querySelector(".av-error"), top);
-  // Cells are smaller than a finger, so on a phone every setting can be a field, too.
-  const opens = box(`<button type="button" aria-expanded="false">all settings</button>`);
-  opens.classList.add("av-opens-fields");
-  field.closest("div").after(opens);
-  opens.firstChild.addEventListener("click", ({ target }) =>
-    target.setAttribute("aria-expanded", el.classList.toggle("av-by-fields")),
-  );
   result.after(below);
   const back = below.querySelector("button");
   const write = (text) => {
@@ -945,15 +956,11 @@ const live = ({ el, form, model }) => {
     if (word) replace(word);
   });
   form.addEventListener("input", offer);
-  // The first source that is not between the flow and the calculation, or the first.
+  // The first source that is out of its window, or the first.
   const seek = () => {
-    const boxOf = (it) => it.getBoundingClientRect();
-    const [flow, worked] = [".av-journey", ".av-worked"].map((name) =>
-      boxOf(result.querySelector(name)),
-    );
-    const found = [...result.querySelectorAll(".av-within .av-num.av-feed")];
-    const hidden = found.find((it) => boxOf(it).top < flow.bottom || boxOf(it).bottom > worked.top);
-    (hidden ?? found[0]).scrollIntoView({ block: "center" });
+    const stage = result.querySelector(".av-within");
+    const found = [...stage.querySelectorAll(".av-num.av-feed")];
+    bringInto(stage, found.find((it) => isOutOf(stage, it)) ?? found[0]);
   };
   result.addEventListener("click", ({ target }) => {
     if (target.closest(".av-seek")) seek();
@@ -983,6 +990,7 @@ const live = ({ el, form, model }) => {
 
 const figure = {
   name: "flow",
+  lead: ["text"],
   card: { part: ".av-ribbons", which: 1, box: "0 0 100 144" },
   controls: [
     {
@@ -999,7 +1007,7 @@ const figure = {
       key: "step",
       kind: "choice",
       label: "step",
-      first: "probability",
+      first: "word",
       about: "The kind of number that is opened",
       options: Object.keys(STEPS),
     },
@@ -1018,7 +1026,7 @@ const figure = {
       key: "block",
       kind: "range",
       label: "block",
-      first: 1,
+      first: 0,
       about: "The block whose number is opened",
       min: 0,
       max: BLOCKS - 1,
@@ -1109,6 +1117,7 @@ const figure = {
   },
   handles,
   live,
+  enhance,
 };
 
 export default figureModule(figure);

@@ -2,6 +2,7 @@ export const runs = () => el.classList.contains("av-runs");
 export const running = () =>
   el
     .getAnimations({ subtree: true })
+    .filter((it) => it instanceof CSSAnimation)
     .map((it) => it.effect.target.className.baseVal ?? it.effect.target.className);
 
 export async function replaceWord() {
@@ -23,6 +24,7 @@ export async function replaceWord() {
 export async function numbersFit(style, width) {
   document.head.insertAdjacentHTML("beforeend", style);
   el.style.width = `${width}px`;
+  el.style.fontFamily = "Site";
   await document.fonts.ready;
   await frame();
   const text = document.createRange();
@@ -110,6 +112,7 @@ export async function addWord() {
   const moving = running();
   const ends = el
     .getAnimations({ subtree: true })
+    .filter((it) => it instanceof CSSAnimation)
     .map((it) => it.effect.getComputedTiming().endTime);
   await pause(1500);
   const after = [runs(), running().length];
@@ -158,34 +161,41 @@ export async function followLink() {
   return [...found, say(), el.querySelectorAll(".av-word").length];
 }
 
+const isInStage = (it) => {
+  const [{ top, bottom }, box] = [it, el.querySelector(".av-within")].map((one) =>
+    one.getBoundingClientRect(),
+  );
+  return top >= box.top && bottom <= box.bottom;
+};
+
 export async function seekSources() {
-  document.body.style.padding = "900px 0";
-  const at = (id) => handle(id).getBoundingClientRect();
-  const room = (part) => el.querySelector(part).getBoundingClientRect();
-  const visible = (id) =>
-    at(id).top >= room(".av-journey").bottom && at(id).bottom <= room(".av-worked").top;
-  handle("value-10-0").scrollIntoView({ block: "center" });
+  const scrolled = scrollY;
+  handle("value-10-0").scrollIntoView({ block: "nearest" });
   await layout();
   const seen = [];
   for (let k = 0; k < 3; k += 1) {
-    seen.push([visible("query-0"), visible("key-10-0")]);
+    seen.push(["query-0", "key-10-0"].map((id) => isInStage(handle(id))));
     el.querySelector(".av-seek").click();
     await layout();
   }
-  return seen;
+  return [seen, scrolled === scrollY];
 }
 
-export async function inSight() {
-  document.body.style.padding = "900px 0";
-  const seen = (what) => {
-    const { top, bottom } = el.querySelector(what).getBoundingClientRect();
-    return [top, bottom, innerHeight];
-  };
-  const rows = el.querySelectorAll(".av-within .av-sixteen");
-  const last = [...rows].at(-1);
-  last.scrollIntoView({ block: "center", behavior: "instant" });
-  await layout();
-  return [seen(".av-journey"), seen(".av-worked-name"), document.documentElement.scrollWidth];
+// At each step: where the arrow is, how high the figure is, and whether the opened number
+// can be seen.
+export async function keepsItsPlace() {
+  el.querySelector(".av-settings").open = false;
+  const result = [];
+  for (let k = 0; k < 13; k += 1) {
+    const on = el.querySelector(".av-num-on[data-handle]");
+    const { top, height } = el.getBoundingClientRect();
+    const arrow = handle("way-on").getBoundingClientRect();
+    result.push([arrow.left, arrow.top - top, height, !on || isInStage(on)]);
+    press(handle("way-on"), "Enter");
+    await frame();
+    await layout();
+  }
+  return [result, document.documentElement.scrollWidth];
 }
 
 // Parts of a dense grid, and words that are as high as the rows of the flow.
@@ -201,7 +211,8 @@ export const targets = () =>
     }));
 // What is pinned covers what scrolls.
 const STILL = `
-  .av-figure * { position: static !important; max-height: none !important }
+  .av-figure * { position: static !important; overflow: visible !important }
+  :is(.av-within, .av-worked, .av-terms) { height: auto !important; flex: none !important }
   .av-station-head, .av-portion, .av-heat { position: relative !important }
   .av-station-name, .av-heat > * { position: absolute !important }`;
 
@@ -209,7 +220,7 @@ export async function targetsOfSteps(steps) {
   const still = document.createElement("style");
   still.textContent = STILL;
   document.body.append(still);
-  el.querySelector(".av-opens-fields button").click();
+  el.querySelector(".av-settings").open = true;
   const shared = (a, b) =>
     Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
     Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
@@ -242,8 +253,7 @@ const choose = async (key, value) => {
 
 export async function openByFields() {
   const pressed = () => el.querySelector(".av-worked").textContent;
-  const opener = el.querySelector(".av-opens-fields button");
-  opener.click();
+  el.querySelector(".av-settings").open = true;
   const first = { ...m.state };
   const small = targets()
     .filter(({ dense }) => dense)
@@ -259,5 +269,5 @@ export async function openByFields() {
       await choose(key, asked[key]);
     pairs.push([id, expected, pressed()]);
   }
-  return [...pairs, opener.ariaExpanded];
+  return pairs;
 }
