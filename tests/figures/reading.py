@@ -315,7 +315,7 @@ class Chain:
             name, i, j = rect["data-handle"].split(",")
             self.maps.setdefault(name, {})[int(i), int(j)] = rect
         # A cell without a number is the one with a line across.
-        lines = {tuple(path_of(p)[:2]) for p in svg.select("path.av-slash")}
+        lines = {tuple(path_of(p)[:2]) for p in svg.select("path.av-barred")}
         self.closed = {
             (name, *at)
             for name, cells in self.maps.items()
@@ -335,13 +335,13 @@ class Chain:
         self.big = svg.select_one(".av-big")
         (opened,) = svg.select(":scope > .av-opened")
         (self.opened,) = self.framed(opened)
-        wires = svg.select(":scope > g > .av-wire")
+        wires = svg.select(":scope > g > .av-joint")
         self.sources = []
         for wire in filter(is_seen, wires):
             frame = wire.find_previous_sibling("rect")
             self.sources.append(self.framed(frame))
             self.joins(wire, frame, len(self.sources) - 1)
-        out = list(path_ends(svg.select_one(".av-out")["d"]))
+        out = list(path_ends(svg.select_one(".av-leads")["d"]))
         near(out[0], box_of(opened))
         near(out[-1], box_of(self.big.rect))
         chosen = svg.select_one(".av-chosen")

@@ -9,6 +9,7 @@ from helpers.masks import causal_mask
 from helpers.softmax import softmax
 from tests.figures.reading import (
     captions,
+    narrow,
     rows,
     says,
     sentence,
@@ -119,9 +120,24 @@ def pair_shown(text, numbers):
 
 
 def shows(state, expected, shown):
-    svg = shown.select_one(".av-test")
     j = NAMES.index(state["token"])
     kinds = [kind(expected, i, j) for i in range(4)]
+    for page in (shown, narrow("influence", state)):
+        outputs_show(expected, page.select_one(".av-test"), kinds)
+    influence, weights = shown.select("table")
+    words = {"moves": "x", "still": "·", "leak": "leak", "miss": "miss"}
+    assert rows(influence) == [
+        [words[kind(expected, i, k)] for k in range(4)] for i in range(4)
+    ]
+    for texts, row in zip(rows(weights), expected["weights"], strict=True):
+        for text, w in zip(texts, row, strict=True):
+            assert text == "·" if np.isnan(w) else not says(text, w, 2)
+    sentence_tells(state, expected, sentence(shown), kinds)
+    assert state["token"] in captions(shown)[0]
+
+
+def outputs_show(expected, svg, kinds):
+    """The outputs before and after, and the lines to those that change."""
     befores, afters = (svg.select(f".av-{k}") for k in ("before", "after"))
     moved = [i for i in range(4) if kinds[i] in ("moves", "leak")]
     for text, numbers in zip(befores, expected["output"], strict=True):
@@ -133,16 +149,8 @@ def shows(state, expected, shown):
         name = out.find_next("text").text
         assert name.startswith(NAMES[i])
         verdict(name, leak=kinds[i] == "leak", miss=kinds[i] == "miss")
-    influence, weights = shown.select("table")
-    words = {"moves": "x", "still": "·", "leak": "leak", "miss": "miss"}
-    assert rows(influence) == [
-        [words[kind(expected, i, k)] for k in range(4)] for i in range(4)
-    ]
-    for texts, row in zip(rows(weights), expected["weights"], strict=True):
-        for text, w in zip(texts, row, strict=True):
-            assert text == "·" if np.isnan(w) else not says(text, w, 2)
-    sentence_tells(state, expected, sentence(shown), kinds)
-    assert state["token"] in captions(shown)[0]
+    lines = [line["class"][1] for line in svg.select(".av-touch")]
+    assert lines == [f"av-touch-{what}" for what in kinds]
 
 
 def sentence_tells(state, expected, text, kinds):

@@ -5,7 +5,14 @@ import numpy as np
 from course import figures
 from helpers.attention import attention
 from helpers.masks import causal_mask, padding_mask, window_mask
-from tests.figures.reading import all_say, depth, sentence, tells, verdict
+from tests.figures.reading import (
+    all_say,
+    depth,
+    narrow,
+    sentence,
+    tells,
+    verdict,
+)
 
 CALLED = ["dogs", "bark", "pad 1", "pad 2"]
 # The lesson's second sentence, as its first cells have it.
@@ -50,19 +57,26 @@ def test_ready_masks_are_those_of_the_helpers():
 
 
 def shows(state, expected, shown):
+    paint_shows(state, expected, shown)
+    paint_shows(state, expected, narrow("mask", state))
+
+
+def paint_shows(state, expected, shown):
     may = np.array(state["may"]) == 1
     cells = shown.select("[data-handle]")
     assert [c["data-handle"] for c in cells] == [
         f"cell-{i}-{j}" for i, j in np.ndindex(4, 4)
     ]
     for (i, j), cell in zip(np.ndindex(4, 4), cells, strict=True):
+        is_seen = {
+            part.name: "opacity:1" in part["style"]
+            for part in cell.select("text, .av-hatch")
+        }
+        assert is_seen == {"text": may[i, j], "path": not may[i, j]}
         if may[i, j]:
             all_say([cell.text], [expected["weights"][i, j]], 2)
             shade = depth(cell.rect["style"].partition("fill:")[2])
             assert abs(shade - expected["weights"][i, j]) < 0.01
-        else:
-            assert not cell.text
-            assert cell.select(".av-hatch")
     svg = shown.select_one(".av-paint")
     for role in ("key", "query"):
         assert [t.text for t in svg.select(f".av-of-{role}")] == CALLED

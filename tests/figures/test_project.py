@@ -95,14 +95,14 @@ def tells_of(state, expected, shown):
     text = sentence(shown)
     tells(
         text,
-        *(*q, *k, q[0], k[0], q[1], k[1], (dots, 4)),
+        *(q[0], k[0], q[1], k[1], (dots, 4)),
         *where(none, 0),
         *where(not across, (length, 2), (expected["shadow"], 2)),
-        *((dots, 4), 2, (expected["score"], 2), *v),
+        *(2, (expected["score"], 2)),
     )
-    # Each of q, k and v is named with a sign before the one that is judged.
-    q, k, v, dot = (np.ravel(expected[key]) for key in ("q", "k", "v", "dot"))
-    equal_where_it_says_so(text, {1: q, 3: k, 5: [*q, *k, *dot], -1: v})
+    # The second sign is before the dot product.
+    q, k, dot = (np.ravel(expected[key]) for key in ("q", "k", "dot"))
+    equal_where_it_says_so(text, {1: [*q, *k, *dot]})
     verdict(
         text,
         against=dots < 0 and not across,

@@ -2,7 +2,7 @@
 // expects.
 
 import { count, fixed, matmul, softmax, transpose } from "../kit/numbers.js";
-import { colorOf, escape, inkOn } from "../kit/svg.js";
+import { colorOf, escape } from "../kit/svg.js";
 import { figureModule, say } from "../kit/common.js";
 import { grip } from "../kit/handles.js";
 
@@ -131,7 +131,7 @@ const differs = ([x, y]) => Math.abs(x - y) > 1e-12 + 1e-9 * Math.abs(y);
 
 // --- drawing -------------------------------------------------------------
 
-const WAY = { width: 340, height: 44, left: 118, right: 244, y: 20 };
+const WAY = { width: 360, height: 40, left: 112, right: 258, y: 20 };
 const placeOf = (t) => +(WAY.left + t * (WAY.right - WAY.left)).toFixed(2);
 const write = (words, x, y, anchor = "middle", kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${x}" y="${y}" text-anchor="${anchor}">${words}</text>`;
@@ -143,43 +143,39 @@ const way = ({ tokens }) =>
   `<path class="av-track" d="M${WAY.left} ${WAY.y}H${WAY.right}"/>` +
   `${grip("tokens", [placeOf(tokens), WAY.y], '<circle class="av-check-mark" r="7"/>')}</svg>`;
 
-// Scores and weights beside their transposes, which tell the reader what a
-// program may confuse unseen.
-const CELL = { wide: 34, high: 18, gap: 22 };
+// Scores and weights beside their transposes: where they are alike, a program may
+// confuse them unseen.
+const CELL = 18;
 const mirror = ({ scores, weights, symmetric }) => {
-  const most = Math.max(...scores.flat().map(Math.abs));
-  const cells = (M, x, y, far) =>
+  const cells = (M, x, most) =>
     M.map((row, i) =>
       row
-        .map((v, j) => {
-          const [u, w] = [x + j * CELL.wide, y + i * CELL.high];
-          return (
-            `<rect fill="${colorOf(v / far)}" x="${u}" y="${w}" width="${CELL.wide - 2}" ` +
-            `height="${CELL.high - 2}"/>` +
-            `<text class="av-entry" fill="${inkOn(v / far)}" x="${u + CELL.wide / 2 - 1}" ` +
-            `y="${w + 12}" text-anchor="middle">${fixed(v)}</text>`
-          );
-        })
+        .map(
+          (v, j) =>
+            `<rect fill="${colorOf(v / most)}" x="${x + j * CELL}" y="${22 + i * CELL}" ` +
+            `width="${CELL - 1}" height="${CELL - 1}"/>`,
+        )
         .join(""),
     ).join("");
-  const second = 3 * CELL.wide + CELL.gap;
-  const line = (name, turned, M, y, far) =>
-    write(name, 0, y - 6, "start") +
-    write(turned, second, y - 6, "start") +
-    cells(M, 0, y, far) +
+  const side = T * CELL;
+  const pair = (x, [name, turned], M, most) =>
+    write(name, x + side / 2, 14) +
+    cells(M, x, most) +
     write(
       symmetric ? "=" : "≠",
-      second - CELL.gap / 2 - 1,
-      y + 1.5 * CELL.high + 5,
+      x + side + 16,
+      22 + side / 2 + 6,
       "middle",
       symmetric ? "av-alike" : "av-unlike",
     ) +
-    cells(transpose(M), second, y, far);
+    write(turned, x + 32 + 1.5 * side, 14) +
+    cells(transpose(M), x + side + 32, most);
   const label = `Scores and weights ${symmetric ? "equal" : "differ from"} their transposes`;
+  const most = Math.max(...scores.flat().map(Math.abs));
   return (
-    `<svg class="av-mirror" role="img" aria-label="${label}" viewBox="0 0 ${second + 102} 168">` +
-    line("scores Q Kᵀ", "K Qᵀ", scores, 20, most) +
-    `${line("weights A, unmasked", "Aᵀ", weights, 110, 1)}</svg>`
+    `<svg class="av-mirror" role="img" aria-label="${label}" viewBox="0 0 360 80">` +
+    pair(20, ["Q Kᵀ", "K Qᵀ"], scores, most) +
+    `${pair(200, ["A", "Aᵀ"], weights, 1)}</svg>`
   );
 };
 
@@ -235,6 +231,7 @@ let others; // of other tokens, the same in each state
 const figure = {
   name: "checks",
   card: { part: "table" },
+  lead: [],
   controls: [
     choice("program", "program", "A.T @ V", "The program that is checked", NAMES),
     choice("check", "check", "output by loops", "The check that is made", KINDS),
@@ -250,7 +247,6 @@ const figure = {
     },
   ],
 
-  opening: { from: [{ tokens: 0 }, { tokens: 0 }], ms: 4000 },
   handles: (state, { refused }) => [
     {
       id: "tokens",
@@ -297,7 +293,7 @@ const figure = {
       ? `it finds ${x} where ${y} is expected`
       : `it finds ${x}, and ${y} is expected`;
     return (
-      `<div class="av-row">${matrixOf(state, values)}${mirror(values)}</div>${way(state)}` +
+      `${matrixOf(state, values)}${way(state)}${mirror(values)}` +
       say(
         `The check “${state.check}” ${refused[i][j] ? "refuses" : "passes"} the ` +
           `${i ? "wrong " : ""}program “${state.program}”: ${both}. It refuses ${of} of ` +

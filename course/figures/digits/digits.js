@@ -122,6 +122,7 @@ const ofBytes = (state) => !example(state).operations;
 const figure = {
   name: "digits",
   card: { part: ".av-ruler" },
+  lead: ["example", "prefix"],
   controls: [
     choice(
       "example",

@@ -654,9 +654,6 @@ const figure = {
       : "";
   },
   at,
-  // The film plays from its start to the state of the page, after a moment to
-  // look.
-  opening: { from: [{ at: 0 }], ms: 5000 },
   compute: computed,
   view: (state, values) =>
     scene(state, values, values.time) + say(sentences(state, values)[Math.ceil(values.time)]),

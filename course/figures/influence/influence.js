@@ -97,23 +97,24 @@ const kindOf = ({ mask, influence }, i, j) =>
 
 // --- drawing: tokens above, outputs below, and a line for each influence ---------------
 
-const BOX = { width: 484, token: 44, output: 150, wide: 96, high: 34 };
+const WIDE = { width: 484, wide: 96, first: 62, pitch: 120 };
+const NARROW = { width: 360, wide: 82, first: 48, pitch: 88 };
+const BOX = { token: 44, output: 150, high: 34 };
 const at = (x) => +x.toFixed(1);
-const across = (j) => 62 + 120 * j;
 const text = (words, x, y, kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="middle">` +
   `${escape(words)}</text>`;
-const plate = (kind, x, y) =>
-  `<rect class="${kind}" x="${at(x - BOX.wide / 2)}" y="${at(y - BOX.high / 2)}" ` +
-  `width="${BOX.wide}" height="${BOX.high}" rx="6"/>`;
+const plate = (kind, x, y, wide) =>
+  `<rect class="${kind}" x="${at(x - wide / 2)}" y="${at(y - BOX.high / 2)}" ` +
+  `width="${wide}" height="${BOX.high}" rx="6"/>`;
 const numbers = (row) =>
   row.some(Number.isNaN) ? "not a number" : row.map((x) => fixed(x)).join("  ");
 
-const picture = (state, values) => {
+const picture = (state, values, { wide, first, pitch }) => {
+  const across = (k) => first + pitch * k;
   const j = NAMES.indexOf(state.token);
   const lines = ROWS.map((i) => {
     const kind = kindOf(values, i, j);
-    if (kind === "still") return "";
     const [x, y] = [across(j), BOX.token + BOX.high / 2];
     const [u, v] = [across(i), BOX.output - BOX.high / 2];
     return `<path class="av-touch av-touch-${kind}" d="M${x} ${y}L${u} ${v}"/>`;
@@ -122,7 +123,8 @@ const picture = (state, values) => {
     grip(
       `token-${k}`,
       [across(k), BOX.token],
-      plate(k === j ? "av-given-token av-changed" : "av-given-token", 0, 0) + text(name, 0, 5),
+      plate(k === j ? "av-given-token av-changed" : "av-given-token", 0, 0, wide) +
+        text(name, 0, 5),
     ),
   );
   const outputs = NAMES.map((name, i) => {
@@ -130,14 +132,14 @@ const picture = (state, values) => {
     const x = across(i);
     const moved = values.influence[i][j];
     return (
-      plate(`av-out av-out-${kind}`, x, BOX.output) +
+      plate(`av-out av-out-${kind}`, x, BOX.output, wide) +
       text(kind === "moves" || kind === "still" ? name : `${name}: ${kind}`, x, BOX.output + 5) +
       text(numbers(values.output[i]), x, BOX.output + 36, "av-before") +
       (moved ? text(numbers(values.after[i]), x, BOX.output + 54, "av-after") : "")
     );
   });
   return (
-    `<text x="14" y="15">press a token: its key and value change` +
+    `<text x="${at(first - wide / 2)}" y="15">press a token: its key and value change` +
     `${state.queries ? ", and its query" : ""}</text>` +
     `${lines.join("")}${tokens.join("")}${outputs.join("")}`
   );
@@ -222,15 +224,16 @@ const figure = {
     ms: 4600,
   },
   compute,
-  view: (state, values) => {
+  view: (state, values, own, narrow) => {
+    const box = narrow ? NARROW : WIDE;
     const label =
       `Tokens above, outputs below: lines lead from ${state.token} to the outputs that change ` +
       `with it`;
     const open = (i, j) => !Number.isNaN(values.weights[i][j]);
     const numeric = values.weights.flat().every((w) => !Number.isNaN(w));
     return (
-      `<svg class="av-test" role="img" aria-label="${label}" viewBox="0 0 ${BOX.width} 212">` +
-      `${picture(state, values)}</svg>` +
+      `<svg class="av-test" role="img" aria-label="${label}" viewBox="0 0 ${box.width} 212">` +
+      `${picture(state, values, box)}</svg>` +
       say(sentence(state, values)) +
       `<div class="av-row">${influenceTable(state, values)}` +
       grid({

@@ -93,7 +93,7 @@ const placesOf = (lines, { width, room, most, deepest, gap }) => {
 // A cell without a number has a line across.
 const NOTHING = "#8883";
 const slash = (x, y, width, height) =>
-  `<path class="av-slash" d="M${x} ${y + height}l${width} ${-height}"/>`;
+  `<path class="av-barred" d="M${x} ${y + height}l${width} ${-height}"/>`;
 const arrow = (x, y, sign, gap) => {
   if (sign === "·") return `<circle cx="${x + gap / 2}" cy="${y}" r="2"/>`;
   const [a, b, head] = sign === "→" ? [x + 9, x + gap - 5, -4] : [x + gap - 5, x + 9, 4];
@@ -224,7 +224,7 @@ export const chain = ({ label, lines, opened, chosen, narrow }) => {
     const hidden = from[k] ? "" : ' style="opacity:0"';
     return (
       `<g class="av-of-${byId[name].kind || "none"}"${hidden}>${framed(frame, "av-frame")}` +
-      `<path class="av-wire" d="${way}"/></g>`
+      `<path class="av-joint" d="${way}"/></g>`
     );
   });
   const here = edgesOf(places[id], byId[id].values, i, j);
@@ -238,7 +238,7 @@ export const chain = ({ label, lines, opened, chosen, narrow }) => {
   return (
     `<svg class="av-chain${narrow ? "" : " av-broad"}" role="img" aria-label="${escape(label)}" viewBox="0 0 ${width} ${height}">` +
     `<rect class="av-panel-ground" x="${ends[0] + 5}" y="${top}" width="${ends[1] - ends[0] - 10}" height="${height - top}" rx="6"/>` +
-    `${maps.join("")}${origin ?? ""}${sources.join("")}<path class="av-wire av-out" d="${out}"/>` +
+    `${maps.join("")}${origin ?? ""}${sources.join("")}<path class="av-joint av-leads" d="${out}"/>` +
     `${framed(here, "av-frame av-opened")}${strips.join("")}${enlarged}</svg>`
   );
 };

@@ -13,7 +13,7 @@ export const THREE_TOKENS = [
 
 // The value of a control, from the text that a reader or an address gives.
 const parse = ({ kind }, text) => CONTROL_KINDS[kind].parse(text);
-export const show = ({ kind }, value) => (CONTROL_KINDS[kind].show ?? String)(value);
+const show = ({ kind }, value) => (CONTROL_KINDS[kind].show ?? String)(value);
 // The rule for the values of a control, in words.
 export const ruleOf = (control) => CONTROL_KINDS[control.kind].rule(control);
 

@@ -37,30 +37,33 @@ const pairs = range(N).flatMap((i) => range(N).map((j) => [i, j]));
 
 // --- drawing -----------------------------------------------------------------
 
-const CELL = { wide: 68, high: 46, left: 56, top: 44, gap: 4 };
-const OUT = { left: 336, wide: 104 };
-const PAPER = { width: 446, height: 280 };
-const cornerOf = (i, j) => [CELL.left + j * CELL.wide, CELL.top + i * CELL.high];
+const TOP = 44;
+const GAP = 4;
+const WIDE = { width: 446, left: 56, wide: 68, high: 46, out: 388 };
+const NARROW = { width: 360, left: 46, wide: 52, high: 48, out: 308 };
+const cornerIn = ({ left, wide, high }, i, j) => [left + j * wide, TOP + i * high];
 const write = (text, x, y, anchor = "middle", kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${x}" y="${y}" text-anchor="${anchor}">${escape(text)}` +
   `</text>`;
-const middleOf = (i, j) => {
-  const [x, y] = cornerOf(i, j);
-  return [x + CELL.wide / 2, y + CELL.high / 2 + 5];
+const middleIn = (paper, i, j) => {
+  const [x, y] = cornerIn(paper, i, j);
+  return [x + (paper.wide - GAP) / 2, y + (paper.high - GAP) / 2 + 5];
 };
 
-// A cell is pressed as a whole, so its own corner is the origin of its drawing.
-const cellOf = (i, j, open, weight) => {
-  const [wide, high] = [CELL.wide - CELL.gap, CELL.high - CELL.gap];
+// A cell is pressed as a whole, so its own corner is the origin of its drawing. What an
+// open or a closed cell lacks is not seen, so that it can fade in.
+const cellOf = (paper, i, j, open, weight) => {
+  const [wide, high] = [paper.wide - GAP, paper.high - GAP];
   const box = `x="0" y="0" width="${wide}" height="${high}"`;
   const [x, y] = [wide / 2, high / 2 + 5];
   const hatch = range(3).map((k) => `M${4 + 11 * k} ${high - 4}l${high - 8} ${8 - high}`);
-  const drawn = open
-    ? `<rect class="av-may" style="fill:${colorOf(weight)}" ${box}/>` +
-      `<text style="fill:${inkOn(weight)}" x="${x}" y="${y}" text-anchor="middle">` +
-      `${fixed(weight)}</text>`
-    : `<rect class="av-may-not" ${box}/><path class="av-hatch" d="${hatch.join("")}"/>`;
-  return grip(`cell-${i}-${j}`, cornerOf(i, j), drawn);
+  const seen = (is) => `style="opacity:${+is}`;
+  const drawn =
+    `<rect class="av-may${open ? "" : " av-may-not"}" ` +
+    `style="fill:${open ? colorOf(weight) : "var(--av-ground)"}" ${box}/>` +
+    `<text ${seen(open)};fill:${inkOn(weight)}" x="${x}" y="${y}" text-anchor="middle">` +
+    `${fixed(weight)}</text><path class="av-hatch" ${seen(!open)}" d="${hatch.join("")}"/>`;
+  return grip(`cell-${i}-${j}`, cornerIn(paper, i, j), drawn);
 };
 const row = (numbers, digits) => `(${numbers.map((x) => fixed(x, digits)).join(", ")})`;
 
@@ -82,6 +85,7 @@ const sentence = ({ padding, later, empty }) => {
 
 const figure = {
   name: "mask",
+  lead: ["preset"],
   presetLabel: "mask",
   presets: Object.fromEntries(
     Object.entries(RULES).map(([name, rule]) => [name, { may: maskOf(rule) }]),
@@ -117,38 +121,44 @@ const figure = {
       empty: range(N).filter((i) => !may[i].includes(1)),
     };
   },
-  view: ({ may }, values) => {
+  view: ({ may }, values, own, narrow) => {
     const { weights, output, empty } = values;
-    const end = CELL.left + N * CELL.wide;
-    const foot = CELL.top + N * CELL.high;
+    const paper = narrow ? NARROW : WIDE;
+    const middle = (i, j) => middleIn(paper, i, j);
+    const [end, foot] = cornerIn(paper, N, N);
     const label =
       `Weights of ${WORDS.join(" ")}: a row per query, a column per key, hatched where the query ` +
       `may not attend; on the right the output of each query`;
-    const cells = pairs.map(([i, j]) => cellOf(i, j, may[i][j] === 1, weights[i][j]));
-    const heads = WORDS.map(
-      (_, k) =>
-        write(tokenOf(k), middleOf(0, k)[0] - 2, CELL.top - 10, "middle", "av-of-key") +
-        write(tokenOf(k), CELL.left - 8, middleOf(k, 0)[1] - 2, "end", "av-of-query") +
-        write(row(VALUES[k], 0), middleOf(0, k)[0] - 2, foot + 18, "middle", "av-of-value") +
-        write(
-          row(output[k], 1),
-          OUT.left + OUT.wide / 2,
-          middleOf(k, 0)[1] - 2,
-          "middle",
-          empty.includes(k) ? "av-none" : "av-sum",
-        ),
-    );
+    const cells = pairs.map(([i, j]) => cellOf(paper, i, j, may[i][j] === 1, weights[i][j]));
+    const heads = WORDS.map((_, k) => {
+      const [x, y] = [middle(0, k)[0], middle(k, 0)[1]];
+      // On a phone the numbers of a value are below each other.
+      const value = narrow
+        ? `<text class="av-of-value" text-anchor="middle">` +
+          VALUES[k]
+            .map((v, c) => `<tspan x="${x}" y="${foot + 18 + 16 * c}">${v} </tspan>`)
+            .join("") +
+          "</text>"
+        : write(row(VALUES[k], 0), x, foot + 18, "middle", "av-of-value");
+      return (
+        write(tokenOf(k), x, TOP - 10, "middle", "av-of-key") +
+        write(tokenOf(k), paper.left - 8, y, "end", "av-of-query") +
+        value +
+        write(row(output[k], 1), paper.out, y, "middle", empty.includes(k) ? "av-none" : "av-sum")
+      );
+    });
+    const hint = foot + (narrow ? 60 : 44);
     return (
-      `<svg class="av-paint" role="img" aria-label="${label}" viewBox="0 0 ${PAPER.width} ` +
-      `${PAPER.height}">` +
+      `<svg class="av-paint" role="img" aria-label="${label}" viewBox="0 0 ${paper.width} ` +
+      `${hint + 8}">` +
       write("queries ↓", 2, 14, "start", "av-title") +
       write("keys →", end, 14, "end", "av-title") +
-      write("output", OUT.left + OUT.wide / 2, CELL.top - 10, "middle", "av-title") +
-      write("values", CELL.left - 8, foot + 18, "end", "av-title") +
+      write("output", paper.out, TOP - 10, "middle", "av-title") +
+      write("values", paper.left - 8, foot + 18, "end", "av-title") +
       write(
         "Press a cell to forbid it, or drag over several.",
-        CELL.left,
-        foot + 44,
+        narrow ? 2 : paper.left,
+        hint,
         "start",
         "av-hint",
       ) +

@@ -140,19 +140,18 @@ const row = (vector) => `(${vector.map(setting).join(", ")})`;
 const made = (numbers, text) => `${numbers.every(exact) ? "=" : "≈"} ${text}`;
 const factor = (x) => (x < 0 ? `(${setting(x)})` : setting(x));
 
-const sentence = ({ q, k, v, dot: sum, score, length, shadow }) => {
+const sentence = ({ q, k, dot: sum, score, length, shadow }) => {
   const product = `${factor(q[0])}×${factor(k[0])} + ${factor(q[1])}×${factor(k[1])}`;
   const way =
     length < NONE
       ? "q is zero, so each key would score 0"
       : Math.abs(sum) < NONE
         ? "k stands across q and casts no shadow on it"
-        : `that is the length of q, ${fixed(length)}, times the shadow of k on it, ` +
+        : `the length of q, ${fixed(length)}, times the shadow of k on it, ` +
           `${fixed(shadow)}${sum < 0 ? ", which falls against q" : ""}`;
   return (
-    `q = x W_Q ${made(q, row(q))}, k = y W_K ${made(k, row(k))}: q · k = ${product} ` +
-    `${made([...q, ...k, sum], setting(sum))}; ${way}. Score: ${setting(sum)} / √2 ≈ ` +
-    `${fixed(score)}. What y would give: v = y W_V ${made(v, row(v))}.`
+    `q · k = ${product} ${made([...q, ...k, sum], setting(sum))}: ${way}. ` +
+    `Divided by √2, the score is ${fixed(score)}.`
   );
 };
 
@@ -214,6 +213,7 @@ const matrixOf = ([key, first, about]) => ({
 const figure = {
   name: "project",
   card: { part: ".av-made", box: "40 62 150 92" },
+  lead: ["matrix"],
   controls: [
     ...COORDINATES.map(coordinate),
     {
@@ -241,7 +241,7 @@ const figure = {
       `<svg class="av-${kind}" role="img" aria-label="${label}" viewBox="0 0 ${SIDE} ${SIDE}">` +
       `${inside}</svg>`;
     return (
-      `<div class="av-planes"><div><p class="av-caption">Drag x, y, and w0, w1 of ` +
+      `<div class="av-planes"><div><p class="av-caption">Drag x, y, or a column of ` +
       `${state.matrix}</p>` +
       svg(
         "given",
@@ -249,7 +249,7 @@ const figure = {
           `${columnsOf(state[state.matrix]).map(row).join(" and ")} of ${state.matrix}`,
         paper(END.token) + tokenArrows(state),
       ) +
-      `</div><div><p class="av-caption">q of x; k, v of y; thick: the shadow of k on q</p>` +
+      `</div><div><p class="av-caption">q of x, and k and v of y</p>` +
       svg(
         "made",
         `The query of x ${row(values.q)}, the key ${row(values.k)} and the value ` +
