@@ -130,9 +130,9 @@ def test_saturation_ghost_of_a_drag_is_the_state_before_it(page):
     page.open("saturation", d_k=16)
     assert page.run("pointers.ghostOfDrag") == [
         "",
-        *["(not scaled, d_k = 16"] * 3,
-        *["(not scaled, d_k = 128"] * 2,
+        *["(not scaled, d_k = 16)"] * 3,
+        *["(not scaled, d_k = 128)"] * 2,
     ]
     # A state that Python sets is the ghost of the next move.
     page.open("saturation", d_k=16)
-    assert page.run("pointers.ghostOfPython") == ["", "(not scaled, d_k = 64"]
+    assert page.run("pointers.ghostOfPython") == ["", "(not scaled, d_k = 64)"]

@@ -1,8 +1,7 @@
 // Saturation: how the width d_k spreads the scores and saturates the softmax.
 
 import { entropy, fixed, range, softmax } from "../kit/numbers.js";
-import { chart, frameOf } from "../kit/svg.js";
-import { grip } from "../kit/handles.js";
+import { chart, frameOf, textAt } from "../kit/svg.js";
 import { uniform } from "../kit/random.js";
 import { figureModule, say } from "../kit/common.js";
 
@@ -65,7 +64,8 @@ const bars = (heights, start, width) => [
   ]),
   [start + heights.length * width, 0],
 ];
-const SIZE = { width: 320, height: 220, right: 36 };
+const sizeOf = (narrow) =>
+  narrow ? { width: 360, height: 196, right: 42 } : { width: 306, height: 300, right: 42 };
 // The number of scores in each bin; scores beyond the edge are not counted.
 const histogram = (flat) => {
   const counts = Array((2 * EDGE) / BIN).fill(0);
@@ -75,24 +75,16 @@ const histogram = (flat) => {
 // The axis is fixed while a slider moves. With few keys a bar may be higher than
 // the axis; then the bar is cut off, and the text says so.
 const TOP = 0.6;
-const AXES = { x: [-EDGE, EDGE], y: [0, TOP], ...SIZE };
-const FRAME = frameOf(AXES);
-const KNOB = 0.4; // the height of the handle, above most bars
-// One standard deviation on both sides. If the scores are not divided, d_k
-// follows from it.
-const spreadMarks = ({ scale }, { spread }) => {
-  const high = `V${FRAME.py(TOP)}`;
-  const [a, b] = [-spread, spread].map((s) => +FRAME.px(s).toFixed(1));
-  const foot = FRAME.py(0);
+// One standard deviation on both sides, and what is not in the picture.
+const spreadMarks = (spread, notes, axes) => {
+  const { px, py, left, top } = frameOf(axes);
+  const [a, b] = [-spread, spread].map((s) => +px(s).toFixed(1));
+  const [foot, head] = [py(0), py(TOP)];
   return (
-    `<path class="av-of-spread" d="M${a} ${foot}${high}M${b} ${foot}${high}"/>` +
-    (scale
-      ? ""
-      : grip(
-          "spread",
-          [b, FRAME.py(KNOB)],
-          '<path class="av-spread-knob" d="M-9 0L0 -9L9 0L0 9z"/>',
-        ))
+    `<path class="av-of-spread" d="M${a} ${foot}V${head}M${b} ${foot}V${head}"/>` +
+    notes
+      .map((words, k) => textAt(words, left + 4, top + 16 + 17 * k, "start", "av-note-in"))
+      .join("")
   );
 };
 const rule = ({ d_k, scale }) => `${scale ? "scaled" : "not scaled"}, d_k = ${d_k}`;
@@ -103,6 +95,7 @@ const isSame = (a, b) => figure.controls.every(({ key }) => a[key] === b[key]);
 
 const figure = {
   name: "saturation",
+  lead: ["d_k", "scale"],
   card: { part: ".av-of-weights", box: "30 90 200 110" },
   controls: [
     {
@@ -159,14 +152,20 @@ const figure = {
       entropy: mean(weights.map(entropy)),
     };
   },
-  view: (state, values, own) => {
+  view: (state, values, own, narrow) => {
+    const size = sizeOf(narrow);
     const { d_k, scale, S: keys } = state;
-    const { counts, spread, weights, largest, entropy: nats } = values;
+    const { counts, spread, weights, largest } = values;
     const last = own?.ghost && !isSame(own.ghost.state, state) ? own.ghost : null;
     const all = QUERIES * keys;
     const shares = sharesOf(values, state);
     const highest = Math.max(...shares);
     const beyond = all - counts.reduce((a, b) => a + b, 0);
+    const axes = { x: [-EDGE, EDGE], y: [0, TOP], ...size };
+    const notes = [
+      highest > TOP && `cut: ${fixed(highest, 3)}`,
+      beyond && `outside: ${fixed((100 * beyond) / all, 1)}%`,
+    ].filter(Boolean);
     const ghost = (points) => ({ points, name: "", dash: "3 3", ghost: true });
     const scores = chart({
       label:
@@ -178,8 +177,8 @@ const figure = {
       ],
       xlabel: "score",
       ylabel: "share of the scores",
-      over: spreadMarks(state, values),
-      ...AXES,
+      over: spreadMarks(spread, notes, axes),
+      ...axes,
     });
     const sorted = descending(weights);
     const across = 4 * Math.ceil(Math.max(keys, last?.state.S ?? 0) / 4);
@@ -205,42 +204,21 @@ const figure = {
       ],
       xlabel: "keys of the first query, by weight",
       ylabel: "weight",
-      ...SIZE,
+      ...size,
     });
     const before = last
-      ? `Thin dashes: the last state (${rule(last.state)}, largest weight ` +
-        `${fixed(last.values.largest, 3)}).`
+      ? `Dashed: the last state (${rule(last.state)}), largest weight ` +
+        `${fixed(last.values.largest, 3)}`
       : "";
-    const outside = beyond
-      ? ` ${fixed((100 * beyond) / all, 1)}% of them lie outside the picture.`
-      : "";
-    const high = highest > TOP ? ` The highest bar, ${fixed(highest, 3)}, is cut.` : "";
     const text =
-      `${scale ? "Scaled" : "Not scaled"}, d_k = ${d_k}, √d_k = ${fixed(Math.sqrt(d_k))}: ` +
-      `the scores have standard deviation ${fixed(spread)}.${outside}${high}` +
-      ` Mean over ${QUERIES} queries: largest weight ${fixed(largest, 3)} (even would be ` +
-      `${fixed(1 / keys, 3)}), entropy ${fixed(nats, 3)} nats of at most ` +
-      `${fixed(Math.log(keys), 3)}.`;
+      `${scale ? "Scaled" : "Not scaled"}, d_k = ${d_k}: the scores have standard deviation ` +
+      `${fixed(spread)}. The largest weight is ${fixed(largest, 3)} on average over ${QUERIES} ` +
+      `queries (even would be ${fixed(1 / keys, 3)}).`;
     return (
       `<div class="av-row av-pair"><div>${scores}</div><div>${one}</div></div>` +
       `<p class="av-caption av-last-state">${before}</p>${say(text)}`
     );
   },
-
-  handles: ({ d_k, scale }, { spread }) =>
-    scale
-      ? []
-      : [
-          {
-            id: "spread",
-            name: "standard deviation, by the width",
-            keys: ["d_k"],
-            value: `standard deviation ${fixed(spread)}`,
-            at: [FRAME.px(spread), FRAME.py(KNOB)],
-            // The standard deviation grows as the square root of the width.
-            read: ([u]) => ({ d_k: d_k * (Math.max(FRAME.xAt(u), 1e-3) / spread) ** 2 }),
-          },
-        ],
   // From narrow vectors to wide ones, and then to the width of the page.
   opening: { from: [{ d_k: 1 }, { d_k: WIDEST }], ms: 4800 },
   // The previous state stays as a ghost; a whole drag of a slider counts as one
