@@ -321,6 +321,12 @@ export const printed = (el, told) => {
 };
 
 const CHECKS = { reflow, noWider, still, marks, clear, labels, controls, move, printed };
-// What a check returns of each figure, to which it may be given something.
+// What a check returns of each figure, to which it may be given something. All
+// settings are unfolded.
 export const each = (figures, [check, given]) =>
-  Promise.all(figures.map((el, k) => CHECKS[check](el, given?.[k])));
+  Promise.all(
+    figures.map((el, k) => {
+      for (const fold of el.querySelectorAll(".av-settings")) fold.open = true;
+      return CHECKS[check](el, given?.[k]);
+    }),
+  );
