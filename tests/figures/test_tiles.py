@@ -112,13 +112,18 @@ def shows(state, expected, shown):
                 r"M(\d+) (\d+)H(\d+)V(\d+)H\d+z", path["d"]
             )
         ]
-        for kind in ("open", "done", "last")
+        for kind in ("open", "done")
         for path in shown.select(f".av-tile-{kind}")
     }
     blocks = expected["blocks"]
     assert drawn.get("open", []) == blocks
     assert drawn.get("done", []) == blocks[:done]
-    assert drawn.get("last", []) == blocks[max(done - 1, 0) : done]
+    now = shown.select_one(".av-tile-now")
+    assert ("opacity:1" in now["style"]) == (done > 0)
+    a, b, c, d = blocks[max(done - 1, 0)]
+    assert [float(now[k]) for k in ("x", "y", "width", "height")] == [
+        c, a, d - c, b - a,
+    ]  # fmt: skip
     for text in shown.select(".av-tiles text"):  # inside of its block
         a, b, c, d = blocks[int(text.text) - 1]
         assert c < float(text["x"]) < d
@@ -183,7 +188,7 @@ def small_shows(state, expected, svg):
     assert len(texts) in (0, len(open_))
     first = expected["blocks"][expected["done"] - 1][0]
     row = min(state["row"], T - 1) - first
-    columns = [svg.select(f'text[x="{x}"]')[1:] for x in (268, 318)]
+    columns = [svg.select(f'text[x="{x}"]')[1:] for x in (244, 294)]
     every = range(len(scores))
     rows = every if len(columns[0]) == len(scores) else [row]
     for column, key in zip(columns, ("maxima", "sums"), strict=True):

@@ -76,7 +76,8 @@ const tileOf = ({ causal }, blocks, done) => {
 };
 
 // The on-chip memory: one block of scores, and beside it two numbers per query.
-const SMALL = { width: 340, left: 34, top: 40, across: 190, down: 190, least: 13 };
+const SMALL = { width: 320, left: 32, top: 42, across: 176, down: 190, least: 14 };
+const KEPT = [244, 294]; // where maximum and sum are written
 const small = ({ T, block_q, block_k }, { blocks, done, tile, held: room }, row) => {
   const { width, left, top, across, down, least } = SMALL;
   const place = (x) => +x.toFixed(2);
@@ -93,7 +94,7 @@ const small = ({ T, block_q, block_k }, { blocks, done, tile, held: room }, row)
     `v${place(high * Math.min(block_q, T))}h${place(-wide * Math.min(block_k, T))}z"/>`;
   const [q0, , k0] = done ? blocks[done - 1] : [0, 0, 0];
   const shown = tile ?? { scores: [], maxima: [], sums: [] };
-  const readable = wide >= 34 && high >= least;
+  const readable = wide >= 40 && high >= least;
   const shades = byLevel();
   const cells = [];
   shown.scores.forEach((line, i) =>
@@ -119,8 +120,8 @@ const small = ({ T, block_q, block_k }, { blocks, done, tile, held: room }, row)
     if (high < least && !here) return "";
     const words =
       text(`q${q0 + i}`, left - 4, middle(i), "end") +
-      text(fixed(shown.maxima[i], 3), 268, middle(i)) +
-      text(fixed(sum, 3), 318, middle(i));
+      text(fixed(shown.maxima[i], 3), KEPT[0], middle(i)) +
+      text(fixed(sum, 3), KEPT[1], middle(i));
     return here ? `<g class="av-here">${words}</g>` : words;
   });
   const every = Math.ceil(24 / wide); // names need this room
@@ -134,9 +135,10 @@ const small = ({ T, block_q, block_k }, { blocks, done, tile, held: room }, row)
   return (
     `<svg class="av-small" role="img" aria-label="${label}" viewBox="0 0 ${width} ` +
     `${place(top + high * Math.min(block_q, T) + 6)}">` +
-    text(`small memory: room for ${whole(room.tiled)} numbers`, 2, 14, "start") +
-    text("max", 268, top - 5) +
-    text("sum", 318, top - 5) +
+    `<text class="av-tile-name" x="2" y="14">small memory: room for ${whole(room.tiled)} ` +
+    `numbers</text>` +
+    text("max", KEPT[0], top - 5) +
+    text("sum", KEPT[1], top - 5) +
     `${names}${ground}${cells.join("")}${frame}${kept.join("")}</svg>`
   );
 };
@@ -147,6 +149,7 @@ const cornerOf = ({ T, block_q, block_k }) => [Math.min(block_k, T), Math.min(bl
 const figure = {
   name: "tiles",
   card: { part: ".av-tiles" },
+  lead: ["step"],
   controls: [
     {
       key: "T",
@@ -252,16 +255,20 @@ const figure = {
     const draw = ([q0, q1, k0, k1]) => `M${k0} ${q0}H${k1}V${q1}H${k0}z`;
     const path = (kind, some) =>
       some.length ? `<path class="av-tile-${kind}" d="${some.map(draw).join("")}"/>` : "";
-    const shade = (i) => (i === done - 1 ? "now" : i < done ? "in" : "out");
+    const shade = (i) => (i < done ? "in" : "out");
     const numbers = blocks.map(([q0, q1, k0, k1], i) => {
       const size = Math.min(q1 - q0, k1 - k0) / 2.6;
-      if (size / T < 0.04) return ""; // too small to read
+      if (size / T < 0.045) return ""; // too small to read
       return (
         `<text class="av-tile-${shade(i)}" x="${place(k0 + size / 4)}" ` +
         `y="${(q0 + size).toFixed(2)}" font-size="${size.toFixed(2)}">${i + 1}</text>`
       );
     });
-    const last = done ? [blocks[done - 1]] : [];
+    // One shape goes from tile to tile.
+    const [top, bottom, left, right] = blocks[Math.max(done - 1, 0)];
+    const window =
+      `<rect class="av-tile-now" x="${left}" y="${top}" width="${right - left}" ` +
+      `height="${bottom - top}" style="opacity:${+(done > 0)}"/>`;
     const label =
       `Scores of ${T} queries, which are rows, and ${T} keys. ${done} of ` +
       `${count(blocks.length, "tile")} visited.`;
@@ -274,17 +281,15 @@ const figure = {
       `<svg class="av-tiles" role="img" aria-label="${escape(label)}" ` +
       `viewBox="${place(-pad)} ${place(-pad)} ${place(T + 2 * pad)} ${place(T + 2 * pad)}">` +
       `<path class="av-tile-skipped" d="M0 0H${T}V${T}H0z"/>${path("open", blocks)}` +
-      `${path("done", blocks.slice(0, done))}${path("last", last)}` +
+      `${path("done", blocks.slice(0, done))}${window}` +
       `<path class="av-tile-row" d="${mark(-pad, 1)}${mark(T + pad, -1)}"/>` +
       `${numbers.join("")}` +
       grip("corner", cornerOf(state), `<circle class="av-corner" r="${place(T / 28)}"/>`) +
       `</svg>`;
+    const named = (kind, words) => `<span class="av-key-${kind}">${words}</span>`;
     const legend =
-      `<p class="av-caption">${causal ? "Empty: above the diagonal, left out. " : ""}Faint ` +
-      `blue: to come. Strong blue: visited. Orange with a thick edge: visited last, and in the ` +
-      `small memory. ` +
-      `Rows are queries, columns keys; the marks at the sides: query ${row}. Scores in the ` +
-      `memory: blue above zero, brown below.</p>`;
+      `<p class="av-caption av-tile-keys">${named("open", "to come")}${named("done", "visited")}` +
+      `${named("now", "in the small memory")}${causal ? named("skipped", "left out") : ""}</p>`;
 
     // Tiles to come have their row too, so that nothing below moves with a step.
     const lines = cut(T, block_k).map(([k0, k1], b) => {
@@ -326,13 +331,14 @@ const figure = {
           `${fixed(values.maxima[seen - 1], 4)}, sum ${fixed(values.sums[seen - 1], 4)}.` +
           (seen === all ? " Plain attention has the same." : "");
     return (
-      `<div class="av-row">${map}${small(state, values, row)}</div>${legend}` +
-      `<div class="av-row av-tile-tables"><div>${memory}</div><div>${costs}</div></div>` +
+      `<div class="av-row"><div class="av-tile-map">${legend}${map}</div>` +
+      `${small(state, values, row)}</div>` +
       say(
         `${done} of ${count(blocks.length, "tile")} visited. ${row_says} Plain attention ` +
           `holds ${whole(values.held.plain)} scores at once, ` +
           `tiles ${whole(values.held.tiled)} numbers.`,
-      )
+      ) +
+      `<div class="av-row av-tile-tables"><div>${memory}</div><div>${costs}</div></div>`
     );
   },
 
