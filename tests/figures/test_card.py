@@ -175,7 +175,7 @@ def shows(state, expected, shown):
     for drawing in (shown, narrow):
         store_shows(state, expected, drawing.select_one(".av-tank"))
         layers_show(state, drawing.select_one(".av-card-layers"))
-        product_shows(state, expected, drawing.select_one(".av-formula"))
+        product_shows(state, expected, drawing.select_one(".av-factors"))
     bars_show(state, expected, shown.select_one("details .av-card-bars"))
     plot_shows(state, expected, shown.select_one("details .av-card-plot"))
     tables_show(state, expected, shown)

@@ -208,7 +208,7 @@ def store_shows(state, expected, shown):
 
 def formula_shows(state, expected, shown):
     """The factors to drag, each with its number, and their product."""
-    numbers = shown.select(".av-formula [data-handle]")
+    numbers = shown.select(".av-factors [data-handle]")
     for number, x in zip(numbers, factors(state), strict=True):
         says(number.b.text, x)
     keys = [number["data-handle"] for number in numbers]

@@ -147,10 +147,11 @@ def shows(state, expected, shown):
     )
     assert text.startswith(f"{model} has ")
     assert f"{NAMES[most]}, with" in text
+    tells(text.removeprefix(model), total, (100 * shares[most], 1))
     tells(
-        text.removeprefix(model),
-        total, expected["d_model"], state["n_layers"], expected["block"],
-        expected["d_ff"], state["vocab"], (100 * shares[most], 1),
+        shown.select_one("details p").text,
+        expected["d_model"], state["n_layers"], expected["block"],
+        expected["d_ff"], state["vocab"],
     )  # fmt: skip
     heard = captions(shown)[0]
     assert heard.startswith(f"{total:,} parameters by area: ")

@@ -229,7 +229,7 @@ const strip = (layers, narrow) => {
   );
 };
 const product = ({ S, batch, bits }, { cache }, narrow) =>
-  '<div class="av-formula" role="group" aria-label="the formula">' +
+  '<div class="av-factors" role="group" aria-label="the formula">' +
   sign("layers × numbers") +
   (narrow ? LINE_BREAK : "") +
   sign("×") +

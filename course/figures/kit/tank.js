@@ -140,8 +140,8 @@ export const tankDrawing = (tank, { label, contents, rim, more = "" }) => {
 // --- models to press ----------------------------------------------------------
 
 export const picks = (names) =>
-  `<div class="av-picks">${names
-    .map((name, k) => `<span class="av-pick" data-handle="pick-${k}">${escape(name)}</span>`)
+  `<div class="av-models">${names
+    .map((name, k) => `<span class="av-model" data-handle="pick-${k}">${escape(name)}</span>`)
     .join("")}</div>`;
 export const pickHandles = (names, chosen, settings) =>
   names.map((name, k) => ({

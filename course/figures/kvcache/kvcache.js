@@ -121,7 +121,7 @@ const drawn = (state, { total, room }, narrow) => {
 
 // The bytes as a product whose numbers are dragged.
 const formula = ({ n_layers, n_kv_heads, d_k, d_v, S, batch, dtype }, { total }, narrow) =>
-  '<div class="av-formula" role="group" aria-label="the formula">' +
+  '<div class="av-factors" role="group" aria-label="the formula">' +
   scrub("n_layers", "attention", n_layers, "layers") +
   sign("×") +
   scrub("n_kv_heads", "attention", n_kv_heads, "KV heads") +

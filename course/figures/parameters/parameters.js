@@ -1,6 +1,7 @@
 // The parameters of a transformer, each part as an area.
 
 import { count, fixed, range, whole } from "../kit/numbers.js";
+import { folded } from "../kit/tables.js";
 import { OWN, preset } from "../kit/controls.js";
 import { figureModule, say } from "../kit/common.js";
 import { grip } from "../kit/handles.js";
@@ -182,23 +183,23 @@ const picture = (state, { parts, total }) => {
 
 const percent = (share) => (share > 0 && share < 5e-4 ? "under 0.1%" : `${fixed(100 * share, 1)}%`);
 const signOf = (key) => `<span class="av-part-sign ${kindOf(key)}" aria-hidden="true"></span>`;
-const table = ({ parts, total }) => {
+const table = (state, { parts, total, d_model, d_ff, block }) => {
   const row = (name, n, sign = "") =>
     `<tr><th scope="row">${sign}${name}</th><td>${whole(n)}</td><td>${percent(n / total)}</td></tr>`;
   return (
     `<table class="av-grid av-counts"><caption>Parameters by part</caption><thead><tr><td></td>` +
     `<th scope="col">parameters</th><th scope="col">share</th></tr></thead><tbody>` +
     KEYS.map((key) => row(NAMES[key], parts[key], signOf(key))).join("") +
-    `${row("all", total)}</tbody></table>`
+    `${row("all", total)}</tbody></table>` +
+    `<p>Width ${whole(d_model)}, ${whole(state.n_layers)} × ${whole(block)} in blocks with ` +
+    `d_ff = ${whole(d_ff)}, and ${count(state.vocab, "token")}.</p>`
   );
 };
-const sentence = (state, { parts, total, d_model, d_ff, block }) => {
+const sentence = (state, { parts, total }) => {
   const name = preset(figure, state);
   const most = KEYS.reduce((a, b) => (parts[b] > parts[a] ? b : a));
   return (
-    `${name === OWN ? "This model" : name} has ${whole(total)} parameters: width ` +
-    `${whole(d_model)}, ${whole(state.n_layers)} × ${whole(block)} in blocks with d_ff = ` +
-    `${whole(d_ff)}, and ${count(state.vocab, "token")}. The largest part is ` +
+    `${name === OWN ? "This model" : name} has ${whole(total)} parameters. The largest part is ` +
     `${most === "output" ? "the " : ""}${NAMES[most]}, with ${percent(parts[most] / total)}.`
   );
 };
@@ -208,7 +209,9 @@ const figure = {
   card: { part: ".av-areas", box: "0 26 400 174" },
   presetLabel: "model",
   presets: MODELS,
-  opening: { from: [MODELS["GPT-2 XL"], MODELS["GPT-2 large"], MODELS["GPT-2 medium"]], ms: 4500 },
+  // Blocks that are added, one after another.
+  opening: { from: [{ n_layers: 1 }], ms: 3500 },
+  lead: ["preset"],
   controls: [
     {
       key: "n_layers",
@@ -290,9 +293,9 @@ const figure = {
     return { parts, total: sumOf(parts), block, d_model, d_ff: state.ratio * d_model };
   },
   view: (state, values) =>
-    `<p class="av-caption">Drag the dots: the edges of the parts, the height of a block, and the ` +
-    `size of all on the axis.</p><div class="av-row"><div class="av-by-area">` +
-    `${picture(state, values)}</div>${table(values)}</div>${say(sentence(state, values))}`,
+    picture(state, values) +
+    say(sentence(state, values)) +
+    folded("Parameters by part", table(state, values)),
   handles,
 };
 

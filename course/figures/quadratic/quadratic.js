@@ -2,6 +2,7 @@
 // the work on each token alone.
 
 import { count, fixed, range, whole } from "../kit/numbers.js";
+import { folded } from "../kit/tables.js";
 import { figureModule, say } from "../kit/common.js";
 import { grip } from "../kit/handles.js";
 
@@ -41,68 +42,73 @@ const compute = (state) => {
 
 // --- drawing -------------------------------------------------------------
 
-const BOX = { width: 484, left: 8, top: 30 };
 const MOST = 2 + 2 * 3; // the most widths that the strip may take
-const UNIT = 450 / (MOST * WIDEST + LONGEST);
-const ZERO = BOX.left + MOST * WIDEST * UNIT;
-const FOOT = BOX.top + LONGEST * UNIT;
-const BAR = { top: FOOT + 46, high: 24 };
+const drawnIn = (width) => {
+  const [left, top, across] = [8, 30, width - 34];
+  const unit = across / (MOST * WIDEST + LONGEST);
+  const foot = top + LONGEST * unit;
+  const zero = left + MOST * WIDEST * unit;
+  return { width, left, top, across, unit, zero, foot, bar: { top: foot + 46, high: 24 } };
+};
+const [WIDE, NARROW] = [drawnIn(484), drawnIn(360)];
+const boxIn = (narrow) => (narrow ? NARROW : WIDE);
 const at = (x) => +x.toFixed(2);
 const words = (text, x, y, anchor = "middle", kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">` +
   `${text}</text>`;
-const box = (kind, x, wide, high) =>
-  `<rect class="${kind}" x="${at(x)}" y="${BOX.top}" width="${at(wide)}" height="${at(high)}"/>`;
+const box = (kind, x, y, wide, high) =>
+  `<rect class="${kind}" x="${at(x)}" y="${at(y)}" width="${at(wide)}" height="${at(high)}"/>`;
 
-const axis = range(LONGEST / 2048 + 1)
-  .map((k) => {
-    const x = ZERO + 2048 * k * UNIT;
-    return (
-      `<path class="av-scale" d="M${at(x)} ${at(FOOT)}v5"/>` +
-      words(whole(2048 * k), x, FOOT + 18, "middle", "av-ticked")
-    );
-  })
-  .join("");
+const axis = ({ zero, foot, top, unit }, narrow) =>
+  `<path class="av-scale" d="M${at(zero)} ${at(foot)}H${at(zero + LONGEST * unit)}` +
+  `M${at(zero)} ${top - 6}V${at(foot)}"/>` +
+  range(LONGEST / 2048 + 1)
+    .filter((k) => !narrow || [0, 2, 5].includes(k))
+    .map((k) => {
+      const x = zero + 2048 * k * unit;
+      return (
+        `<path class="av-scale" d="M${at(x)} ${at(foot)}v5"/>` +
+        words(whole(2048 * k), x, foot + 18, "middle", "av-ticked")
+      );
+    })
+    .join("") +
+  words("tokens T", zero + (LONGEST / 2) * unit, foot + 34);
 const knob = '<circle class="av-cost-knob" r="7"/>';
 
-const areas = (state, values) => {
+const areas = (state, values, { zero, top, unit }) => {
   const { T, skipped } = state;
-  const high = T * UNIT;
+  const high = T * unit;
   const { projections, feed_forward } = sides(state);
-  const [near, far] = [feed_forward * UNIT, (projections + feed_forward) * UNIT];
-  const edge = values.crossing * UNIT;
+  const [near, far] = [feed_forward * unit, (projections + feed_forward) * unit];
+  const edge = values.crossing * unit;
   const meets = skipped
-    ? `M${at(ZERO)} ${BOX.top}V${at(BOX.top + high)}H${at(ZERO + high)}z`
-    : `M${at(ZERO)} ${BOX.top}h${at(high)}v${at(high)}h${at(-high)}z`;
+    ? `M${at(zero)} ${top}V${at(top + high)}H${at(zero + high)}z`
+    : `M${at(zero)} ${top}h${at(high)}v${at(high)}h${at(-high)}z`;
   return (
-    box("av-cost-projections", ZERO - far, far - near, high) +
-    (feed_forward ? box("av-cost-feed_forward", ZERO - near, near, high) : "") +
+    box("av-cost-projections", zero - far, top, far - near, high) +
+    (feed_forward ? box("av-cost-feed_forward", zero - near, top, near, high) : "") +
     `<path class="av-cost-products" d="${meets}"/>` +
-    (values.crossing <= LONGEST ? box("av-crossing", ZERO, edge, edge) : "") +
-    grip("width", [at(ZERO - far), at(BOX.top + high / 2)], knob) +
-    grip("length", [at(ZERO + high), at(BOX.top + high)], knob)
+    (values.crossing <= LONGEST ? box("av-crossing", zero, top, edge, edge) : "") +
+    grip("width", [at(zero - far), at(top + high / 2)], knob) +
+    grip("length", [at(zero + high), at(top + high)], knob)
   );
 };
 const percent = (share) => `${fixed(100 * share, 1)}%`;
 // The same parts as one bar, whose length is the whole layer. Narrow parts have
 // their names too, because a line leads from each part to its name.
-const bar = ({ shares }) => {
+const barOf = ({ shares }, { left, across, bar }) => {
   let from = 0;
   return shares
     .map((share, k) => {
-      const [x, wide] = [BOX.left + 450 * from, 450 * share];
+      const [x, wide] = [left + across * from, across * share];
       from += share;
-      const foot = BAR.top + BAR.high;
-      const middle = BOX.left + 75 + 150 * k;
+      const foot = bar.top + bar.high;
+      const middle = left + (across / 3) * (k + 0.5);
       const named =
-        `<path class="av-scale" d="M${at(x + wide / 2)} ${at(foot)}L${middle} ${at(foot + 10)}"/>` +
-        words(NAMES[k], middle, foot + 24) +
-        words(percent(share), middle, foot + 40);
-      return (
-        `<rect class="av-cost-${PARTS[k]}" x="${at(x)}" y="${at(BAR.top)}" width="${at(wide)}" ` +
-        `height="${BAR.high}"/>` +
-        (share ? named : "")
-      );
+        `<path class="av-scale" d="M${at(x + wide / 2)} ${at(foot)}L${at(middle)} ${at(foot + 10)}"/>` +
+        words(NAMES[k], middle, foot + 25) +
+        words(percent(share), middle, foot + 42);
+      return box(`av-cost-${PARTS[k]}`, x, bar.top, wide, bar.high) + (share ? named : "");
     })
     .join("");
 };
@@ -168,6 +174,7 @@ const figure = {
       about: "Leave out the pairs that a causal mask hides",
     },
   ],
+  lead: ["preset"],
   presetLabel: "a text",
   presets: {
     "GPT-2 small, its longest": { T: 1024, d: 768, network: "two matrices" },
@@ -178,47 +185,47 @@ const figure = {
   // A short text, a very long one, and the length at which both are nearly equal.
   opening: { from: [{ T: 256 }, { T: 10240 }], ms: 4800 },
   compute,
-  view: (state, values) => {
+  view: (state, values, own, narrow) => {
     const { T, d } = state;
+    const shape = boxIn(narrow);
+    const { width, zero, top, bar } = shape;
     const label =
       `FLOPs of one layer as areas: one row for each of ${count(T, "token")}; on the left what the ` +
       `token takes alone, on the right a unit for each key`;
     return (
-      `<svg class="av-cost" role="img" aria-label="${label}" viewBox="0 0 ${BOX.width} ` +
-      `${at(BAR.top + BAR.high + 46)}">` +
-      words(`alone: ${2 + 2 * MATRICES[state.network]} d`, ZERO - 8, BOX.top - 10, "end") +
-      words(`with others: ${state.skipped ? "up to " : ""}T`, ZERO + 8, BOX.top - 10, "start") +
-      areas(state, values) +
-      `<path class="av-scale" d="M${at(ZERO)} ${at(FOOT)}H${at(ZERO + LONGEST * UNIT)}` +
-      `M${at(ZERO)} ${BOX.top - 6}V${at(FOOT)}"/>${axis}` +
-      words("tokens T", ZERO + (LONGEST / 2) * UNIT, FOOT + 34) +
-      `${bar(values)}</svg>` +
+      `<svg class="av-cost" role="img" aria-label="${label}" viewBox="0 0 ${width} ` +
+      `${at(bar.top + bar.high + 48)}">` +
+      words(`alone: ${2 + 2 * MATRICES[state.network]} d`, zero - 8, top - 10, "end") +
+      words(`with others: ${state.skipped ? "up to " : ""}T`, zero + 8, top - 10, "start") +
+      areas(state, values, shape) +
+      `${axis(shape, narrow)}${barOf(values, shape)}</svg>` +
       say(
         `With ${count(T, "token")} and width ${whole(d)}, the two products take ` +
-          `${percent(values.shares[2])} of the layer's FLOPs. They take at least as much as the rest from ` +
-          `${whole(values.crossing)} tokens upward. Twice as many tokens take ` +
+          `${percent(values.shares[2])} of the FLOPs: half or more from ` +
+          `${whole(values.crossing)} tokens upward. Twice the tokens take ` +
           `${fixed(values.doubled)} times the FLOPs.`,
       ) +
-      table(state, values)
+      folded("FLOPs of one layer", table(state, values))
     );
   },
-  handles: (state) => {
+  handles: (state, values, own, narrow) => {
     const { projections, feed_forward } = sides(state);
     const widths = (projections + feed_forward) / state.d;
+    const { zero, top, unit } = boxIn(narrow);
     return [
       {
         id: "length",
         name: "length of the text",
         keys: ["T"],
-        at: [ZERO + state.T * UNIT, BOX.top + state.T * UNIT],
-        read: ([x, y]) => ({ T: (x - ZERO + y - BOX.top) / (2 * UNIT) }),
+        at: [zero + state.T * unit, top + state.T * unit],
+        read: ([x, y]) => ({ T: (x - zero + y - top) / (2 * unit) }),
       },
       {
         id: "width",
         name: "width of the model",
         keys: ["d"],
-        at: [ZERO - widths * state.d * UNIT, BOX.top + (state.T * UNIT) / 2],
-        read: ([x]) => ({ d: (ZERO - x) / (widths * UNIT) }),
+        at: [zero - widths * state.d * unit, top + (state.T * unit) / 2],
+        read: ([x]) => ({ d: (zero - x) / (widths * unit) }),
       },
     ];
   },

@@ -2,6 +2,7 @@
 
 import { count, fixed, inUnits, range, tick, whole } from "../kit/numbers.js";
 import { escape } from "../kit/svg.js";
+import { folded } from "../kit/tables.js";
 import { figureModule, say } from "../kit/common.js";
 import { grip } from "../kit/handles.js";
 
@@ -75,8 +76,8 @@ const along = (v, [low, high]) => Math.log(v / low) / Math.log(high / low);
 const px = (x) => BOX.left + along(x, X) * (BOX.width - BOX.left - BOX.right);
 const py = (y) => FLOOR - along(y, Y) * (FLOOR - BOX.top);
 const at = (x) => +x.toFixed(1);
-const LETTER = 5.5; // the most that a letter takes on average
-const ROW = 15;
+const LETTER = 6.2; // the most that a letter takes on average
+const ROW = 16;
 
 const words = (text, x, y, anchor, kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">` +
@@ -94,8 +95,7 @@ const axes = () => {
   return (
     `${across.join("")}${up.join("")}` +
     words("FLOPs per byte", (BOX.left + BOX.width - BOX.right) / 2, BOX.height - 6, "middle") +
-    `<text transform="translate(12 ${at((BOX.top + FLOOR) / 2)}) rotate(-90)" ` +
-    `text-anchor="middle">TFLOP/s at most</text>`
+    words("TFLOP/s at most", 2, BOX.top - 4, "start")
   );
 };
 
@@ -171,22 +171,13 @@ const grips = (state) =>
 const lasts = (s) =>
   s < 1e-3 ? `${tick(s * 1e6)} µs` : s < 1 ? `${tick(s * 1e3)} ms` : `${tick(s)} s`;
 const ratio = (x) => (x < 999.5 ? tick(x) : whole(Math.round(x)));
-const listed = (keys) => keys.map((key) => NAMES[key]).join("; ") || "nothing";
+const sentence = (state, { balance, prompt, token }) =>
+  `The ${state.device} needs ${fixed(balance, 0)} FLOPs per byte. One layer takes at least ` +
+  `${lasts(prompt)} to read ${whole(state.batch)} × ${count(state.T, "token")}, and ` +
+  `${lasts(token)} to write the next.`;
 
-const sentence = (state, { balance, points: found, prompt, token }) => {
+const table = (state, found) => {
   const [H, H_kv] = headsOf(state);
-  const keys = Object.keys(NAMES);
-  const fast = keys.filter((key) => found[key].intensity >= balance);
-  const slow = keys.filter((key) => found[key].intensity < balance);
-  return (
-    `The ${state.device} needs ${fixed(balance, 0)} FLOPs per byte. Compute-bound: ` +
-    `${listed(fast)}. Memory-bound: ${listed(slow)}. Attention and projections of one layer, ` +
-    `${count(H, "head")} on ${count(H_kv, "key/value head")}, take at least ${lasts(prompt)} to ` +
-    `read ${whole(state.batch)} × ${count(state.T, "token")} and ${lasts(token)} to write the next.`
-  );
-};
-
-const table = (found) => {
   const rows = Object.entries(NAMES).map(([key, name]) => {
     const { flops, bytes, intensity, speed } = found[key];
     const cells = [inUnits(flops), inUnits(bytes), ratio(intensity), tick(speed / 1e12)];
@@ -197,7 +188,8 @@ const table = (found) => {
   });
   const head = ["FLOPs", "bytes", "FLOPs per byte", "TFLOP/s at most"];
   return (
-    `<table class="av-grid av-works"><caption>Attention and projections of one layer, in 16 bits</caption>` +
+    `<table class="av-grid av-works"><caption>Attention and projections of one layer, ` +
+    `${count(H, "head")} on ${count(H_kv, "key/value head")}, in 16 bits</caption>` +
     `<thead><tr><td></td>${head.map((text) => `<th scope="col">${text}</th>`).join("")}</tr>` +
     `</thead><tbody>${rows.join("")}</tbody></table>`
   );
@@ -277,7 +269,8 @@ const figure = {
     return (
       `<svg class="av-roof" role="img" aria-label="${label}" ` +
       `viewBox="0 0 ${BOX.width} ${BOX.height}">${axes()}${roof(machine)}${trails(state)}` +
-      `${points(values.points)}${grips(state)}</svg>${say(sentence(state, values))}${table(values.points)}`
+      `${points(values.points)}${grips(state)}</svg>${say(sentence(state, values))}` +
+      folded("FLOPs and bytes", table(state, values.points))
     );
   },
   handles: (state) =>
