@@ -20,11 +20,11 @@ from tests.figures.reading import (
     captions,
     on_one_scale,
     path_of,
+    says,
     sentence,
     sizes,
     spot,
     tells,
-    verdict,
 )
 
 LENGTHS = [512, 1024, 2048, 4096, 8192]
@@ -102,10 +102,9 @@ def shows(state, expected, shown):
     text = sentence(shown)
     tells(
         text,
-        *(B, S, expected["crossing"], (expected["intensity"], 1)),
+        *(B, S, expected["crossing"]),
         *((1e3 * expected["seconds"], 1), rate, (rate / B, 1)),
     )
-    verdict(text, more_cache=caches > weights, more_weights=caches < weights)
     tells(captions(shown)[0], (expected["intensity"], 1), B, S)
     svg = shown.select_one(".av-batch")
     texts = [t.text for t in svg.select("text")]
@@ -146,6 +145,7 @@ def plot_shows(state, expected, svg, texts):
         log=True,
         up=True,
     )
+    says(svg.select_one(".av-grip text").text, expected["intensity"], 1)
     (chosen,) = svg.select(".av-climbs")
     assert svg.select(".av-climb").index(chosen) == LENGTHS.index(state["S"])
     (needs,) = [t for t in texts if "needs" in t]

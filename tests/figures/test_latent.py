@@ -12,6 +12,7 @@ from tests.figures.reading import (
     on_one_scale,
     path_of,
     read,
+    rows,
     sentence,
     sizes,
     spot,
@@ -80,17 +81,6 @@ def expected(state):
     }
 
 
-def in_units(x):
-    """A judge of a numeral with three digits of `x`, whatever its unit."""
-
-    def judge(numeral, before):
-        ratio = read(numeral) / x
-        power = round(np.log10(ratio) / 3) * 3
-        assert ratio / 10.0**power == pytest.approx(1, rel=5.001e-3)
-
-    return judge
-
-
 def sized(text):
     """The number that a text with a unit shows."""
     number, _, unit = text.partition(" ")
@@ -107,31 +97,26 @@ def shows(state, expected, shown):
     bars_show(expected["kept"], svg)
     plot_shows(state, expected, svg)
     captions(shown)
-    words_show(state, expected, sentence(shown))
+    words_show(expected, sentence(shown))
+    table_shows(state, expected, shown.select_one("details table"))
 
 
-def words_show(state, expected, text):
-    kept, T = expected["kept"], min(state["queries"], state["tokens"])
-    totals = [expected[form]["total"] for form in ("plain", "absorbed")]
+def words_show(expected, text):
+    kept = expected["kept"]
     last = [expected["from"]] if expected["from"] else []
-    tells(
-        text,
-        kept[3],
-        kept[0],
-        (expected["heads"], 2),
-        T,
-        state["tokens"],
-        *(in_units(n) for n in totals),
-        *last,
-    )
-    for n, total in zip(
-        re.findall(r"(\S+(?: [KMGTP])?) multiply-adds|form (\S+ [KMGTP]?)\.",
-                   text),
-        totals,
-        strict=True,
-    ):  # fmt: skip
-        assert sized("".join(n).strip()) == pytest.approx(total, rel=5.001e-3)
+    tells(text, kept[3], (expected["heads"], 2), *last)
     assert ("No number" in text) == (expected["from"] == 0)
+
+
+def table_shows(state, expected, table):
+    T = min(state["queries"], state["tokens"])
+    tells(table.caption.text, T, state["tokens"])
+    for form, cells in zip(("plain", "absorbed"), rows(table), strict=True):
+        stages = ("projections", "scores", "values", "total")
+        for text, stage in zip(cells, stages, strict=True):
+            assert sized(text) == pytest.approx(
+                expected[form][stage], rel=5.001e-3
+            )
 
 
 def vectors_show(state, svg):

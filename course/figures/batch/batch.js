@@ -40,7 +40,7 @@ const text = (words, x, y, anchor = "middle", kind = "") =>
   `text-anchor="${anchor}">${words}</text>`;
 
 // The bytes of one step as one bar: the weights, and one part for each cache.
-const BAR = { left: 4, width: 332, top: 20, high: 30 };
+const BAR = { left: 4, width: 332, top: 22, high: 30 };
 // Its scale ends at one of a few sizes, which is printed, with a mark at each quarter.
 const GB = 1e9;
 const SCALES = [40, 160, 640];
@@ -70,7 +70,7 @@ const read = (B, { weights, caches }) => {
 };
 
 // FLOPs per byte against the batch size, both axes in powers of two.
-const PLOT = { left: 34, right: 46, top: 94, high: 150 };
+const PLOT = { left: 34, right: 52, top: 96, high: 150 };
 const FLOOR = PLOT.top + PLOT.high;
 const HEIGHT = FLOOR + 38;
 const Y = [0.5, 512];
@@ -116,26 +116,29 @@ const plot = ({ batch, S }, { balance, limit, intensity, curves }) => {
       "batch",
       [place(px(batch)), place(py(intensity))],
       `<path class="av-drop-line" d="M0 0V${place(FLOOR - py(intensity))}"/>` +
-        '<circle class="av-knob" r="7"/>',
+        '<circle class="av-knob" r="7"/>' +
+        text(
+          fixed(intensity, 1),
+          batch > 128 ? -11 : 11,
+          19,
+          batch > 128 ? "end" : "start",
+          "av-mine av-on-lines",
+        ),
     )
   );
 };
 
 // --- in words ---------------------------------------------------------------
 
-const sentence = ({ batch, S }, { weights, caches, crossing, intensity, seconds, per_second }) => {
-  const more = caches > weights ? "more cache than weights" : "more weights than cache";
-  return (
-    `${whole(batch)} ${batch === 1 ? "text" : "texts"} of ${whole(S)} tokens: a step reads ` +
-    `${more} (the caches overtake at ${whole(crossing)} texts) and does ` +
-    `${fixed(intensity, 1)} FLOPs per byte. It takes at least ${fixed(seconds * 1e3, 1)} ms, so ` +
-    `the server writes at most ${whole(Math.round(per_second))} tokens per second, ` +
-    `${fixed(per_second / batch, 1)} per text.`
-  );
-};
+const sentence = ({ batch, S }, { crossing, seconds, per_second }) =>
+  `${whole(batch)} ${batch === 1 ? "text" : "texts"} of ${whole(S)} tokens: the caches overtake ` +
+  `the weights at ${whole(crossing)} texts. A step takes at least ${fixed(seconds * 1e3, 1)} ms, ` +
+  `so the server writes at most ${whole(Math.round(per_second))} tokens per second, ` +
+  `${fixed(per_second / batch, 1)} per text.`;
 
 const figure = {
   name: "batch",
+  lead: ["S"],
   controls: [
     {
       key: "batch",

@@ -73,7 +73,7 @@ const picture = (state, { counts }) => {
     `How often ${steps} the score of each query with each key, ` +
     `${state.cache ? "with" : "without"} a cache`;
   return (
-    `<p class="av-caption" aria-hidden="true">${label}</p>` +
+    `<p class="av-caption" aria-hidden="true">How often each score is computed</p>` +
     `<svg class="av-decoding" role="img" aria-label="${label}" viewBox="0 0 ${SIZE.join(" ")}">` +
     text("queries", LEFT - 6, TOP - 6, "end", "av-kv-small av-query") +
     text("keys", (LEFT + EDGE) / 2, TOP - 22, "middle", "av-kv-small av-key") +
@@ -93,11 +93,10 @@ const picture = (state, { counts }) => {
 };
 
 const sentence = ({ step, cache }, values) => {
-  const { newKeys, newScores, keys, scores, otherKeys, otherScores, output } = values;
+  const { keys, scores, otherKeys, otherScores, output } = values;
   return (
-    `Step ${step} reads ${WORDS[step - 1]}. ${cache ? "With" : "Without"} a cache it computes ` +
-    `${count(newKeys, "key")} and ${count(newScores, "score")}. So far: ${count(keys, "key")} ` +
-    `and ${count(scores, "score")}, against ${count(otherKeys, "key")} and ` +
+    `${cache ? "With" : "Without"} a cache, ${step === 1 ? "the first step computes" : `${step} steps compute`} ` +
+    `${count(keys, "key")} and ${count(scores, "score")}, against ${count(otherKeys, "key")} and ` +
     `${count(otherScores, "score")} ${cache ? "without" : "with"} one. ` +
     `The output is ${fixed(output, 3)} either way.`
   );
@@ -105,6 +104,7 @@ const sentence = ({ step, cache }, values) => {
 
 const figure = {
   name: "decode",
+  lead: ["cache"],
   controls: [
     {
       key: "step",

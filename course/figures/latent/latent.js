@@ -2,6 +2,7 @@
 
 import { count, fixed, inUnits, range, whole } from "../kit/numbers.js";
 import { grip } from "../kit/handles.js";
+import { folded } from "../kit/tables.js";
 import { figureModule, say } from "../kit/common.js";
 
 const KINDS = ["multi-head", "grouped", "multi-query", "latent"];
@@ -41,23 +42,39 @@ const compute = (state) => {
 
 // --- the vectors of one token, each as high as it is wide ----------------------------
 
-const WIDE = 470;
 const FOOT = 150; // the lower edge of the vectors
 const HIGH = 0.11; // the height of one number
 const GAP = 2;
 const ROW = 136; // the height of a token's row, above all that may be kept of it
-const KEPT = { left: 92, right: 122 };
-const HEADS = { left: 184, step: 32 }; // a step is twice as wide for twice the heads
+// A step of the heads is twice as wide for twice the heads.
+const WIDE = {
+  width: 470,
+  arrows: [32, 84],
+  KEPT: { left: 92, right: 122 },
+  HEADS: { left: 184, step: 32 },
+  BAR: { left: 104, right: 396 },
+  PLOT: { left: 62, right: 446 },
+};
+const NARROW = {
+  width: 360,
+  arrows: [28, 68],
+  KEPT: { left: 72, right: 98 },
+  HEADS: { left: 148, step: 25 },
+  BAR: { left: 92, right: 300 },
+  PLOT: { left: 54, right: 344 },
+};
+const shapeOf = (narrow) => (narrow ? NARROW : WIDE);
 const at = (x) => +x.toFixed(2);
 
 const words = (text, x, y, anchor = "start", kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">` +
   `${text}</text>`;
 const arrow = (from, to, y) => `<path class="av-leads" d="M${from} ${y}H${to}m-6 -4l6 4l-6 4"/>`;
-const area = (H) => HEADS.step * (1 + Math.log2(H));
+const area = (H, { HEADS }) => HEADS.step * (1 + Math.log2(H));
 // One column for each head.
-const columns = (kind, H, foot, high) => {
-  const step = area(H) / H;
+const columns = (kind, H, foot, high, shape) => {
+  const { HEADS } = shape;
+  const step = area(H, shape) / H;
   const wide = at(step * (H > 32 ? 0.75 : 0.9));
   const d = range(H).map(
     (h) => `M${at(HEADS.left + h * step)} ${at(foot)}h${wide}v${-at(high)}h${-wide}z`,
@@ -67,65 +84,67 @@ const columns = (kind, H, foot, high) => {
 const box = (kind, x, foot, wide, high) =>
   `<rect class="${kind}" x="${at(x)}" y="${at(foot - high)}" width="${at(wide)}" ` +
   `height="${at(high)}"/>`;
-const vectors = (state) => {
+const vectors = (state, shape) => {
+  const { arrows, KEPT, HEADS } = shape;
+  const [before, after] = [KEPT.right + 8, HEADS.left - 8];
   const { latent, rotated, heads: H, width, form } = state;
   const [c, r, d] = [latent, rotated, width].map((n) => n * HIGH);
   const line = FOOT - Math.max(d, 16) - 6; // where the name of the values is written
   const keys = line - 18;
   const made =
     form === "plain"
-      ? columns("av-made-key", H, keys, d) +
-        columns("av-made-key av-turned", H, keys - d - GAP, r) +
-        columns("av-made-value", H, FOOT, d) +
+      ? columns("av-made-key", H, keys, d, shape) +
+        columns("av-made-key av-turned", H, keys - d - GAP, r, shape) +
+        columns("av-made-value", H, FOOT, d, shape) +
         words(`keys of ${count(H, "head")}`, HEADS.left, keys - d - r - 8) +
         words(`values of ${count(H, "head")}`, HEADS.left, line) +
         words(`made for each of ${whole(state.tokens)} tokens`, HEADS.left, FOOT + 16)
-      : columns("av-made-query", H, FOOT, c) +
-        columns("av-made-query av-turned", H, FOOT - c - GAP, r) +
+      : columns("av-made-query", H, FOOT, c, shape) +
+        columns("av-made-query av-turned", H, FOOT - c - GAP, r, shape) +
         words(`queries of ${count(H, "head")}`, HEADS.left, FOOT - c - r - 10) +
         words("made as long as what is kept", HEADS.left, FOOT + 16);
   const middle = FOOT - 40;
   return (
     `<rect class="av-row-of" x="6" y="${FOOT - ROW}" width="18" height="${ROW}"/>` +
     words("one token", 6, FOOT + 16) +
-    arrow(32, 84, middle) +
-    words("down", 58, middle - 8, "middle") +
+    arrow(...arrows, middle) +
+    words("down", (arrows[0] + arrows[1]) / 2, middle - 8, "middle") +
     box("av-kept", KEPT.left, FOOT, KEPT.right - KEPT.left, c) +
     box("av-kept av-turned", KEPT.left, FOOT - c - GAP, KEPT.right - KEPT.left, r) +
     words("kept", (KEPT.left + KEPT.right) / 2, FOOT + 16, "middle", "av-strong") +
     (form === "plain"
-      ? arrow(130, 176, middle) + words("up", 152, middle - 8, "middle")
-      : `<path class="av-leads" d="M176 ${middle}H130m6 -4l-6 4l6 4"/>` +
-        words("read", 154, middle - 8, "middle")) +
+      ? arrow(before, after, middle) + words("up", (before + after) / 2, middle - 8, "middle")
+      : `<path class="av-leads" d="M${after} ${middle}H${before}m6 -4l-6 4l6 4"/>` +
+        words("read", (before + after) / 2, middle - 8, "middle")) +
     made
   );
 };
 
 // --- the cache, as bars -------------------------------------------------------------
 
-const BAR = { left: 104, right: 396, top: 200, step: 20, high: 14 };
+const ROWS = { top: 200, step: 20, high: 14 };
 const named = (H) => [KINDS[0], `grouped, ${Math.min(GROUPS, H)}`, KINDS[2], KINDS[3]];
 // The axis ends at the numbers of as many heads as there may be, so it stays while
 // the number of heads changes.
 const MOST_HEADS = 128;
-const bars = ({ heads, width }, { kept }) => {
+const bars = ({ heads, width }, { kept }, { BAR, width: end }) => {
   const most = MOST_HEADS * 2 * width;
   const row = (name, i) => {
-    const y = BAR.top + i * BAR.step;
+    const y = ROWS.top + i * ROWS.step;
     const wide = ((BAR.right - BAR.left) * kept[i]) / most;
     return (
       words(name, BAR.left - 8, y + 12, "end", i === 3 ? "av-strong" : "") +
       `<rect class="${i === 3 ? "av-kept" : "av-other"}" x="${BAR.left}" y="${y}" ` +
-      `width="${at(wide)}" height="${BAR.high}"/>` +
-      words(whole(kept[i]), WIDE - 6, y + 12, "end", "av-kept-number")
+      `width="${at(wide)}" height="${ROWS.high}"/>` +
+      words(whole(kept[i]), end - 6, y + 12, "end", "av-kept-number")
     );
   };
-  const foot = BAR.top + KINDS.length * BAR.step;
+  const foot = ROWS.top + KINDS.length * ROWS.step;
   return (
-    words("numbers kept per token, one layer", BAR.left, BAR.top - 8) +
+    words("numbers kept per token, one layer", BAR.left, ROWS.top - 8) +
     `<path class="av-leads" d="M${BAR.left} ${foot - 4}v6M${BAR.right} ${foot - 4}v6"/>` +
     words("0", BAR.left, foot + 12, "middle") +
-    words(`${whole(most)}: multi-head, ${MOST_HEADS} heads`, BAR.right + 20, foot + 12, "end") +
+    words(`${whole(most)}: multi-head, ${MOST_HEADS} heads`, BAR.right + 8, foot + 13, "end") +
     named(heads).map(row).join("")
   );
 };
@@ -133,14 +152,16 @@ const bars = ({ heads, width }, { kept }) => {
 // --- the multiply-adds of both forms ----------------------------------------------------
 
 // Both axes hold every setting, so they stay; the curves end where all tokens ask.
-const PLOT = { left: 62, right: 446, top: 328, foot: 468 };
+const AXES = { top: 328, foot: 468 };
 const MOST_TOKENS = 131072;
 const [LEAST, MOST] = [4, 16]; // powers of ten
-const WIDTH = (PLOT.right - PLOT.left) / Math.log2(MOST_TOKENS);
-const px = (T) => PLOT.left + WIDTH * Math.log2(T);
-const queriesAt = (u) => 2 ** ((u - PLOT.left) / WIDTH);
-const py = (y) => PLOT.foot - ((PLOT.foot - PLOT.top) * (Math.log10(y) - LEAST)) / (MOST - LEAST);
-const plot = (state, values) => {
+const unitOf = ({ PLOT }) => (PLOT.right - PLOT.left) / Math.log2(MOST_TOKENS);
+const pxOf = (shape) => (T) => shape.PLOT.left + unitOf(shape) * Math.log2(T);
+const queriesAt = (u, shape) => 2 ** ((u - shape.PLOT.left) / unitOf(shape));
+const py = (y) => AXES.foot - ((AXES.foot - AXES.top) * (Math.log10(y) - LEAST)) / (MOST - LEAST);
+const plot = (state, values, shape) => {
+  const { PLOT } = shape;
+  const px = pxOf(shape);
   const up = range((MOST - LEAST) / 2 + 1).map((k) => {
     const n = 10 ** (LEAST + 2 * k);
     return (
@@ -149,7 +170,7 @@ const plot = (state, values) => {
     );
   });
   const across = range(5).map((k) =>
-    words(whole(16 ** k), px(16 ** k), PLOT.foot + 16, "middle", "av-across"),
+    words(whole(16 ** k), px(16 ** k), AXES.foot + 16, "middle", "av-across"),
   );
   const last = Math.log2(state.tokens);
   const curve = (form) => {
@@ -164,17 +185,17 @@ const plot = (state, values) => {
       `cy="${at(py(totalOf(state, "plain", values.from)))}" r="4"/>`
     : "";
   const x = at(px(asked(state)));
-  const side = x > 380 ? [-8, "end"] : [8, "start"];
+  const side = x > PLOT.right - 66 ? [-8, "end"] : [8, "start"];
   // The names of the curves stand clear of the handle and its line.
   const clear = (near, far, least) =>
     asked(state) >= least && asked(state) <= 4 * least ? far : near;
   const [plain, absorbed] = [clear(6, 64, 2), clear(16, 128, 16)];
   return (
-    words("multiply-adds, one layer", PLOT.left, PLOT.top - 8) +
+    words("multiply-adds, one layer", PLOT.left, AXES.top - 8) +
     up.join("") +
     across.join("") +
-    words("queries in one call", PLOT.right, PLOT.foot + 32, "end") +
-    `<path class="av-asked" d="M${x} ${PLOT.top}V${PLOT.foot}"/>` +
+    words("queries in one call", PLOT.right, AXES.foot + 32, "end") +
+    `<path class="av-asked" d="M${x} ${AXES.top}V${AXES.foot}"/>` +
     curve("plain") +
     curve("absorbed") +
     cross +
@@ -197,17 +218,26 @@ const plot = (state, values) => {
 
 // --- in words ----------------------------------------------------------------------------
 
-const sentence = (state, { kept, heads, plain, absorbed, from }) => {
-  const T = asked(state);
+const sentence = (state, { kept, heads, from }) => {
   const few = from
-    ? `From ${whole(from)} queries upward, the plain form takes fewer.`
+    ? `From ${whole(from)} queries upward, the plain form takes fewer multiply-adds.`
     : "No number of queries makes the plain form cheaper.";
   return (
-    `Latent attention keeps ${whole(kept[3])} numbers per token instead of ${whole(kept[0])}, ` +
-    `as many as ${fixed(heads)} heads with keys and values of their own. For ` +
-    `${T === 1 ? "1 query" : `${whole(T)} queries`} over ${whole(state.tokens)} tokens, the plain ` +
-    `form takes ${inUnits(plain.total)} multiply-adds and the absorbed form ` +
-    `${inUnits(absorbed.total)}. ${few}`
+    `Latent attention keeps ${whole(kept[3])} numbers per token, as many as ${fixed(heads)} heads ` +
+    `with keys and values of their own. ${few}`
+  );
+};
+const table = (state, { plain, absorbed }) => {
+  const T = asked(state);
+  const row = (name, one) =>
+    `<tr><th scope="row">${name}</th>${["projections", "scores", "values", "total"]
+      .map((key) => `<td>${inUnits(one[key])}</td>`)
+      .join("")}</tr>`;
+  return (
+    `<table class="av-grid av-both-forms"><caption>Multiply-adds of ${T === 1 ? "1 query" : `${whole(T)} queries`} over ` +
+    `${whole(state.tokens)} tokens, one layer</caption><thead><tr><td></td>` +
+    `${["projections", "scores", "values", "all"].map((name) => `<th scope="col">${name}</th>`).join("")}` +
+    `</tr></thead><tbody>${row("plain", plain)}${row("absorbed", absorbed)}</tbody></table>`
   );
 };
 
@@ -282,14 +312,16 @@ const figure = {
   },
   presetLabel: "model",
   compute,
-  view: (state, values) => {
+  view: (state, values, own, narrow) => {
+    const shape = shapeOf(narrow);
+    const { width, KEPT, HEADS } = shape;
     const label =
       `One token is kept as a vector of ${whole(state.latent)} numbers and a rotated key of ` +
       `${whole(state.rotated)}; bars of the numbers kept by four kinds of attention; and the ` +
       "multiply-adds of both forms against the number of queries";
     return (
-      `<svg class="av-latent" role="img" aria-label="${label}" viewBox="0 0 ${WIDE} 504">` +
-      vectors(state) +
+      `<svg class="av-latent" role="img" aria-label="${label}" viewBox="0 0 ${width} 504">` +
+      vectors(state, shape) +
       grip(
         "latent",
         [(KEPT.left + KEPT.right) / 2, at(FOOT - state.latent * HIGH)],
@@ -297,41 +329,43 @@ const figure = {
       ) +
       grip(
         "heads",
-        [HEADS.left + area(state.heads) + 6, FOOT - 9],
+        [HEADS.left + area(state.heads, shape) + 6, FOOT - 9],
         '<rect class="av-knob" x="-4" y="-10" width="8" height="20" rx="4"/>',
       ) +
-      `${bars(state, values)}${plot(state, values)}</svg>${say(sentence(state, values))}`
+      `${bars(state, values, shape)}${plot(state, values, shape)}</svg>` +
+      say(sentence(state, values)) +
+      folded("Multiply-adds", table(state, values))
     );
   },
-  handles: (state) => [
-    {
-      id: "latent",
-      name: "width of the latent vector",
-      keys: ["latent"],
-      at: [(KEPT.left + KEPT.right) / 2, FOOT - state.latent * HIGH],
-      read: ([, v]) => ({ latent: (FOOT - v) / HIGH }),
-    },
-    {
-      id: "heads",
-      name: "number of heads",
-      keys: ["heads"],
-      at: [HEADS.left + area(state.heads) + 6, FOOT - 9],
-      read: ([u]) => ({ heads: 2 ** ((u - 6 - HEADS.left) / HEADS.step - 1) }),
-    },
-    {
-      id: "queries",
-      name: "queries in one call",
-      keys: ["queries"],
-      at: [px(asked(state)), py(totalOf(state, state.form, asked(state)))],
-      read: ([u]) => ({ queries: queriesAt(u) }),
-    },
-  ],
-  // Keys and values of a few heads, then of all heads, and then only the latent
-  // vector.
-  opening: {
-    from: [{ heads: 4 }, { heads: 128 }, { form: "absorbed" }],
-    ms: 4800,
+  handles: (state, values, own, narrow) => {
+    const shape = shapeOf(narrow);
+    const { KEPT, HEADS } = shape;
+    return [
+      {
+        id: "latent",
+        name: "width of the latent vector",
+        keys: ["latent"],
+        at: [(KEPT.left + KEPT.right) / 2, FOOT - state.latent * HIGH],
+        read: ([, v]) => ({ latent: (FOOT - v) / HIGH }),
+      },
+      {
+        id: "heads",
+        name: "number of heads",
+        keys: ["heads"],
+        at: [HEADS.left + area(state.heads, shape) + 6, FOOT - 9],
+        read: ([u]) => ({ heads: 2 ** ((u - 6 - HEADS.left) / HEADS.step - 1) }),
+      },
+      {
+        id: "queries",
+        name: "queries in one call",
+        keys: ["queries"],
+        at: [pxOf(shape)(asked(state)), py(totalOf(state, state.form, asked(state)))],
+        read: ([u]) => ({ queries: queriesAt(u, shape) }),
+      },
+    ];
   },
+  // More and more queries in one call.
+  opening: { from: [{ queries: 4096 }], ms: 4000 },
 };
 
 export default figureModule(figure);

@@ -89,7 +89,7 @@ const countOf = (of, what) => of.filter((x) => x === what).length;
 
 const SIDE = 20; // the side of a slot
 const LEFT = 10;
-const TOP = 76; // the top of the memory
+const TOP = 84; // the top of the memory
 const ACROSS = 16;
 const place = (x) => +x.toFixed(2);
 const text = (words, x, y, anchor = "middle", kind = "") =>
@@ -103,11 +103,11 @@ const chips = ({ status, have }) =>
     const x = LEFT + r * CHIP;
     const part = place(((CHIP - 2) * have[r]) / total(r));
     return (
-      `<rect class="av-chip-frame" x="${x}" y="1" width="${CHIP - 2}" height="42" rx="3"/>` +
-      (part ? `<rect class="av-done" x="${x}" y="40" width="${part}" height="3"/>` : "") +
+      `<rect class="av-chip-frame" x="${x}" y="1" width="${CHIP - 2}" height="48" rx="3"/>` +
+      (part ? `<rect class="av-done" x="${x}" y="46" width="${part}" height="3"/>` : "") +
       text(LETTERS[r], x + CHIP / 2 - 1, 14, "middle", "av-letter") +
-      text(`${have[r]}/${total(r)}`, x + CHIP / 2 - 1, 25, "middle", "av-tokens") +
-      text(STATUS[status[r]], x + CHIP / 2 - 1, 36, "middle", status[r] === WAITS ? "av-waits" : "")
+      text(`${have[r]}/${total(r)}`, x + CHIP / 2 - 1, 27, "middle", "av-tokens") +
+      text(STATUS[status[r]], x + CHIP / 2 - 1, 41, "middle", status[r] === WAITS ? "av-waits" : "")
     );
   }).join("");
 
@@ -139,7 +139,7 @@ const memory = ({ owner, filled }, page) => {
 };
 
 // The number of running texts per step in both memories, and a line at this step.
-const CHART = { left: 34, right: 14, top: 190, high: 64 };
+const CHART = { left: 34, right: 14, top: 200, high: 64 };
 const FLOOR = CHART.top + CHART.high;
 const AXIS = FLOOR + 9;
 const HEIGHT = AXIS + 36;
@@ -159,7 +159,7 @@ const timeline = ({ pages, pieces }, state) => {
   );
   const across = [0, 5, 10, 15, 20].map((k) => text(k, px(k), AXIS + 19));
   return (
-    text("texts that run: solid with pages, dashed with pieces", LEFT, CHART.top - 8, "start") +
+    text("texts that run: solid with pages, dashed with pieces", LEFT, CHART.top - 14, "start") +
     up.join("") +
     across.join("") +
     line(`av-by-piece${inPages ? "" : " av-chosen"}`, pieces) +
@@ -185,9 +185,8 @@ const sentence = ({ step, memory: kind, page }, { run: runs, waits, taken, used 
   const [here, there] = kind === PIECES ? [byPieces, byPages] : [byPages, byPieces];
   const wasted = taken - used;
   return (
-    `In step ${step}, ${here}, ${run(runs[0])} and ${wait(waits[0])} for memory: ${taken} of ` +
-    `${SLOTS} slots are taken, ${used} hold a token and ${wasted} ` +
-    `${wasted === 1 ? "is" : "are"} wasted. ` +
+    `In step ${step}, ${here}, ${run(runs[0])} and ${wait(waits[0])}; ${wasted} of ` +
+    `${SLOTS} slots ${wasted === 1 ? "is" : "are"} wasted. ` +
     `${there[0].toUpperCase()}${there.slice(1)}, ${run(runs[1])} and ${wait(waits[1])}.`
   );
 };
@@ -281,7 +280,6 @@ const figure = {
           },
         ]),
   ],
-  opening: { from: [{ step: 0 }], ms: 4000 },
 };
 figure.live = player(figure, "step");
 

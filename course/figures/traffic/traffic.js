@@ -2,6 +2,7 @@
 
 import { count, range, sum, tick, whole } from "../kit/numbers.js";
 import { textAt } from "../kit/svg.js";
+import { folded } from "../kit/tables.js";
 import { figureModule, say } from "../kit/common.js";
 import { grip } from "../kit/handles.js";
 
@@ -45,34 +46,49 @@ const compute = ({ N, d, M }) => {
 
 // --- drawing: the counts over the memory, and the blocks of the keys -----------------
 
-const BOX = { width: 484, left: 62, right: 336, top: 26, foot: 250 };
-const Y = [3e4, 1e11];
-const SQUARE = { left: 368, top: 58, side: 112 };
+// On a phone the blocks stand below the chart.
+const Y = [1e4, 1e11];
 const at = (x) => +x.toFixed(1);
 const along = (v, [low, high]) => Math.log(v / low) / Math.log(high / low);
-const px = (M) => BOX.left + along(M, [LEAST, MOST]) * (BOX.right - BOX.left);
-const py = (n) => BOX.foot - along(n, Y) * (BOX.foot - BOX.top);
-const memoryAt = (x) => LEAST * (MOST / LEAST) ** ((x - BOX.left) / (BOX.right - BOX.left));
-const movedAt = (y) => Y[0] * (Y[1] / Y[0]) ** ((BOX.foot - y) / (BOX.foot - BOX.top));
+const drawnIn = (size) => {
+  const { left, right, top, foot } = size;
+  const [across, high] = [right - left, foot - top];
+  return {
+    ...size,
+    px: (M) => left + along(M, [LEAST, MOST]) * across,
+    py: (n) => foot - along(n, Y) * high,
+    memoryAt: (x) => LEAST * (MOST / LEAST) ** ((x - left) / across),
+    movedAt: (y) => Y[0] * (Y[1] / Y[0]) ** ((foot - y) / high),
+  };
+};
+const WIDE = drawnIn({
+  ...{ width: 484, height: 304, left: 62, right: 336, top: 26, foot: 250 },
+  square: { left: 368, top: 58, side: 112 },
+});
+const NARROW = drawnIn({
+  ...{ width: 360, height: 388, left: 61, right: 330, top: 26, foot: 230 },
+  square: { left: 61, top: 290, side: 92 },
+});
+const boxIn = (narrow) => (narrow ? NARROW : WIDE);
 
 const POWERS = [5, 6, 7, 8, 9, 10, 11];
 const UP = ["0.1", "1", "10", "100", "1,000", "10,000", "100,000"];
-const axes =
+const axes = ({ left, right, foot, px, py }) =>
   POWERS.map(
     (power, k) =>
-      `<path class="av-rule" d="M${BOX.left} ${at(py(10 ** power))}H${BOX.right}"/>` +
-      textAt(UP[k], BOX.left - 6, py(10 ** power) + 4, "end", "av-up"),
+      `<path class="av-rule" d="M${left} ${at(py(10 ** power))}H${right}"/>` +
+      textAt(UP[k], left - 6, py(10 ** power) + 4, "end", "av-up"),
   ).join("") +
   range(5)
     .map((k) => LEAST * 4 ** k)
-    .map((M) => textAt(whole(M), px(M), BOX.foot + 28, "middle", "av-across"))
+    .map((M) => textAt(whole(M), px(M), foot + 28, "middle", "av-across"))
     .join("") +
-  textAt("M, numbers in on-chip memory", (BOX.left + BOX.right) / 2, BOX.foot + 46) +
+  textAt("M, numbers in on-chip memory", (left + right) / 2, foot + 46) +
   textAt("numbers moved, in millions", 4, 12, "start");
 // As many values as the eye can distinguish: rounded blocks make a fine
 // staircase.
 const MEMORIES = range(33).map((k) => LEAST * 2 ** (k / 4));
-const curve = (program, k, { N, d }) => {
+const curve = (program, k, { N, d }, { px, py }) => {
   const places = k ? MEMORIES : [LEAST, MOST];
   const line = places.map((M) => `${at(px(M))} ${at(py(sum(program(N, d, M))))}`);
   return `<path class="av-moves av-moves-${k}" d="M${line.join("L")}"/>`;
@@ -83,25 +99,51 @@ const mark = (k, x, y) =>
     : `<rect class="av-traffic-mark av-moves-${k}" x="${at(x - 4.5)}" y="${at(y - 4.5)}" width="9" ` +
       `height="9"/>`;
 const knob = '<circle class="av-traffic-knob" r="7"/>';
-const chartOf = (state, { moved, turn }) => {
-  const { N, d, M } = state;
+// The names of the lines stand where no line falls into them: the upper curve has
+// its own above its start, and the lower one below its end.
+const namesOf = ({ N, d }, { moved }, { left, right, px, py }) => {
+  const first = px(2 * LEAST);
+  const ends = PROGRAMS.map((program) => [2 * LEAST, MOST].map((M) => sum(program(N, d, M))));
+  const name = (k, x, y, anchor) => textAt(NAMES[k], x, y, anchor, `av-line-name av-moves-${k}`);
   return (
-    axes +
-    `<path class="av-turn" d="M${at(px(turn))} ${BOX.top}V${BOX.foot}"/>` +
-    `<path class="av-here" d="M${at(px(M))} ${BOX.top}V${BOX.foot}"/>` +
-    PROGRAMS.map((program, k) => curve(program, k, { N, d })).join("") +
+    name(0, right - 14, py(moved[0]) - 7, "end") +
+    name(1, Math.max(first, left + 8), py(ends[1][0]) - 12, "start") +
+    name(2, right - 8, py(ends[2][1]) + 21, "end")
+  );
+};
+const chartOf = (state, values, box) => {
+  const { moved, turn } = values;
+  const { N, d, M } = state;
+  const { left, right, top, foot, px, py } = box;
+  const high = py(sum(keysOutside(N, d, LEAST))) < top + 60; // the curves are at the top
+  return (
+    axes(box) +
+    `<path class="av-turn" d="M${at(px(turn))} ${top}V${foot}"/>` +
+    `<path class="av-here" d="M${at(px(M))} ${top}V${foot}"/>` +
+    PROGRAMS.map((program, k) => curve(program, k, { N, d }, box)).join("") +
     [1, 2].map((k) => mark(k, px(M), py(moved[k]))).join("") +
-    `<path class="av-floor" d="M${BOX.left} ${BOX.foot}H${BOX.right}"/>` +
-    textAt(`M = ${whole(turn)}`, px(turn) + 6, BOX.top + 12, "start", "av-of-turn") +
-    grip("memory", [at(px(M)), BOX.foot], knob) +
-    grip("length", [BOX.right, at(py(moved[0]))], knob)
+    `<path class="av-floor" d="M${left} ${foot}H${right}"/>` +
+    textAt(`M = ${whole(turn)}`, px(turn) + 6, high ? foot - 8 : top + 12, "start", "av-of-turn") +
+    namesOf(state, values, box) +
+    grip("memory", [at(px(M)), foot], knob) +
+    grip("length", [right, at(py(moved[0]))], knob)
   );
 };
 // The square of pairs, cut into the blocks of keys that all queries visit.
-const blocksIn = ({ N }, { rows, blocks }) => {
-  const { left, top, side } = SQUARE;
+const blocksIn = ({ N }, { rows, blocks }, { width, square }) => {
+  const { left, top, side } = square;
   const unit = (side * rows) / N;
   const cuts = range(blocks - 1).map((k) => `M${at(left + unit * (k + 1))} ${top}v${side}`);
+  const beside = width < 400;
+  const [x, anchor] = beside ? [left + side + 14, "start"] : [left + side / 2, "middle"];
+  const lines = [top - 22, top - 6, top + side + 18, top + side + 35, top + side + 52];
+  const words = [
+    "keys in blocks",
+    `of ${count(rows, "row")}`,
+    `${count(blocks, "block")}:`,
+    "so often do all",
+    "queries pass by",
+  ].map((text, k) => textAt(text, x, beside ? top + 16 + 17 * k : lines[k], anchor));
   return (
     `<rect class="av-all-pairs" x="${left}" y="${top}" width="${side}" height="${side}"/>` +
     // Lines closer than this cannot be distinguished, so the whole area is
@@ -110,12 +152,7 @@ const blocksIn = ({ N }, { rows, blocks }) => {
       ? `<rect class="av-dense" x="${left}" y="${top}" width="${side}" height="${side}"/>`
       : `<path class="av-parted" d="${cuts.join("")}"/>`) +
     `<rect class="av-block av-moves-1" x="${left}" y="${top}" width="${at(Math.min(unit, side))}" ` +
-    `height="${side}"/>` +
-    textAt("keys in blocks", left + side / 2, top - 22) +
-    textAt(`of ${count(rows, "row")}`, left + side / 2, top - 6) +
-    textAt(`${count(blocks, "block")}:`, left + side / 2, top + side + 18) +
-    textAt("so often do all", left + side / 2, top + side + 35) +
-    textAt("queries pass by", left + side / 2, top + side + 52)
+    `height="${side}"/>${words.join("")}`
   );
 };
 
@@ -124,7 +161,6 @@ const WHAT = ["Q, K, V and output", "scores and weights", "running states"];
 const named = (name, k) =>
   `<span class="av-moved-entry"><span class="av-line-key av-moves-${k}" aria-hidden="true"></span>` +
   `${name}</span>`;
-const legend = `<p class="av-caption">${NAMES.map(named).join(" \u2003 ")}</p>`;
 const table = ({ parts, moved, ratios }) => {
   const row = (name, cells) =>
     `<tr><th scope="row">${name}</th>${cells.map((text) => `<td>${text}</td>`).join("")}</tr>`;
@@ -139,13 +175,18 @@ const table = ({ parts, moved, ratios }) => {
       ),
     ).join("") +
     row("all", moved.map(millions)) +
-    `${row("of the standard", ratios.map(tick))}</tbody></table>`
+    row("of the standard", ratios.map(tick)) +
+    `${row(
+      "MB in 16 bits",
+      moved.map((n) => tick((BYTES * n) / 1e6)),
+    )}</tbody></table>`
   );
 };
 
 const figure = {
   name: "traffic",
   card: { part: ".av-travels", box: "56 24 290 240" },
+  lead: ["N"],
   controls: [
     {
       key: "M",
@@ -177,43 +218,43 @@ const figure = {
   // Too little memory, more than enough, and that of the lesson.
   opening: { from: [{ M: LEAST }, { M: MOST }], ms: 4800 },
   compute,
-  view: (state, values) => {
-    const { N, M } = state;
-    const { moved, ratios, blocks, rows, turn } = values;
+  view: (state, values, own, narrow) => {
+    const { ratios, blocks, rows } = values;
+    const box = boxIn(narrow);
     const label =
       `Numbers moved over the size of on-chip memory, for three programs; and the square of ` +
       `pairs in ${count(blocks, "block")} of keys`;
     return (
-      `${legend}<svg class="av-travels" role="img" aria-label="${label}" viewBox="0 0 ${BOX.width} ` +
-      `${BOX.foot + 54}">${chartOf(state, values)}${blocksIn(state, values)}</svg>` +
+      `<svg class="av-travels" role="img" aria-label="${label}" viewBox="0 0 ${box.width} ` +
+      `${box.height}">${chartOf(state, values, box)}${blocksIn(state, values, box)}</svg>` +
       say(
-        `${whole(M)} numbers on the chip hold blocks of ${count(rows, "row")}, so all ` +
-          `${whole(N)} queries pass by ${blocks === 1 ? "once" : `${whole(blocks)} times`}. ` +
-          `The standard program moves ${millions(moved[0])} million numbers, ` +
-          `${tick((BYTES * moved[0]) / 1e6)} MB in 16 bits. Tiles move ${tick(ratios[1])} times ` +
-          `as many with keys outside, and ${tick(ratios[2])} times as many with queries outside. ` +
-          `With keys outside they move fewer from M = ${whole(turn)} upward.`,
+        `${whole(state.M)} numbers on the chip hold blocks of ${count(rows, "row")}. Of what the ` +
+          `standard program moves, tiles move ${tick(ratios[1])} times with keys outside, and ` +
+          `${tick(ratios[2])} times with queries outside.`,
       ) +
-      table(values)
+      folded("Numbers moved", table(values))
     );
   },
-  handles: (state, { moved }) => [
-    {
-      id: "memory",
-      name: "on-chip memory",
-      keys: ["M"],
-      at: [px(state.M), BOX.foot],
-      read: ([x]) => ({ M: memoryAt(x) }),
-    },
-    {
-      id: "length",
-      name: "length of the text",
-      keys: ["N"],
-      at: [BOX.right, py(moved[0])],
-      // 4 N N + 4 N d = the numbers moved
-      read: ([, y]) => ({ N: (Math.sqrt(state.d ** 2 + movedAt(y)) - state.d) / 2 }),
-    },
-  ],
+  handles: (state, { moved }, own, narrow) => {
+    const { px, py, foot, right, memoryAt, movedAt } = boxIn(narrow);
+    return [
+      {
+        id: "memory",
+        name: "on-chip memory",
+        keys: ["M"],
+        at: [px(state.M), foot],
+        read: ([x]) => ({ M: memoryAt(x) }),
+      },
+      {
+        id: "length",
+        name: "length of the text",
+        keys: ["N"],
+        at: [right, py(moved[0])],
+        // 4 N N + 4 N d = the numbers moved
+        read: ([, y]) => ({ N: (Math.sqrt(state.d ** 2 + movedAt(y)) - state.d) / 2 }),
+      },
+    ];
+  },
 };
 
 export default figureModule(figure);
