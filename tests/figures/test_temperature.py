@@ -1,8 +1,11 @@
 """The temperature figure: a soft lookup, its weights and its scores."""
 
+import json
+
 import numpy as np
 from bs4 import BeautifulSoup
 
+from course.figures import _scripts
 from helpers.attention import attention, attention_scores
 from helpers.softmax import entropy
 from tests.figures.reading import (
@@ -82,7 +85,20 @@ def scales(svg):
 
 
 def shows(state, expected, shown):
-    svg = shown.select_one(".av-shelf")
+    narrow = _scripts.engine("temperature")("narrow", json.dumps(state))
+    for drawing in (shown, BeautifulSoup(json.loads(narrow), "html.parser")):
+        drawing_shows(expected, drawing.select_one(".av-shelf"))
+    (label,) = captions(shown)
+    tells(label, (state["place"], 4))
+    tells(
+        sentence(shown),
+        *((state["place"], 4), (state["temperature"], 2)),
+        *((expected["answer"], 1), expected["exact"]),
+        (np.exp(expected["entropy"]), 1),
+    )
+
+
+def drawing_shows(expected, svg):
     answer, weight, score = scales(svg)
     where, heights = np.transpose([spot(c) for c in svg.select(".av-jar")])
     across = on_one_scale(where, JARS, near=0.2)
@@ -103,14 +119,6 @@ def shows(state, expected, shown):
     all_say([t.text for t in numbers[:4]], expected["weights"], 2)
     all_say([t.text for t in numbers[4:]], here, 1)
     all_say([t.text for t in svg.select(".av-score")], expected["scores"], 2)
-    (label,) = captions(shown)
-    tells(label, (state["place"], 4))
-    tells(
-        sentence(shown),
-        *((state["place"], 4), (state["temperature"], 2)),
-        *((expected["answer"], 1), expected["exact"]),
-        (np.exp(expected["entropy"]), 1),
-    )
 
 
 def test_temperature_says_that_an_exact_answer_is_a_tie():

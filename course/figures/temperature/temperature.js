@@ -28,35 +28,38 @@ const lookupAt = (place, state) => {
 
 // --- drawing: three panels over one shelf, each jar at its place --------------------
 
-const SHELF = { width: 460, left: 62, right: 10 };
-const PANEL = {
-  answer: { top: 26, foot: 146, low: 0, high: 45, ticks: [0, 20, 40] },
-  weight: { top: 190, foot: 250, low: 0, high: 1, ticks: [0, 0.5, 1] },
-  score: { top: 276, foot: 402, low: -7, high: 2, ticks: [-6, -4, -2, 0, 2] },
+const PANELS = {
+  answer: { top: 30, foot: 150, low: 0, high: 45, ticks: [0, 20, 40] },
+  weight: { top: 196, foot: 256, low: 0, high: 1, ticks: [0, 0.5, 1] },
+  score: { top: 284, foot: 410, low: -7, high: 2, ticks: [-6, -4, -2, 0, 2] },
 };
 const THICK = 34;
 const at = (x) => +x.toFixed(1);
-const across = SHELF.width - SHELF.left - SHELF.right;
-const px = (place) => SHELF.left + ((place - FIRST) / (LAST - FIRST)) * across;
-const placeAt = (u) => FIRST + ((u - SHELF.left) / across) * (LAST - FIRST);
 const py = ({ top, foot, low, high }, v) => foot - ((v - low) / (high - low)) * (foot - top);
 const valueAt = ({ top, foot, low, high }, y) => low + ((foot - y) / (foot - top)) * (high - low);
+const shelfOf = (width) => {
+  const [left, right] = [54, width - 8];
+  return {
+    ...{ width, left, right },
+    px: (place) => left + ((place - FIRST) / (LAST - FIRST)) * (right - left),
+    placeAt: (u) => FIRST + ((u - left) / (right - left)) * (LAST - FIRST),
+  };
+};
+const [WIDE, NARROW] = [640, 360].map(shelfOf);
 
-const axis = (panel, name) =>
+const axis = (panel, name, { left, right }) =>
   panel.ticks
     .map(
       (v) =>
-        `<path class="av-rule" d="M${SHELF.left} ${at(py(panel, v))}H${SHELF.width - SHELF.right}"/>` +
-        textAt(tick(v), SHELF.left - 6, py(panel, v) + 4, "end", "av-scale"),
+        `<path class="av-rule" d="M${left} ${at(py(panel, v))}H${right}"/>` +
+        textAt(tick(v), left - 6, py(panel, v) + 4, "end", "av-scale"),
     )
-    .join("") +
-  `<text transform="translate(14 ${at((panel.top + panel.foot) / 2)}) rotate(-90)" ` +
-  `text-anchor="middle">${name}</text>`;
-const path = (values) =>
+    .join("") + textAt(name, 4, panel.top - 13, "start", "av-title");
+const path = (values, { px }) =>
   values
-    .map((v, k) => `${k ? "L" : "M"}${at(px(PLACES_DRAWN[k]))} ${at(py(PANEL.answer, v))}`)
+    .map((v, k) => `${k ? "L" : "M"}${at(px(PLACES_DRAWN[k]))} ${at(py(PANELS.answer, v))}`)
     .join("");
-const bar = (kind, panel, jar, value) => {
+const bar = (kind, panel, jar, value, { px }) => {
   const [zero, end] = [py(panel, 0), py(panel, value)];
   return (
     `<rect class="av-${kind}" x="${at(px(jar) - THICK / 2)}" y="${at(Math.min(zero, end))}" ` +
@@ -64,29 +67,30 @@ const bar = (kind, panel, jar, value) => {
   );
 };
 
-const drawing = (state, { curve, stairs, scores, weights, answer }) => {
-  const here = [at(px(state.place)), at(py(PANEL.answer, answer))];
+const drawing = (state, { curve, stairs, scores, weights, answer }, shelf) => {
+  const { px } = shelf;
+  const here = [at(px(state.place)), at(py(PANELS.answer, answer))];
   const jars = JARS.map((p) => {
-    const y = py(PANEL.answer, MARBLES[p]);
-    const end = [at(px(p)), at(py(PANEL.score, scores[p]))];
+    const y = py(PANELS.answer, MARBLES[p]);
+    const end = [at(px(p)), at(py(PANELS.score, scores[p]))];
     return (
       `<circle class="av-jar" cx="${at(px(p))}" cy="${at(y)}" r="4.5"/>` +
-      bar("tall", PANEL.weight, p, weights[p]) +
-      textAt(fixed(weights[p]), px(p), py(PANEL.weight, weights[p]) - 5, "middle", "av-weight") +
-      bar("pulled", PANEL.score, p, scores[p]) +
+      bar("tall", PANELS.weight, p, weights[p], shelf) +
+      textAt(fixed(weights[p]), px(p), py(PANELS.weight, weights[p]) - 5, "middle", "av-weight") +
+      bar("pulled", PANELS.score, p, scores[p], shelf) +
       textAt(fixed(scores[p]), px(p), end[1] + (scores[p] > 0 ? -10 : 20), "middle", "av-score") +
       grip(`bar-${p}`, end, '<rect class="av-knob" x="-17" y="-4" width="34" height="8" rx="4"/>')
     );
   });
-  const ends = [PANEL.answer.top - 6, PANEL.score.foot];
+  const ends = [PANELS.answer.top - 6, PANELS.score.foot];
   return (
-    axis(PANEL.answer, "marbles") +
-    axis(PANEL.weight, "weight") +
-    axis(PANEL.score, "score at temperature 1") +
+    axis(PANELS.answer, "marbles", shelf) +
+    axis(PANELS.weight, "weight", shelf) +
+    axis(PANELS.score, "score", shelf) +
     `<path class="av-here-line" d="M${here[0]} ${ends[0]}V${ends[1]}"/>` +
-    `<path class="av-stairs" d="${path(stairs)}"/><path class="av-answer" d="${path(curve)}"/>` +
+    `<path class="av-stairs" d="${path(stairs, shelf)}"/><path class="av-answer" d="${path(curve, shelf)}"/>` +
     jars.join("") +
-    JARS.map((p) => textAt(`jar ${p}`, px(p), PANEL.answer.foot + 18)).join("") +
+    JARS.map((p) => textAt(`jar ${p}`, px(p), PANELS.answer.foot + 18)).join("") +
     textAt(fixed(answer, 1), here[0], ends[0] - 4, "middle", "av-weight") +
     grip("place", here, '<circle class="av-knob" cx="0" cy="0" r="8"/>')
   );
@@ -94,7 +98,7 @@ const drawing = (state, { curve, stairs, scores, weights, answer }) => {
 
 const figure = {
   name: "temperature",
-  card: { part: ".av-shelf", box: "52 18 404 136" },
+  card: { part: ".av-shelf", box: "44 20 592 140" },
   controls: [
     {
       key: "temperature",
@@ -137,15 +141,16 @@ const figure = {
       stairs: all.map(({ exact }) => exact),
     };
   },
-  view: (state, values) => {
+  view: (state, values, own, narrow) => {
+    const shelf = narrow ? NARROW : WIDE;
     const best = Math.max(...values.scores);
     const tie = values.scores.filter((s) => s === best).length > 1;
     const label =
       `Four jars on a shelf: the answer of the lookup over the place, and of each jar the weight ` +
       `and the score at place ${setting(state.place)}`;
     return (
-      `<svg class="av-shelf" role="img" aria-label="${label}" viewBox="0 0 ${SHELF.width} ` +
-      `${PANEL.score.foot + 16}">${drawing(state, values)}</svg>` +
+      `<svg class="av-shelf" role="img" aria-label="${label}" viewBox="0 0 ${shelf.width} ` +
+      `${PANELS.score.foot + 16}">${drawing(state, values, shelf)}</svg>` +
       say(
         `At place ${setting(state.place)} and temperature ${state.temperature}, the soft lookup ` +
           `(solid) answers ${fixed(values.answer, 1)} marbles and an exact lookup (dashed) ` +
@@ -155,25 +160,27 @@ const figure = {
     );
   },
   // The place is dragged along the shelf, and each score by the end of its bar.
-  handles: (state, { scores, answer }) => [
-    {
+  handles: (state, { scores, answer }, own, narrow) => {
+    const { px, placeAt } = narrow ? NARROW : WIDE;
+    const place = {
       id: "place",
       name: "place on the shelf",
       keys: ["place"],
-      at: [px(state.place), py(PANEL.answer, answer)],
+      at: [px(state.place), py(PANELS.answer, answer)],
       read: ([u]) => ({ place: placeAt(u) }),
-    },
-    ...JARS.map((p) => ({
+    };
+    const bars = JARS.map((p) => ({
       id: `bar-${p}`,
       name: `score of jar ${p}`,
       keys: [`pull${p}`],
       value: `${fixed(scores[p])}, pulled by ${fixed(state[`pull${p}`])}`,
-      at: [px(p), py(PANEL.score, scores[p])],
+      at: [px(p), py(PANELS.score, scores[p])],
       read: ([, y]) => ({
-        [`pull${p}`]: valueAt(PANEL.score, y) - scores[p] + state[`pull${p}`],
+        [`pull${p}`]: valueAt(PANELS.score, y) - scores[p] + state[`pull${p}`],
       }),
-    })),
-  ],
+    }));
+    return [place, ...bars];
+  },
 };
 
 export default figureModule(figure);
