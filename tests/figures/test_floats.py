@@ -1,6 +1,5 @@
 """A softmax in a type: each operation exact, then rounded once, in Python."""
 
-import json
 import math
 import re
 from decimal import Decimal, localcontext
@@ -8,12 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from bs4 import BeautifulSoup
 
-from course.figures import _scripts
 from helpers.softmax import softmax
 from tests.figures.reading import (
     in_proportion,
+    narrow,
     on_one_scale,
     path_of,
     read,
@@ -126,8 +124,7 @@ def shown_as(text, x, none):
 
 
 def shows(state, expected, shown):
-    narrow = _scripts.engine("floats")("narrow", json.dumps(state))
-    for drawing in (shown, BeautifulSoup(json.loads(narrow), "html.parser")):
+    for drawing in (shown, narrow("floats", state)):
         drawing_shows(state, expected, drawing.select_one(".av-floats"))
     for j, cells in enumerate(rows(shown.table)):
         says(cells[0], expected["stored"][j], 4)

@@ -1,13 +1,9 @@
 """The figure of schemes: the race of the stored answers, and mechanisms."""
 
-import json
-
 import numpy as np
 import pytest
-from bs4 import BeautifulSoup
 
 from course.evidence import stored
-from course.figures import _scripts
 from helpers.positions import (
     alibi_bias,
     relative_buckets,
@@ -16,6 +12,7 @@ from helpers.positions import (
 )
 from tests.figures.reading import (
     in_proportion,
+    narrow,
     on_one_scale,
     path_of,
     read,
@@ -104,8 +101,7 @@ def shows(state, expected, shown):
     now = shares[LENGTHS.index(T)]
     tells(sentence(shown), *where(longer, (now, 1), T), (shares[0], 1),
           *where(longer, 32))  # fmt: skip
-    narrow = _scripts.engine("schemes")("narrow", json.dumps(state))
-    for drawing in (shown, BeautifulSoup(json.loads(narrow), "html.parser")):
+    for drawing in (shown, narrow("schemes", state)):
         svg = drawing.svg
         head = " ".join(text.text for text in svg.select("text")[:2])
         near = state["questions"] == "near"

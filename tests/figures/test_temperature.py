@@ -1,17 +1,15 @@
 """The temperature figure: a soft lookup, its weights and its scores."""
 
-import json
-
 import numpy as np
 from bs4 import BeautifulSoup
 
-from course.figures import _scripts
 from helpers.attention import attention, attention_scores
 from helpers.softmax import entropy
 from tests.figures.reading import (
     all_say,
     call,
     captions,
+    narrow,
     on_one_scale,
     path_of,
     read,
@@ -85,8 +83,7 @@ def scales(svg):
 
 
 def shows(state, expected, shown):
-    narrow = _scripts.engine("temperature")("narrow", json.dumps(state))
-    for drawing in (shown, BeautifulSoup(json.loads(narrow), "html.parser")):
+    for drawing in (shown, narrow("temperature", state)):
         drawing_shows(expected, drawing.select_one(".av-shelf"))
     (label,) = captions(shown)
     tells(label, (state["place"], 4))

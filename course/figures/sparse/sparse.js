@@ -95,8 +95,18 @@ const compute = (state) => {
 
 // --- drawing ------------------------------------------------------------------------
 
-const [WIDE, LEFT, RIGHT] = [480, 62, 462];
-const UNIT = (RIGHT - LEFT) / S;
+// The axis of the tokens, and of the budgets, in each of the two drawings.
+const axisOf = (width) => {
+  const [left, right] = [62, width - 10];
+  const unit = (right - left) / S;
+  return {
+    ...{ width, left, right, unit },
+    middle: (j) => left + (j + 0.5) * unit,
+    kAt: (k) => left + k * unit,
+    // The longest bar leaves room for its number.
+    costAt: (flops) => left + (flops / MOST) * (right - left - 40),
+  };
+};
 // The bars keep one scale in all states: the highest bars are 0.79 and 6.06.
 const WEIGHT = { top: 26, foot: 106, most: 0.8 };
 const PICK = { top: 158, zero: 206, foot: 214, mostOf: { score: 6, position: S } };
@@ -106,38 +116,37 @@ const COST = { top: 404, step: 28, high: 18 };
 // all.
 const MOST = S * (SCORE + VALUE) + (S / 2) * SCORE;
 const at = (x) => +x.toFixed(1);
-const middle = (j) => LEFT + (j + 0.5) * UNIT;
-const kAt = (k) => LEFT + k * UNIT;
 const coverAt = (share) => COVER.foot - share * (COVER.foot - COVER.top);
-// The longest bar leaves room for its number.
-const costAt = (flops) => LEFT + (flops / MOST) * (RIGHT - LEFT - 30);
+const [WIDE, NARROW] = [640, 360].map(axisOf);
 
-const bar = (kind, j, from, to) =>
-  `<rect class="${kind}" x="${at(middle(j) - 9)}" y="${at(Math.min(from, to))}" width="18" ` +
+const bar = (kind, j, from, to, { middle, unit }) =>
+  `<rect class="${kind}" x="${at(middle(j) - 0.36 * unit)}" ` +
+  `y="${at(Math.min(from, to))}" width="${at(0.72 * unit)}" ` +
   `height="${at(Math.abs(from - to))}"/>`;
 // Bars from a line of zero, and the two numbers of their axis.
-const barsOn = (kind, numbers, chosen, { zero, top, most }) => {
+const barsOn = (kind, numbers, chosen, { zero, top, most }, axis) => {
+  const { left, right } = axis;
   const y = (x) => zero - (x / most) * (zero - top);
-  const tick = (x) => textAt(x, LEFT - 8, y(x) + 4, "end", `${kind}-tick`);
-  const rule = (x) => `<path class="av-rule" d="M${LEFT} ${at(y(x))}H${RIGHT}"/>`;
+  const tick = (x) => textAt(x, left - 8, y(x) + 4, "end", `${kind}-tick`);
+  const rule = (x) => `<path class="av-rule" d="M${left} ${at(y(x))}H${right}"/>`;
   const bars = numbers.map((x, j) =>
-    bar(`${kind}${chosen[j] ? "" : " av-skipped"}`, j, zero, y(x)),
+    bar(`${kind}${chosen[j] ? "" : " av-skipped"}`, j, zero, y(x), axis),
   );
   return [0, most].map((x) => rule(x) + tick(x)).join("") + bars.join("");
 };
-const weightBars = ({ weights, chosen }) =>
-  barsOn("av-share", weights, chosen, { ...WEIGHT, zero: WEIGHT.foot });
-const pickBars = ({ way }, { picks, chosen }) => {
+const weightBars = ({ weights, chosen }, axis) =>
+  barsOn("av-share", weights, chosen, { ...WEIGHT, zero: WEIGHT.foot }, axis);
+const pickBars = ({ way }, { picks, chosen }, axis) => {
   const most = PICK.mostOf[way === "window" ? "position" : "score"];
-  return barsOn("av-pick", picks, chosen, { ...PICK, most });
+  return barsOn("av-pick", picks, chosen, { ...PICK, most }, axis);
 };
-const columns = ({ chosen }) =>
-  TOKENS.filter((j) => chosen[j]).map(
+const columns = ({ chosen }, { kAt, unit }) =>
+  TOKENS.map(
     (j) =>
-      `<rect class="av-token-read" x="${at(kAt(j) + 1)}" y="${WEIGHT.top - 6}" ` +
-      `width="${at(UNIT - 2)}" height="${PICK.foot - WEIGHT.top + 12}" rx="4"/>`,
+      `<rect class="av-token-read" opacity="${chosen[j] ? 1 : 0}" x="${at(kAt(j) + 1)}" ` +
+      `y="${WEIGHT.top - 6}" width="${at(unit - 2)}" height="${PICK.foot - WEIGHT.top + 12}" rx="4"/>`,
   );
-const curveOf = (kind, shares) =>
+const curveOf = (kind, shares, { kAt }) =>
   `<path class="${kind}" d="${[0, ...shares]
     .map((share, k) => `${k ? "L" : "M"}${at(kAt(k))} ${at(coverAt(share))}`)
     .join("")}"/>`;
@@ -149,14 +158,15 @@ const NAMES = {
 };
 // The position of the line's name, clear of the curve and the knob. The curve
 // does not fall, so to the right of a high knob there is room below it.
-const besideLine = (k, y) => {
+const besideLine = (k, y, { kAt }) => {
   const low = y > coverAt(0.4);
   const left = k > (low ? 3 : 9);
   const beside = left ? COVER.foot - 10 : y + 28;
   return [kAt(k) + (left ? -12 : 12), low ? coverAt(0.6) : beside, left ? "end" : "start"];
 };
 const knob = '<circle class="av-knob" r="8"/>';
-const drawing = (state, values) => {
+const drawing = (state, values, axis) => {
+  const { left, right, middle, kAt, costAt } = axis;
   const { chosen, covered, best, missed, choosing, reading, all } = values;
   const [x, y] = [kAt(state.k), coverAt(covered[state.k - 1])];
   const percent = (flops) => `${fixed((100 * flops) / all, 0)}%`;
@@ -165,10 +175,10 @@ const drawing = (state, values) => {
     ["a part", choosing, reading],
   ];
   return (
-    columns(values).join("") +
-    textAt("weight", LEFT - 8, (WEIGHT.top + WEIGHT.foot) / 2, "end", "av-sparse-label") +
-    weightBars(values) +
-    textAt("value", LEFT - 8, WEIGHT.foot + 20, "end", "av-sparse-label") +
+    columns(values, axis).join("") +
+    textAt("weight", left - 8, (WEIGHT.top + WEIGHT.foot) / 2, "end", "av-sparse-label") +
+    weightBars(values, axis) +
+    textAt("value", left - 8, WEIGHT.foot + 20, "end", "av-sparse-label") +
     VALUES.map((v, j) =>
       textAt(
         v,
@@ -178,11 +188,11 @@ const drawing = (state, values) => {
         `av-sparse-value${chosen[j] ? "" : " av-skipped"}`,
       ),
     ).join("") +
-    textAt(`chosen by: ${NAMES[state.way]}`, LEFT, PICK.top - 10, "start", "av-sparse-label") +
-    pickBars(state, values) +
+    textAt(`chosen by: ${NAMES[state.way]}`, left, PICK.top - 10, "start", "av-sparse-label") +
+    pickBars(state, values, axis) +
     textAt(
       "weight that is read, with a budget of",
-      LEFT,
+      left,
       COVER.top - 12,
       "start",
       "av-sparse-label",
@@ -190,19 +200,19 @@ const drawing = (state, values) => {
     [0, 1]
       .map(
         (share) =>
-          textAt(share, LEFT - 8, coverAt(share) + 4, "end", "av-sparse-label") +
-          `<path class="av-rule" d="M${LEFT} ${at(coverAt(share))}H${RIGHT}"/>`,
+          textAt(share, left - 8, coverAt(share) + 4, "end", "av-sparse-label") +
+          `<path class="av-rule" d="M${left} ${at(coverAt(share))}H${right}"/>`,
       )
       .join("") +
     [1, 4, 8, 12, 16]
       .map((k) => textAt(k, kAt(k), COVER.foot + 18, "middle", "av-budget"))
       .join("") +
-    curveOf("av-cover av-cover-best", best) +
-    curveOf("av-cover", covered) +
+    curveOf("av-cover av-cover-best", best, axis) +
+    curveOf("av-cover", covered, axis) +
     `<path class="av-missing" d="M${at(x)} ${at(y)}V${COVER.top}"/>` +
-    textAt(`missed ${fixed(missed)}`, ...besideLine(state.k, y), "av-loss") +
+    textAt(`missed ${fixed(missed)}`, ...besideLine(state.k, y, axis), "av-loss") +
     grip("k", [at(x), at(y)], knob) +
-    textAt("FLOPs to read", LEFT, COST.top - 12, "start", "av-sparse-label") +
+    textAt("FLOPs to read", left, COST.top - 12, "start", "av-sparse-label") +
     rows
       .map(([name, choose, read], i) => {
         const top = COST.top + i * COST.step;
@@ -211,7 +221,7 @@ const drawing = (state, values) => {
           `<rect class="${kind}" x="${at(from)}" y="${top}" width="${at(to - from)}" ` +
           `height="${COST.high}"/>`;
         return (
-          textAt(name, LEFT - 8, top + 14, "end", "av-sparse-label") +
+          textAt(name, left - 8, top + 14, "end", "av-sparse-label") +
           (choose ? piece("av-choosing", a, b) : "") +
           piece("av-reading", b, c) +
           textAt(percent(choose + read), c + 6, top + 14, "start", "av-percent")
@@ -221,7 +231,6 @@ const drawing = (state, values) => {
   );
 };
 
-const million = (flops) => fixed(flops / 1e6);
 const sentence = (state, { chosen, missed, answer, whole, choosing, reading, all }) => {
   const who = {
     indexer: "The indexer",
@@ -231,15 +240,15 @@ const sentence = (state, { chosen, missed, answer, whole, choosing, reading, all
   }[state.way];
   return (
     `${who} reads ${chosen.filter(Boolean).length} of ${count(S, "token")} and misses ` +
-    `${fixed(missed)} of the weight. The answer is ${fixed(answer, 3)} instead of ${fixed(whole, 3)}, ` +
-    `an error of ${fixed(Math.abs(answer - whole))}. It takes ${million(choosing + reading)} of ` +
-    `${million(all)} million FLOPs, and ${million(choosing)} of them are for choosing.`
+    `${fixed(missed)} of the weight: the answer is ${fixed(answer, 3)} instead of ` +
+    `${fixed(whole, 3)}, for ${fixed((100 * (choosing + reading)) / all, 0)}% of the FLOPs.`
   );
 };
 
 const figure = {
   name: "sparse",
-  card: { part: ".av-sparse", box: "50 14 424 340" },
+  lead: ["way", "query"],
+  card: { part: ".av-sparse", box: "50 14 584 340" },
   controls: [
     {
       key: "k",
@@ -289,25 +298,29 @@ const figure = {
     },
   ],
   compute,
-  view: (state, values) => {
+  view: (state, values, own, narrow) => {
+    const axis = narrow ? NARROW : WIDE;
     const label =
       "The weights of sixteen tokens, the numbers by which some are chosen, the weight that is " +
       "read with each budget, and the FLOPs beside those of reading all";
     return (
-      `<svg class="av-sparse" role="img" aria-label="${label}" viewBox="0 0 ${WIDE} ` +
-      `${COST.top + 2 * COST.step}">${drawing(state, values)}</svg>${say(sentence(state, values))}`
+      `<svg class="av-sparse" role="img" aria-label="${label}" viewBox="0 0 ${axis.width} ` +
+      `${COST.top + 2 * COST.step}">${drawing(state, values, axis)}</svg>${say(sentence(state, values))}`
     );
   },
-  handles: (state, { covered }) => [
-    {
-      id: "k",
-      name: "budget k",
-      keys: ["k"],
-      value: `${count(state.k, "token")}, weight ${fixed(covered[state.k - 1])}`,
-      at: [kAt(state.k), coverAt(covered[state.k - 1])],
-      read: ([u]) => ({ k: (u - LEFT) / UNIT }),
-    },
-  ],
+  handles: (state, { covered }, own, narrow) => {
+    const { kAt, left, unit } = narrow ? NARROW : WIDE;
+    return [
+      {
+        id: "k",
+        name: "budget k",
+        keys: ["k"],
+        value: `${count(state.k, "token")}, weight ${fixed(covered[state.k - 1])}`,
+        at: [kAt(state.k), coverAt(covered[state.k - 1])],
+        read: ([u]) => ({ k: (u - left) / unit }),
+      },
+    ];
+  },
   // All tokens first, then fewer: most of the weight remains for long.
   opening: { from: [{ k: 16 }, { k: 9 }], ms: 4500 },
 };
