@@ -207,7 +207,7 @@ def slips(value, places):
     cut = exact.quantize(unit, ROUND_DOWN)
     if abs(cut - exact) > Decimal("0.501") * unit:
         yield cut, "Near"
-    if places and right.quantize(10 * unit, ROUND_DOWN) != right:
+    if places:
         yield f"{right:f}".replace(".", ","), practice.POINT
     if abs(right) >= 1000:
         yield f"{right:,f}".translate(SWAP), practice.POINT

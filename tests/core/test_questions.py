@@ -531,6 +531,8 @@ def test_a_count_is_never_near():
     for typed in ("119", "121", "120.1", "-119"):
         assert reply_to(number(120, 0), typed) == Reply(False, "no")
     assert reply_to(number(120, 0), "-120") == Reply(False, SIGN)
+    # One head is no share of which 100 were the percentage.
+    assert reply_to(number(1, 0), "100") == Reply(False, "no")
 
 
 @pytest.mark.parametrize(
