@@ -16,6 +16,7 @@ from tests.figures.reading import (
     captions,
     chance_says,
     in_proportion,
+    narrow,
     on_one_scale,
     path_of,
     says,
@@ -181,3 +182,26 @@ def test_a_word_of_the_trained_model_asks_once_it_is_pressed(page):
     page.open("words")
     page.tab.add_script_tag(content=scripts["words-trained.js"])
     assert page.run("words.askTrainedModel", TRAINED[0]) == [1, 2, True]
+
+
+def test_names_of_the_plane_keep_away_from_the_query_and_each_other():
+    """Wherever the query is dragged, a name is on no other one, nor on it."""
+    covered = []
+    for x, y in itertools.product(np.arange(-3, 3.1, 0.5), repeat=2):
+        state = {"sentence": HAND, "x": float(x), "y": float(y)}
+        plane = narrow("words", state).select_one("svg.av-ask")
+        u, v = spot(plane.select_one(".av-reach"))
+        boxes = [
+            (float(t["x"]) - half, float(t["x"]) + half,
+             float(t["y"]) - 11, float(t["y"]) + 4, t.text)
+            for t in plane.select("text.av-key")
+            for half in [4.2 * len(t.text)]
+        ]  # fmt: skip
+        for k, (left, right, top, bottom, word) in enumerate(boxes):
+            if left - 8 < u < right + 8 and top - 8 < v < bottom + 8:
+                covered.append((word, "query", x, y))
+            for other in boxes[k + 1 :]:
+                if (left < other[1] and other[0] < right
+                        and top < other[3] and other[2] < bottom):  # fmt: skip
+                    covered.append((word, other[4], x, y))
+    assert not covered

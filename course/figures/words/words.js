@@ -1,6 +1,6 @@
 // Attention in one sentence: the last word asks, and every word answers.
 
-import { dot, fixed, setting, softmax } from "../kit/numbers.js";
+import { dot, fixed, range, setting, softmax } from "../kit/numbers.js";
 import { escape } from "../kit/svg.js";
 import { tell } from "../kit/controls.js";
 import { figureModule, known, say } from "../kit/common.js";
@@ -147,32 +147,58 @@ const HIGH = SIDE + 20; // with a line of text below the plane
 const UNIT = SIDE / 2 / (END + 0.35);
 const px = (v) => (SIDE / 2 + v * UNIT).toFixed(1);
 const py = (v) => (SIDE / 2 - v * UNIT).toFixed(1);
+// Where the name of a key is tried: above or below it, as the key lies, and beside it.
+const placesBeside = ([u, v], word, up) => {
+  const half = 4.2 * word.length;
+  const [above, below] = [-10, 19].map((by) => [u, v + by]);
+  const [right, left] = [1, -1].map((side) => [u + side * (11 + half), v + 5]);
+  return up > 0 ? [above, right, left, below] : [below, left, right, above];
+};
+// The box of a name: its left, right, top and bottom.
+const boxAt = ([u, v], word) => {
+  const half = 4.2 * word.length;
+  return [u - half, u + half, v - 11, v + 4];
+};
+// How far a name keeps away from the query, from keys and from other names; negative where
+// it is on one of them or outside of the plane.
+const roomOf = (place, word, tip, taken) => {
+  const [l, r, t, b] = boxAt(place, word);
+  const beside = ([u, v]) => Math.max(l - u, u - r, t - v, v - b);
+  const start = SIDE / 2;
+  const line = range(13).map((k) => tip.map((end) => start + (k / 12) * (end - start)));
+  const dots = KEYS.map(([c, d]) => [+px(c), +py(d)]);
+  return Math.min(
+    beside(tip) - 11,
+    ...line.map((point) => beside(point) - 3),
+    ...dots.map((end) => beside(end) - 4),
+    ...taken.map(([l2, r2, t2, b2]) => Math.max(l - r2, l2 - r, t - b2, t2 - b)),
+    ...[l, SIDE - r, t, SIDE - b],
+  );
+};
 const plane = (x, y) => {
   const keys = KEYS.map(
     ([a, b]) =>
       `<path class="av-key" d="M${px(0)} ${py(0)}L${px(a)} ${py(b)}"/>` +
       `<circle class="av-key" cx="${px(a)}" cy="${py(b)}" r="4.5"/>`,
   );
-  // A name is above or below its key, or beside it if the key is straight above,
-  // where the query goes; and it always keeps away from the query's handle.
-  const names = KEYS.map(([a, b], j) => {
-    const half = 4.2 * WORDS[j].length;
-    const [above, below] = [
-      [0, -9],
-      [0, 18],
-    ];
-    const beside = [1, -1].map((side) => [side * (10 + half), 5]);
-    const order = a === 0 ? beside : b > 0 ? [above, below] : [below, above];
-    const clear = ([dx, dy]) =>
-      Math.abs(+px(a) + dx - px(x)) > half + 10 || Math.abs(+py(b) + dy - 5 - py(y)) > 15;
-    const [dx, dy] = order.find(clear) ?? order[0];
-    const where = `x="${(+px(a) + dx).toFixed(1)}" y="${(+py(b) + dy).toFixed(1)}"`;
-    return `<text class="av-key" ${where} text-anchor="middle">${WORDS[j]}</text>`;
+  const tip = [+px(x), +py(y)];
+  const taken = [];
+  const names = KEYS.map((key, j) => {
+    const spot = [+px(key[0]), +py(key[1])];
+    const all = placesBeside(spot, WORDS[j], key[1]);
+    const roomAt = (place) => roomOf(place, WORDS[j], tip, taken);
+    const roomy = Math.max(...all.map(roomAt));
+    const [u, v] = all.find((place) => roomAt(place) >= Math.min(roomy, 0));
+    taken.push(boxAt([u, v], WORDS[j]));
+    return (
+      `<text class="av-key" x="${u.toFixed(1)}" y="${v.toFixed(1)}" text-anchor="middle">` +
+      `${WORDS[j]}</text>`
+    );
   });
   return (
     `<path class="av-rule" d="M0 ${py(0)}H${SIDE}M${px(0)} 0V${SIDE}"/>` +
     `<text class="av-axis" x="${SIDE}" y="${+py(0) + 36}" text-anchor="end">alive →</text>` +
-    `<text class="av-axis" x="${+px(0) + 6}" y="11">↑ a drink</text>` +
+    `<text class="av-axis" x="${+px(0) + 6}" y="12">↑ a drink</text>` +
     `<text class="av-axis av-drag" x="0" y="${SIDE + 15}">● drag what “it” asks for</text>` +
     `${keys.join("")}` +
     `<path class="av-query" d="M${px(0)} ${py(0)}L${px(x)} ${py(y)}"/>` +
