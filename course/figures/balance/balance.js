@@ -1,7 +1,7 @@
 // Machines under a causal mask: which machine computes each pair, and which ones
 // wait.
 
-import { count, fixed, range, whole } from "../kit/numbers.js";
+import { fixed, range, whole } from "../kit/numbers.js";
 import { escape } from "../kit/svg.js";
 import { figureModule, say } from "../kit/common.js";
 import { grip } from "../kit/handles.js";
@@ -56,7 +56,7 @@ const scheduled = (S, places, starts) => {
 
 const GRID = { side: 200, left: 34, top: 22, width: 240, height: 228 };
 // The rows of any number of machines are as high in all as those of eight.
-const BAR = { width: 360, left: 76, right: 12, top: 34, high: 128 };
+const BAR = { width: 360, left: 84, right: 12, top: 34, high: 128 };
 const FLOOR = BAR.top + BAR.high;
 const at = (x) => +x.toFixed(2);
 const text = (words, x, y, anchor = "middle", kind = "") =>
@@ -87,7 +87,7 @@ const triangle = (state, { owner, when, time }) => {
     .join("");
   // Marks on both sides show the rows of the machine that is followed.
   const mine = owner.map((w, p) => (w === follow ? `M-1 ${p}h.7v1h-.7z` : "")).join("");
-  const apart = unit < 11 ? Math.ceil(11 / unit) : 1;
+  const apart = unit < 13 ? Math.ceil(13 / unit) : 1;
   const names = owner
     .map((w, p) =>
       p % apart ? "" : text(w, GRID.left - unit - 4, GRID.top + (p + 0.5) * unit + 4, "end"),
@@ -264,22 +264,18 @@ const figure = {
 
   view: (state, values) => {
     const { machines: N, plan } = state;
-    const { rounds, lengths, ends, time, pairs, busy, done } = values;
+    const { rounds, ends, busy } = values;
     const w = Math.min(state.follow, N - 1);
-    const mine = rounds.map((row) => row[w]);
-    const others = PLANS.filter((name) => name !== plan);
-    const waits = ends[plan] - total(mine);
+    const waits = ends[plan] - total(rounds.map((row) => row[w]));
+    const others = PLANS.filter((name) => name !== plan).map(
+      (name) => `${name} ${whole(ends[name])}`,
+    );
     return (
       `<div class="av-row av-sharing">${triangle(state, values)}${lineUp(state, values)}</div>` +
-      '<p class="av-caption">Coloured: computing; grey: waiting for the slowest machine of ' +
-      "the round.</p>" +
       say(
-        `With ${plan} positions the machines take ${whole(ends[plan])} units of time and are idle ` +
-          `for ${fixed(100 * (1 - busy), 0)}% of it; ${others[0]} takes ` +
-          `${whole(ends[others[0]])}, ${others[1]} ${whole(ends[others[1]])}. At time ` +
-          `${whole(time)}, ${whole(done)} of ${count(pairs, "pair")} are computed. Machine ${w} ` +
-          `computes ${mine.join(", ")} pairs in rounds that take ${lengths.join(", ")}: it waits ` +
-          `for ${whole(waits)} units.`,
+        `With ${plan} positions the machines take ${whole(ends[plan])} units of time and wait ` +
+          `(grey) for ${fixed(100 * (1 - busy), 0)}% of it; ${others.join(", ")}. Machine ${w} ` +
+          `waits for ${whole(waits)}.`,
       )
     );
   },

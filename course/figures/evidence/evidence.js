@@ -45,7 +45,8 @@ const grown = (state, by) => {
 
 // --- drawing -------------------------------------------------------------
 
-const BOX = { width: 400, left: 12, right: 12, strips: [46, 104], axis: 132, top: 176, side: 150 };
+const BOX = { left: 12, right: 12, strips: [46, 104], axis: 132, top: 176, side: 150 };
+const widthOf = (narrow) => (narrow ? 360 : 400);
 const LANE = 7;
 const at = (x) => +x.toFixed(2);
 // The axis starts where the runs of both designs start, and is the same for every
@@ -55,18 +56,18 @@ const startOf = ({ a, b }) => {
   const least = Math.min(...RUNS[a], ...RUNS[b]);
   return STARTS.filter((start) => start <= least).at(-1);
 };
-const place = (state) => {
+const place = (state, narrow) => {
   const start = startOf(state);
-  return (share) => BOX.left + ((share - start) / (1 - start)) * (BOX.width - BOX.left - BOX.right);
+  const wide = widthOf(narrow) - BOX.left - BOX.right;
+  return (share) => BOX.left + ((share - start) / (1 - start)) * wide;
 };
 const words = (text, x, y, anchor = "start", kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">` +
   `${escape(text)}</text>`;
 const MARKS = ["first", "none", "second"]; // for 1, 0 and -1
 
-const strip = (state, values, k) => {
+const strip = (state, values, k, px) => {
   const runs = RUNS[k ? state.b : state.a];
-  const px = place(state);
   const [low, high] = values.ranges[k].map(px);
   const y = BOX.strips[k];
   const dots = runs.map((share, seed) => {
@@ -82,8 +83,8 @@ const strip = (state, values, k) => {
     dots.join("")
   );
 };
-const overlap = (state, { ranges }) => {
-  const [[a, b], [c, d]] = ranges.map((ends) => ends.map(place(state)));
+const overlap = ({ ranges }, px) => {
+  const [[a, b], [c, d]] = ranges.map((ends) => ends.map(px));
   const [from, to] = [Math.max(a, c), Math.min(b, d)];
   if (to < from) return "";
   return (
@@ -91,9 +92,8 @@ const overlap = (state, { ranges }) => {
     `width="${at(to - from + 2)}" height="${BOX.axis - BOX.strips[0] + 18}"/>`
   );
 };
-const axis = (state) => {
+const axis = (state, px) => {
   const start = startOf(state);
-  const px = place(state);
   const ticks = range(5).map((k) => {
     const share = start + ((1 - start) * k) / 4;
     const anchor = k === 0 ? "start" : k === 4 ? "end" : "middle";
@@ -131,9 +131,7 @@ const cells = ({ n, reader }, { conclusions }) => {
 };
 const legend = (state, { counts }) => {
   const x = BOX.left + BOX.side + 24;
-  // Drop the group from the names where the rest tells them apart.
-  const short = [state.a, state.b].map((name) => name.split(": ")[1]);
-  const [a, b] = short[0] === short[1] ? [state.a, state.b] : short;
+  const [a, b] = [state.a, state.b].map((name) => name.split(": ")[1]);
   return [a, "neither: overlap", b]
     .map((text, k) => {
       const y = BOX.top + 12 + 24 * k;
@@ -146,33 +144,33 @@ const legend = (state, { counts }) => {
     .join("");
 };
 const buttons = ({ n }) => [
-  { id: "less", name: "one run less of each", text: "− 1 run each", to: -1, on: n > 1 },
-  { id: "more", name: "one run more of each", text: "+ 1 run each", to: 1, on: n < SEEDS },
+  { id: "less", name: "one run less of each", text: "− 1 run", to: -1, on: n > 1 },
+  { id: "more", name: "one run more of each", text: "+ 1 run", to: 1, on: n < SEEDS },
 ];
-const places = () =>
-  range(2).map((k) => [BOX.left + BOX.side + 24 + 102 * k, BOX.top + 96, 96, 34]);
+const places = () => range(2).map((k) => [BOX.left + BOX.side + 24 + 86 * k, BOX.top + 92, 80, 44]);
 const drawButtons = (state) =>
   buttons(state)
     .map(({ id, text, on }, k) => {
       const [x, y, w, h] = places()[k];
       return on
         ? `<g data-handle="${id}"><rect class="av-readers-press" x="${x}" y="${y}" width="${w}" ` +
-            `height="${h}" rx="4"/>${words(text, x + w / 2, y + 21, "middle")}</g>`
+            `height="${h}" rx="4"/>${words(text, x + w / 2, y + 26, "middle")}</g>`
         : "";
     })
     .join("");
 
-const picture = (state, values) => {
+const picture = (state, values, narrow) => {
+  const px = place(state, narrow);
   const named = [state.a, state.b].map(
     (name, k) => `${name} ${pick(RUNS[name], values.chosen[k]).map(percent).join(", ")}`,
   );
   const label = `Runs of this reader: ${named.join("; ")}`;
   return (
     `<svg class="av-evidence" role="img" aria-label="${escape(label)}" ` +
-    `viewBox="0 0 ${BOX.width} ${BOX.top + BOX.side + 4}">${overlap(state, values)}` +
-    `${strip(state, values, 0)}${strip(state, values, 1)}${axis(state)}` +
+    `viewBox="0 0 ${widthOf(narrow)} ${BOX.top + BOX.side + 4}">${overlap(values, px)}` +
+    `${strip(state, values, 0, px)}${strip(state, values, 1, px)}${axis(state, px)}` +
     words(
-      `Which design is ahead, for each of ${count(values.readers, "reader")}:`,
+      `Who is ahead, for each of ${count(values.readers, "reader")}: press one`,
       BOX.left,
       BOX.top - 8,
     ) +
@@ -183,21 +181,15 @@ const picture = (state, values) => {
 // --- in words ------------------------------------------------------------
 
 const percent = (share) => `${fixed(100 * share, 1)}%`;
-const sentence = ({ a, b, n }, { counts, readers, whole, medians, against }) => {
+const sentence = ({ a, b }, { readers, whole, medians, against }) => {
   const [ahead, behind] = whole > 0 ? [a, b] : [b, a];
-  const found =
-    `With ${count(n, "run")} of each there ${readers === 1 ? "is" : "are"} ${count(readers, "choice")}: ${a} is ahead in ` +
-    `${counts[0]}, ${b} in ${counts[2]}, and the ranges overlap in ${counts[1]}. `;
   if (whole !== 0)
-    return `${found}Each of the five runs of ${ahead} beats each of ${behind}, so no choice says the opposite.`;
-  const middles = medians.map(percent);
-  return (
-    `${found}The five runs of each overlap, with medians ${middles[0]} and ${middles[1]}, so the ` +
-    "comparison is open. " +
-    (medians[0] === medians[1]
-      ? "The medians are equal."
-      : `Choices that say the opposite of the medians: ${against}.`)
-  );
+    return `Each of the five runs of ${ahead} beats each of ${behind}, so no reader says the opposite.`;
+  const [x, y] = medians.map(percent);
+  const open = `The ranges of all five runs overlap (medians ${x} and ${y}): it is open. `;
+  return medians[0] === medians[1]
+    ? `${open}The medians are equal.`
+    : `${open}Of ${count(readers, "reader")}, ${against} contradict the medians.`;
 };
 
 const design = (key, label, first) => ({
@@ -212,7 +204,7 @@ const design = (key, label, first) => ({
 const figure = {
   name: "evidence",
   card: { part: ".av-evidence", box: "0 168 400 162" },
-  opening: { from: [{ n: SEEDS }], ms: 4000 },
+  lead: ["a", "b"],
   controls: [
     design("a", "design a", "positions: sinusoidal"),
     design("b", "design b", "positions: ALiBi"),
@@ -261,9 +253,8 @@ const figure = {
       against: sign === 0 ? 0 : counts[1 + sign],
     };
   },
-  view: (state, values) =>
-    `<p class="av-caption">Solid dots: the runs of one reader, whose square is framed. Press another ` +
-    `square, or add a run.</p>${picture(state, values)}${say(sentence(state, values))}`,
+  view: (state, values, own, narrow) =>
+    picture(state, values, narrow) + say(sentence(state, values)),
   handles: (state) => [
     ...range(readersOf(state.n)).map((number) => ({
       id: `reader-${number}`,

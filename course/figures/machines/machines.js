@@ -82,7 +82,7 @@ const ringSends = ({ machines }) => (machines - 1) * 2 * KEYS;
 
 // --- drawing -------------------------------------------------------------
 
-const BOX = { width: 360, height: 316, middle: 134, x: 138, y: 107, wide: 80, high: 50 };
+const BOX = { width: 360, height: 316, middle: 134, x: 137, y: 107, wide: 84, high: 52 };
 const place = (m, N) => {
   const angle = (2 * Math.PI * m) / N;
   return [BOX.width / 2 + BOX.x * Math.sin(angle), BOX.middle - BOX.y * Math.cos(angle)];
@@ -95,9 +95,9 @@ const named = (letter, numbers) =>
 const text = (words, x, y, kind = "", anchor = "middle") =>
   `<text${kind && ` class="${kind}"`} x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">` +
   `${escape(words)}</text>`;
-const chip = (words, x, y, kind, wide = 28) =>
+const chip = (words, x, y, kind, wide = 32) =>
   `<rect class="${kind}" x="${at(x - wide / 2)}" y="${at(y - 7.5)}" width="${wide}" ` +
-  `height="15" rx="3"/>${text(words, x, y + 4, kind)}`;
+  `height="15" rx="3"/>${text(words, x, y + 4.5, kind)}`;
 
 // A machine: its own keys, visiting keys, and its result for its first query.
 const machine = (state, { done, outputs, logsumexps }, m) => {
@@ -106,14 +106,14 @@ const machine = (state, { done, outputs, logsumexps }, m) => {
   const i = outputs[m].findIndex((held) => held !== null);
   const visitor = plan === "ring" ? (m - done + N) % N : m;
   const chips =
-    chip(named("k", shard(m, N)), x - 8, y - 14, "av-key") +
-    (visitor === m ? "" : chip(named("k", shard(visitor, N)), x + 22, y - 14, "av-key av-visits"));
-  const passed = plan === "tree" && done > levelsOf(state) ? "result sent on" : "no query yet";
+    chip(named("k", shard(m, N)), x - 11, y - 14, "av-key") +
+    (visitor === m ? "" : chip(named("k", shard(visitor, N)), x + 25, y - 14, "av-key av-visits"));
+  const passed = plan === "tree" && done > levelsOf(state) ? "sent on" : "no query yet";
   const result =
     i < 0
       ? text(plan === "ring" ? "no query" : passed, x, y + 12, "av-idle")
-      : text(`q${i} sum ${brief(Math.exp(logsumexps[m][i]))}`, x, y + 7) +
-        text(`output ${brief(outputs[m][i])}`, x, y + 20);
+      : text(`q${i} Σ ${brief(Math.exp(logsumexps[m][i]))}`, x, y + 8) +
+        text(`output ${brief(outputs[m][i])}`, x, y + 22);
   return (
     `<rect class="av-machine" x="${at(x - BOX.wide / 2)}" y="${at(y - BOX.high / 2)}" ` +
     `width="${BOX.wide}" height="${BOX.high}" rx="5"/>` +
@@ -177,13 +177,13 @@ const WORDS = {
   key: ["keys, values", "keys, values"],
 };
 const told = (lines, kind, [x, y]) =>
-  lines.map((words, k) => text(words, x, y + 12 * k, `av-carried av-of-${kind}`)).join("");
+  lines.map((words, k) => text(words, x, y + 14 * k, `av-carried av-of-${kind}`)).join("");
 // On a ground of its own, which interrupts a link.
 const onLink = (lines, kind, [x, y], wide) => {
-  const [top, high] = [y - 6 * lines.length, 12 * lines.length];
+  const [top, high] = [y - 7 * lines.length, 14 * lines.length];
   return (
     `<rect class="av-gap" x="${at(x - wide / 2)}" y="${at(top - 1)}" width="${wide}" ` +
-    `height="${high + 2}"/>${told(lines, kind, [x, top + 9])}`
+    `height="${high + 2}"/>${told(lines, kind, [x, top + 10])}`
   );
 };
 const contents = ({ kind, size }, { T }) => [WORDS[kind][+(T > 1)], count(size, "number")];
@@ -202,12 +202,12 @@ const messages = (state, values) => {
       `<path class="av-arrowhead av-of-${message.kind}" d="M-6 -5L6 0L-6 5z" ` +
         `transform="translate(${spot}) rotate(${turn})"/>`,
     );
-    if (N < 8) words.add(onLink(contents(message, state), message.kind, along(way, 0.5), 76));
+    if (N < 8) words.add(onLink(contents(message, state), message.kind, along(way, 0.5), 84));
   }
   if (N === 8 && values.done) {
     const message = travels(state, values.done - 1);
     const lines = ["last step,", "each arrow:", ...contents(message, state)];
-    words.add(told(lines, message.kind, [BOX.width / 2 + 46, BOX.middle - 14]));
+    words.add(told(lines, message.kind, [BOX.width / 2 + 42, BOX.middle - 17]));
   }
   return [...words].join("") + heads.join("");
 };
@@ -223,7 +223,7 @@ const frames = ({ plan }) => {
 };
 // The part of a way on which a message is in sight, outside of both machines.
 const inSight = (way) => {
-  const [wide, high] = [BOX.wide / 2 + 6, BOX.high / 2 + 4];
+  const [wide, high] = [BOX.wide / 2 + 2, BOX.high / 2 + 2];
   const free = range(101)
     .map((k) => k / 100)
     .filter((t) => {
@@ -248,7 +248,7 @@ const carried = (state, { done, steps, time }) => {
 // The chart's frame, in which the number of queries is dragged.
 // It holds the largest number of machines, so its axis stays.
 const MOST_SENT = 300; // numbers: beyond twelve queries on eight machines
-const FRAME = { width: 300, height: 180, left: 54, right: 42, top: 12, bottom: 40 };
+const FRAME = { width: 252, height: 180, left: 54, right: 42, top: 12, bottom: 40 };
 const spotOf = ({ T }, sends) => {
   const { width, height, left, right, top, bottom } = FRAME;
   const up = sends / MOST_SENT;
@@ -317,6 +317,7 @@ const LENGTH = 900; // of a step, in milliseconds
 
 const figure = {
   name: "machines",
+  lead: ["plan"],
   card: { part: ".av-machines", state: { step: 3.4 } },
   controls: [
     {
@@ -363,7 +364,6 @@ const figure = {
     moved === "step" || before.step < stepsOf(before) || stepsOf(state) === state.step
       ? null
       : { settings: { step: stepsOf(state) }, says: "" },
-  opening: { from: [{ step: 0 }], ms: 4000 },
   handles: (state, { steps, time, totals }) => [
     {
       id: "step",
@@ -413,7 +413,7 @@ const figure = {
 
   view: (settings, values, moved) => {
     const state = { ...settings, ...moved };
-    const { machines: N, plan, T } = state;
+    const { machines: N, plan } = state;
     const { steps, done, sent, totals, outputs, logsumexps, whole } = values;
     const label =
       `${N} machines in a circle that hold ${KEYS} keys, and what travels between them: ` +
@@ -427,31 +427,20 @@ const figure = {
       `${range(N)
         .map((m) => machine(state, values, m))
         .join("")}${frames(state)}${timeline(state, values)}</svg>`;
-    const legend =
-      '<p class="av-caption av-legend">□ machine with its keys; on the way: ' +
-      '<span class="av-query">■\u00a0queries: 1 number each</span> ' +
-      '<span class="av-weight">■\u00a0partial results: 2 numbers for each query, sum and output</span> ' +
-      '<span class="av-key">■\u00a0keys with their values: 2 numbers each</span></p>';
-
     const all = sent.queries + sent.results + sent.keys;
-    const parts =
-      plan === "tree"
-        ? `, ${sent.queries} for queries and ${sent.results} for partial results`
-        : ", all of them keys and values";
     // Machine 0 has the result of query 0 in the end, in both plans.
     const [o, l] = [outputs[0][0], logsumexps[0][0]];
     const same = Math.abs(o - whole.outputs[0]) < 1e-9 && Math.abs(l - whole.logsumexps[0]) < 1e-9;
     const holds =
-      `Machine 0 has sum ${brief(Math.exp(l))} and output ${brief(o)} for query 0` +
-      (same && done === steps ? `, as attention over all ${KEYS} keys in one place.` : " so far.");
-    const compared =
-      `For ${count(T, "query").replace("querys", "queries")} the tree sends ${totals.tree} numbers ` +
-      `in all and the ring ${totals.ring}.`;
+      same && done === steps
+        ? `query 0 has output ${brief(o)}, as over all ${KEYS} keys in one place`
+        : `query 0 has output ${brief(o)} so far`;
     return (
-      `<div class="av-row av-plans">${drawn}${traffic(state, totals)}</div>${legend}` +
+      `<div class="av-row av-plans">${drawn}${traffic(state, totals)}</div>` +
       say(
         `${plan === "tree" ? "Tree" : "Ring"}, ${done} of ${count(steps, "step")}: ` +
-          `${count(all, "number")} sent${all ? parts : ""}. ${holds} ${compared}`,
+          `${count(all, "number")} sent, and ${holds}. In all, the tree sends ${totals.tree} ` +
+          `and the ring ${totals.ring}.`,
       )
     );
   },
