@@ -28,10 +28,12 @@ const headOf = (h, cut) => {
 
 // --- drawing -----------------------------------------------------------------
 
-const PAGE = { width: 440, height: 378 };
-const MIDDLE = [90, 220, 350]; // the objects' horizontal positions
-const LEVEL = 112; // and their vertical position
-const TABLE = { left: 120, top: 252, wide: 70, high: 26 };
+const WIDE_PAGE = { width: 640, middle: [130, 320, 510] };
+WIDE_PAGE.table = { left: 176, top: 252, wide: 100, high: 26 };
+const NARROW_PAGE = { width: 360, middle: [70, 180, 290] };
+NARROW_PAGE.table = { left: 84, top: 252, wide: 66, high: 26 };
+const HEIGHT = 378;
+const LEVEL = 112; // of the objects
 const put2 = (x) => +x.toFixed(1);
 const text = (words, x, y, anchor = "middle", kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${put2(x)}" y="${put2(y)}" text-anchor="${anchor}">` +
@@ -45,12 +47,12 @@ const shapeOf = (i) => {
 };
 // The lines of head 0 pass above the objects, and those of head 1 below. A weight
 // is outside the loop of the object that asks, and inside the other lines.
-const lineOf = (h, from, to, weight) => {
+const lineOf = (h, from, to, weight, middle) => {
   const up = h === 0 ? -1 : 1;
   const start = LEVEL + up * 22;
-  const far = Math.abs(MIDDLE[from] - MIDDLE[to]);
+  const far = Math.abs(middle[from] - middle[to]);
   const rise = from === to ? 30 : 16 + far / 7;
-  const [a, b] = from === to ? [MIDDLE[from] - 15, MIDDLE[from] + 15] : [MIDDLE[from], MIDDLE[to]];
+  const [a, b] = from === to ? [middle[from] - 15, middle[from] + 15] : [middle[from], middle[to]];
   const bend = start + up * 2 * rise;
   const level = start + up * (from === to ? rise + 11.5 : rise - 11.5);
   return [
@@ -69,8 +71,7 @@ const switchOf = (h, cut, on) => {
       text(`head ${h}: ${state}`, 70, 5),
   );
 };
-const tableOf = ({ cut, query }, output) => {
-  const { left, top, wide, high } = TABLE;
+const tableOf = ({ cut, query }, output, { left, top, wide, high }) => {
   const cell = (value, i, c, kind) =>
     `<rect class="${kind} av-of-head-${c < cut ? 0 : 1}" x="${left + c * wide + 2}" ` +
     `y="${top + i * high + 2}" width="${wide - 4}" height="${high - 4}"/>` +
@@ -98,13 +99,12 @@ const tableOf = ({ cut, query }, output) => {
   );
 };
 
-const sentence = ({ cut, query, ...state }, weights) => {
+const sentence = ({ cut, query, ...state }) => {
   const parts = HEADS.map((h) => {
     const names = columnsOf(h, cut).map((c) => FEATURES[c]);
     if (!names.length) return `Head ${h} owns no column.`;
     if (!state[`head${h}`]) return `Head ${h} is off, and its columns of the output are 0.`;
-    const gives = OBJECTS.map((name, j) => `${fixed(weights[h][query][j])} to the ${name}`);
-    return `Head ${h} reads ${inWords(names)}, and gives ${inWords(gives)}.`;
+    return `Head ${h} compares ${inWords(names)}.`;
   });
   return `The ${OBJECTS[query]} asks. ${parts.join(" ")}`;
 };
@@ -119,6 +119,7 @@ const flag = (h) => ({
 
 const figure = {
   name: "objects",
+  lead: [],
   controls: [
     {
       key: "cut",
@@ -155,61 +156,71 @@ const figure = {
       output: written[0].map((row, i) => [...row, ...written[1][i]]),
     };
   },
-  view: (state, { weights, output }) => {
+  view: (state, { weights, output }, own, narrow) => {
     const { cut, query } = state;
-    const at = TABLE.left + cut * TABLE.wide;
+    const { width, middle, table } = narrow ? NARROW_PAGE : WIDE_PAGE;
+    const at = table.left + cut * table.wide;
     const label =
       `Three objects, and what the ${OBJECTS[query]} takes from each with ` +
       `${cut < WIDE ? "two heads" : "one wide head"}; below, the columns of each head`;
-    const drawn = HEADS.filter((h) => state[`head${h}`] && columnsOf(h, cut).length).flatMap((h) =>
-      range(X.length).map((j) => lineOf(h, query, j, weights[h][query][j])),
+    // All lines first, so that none crosses a weight. Those of a head that is off
+    // fade.
+    const drawn = HEADS.map((h) =>
+      range(X.length).map((j) => lineOf(h, query, j, weights[h][query][j], middle)),
     );
-    // All lines first, so that none crosses a weight.
-    const lines = [0, 1].flatMap((part) => drawn.map((both) => both[part]));
+    const lines = [0, 1].flatMap((part) =>
+      HEADS.map((h) => {
+        const on = state[`head${h}`] && columnsOf(h, cut).length;
+        const all = drawn[h].map((both) => both[part]).join("");
+        return `<g opacity="${on ? 1 : 0}"${on ? "" : ' aria-hidden="true"'}>${all}</g>`;
+      }),
+    );
     const things = OBJECTS.map((name, i) =>
       grip(
         `object-${i}`,
-        [MIDDLE[i], LEVEL],
+        [middle[i], LEVEL],
         `<circle class="av-halo${i === query ? " av-asking" : ""}" cx="0" cy="0" r="26"/>` +
           shapeOf(i),
       ),
     );
     return (
-      `<svg class="av-objects" role="img" aria-label="${label}" viewBox="0 0 ${PAGE.width} ` +
-      `${PAGE.height}">${lines.join("")}${things.join("")}` +
+      `<svg class="av-objects" role="img" aria-label="${label}" viewBox="0 0 ${width} ` +
+      `${HEIGHT}">${lines.join("")}${things.join("")}` +
       HEADS.map((h) => switchOf(h, cut, state[`head${h}`])).join("") +
-      tableOf(state, output) +
+      tableOf(state, output, table) +
       grip(
         "cut",
-        [at, TABLE.top - 4],
-        `<path class="av-parting" d="M0 0V${4.5 * TABLE.high}"/><circle class="av-parting-end" cx="0" cy="0" r="8"/>`,
+        [at, table.top - 4],
+        `<path class="av-parting" d="M0 0V${4.5 * table.high}"/><circle class="av-parting-end" cx="0" cy="0" r="8"/>`,
       ) +
-      `</svg>${say(sentence(state, weights))}`
+      `</svg>${say(sentence(state))}`
     );
   },
-  handles: (state) => [
-    {
+  handles: (state, values, own, narrow) => {
+    const { table } = narrow ? NARROW_PAGE : WIDE_PAGE;
+    const cut = {
       id: "cut",
       name: "cut between the heads",
       keys: ["cut"],
-      at: [TABLE.left + state.cut * TABLE.wide, TABLE.top - 4],
-      read: ([u]) => ({ cut: Math.round((u - TABLE.left) / TABLE.wide) }),
-    },
-    ...OBJECTS.map((name, i) => ({
+      at: [table.left + state.cut * table.wide, table.top - 4],
+      read: ([u]) => ({ cut: Math.round((u - table.left) / table.wide) }),
+    };
+    const objects = OBJECTS.map((name, i) => ({
       id: `object-${i}`,
       name: `the ${name} asks`,
       group: "objects",
       on: i === state.query,
       press: () => ({ query: i }),
-    })),
-    ...HEADS.map((h) => ({
+    }));
+    const heads = HEADS.map((h) => ({
       id: `head-${h}`,
       name: `head ${h}`,
       group: "heads",
       on: state[`head${h}`],
       press: (now) => ({ [`head${h}`]: !now[`head${h}`] }),
-    })),
-  ],
+    }));
+    return [cut, ...objects, ...heads];
+  },
 };
 
 export default figureModule(figure);
