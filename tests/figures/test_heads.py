@@ -10,6 +10,7 @@ from tests.figures.reading import (
     all_say,
     captions,
     in_proportion,
+    narrow,
     on_one_scale,
     path_of,
     rows,
@@ -64,7 +65,8 @@ def expected(state):
 def shows(state, expected, shown):
     H, H_kv, d_k = state["H"], state["H_kv"], state["d_k"]
     tables = shown.select("table")
-    cuts_show(state, expected, shown.select_one(".av-cuts"))
+    for drawing in (shown, narrow("heads", state)):
+        cuts_show(state, expected, drawing.select_one(".av-cuts"))
     (counts,) = tables
     sizes, full = expected["parameters"], expected["multi_head"]
     lines = [[sizes[name], full["total"] / 4] for name in list(sizes)[:4]]
@@ -79,7 +81,7 @@ def shows(state, expected, shown):
     text = sentence(shown)
     tells(
         text,
-        *(share, at, place, head, at, head, d_k, place, group, group, cache),
+        *(share, at, place, head, group, group),
         *where(share > 1, 1, share),
     )
     verdict(

@@ -16,19 +16,18 @@ const divisors = (n) =>
 // Every size as a picture: the columns of queries, divided into heads, and below
 // each group of heads the keys and values that they read, to the same scale.
 const CUTS = {
-  width: 350,
-  left: 2,
-  across: 336,
+  left: 4,
   query: 22,
   key: 96,
   value: 120, // directly below the keys that it belongs to
   high: 24,
   kept: 186,
 };
+const sizeOf = (narrow) => (narrow ? { width: 360, across: 342 } : { width: 640, across: 622 });
 const SPOT = 8; // the height at which a column is marked above the name of its head
 // The size of the cache as a fraction of its size without sharing.
-const keptBar = (H_kv, H) => {
-  const { left, across, kept } = CUTS;
+const keptBar = (H_kv, H, { across }) => {
+  const { left, kept } = CUTS;
   const end = left + (across * H_kv) / H;
   return (
     `<path class="av-cache-all" d="M${left} ${kept - 6}h${across}v12h${-across}z"/>` +
@@ -38,8 +37,9 @@ const keptBar = (H_kv, H) => {
     grip("share", [+end.toFixed(2), kept], '<circle class="av-cache-end" cx="0" cy="0" r="8"/>')
   );
 };
-const cuts = ({ H, H_kv, d_k }, { kv_head, followed: [at, head, , group] }) => {
-  const { width, left, across, query, key, value, high } = CUTS;
+const cuts = ({ H, H_kv, d_k }, { kv_head, followed: [at, head, , group] }, size) => {
+  const { left, query, key, value, high } = CUTS;
+  const { width, across } = size;
   const [n, shared] = [H * d_k, H / H_kv];
   const [wide, unit] = [across / H, across / n];
   const place = (x) => +x.toFixed(2);
@@ -49,7 +49,7 @@ const cuts = ({ H, H_kv, d_k }, { kv_head, followed: [at, head, , group] }) => {
     `width="${place(wide)}" height="${high}"/>`;
   const row = (kind, letter, some, xOf, y, groupOf, name = y + 16) =>
     some.map((k) => segment(kind, xOf(k), y, groupOf(k))).join("") +
-    (wide < 18 ? [] : some) // names that do not fit are left out
+    (wide < 9 * `Q${H - 1}`.length ? [] : some) // names that do not fit are left out
       .map(
         (k) =>
           `<text class="av-name" x="${place(xOf(k) + wide / 2)}" y="${name}" ` +
@@ -91,14 +91,15 @@ const cuts = ({ H, H_kv, d_k }, { kv_head, followed: [at, head, , group] }) => {
     row("value", "V", range(H_kv), of_group, value, (g) => g) +
     `<text x="${left}" y="${value + high + 17}"><tspan class="av-key">keys</tspan> and ` +
     `<tspan class="av-value">values</tspan>: ${kept} each</text>` +
-    keptBar(H_kv, H) +
+    keptBar(H_kv, H, size) +
     "</svg>"
   );
 };
 
 const figure = {
   name: "heads",
-  card: { part: ".av-cuts", box: "0 14 340 138" },
+  lead: ["H"],
+  card: { part: ".av-cuts", box: "0 14 632 138" },
   controls: [
     {
       key: "d_k",
@@ -179,7 +180,8 @@ const figure = {
     };
   },
 
-  view: ({ H, H_kv, d_k }, { kv_head, followed, parameters, cache, multi_head }) => {
+  view: ({ H, H_kv, d_k }, values, own, narrow) => {
+    const { kv_head, followed, parameters, cache, multi_head } = values;
     const [at, head, place, group] = followed;
     const shared = H / H_kv;
     const line = (name, here, there) =>
@@ -197,26 +199,28 @@ const figure = {
 
     const kind = H_kv === H ? "Multi-head" : H_kv === 1 ? "Multi-query" : "Grouped-query";
     return (
-      `<div class="av-row">${cuts({ H, H_kv, d_k }, { kv_head, followed })}${counts}</div>` +
+      cuts({ H, H_kv, d_k }, { kv_head, followed }, sizeOf(narrow)) +
       say(
         `${kind} attention: ${count(shared, "query head")} per key/value head. ` +
-          `Column ${at} is place ${place} of query head ${head}, since ${at} = ${head} · ` +
-          `${d_k} + ${place}; that head reads K${group} and V${group}. ` +
-          `The cache takes ${whole(cache)} bytes per ` +
-          `token${shared > 1 ? `, 1/${shared} of what multi-head attention takes` : ""}.`,
-      )
+          `Column ${at} is place ${place} of query head ${head}, which reads K${group} and ` +
+          `V${group}.${shared > 1 ? ` The cache takes 1/${shared} of the bytes.` : ""}`,
+      ) +
+      counts
     );
   },
   // Dragging the end of the bar chooses the nearest fraction that is possible.
-  handles: ({ H, H_kv }) => [
-    {
-      id: "share",
-      name: "heads of keys and values",
-      keys: ["H_kv"],
-      at: [CUTS.left + (CUTS.across * H_kv) / H, CUTS.kept],
-      read: ([u]) => ({ H_kv: Math.round((H * (u - CUTS.left)) / CUTS.across) }),
-    },
-  ],
+  handles: ({ H, H_kv }, values, own, narrow) => {
+    const { across } = sizeOf(narrow);
+    return [
+      {
+        id: "share",
+        name: "heads of keys and values",
+        keys: ["H_kv"],
+        at: [CUTS.left + (across * H_kv) / H, CUTS.kept],
+        read: ([u]) => ({ H_kv: Math.round((H * (u - CUTS.left)) / across) }),
+      },
+    ];
+  },
 };
 
 export default figureModule(figure);
