@@ -177,7 +177,7 @@ class Matrix(Question):
             for name in self.names
         ]
         table = field_table(np.reshape(fields, self.shape), *self.heads)
-        note = f'<span class="av-note">{self._accuracy()}</span>'
+        note = f'<small class="av-note">{self._accuracy()}</small>'
         return self.form("av-matrix", table, "Check", note)
 
     def _accuracy(self):
