@@ -208,12 +208,10 @@ const matrixOf = (state, { refused, others, symmetric }) => {
     return `<tr><th scope="row">${escape(name)}${why}</th>${cells.join("")}</tr>`;
   });
   const many = flips.flat().filter(Boolean).length;
-  const marked = many
-    ? `; ${count(many, "framed verdict")} changed`
-    : "; only the first program is right";
+  const marked = many ? `; ${count(many, "framed verdict")} changed` : "";
   return (
-    '<table class="av-grid av-verdicts"><caption>Programs (rows) and checks (columns): ✓ passes, ' +
-    `✗ refuses${marked}</caption><thead><tr><td></td>${head}</tr></thead>` +
+    '<table class="av-grid av-verdicts"><caption>✓ passes, ✗ refuses' +
+    `${marked}</caption><thead><tr><td></td>${head}</tr></thead>` +
     `<tbody>${body.join("")}</tbody></table>`
   );
 };
