@@ -324,7 +324,7 @@ class Chain:
         }
         assert len(self.closed) == len(lines)
         self.strips = []
-        for group in svg.select(".av-strip"):
+        for group in svg.select(".av-terms"):
             words, *numbers = group.select("text")
             (*cells,) = group.select("rect:not(.av-frame)")
             frame = group.select_one(".av-frame")
@@ -333,7 +333,7 @@ class Chain:
             ]
             self.strips.append((words.text, numbers, cells, mark))
         self.big = svg.select_one(".av-big")
-        (opened,) = svg.select(":scope > .av-opened")
+        (opened,) = svg.select(":scope > .av-open-cell")
         (self.opened,) = self.framed(opened)
         wires = svg.select(":scope > g > .av-joint")
         self.sources = []

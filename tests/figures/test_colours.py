@@ -142,7 +142,7 @@ def grounds_of(text):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["causal", "step", "positions", "backward"])
+@pytest.mark.parametrize("name", ["causal", "step", "backward"])
 def test_numbers_can_be_read_on_their_shades(name):
     result = set()
     for settings in every_state(name):

@@ -186,10 +186,10 @@ export const chain = ({ label, lines, opened, chosen, narrow }) => {
         ? ""
         : framed(
             [start + mark * across - 1.5, stripAt(k) - 1.5, across, strip - 1],
-            "av-frame av-opened",
+            "av-frame av-open-cell",
           );
     return (
-      `<g class="av-strip av-of-${kind || "none"}">` +
+      `<g class="av-terms av-of-${kind || "none"}">` +
       `${textAt(escape(words), start - 8, middle(k) + 4.5, "end", "av-title")}` +
       `${numbers.join("")}${marked}</g>`
     );
@@ -203,7 +203,7 @@ export const chain = ({ label, lines, opened, chosen, narrow }) => {
   const [bigX, bigY] = [big.x + broad / 2, big.y + tall / 2];
   const enlarged =
     `<g class="av-big">${textAt(escape(how), bigX, big.y + tall + 19, "middle", "av-aside")}` +
-    `<rect class="av-frame av-opened" x="${big.x}" y="${big.y}" width="${broad}" ` +
+    `<rect class="av-frame av-open-cell" x="${big.x}" y="${big.y}" width="${broad}" ` +
     `height="${tall}" rx="4" style="fill:${fill}"/>` +
     `<text x="${bigX}" y="${bigY + 6}" text-anchor="middle"${ink && ` style="fill:${ink}"`}>` +
     `${written(value, Math.floor((broad - 6) / one))}</text></g>`;
@@ -239,6 +239,6 @@ export const chain = ({ label, lines, opened, chosen, narrow }) => {
     `<svg class="av-chain${narrow ? "" : " av-broad"}" role="img" aria-label="${escape(label)}" viewBox="0 0 ${width} ${height}">` +
     `<rect class="av-panel-ground" x="${ends[0] + 5}" y="${top}" width="${ends[1] - ends[0] - 10}" height="${height - top}" rx="6"/>` +
     `${maps.join("")}${origin ?? ""}${sources.join("")}<path class="av-joint av-leads" d="${out}"/>` +
-    `${framed(here, "av-frame av-opened")}${strips.join("")}${enlarged}</svg>`
+    `${framed(here, "av-frame av-open-cell")}${strips.join("")}${enlarged}</svg>`
   );
 };

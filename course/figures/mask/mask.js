@@ -39,7 +39,7 @@ const pairs = range(N).flatMap((i) => range(N).map((j) => [i, j]));
 
 const TOP = 44;
 const GAP = 4;
-const WIDE = { width: 446, left: 56, wide: 68, high: 46, out: 388 };
+const WIDE = { width: 480, left: 56, wide: 76, high: 48, out: 422 };
 const NARROW = { width: 360, left: 46, wide: 52, high: 48, out: 308 };
 const cornerIn = ({ left, wide, high }, i, j) => [left + j * wide, TOP + i * high];
 const write = (text, x, y, anchor = "middle", kind = "") =>

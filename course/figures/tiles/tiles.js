@@ -255,7 +255,7 @@ const figure = {
     const draw = ([q0, q1, k0, k1]) => `M${k0} ${q0}H${k1}V${q1}H${k0}z`;
     const path = (kind, some) =>
       some.length ? `<path class="av-tile-${kind}" d="${some.map(draw).join("")}"/>` : "";
-    const shade = (i) => (i < done ? "in" : "out");
+    const shade = (i) => (i === done - 1 ? "here" : i < done ? "in" : "out");
     const numbers = blocks.map(([q0, q1, k0, k1], i) => {
       const size = Math.min(q1 - q0, k1 - k0) / 2.6;
       if (size / T < 0.045) return ""; // too small to read
