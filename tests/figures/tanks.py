@@ -1,5 +1,7 @@
 """How the tests read a tank of memory (course/figures/kit/tank.js)."""
 
+import re
+
 import numpy as np
 
 from tests.figures.reading import (
@@ -24,11 +26,12 @@ def decimal_shows(text, n):
     assert read(number) >= 1 or n < 1
 
 
-def tank_shows(svg, memory, contents, handles):
+def tank_shows(svg, memory, contents, handles, bands):
     """What lies in it, in bytes and from the bottom, is on one scale.
 
     `contents` has a number of bytes for each drawn part, or a list of those
     that lie beside each other, and `handles` bytes by the names of handles.
+    All but the lowest part lie in so many equal `bands`.
     Above the rim all is spilt, and a fifth beyond the memory it is cut.
     """
     beside = [np.atleast_1d(part) for part in contents]
@@ -49,7 +52,7 @@ def tank_shows(svg, memory, contents, handles):
         float(svg.select_one(f"[data-handle={id_}]")["transform"][:-1].split()[1])
         for id_ in handles
     ]  # fmt: skip
-    on_one_scale(
+    scale = on_one_scale(
         [*bottoms, *tops, rim, float(spilt["y"]), *grips],
         [
             *np.minimum([*low, *high], memory),
@@ -59,6 +62,18 @@ def tank_shows(svg, memory, contents, handles):
         up=True,
     )
     assert abs(float(spilt["y"]) + float(spilt["height"]) - rim) < 0.02
+    lines = [
+        [float(y) for y in re.findall(r" (\S+)H", path["d"])]
+        for path in svg.select(".av-bands")
+    ]
+    for k, (b, below) in enumerate(zip(beside, ends, strict=False)):
+        between = below + b.sum() * np.arange(1, bands) / bands
+        cut = [] if k == 0 else scale(between[between < memory])
+        if lines[k]:
+            np.testing.assert_allclose(lines[k], cut, atol=0.2)
+        else:
+            most_apart = abs(scale(b.sum()) - scale(0)) / bands
+            assert len(cut) == 0 or most_apart < 4.2
     over = total > memory
     assert (svg.select_one(".av-spill")["opacity"] == "1") == over
     assert all((float(drip["height"]) > 0) == over for drip in drips)

@@ -204,6 +204,7 @@ def store_shows(state, expected, svg):
         memory * GB,
         [weights, *(kept for _, kept in kinds.values())],
         {"weights": weights, "positions": weights + cache},
+        state["batch"],
     )
     rim, *names, below = (text.text for text in svg.select(".av-name-of"))
     assert rim.startswith(f"{state['machine']}: ")

@@ -177,6 +177,7 @@ def store_shows(state, expected, shown):
         memory * 10**9,
         [weights, expected["halves"]],
         {"weights": weights, "cache": weights + total},
+        state["batch"],
     )
     rim, cache, below = (text.text for text in svg.select(".av-name-of"))
     tells(rim, memory)

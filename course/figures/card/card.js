@@ -191,6 +191,7 @@ const drawn = (layers, state, { kept, cache, room }, narrow) => {
       ...kinds.map((it) => ({
         kind: `kind-${it.kind}`,
         bytes: it.bytes,
+        bands: state.batch,
         lines: [
           `${it.kind} ${inBytes(it.bytes)}`,
           ...(kinds.length > FEW ? [] : productOf(it, state)),

@@ -21,6 +21,7 @@ export const tankOf = (memory, narrow) => {
   return {
     ...size,
     memory,
+    unit,
     y: (n) => size.base - Math.min(n * unit, size.base - size.top),
     bytesAt: (y) => (size.base - y) / unit,
   };
@@ -57,7 +58,7 @@ const apart = (names, { top, base }) => {
  *   `rim` names the memory; `below` and `more` are drawn besides, `more` on top
  */
 export const tankDrawing = (tank, { label, contents, rim, more = "" }) => {
-  const { width, height, left, right, top, base, names, memory, y } = tank;
+  const { width, height, left, right, top, base, names, memory, unit, y } = tank;
   const place = (x) => +x.toFixed(2);
   const inside = (n) => y(Math.min(n, memory));
   const box = (kind, x, from, wide, to) =>
@@ -81,13 +82,11 @@ export const tankDrawing = (tank, { label, contents, rim, more = "" }) => {
         (part.name && from - to > 40 ? text(part.name, middle, (from + to) / 2, wide, "av-on") : "")
       );
     });
-    const thick = (y(low) - y(high)) / bands;
-    const lines = Array.from(
-      { length: thick < 4 ? 0 : bands - 1 },
-      (_, k) => from - thick * (k + 1),
-    )
-      .filter((at) => at > to)
-      .map((at) => `M${left} ${place(at)}H${right}`);
+    // Bands that are too thin to be told apart are not drawn.
+    const many = (bytes * unit) / bands < 4 ? 0 : bands - 1;
+    const lines = Array.from({ length: many }, (_, k) => low + (bytes * (k + 1)) / bands)
+      .filter((n) => n < memory)
+      .map((n) => `M${left} ${place(y(n))}H${right}`);
     return `${parts.join("")}<path class="av-bands" d="${lines.join("") || "M0 0"}"/>`;
   });
   const [edge, surface] = [y(memory), y(filled)];
@@ -119,7 +118,7 @@ export const tankDrawing = (tank, { label, contents, rim, more = "" }) => {
             names,
             first + LINE * k,
             "start",
-            k ? "av-note-of" : `av-name-of av-${kind}`,
+            `av-${k ? "note" : "name"}-of av-${kind}`,
           ),
         )
         .join("")

@@ -68,7 +68,7 @@ const worksOf = (state) => {
 
 // --- drawing -------------------------------------------------------------
 
-const BOX = { width: 380, height: 262, left: 44, right: 28, top: 16, bottom: 42 };
+const BOX = { width: 380, height: 278, left: 44, right: 28, top: 32, bottom: 42 };
 const X = [0.25, 65536];
 const Y = [1e10, 2e15]; // so low that there is room for the names
 const FLOOR = BOX.height - BOX.bottom;
@@ -95,7 +95,7 @@ const axes = () => {
   return (
     `${across.join("")}${up.join("")}` +
     words("FLOPs per byte", (BOX.left + BOX.width - BOX.right) / 2, BOX.height - 6, "middle") +
-    words("TFLOP/s at most", 2, BOX.top - 4, "start")
+    words("TFLOP/s at most", 2, 12, "start")
   );
 };
 
@@ -197,7 +197,7 @@ const table = (state, found) => {
 
 const figure = {
   name: "roof",
-  card: { part: ".av-roof", box: "40 26 316 198" },
+  card: { part: ".av-roof", box: "40 42 316 198" },
   controls: [
     {
       key: "device",
