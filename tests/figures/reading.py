@@ -324,7 +324,7 @@ class Chain:
         }
         assert len(self.closed) == len(lines)
         self.strips = []
-        for group in svg.select(".av-terms"):
+        for group in svg.select(".av-operands"):
             words, *numbers = group.select("text")
             (*cells,) = group.select("rect:not(.av-frame)")
             frame = group.select_one(".av-frame")

@@ -189,7 +189,7 @@ export const chain = ({ label, lines, opened, chosen, narrow }) => {
             "av-frame av-open-cell",
           );
     return (
-      `<g class="av-terms av-of-${kind || "none"}">` +
+      `<g class="av-operands av-of-${kind || "none"}">` +
       `${textAt(escape(words), start - 8, middle(k) + 4.5, "end", "av-title")}` +
       `${numbers.join("")}${marked}</g>`
     );
