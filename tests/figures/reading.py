@@ -41,9 +41,12 @@ def call(function, *arguments, of="causal"):
 
 
 def narrow(name, state):
-    """What a figure draws on a phone."""
+    """What a figure draws on a phone, which has 360 units across."""
     html = json.loads(figures.engine(name)("narrow", json.dumps(state)))
-    return BeautifulSoup(html, "html.parser")
+    shown = BeautifulSoup(html, "html.parser")
+    for svg in shown.select("svg"):
+        assert float(svg["viewbox"].split()[2]) <= 360
+    return shown
 
 
 # --- numbers in texts --------------------------------------------------------

@@ -14,6 +14,7 @@ from helpers.positions import (
 )
 from tests.figures.reading import (
     captions,
+    narrow,
     on_one_scale,
     path_of,
     sentence,
@@ -99,18 +100,25 @@ def shows(state, expected, shown):
     text = sentence(shown)
     tells(
         text,
-        *(distance, fresh.sum(), 8, 0, 31, *np.flatnonzero(fresh)),
+        *(distance, fresh.sum(), 8, 0, 31),
         *where(not plain, 0, (now, 1), *where(not kept, (then, 1))),
     )
     verdict(text, as_in_training=not plain and kept, instead_of=not kept)
     tells(captions(shown)[0], 8, distance, fresh.sum())
-    svg = shown.select_one(".av-angles")
+    for drawing in (shown, narrow("angles", state)):
+        drawing_shows(state, expected, drawing.select_one(".av-angles"))
+
+
+def drawing_shows(state, expected, svg):
+    fresh = expected["fresh"]
+    plain = state["frequencies"] == "as trained"
     needles = svg.select("path.av-needle")
     titles = [t.text for t in svg.select("text") if "pair " in t.text]
     zoom = [int((re.findall("×(.*)", title) or [1])[0]) for title in titles]
     ways = [np.exp(1j * z * x) for z, x in zip(zoom, expected["angles"],
                                                strict=True)]  # fmt: skip
-    assert np.array(list(map(direction, needles))) == pytest.approx(
+    rims = sizes(svg.select("circle.av-rule"), "r")
+    assert np.array(list(map(direction, needles))) / rims == pytest.approx(
         np.array(ways), abs=1e-3
     )
     below = [
@@ -125,9 +133,9 @@ def shows(state, expected, shown):
 
 
 def direction(path):
-    """Where a line points to from the middle of its dial, 27 long."""
+    """Where a line points to from the middle of its dial."""
     x, y, u, v = path_of(path)
-    return complex(u - x, y - v) / 27
+    return complex(u - x, y - v)
 
 
 def strip_shows(state, expected, svg):

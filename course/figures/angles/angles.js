@@ -1,7 +1,7 @@
 // Angles: how far each pair of columns rotates at a distance, where training
 // ended, and what rescaling the frequencies changes.
 
-import { fixed, inWords, range } from "../kit/numbers.js";
+import { fixed, range } from "../kit/numbers.js";
 import { CIRCLE, PAIRS, TRAINED, power, slowed } from "../kit/rotations.js";
 import { grip } from "../kit/handles.js";
 import { figureModule, say } from "../kit/common.js";
@@ -39,8 +39,19 @@ const runsOf = (pair, frequency, arc) => {
 // --- drawing -----------------------------------------------------------------
 
 const place = (x) => +x.toFixed(2);
-const RIM = 27;
-const CELL = { width: 85, height: 96 };
+const pageOf = ({ width, across, rim, top }) => {
+  const [left, right, row] = [40, width - 14, 14];
+  const unit = (right - left) / (MOST + 1);
+  const floor = top + PAIRS * row;
+  return {
+    ...{ width, across, rim, top, left, right, row, unit, floor },
+    axis: floor + 12, // of the handle
+    px: (n) => left + n * unit,
+  };
+};
+// A strip of distances below one row of dials, or two.
+const WIDE = pageOf({ width: 640, across: 8, rim: 32, top: 148 });
+const NARROW = pageOf({ width: 360, across: 4, rim: 32, top: 266 });
 const text = (words, x, y, anchor = "middle", kind = "") =>
   `<text${kind && ` class="${kind}"`} x="${place(x)}" y="${place(y)}" ` +
   `text-anchor="${anchor}">${words}</text>`;
@@ -48,64 +59,56 @@ const text = (words, x, y, anchor = "middle", kind = "") =>
 // Slow pairs are drawn with ten times their angle if eight times the trained arc
 // still fits into the circle.
 const zoomOf = (arc) => (8 * 10 * arc <= CIRCLE ? 10 : 1);
-const dial = (i, { angle, before, arc, fresh, divisor }) => {
+const dial = (i, { angle, before, arc, fresh, divisor }, { width, across, rim }) => {
   const zoom = zoomOf(arc);
-  const [x, y] = [(0.5 + (i % 4)) * CELL.width, 48 + Math.floor(i / 4) * CELL.height];
-  const spot = (a, r = RIM) =>
+  const [x, y] = [((0.5 + (i % across)) * width) / across, 58 + Math.floor(i / across) * 118];
+  const spot = (a, r = rim) =>
     `${place(x + r * Math.cos(zoom * a))} ${place(y - r * Math.sin(zoom * a))}`;
   const wide = zoom * arc > Math.PI ? 1 : 0;
   const covered =
     arc >= CIRCLE
-      ? `<circle class="av-covered" cx="${x}" cy="${y}" r="${RIM}"/>`
-      : `<path class="av-covered" d="M${x} ${y}L${spot(0)}A${RIM} ${RIM} 0 ${wide} 0 ${spot(arc)}z"/>`;
+      ? `<circle class="av-covered" cx="${x}" cy="${y}" r="${rim}"/>`
+      : `<path class="av-covered" d="M${x} ${y}L${spot(0)}A${rim} ${rim} 0 ${wide} 0 ${spot(arc)}z"/>`;
   const ghost = before === angle ? "" : `<path class="av-was" d="M${x} ${y}L${spot(before)}"/>`;
   const kind = `av-needle${fresh ? " av-fresh" : ""}`;
   const [tx, ty] = spot(angle).split(" ");
   const divided = divisor ? `, ÷${fixed(divisor)}` : "";
   return (
-    `<circle class="av-rule" cx="${x}" cy="${y}" r="${RIM}" fill="none"/>${covered}${ghost}` +
+    `<circle class="av-rule" cx="${x}" cy="${y}" r="${rim}" fill="none"/>${covered}${ghost}` +
     `<path class="${kind}" d="M${x} ${y}L${tx} ${ty}"/>` +
     `<circle class="${kind}" cx="${tx}" cy="${ty}" r="${fresh ? 4.5 : 3}"/>` +
-    text(`pair ${i}${zoom > 1 ? `, ×${zoom}` : ""}`, x, y - RIM - 8) +
-    text(`${fresh ? "new" : "seen"}${divided}`, x, y + RIM + 17, "middle", fresh ? "av-fresh" : "")
+    text(`pair ${i}${zoom > 1 ? `, ×${zoom}` : ""}`, x, y - rim - 10) +
+    text(`${fresh ? "new" : "seen"}${divided}`, x, y + rim + 21, "middle", fresh ? "av-fresh" : "")
   );
 };
 
 // The strip below the dials has a row for each pair, with bars at the distances
 // that are new to the pair. The trained distances are shaded, and a line marks
 // the distance that the dials show.
-const STRIP = { left: 34, right: 14, top: 218, row: 10, width: 340 };
-const ROOF = STRIP.top;
-const FLOOR = ROOF + PAIRS * STRIP.row;
-const UNIT = (STRIP.width - STRIP.left - STRIP.right) / (MOST + 1);
-const px = (n) => STRIP.left + n * UNIT;
-const AXIS = FLOOR + 9; // of the handle
-const HEIGHT = AXIS + 36;
-const strip = (runs, distance) => {
+const strip = (runs, distance, { left, right, top, row, unit, floor, axis, px }) => {
   const rows = range(PAIRS).map((i) => {
-    const y = ROOF + i * STRIP.row;
+    const y = top + i * row;
     return (
-      text(i, STRIP.left - 6, y + 8, "end") +
-      `<path class="av-rule" d="M${STRIP.left} ${y + STRIP.row / 2}H${STRIP.width - STRIP.right}"/>`
+      text(i, left - 6, y + 11, "end") +
+      `<path class="av-rule" d="M${left} ${y + row / 2}H${right}"/>`
     );
   });
   const bars = runs.map(
     ([i, from, to]) =>
-      `<rect class="av-zone" x="${place(px(from))}" y="${ROOF + i * STRIP.row + 1.5}" ` +
-      `width="${place((to + 1 - from) * UNIT)}" height="${STRIP.row - 3}"/>`,
+      `<rect class="av-zone" x="${place(px(from))}" y="${top + i * row + 2}" ` +
+      `width="${place((to + 1 - from) * unit)}" height="${row - 4}"/>`,
   );
-  const ticks = [0, TRAINED, 64, 128, 192, MOST].map((n) => text(n, px(n + 0.5), AXIS + 19));
-  const x = place(px(distance + 0.5));
+  const ticks = [0, TRAINED, 64, 128, 192, MOST].map((n) => text(n, px(n + 0.5), axis + 24));
   return (
-    text("pair", STRIP.left - 6, ROOF - 4, "end") +
-    text("distances at which its angle is new", STRIP.left, ROOF - 4, "start") +
-    `<rect class="av-covered" x="${STRIP.left}" y="${ROOF}" width="${place(TRAINED * UNIT)}" ` +
-    `height="${FLOOR - ROOF}"/>${rows.join("")}${bars.join("")}${ticks.join("")}` +
-    text("distance between query and key", (STRIP.left + STRIP.width) / 2, AXIS + 33) +
+    text("pair", left - 6, top - 6, "end") +
+    text("distances at which its angle is new", left, top - 6, "start") +
+    `<rect class="av-covered" x="${left}" y="${top}" width="${place(TRAINED * unit)}" ` +
+    `height="${floor - top}"/>${rows.join("")}${bars.join("")}${ticks.join("")}` +
+    text("distance between query and key", (left + right) / 2, axis + 43) +
     grip(
       "distance",
-      [x, AXIS],
-      `<path class="av-now" d="M0 0V${ROOF - AXIS}"/><circle class="av-knob" r="7"/>`,
+      [place(px(distance + 0.5)), axis],
+      `<path class="av-now" d="M0 0V${top - axis}"/><circle class="av-knob" r="8"/>`,
     )
   );
 };
@@ -113,11 +116,10 @@ const strip = (runs, distance) => {
 // --- in words ------------------------------------------------------------------
 
 const sentence = ({ distance, frequencies }, { fresh, divisors, frequency }) => {
-  const which = range(PAIRS).filter((i) => fresh[i]);
-  const named = which.length ? `: pair${which.length > 1 ? "s" : ""} ${inWords(which)}` : "";
+  const count = fresh.filter(Boolean).length;
   const first =
-    `At distance ${distance}, ${which.length} of the ${PAIRS} pairs have an angle that they never ` +
-    `had at the trained distances 0 to ${TRAINED - 1}${named}.`;
+    `At distance ${distance}, ${count} of the ${PAIRS} pairs have an angle that they never ` +
+    `had at the trained distances 0 to ${TRAINED - 1}.`;
   if (frequencies === PLAIN) return first;
   const same = divisors[0] === 1;
   return (
@@ -128,7 +130,8 @@ const sentence = ({ distance, frequencies }, { fresh, divisors, frequency }) => 
 
 const figure = {
   name: "angles",
-  card: { part: ".av-angles", box: "0 8 340 186" },
+  lead: ["frequencies"],
+  card: { part: ".av-angles", box: "0 8 640 124" },
   controls: [
     {
       key: "distance",
@@ -174,35 +177,44 @@ const figure = {
       runs: frequency.flatMap((x, i) => runsOf(i, x, arcs[i])),
     };
   },
-  view: (state, values) => {
+  view: (state, values, own, narrow) => {
+    const page = narrow ? NARROW : WIDE;
     const { angles, before, arcs, fresh, divisors } = values;
     const dials = angles.map((angle, i) =>
-      dial(i, {
-        angle,
-        before: before[i],
-        arc: arcs[i],
-        fresh: fresh[i],
-        divisor: state.frequencies === PLAIN ? null : divisors[i],
-      }),
+      dial(
+        i,
+        {
+          angle,
+          before: before[i],
+          arc: arcs[i],
+          fresh: fresh[i],
+          divisor: state.frequencies === PLAIN ? null : divisors[i],
+        },
+        page,
+      ),
     );
     const count = fresh.filter(Boolean).length;
     const label =
       `The angle of each of ${PAIRS} pairs at distance ${state.distance}: ${count} new, the ` +
       `others among the angles of training`;
     return (
-      `<svg class="av-angles" role="img" aria-label="${label}" viewBox="0 0 340 ${HEIGHT}">` +
-      `${dials.join("")}${strip(values.runs, state.distance)}</svg>${say(sentence(state, values))}`
+      `<svg class="av-angles" role="img" aria-label="${label}" viewBox="0 0 ${page.width} ` +
+      `${page.axis + 50}">` +
+      `${dials.join("")}${strip(values.runs, state.distance, page)}</svg>${say(sentence(state, values))}`
     );
   },
-  handles: ({ distance }) => [
-    {
-      id: "distance",
-      name: "distance between query and key",
-      at: [px(distance + 0.5), AXIS],
-      keys: ["distance"],
-      read: ([x]) => ({ distance: (x - STRIP.left) / UNIT - 0.5 }),
-    },
-  ],
+  handles: ({ distance }, values, own, narrow) => {
+    const { px, axis, left, unit } = narrow ? NARROW : WIDE;
+    return [
+      {
+        id: "distance",
+        name: "distance between query and key",
+        at: [px(distance + 0.5), axis],
+        keys: ["distance"],
+        read: ([x]) => ({ distance: (x - left) / unit - 0.5 }),
+      },
+    ];
+  },
   opening: { from: [{ distance: 0 }], ms: 3000 },
 };
 
