@@ -131,7 +131,7 @@ const sentence = ({ distance, frequencies }, { fresh, divisors, frequency }) => 
 const figure = {
   name: "angles",
   lead: ["frequencies"],
-  card: { part: ".av-angles", box: "0 8 640 124" },
+  card: { part: ".av-angles", box: "0 10 320 124" },
   controls: [
     {
       key: "distance",

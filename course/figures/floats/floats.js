@@ -244,7 +244,7 @@ const table = (state, values) => {
 const figure = {
   name: "floats",
   lead: ["type", "subtract"],
-  card: { part: ".av-floats", box: "62 24 412 230" },
+  card: { part: ".av-floats", box: "60 44 580 252" },
   controls: [
     {
       key: "type",

@@ -96,7 +96,7 @@ const isSame = (a, b) => figure.controls.every(({ key }) => a[key] === b[key]);
 const figure = {
   name: "saturation",
   lead: ["d_k", "scale"],
-  card: { part: ".av-of-weights", box: "30 90 200 110" },
+  card: { part: ".av-of-weights", box: "44 8 228 254" },
   controls: [
     {
       key: "d_k",
