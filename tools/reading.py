@@ -16,8 +16,8 @@ DROPDOWN = re.compile(r"^(`{3,}|:{3,})\{dropdown\}.*?^\1\s*$", re.M | re.S)
 MARKUP = re.compile(r"^(?:`{3,}|:{3,}).*$|^:\w+:.*$|\]\([^)]*\)", re.M)
 WORD = re.compile(r"\w[\w'’.,/-]*")
 QUESTION = "data-question="
-# Parts of a question that are not read: the text for pages without scripts, the
-# decimals that are asked for, and the words on its buttons.
+# Parts of a question that are not read: the text for pages without scripts,
+# the decimals that are asked for, and the words on its buttons.
 UNREAD = re.compile(r"<(noscript|button|p|small)\b.*?</\1>", re.S)
 HTML = re.compile(r"<[^>]*>")
 
