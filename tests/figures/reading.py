@@ -366,7 +366,7 @@ class Chain:
         top, low = (box_of(self.strips[k][2][0])[n, 1] for n in (0, 1))
         assert top < ends[-1][1] < low
 
-    def map_shows(self, name, values, most, closed=None):
+    def map_shows(self, name, values, most, closed=None, flows=False):
         """A heat map has a cell for each number, in its place and shade."""
         cells = self.maps[name]
         assert set(cells) == set(np.ndindex(np.shape(values)))
@@ -381,6 +381,8 @@ class Chain:
             assert (name, i, j) not in self.closed
             share = np.clip(values[i][j] / most, -1, 1)
             assert abs(flow_depth(rect["fill"]) - share) < 0.01
+            mixed = "--av-gradient" in rect["fill"]
+            assert mixed == (flows and share > 0), "a gradient has its role"
 
     def strip_shows(self, k, values, most=None, mark=None):
         """A row of numbers, each on the shade of its heat map."""

@@ -98,7 +98,8 @@ def chain_shows(state, expected, shown):
     assert set(seen.maps) == set(matrices)
     for key, values in matrices.items():
         hides = later & state["causal"] & (key in ("S", "A", "dS"))
-        seen.map_shows(key, values, most[key], hides if hides.any() else None)
+        closed = hides if hides.any() else None
+        seen.map_shows(key, values, most[key], closed, key.startswith("d"))
     # Shapes are compared at a glance: a gradient is below its matrix.
     for key in ("Q", "K", "S", "A", "V", "Y"):
         over, under = (box_of(seen.maps[k][0, 0]) for k in (key, f"d{key}"))
