@@ -241,8 +241,7 @@ const map = (data, values, off) => {
   );
 };
 
-const hintOf = ({ layers, heads }) =>
-  `${layers} layers from left to right, ${heads} heads each from below. Press a head or a word.`;
+const hintOf = ({ layers, heads }) => `${layers} layers of ${heads} heads: press one`;
 const LEGEND = ["no role", "first token", "previous token", "induction"];
 const legend = ({ layers, heads }, { counts }) => {
   const one = (kind) =>
@@ -329,9 +328,9 @@ const wings = (data, values, off) => {
     return `${nameOf(head)} gives ${fixed(w)} to ${shown[key]}`;
   });
   const label = `Weights of the query ${shown[query]}: ${most.join("; ")}`;
-  // The weights of a head that is switched off reach nothing.
+  // The weights of a head that is switched off reach nothing, and fade.
   const shut = (side, drawn) =>
-    SIDES[side].name === off ? `<g class="av-real-shut">${drawn}</g>` : drawn;
+    `<g class="av-real-wing${SIDES[side].name === off ? " av-real-shut" : ""}">${drawn}</g>`;
   return (
     `<svg class="av-real-wings" role="img" aria-label="${escape(label)}" ` +
     `viewBox="0 0 ${2 * HALF} ${ROW * shown.length + 8}">` +
@@ -357,16 +356,12 @@ const facts = (data, values, side, off) => {
   });
   const { name } = SIDES[side];
   const shut = name === off;
-  // A head's role is a mean over the text, so it may differ at this query.
-  const [key, w] = largest(values.weights[side][values.query]);
-  const here = `here: <b>${escape(shownOf(data.pieces)[key])} ${short(w)}</b>`;
   const turn = off
     ? ` <span class="av-real-switch" data-handle="off-${name}">${shut ? "off" : "on"}</span>`
     : "";
   return (
     `<div class="av-real-side${shut ? " av-real-shut" : ""}"><p>${letter(name)} ` +
-    `${nameOf([l, h])}${turn} <span class="av-real-here">${here}</span>` +
-    `<span class="av-real-role">on average: ${LEGEND[values.kinds[l][h]]}</span></p><dl>${bars.join("")}</dl></div>`
+    `${nameOf([l, h])}${turn}<b class="av-real-role">${LEGEND[values.kinds[l][h]]}</b></p><dl>${bars.join("")}</dl></div>`
   );
 };
 
@@ -393,12 +388,12 @@ const way = (data, { query, weights, logits }, off) => {
   const label = `At ${at}, where ${escape(next)} is the likeliest next token: ${escape(told.join("; "))}`;
   const x = logits[0];
   const change = x ? `${x < 0 ? "falls" : "rises"} by <b>${fixed(Math.abs(x))}</b>` : "stays";
-  const effect = SIDES.some(({ name }) => name === off)
-    ? `<p class="av-real-effect">without ${letter(off)}: logit of ${escape(next)} ${change}</p>`
+  const effectOf = SIDES.some(({ name }) => name === off)
+    ? `without ${letter(off)}: logit of ${escape(next)} ${change}`
     : "";
+  const effect = `<p class="av-real-effect">${effectOf}</p>`;
   return (
-    `<p>A and B add to the vector at ${quoted(at)}, which gives the next token. ` +
-    "Their largest weights:</p>" +
+    `<p>At ${quoted(at)}, both add to what comes next. Their largest weights:</p>` +
     `<div class="av-real-way" role="img" aria-label="${label}">${legs.join("")}` +
     `<span class="av-real-chip av-real-at${query === last ? " av-real-asking" : ""}">${at}</span>` +
     `<span class="av-real-leg av-real-on"></span>` +
@@ -411,15 +406,15 @@ const way = (data, { query, weights, logits }, off) => {
 const RARE = 0.015; // a row that stays below is grey: it shows 0.01 at most
 const share = (p) => (p < 0.005 ? "<0.01" : p >= 0.995 ? ">0.99" : fixed(p));
 const KEY =
-  '<p class="av-real-key"><span><i class="av-real-fell"></i>falls</span>' +
-  "<span><i></i>rises or stays</span>" +
-  '<span><i class="av-real-tick"></i>with all heads on</span>' +
-  '<span class="av-real-rare">grey: 0.01 at most, with and without</span></p>';
+  '<span><i class="av-real-fell"></i>falls</span>' +
+  '<span><i class="av-real-tick"></i>with all heads on</span>';
 const nextTokens = (data, { before, chances, logits }, off) => {
   const shown = shownOf(data.next.map(([piece]) => piece));
-  const list = (title, bars, key = "") =>
-    `<p class="av-real-title">${title}</p>${key}<dl class="av-real-next">${bars.join("")}</dl>`;
-  if (!off || off === OFF[0])
+  const cut = off && off !== OFF[0];
+  const list = (title, bars) =>
+    `<p class="av-real-title av-real-key">${title}</p><dl class="av-real-next">` +
+    `${bars.join("")}</dl>`;
+  if (!cut)
     return list(
       "<span>Next token</span><span>probability</span>",
       before.map((p, k) => bar("", shown[k], p, escape(share(p)))),
@@ -431,12 +426,12 @@ const nextTokens = (data, { before, chances, logits }, off) => {
     const change = `<dd class="av-real-logit">${logits[k] > 0 ? "+" : ""}${fixed(logits[k])}</dd>`;
     return bar(` av-real-changed${kind}`, shown[k], p, text, before[k], change);
   });
-  const title = `<span>Without ${letter(off)}</span><span>probability</span><span>logit</span>`;
-  return list(title, bars, KEY);
+  const title = `<span>Without ${letter(off)}</span>${KEY}<span>probability</span><span>logit</span>`;
+  return list(title, bars);
 };
 
 const rule = ({ asked }) =>
-  `<b>A head has a role</b> if its mean weight on one key is at least ${ROLE}, and at least ` +
+  `A head has a role if its mean weight on one key is at least ${ROLE}, and at least ` +
   "twice what equal weights would give that key. The key is the first token, the previous token, " +
   "or the token that followed the same token last time (induction). A head with two roles " +
   "counts under the later one in this list. The first query has only one key, so it does not " +
@@ -444,21 +439,13 @@ const rule = ({ asked }) =>
   `${asked ? `Induction is a mean over ${count(asked, "token")} read before. ` : "No token is read twice, so nothing tells an induction head. "}` +
   "Weights are stored as bytes, so each may be off by 0.002.";
 
-const usually = (kind) =>
-  kind === NONE ? "no role" : `on average ${kind === INDUCTION ? "an" : "a"} ${KINDS[kind]}`;
 const sentence = (data, values, off) => {
-  const { query, heads, weights, kinds, counts } = values;
+  const { query, heads, weights } = values;
   const shown = shownOf(data.pieces);
-  const parts = heads.map(([l, h], side) => {
+  const [a, b] = heads.map((_, side) => {
     const [key, w] = largest(weights[side][query]);
-    return (
-      `${SIDES[side].name} (${nameOf([l, h])}, ${usually(kinds[l][h])}) gives ` +
-      `${fixed(w)} of its weight to ${quoted(shown[key])} at ${key}`
-    );
+    return `${SIDES[side].name} gives ${fixed(w)} to ${quoted(shown[key])} at ${key}`;
   });
-  const before = query && data.ids.lastIndexOf(data.ids[query], query - 1);
-  const last =
-    query && before >= 0 ? `, after which ${quoted(shown[before + 1])} followed last time` : "";
   const [was, now] = [values.before[0], values.chances[0]].map(share);
   const change =
     now === was
@@ -468,11 +455,10 @@ const sentence = (data, values, off) => {
     off && off !== OFF[0]
       ? `Without ${off}, ${quoted(shownOf([data.next[0][0]])[0])} ${change}. `
       : "";
-  return (
-    `${without}From ${quoted(shown[query])} at ${query}${last}: ${parts.join("; ")}. ` +
-    `Of ${count(data.layers * data.heads, "head")}, ${counts[FIRST]} rest on the first token. ` +
-    `The map has ${count(counts[INDUCTION], "induction head")}.`
-  );
+  const before = query && data.ids.lastIndexOf(data.ids[query], query - 1);
+  const last =
+    query && before >= 0 ? `, after which ${quoted(shown[before + 1])} followed last time` : "";
+  return `${without}From ${quoted(shown[query])} at ${query}${last}: ${a}, and ${b}.`;
 };
 
 const counted = (key, label, first, about, max, upTo) => ({
@@ -566,11 +552,13 @@ const figure = {
     const off = own ? "" : state.off;
     return (
       `${legend(data, values)}${map(data, values, off)}` +
-      `<div class="av-real-two"><div class="av-real-pair"><div class="av-real-sides">` +
-      `${facts(data, values, 0, off)}${facts(data, values, 1, off)}</div>${wings(data, values, off)}</div>` +
-      `<div class="av-real-after">${way(data, values, off)}${nextTokens(data, values, off)}` +
-      `<p class="av-real-rule-text">${rule(values)}</p></div>` +
-      `</div>${say(sentence(data, values, off))}`
+      `<div class="av-real-two av-real-pair"><div class="av-real-sides">` +
+      `${facts(data, values, 0, off)}${facts(data, values, 1, off)}</div>` +
+      `${wings(data, values, off)}</div>${say(sentence(data, values, off))}` +
+      `<div class="av-real-two av-real-after"><div>${way(data, values, off)}</div>` +
+      `<div>${nextTokens(data, values, off)}</div></div>` +
+      `<details class="av-real-rule-text"><summary>When a head has a role</summary>` +
+      `<p>${rule(values)}</p></details>`
     );
   },
   handles: (state, values, own) => {

@@ -5,7 +5,10 @@ export async function openOtherText(first, given) {
   const grip = el.querySelector("[data-handle=A]");
   press(grip, "ArrowRight");
   await frame();
-  const moved = [m.state.layer, said().includes("layer 2, head 1")];
+  const moved = [
+    m.state.layer,
+    el.querySelector(".av-real-side").textContent.includes("layer 2, head 1"),
+  ];
   press(el.querySelector("[data-handle=A]"), "ArrowLeft");
   await frame();
   return [
