@@ -3,11 +3,13 @@
 import json
 import re
 
+import pytest
 from bs4 import BeautifulSoup
 
 from course import figures
 from course.figures import engine
 from helpers.cost import kv_cache_bytes
+from tests.empty_page import PHONE
 from tests.figures.reading import (
     captions,
     rows,
@@ -277,3 +279,36 @@ def test_kvcache_presets_have_the_weights_of_their_models():
         assert machines in (1, 2, 8, 16)
         assert weights < preset["memory"]
         assert weights > preset["memory"] / 2 or machines == 1
+
+
+def test_a_finger_lifts_the_surface_and_no_page(page):
+    """A drag up and down is the hardest, since it scrolls elsewhere."""
+    page.tab.set_viewport_size(PHONE)
+    page.open("kvcache", S=150_000)
+    page.do("document.body.style.height = '3000px'; return null")
+    x, y = page.do("""
+      const box = handle("cache").getBoundingClientRect();
+      return [box.x + box.width / 2, box.y + box.height / 2]""")
+    hand = page.tab.context.new_cdp_session(page.tab)
+    hand.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+
+    def touch(kind, *at):
+        points = [{"x": x, "y": y + dy} for dy in at]
+        hand.send(
+            "Input.dispatchTouchEvent", {"type": kind, "touchPoints": points}
+        )
+
+    touch("touchStart", 0)
+    for step in range(1, 9):
+        touch("touchMove", -8 * step)
+    touch("touchEnd")
+    hand.send("Emulation.setTouchEmulationEnabled", {"enabled": False})
+    hand.detach()
+    longer, scrolled = page.do("[m.state.S, scrollY]")
+    assert scrolled == 0
+    # 96 GB are as high as the tank; a position takes 131,072 bytes.
+    high = page.do("el.querySelector('.av-tank').getScreenCTM().d")
+    tank = (290 - 24) * high
+    assert longer - 150_000 == pytest.approx(
+        64 / tank * 96e9 / 131_072, rel=0.05
+    )
