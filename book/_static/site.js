@@ -1,3 +1,12 @@
+const bring = (address) =>
+  new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = address;
+    script.onload = resolve;
+    script.onerror = reject;
+    document.head.append(script);
+  });
+
 // Sort a ledger table by the column whose heading was pressed.
 document.addEventListener("click", (event) => {
   const button = event.target.closest("table.ledger th button");
@@ -257,6 +266,7 @@ const showProgress = () => {
     for (const form of document.querySelectorAll("form[data-question]")) form.wipe?.();
     for (const key of ownKeys()) localStorage.removeItem(key);
     document.querySelector(".continue")?.remove();
+    document.querySelector(".second")?.classList.remove("second");
     showProgress();
   });
   menu.append(forget);
@@ -287,7 +297,9 @@ const offerPlace = () => {
   const line = document.createElement("p");
   line.className = "continue";
   line.append(link);
-  start.after(line);
+  // One button is the first choice.
+  start.before(line);
+  start.classList.add("second");
 };
 document.addEventListener("DOMContentLoaded", () => {
   keepPlace();
@@ -323,6 +335,46 @@ const keySwitch = () => {
   line.append(" · ", button);
 };
 document.addEventListener("DOMContentLoaded", keySwitch);
+
+// Results while typing. What finds them is loaded with the first letter, and the
+// arrows lead from the field through the results and back.
+const SEARCHES = ["_static/searchtools.js", "_static/language_data.js", "searchindex.js"];
+const searchField = document.querySelector("#pst-search-dialog input");
+if (searchField) {
+  const box = document.createElement("div");
+  box.className = "av-found";
+  box.innerHTML = '<p role="status"></p><ul></ul>';
+  const [status, list] = box.children;
+  searchField.form.after(box);
+  let finder = null;
+  // Sphinx puts the query of the address into every field when it loads.
+  const restore = () => (searchField.value = latest);
+  const seek = async () => {
+    const typed = latest;
+    if (typeof Search === "undefined")
+      finder ??= SEARCHES.reduce(
+        (before, name) => before.then(() => bring(new URL(name, bookRoot))).then(restore),
+        Promise.resolve(),
+      );
+    await finder;
+    if (latest === typed) await Search.suggest(typed, list, status);
+  };
+  let latest = "";
+  searchField.addEventListener("input", () => {
+    latest = searchField.value;
+    seek().catch(() => {
+      status.textContent = "The search did not load. Load the page again.";
+    });
+  });
+  box.parentNode.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") box.parentNode.close();
+    const way = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!way) return;
+    const stops = [searchField, ...list.querySelectorAll("a")];
+    stops[stops.indexOf(document.activeElement) + way]?.focus();
+    event.preventDefault();
+  });
+}
 
 // Tell a report which page, section and version it is about. The link at the end
 // of each page passes them to the page of reports, whose links pass them to the
@@ -370,14 +422,7 @@ const pageModel = (state) => {
   };
 };
 const siteRoot = document.currentScript.src;
-const load = (name) =>
-  new Promise((resolve, reject) => {
-    const script = document.createElement("script");
-    script.src = new URL(`figures/${name}.js`, siteRoot);
-    script.onload = resolve;
-    script.onerror = reject;
-    document.head.append(script);
-  });
+const load = (name) => bring(new URL(`figures/${name}.js`, siteRoot));
 // Each figure has a page of its own, which opens in the state that the reader
 // sees.
 const alone = document.body.classList.contains("alone");

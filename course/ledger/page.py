@@ -219,7 +219,8 @@ def _total(ledger):
     )
 
 
-# Colour alone would not tell verdicts apart.
+# Colour alone would not tell verdicts apart. Blanks part the cells, because
+# the search would take two words without one for one.
 MARKS = {
     "reproduced": ("right", "✓"),
     "true": ("right", "✓"),
@@ -277,9 +278,9 @@ def _verdict_row(entry, slug):
     kind, mark = MARKS[entry.verdict]
     name = _anchor(slug, entry.id)
     return (
-        f'<tr id="{name}" class="{kind}"><td>{_source_says(entry)}</td>'
+        f'<tr id="{name}" class="{kind}"><td>{_source_says(entry)}</td> '
         f'<td>{mark} <a href="../ledger.html#{name}">{entry.verdict}'
-        f"</a>{_rests(entry)}</td><td>{_reasons(entry, slug)}</td></tr>"
+        f"</a>{_rests(entry)}</td> <td>{_reasons(entry, slug)}</td></tr>"
     )
 
 
@@ -310,7 +311,7 @@ def _source_says(entry):
     if entry.kind in STATEMENTS:
         return escape(entry.says)
     kind = " (input)" if entry.kind == "given" else ""
-    return f"<p>{escape(entry.what)}{kind}</p>{_figures(entry, LINES)}"
+    return f"<p>{escape(entry.what)}{kind}</p> {_figures(entry, LINES)}"
 
 
 def overview(ledger, *lines):

@@ -689,9 +689,9 @@ def test_verdicts_stand_beside_what_the_source_prints():
     first = verdicts(toy)
     assert rows(first, 3) == [
         head,
-        ["a row0.50 <del>0.26\xa0<ins>0.25", "✗ erratum, conjectured",
+        ["a row 0.50 <del>0.26\xa0<ins>0.25", "✗ erratum, conjectured",
          "slip. It was."],
-        ["a third0.33", "✓ reproduced", ""],
+        ["a third 0.33", "✓ reproduced", ""],
     ]  # fmt: skip
     toy.cite("1-says")
     toy.claim("1-loose", holds=False, charitably=True)
@@ -702,7 +702,7 @@ def test_verdicts_stand_beside_what_the_source_prints():
         ["it is so", "✓ true, cited", "It says so."],
         ["always", "~ loose",
          "Nearly always, as a search through all of the cases shows."],
-        ["a seed (input)<del>1.5\xa0<ins>1.4 × 1e3", "✗ erratum, conjectured",
+        ["a seed (input) <del>1.5\xa0<ins>1.4 × 1e3", "✗ erratum, conjectured",
          "slip. Carried on. Carried on from an earlier error."],
     ]  # fmt: skip
     html = first._repr_html_() + second._repr_html_()
@@ -727,13 +727,13 @@ def test_only_what_is_right_is_cut_short(lines):
     kept = whole if lines == 5 else (
         "1 2<br>" * 4 + f"… and {lines - 4} more lines like these"
     )  # fmt: skip
-    assert cell == f"a third{kept}"
+    assert cell == f"a third {kept}"
     slip = [["1", "3"]] + [["1", "2"]] * (lines - 1)
     toy = Ledger(changed("1-bad", printed=slip, corrected=grid))
     right = np.full((lines, 2), [1, 2])
     toy.compare("1-bad", right, mistake=np.array(slip, float))
     cell = rows(verdicts(toy), 3)[1][0]
-    assert cell == "a row" + whole.replace("2", "<del>3\xa0<ins>2", 1)
+    assert cell == "a row " + whole.replace("2", "<del>3\xa0<ins>2", 1)
 
 
 def test_overview_has_a_square_for_each_entry():

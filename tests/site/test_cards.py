@@ -3,9 +3,10 @@
 import re
 from pathlib import Path
 
+import nbformat
 import pytest
 
-from tools import cards
+from tools import cards, chapters
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,3 +26,14 @@ def test_cards_are_in_the_gallery():
     for name in stored:
         used = text.count(f":img-top: /book/_static/cards/{name}.svg")
         assert used == 1, f"book/gallery.md needs one card with {name}.svg"
+
+
+def test_a_card_has_the_title_of_its_lesson():
+    text = (ROOT / "book" / "gallery.md").read_text(encoding="utf-8")
+    titles = re.findall(r"-card\} \[(.+)\]\(([\w-]+)\.ipynb#figure-", text)
+    assert len(titles) == len(cards.CARDS)
+    for title, page in titles:
+        book = nbformat.read(ROOT / "book" / f"{page}.ipynb", as_version=4)
+        own = book.cells[0].source.partition("\n")[0].removeprefix("# ")
+        number = chapters.numbers().get(page)
+        assert title == (f"{number}. {own}" if number else own)

@@ -450,6 +450,63 @@ def test_search_finds_a_word(address, browser):
     tab.close()
 
 
+@pytest.mark.parametrize("served", [True, False], ids=["served", "folder"])
+def test_search_shows_results_while_typing(served, address, site, browser):
+    home = address if served else site.as_uri()
+    tab = browser.new_page()
+    tab.goto(f"{home}/{LESSONS[-1]}.html", wait_until="load")
+    asked = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.keyboard.press("Control+k")
+    field = tab.locator("#pst-search-dialog input:visible")
+    said = tab.get_by_role("dialog").get_by_role("status")
+    results = tab.locator(".av-found li")
+    field.press("s")
+    assert results.count() == 0, "one letter begins half of all words"
+    field.press_sequentially("oftm")
+    expect(said).to_contain_text("first 8 below")
+    assert field.input_value() == "softm", "what was typed stays"
+    texts = results.all_inner_texts()
+    assert len(texts) == 9
+    assert all("softmax" in text.lower() for text in texts[:8])
+    assert texts[8] == "All results"
+    assert asked, "what finds them comes with the first letter"
+    assert all(url.startswith(home) for url in asked)
+    field.fill("padding_mas")  # as many words as the page of results takes
+    expect(results.first).to_contain_text("mask", ignore_case=True)
+    field.fill("xyzzy")
+    expect(said).to_have_text("No results")
+    assert results.count() == 0
+    field.fill("softmax")
+    expect(said).to_contain_text("first 8 below")
+    first, second = (results.nth(i).locator("a") for i in (0, 1))
+    ways = [("Down", first), ("Down", second), ("Up", first), ("Up", field)]
+    for key, at in [*ways, ("Up", field), ways[0]]:
+        tab.keyboard.press(f"Arrow{key}")
+        expect(at).to_be_focused()
+    tab.keyboard.press("Escape")
+    expect(field).to_be_hidden()
+    tab.keyboard.press("Control+k")
+    wanted = first.get_attribute("href")
+    first.press("Enter")
+    tab.wait_for_url(wanted)
+    assert wanted.startswith(f"{home}/{LESSONS[0]}.html#softmax")
+    tab.close()
+
+
+def test_search_while_typing_says_so_if_a_script_does_not_load(
+    address, browser
+):
+    tab = browser.new_page()
+    tab.route("**/searchindex.js*", lambda route: route.abort())
+    tab.goto(f"{address}/index.html")
+    tab.keyboard.press("Control+k")
+    tab.locator("#pst-search-dialog input:visible").fill("softmax")
+    said = tab.get_by_role("dialog").get_by_role("status")
+    expect(said).to_contain_text("did not load")
+    tab.close()
+
+
 def entries():
     """The entries of all ledgers, as pairs of slug and entry."""
     return [
@@ -621,9 +678,12 @@ def test_a_lost_address_leads_to_the_site(lost, host, site, browser):
         ),
     )
     tab.goto(f"{host.address}/{lost}")
-    found = tab.locator("main a").evaluate_all("all => all.map((a) => a.href)")
+    found = tab.locator("a").evaluate_all("all => all.map((a) => a.href)")
     home = HOME or f"{host.address}/"
-    assert found == [f"{home}{name}.html" for name in ("index", "search")]
+    assert found[:2] == [f"{home}{name}.html" for name in ("index", "search")]
+    parts = [url.removeprefix(home) for url in found[2:]]
+    assert len(parts) > 8
+    assert all((site / part).is_file() for part in parts)
     tab.close()
 
 
@@ -653,21 +713,27 @@ LOST_PATHS = [
 def test_a_lost_address_leads_to_no_other_host(browser, path):
     """Of a site whose address is not known, the path gives the folder."""
     template = website.ROOT / "book/_ext/attention_site/templates/404.html"
-    said = jinja2.Template(template.read_text("utf-8")).render(docstitle="A")
+    pages = ["index.html", "search.html", "book/one.html"]
+    said = jinja2.Template(template.read_text("utf-8")).render(
+        docstitle="A", parts=[("One", pages[-1])]
+    )
     tab = browser.new_page()
-    errors = []
+    errors, asked = [], []
     tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.on("request", lambda request: asked.append(request.url))
     tab.route(
         "**/*",
         lambda route: route.fulfill(body=said, content_type="text/html"),
     )
     tab.goto(f"{LOST}{path}")
-    found = tab.locator("main a").evaluate_all("all => all.map((a) => a.href)")
+    found = tab.locator("a").evaluate_all("all => all.map((a) => a.href)")
     tab.close()
     assert not errors
-    for href, name in zip(found, ("index", "search"), strict=True):
+    outside = [url for url in asked if not url.startswith(f"{LOST}/")]
+    assert not outside, "its typeface comes from the site"
+    for href, name in zip(found, pages, strict=True):
         assert href.startswith(f"{LOST}/")
-        assert href.endswith(f"/{name}.html")
+        assert href.endswith(f"/{name}")
 
 
 def first_control(tab, figure):

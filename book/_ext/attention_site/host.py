@@ -14,6 +14,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from sphinx.addnodes import toctree
+
 from .parsed import pages_of
 
 ARCHIVE = "attention-verified.zip"
@@ -50,9 +52,19 @@ def remove_old_pages(app):
             (out / f"{page}.html").unlink()
 
 
+def parts_of(app):
+    """Return the name of each part of the menu, and its first page."""
+    root = app.env.get_doctree(app.config.root_doc)
+    return [
+        (part["caption"], app.builder.get_target_uri(part["entries"][0][1]))
+        for part in root.findall(toctree)
+        if part.get("caption")
+    ]
+
+
 def lost_page(app):
     """Yield the page that a host shows for an unknown address."""
-    yield "404", {}, "404.html"
+    yield "404", {"parts": parts_of(app)}, "404.html"
 
 
 def without_theme(app, pagename, templatename, context, doctree):

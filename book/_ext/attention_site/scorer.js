@@ -1,30 +1,27 @@
 // The page that explains the words of the query comes first. Entries of the
 // glossary and names of the reference come last.
 const worths = WORTHS;
-Scorer.score = (() => {
-  const asked = new URLSearchParams(location.search).get("q") ?? "";
-  const stemmer = new Stemmer();
-  const words = splitQuery(asked.toLowerCase())
-    .filter((word) => !stopwords.includes(word))
-    .map((word) => stemmer.stemWord(word));
-  return ([page, , anchor, , score]) => {
+const scorerOf =
+  (words) =>
+  ([page, , anchor, , score]) => {
     if (!Object.hasOwn(worths, page)) return Math.min(score, 26);
     const own = new Map(Object.entries(worths[page]));
     const worth = words.reduce((sum, word) => sum + (own.get(word) ?? 0), 0);
     return score + worth / Math.max(words.length, 1) / (anchor ? 2 : 1);
   };
-})();
 
 // The search finds whole words, with any ending, in the sections that the build
 // has put into `Search.texts`: for each page a list of anchor, heading and text.
 // A result opens its best section. The texts are in a script, which the first
 // query loads, because a page opened from a folder may not fetch other pages.
 {
+  const site = new URL("..", document.currentScript.src);
   let asked = null;
   const texts = () =>
-    (asked ??= new Promise((resolve) => {
+    (asked ??= new Promise((resolve, reject) => {
       const script = document.createElement("script");
-      script.src = "_static/search_texts.js";
+      script.addEventListener("error", reject);
+      script.src = new URL("_static/search_texts.js", site);
       script.addEventListener("load", resolve);
       document.head.append(script);
     }).then(countHeadings));
@@ -68,12 +65,11 @@ Scorer.score = (() => {
     return kinds(placesIn(parts.flat().join(" "), terms)) === terms.size;
   };
 
-  const LENGTH = 240;
-  const excerpt = ({ text, places }) => {
-    const first = Math.max(0, (places[0]?.[0] ?? 0) - LENGTH / 3);
+  const excerpt = ({ text, places }, length) => {
+    const first = Math.max(0, (places[0]?.[0] ?? 0) - length / 4);
     const start = first && text.indexOf(" ", first) + 1;
-    const cut = text.lastIndexOf(" ", start + LENGTH);
-    const end = start + LENGTH < text.length && cut > start ? cut : text.length;
+    const cut = text.lastIndexOf(" ", start + length);
+    const end = start + length < text.length && cut > start ? cut : text.length;
     const paragraph = document.createElement("p");
     paragraph.className = "context";
     let told = start;
@@ -90,15 +86,15 @@ Scorer.score = (() => {
     return paragraph;
   };
 
-  const item = ([page, title, , descr], section) => {
+  const item = ([page, title, , descr], section, length) => {
     const entry = document.createElement("li");
     const link = document.createElement("a");
-    link.href = `${page}.html${section.id ? `#${section.id}` : ""}`;
+    link.href = new URL(`${page}.html${section.id ? `#${section.id}` : ""}`, site);
     link.innerHTML = title;
     const bare = (text) => text.replace(/^[\d.\s]+/, "");
     const inTitle = title.endsWith(bare(section.heading));
     if (!descr && !inTitle) link.append(` > ${section.heading}`);
-    entry.append(link, descr ? ` (${descr})` : "", excerpt(section));
+    entry.append(link, descr ? ` (${descr})` : "", excerpt(section, length));
     return entry;
   };
 
@@ -115,7 +111,20 @@ Scorer.score = (() => {
   // Sphinx looks words up in objects, where every object has "constructor".
   const bare = Object.create(null, { hasOwnProperty: { value: Object.prototype.hasOwnProperty } });
   const { _parseQuery: parse, _performSearch: search } = Search;
-  const answer = async (query) => {
+  // The indexed word that a beginning may mean: of those that begin with it, and
+  // of its own beginnings (the index has "attent" for "attenti"), the one on most pages.
+  const completed = (stem, { terms, titleterms }) => {
+    const shorter = [stem.slice(0, -1), stem.slice(0, -2)].filter(
+      (it) => it.length > 3 && it in terms,
+    );
+    const longer = Object.keys(terms).filter((it) => it.startsWith(stem));
+    const pages = (term) => [terms[term] ?? [], titleterms[term] ?? []].flat().length;
+    return [...longer, ...shorter].reduce((a, b) => (pages(b) > pages(a) ? b : a), stem);
+  };
+
+  // The best result of each section; `typing` says that the last word may be a
+  // beginning.
+  const find = async (query, typing) => {
     await texts();
     const { _index: index } = Search;
     for (const words of [index.terms, index.titleterms]) Object.setPrototypeOf(words, bare);
@@ -125,7 +134,13 @@ Scorer.score = (() => {
     // Split as the texts are: a name such as padding_mask is two words.
     const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
     const telling = words.filter((word) => !stopwords.includes(word) && !/^\d+$/.test(word));
-    const terms = new Set(telling.map(stemOf));
+    const stemmed = telling.map(stemOf);
+    if (typing && stemmed.length && query.endsWith(words.at(-1))) {
+      stemmed.push(completed(stemmed.pop(), index));
+      parsed[1] = new Set(stemmed);
+    }
+    const terms = new Set(stemmed);
+    Scorer.score = scorerOf(stemmed);
     const isLesson = ([page]) => Object.hasOwn(worths, page);
     const found = search(...parsed)
       .toReversed()
@@ -135,10 +150,38 @@ Scorer.score = (() => {
     for (const result of found) {
       const section = bestSection(result, terms);
       const address = `${result[0]}#${section?.id}`;
-      if (section && !shown.has(address)) shown.set(address, item(result, section));
+      if (section && !shown.has(address)) shown.set(address, [result, section]);
     }
-    Search.output.append(...shown.values());
-    tell(shown.size ? `${shown.size} ${shown.size === 1 ? "result" : "results"}` : NOTHING);
+    return [...shown.values()];
+  };
+  const counted = (found) => `${found.length} ${found.length === 1 ? "result" : "results"}`;
+  const answer = async (query) => {
+    const found = await find(query);
+    Search.output.append(...found.map((it) => item(...it, 200)));
+    tell(found.length ? counted(found) : NOTHING);
+  };
+
+  // The first results of what is being typed, below the field.
+  const MOST = 8;
+  let latest = null;
+  Search.suggest = async (query, list, status) => {
+    latest = query;
+    const enough = query.trim().length > 1;
+    const found = enough ? await find(query.toLowerCase(), true) : [];
+    if (latest !== query) return;
+    const all = document.createElement("a");
+    const address = new URL("search.html", site);
+    address.searchParams.set("q", query);
+    all.href = address;
+    all.textContent = "All results";
+    const last = document.createElement("li");
+    last.append(all);
+    list.replaceChildren(
+      ...found.slice(0, MOST).map((it) => item(...it, 100)),
+      ...(found.length > MOST ? [last] : []),
+    );
+    const first = found.length > MOST ? `, the first ${MOST} below` : "";
+    status.textContent = !enough ? "" : found.length ? counted(found) + first : "No results";
   };
   Search.query = (query) =>
     answer(query).catch(({ message }) =>

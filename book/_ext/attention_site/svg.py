@@ -41,7 +41,21 @@ class InlineCards(_Inline):
         )
 
     def html(self, svg, _):
-        return decorated(svg)
+        return sliced(decorated(svg))
+
+
+LONG = 3  # widths per height
+
+
+def sliced(svg):
+    """Let a card show the right end of a long drawing, not a thin strip."""
+    box = re.search('viewBox="([^"]*)"', svg)
+    _, _, width, height = map(float, box[1].split())
+    if width <= LONG * height:
+        return svg
+    return svg.replace(
+        "<svg ", '<svg preserveAspectRatio="xMaxYMid slice" ', 1
+    )
 
 
 def decorated(svg):
