@@ -14,6 +14,7 @@ SAID = {
     ("digits", "digits"): "the value of each mark, in units of the last digit",
     ("floats", "shift"): "which part of the line below is magnified",
     ("saturation", "S"): "a bar for each key",
+    ("positions", "pairs"): "the period of each pair, beside it",
 }
 
 
