@@ -200,12 +200,14 @@ const figure = {
     const kind = H_kv === H ? "Multi-head" : H_kv === 1 ? "Multi-query" : "Grouped-query";
     return (
       cuts({ H, H_kv, d_k }, { kv_head, followed }, sizeOf(narrow)) +
+      (narrow ? "" : counts) +
       say(
         `${kind} attention: ${count(shared, "query head")} per key/value head. ` +
           `Column ${at} is place ${place} of query head ${head}, which reads K${group} and ` +
           `V${group}.${shared > 1 ? ` The cache takes 1/${shared} of the bytes.` : ""}`,
       ) +
-      counts
+      // On a phone, below what is to be in view together.
+      (narrow ? counts : "")
     );
   },
   // Dragging the end of the bar chooses the nearest fraction that is possible.
