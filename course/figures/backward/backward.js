@@ -347,7 +347,11 @@ const figure = {
           const on = state.alone && i === row && j === column;
           return {
             ...{ group: "outputs", once: true, on },
-            press: () => ({ alone: !on, entry: i * dY[0].length + j }),
+            // Its row is opened where rows are those of queries.
+            press: ({ step }) => ({
+              ...{ alone: !on, entry: i * dY[0].length + j },
+              ...(["dA", "dS", "dQ"].includes(GRADIENTS[step - 1]) && { row: i }),
+            }),
           };
         },
       );

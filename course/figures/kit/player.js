@@ -16,6 +16,8 @@ export const player =
     form.before(box);
     const [back, play, next] = box.children;
     const bar = form.elements.namedItem(key);
+    const steppers = bar.closest("div").querySelectorAll(".av-stepper");
+    for (const it of steppers) it.remove(); // Back and Next do the same
     const calm = matchMedia("(prefers-reduced-motion: reduce)");
     let begun = null; // the start time, the initial state and position, and the end
     const here = () => Number(bar.value);

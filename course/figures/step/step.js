@@ -45,13 +45,13 @@ const sees = (state, i, j) => {
   return !state.causal || j <= i + K.length - Q.length;
 };
 
-// Those who ask and those who are asked, by name.
-const namesOf = (state) => {
+// Those who ask and those who are asked, by name; `quoted` writes a word.
+const namesOf = (state, quoted = String) => {
   const [Q, K] = given(state);
   const words = wordsOf(state);
   return {
-    asks: words?.asks ?? Q.map((_, i) => `q${i}`),
-    keys: words?.keys ?? K.map((_, j) => `k${j}`),
+    asks: words?.asks.map(quoted) ?? Q.map((_, i) => `q${i}`),
+    keys: words?.keys.map(quoted) ?? K.map((_, j) => `k${j}`),
   };
 };
 
@@ -60,7 +60,7 @@ const namesOf = (state) => {
 const steps = (state, { dots, scores, weights, output }) => {
   const [Q, K, V] = given(state);
   const [q, k, v] = state.what === ONE ? ["X", "X", "X"] : ["Q", "K", "V"];
-  const { asks, keys } = namesOf(state);
+  const { asks, keys } = namesOf(state, (word) => `“${word}”`);
   const logits = scores.map((row, i) => row.map((x, j) => (sees(state, i, j) ? x : -Infinity)));
   const root = Math.sqrt(Q[0].length);
   const list = [
@@ -99,7 +99,7 @@ const steps = (state, { dots, scores, weights, output }) => {
       says: (i, j) =>
         sees(state, i, j)
           ? `the score as it was, since ${keys[j]} does not come after ${asks[i]}.`
-          : `${keys[j]} comes after ${asks[i]}, so that its weight will be zero.`,
+          : `what hides ${keys[j]} from ${asks[i]}, which comes before it: no weight is left.`,
     });
   const before = list.at(-1).name;
   const powers = (i) => logits[i].map((x) => `exp(${brief(x)})`);
