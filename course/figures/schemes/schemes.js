@@ -101,9 +101,9 @@ const anglesAt = ({ rotates }, length) => {
 
 // --- the race --------------------------------------------------------------------
 
-const WIDE = { width: 640, left: 54, right: 508, top: 62, floor: 342, gap: 23 };
+const WIDE = { width: 640, left: 54, right: 508, top: 62, floor: 342, gap: 25 };
 WIDE.below = { title: 420, phrase: 0, top: 440, high: 104, radius: 35 };
-const NARROW = { width: 360, left: 52, right: 250, top: 62, floor: 282, gap: 26 };
+const NARROW = { width: 360, left: 52, right: 250, top: 62, floor: 282, gap: 27 };
 NARROW.below = { title: 350, phrase: 18, top: 384, high: 76, radius: 20 };
 
 const place = (x) => +x.toFixed(2);
