@@ -9,6 +9,9 @@ import numpy as np
 INK = "#1f2933"
 # Dark ink in a dark notebook needs a light background; the site removes it.
 GROUND = 'style="background: #fff"'
+# The kind of output that holds a figure's drawing for a phone. Jupyter shows
+# the other drawing; the site has both, each at its widths.
+NARROW = "text/vnd.attention.narrow.svg+xml"
 # Each role has its colour, as in formulas and live figures (figures.css,
 # light; distinguishable with every kind of colour vision).
 ROLES = {

@@ -27,12 +27,14 @@ from helpers._checks import (
     check_flag,
 )
 
+from . import _narrow
 from ._colours import (
     COLORS,
     DARK,
     GROUND,
     INK,
     LEVELS,
+    NARROW,
     ROLES,
     SIGNED_LEVELS,
     STOPS,
@@ -49,9 +51,8 @@ def _map(name, stops, levels):
 CMAP = _map("book", STOPS["light"][3:], LEVELS)
 SIGNED = _map("book signed", STOPS["light"], SIGNED_LEVELS)  # 0 in the middle
 
-# The width of a column of prose, in inches. On a phone it is 390 pixels wide,
-# and a letter of 11 points is still more than 9 pixels high
-# (tests/core/test_plotting.py).
+# The width of a column of prose, in inches. For a phone, figures are laid out
+# anew (_narrow.py).
 WIDEST = 6.4
 
 _STYLE = {
@@ -91,19 +92,23 @@ def use_book_style():
 
 
 class _Figure:
-    """An SVG with its alt text, as a notebook stores it."""
+    """An SVG with its alt text, as a notebook stores it.
 
-    def __init__(self, svg, alt):
-        self.svg, self.alt = svg, alt
+    `narrow` is the same figure for a phone, if it is another drawing.
+    """
+
+    def __init__(self, svg, narrow, alt):
+        self.svg, self.narrow, self.alt = svg, narrow, alt
 
     def __repr__(self):
         return f"Figure: {self.alt}"
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        return {"image/svg+xml": self.svg, "text/plain": repr(self)}
+        data = {"image/svg+xml": self.svg, "text/plain": repr(self)}
+        return data | ({NARROW: self.narrow} if self.narrow else {})
 
 
-def show(fig, *, alt):
+def show(fig, *, alt, narrow=None):
     """Display a figure as SVG and close it.
 
     Parameters
@@ -111,6 +116,9 @@ def show(fig, *, alt):
     fig : matplotlib Figure
     alt : str
         A description of the figure, for readers who cannot see it.
+    narrow : dict of str, optional
+        Texts, and what is written in their place where the figure is drawn
+        for a phone.
 
     Raises
     ------
@@ -131,6 +139,15 @@ def show(fig, *, alt):
         raise ValueError("alt must describe the figure")
     _write_numbers_out(fig)
     _keep_legends(fig)
+    wide, phone = _svg(fig, alt), None
+    if fig.get_figwidth() > _narrow.ENOUGH:
+        phone = _svg(_narrow.narrow(fig, narrow or {}), alt)
+    plt.close(fig)
+    display(_Figure(wide, phone, alt))
+
+
+def _svg(fig, alt):
+    """A figure as the book stores it."""
     buffer = io.StringIO()
     fig.savefig(
         buffer,
@@ -138,10 +155,9 @@ def show(fig, *, alt):
         transparent=True,
         metadata={"Date": None, "Creator": None},
     )
-    plt.close(fig)
     svg = _normal(buffer.getvalue(), alt)
     svg = _colour_roles(_accessible(svg, alt))
-    display(_Figure(_typeset(svg.replace(_LEGEND, INK)), alt))
+    return _typeset(svg.replace(_LEGEND, INK))
 
 
 class _Plain(mpl.ticker.LogFormatterSciNotation):
@@ -226,7 +242,7 @@ def _typeset(svg):
     """Write minus signs, and d_k and K^T as in formulas.
 
     A letter with an index is larger, so that its index keeps the size of the
-    other letters, because a phone shows nothing below 9 pixels.
+    other letters.
     """
     return _WORDS.sub(_typeset_words, svg)
 
@@ -512,6 +528,9 @@ def _role_color(label):
     return ROLES[role] if role else INK
 
 
+_CENTER = {"ha": "center", "va": "center"}
+
+
 def show_shapes(stages):
     """Draw the arrays of a computation as rectangles, with signs between them.
 
@@ -549,40 +568,53 @@ def show_shapes(stages):
         raise ValueError(
             f"stages must hold labels with shapes of two axes; got {stages}"
         )
-    largest = max(
-        as_integer(n, f"a size of {label}", least=1)
-        for label, shape in arrays
-        for n in shape
+    for label, shape in arrays:
+        for n in shape:
+            as_integer(n, f"a size of {label}", least=1)
+    fig = _draw_shapes([stages])
+    fig.drawn_narrow = lambda: _draw_shapes(
+        _narrow.in_lines(stages, lambda part: 1.35 * (not _is_sign(part)))
     )
-    fig, ax = plt.subplots(figsize=(min(WIDEST, 1.35 * len(arrays)), 2.2))
-    i = 0  # where the next array is
-    for stage in stages:
-        if isinstance(stage, str):
-            ax.text(i - 0.5, 0, stage, ha="center", va="center", size=16)
-            continue
-        label, (rows, columns) = stage
-        w, h = 0.7 * columns / largest, 0.7 * rows / largest
-        box = plt.Rectangle(
-            (i - w / 2, -h / 2),
-            w,
-            h,
-            facecolor=mpl.colors.to_rgba(_role_color(label), 0.3),
-            edgecolor=INK,
-        )
-        ax.add_patch(box)
-        ax.text(
-            i, 0.45, label, ha="center", va="bottom", color=_role_color(label)
-        )
-        ax.text(i, -0.45, f"{rows} × {columns}", ha="center", va="top")
-        i += 1
-    ax.set(xlim=(-0.6, i - 0.4), ylim=(-0.75, 0.75), aspect="equal")
+    return fig
+
+
+def _is_sign(part):
+    return isinstance(part, str)
+
+
+def _draw_shapes(lines):
+    """A figure of lines of shapes and signs."""
+    shapes = [p[1] for line in lines for p in line if not _is_sign(p)]
+    largest = max(n for shape in shapes for n in shape)
+    most = max(sum(not _is_sign(p) for p in line) for line in lines)
+    wide = min(WIDEST, 1.35 * most)
+    fig, ax = plt.subplots(figsize=(wide, 2.2 * len(lines)))
+    for row, line in enumerate(lines):
+        i, y = 0, -1.5 * row  # where the next array is
+        for stage in line:
+            if _is_sign(stage):
+                ax.text(i - 0.5, y, stage, size=16, **_CENTER)
+            else:
+                _draw_shape(ax, i, y, *stage, 0.7 / largest)
+                i += 1
+    ax.set(xlim=(-0.6, most - 0.4), ylim=(y - 0.75, 0.75), aspect="equal")
     ax.axis("off")
     return fig
 
 
+def _draw_shape(ax, x, y, label, shape, scale):
+    rows, columns = shape
+    w, h = scale * columns, scale * rows
+    color = _role_color(label)
+    face = mpl.colors.to_rgba(color, 0.3)
+    box = plt.Rectangle((x - w / 2, y - h / 2), w, h, fc=face, ec=INK)
+    ax.add_patch(box)
+    ax.text(x, y + 0.45, label, ha="center", va="bottom", color=color)
+    ax.text(x, y - 0.45, f"{rows} × {columns}", ha="center", va="top")
+
+
 # The height of a row and the width of a digit, in points, for 11-point type.
 _ROW, _DIGIT = 21, 7
-_CENTER = {"ha": "center", "va": "center"}
 
 
 def _entry(entry, fmt):
@@ -605,26 +637,75 @@ def _matrix(part, fmt):
     return label, texts, marks, 8 + _DIGIT * max(map(len, texts.flat))
 
 
-def _draw_matrix(ax, x, label, texts, marks, wide):
-    """Draw a matrix whose space begins at `x`; return where it ends."""
-    color, top = _role_color(label), len(texts) / 2 * _ROW
+def _span(part):
+    """How wide a sign or a matrix is."""
+    if _is_sign(part):
+        return 14 + _DIGIT * len(part)
+    label, texts, _, wide = part
+    return max(wide * texts.shape[1], _DIGIT * len(label))
+
+
+def _draw_matrix(ax, x, y, part, high):
+    """Draw a matrix whose space begins at `x`, its middle at `y`."""
+    label, texts, marks, wide = part
+    color, top = _role_color(label), y + len(texts) / 2 * high
     first, *others = COLORS
     colors = [color if color != INK else first, *others]
-    span = max(wide * texts.shape[1], _DIGIT * len(label))
-    left = x + (span - wide * texts.shape[1]) / 2
-    y = top + (7 if "_" in label else 4)  # room for an index
-    ax.text(x + span / 2, y, label, ha="center", color=color)
+    left = x + (_span(part) - wide * texts.shape[1]) / 2
+    above = top + (7 if "_" in label else 4)  # room for an index
+    ax.text(x + _span(part) / 2, above, label, ha="center", color=color)
     for (i, j), text in np.ndenumerate(texts):
         mark = int(marks[i, j])
         edge = colors[mark - 1] if mark else mpl.colors.to_rgba(INK, 0.2)
         fill = mpl.colors.to_rgba(edge, 0.3) if mark else "none"
-        x0, y0 = left + j * wide, top - (i + 1) * _ROW
-        box = plt.Rectangle((x0, y0), wide - 2, _ROW - 2, lw=0.8)
+        x0, y0 = left + j * wide, top - (i + 1) * high
+        box = plt.Rectangle((x0, y0), wide - 2, high - 2, lw=0.8)
         box.set(facecolor=fill, edgecolor=edge)
         ax.add_patch(box)
-        middle = x0 + wide / 2 - 1, y0 + _ROW / 2 - 1
+        middle = x0 + wide / 2 - 1, y0 + high / 2 - 1
         ax.text(*middle, text, alpha=1 if mark else 0.75, **_CENTER)
-    return x + span
+
+
+def _draw_line(ax, y, parts, rows, high):
+    """Draw parts side by side, their middles at `y`; return where they end."""
+    for i, name in enumerate(rows):
+        at = y + (len(rows) / 2 - i - 0.5) * high - 1
+        ax.text(0, at, name, va="center")
+    x = _names_span(rows)
+    for part, before in zip(parts, ["", *parts], strict=False):
+        if _is_sign(part):
+            ax.text(x + _span(part) / 2, y - 1, part, **_CENTER)
+        else:
+            x += 0 if _is_sign(before) else _DIGIT
+            _draw_matrix(ax, x, y, part, high)
+        x += _span(part)
+    return x
+
+
+def _names_span(rows):
+    """How wide the names of rows are, with a gap."""
+    words = [word for name in rows for word in name.split("\n")]
+    return _DIGIT * max(map(len, words), default=0) + (6 if rows else 0)
+
+
+def _draw_arrays(lines, rows):
+    """A figure of lines of matrices and signs."""
+    high = _ROW + (7 if any("\n" in name for name in rows) else 0)
+    counts = [[len(p[1]) for p in line if not _is_sign(p)] for line in lines]
+    fig = plt.figure(layout="none")
+    ax = fig.add_axes((0, 0, 1, 1))
+    x, y = 0, max(counts[0]) / 2 * high + 20
+    top = y
+    for line, count in zip(lines, counts, strict=True):
+        half = max(count) / 2 * high
+        y -= half + 20
+        names = rows if len(rows) == count[0] else ()
+        x = max(x, _draw_line(ax, y, line, names, high))
+        y -= half + 2
+    ax.set(xlim=(-1, x + 1), ylim=(y, top))
+    ax.axis("off")
+    fig.set_size_inches((x + 2) / 72, (top - y) / 72)
+    return fig
 
 
 def show_arrays(parts, *, rows=(), fmt="zg"):
@@ -667,27 +748,26 @@ def show_arrays(parts, *, rows=(), fmt="zg"):
             f"rows must name the rows of the first matrix; got {rows} for "
             f"{heights[:1]}"
         )
-    fig = plt.figure(layout="none")
-    ax = fig.add_axes((0, 0, 1, 1))
-    for i, name in enumerate(rows):
-        y = (len(rows) / 2 - i - 0.5) * _ROW - 1
-        ax.text(0, y, name, va="center")
-    x = _DIGIT * max(map(len, rows), default=0) + (6 if rows else 0)
-    for part, before in zip(drawn, ["", *drawn], strict=False):
-        if isinstance(part, str):
-            wide = 14 + _DIGIT * len(part)
-            ax.text(x + wide / 2, -1, part, **_CENTER)
-            x += wide
-        else:
-            space = 0 if isinstance(before, str) else _DIGIT
-            x = _draw_matrix(ax, x + space, *part)
-    high = max(heights) / 2 * _ROW
-    if x > 72 * WIDEST:
+    fig = _draw_arrays([drawn], rows)
+    wide = 72 * fig.get_figwidth() - 2
+    if wide > 72 * WIDEST:
         plt.close(fig)  # Jupyter would draw it: gigabytes, at this scale
         raise ValueError(
-            f"parts must fit into {72 * WIDEST:.0f} points; got {x}"
+            f"parts must fit into {72 * WIDEST:.0f} points; got {wide}"
         )
-    ax.set(xlim=(-1, x + 1), ylim=(-high - 2, high + 20))
-    ax.axis("off")
-    fig.set_size_inches((x + 2) / 72, (2 * high + 22) / 72)
+    fig.drawn_narrow = lambda: _draw_arrays(*_on_a_phone(drawn, rows))
     return fig
+
+
+def _on_a_phone(parts, rows):
+    """Parts in lines that fit, and the names of rows, broken if need be."""
+    room = 72 * _narrow.WIDTH / _narrow.SCALE
+    widest = max(map(_span, parts))
+    if _names_span(rows) + widest > room:
+        rows = [_narrow.in_two(name.strip()) for name in rows]
+    lines = _narrow.in_lines(
+        parts,
+        lambda part: _span(part) + _DIGIT * (not _is_sign(part)),
+        room - _names_span(rows),
+    )
+    return lines, rows

@@ -99,7 +99,7 @@ def tell(kind, stored, now):
     >>> tell("text/plain", "a\\nb 0.25", "a\\nb 0.26")
     ["line 2: 'b 0.25' stored, 'b 0.26' now"]
     """
-    if kind == "image/svg+xml":
+    if kind.endswith("svg+xml"):
         return in_figure(stored, now)
     return in_text(str(stored), str(now))
 

@@ -1,8 +1,8 @@
 """A wrong character in a stored output turns the comparison red.
 
 The chapters are executed and compared by ``pytest --nbval``. Here a copy of
-one chapter is changed in three places, and the same command must fail for
-these three cells and no other.
+one chapter is changed in four places, and the same command must fail for
+these four cells and no other.
 """
 
 import re
@@ -11,6 +11,7 @@ import sys
 
 import nbformat
 
+from course._colours import NARROW
 from tools import website
 
 CHAPTER = website.ROOT / "book" / "three-tokens.ipynb"
@@ -61,7 +62,15 @@ def test_each_wrong_character_fails_its_cell(tmp_path):
     svg = drawn.data["image/svg+xml"]
     drawn.data["image/svg+xml"] = change_digit(svg)
     named.data["text/plain"] += "."
+    third, phone = next(
+        (i, output)
+        for i, output in outputs(
+            notebook, lambda o: NARROW in o.get("data", {})
+        )
+        if i not in (picture, other)
+    )
+    phone.data[NARROW] = change_digit(phone.data[NARROW])
     run = compare(notebook, tmp_path)
     assert run.returncode == 1
     failed = re.findall(r"^FAILED .*Cell (\d+)\b", run.stdout, re.M)
-    assert sorted(map(int, failed)) == sorted({line, picture, other})
+    assert sorted(map(int, failed)) == sorted({line, picture, other, third})

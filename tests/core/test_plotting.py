@@ -3,6 +3,7 @@
 import contextlib
 import re
 import xml.etree.ElementTree as ET
+from collections import Counter
 from pathlib import Path
 
 import matplotlib as mpl
@@ -195,6 +196,54 @@ def test_ids_are_counted_and_no_figure_has_those_of_another(monkeypatch):
     assert not defined["one"] & defined["another"]
 
 
+def drawn_for_a_phone(monkeypatch, wide, noise=0.0, words=None):
+    """The narrow drawing of three maps and a legend, if there is one."""
+    fig, axes = plt.subplots(1, 3, figsize=(wide, 2), layout="constrained")
+    for ax in axes:
+        plotting.show_weights(WEIGHTS + noise, **NAMES, ax=ax)
+    axes[0].plot([0, 1 + noise], [0, 1], label="a line")
+    axes[0].legend(loc="upper left")
+    caught = []
+    monkeypatch.setattr(plotting, "display", caught.append)
+    plotting.show(fig, alt="Three maps.", narrow=words)
+    return caught[0]._repr_mimebundle_().get(_colours.NARROW)
+
+
+def test_last_bits_change_no_narrow_drawing(monkeypatch):
+    svgs = {
+        drawn_for_a_phone(monkeypatch, 6.4, noise)
+        for noise in (-1e-12, -1e-17, 0, 1e-17, 1e-12)
+    }
+    assert len(svgs) == 1
+
+
+def test_a_wide_figure_has_axes_below_one_another_on_a_phone(monkeypatch):
+    svg = drawn_for_a_phone(monkeypatch, 6.4, words={"0.40": "few"})
+    width, height = map(float, ET.fromstring(svg).get("viewBox").split()[2:])
+    assert 4 / 3 * width < PHONE
+    assert height > 2 * 72 * 2 * 0.8
+    assert min(size for _, size in sizes_on_a_phone(svg)) >= LEAST
+    words = words_of(svg, "#000000") + words_of(svg, "#ffffff")
+    assert svg.count(">few<") == 3
+    assert words.count("0.40") == 0
+
+
+def test_a_figure_that_fits_a_phone_is_drawn_once(monkeypatch):
+    assert drawn_for_a_phone(monkeypatch, 4.8) is None
+
+
+def test_arrays_have_lines_on_a_phone(monkeypatch):
+    parts = [("Q", np.ones((3, 9))), "·", ("K", np.ones((9, 12))), "=", "?"]
+    fig = plotting.show_arrays(parts, rows=["a", "b", "c"])
+    caught = []
+    monkeypatch.setattr(plotting, "display", caught.append)
+    plotting.show(fig, alt="A product.")
+    svg = caught[0]._repr_mimebundle_()[_colours.NARROW]
+    texts = ET.fromstring(svg).iter(f"{SVG}text")
+    at = {t.text: float(t.get("y")) for t in texts}
+    assert at["K"] > at["c"] > at["a"] > at["Q"]
+
+
 def test_what_is_written_keeps_its_digits(monkeypatch):
     fig = plt.figure(figsize=(3, 2))
     fig.text(0.5, 0.5, "0.123456 > -0")
@@ -281,7 +330,7 @@ def test_colours_are_seen_on_white_and_on_dark():
 # --- on a phone, and in the colours of the roles -----------------------------
 
 # Pixels: a picture on a page 390 wide (site.css), and its smallest letters.
-PHONE, LEAST = 382, 9
+PHONE, LEAST = 382, 12
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -305,30 +354,52 @@ def sizes_on_a_phone(svg):
 
 
 def stored_figures():
-    """Every figure of the book: its place, and its SVG."""
+    """Every figure of the book: its place, its SVG, and that for a phone."""
     for path in refresh.notebooks():
         for cell in nbformat.read(path, as_version=4).cells:
             for output in cell.get("outputs", ()):
-                svg = output.get("data", {}).get("image/svg+xml")
+                data = output.get("data", {})
+                svg = data.get("image/svg+xml")
                 if svg:
-                    yield f"{path.stem}: {cell.source.splitlines()[0]}", svg
+                    place = f"{path.stem}: {cell.source.splitlines()[0]}"
+                    yield place, svg, data.get(_colours.NARROW, svg)
 
 
 def test_every_label_of_every_figure_is_read_on_a_phone():
     small = [
         f"{place}: {word!r} has {size:.1f} px"
-        for place, svg in stored_figures()
+        for place, _, svg in stored_figures()
         for word, size in sizes_on_a_phone(svg)
         if size < LEAST
     ]
     assert not small, "\n".join(small)
 
 
+def shades(svg):
+    """How often each colour of the maps fills something."""
+    fills = re.findall("<path [^>]*fill: (#[0-9a-f]{6})", svg)
+    return Counter(color for color in fills if color in _colours.DARK)
+
+
+def test_a_phone_shows_the_same_figure_in_another_layout():
+    for place, wide, narrow in stored_figures():
+        roots = [ET.fromstring(svg) for svg in (wide, narrow)]
+        assert len({root.get("aria-label") for root in roots}) == 1, place
+        assert shades(wide) == shades(narrow), place
+        high = [float(root.get("viewBox").split()[3]) for root in roots]
+        inside = [
+            0 <= float(t.get("y", 0)) <= high[1]
+            for t in roots[1].iter(f"{SVG}text")
+        ]
+        assert all(inside), place
+
+
 def test_every_colour_of_every_figure_is_readable_in_the_dark():
     """The site knows the colours of the book, and none inside a raster."""
     known = {plotting.INK, *plotting.ROLES.values(), *plotting.COLORS}
     paint = re.compile("(?:fill|stroke): ?(#[0-9a-f]+)")
-    for place, svg in stored_figures():
+    for place, *drawings in stored_figures():
+        svg = "".join(drawings)
         assert "<image" not in svg, place
         assert {*paint.findall(svg)} <= known | {*plotting.DARK}, place
 

@@ -623,6 +623,18 @@ def test_a_page_reads_without_scripts(address, browser, page):
     assert all(fold == [True, False] for fold in seen["folds"])
 
 
+def test_formulas_have_their_face_before_any_font_arrives(address, browser):
+    tab = browser.new_page()
+    tab.route("**/*.woff2", lambda route: route.abort())
+    tab.goto(f"{address}/book/derivation.html", wait_until="load")
+    faces = tab.evaluate(
+        "[...document.fonts].map(face => [face.family, face.status])"
+    )
+    assert ["STIX Two Math", "loaded"] in faces
+    assert ["STIX Two Text", "loaded"] not in faces
+    tab.close()
+
+
 def test_pages_work_from_a_folder_without_a_server(site, browser):
     tab = browser.new_page()
     errors = []
@@ -831,6 +843,35 @@ def test_a_page_prints_dark_on_light_and_without_controls(address, browser):
     assert not tab.locator(".av-controls").first.is_visible()
     assert not tab.locator("#pst-primary-sidebar").is_visible()
     context.close()
+
+
+DRAWINGS = """pictures => pictures.filter(picture =>
+  picture.checkVisibility()  // in no closed fold
+).map(picture => {
+  const seen = [...picture.children].filter(one => one.checkVisibility())
+  const letters = [...picture.querySelectorAll("text, tspan")].filter(one =>
+    one.checkVisibility() && one.textContent.trim())
+  const pixels = letters.map(one => {
+    const { a, b, c, d } = one.getScreenCTM()
+    const scale = Math.sqrt(Math.abs(a * d - b * c))
+    return scale * parseFloat(getComputedStyle(one).fontSize)
+  })
+  return [seen.map(one => one.getAttribute("class")), Math.min(...pixels)]
+})"""
+
+
+def test_a_picture_is_seen_once_with_letters_that_are_read(address, browser):
+    page = f"{address}/book/three-tokens.html"  # drawings of both kinds
+    for width, kind in ((1440, "wide"), (560, "wide"), (390, "narrow")):
+        tab = browser.new_page(viewport={"width": width, "height": 844})
+        tab.goto(page)
+        drawn = tab.locator("div.figure").evaluate_all(DRAWINGS)
+        assert {*map(tuple, (seen for seen, _ in drawn))} == {(kind,), (None,)}
+        assert min(least for _, least in drawn) >= 12, width
+        tab.emulate_media(media="print")
+        printed = tab.locator("div.figure").evaluate_all(DRAWINGS)
+        assert all(len(seen) == 1 for seen, _ in printed)
+        tab.close()
 
 
 def test_the_header_of_a_phone_leads_to_the_next_page(address, browser):

@@ -9,6 +9,7 @@ What a newer theme loads besides passes through as it stands. A change below
 that no longer fits it stops the build.
 """
 
+import base64
 import hashlib
 import re
 from fnmatch import fnmatch
@@ -63,7 +64,7 @@ INLINE = re.compile(
     re.S,
 )
 LINK = re.compile(
-    r"(_static/(bundle\.css|bundle\.js|site\.js)\?v=)[0-9a-f]{8}"
+    r"(_static/(bundle\.css|math\.css|bundle\.js|site\.js)\?v=)[0-9a-f]{8}"
 )
 RIGHTS = re.compile(r"copyright|licen[cs]e", re.I)
 ICON = re.compile(
@@ -159,6 +160,20 @@ def with_icons(css, used):
     return ICON.sub(kept, css)
 
 
+def math_face(static):
+    """Return a style sheet that holds the face of formulas.
+
+    A page is not painted before its style sheets are there, so formulas have
+    their face at once, and never move.
+    """
+    font = (static / "fonts" / "stix-two-math.woff2").read_bytes()
+    data = base64.b64encode(font).decode()
+    return (
+        '@font-face{font-family:"STIX Two Math";'
+        f'src:url(data:font/woff2;base64,{data}) format("woff2")}}'
+    )
+
+
 def write(app):
     """Write the joined files, and their digests into the links of pages."""
     out = Path(app.outdir)
@@ -171,6 +186,7 @@ def write(app):
     (static / "bundle.js").write_text(scripts, "utf-8")
     styles = without_remarks(with_icons(styles, used))
     (static / "bundle.css").write_text(styles, "utf-8")
+    (static / "math.css").write_text(math_face(static), "utf-8")
 
     def link(found):
         digest = hashlib.sha256((static / found[2]).read_bytes()).hexdigest()

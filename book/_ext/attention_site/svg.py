@@ -1,12 +1,13 @@
 """Put each stored SVG output into the page, in the page's colours."""
 
+import json
 import re
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
-from course._colours import DARK, GROUND, INK, ROLES
+from course._colours import DARK, GROUND, INK, NARROW, ROLES
 
 
 class _Inline(SphinxTransform):
@@ -29,7 +30,34 @@ class InlineFigures(_Inline):
         return image["uri"].endswith(".svg") and _is_output(image)
 
     def html(self, svg, number):
-        return f'<div class="figure">{themed(svg, f"f{number}-")}</div>'
+        drawings = re.split("(?<=</svg>)\\s*(?=<svg)", svg)
+        if len(drawings) == 1:
+            drawn = themed(svg, f"f{number}-")
+        else:
+            kinds = zip(("wide", "narrow"), drawings, strict=True)
+            drawn = "".join(
+                themed(drawing, f"f{number}{kind[0]}-").replace(
+                    "<svg", f'<svg class="{kind}"', 1
+                )
+                for kind, drawing in kinds
+            )
+        return f'<div class="figure">{drawn}</div>'
+
+
+def join_drawings(app, docname, source):
+    """Append to a stored figure its drawing for a phone.
+
+    MyST-NB passes on the kinds of outputs that it knows.
+    """
+    if NARROW not in source[0]:
+        return
+    notebook = json.loads(source[0])
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", ()):
+            drawing = output.get("data", {}).pop(NARROW, None)
+            if drawing:
+                output["data"]["image/svg+xml"] += drawing
+    source[0] = json.dumps(notebook)
 
 
 class InlineCards(_Inline):
@@ -126,5 +154,6 @@ def themed(svg, prefix):
 
 
 def setup(app):
+    app.connect("source-read", join_drawings)
     app.add_transform(InlineFigures)
     app.add_transform(InlineCards)
