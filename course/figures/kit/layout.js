@@ -50,14 +50,15 @@ export const layoutOf = (el, result, error) => {
     const box = () => result.querySelector(".av-wide").getBoundingClientRect();
     style.zoom = style.maxWidth = "";
     if (document.fullscreenElement !== el) return;
-    const { top, width } = box();
+    const { top } = box();
     const room = innerHeight - top - 16;
-    for (let zoom = 2; zoom >= 1; zoom -= 0.1) {
-      style.zoom = zoom.toFixed(1);
+    for (let tenths = 20; tenths >= 10; tenths -= 1) {
+      style.zoom = tenths / 10;
       if (box().height <= room && result.querySelector(".scrolls") === null) break;
     }
-    // What is as wide as its column is as high as it is wide.
-    if (box().height > room) style.maxWidth = `${((width * room) / box().height).toFixed(0)}px`;
+    // What is as wide as its column is as high as it is wide, but for its texts.
+    for (let k = 0; k < 8 && box().height > room; k += 1)
+      style.maxWidth = `${Math.floor((box().width * room) / box().height)}px`;
   };
   // Measured only when the figure changes its size: in a drawing it would force
   // another layout.
