@@ -253,7 +253,6 @@ def test_guide_leads_through_the_four_steps(trainer):
         [0, [], False],
         [0, ["head_0_1"], True],
         [0, [], False],
-        [0, len("FLICKEDFLICK"), True],
     ]  # fmt: skip
 
 

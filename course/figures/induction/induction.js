@@ -113,7 +113,7 @@ const compute = (state, own) => {
 // --- drawing -------------------------------------------------------------
 
 const CELL = 20; // width of a symbol in the picture
-const LONG = 20; // the most symbols that fit into half of a page
+const LONG = 16; // the most symbols that fit into half of a page
 const FEW = 12; // a shorter row has empty room, so that its letters do not grow
 const NARROW = 14; // the most symbols that fit into half of a phone
 const FAINT = 0.1; // arcs of other queries are drawn from this weight upward
@@ -201,7 +201,7 @@ const arcs = (symbols, weights, query, label, kept, writes) => {
   if (kept.length && !writes) tags.push(tagged(middle(query), base + 17));
   return (
     `<svg class="av-arcs" role="img" aria-label="${escape(label)}" ` +
-    `viewBox="0 0 ${roomFor(T)} ${base + 60}">${pairs.join("")}${faint.join("")}${strong.join("")}` +
+    `style="max-width:${1.15 * roomFor(T)}px" viewBox="0 0 ${roomFor(T)} ${base + 60}">${pairs.join("")}${faint.join("")}${strong.join("")}` +
     `${links.join("")}${letters(symbols, middle, base + 18, query)}${numbers.join("")}` +
     `<g class="av-tags">${tags.join("")}</g></svg>`
   );
@@ -241,7 +241,7 @@ const panel = (state, values, at) => {
   const told = kept.length ? label + there + kept.join(" and ") : label;
   const drawn = arcs(symbols, weights[layer][head], query, told, kept, writes);
   return (
-    `<div class="${on ? "av-head" : "av-head av-off"}">` +
+    `<div class="${on ? "av-one-head" : "av-one-head av-off"}">` +
     `<p class="av-caption"><span class="av-switch" data-handle="${keyOf(at)}">${name}` +
     `<i aria-hidden="true">${on ? "on" : "off"}</i></span> ` +
     `<span aria-hidden="true">${role && `<b>${role}</b>, `}${seen}</span></p>` +
@@ -305,7 +305,7 @@ const legend = ({ symbols }, { query, carried }) => {
   );
 };
 const sentence = (state, values, own) => {
-  const { query, chances, said, answer, counted, right, accuracy } = values;
+  const { query, chances, said, answer, counted, right } = values;
   const symbol = state.symbols[query];
   const off = HEADS.filter((at) => !state[keyOf(at)]).map(nameOf);
   const followed = `as ${LETTERS[answer]} followed ${symbol} last time`;
@@ -318,10 +318,8 @@ const sentence = (state, values, own) => {
   return (
     `${off.length ? `Switched off: ${off.join(", ")}. ` : ""}At ${query} the model reads ` +
     `${symbol} and says ${LETTERS[said]} ${sure(chances[said])}: ${verdict}. ` +
-    "Where a letter was read before, it is right " +
-    `${counted ? `${right} of ${count(counted, "time")} here and ` : ""}` +
-    `${percent(accuracy)} of the time in new sequences (${steps} of ${training}` +
-    `${off.length ? ", all heads on" : ""}).`
+    `${counted ? `It is right ${right} of ${count(counted, "time")} here, after ` : "It has had "}` +
+    `${steps} of ${training}.`
   );
 };
 
@@ -344,7 +342,7 @@ const workerOf = () => {
 
 // The course of the training: the reader's own run if there is one, else the
 // stored run, with a line at the slider's step.
-const LOW = { height: 170, right: 60 };
+const LOW = { width: 290, height: 170, right: 56 };
 const progress = ({ step }, own) => {
   if (own) return curve(own.losses, own.rights);
   return chart({
@@ -383,15 +381,15 @@ const curve = (losses, rights) =>
   });
 
 const KEYS =
+  `<details class="av-typing"><summary>Your own letters</summary>` +
   `<div class="av-keys" role="group" aria-label="type letters">` +
   [...LETTERS].map((s) => `<button type="button" data-symbol="${s}">${s}</button>`).join("") +
   `<button type="button" data-symbol="back" aria-label="remove the last letter">⌫</button>` +
-  `<button type="button" data-symbol="said">add what it says</button></div>`;
+  `<button type="button" data-symbol="said">add what it says</button></div></details>`;
 const TRAIN =
   `<div class="av-train"><button type="button" data-guide="untrained">Untrained</button>` +
   `<button type="button" class="av-large" data-train>Train</button>` +
-  `<button type="button" data-guide="previous">Switch off the previous-token head</button>` +
-  `<button type="button" data-guide="own">Your own letters</button></div>` +
+  `<button type="button" data-guide="previous">Switch off the previous-token head</button></div>` +
   `<p class="av-train"><span class="av-told">Train: ${count(RUN.steps, "new step")} in this tab. ` +
   `The slider shows a stored training of ${LAST}.</span>` +
   `<label hidden><input type="checkbox"> ask the weights trained here</label></p>`;
@@ -485,7 +483,6 @@ const live = ({ el, form, model, repaint, set }) => {
       if (strongest) setAll({ ...ALL_ON, [keyOf(strongest)]: false });
       else setAll({ step: LAST, ...ALL_ON, [STORED_PREVIOUS]: false });
     },
-    own: () => form.elements.namedItem("symbols").select(),
   };
   box.addEventListener("click", ({ target }) => {
     if (target === button) (worker ? stop : begin)();
@@ -515,6 +512,7 @@ const live = ({ el, form, model, repaint, set }) => {
 
 const figure = {
   name: "induction",
+  lead: ["step"],
   card: { part: ".av-arcs", which: 2, box: "0 10 240 60", state: { step: LAST } },
   controls: [
     {
@@ -566,7 +564,7 @@ const figure = {
     return (
       `${stage(state, values, own)}${legend(state, values)}<div class="av-heads${size}">${parts.join("")}</div>` +
       `<div class="av-heads av-below"><div>${guesses(state, values)}</div>` +
-      `<div>${progress(state, own)}</div></div>${say(sentence(state, values, own))}`
+      `<div class="av-training">${progress(state, own)}</div></div>${say(sentence(state, values, own))}`
     );
   },
   handles: (state) =>

@@ -127,9 +127,6 @@ export async function guided(keys) {
   all.push(await look());
   guide("untrained");
   all.push(await look());
-  guide("own");
-  const { selectionStart, selectionEnd, value } = document.activeElement;
-  all.push([selectionStart, selectionEnd, value === m.state.symbols]);
   return all;
 }
 
