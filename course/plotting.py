@@ -141,7 +141,9 @@ def show(fig, *, alt, narrow=None):
     _keep_legends(fig)
     wide, phone = _svg(fig, alt), None
     if fig.get_figwidth() > _narrow.ENOUGH:
-        phone = _svg(_narrow.narrow(fig, narrow or {}), alt)
+        anew = _narrow.narrow(fig, narrow or {})
+        phone = _svg(anew, alt)
+        plt.close(anew)
     plt.close(fig)
     display(_Figure(wide, phone, alt))
 

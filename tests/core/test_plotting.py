@@ -242,6 +242,7 @@ def test_arrays_have_lines_on_a_phone(monkeypatch):
     texts = ET.fromstring(svg).iter(f"{SVG}text")
     at = {t.text: float(t.get("y")) for t in texts}
     assert at["K"] > at["c"] > at["a"] > at["Q"]
+    assert not plt.get_fignums(), "Jupyter would show what is open"
 
 
 def test_what_is_written_keeps_its_digits(monkeypatch):
