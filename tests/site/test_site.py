@@ -310,7 +310,7 @@ def test_the_menu_shows_where_the_page_stands(address, browser):
     tab.close()
 
 
-# What readers look for, and the chapter that is about it.
+# What readers look for, and the chapter that is about it, or the two.
 SOUGHT = {
     "RoPE": "positions",
     "ALiBi": "positions",
@@ -323,7 +323,7 @@ SOUGHT = {
     "grouped heads": "share-keys",
     "roofline": "roof",
     "FLOPs": "quadratic-cost",
-    "KV cache": "kv-cache",
+    "KV cache": "kv-cache cache-memory",
     "FlashAttention": "tile-traffic",
     "GELU": "block",
     "layer norm": "block",
@@ -363,9 +363,15 @@ def test_search_shows_first_what_is_about_the_words(search):
     # Without the pages from which it takes excerpts: they cost the most.
     *_, tab = search("softmax")
     tab.route("**/book/**", lambda route: route.fulfill(body="<p></p>"))
-    found = {query: search(query)[0][0] for query in SOUGHT}
+    found = {
+        query: search(query)[0][0].removeprefix("book/") for query in SOUGHT
+    }
     tab.unroute("**/book/**")
-    assert found == {query: f"book/{page}" for query, page in SOUGHT.items()}
+    assert {
+        query: page
+        for query, page in found.items()
+        if page not in SOUGHT[query].split()
+    } == {}
 
 
 @pytest.mark.parametrize(
