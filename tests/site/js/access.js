@@ -202,7 +202,11 @@ export const labels = async (el) => {
       const box = svg.getBoundingClientRect();
       const cuts = getComputedStyle(svg).overflow !== "visible";
       const texts = [...svg.querySelectorAll("text")].filter(
-        (it) => shown(it) && it.textContent.trim() && upright(it),
+        (it) =>
+          shown(it) &&
+          it.checkVisibility({ opacityProperty: true }) && // what has faded is not read
+          it.textContent.trim() &&
+          upright(it),
       );
       const boxes = texts.map((it) => it.getBoundingClientRect());
       boxes.forEach((a, i) => {
@@ -248,9 +252,7 @@ export const labels = async (el) => {
     await frame();
     look();
   }
-  [...el.querySelectorAll(".av-tools button")]
-    .find((it) => it.title === "Reset")
-    .click();
+  [...el.querySelectorAll(".av-tools button")].find((it) => it.title === "Reset").click();
   await frame();
   await frame();
   return [...wrong].map(([fault, state]) => `${fault} in ${state.join(" ")}`);
