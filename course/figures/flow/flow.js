@@ -783,7 +783,6 @@ const EXPLAINED = {
 const DIVIDED =
   "A probability is the exponential of a logit over the temperature, divided by the sum over all words";
 const SEEK = `<button type="button" class="av-seek av-quiet">show sources</button>`;
-const NOTE = `<span class="av-worked-note">blue: above 0, orange: below, dotted: learned</span>`;
 const wayBar = (state) => {
   const { at, there, back, on } = wayOf(state);
   const here = there ? `step ${at + 1} of ${WAY.length}` : `between ${at + 1} and ${at + 2}`;
@@ -796,8 +795,7 @@ const calculation = (state, net, opened) =>
   `<div class="av-worked"><div class="av-worked-top">${wayBar(state)}` +
   `<div class="av-worked-name">${escape(nameOf(state, net, opened))}</div>` +
   // The stage is often higher than its window.
-  `${partsOf(rowsOf(state)).some(({ source }) => source) ? SEEK : ""}` +
-  `${state.step === "word" ? "" : NOTE}</div>${
+  `${partsOf(rowsOf(state)).some(({ source }) => source) ? SEEK : ""}</div>${
     state.step === "word"
       ? ""
       : `<div class="av-terms">${cardsOf(state, opened).join("")}</div>` +
