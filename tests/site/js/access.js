@@ -324,11 +324,14 @@ export const printed = (el, told) => {
 
 const CHECKS = { reflow, noWider, still, marks, clear, labels, controls, move, printed };
 // What a check returns of each figure, to which it may be given something. All
-// settings are unfolded.
+// settings are unfolded, and the figure has taken its place.
 export const each = (figures, [check, given]) =>
   Promise.all(
-    figures.map((el, k) => {
-      for (const fold of el.querySelectorAll(".av-settings")) fold.open = true;
+    figures.map(async (el, k) => {
+      for (const fold of el.querySelectorAll(".av-settings:not([open])")) {
+        fold.open = true;
+        for (let n = 0; n < 3; n += 1) await frame();
+      }
       return CHECKS[check](el, given?.[k]);
     }),
   );
