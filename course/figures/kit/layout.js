@@ -51,7 +51,9 @@ export const layoutOf = (el, result, error) => {
     style.zoom = style.maxWidth = "";
     if (document.fullscreenElement !== el) return;
     const { top } = box();
-    const room = innerHeight - top - 16;
+    // What stands below the picture keeps its room.
+    const below = el.scrollHeight - el.getBoundingClientRect().top - top - box().height;
+    const room = innerHeight - top - Math.max(below, 16);
     for (let tenths = 20; tenths >= 10; tenths -= 1) {
       style.zoom = tenths / 10;
       if (box().height <= room && result.querySelector(".scrolls") === null) break;
