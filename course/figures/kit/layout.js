@@ -52,8 +52,8 @@ export const layoutOf = (el, result, error) => {
     if (document.fullscreenElement !== el) return;
     const { top } = box();
     // What stands below the picture keeps its room.
-    const below = el.scrollHeight - el.getBoundingClientRect().top - top - box().height;
-    const room = innerHeight - top - Math.max(below, 16);
+    const body = el.querySelector(".av-body").getBoundingClientRect();
+    const room = innerHeight - top - 16 - Math.max(body.bottom - box().bottom, 0);
     for (let tenths = 20; tenths >= 10; tenths -= 1) {
       style.zoom = tenths / 10;
       if (box().height <= room && result.querySelector(".scrolls") === null) break;
