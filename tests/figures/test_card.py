@@ -6,11 +6,9 @@ import re
 
 import numpy as np
 import pytest
-from bs4 import BeautifulSoup
 from traitlets import TraitError
 
 from course import cards, figures
-from course.figures import engine
 from helpers.cost import (
     arithmetic_intensity,
     cache_bytes,
@@ -19,6 +17,7 @@ from helpers.cost import (
 )
 from tests.core.test_cards import STATED
 from tests.figures.reading import (
+    narrow,
     on_one_scale,
     path_of,
     read,
@@ -169,10 +168,7 @@ KINDS = ("global", "window", "latent", "state", "shared", "other")
 
 
 def shows(state, expected, shown):
-    narrow = BeautifulSoup(
-        json.loads(engine("card")("narrow", json.dumps(state))), "html.parser"
-    )
-    for drawing in (shown, narrow):
+    for drawing in (shown, narrow("card", state)):
         store_shows(state, expected, drawing.select_one(".av-tank"))
         layers_show(state, drawing.select_one(".av-card-layers"))
         product_shows(state, expected, drawing.select_one(".av-factors"))

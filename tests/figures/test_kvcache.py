@@ -1,17 +1,15 @@
 """The cache calculator: bytes, exactly, and what a memory has room for."""
 
-import json
 import re
 
 import pytest
-from bs4 import BeautifulSoup
 
 from course import figures
-from course.figures import engine
 from helpers.cost import kv_cache_bytes
 from tests.empty_page import PHONE
 from tests.figures.reading import (
     captions,
+    narrow,
     rows,
     says,
     sentence,
@@ -115,11 +113,7 @@ UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 def shows(state, expected, shown):
     tables_show(state, expected, shown)
-    narrow = BeautifulSoup(
-        json.loads(engine("kvcache")("narrow", json.dumps(state))),
-        "html.parser",
-    )
-    for drawing in (shown, narrow):
+    for drawing in (shown, narrow("kvcache", state)):
         store_shows(state, expected, drawing)
         formula_shows(state, expected, drawing)
     told(state, expected, sentence(shown))

@@ -9,6 +9,7 @@ from helpers.cost import kv_cache_bytes, latent_flops
 from tests.figures.reading import (
     captions,
     in_proportion,
+    narrow,
     on_one_scale,
     path_of,
     read,
@@ -92,10 +93,11 @@ def sides(rect):
 
 
 def shows(state, expected, shown):
-    svg = shown.select_one(".av-latent")
-    vectors_show(state, svg)
-    bars_show(expected["kept"], svg)
-    plot_shows(state, expected, svg)
+    for drawing in (shown, narrow("latent", state)):
+        svg = drawing.select_one(".av-latent")
+        vectors_show(state, svg)
+        bars_show(expected["kept"], svg)
+        plot_shows(state, expected, svg)
     captions(shown)
     words_show(expected, sentence(shown))
     table_shows(state, expected, shown.select_one("details table"))
@@ -147,7 +149,7 @@ def vectors_show(state, svg):
 def bars_show(kept, svg):
     bars = svg.select("rect.av-other, rect.av-kept")
     left = sizes(bars, "x")
-    in_proportion(sizes(bars)[left == 104], kept, near=0.02)
+    in_proportion(sizes(bars)[left == left[-1]], kept, near=0.02)
     texts = [t.text for t in svg.select(".av-kept-number")]
     assert [read(t) for t in texts] == kept
     [grouped] = [t.text for t in svg.select("text") if "grouped," in t.text]

@@ -9,6 +9,7 @@ from helpers import cost
 from tests.figures.reading import (
     captions,
     in_proportion,
+    narrow,
     on_one_scale,
     path_of,
     rows,
@@ -88,6 +89,11 @@ def area_of(element):
 
 
 def shows(state, expected, shown):
+    for drawing in (shown, narrow("quadratic", state)):
+        drawing_shows(state, expected, drawing)
+
+
+def drawing_shows(state, expected, shown):
     svg, T = shown.select_one(".av-cost"), state["T"]
     flops_, shares = expected["flops"], expected["shares"]
     parts = {key: svg.select(f".av-cost-{key}") for key in PARTS}

@@ -10,6 +10,7 @@ from tests.figures.reading import (
     captions,
     ends_of,
     in_proportion,
+    narrow,
     on_one_scale,
     path_of,
     read,
@@ -119,6 +120,11 @@ def expected(state):
 
 
 def shows(state, expected, shown):
+    for drawing in (shown, narrow("traffic", state)):
+        drawing_shows(state, expected, drawing)
+
+
+def drawing_shows(state, expected, shown):
     svg = shown.select_one(".av-travels")
     N, d = state["N"], state["d"]
     lines = [

@@ -81,7 +81,7 @@ const groupsOf = (layers) => {
 
 const KINDS = ["global", "window", "latent", "state", "shared", "other"];
 // Bytes of one layer and of all, on one logarithmic axis that stays.
-const PLOT = { width: 400, left: 56, right: 392, top: 22, foot: 150, row: 17 };
+const PLOT = { width: 360, left: 56, right: 352, top: 22, foot: 150, row: 17 };
 const LENGTHS = [1, 1e7];
 const SIZES = [1e2, 1e17];
 const NAMED = [
