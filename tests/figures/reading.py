@@ -42,11 +42,16 @@ def call(function, *arguments, of="causal"):
 
 def narrow(name, state):
     """What a figure draws on a phone, which has 360 units across."""
-    html = json.loads(figures.engine(name)("narrow", json.dumps(state)))
-    shown = BeautifulSoup(html, "html.parser")
+    shown = on_phone(name, state)
     for svg in shown.select("svg"):
         assert float(svg["viewbox"].split()[2]) <= 360
     return shown
+
+
+def on_phone(name, state):
+    """What a figure draws on a phone, of any width."""
+    html = json.loads(figures.engine(name)("narrow", json.dumps(state)))
+    return BeautifulSoup(html, "html.parser")
 
 
 # --- numbers in texts --------------------------------------------------------

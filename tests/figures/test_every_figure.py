@@ -20,7 +20,14 @@ from tests.figures.expected_figures import (
     random_state,
     result_of,
 )
-from tests.figures.reading import call, captions, points_of, read, spot
+from tests.figures.reading import (
+    call,
+    captions,
+    on_phone,
+    points_of,
+    read,
+    spot,
+)
 
 
 def some_states(name):
@@ -50,8 +57,11 @@ GO_ON = ".av-memory *, .av-reach"
 def test_drawings_stay_in_their_boxes(name):
     """To two units, by which round marks at an edge may reach over it."""
     for settings in every_state(name):
-        _, _, shown = look(name, settings)
-        for svg in shown.select("svg"):
+        state, _, shown = look(name, settings)
+        for svg in (
+            *shown.select("svg"),
+            *on_phone(name, state).select("svg"),
+        ):
             x, y, wide, high = map(float, svg["viewbox"].split())
             free = svg.select(GO_ON)
             for part, points in points_of(svg):
