@@ -12,13 +12,20 @@ GROUND = 'style="background: #fff"'
 # The kind of output that holds a figure's drawing for a phone. Jupyter shows
 # the other drawing; the site has both, each at its widths.
 NARROW = "text/vnd.attention.narrow.svg+xml"
-# Each role has its colour, as in formulas and live figures (figures.css,
-# light; distinguishable with every kind of colour vision).
+# Each role has its colour, as in formulas and live figures (tokens.css, light;
+# docs/look.md says what they are for).
 ROLES = {
     "query": "#b90795",
     "key": "#ab3a00",
     "value": "#00794a",
     "weight": "#084a6e",
+    "feed-forward": "#9c6200",
+    "embedding": "#09788a",
+    "kept": "#708090",
+    "new": "#1565db",
+    "gradient": "#7a3db8",
+    "right": "#006f6a",
+    "wrong": "#b3261e",
 }
 # Okabe and Ito's palette, without yellow and black: distinguishable with every
 # kind of colour vision, and visible on white and on near-black.

@@ -526,7 +526,7 @@ def show_heads(weights, *, queries, keys, labels=None, **style):
 def _role_color(label):
     """The colour of an array named Q, K, V or A, as ∂Q, Kᵀ and W_V are too."""
     name = label.strip("∂ᵀ").removeprefix("W_")
-    role = dict(zip("QKVA", ROLES, strict=True)).get(name)
+    role = dict(zip("QKVA", ROLES, strict=False)).get(name)
     return ROLES[role] if role else INK
 
 
@@ -652,13 +652,14 @@ def _draw_matrix(ax, x, y, part, high):
     label, texts, marks, wide = part
     color, top = _role_color(label), y + len(texts) / 2 * high
     first, *others = COLORS
-    colors = [color if color != INK else first, *others]
+    colors = {1: color if color != INK else first}
+    colors |= dict(enumerate(others, 2)) | ROLES
     left = x + (_span(part) - wide * texts.shape[1]) / 2
     above = top + (7 if "_" in label else 4)  # room for an index
     ax.text(x + _span(part) / 2, above, label, ha="center", color=color)
     for (i, j), text in np.ndenumerate(texts):
-        mark = int(marks[i, j])
-        edge = colors[mark - 1] if mark else mpl.colors.to_rgba(INK, 0.2)
+        mark = marks[i, j].item()
+        edge = colors[mark] if mark else mpl.colors.to_rgba(INK, 0.2)
         fill = mpl.colors.to_rgba(edge, 0.3) if mark else "none"
         x0, y0 = left + j * wide, top - (i + 1) * high
         box = plt.Rectangle((x0, y0), wide - 2, high - 2, lw=0.8)
@@ -720,7 +721,8 @@ def show_arrays(parts, *, rows=(), fmt="zg"):
         the label of a matrix, its entries (numbers or names) and, if only some
         of these matter, an array of marks: 0 for an entry without a colour,
         1 for the first colour, 2 for the second. The first colour of a matrix
-        named Q, K, V, A, Kᵀ or W_Q is that of its role.
+        named Q, K, V, A, Kᵀ or W_Q is that of its role. Or an array of names
+        of roles, such as "kept" and "new", and "" without a colour.
     rows : list of str, optional
         Names of the rows of the first matrix.
     fmt : str, default "zg"

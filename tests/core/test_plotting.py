@@ -461,7 +461,7 @@ def test_a_line_that_names_a_role_has_its_colour(monkeypatch):
         ax.text(0, y / 9, name)
     svg = shown(fig, monkeypatch)["image/svg+xml"]
     found = {role: words_of(svg, c) for role, c in plotting.ROLES.items()}
-    assert found == {
+    assert {role: words for role, words in found.items() if words} == {
         "query": ["queries", "Q0"],
         "key": ["keys"],
         "value": ["∂V"],
