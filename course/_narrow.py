@@ -9,8 +9,11 @@ import math
 import re
 import textwrap
 
-from matplotlib.text import Text
-from matplotlib.ticker import FixedLocator
+from helpers._extras import extra
+
+with extra("plots"):
+    from matplotlib.text import Text
+    from matplotlib.ticker import FixedLocator
 
 # Inches. A phone of 390 pixels has room for 382 (site.css), and one of 360
 # still shows letters of 12 pixels.

@@ -113,7 +113,7 @@ NAN, LONG = float("nan"), "a" * 41
          {"abcd": "4 characters"}),
         (WHOLE | {"kind": "words", "letters": 3, "min": 2, "max": 3},
          ["a bc", "a b cde"], {"a": "1 word", "a b c d": "4 words",
-                               "a bcde": "bcde", "": "no word", 5: "5"}),
+                               "a bcde": "“bcde”", "": "no word", 5: "5"}),
     ],
 )  # fmt: skip
 def test_refusal_says_what_it_got(control, right, wrong):
@@ -140,7 +140,7 @@ def test_refusal_of_a_matrix_says_its_shape_or_number():
         ([[NAN]], "NaN"),
     ):
         message = call("complaint", A, value)
-        assert "X must" in message
+        assert "X, a row a line” must" in message
         assert message.endswith(f"; got {got}")
 
 

@@ -65,10 +65,12 @@ def list_in(contents, raw, page):
     entry[-1].insert(0, nodes.list_item("", line))
 
 
-def cell_of(node):
-    while "cell" not in node.get("classes", ()):
+def widen(node):
+    """Let the cell around a figure take the margin, too."""
+    while node and "cell" not in node.get("classes", ()):
         node = node.parent
-    return node
+    if node:
+        node["classes"].append("wide")
 
 
 def show(app, doctree):
@@ -83,7 +85,7 @@ def show(app, doctree):
     for raw in shown:
         html = figures.drawing(raw.astext())
         raw[0] = nodes.Text(anchored(html, before))
-        cell_of(raw)["classes"].append("wide")
+        widen(raw.parent)
     for raw in reversed(shown):
         list_in(app.env.tocs[page], raw, page)
 
