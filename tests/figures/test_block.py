@@ -196,6 +196,7 @@ def rail_shows(state, expected, svg):
     ends = [x for x, _ in path_ends(ghost["d"])]
     scale = on_one_scale([*places, *ends],
                          [*numbers, *all_on[..., c].ravel()])  # fmt: skip
+    arrows_show(state, rows[:, c], expected["sums"][:, c], svg, scale)
     (token,) = svg.select(".av-mover")
     if state["passed"] == 4:
         assert float(token["cx"]) == pytest.approx(
@@ -209,6 +210,23 @@ def rail_shows(state, expected, svg):
         assert bool(mini.select(".av-enlarged")) == (k == c)
     off = [p["data-handle"] for p in svg.select("g:has(> rect.av-away)")]
     assert off == [part for part in PARTS if not state[part]]
+
+
+def arrows_show(state, rows, sums, svg, scale):
+    """A part that is on reads the row, and its kick leads to the curve."""
+    arrows = svg.select(":scope > .av-cord")
+    shown = [a for a in arrows if "av-away" not in a["class"]]
+    kicked = [k for k, part in enumerate(PARTS) if state[part]]
+    ends = [[x for x, _ in path_ends(a["d"])][:2] for a in shown]
+    box = min(x for end in ends for x in end) if ends else 0
+    for k, (row, back), (out, tip) in zip(
+        kicked, ends[0 : 2 * len(kicked) : 2],
+        ends[1 : 2 * len(kicked) : 2], strict=True,
+    ):  # fmt: skip
+        from_ = rows[k] * state["stream"]
+        assert row == pytest.approx(scale(rows[k]), abs=4.11)
+        assert out == box < back < box + 4
+        assert 5 < scale((from_ + sums[k]) / 2) - tip < 40
 
 
 def words_show(state, expected, shown):

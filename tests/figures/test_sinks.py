@@ -9,6 +9,7 @@ import pytest
 
 from helpers.attention import attention
 from tests.figures.reading import (
+    all_say,
     narrow,
     on_one_scale,
     path_of,
@@ -116,14 +117,19 @@ def picture_shows(state, expected, svg, abreast):
     numbers = np.array(numbers)
     top, high = sizes(columns, "y"), sizes(columns, "height")
     ends = np.where(numbers > 0, top, top + high)
-    on_one_scale([*lines, *ends], [-10, 0, 10, *numbers], near=0.25, up=True)
+    tips = svg.select(".av-tip")
+    marks = sizes(tips, "y") + sizes(tips, "height") / 2
+    on_one_scale(
+        [*lines, *ends, *marks], [-10, 0, 10, *numbers, *effect],
+        near=0.25, up=True,
+    )  # fmt: skip
     starts = np.where(numbers > 0, top + high, top)
     assert starts == pytest.approx(np.full(len(starts), lines[1]), abs=0.25)
     # A hundred coins, in columns of the keys and of the bin.
     names = [
         t
         for t in svg.select("text")
-        if re.match("key|closed|sink$|gate$", t.text)
+        if re.match("key|bin shut|sink$|gate$", t.text)
     ]
     middles = sizes(names, "x")
     coins = svg.select(".av-coin")
@@ -146,8 +152,9 @@ def picture_shows(state, expected, svg, abreast):
     open_ = way in ("sink", "gate")
     shown = counts if open_ else counts[:5]
     assert [t.text for t in seen["pile"]] == [str(n) for n in shown]
-    assert names[5].text == (way if open_ else "closed")
+    assert names[5].text == (way if open_ else "bin shut")
     # The answer, on the axis of the values.
+    all_say([t.text for t in svg.select(".av-score")], effect, 2)
     worth = [t.text for t in seen["worth"]]
     assert worth == [*map(str, [10, 40, 20, 30, 50]), *["0"] * open_,
                      *map(str, [10, 40, 20, 30, 50])]  # fmt: skip

@@ -84,8 +84,8 @@ const WHOLE = {
 // --- drawing -------------------------------------------------------------
 
 // A rail for one number of the row: its value across, the way through the parts down.
-const WIDE = { width: 640, parts: 132, left: 176, right: 480, top: 66, band: 90, norm: 154 };
-const NARROW = { width: 360, parts: 104, left: 142, right: 348, top: 158, band: 84, norm: 123 };
+const WIDE = { width: 640, parts: 132, left: 176, right: 480, top: 66, band: 90, norm: 161 };
+const NARROW = { width: 360, parts: 104, left: 142, right: 348, top: 158, band: 84, norm: 131 };
 const MINI = { wide: [130, 106], narrow: [84, 84] };
 const LOW = -2.2;
 // The ends of the scale. Without the norms, numbers reach 16.
@@ -139,69 +139,80 @@ const seen = (yes) => (yes ? "" : ' opacity="0"');
 const words = (text, x, y, { kind = "", anchor = "start", shown = true } = {}) =>
   textAt(text, x, y, anchor, kind).replace("<text", `<text${seen(shown)}`);
 const signed = (x) => (x > 0 && fixed(x) !== "0.00" ? "+" : "") + fixed(x);
-// Words beside a place, on the side that has room for them.
-const beside = ({ width, right }, text, [from, to], y, more = {}) => {
-  const [low, high] = [Math.min(from, to) - 12, Math.max(from, to) + 12];
-  const end = Math.min(right + 30, width);
-  return high + 9.6 * text.length < end
-    ? words(text, high, y, more)
-    : words(text, low, y - 9, { ...more, anchor: "end" });
+// A line with a head at its end.
+const arrow = (kind, [from, to], y) => {
+  const back = from < to ? -6 : 6;
+  return `<path class="av-cord ${kind}" d="M${from} ${y}H${to}m${back} -4l${-back} 4l${back} 4"/>`;
+};
+// A part reads the row above its middle, and below it adds its kick.
+const [READS, KICKS] = [0.19, 0.45];
+// Where the arrow meets the thick curve of a kick, which is the flatter the longer it is.
+const tipAt = (rail, { ends }) => {
+  const [a, b] = ends.map(rail.x);
+  const slope = (1.5 * (b - a)) / (rail.y(0.65) - rail.y(0.25));
+  return at((a + b) / 2 - 4 * Math.hypot(1, slope) - 2);
 };
 
 // The parts of a block, which are pressed.
-const drawParts = (state, box, rail, way) =>
+const drawParts = (state, box, rail, way, changes) =>
   way
     .filter(({ kind }) => kind === "kick")
     .map((it) => {
       const part = PARTS[it.k];
-      const [a, b] = it.ends.map(rail.x);
-      const y = rail.y(it.k + 0.45);
+      const [y, kick] = [READS, KICKS].map((t) => rail.y(it.k + t));
+      const row = way[way.indexOf(it) - 1].ends[0];
       const off = state[part] ? "" : " av-away";
       const role = roleOf(part);
-      const high = box === NARROW ? 44 : 40;
+      const change = changes[it.k][state.column];
       return (
-        `<path class="av-cord ${role}${off}" d="M${box.parts} ${y}H${at((a + b) / 2)}"/>` +
+        arrow(`av-taking${off}`, [rail.x(row) - 4, box.parts + 3], y) +
+        arrow(role + off, [box.parts, tipAt(rail, it)], kick) +
         words("norm", box.norm, y + 4, {
           ...{ kind: "av-aside", anchor: "middle" },
           shown: state.norms && state.place === PRE && state[part],
         }) +
-        `<g data-handle="${part}"><rect class="av-kicker ${role}${off}" x="1" y="${at(y - high / 2)}" ` +
-        `width="${box.parts - 1}" height="${high}" rx="7"/>` +
-        `${words(nameOf(part), box.parts / 2, y + 4.5, { anchor: "middle", kind: off.trim() })}</g>`
+        `<g data-handle="${part}"><rect class="av-kicker ${role}${off}" x="1" y="${at(y - 12)}" ` +
+        `width="${box.parts - 1}" height="${at(kick - y + 24)}" rx="7"/>` +
+        words(nameOf(part), box.parts / 2, y + 5, { anchor: "middle", kind: off.trim() }) +
+        words(signed(change), box.parts / 2, kick + 6, {
+          ...{ anchor: "middle", kind: `av-change ${role}` },
+          shown: state[part] && gone(it, state.passed) > 0.5,
+        }) +
+        "</g>"
       );
     })
     .join("");
-const drawLabels = (state, box, rail, way, { changes, rows, whole }) => {
+const drawLabels = (state, box, rail, way, { rows, whole }) => {
   const c = state.column;
-  const kicks = way.filter(({ kind }) => kind === "kick");
   const pulls = way.filter(({ kind }) => kind === "rescale");
   const [start, end, all] = [rows[0][c], rows.at(-1)[c], whole.at(-1)[c]];
-  const x = Math.min(Math.max(rail.x(all), box.left + 60), box.right - 60);
+  const arrived = state.passed === PASSED;
+  const enters = `enters as ${fixed(start)}`;
+  const roomy = rail.x(start) + 12 + 9.6 * enters.length < Math.min(box.right + 30, box.width);
+  // Below the ends, where no line is.
+  const below = (text, v, y, more) => {
+    const half = 3.6 * text.length;
+    const x = Math.min(rail.x(v), Math.min(box.right + 26, box.width) - half);
+    return words(text, at(x), rail.y(PASSED) + y, { ...more, anchor: "middle" });
+  };
   return (
-    kicks
-      .map((it) => {
-        const kind = `av-change ${roleOf(PARTS[it.k])}`;
-        const text = signed(changes[it.k][c]);
-        const shown = state[PARTS[it.k]] && gone(it, state.passed) > 0.5;
-        return beside(box, text, it.ends.map(rail.x), rail.y(it.k + 0.45) + 5, { kind, shown });
-      })
-      .join("") +
     pulls
       .map((it) => {
+        const y = rail.y(it.k + 0.82);
+        const to = at(rail.x(between(...it.ends, 0.5)) - 5);
         const shown = rescales(state) && gone(it, state.passed) > 0.5;
-        const y = rail.y(it.k + 0.82) + 4;
-        return beside(box, "norm", it.ends.map(rail.x), y, { kind: "av-aside", shown });
+        return (
+          arrow(`av-taking${shown ? "" : " av-away"}`, [box.norm - 16, to], y) +
+          words("norm", box.norm, y + 4, { kind: "av-aside", anchor: "middle", shown })
+        );
       })
       .join("") +
-    beside(box, `enters as ${fixed(start)}`, [rail.x(start), rail.x(start)], rail.y(0) + 5, {
-      kind: "av-end",
-    }) +
-    beside(box, `leaves as ${fixed(end)}`, [rail.x(end), rail.x(end)], rail.y(PASSED) + 5, {
-      ...{ kind: "av-end", shown: state.passed === PASSED },
-    }) +
-    words(`with all parts ${fixed(all)}`, x, rail.y(PASSED) + 27, {
-      ...{ kind: "av-aside av-all", anchor: "middle" },
-      shown: fixed(all) !== fixed(end) && state.passed === PASSED,
+    (roomy
+      ? words(enters, rail.x(start) + 12, rail.y(0) + 5, { kind: "av-end" })
+      : words(enters, rail.x(start) - 12, rail.y(0) - 4, { kind: "av-end", anchor: "end" })) +
+    below(`leaves as ${fixed(end)}`, end, 25, { kind: "av-end", shown: arrived }) +
+    below(`dashed: with all parts ${fixed(all)}`, all, 43, {
+      ...{ kind: "av-all", shown: fixed(all) !== fixed(end) && arrived },
     })
   );
 };
@@ -225,7 +236,8 @@ const drawMinis = (state, { rows, sums, whole, wholeSums }, narrow) =>
         ghostOf(rail, wayOf(true, c, whole, wholeSums)) +
         pathOf(state, rail, wayOf(state.stream, c, rows, sums)) +
         words(`number ${c}`, x + w / 2, y + 15, { anchor: "middle" }) +
-        words(fixed(rows.at(-1)[c]), x + w / 2, y + h - 6, { anchor: "middle", kind: "av-left" }) +
+        words("0", rail.x(0), y + h - 6, { anchor: "middle", kind: "av-aside" }) +
+        words(fixed(rows.at(-1)[c]), x + w - 8, y + h - 6, { anchor: "end", kind: "av-left" }) +
         "</g>"
       );
     })
@@ -236,7 +248,7 @@ const picture = (state, values, narrow) => {
   const rail = railIn(state, box);
   const way = wayOf(state.stream, c, values.rows, values.sums);
   const now = way.find((it) => gone(it, passed) < 1) ?? way.at(-1);
-  const tall = rail.y(PASSED) + 38;
+  const tall = rail.y(PASSED) + 50;
   const label =
     `The row of ${token} through two blocks: ${list(values.rows[0])} enters and ` +
     `${list(values.rows.at(-1))} leaves`;
@@ -247,8 +259,8 @@ const picture = (state, values, narrow) => {
   );
   const blocks = [0, 1].map(
     (b) =>
-      `<path class="av-rule" d="M0 ${rail.y(2 * b) + 2}H${box.right}"/>` +
-      words(`block ${b}`, 1, rail.y(2 * b) + 13, { kind: "av-aside" }),
+      `<path class="av-rule" d="M0 ${rail.y(2 * b)}H${box.parts}"/>` +
+      words(`block ${b}`, 1, rail.y(2 * b) - 6, { kind: "av-aside" }),
   );
   // Where a part takes the row's place, the row ends.
   const stops = way
@@ -266,7 +278,7 @@ const picture = (state, values, narrow) => {
       ...{ anchor: "middle", kind: "av-end" },
     }) +
     ghostOf(rail, wayOf(true, c, values.whole, values.wholeSums)) +
-    drawParts(state, box, rail, way) +
+    drawParts(state, box, rail, way, values.changes) +
     pathOf(state, rail, way) +
     stops.join("") +
     `<circle class="av-start" cx="${rail.x(values.rows[0][c])}" cy="${rail.y(0)}" r="5"/>` +

@@ -506,7 +506,7 @@ const heading = (state, net) => {
         `<i>${percent(chance)}</i></span>`,
   );
   return (
-    `<div class="av-writing"><span>it goes on:</span> ${chips.join(" ")} ` +
+    `<div class="av-writing"><span>press to go on:</span> ${chips.join(" ")} ` +
     `<span class="av-chip av-chip-draw" data-handle="draw">${drawName(state)}</span> ` +
     `<span class="av-rewriting">` +
     `<span class="av-chip av-chip-plain" data-handle="less">− last word</span> ` +
@@ -560,7 +560,7 @@ const lookingAt = ({ query, earlier, mix }, state, net) => {
   const left =
     label("query", "query") +
     query.parts.map(cell).join("") +
-    `<span class="av-over">score</span><span class="av-over">weight</span>` +
+    `<span class="av-over av-twofold">score q·k÷√${HEAD}</span><span class="av-over">weight</span>` +
     earlier
       .map(
         ({ label: word, keys, score, weight }) =>
@@ -577,7 +577,7 @@ const lookingAt = ({ query, earlier, mix }, state, net) => {
   return (
     `<div class="av-asks">${heads.join(" ")} <span>The <b class="av-query">query</b> of ` +
     `${quoted(net.words[i])} meets each <b class="av-key">key</b>, and the ` +
-    `<b class="av-value">values</b> are added by weight.</span></div>` +
+    `<b class="av-value">values</b> are added by weight. Press any number.</span></div>` +
     `<div class="av-looking"><div class="av-key-side">${left}</div>` +
     `<div class="av-value-side">${right}</div></div>`
   );
@@ -671,6 +671,8 @@ const portion = (state, p) => {
 const factor = (id, x, to) => (to ? cell({ id, x }) : bare({ x }));
 const TERMS_OF_NEXT = 5;
 
+const expOf = (name, x, divided = "") =>
+  `<i>${escape(name)}</i><span class="av-exp">exp${divided && "("}${x}${divided}</span>`;
 const cardsOf = (state, { terms, order }) => {
   const card = (inner, out, kind = "") =>
     `<span class="av-term${kind}">${inner}<b>${out}</b></span>`;
@@ -683,9 +685,7 @@ const cardsOf = (state, { terms, order }) => {
     return [
       ...shown.map((k) =>
         card(
-          `<i>${escape(terms[k].name)}</i>exp ` +
-            framed({ id: `from-${k}`, x: terms[k].a }) +
-            divided,
+          expOf(terms[k].name, framed({ id: `from-${k}`, x: terms[k].a }), divided),
           short(terms[k].out, 2),
           k === state.rank ? " av-term-on" : "",
         ),
@@ -700,7 +700,7 @@ const cardsOf = (state, { terms, order }) => {
   return terms.map(({ a, b, from, by, name, out }, m) => {
     if (name !== undefined)
       return card(
-        `<i>${escape(name)}</i>exp ${factor(`from-${m}`, a, from)}`,
+        expOf(name, factor(`from-${m}`, a, from)),
         short(out, 2),
         m === placeOf(state).j ? " av-term-on" : "",
       );

@@ -56,7 +56,7 @@ const NARROW = { width: 360, left: 36, chip: 44, rest: 4, coin: 9.4, abreast: 5,
 const BAND = { top: 76, foot: 190 }; // of the scores
 const FLOOR = 428; // of the coins
 const LINE = 512; // of the answer
-const TALL = 536;
+const TALL = 556;
 const at = (x) => +x.toFixed(1);
 const BIN = VALUES.length; // the column behind those of the keys
 const WORTH = Math.max(...VALUES);
@@ -83,10 +83,12 @@ const placesOfCoins = (coins, way) => {
   );
   return plain.flatMap((n, j) => range(n).map((k) => (k < now[j] ? [j, k] : missing.shift())));
 };
+// A row of coins grows from its middle: 0, -1, 1, -2, 2.
+const fromMiddle = (m) => Math.ceil(m / 2) * (m % 2 ? -1 : 1);
 const coinsOf = (box, coins, way) =>
   placesOfCoins(coins, way)
     .map(([j, k]) => {
-      const x = box.across(j) + ((k % box.abreast) - (box.abreast - 1) / 2) * box.coin;
+      const x = box.across(j) + fromMiddle(k % box.abreast) * box.coin;
       const y = FLOOR - (Math.floor(k / box.abreast) + 0.5) * box.coin;
       return (
         `<circle class="av-coin${j === BIN ? " av-withheld" : ""}" cx="${at(x)}" cy="${at(y)}" ` +
@@ -149,8 +151,8 @@ const drawScores = (box, state, values) => {
   const lines = [1, -1].map((sign) => `M${box.left} ${py(sign * cap)}H${right}`);
   const level =
     {
-      sink: `sink ${fixed(state.sink, 1)}`,
-      gate: `gate ${fixed(state.gate)}`,
+      sink: fixed(state.sink, 1),
+      gate: `× ${fixed(state.gate)}`,
       cap: `cap ${setting(state.cap)}`,
     }[way] ?? "";
   return (
@@ -158,13 +160,16 @@ const drawScores = (box, state, values) => {
     said("score", 0, BAND.top - 16, { anchor: "start", kind: "av-scale" }) +
     KEYS.map(
       (j) =>
+        said(fixed(effect[j]), box.across(j), BAND.top - 16, { kind: "av-score" }) +
         bar(box, "av-scored", j, effect[j]) +
+        `<rect class="av-tip" x="${at(box.across(j) - box.bar / 2)}" ` +
+        `y="${at(py(effect[j]) - 1.5)}" width="${box.bar}" height="3"/>` +
         bar(box, "av-ghost", j, values.scores[j], Math.abs(effect[j] - values.scores[j]) > 1e-9),
     ).join("") +
     bar(box, "av-drain", BIN, sink, way === "sink") +
     `<path class="av-gauge"${seen(way === "gate")} d="M${right} ${BAND.foot}V${gateY(gate)}"/>` +
     `<path class="av-cap"${seen(way === "cap")} d="${lines.join("")}"/>` +
-    said(level, box.width - 2, BAND.top - 16, { anchor: "end", kind: "av-said" })
+    said(level, right, BAND.top - 16, { kind: "av-said" })
   );
 };
 const drawAnswer = (box, answer) => {
@@ -183,7 +188,10 @@ const drawAnswer = (box, answer) => {
       )
       .join("") +
     `<path class="av-outcome" transform="translate(${x(answer)} ${LINE})" d="M0 -9L9 0L0 9L-9 0Z"/>` +
-    said(text, within, LINE - 16, { kind: "av-said" })
+    said(text, within, LINE - 16, { kind: "av-said" }) +
+    said("shaded: no mix of the values reaches here", x(0) - 4, LINE + 38, {
+      ...{ anchor: "start", kind: "av-scale" },
+    })
   );
 };
 // The one handle that a way has.
@@ -221,7 +229,7 @@ const drawing = (state, values, narrow) => {
     [...VALUES, 0]
       .map(
         (v, j) =>
-          said(j < BIN ? `key ${j}` : open ? way : "closed", box.across(j), FLOOR + 18) +
+          said(j < BIN ? `key ${j}` : open ? way : "bin shut", box.across(j), FLOOR + 18) +
           said(v, box.across(j), FLOOR + 36, { kind: "av-worth", shown: j < BIN || open }),
       )
       .join("") +
