@@ -18,6 +18,15 @@ DECIMAL = {
 }
 
 
+TOO_THIN = "too thin to be seen"
+
+
+def notes_of(svg):
+    """The lines below the names, without what is said of thin parts."""
+    notes = svg.select(".av-note-of[text-anchor=start]")
+    return [note.text for note in notes if note.text != TOO_THIN]
+
+
 def decimal_shows(text, n):
     """A number of bytes, in the largest unit that leaves at least one."""
     number, unit = text.split()
@@ -74,6 +83,10 @@ def tank_shows(svg, memory, contents, handles, bands):
         else:
             most_apart = abs(scale(b.sum()) - scale(0)) / bands
             assert len(cut) == 0 or most_apart < 4.2
+    # What is thinner than the lines around it is said to be.
+    thin = [0 < abs(scale(x) - scale(0)) < 2 for x in map(np.sum, beside)]
+    assert svg.text.count(TOO_THIN) == sum(thin)
+    assert "without weights" in svg.text or "free" not in svg.text or ends[1]
     over = total > memory
     assert (svg.select_one(".av-spill")["opacity"] == "1") == over
     assert all((float(drip["height"]) > 0) == over for drip in drips)
@@ -106,6 +119,13 @@ def names_stand_apart(svg, tops, bottoms, rim):
     assert len(rows) >= len(names)
     first, *others = [path_of(lead)[1] for lead in svg.select(".av-lead")]
     assert first == rim
+    knobs = [
+        [float(x) for x in re.findall(r"[-\d.]+", grip["transform"])]
+        + [float(grip.rect["x"]), float(grip.rect["width"])]
+        for grip in svg.select(".av-grip")
+    ]
+    (x, y, start, wide), (x2, y2, start2, _) = sorted(knobs)
+    assert abs(y - y2) > 20 or x + start + wide <= x2 + start2
     spans = {(a, b) for a, b in zip(tops, bottoms, strict=True)}
     assert len(others) == len(names) - 1
     for y in others:

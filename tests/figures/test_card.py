@@ -30,7 +30,7 @@ from tests.figures.reading import (
     tells,
     verdict,
 )
-from tests.figures.tanks import decimal_shows, tank_shows
+from tests.figures.tanks import decimal_shows, notes_of, tank_shows
 
 GIB, MIB, GB = 2**30, 2**20, 10**9
 PASTED = "pasted configuration"
@@ -214,18 +214,15 @@ def store_shows(state, expected, svg):
         decimal_shows(below.removeprefix("weights "), weights)
     else:
         assert below == "weights not counted"
-    first, *notes = (
-        text.text for text in svg.select(".av-note-of[text-anchor=start]")
-    )
+    room, *notes = notes_of(svg)
+    tells(room, expected["room"])
     over = weights + cache - memory * GB
     if over > 0:
-        decimal_shows(first.removesuffix(" too many"), over)
-    else:
-        tells(first, expected["room"])
+        decimal_shows(notes.pop(0).removesuffix(" too much"), over)
+    lines = sum("H" in path["d"] for path in svg.select(".av-bands"))
     # Each product, worked out, gives what its kind keeps.
-    notes = re.sub(r"× (?=\d+ layers? )|(?<=[^×]) (?=\d+ layers? )", "\n",
-                   " ".join(notes)).split("\n")  # fmt: skip
-    if len(kinds) > 3:
+    notes = re.split(r" (?=\d+ layers? )", " ".join(notes))
+    if sum(kept > 0 for _, kept in kinds.values()) > 2:
         assert notes == [""]
         return
     for note, (layers, kept) in zip(notes[::-1], kinds.values(), strict=True):
@@ -233,6 +230,7 @@ def store_shows(state, expected, svg):
             tells(note, len(layers), len(set(layers)))
         else:
             assert worked(note) == kept
+    assert sum("in bands" in note for note in notes) == lines
 
 
 def layers_show(state, svg):
@@ -253,7 +251,14 @@ def product_shows(state, expected, formula):
     numbers = state["S"], state["bits"] // 8, state["batch"]
     for part, x in zip(formula.select("b"), numbers, strict=True):
         says(part.text, x)
-    tells(formula.select_one(".av-result-of").text, expected["cache"])
+    parts = {kind: n for kind, (_, n) in by_kind(state, expected).items() if n}
+    result = formula.select_one(".av-result-of")
+    terms = [term.split(" ") for term in result.small.text.split(" + ")]
+    if len(parts) > 1:
+        assert {kind: read(n) for kind, n in terms} == parts
+    else:
+        assert terms == [["all", "in", *parts, "layers"]]
+    tells(result.small.next_sibling, expected["cache"])
 
 
 def bars_show(state, expected, svg):

@@ -19,7 +19,7 @@ from tests.figures.reading import (
     verdict,
     where,
 )
-from tests.figures.tanks import decimal_shows, tank_shows
+from tests.figures.tanks import decimal_shows, notes_of, tank_shows
 
 # Layers, d_model, H and H_kv, as each model's paper or configuration says.
 MODELS = {
@@ -182,18 +182,18 @@ def store_shows(state, expected, shown):
         decimal_shows(below.partition(" ")[2], weights)
     else:
         assert below == "no weights"
-    notes = [t.text for t in svg.select(".av-note-of[text-anchor=start]")]
-    fits = weights + total <= memory * 10**9
-    verdict(notes[0], full=fits, too_many=not fits)
-    if fits:
-        tells(notes[0], min(room, 10**7))
-        assert ("beyond" in notes[0]) == (room > 10**7)
-    else:
-        decimal_shows(notes[0].removesuffix(" too many"),
+    full, *over, sequences = notes_of(svg)
+    tells(full, min(room, 10**7))
+    assert full.startswith("full beyond" if room > 10**7 else "full at")
+    assert len(over) == (weights + total > memory * 10**9)
+    for text in over:
+        decimal_shows(text.removesuffix(" too much"),
                       weights + total - memory * 10**9)  # fmt: skip
-    tells(notes[1], state["batch"])
+    tells(sequences, state["batch"])
+    lines = any("H" in path["d"] for path in svg.select(".av-bands"))
+    verdict(sequences, bands=lines)
     free = svg.select(".av-note-of[text-anchor=middle]")
-    for text in free:
+    for text in free[:1]:
         decimal_shows(text.text.removesuffix(" free"),
                       memory * 10**9 - weights - total)  # fmt: skip
     parts = {text.text for text in svg.select(".av-on")}

@@ -16,6 +16,7 @@ from tests.figures.reading import (
     on_one_scale,
     path_of,
     read,
+    says,
     sentence,
     sizes,
     spot,
@@ -105,8 +106,9 @@ def shows(state, expected, shown):
         svg = drawing.svg
         head = " ".join(text.text for text in svg.select("text")[:2])
         near = state["questions"] == "near"
-        tells(head, *((5, 11) if near else [T - 6]))
-        assert f"{state['questions']} questions" in head
+        tells(head.partition(";")[0], *((5, 11) if near else [T - 6]))
+        assert state["questions"] in head
+        assert head.endswith(f"runs of {state['scheme']}")
         race_shows(state, expected, svg, chosen)
         mechanism_shows(state, expected, svg, chosen)
 
@@ -155,12 +157,17 @@ def race_shows(state, expected, svg, chosen):
     heads = svg.select(".av-head")
     np.testing.assert_allclose([spot(h) for h in heads], ends, atol=0.02)
     named = [svg.select(".av-runner")[k] for k in np.flatnonzero(shown)]
-    assert [g.text for g in named] == [NAMES[k] for k in np.flatnonzero(shown)]
+    names = [g.text.rsplit(" ", 1) for g in named]
+    assert [name for name, _ in names] == [
+        NAMES[k] for k in np.flatnonzero(shown)
+    ]
+    for (_, share), x in zip(names, medians[shown, at], strict=True):
+        says(share.removesuffix("%"), 100 * x)
     heights = [spot(g)[1] for g in named]
     order = np.argsort(-medians[shown, at], kind="stable")
     assert (np.diff(np.array(heights)[order]) > 20).all(), "apart, in order"
     (on,) = svg.select(".av-is-on")
-    assert on.text == state["scheme"]
+    assert on.text.startswith(f"{state['scheme']} ")
 
 
 def mechanism_shows(state, expected, svg, chosen):
@@ -185,8 +192,12 @@ def mechanism_shows(state, expected, svg, chosen):
     bars = svg.select("rect[class^=av-goes]")
     in_proportion(sizes(bars), [right, 1 - right - far, far], near=0.02)
     on_one_scale(sizes(bars, "x"), [0, right, 1 - far], near=0.02)
-    for kind, x in ((".av-is-answer", right), ("text.av-is-new", far)):
-        tells(svg.select_one(kind).text, 100 * x)
+    for kind, *numbers in (
+        (".av-is-answer", 100 * right),
+        ("text.av-is-met", 31, 100 * (1 - right - far)),
+        ("text.av-is-new", *where(T > 32, 32, T - 1), 100 * far),
+    ):
+        tells(svg.select_one(kind).text, *numbers)
 
 
 def dials_show(expected, dials, chosen):

@@ -5,8 +5,8 @@ import { folded } from "../kit/tables.js";
 import { figureModule, known, say } from "../kit/common.js";
 import { grip } from "../kit/handles.js";
 import {
+  bandsIn,
   inBytes,
-  LINE_BREAK,
   pickHandles,
   picks,
   scrub,
@@ -153,24 +153,30 @@ const kindsOf = (layers, kept) =>
     const mine = range(layers.length).filter((i) => layers[i].kind === kind);
     return { kind, layers: mine.map((i) => layers[i]), bytes: sum(mine.map((i) => kept[i])) };
   }).filter((it) => it.layers.length);
-const productOf = ({ kind, layers }, { S, batch, bits }) => {
+const productOf = ({ kind, layers, bytes, low }, { S, batch, bits }, tank) => {
   const n = layers.length;
   const [{ layer }, ...others] = groupsOf(layers);
   if (others.length) return [`${n} layers of ${others.length + 1} sizes`];
+  const bands = bandsIn(tank, low, bytes, batch) > 1 ? " in bands" : "";
+  const sequences = batch > 1 ? [count(batch, "sequence") + bands] : [];
+  const numbers = (x) => count(x, "number");
   const factors = {
-    shared: [0],
-    other: [0],
-    state: [layer.state, STATE_BYTES, batch],
-  }[kind] ?? [layer.width, seen(layer, S), bits / 8, batch];
-  const written = [`${count(n, "layer")}`, ...factors.map((x) => whole(x))];
-  if (batch === 1 && written.length > 3) written.pop();
-  // At most so many letters fit into a line.
-  const half = Math.floor(written.length / 2);
-  return written.join(" × ").length > 27
-    ? [`${written.slice(0, half).join(" × ")} ×`, written.slice(half).join(" × ")]
-    : [written.join(" × ")];
+    shared: [numbers(0)],
+    other: [numbers(0)],
+    state: [numbers(layer.state), `${STATE_BYTES} bytes`, ...sequences],
+  }[kind] ?? [
+    ...[numbers(layer.width), count(seen(layer, S), "position"), count(bits / 8, "byte")],
+    ...sequences,
+  ];
+  const lines = [];
+  for (const factor of [count(n, "layer"), ...factors]) {
+    const longer = `${lines.at(-1)} × ${factor}`;
+    if (lines.length && longer.length <= 28) lines.splice(-1, 1, longer);
+    else lines.push(lines.length ? `× ${factor}` : factor);
+  }
+  return lines;
 };
-const FEW = 3;
+const FEW = 2;
 const drawn = (layers, state, { kept, cache, room }, narrow) => {
   const { machine, weights } = state;
   const [, , has] = MACHINES[machine];
@@ -178,6 +184,8 @@ const drawn = (layers, state, { kept, cache, room }, narrow) => {
   const held = weights * 1e9;
   const over = held + cache - has;
   const kinds = kindsOf(layers, kept);
+  const few = kinds.filter(({ bytes }) => bytes).length <= FEW;
+  const below = (i) => held + sum(kinds.slice(0, i).map(({ bytes }) => bytes));
   return tankDrawing(tank, {
     label:
       `Weights ${weights ? inBytes(held) : "not counted"} and cache ${inBytes(cache)}, in a ` +
@@ -188,23 +196,24 @@ const drawn = (layers, state, { kept, cache, room }, narrow) => {
         bytes: held,
         lines: [weights ? `weights ${inBytes(held)}` : "weights not counted"],
       },
-      ...kinds.map((it) => ({
+      ...kinds.map((it, i) => ({
         kind: `kind-${it.kind}`,
         bytes: it.bytes,
         bands: state.batch,
         lines: [
           `${it.kind} ${inBytes(it.bytes)}`,
-          ...(kinds.length > FEW ? [] : productOf(it, state)),
+          ...(few ? productOf({ ...it, low: below(i) }, state, tank) : []),
         ],
       })),
     ],
     rim: [
       `${machine}: ${whole(has / 1e9)} GB`,
-      over > 0 ? `${inBytes(over)} too many` : `room for ${count(room, "sequence")}`,
+      `room for ${count(room, "sequence")} in all`,
+      ...(over > 0 ? [`${inBytes(over)} too much`] : []),
     ],
     more:
-      grip("weights", wallOf(tank, held), wallKnob) +
-      grip("positions", surfaceOf(tank, held + cache), surfaceKnob(tank)),
+      grip("positions", surfaceOf(tank, held + cache), surfaceKnob(tank)) +
+      grip("weights", wallOf(tank, held), wallKnob),
   });
 };
 // The kinds of the layers, in their order.
@@ -229,17 +238,20 @@ const strip = (layers, narrow) => {
     `<text x="${left}" y="14">${words}</text>${cells.join("")}</svg>`
   );
 };
-const product = ({ S, batch, bits }, { cache }, narrow) =>
-  '<div class="av-factors" role="group" aria-label="the formula">' +
-  sign("layers × numbers") +
-  (narrow ? LINE_BREAK : "") +
-  sign("×") +
-  scrub("S", "new", whole(S), S === 1 ? "position" : "positions") +
-  sign("×") +
-  scrub("bits", "", bits / 8, "bytes") +
-  sign("×") +
-  scrub("batch", "new", whole(batch), batch === 1 ? "sequence" : "sequences") +
-  `<span class="av-result-of">= ${whole(cache)} bytes<small>drag a number ↔</small></span></div>`;
+// What all layers keep is no product, but the sum of one for each kind.
+const summed = (layers, { S, batch, bits }, { kept, cache }) => {
+  const parts = kindsOf(layers, kept).filter(({ bytes }) => bytes);
+  const terms = parts.map(({ kind, bytes }) => `${kind} ${whole(bytes)}`).join(" + ");
+  const sums = parts.length > 1 ? terms : `all in ${parts[0].kind} layers`;
+  return (
+    '<div class="av-factors" role="group" aria-label="the numbers">' +
+    sign("drag ↔") +
+    scrub("S", "new", whole(S), S === 1 ? "position" : "positions") +
+    scrub("bits", "", bits / 8, bits === 8 ? "byte each" : "bytes each") +
+    scrub("batch", "new", whole(batch), batch === 1 ? "sequence" : "sequences") +
+    `<span class="av-result-of"><small>${sums}</small>= ${whole(cache)} bytes</span></div>`
+  );
+};
 
 // What the cache takes for every length.
 const cacheOf = (layers, state) => sum(layers.map((layer) => keptBy(layer, state)));
@@ -510,7 +522,7 @@ const figure = {
       picks(SHOWN) +
       drawn(layers, state, values, narrow) +
       strip(layers, narrow) +
-      product(state, values, narrow) +
+      summed(layers, state, values) +
       say(sentence(state, values, layers, conditions(config, layers))) +
       folded(
         "Layer by layer, by length, and one step",

@@ -12,8 +12,8 @@ export const inBytes = (n) =>
 // more is cut.
 const BEYOND = 1.2;
 const TANKS = [
-  { width: 640, height: 412, left: 30, right: 390, top: 24, base: 396, names: 420 },
-  { width: 360, height: 304, left: 16, right: 144, top: 24, base: 290, names: 167 },
+  { width: 640, height: 412, left: 30, right: 390, top: 24, base: 396, names: 420, grip: 210 },
+  { width: 360, height: 304, left: 16, right: 144, top: 24, base: 290, names: 167, grip: 108 },
 ];
 export const tankOf = (memory, narrow) => {
   const size = TANKS[narrow ? 1 : 0];
@@ -27,16 +27,21 @@ export const tankOf = (memory, narrow) => {
   };
 };
 
-// Where a handle of a tank is drawn: the surface in the middle, another at the wall.
-export const surfaceOf = ({ left, right, y }, n) => [(left + right) / 2, y(n)];
+// Where a handle of a tank is drawn: on the surface, and another at the wall. They stand
+// beside each other, since both may be at one height.
+export const surfaceOf = ({ grip, y }, n) => [grip, y(n)];
 export const wallOf = ({ left, y }, n) => [left, y(n)];
-const CHEVRONS = '<path class="av-knob-mark" d="M-5 -2l5 -4l5 4M-5 2l5 4l5 -4"/>';
-export const surfaceKnob = ({ left, right }) =>
-  `<path class="av-surface" d="M${(left - right) / 2} 0H${(right - left) / 2}"/>` +
-  `<rect class="av-knob" x="-22" y="-10" width="44" height="20" rx="10"/>${CHEVRONS}`;
-export const wallKnob = `<circle class="av-knob" r="10"/>${CHEVRONS}`;
+const knob = (name, x, wide) =>
+  `<rect class="av-knob" x="${x}" y="-10" width="${wide}" height="20" rx="10"/>` +
+  `<path class="av-knob-mark" d="M${x + 6} -2l3 -4l3 4m0 4l-3 4l-3 -4"/>` +
+  `<text class="av-knob-name" x="${x + 15}" y="4">${name}</text>`;
+export const surfaceKnob = ({ left, right, grip }) =>
+  `<path class="av-surface" d="M${left - grip} 0H${right - grip}"/>${knob("positions", -38, 76)}`;
+export const wallKnob = knob("weights", -14, 67);
 
 const LINE = 17;
+// What the line of the surface covers.
+const THIN = 2;
 // Move names apart where they would touch, and keep them inside the tank's height.
 const apart = (names, { top, base }) => {
   const high = names.map(({ lines }) => LINE * lines.length + 8);
@@ -48,14 +53,18 @@ const apart = (names, { top, base }) => {
   return at.map((y, i) => y + high[i] / 2);
 };
 
+// Bands that are too thin to be told apart, or all above the rim, are not drawn.
+export const bandsIn = ({ unit, memory }, low, bytes, n) =>
+  (bytes * unit) / n < 4 || low + bytes / n >= memory ? 1 : n;
+
 /**
  * A tank. `contents`, from the bottom up, have a `kind` for their colour, `bytes`, and
  * the `lines` of their name. `split` divides them across, into a kind, a share of the
- * width and a name each; `bands` says how many equal ones lie on each other.
+ * width and a name each; `bands` says how many equal ones lie on each other (`bandsIn`).
  *
  * @param {object} tank - what `tankOf` returns
- * @param {{label: string, contents: object[], rim: string[], below?: string, more?: string}} given -
- *   `rim` names the memory; `below` and `more` are drawn besides, `more` on top
+ * @param {{label: string, contents: object[], rim: string[], more?: string}} given -
+ *   `rim` names the memory; `more` is drawn on top
  */
 export const tankDrawing = (tank, { label, contents, rim, more = "" }) => {
   const { width, height, left, right, top, base, names, memory, unit, y } = tank;
@@ -82,25 +91,32 @@ export const tankDrawing = (tank, { label, contents, rim, more = "" }) => {
         (part.name && from - to > 40 ? text(part.name, middle, (from + to) / 2, wide, "av-on") : "")
       );
     });
-    // Bands that are too thin to be told apart are not drawn.
-    const many = (bytes * unit) / bands < 4 ? 0 : bands - 1;
-    const lines = Array.from({ length: many }, (_, k) => low + (bytes * (k + 1)) / bands)
+    const many = bandsIn(tank, low, bytes, bands);
+    const lines = Array.from({ length: many - 1 }, (_, k) => low + (bytes * (k + 1)) / bands)
       .filter((n) => n < memory)
       .map((n) => `M${left} ${place(y(n))}H${right}`);
     return `${parts.join("")}<path class="av-bands" d="${lines.join("") || "M0 0"}"/>`;
   });
   const [edge, surface] = [y(memory), y(filled)];
   const over = filled > memory;
-  const free = memory - filled;
+  const free = [
+    `${inBytes(memory - filled)} free`,
+    ...(contents[0].bytes ? [] : ["without weights"]),
+  ];
   const spill =
     `<g class="av-spill" opacity="${over ? 1 : 0}">` +
     box("spilt", left - 12, edge, across + 24, Math.min(surface, edge)) +
     box("spilt", left - 12, edge + (over ? 44 : 0), 10.5, edge) +
-    box("spilt", right + 1.5, edge + (over ? 70 : 0), 10.5, edge) +
+    box("spilt", right + 1.5, edge + (over ? 44 : 0), 10.5, edge) +
     `${filled > BEYOND * memory ? `<path class="av-torn" d="M${left - 14} ${top + 9}l${across / 2 + 14} 5l${across / 2 + 14} -5"/>` : ""}</g>`;
   const lie = contents.map(({ lines, kind, bytes }, i) => {
     const low = sum(contents.slice(0, i).map((it) => it.bytes));
-    return { y: (inside(low) + inside(low + bytes)) / 2, lines, kind };
+    const thin = bytes && bytes * unit < THIN ? ["too thin to be seen"] : [];
+    return {
+      y: (inside(low) + inside(low + bytes)) / 2,
+      lines: [...lines, ...thin],
+      kind,
+    };
   });
   const all = [{ y: edge, lines: rim, kind: over ? "spilt" : "rim" }, ...lie.toReversed()];
   const at = apart(all, tank);
@@ -127,8 +143,12 @@ export const tankDrawing = (tank, { label, contents, rim, more = "" }) => {
   return (
     `<svg class="av-tank" role="img" aria-label="${escape(label)}" viewBox="0 0 ${width} ${height}">` +
     drawn.join("") +
-    (free > 0 && surface - edge > 46
-      ? textAt(`${inBytes(free)} free`, (left + right) / 2, edge + 20, "middle", "av-note-of")
+    (surface - edge > 29 + LINE * free.length
+      ? free
+          .map((words, k) =>
+            textAt(words, (left + right) / 2, edge + 20 + LINE * k, "middle", "av-note-of"),
+          )
+          .join("")
       : "") +
     spill +
     `<path class="av-glass" d="M${left} ${place(edge)}V${base}H${right}V${place(edge)}"/>` +

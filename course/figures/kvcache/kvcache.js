@@ -8,6 +8,7 @@ import { OWN } from "../kit/controls.js";
 import { figureModule, say } from "../kit/common.js";
 import { grip } from "../kit/handles.js";
 import {
+  bandsIn,
   inBytes,
   LINE_BREAK,
   pickHandles,
@@ -85,11 +86,10 @@ const drawn = (state, { total, room }, narrow) => {
   const share = d_k / (d_k + d_v);
   const rim = [
     `memory ${whole(memory)} GB`,
-    over > 0
-      ? `${inBytes(over)} too many`
-      : room > LONGEST
-        ? `full beyond ${whole(LONGEST)} positions`
-        : `full at ${count(room, "position")}`,
+    room > LONGEST
+      ? `full beyond ${whole(LONGEST)} positions`
+      : `full at ${count(room, "position")}`,
+    ...(over > 0 ? [`${inBytes(over)} too much`] : []),
   ];
   return tankDrawing(tank, {
     label:
@@ -105,7 +105,12 @@ const drawn = (state, { total, room }, narrow) => {
         kind: "cache",
         bytes: total,
         bands: batch,
-        lines: [`cache ${inBytes(total)}`, `${count(batch, "sequence")}`],
+        lines: [
+          `cache ${inBytes(total)}`,
+          bandsIn(tank, held, total, batch) > 1
+            ? `${whole(batch)} bands, one per sequence`
+            : count(batch, "sequence"),
+        ],
         split: [
           { kind: "key", share, name: first },
           { kind: "value", share: 1 - share, name: second },
@@ -114,8 +119,8 @@ const drawn = (state, { total, room }, narrow) => {
     ],
     rim,
     more:
-      grip("weights", wallOf(tank, held), wallKnob) +
-      grip("cache", surfaceOf(tank, held + total), surfaceKnob(tank)),
+      grip("cache", surfaceOf(tank, held + total), surfaceKnob(tank)) +
+      grip("weights", wallOf(tank, held), wallKnob),
   });
 };
 
@@ -126,12 +131,11 @@ const formula = ({ n_layers, n_kv_heads, d_k, d_v, S, batch, dtype }, { total },
   sign("×") +
   scrub("n_kv_heads", "attention", n_kv_heads, "KV heads") +
   sign("× (") +
-  scrub("d_k", "key", d_k, "key") +
+  scrub("d_k", "key", d_k, "key width") +
   sign("+") +
-  scrub("d_v", "value", d_v, "value") +
-  sign(") ×") +
-  scrub("dtype", "", ITEMSIZE[dtype], "bytes") +
-  (narrow ? LINE_BREAK : "") +
+  scrub("d_v", "value", d_v, "value width") +
+  (narrow ? `${sign(")")}${LINE_BREAK}${sign("×")}` : sign(") ×")) +
+  scrub("dtype", "", ITEMSIZE[dtype], dtype === "8 bits" ? "byte each" : "bytes each") +
   sign("×") +
   scrub("S", "new", whole(S), S === 1 ? "position" : "positions") +
   sign("×") +

@@ -101,9 +101,9 @@ const anglesAt = ({ rotates }, length) => {
 
 // --- the race --------------------------------------------------------------------
 
-const WIDE = { width: 640, left: 54, right: 508, top: 62, floor: 342, gap: 25 };
+const WIDE = { width: 640, left: 54, right: 492, top: 62, floor: 342, gap: 25 };
 WIDE.below = { title: 420, phrase: 0, top: 440, high: 104, radius: 35 };
-const NARROW = { width: 360, left: 52, right: 250, top: 62, floor: 282, gap: 27 };
+const NARROW = { width: 360, left: 52, right: 216, top: 62, floor: 282, gap: 27 };
 NARROW.below = { title: 350, phrase: 18, top: 384, high: 76, radius: 20 };
 
 const place = (x) => +x.toFixed(2);
@@ -132,13 +132,15 @@ const apart = (wished, { top, floor, gap }) => {
 // How far back the nearest right key is: rows of 6 to 12 tokens repeat, or a row of
 // 6 tokens stands at both ends of the text.
 const BACK = { near: () => "5 to 11", far: (length) => length - 6 };
-const axes = (box, { length, questions }, narrow) => {
+const axes = (box, { length, scheme, questions }, narrow) => {
   const { left, right, top, floor } = box;
   const head =
     `<text x="4" y="16" text-anchor="start"><tspan class="av-scheme">right answers</tspan>` +
-    `${narrow ? "" : ` to ${questions} questions`}, median of four runs (thin lines)</text>` +
+    `${narrow ? "" : ` to ${questions} questions`}, median of four runs</text>` +
     textAt(
-      `${narrow ? `${questions} questions: ` : ""}the answer is ${BACK[questions](length)} tokens back`,
+      narrow
+        ? `${questions}: ${BACK[questions](length)} tokens back; thin: runs of ${scheme}`
+        : `the answer is ${BACK[questions](length)} tokens back; thin lines: the four runs of ${scheme}`,
       4,
       35,
       "start",
@@ -167,12 +169,12 @@ const axes = (box, { length, questions }, narrow) => {
   );
 };
 const isShown = (name, { scheme, yarn }) => !SCHEMES[name].rotates?.yarn || yarn || name === scheme;
-const runner = ({ name, points, at, isOn, isOut }, k, box) => {
+const runner = ({ name, share, points, at, isOn, isOut }, k, box) => {
   const [x, y] = points.at(-1);
   const drawn =
-    `<rect class="av-reach" x="10" y="${-box.gap / 2}" width="${box.width - box.right - 10}" ` +
-    `height="${box.gap}"/>` +
-    `<text x="18" y="4.5">${name}</text>`;
+    `<rect class="av-reach" x="15" y="${3 - box.gap / 2}" width="${box.width - box.right - 16}" ` +
+    `height="${box.gap - 6}" rx="${box.gap / 2 - 3}"/>` +
+    `<text x="23" y="4.5">${name} ${fixed(100 * share, 0)}%</text>`;
   const handle = isOut ? "" : ` data-handle="scheme-${k}"`;
   return (
     `<g opacity="${isOut ? 0 : 1}"${isOut ? ' aria-hidden="true"' : ""}>` +
@@ -199,7 +201,11 @@ const race = (state, { medians, seeds }, box) => {
     const points = course(box, medians[k], at);
     const isOut = !shown.includes(k);
     const height = heights[shown.indexOf(k)] ?? wished[k];
-    return runner({ name, points, at: height, isOn: k === chosen, isOut }, k, box);
+    return runner(
+      { name, share: medians[k][at], points, at: height, isOn: k === chosen, isOut },
+      k,
+      box,
+    );
   });
   const own = range(seeds[chosen][0].length).map((s) => {
     const shares = seeds[chosen].map((all) => all[s]);
@@ -293,21 +299,44 @@ const keyOf = ({ rotates, fresh }, name, { length, buckets, isNew }) => {
   return [`one number for all keys ${first} to ${length - 1} back`, ""];
 };
 // Where the weight of the last block goes.
-const spent = ([right, far], box, y) => {
+const spent = ([right, far], { length, box, y, narrow }) => {
   const wide = box.width - 8;
   const part = (kind, from, to) =>
     `<rect class="av-goes-${kind}" x="${place(4 + from * wide)}" y="${y}" ` +
     `width="${place((to - from) * wide)}" height="12"/>`;
   const percent = (x) => `${fixed(100 * x, 0)}%`;
+  const others = narrow ? "" : "on others ";
   return (
     part("right", 0, right) +
     part("near", right, 1 - far) +
     part("far", 1 - far, 1) +
-    textAt(`weight on the answer ${percent(right)}`, 4, y + 29, "start", "av-is-answer") +
-    textAt(`on other far keys ${percent(far)}`, box.width - 4, y + 29, "end", "av-is-new")
+    textAt("where the weight of the last block goes", 4, y - 6, "start") +
+    textAt(
+      `${narrow ? "" : "on the "}answer ${percent(right)}`,
+      4,
+      y + 29,
+      "start",
+      "av-is-answer",
+    ) +
+    textAt(
+      `${others}up to ${TRAINED - 1} back ${percent(1 - right - far)}`,
+      box.width * (narrow ? 0.43 : 0.48),
+      y + 29,
+      "middle",
+      "av-is-met",
+    ) +
+    textAt(
+      length > TRAINED
+        ? `${others}${TRAINED} to ${length - 1} back ${percent(far)}`
+        : `${others}farther back ${percent(far)}`,
+      box.width - 4,
+      y + 29,
+      "end",
+      "av-is-new",
+    )
   );
 };
-const mechanism = (state, values, box) => {
+const mechanism = (state, values, box, narrow) => {
   const { angles, trainedAngles, weights, buckets, biases } = values;
   const k = NAMES.indexOf(state.scheme);
   const scheme = SCHEMES[state.scheme];
@@ -329,7 +358,7 @@ const mechanism = (state, values, box) => {
     `<text class="av-key-line" x="4" y="${top + high + 38}" text-anchor="start">` +
     `<tspan class="av-is-met">${met}</tspan>` +
     `<tspan class="av-is-new" dx="14">${unmet}</tspan></text>` +
-    spent(weights[k], box, top + high + 50)
+    spent(weights[k], { length: state.length, box, y: top + high + 70, narrow })
   );
 };
 
@@ -404,11 +433,11 @@ const figure = {
     const here = place(spotOf(box, state.length));
     return (
       `<svg class="av-schemes" role="img" aria-label="${escape(label)}" ` +
-      `viewBox="0 0 ${box.width} ${below.top + below.high + 86}">` +
+      `viewBox="0 0 ${box.width} ${below.top + below.high + 106}">` +
       axes(box, state, narrow) +
       `<path class="av-now" d="M${here} ${box.top}V${floor}"/>` +
       race(state, values, box) +
-      mechanism(state, values, box) +
+      mechanism(state, values, box, narrow) +
       grip(
         "length",
         [here, floor],
