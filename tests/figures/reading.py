@@ -5,6 +5,7 @@ with what the helpers compute. The wording between them may change freely.
 """
 
 import functools
+import itertools
 import json
 import re
 
@@ -288,14 +289,14 @@ def matrix_shows(shown, values, digits, closed=None, far=1):
 
 
 def flow_depth(colour):
-    """Where a colour of a gradient stands, whose positive side is mixed."""
-    mixed = re.fullmatch(
-        r"color-mix\(in srgb,var\(--av-gradient\) ([\d.]+)%,(.*)\)", colour
-    )
+    """Where a colour of a gradient stands, whose sides are mixed."""
+    mixed = re.fullmatch(r"color-mix\(in srgb,(.*) ([\d.]+)%,(.*)\)", colour)
     if mixed is None:
         return depth(colour)
-    assert abs(depth(mixed[2])) < 0.01
-    return float(mixed[1]) / 100
+    end, part, zero = mixed.groups()
+    assert abs(depth(zero)) < 0.01
+    side = 1 if end == "var(--av-gradient)" else np.sign(depth(end))
+    return side * float(part) / 100
 
 
 def box_of(rect):
@@ -352,6 +353,7 @@ class Chain:
         out = list(path_ends(svg.select_one(".av-leads")["d"]))
         near(out[0], box_of(opened))
         near(out[-1], box_of(self.big.rect))
+        self.crosses_no_cell(filter(is_seen, svg.select(".av-joint")))
         chosen = svg.select_one(".av-chosen")
         self.chosen = chosen and self.framed(chosen)
 
@@ -363,6 +365,48 @@ class Chain:
             for at, rect in cells.items()
             if holds(frame, rect)
         ]
+
+    def crosses_no_cell(self, wires):
+        """Each step of a line passes beside the cells, or between two."""
+        cells = np.array(
+            [box_of(rect) for it in self.maps.values() for rect in it.values()]
+        )
+        for wire in wires:
+            for step in itertools.pairwise(path_ends(wire["d"])):
+                low, high = np.min(step, axis=0), np.max(step, axis=0)
+                inside = (cells[:, 0] < high - 0.1) & (low + 0.1 < cells[:, 1])
+                assert not inside.all(axis=1).any(), wire["d"]
+
+    def leads(self, name):
+        """The matrix to which an arrow above the titles leads."""
+        cells = self.maps[name]
+        own = cells[0, 0].find_parent("g")
+        way = list(path_ends(own.select_one(".av-sign path[d*=v]")["d"]))
+        top = box_of(cells[0, 0])[0, 1]
+        assert max(y for _, y in way) < top
+        assert self.over(name, way[0])
+        (to,) = (
+            it
+            for it in self.maps
+            if self.over(it, way[3])
+            and abs(box_of(self.maps[it][0, 0])[0, 1] - top) < 0.01
+        )
+        return to
+
+    def names(self, name, of="rows"):
+        """The names beside the rows of a matrix, or over its columns."""
+        texts = self.maps[name][0, 0].find_parent("g").select(".av-aside")
+        beside = [it.get("text-anchor") == "end" for it in texts]
+        return [
+            text.text
+            for text, row in zip(texts, beside, strict=True)
+            if row == (of == "rows")
+        ]
+
+    def over(self, name, point):
+        """A point is above or below the columns of a matrix."""
+        boxes = np.array([box_of(it) for it in self.maps[name].values()])
+        return boxes[:, 0, 0].min() < point[0] < boxes[:, 1, 0].max()
 
     def joins(self, wire, frame, k):
         """A line leads from a frame to the row of numbers that it is of."""
@@ -386,8 +430,9 @@ class Chain:
             assert (name, i, j) not in self.closed
             share = np.clip(values[i][j] / most, -1, 1)
             assert abs(flow_depth(rect["fill"]) - share) < 0.01
-            mixed = "--av-gradient" in rect["fill"]
-            assert mixed == (flows and share > 0), "a gradient has its role"
+            assert flows == ("color-mix" in rect["fill"])
+            if flows and share > 0:
+                assert "--av-gradient" in rect["fill"]
 
     def strip_shows(self, k, values, most=None, mark=None):
         """A row of numbers, each on the shade of its heat map."""
@@ -419,7 +464,7 @@ def near(point, box):
 def number_says(text, x, cell, letter=8):
     """A number has all its digits, or as many as its cell has room for."""
     if np.isinf(x):
-        assert text == "−∞"
+        assert text == ("∞" if x > 0 else "−∞")
         return
     unit = {"K": 1e3, "M": 1e6}.get(text[-1])
     if unit:

@@ -97,7 +97,7 @@ def chain_shows(state, expected, shown):
     later = np.arange(S) > np.arange(T)[:, None] + S - T
     assert set(seen.maps) == set(matrices)
     for key, values in matrices.items():
-        hides = later & state["causal"] & (key in ("S", "A", "dS"))
+        hides = later & state["causal"] & (key in ("S", "A", "dS", "dA"))
         closed = hides if hides.any() else None
         seen.map_shows(key, values, most[key], closed, key.startswith("d"))
     # Shapes are compared at a glance: a gradient is below its matrix.
@@ -105,6 +105,12 @@ def chain_shows(state, expected, shown):
         over, under = (box_of(seen.maps[k][0, 0]) for k in (key, f"d{key}"))
         assert over[0, 0] == under[0, 0]
         assert over[0, 1] < under[0, 1]
+    assert [seen.leads(key) for key in ("dY", "dS")] == ["dA", "dQ"]
+    # Names of rows stand where they change: keys are not called queries.
+    for key in ("K", "V", "dK", "dV"):
+        assert seen.names(key) == [f"k{k}" for k in range(S)]
+    for key in ("Q", "S", "Y", "dQ", "dS", "dY"):
+        assert seen.names(key) == [f"q{k}" for k in range(T)]
     name = GRADIENTS[state["step"] - 1]
     i, j = (
         min(state[key], n - 1)
@@ -127,7 +133,7 @@ def chain_shows(state, expected, shown):
     spot = ("dY", *divmod(entry, len(V[0])))
     assert seen.chosen == ([spot] if state["alone"] else None)
     text = sentence(shown)
-    hidden = name == "dS" and later[i, j] and state["causal"]
+    hidden = name in ("dA", "dS") and later[i, j] and state["causal"]
     verdict(
         text,
         hidden_from=hidden,

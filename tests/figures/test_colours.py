@@ -121,7 +121,7 @@ def test_ink_can_be_read_on_any_ground():
 
 
 PAIR = r"light-dark\((#\w+), ?(#\w+)\)"
-MIXED = rf"color-mix\(in srgb,var\(--av-gradient\) ([\d.]+)%,{PAIR}\)"
+MIXED = r"color-mix\(in srgb,(.+) ([\d.]+)%,(.+)\)"
 
 
 def grounds_of(text):
@@ -130,16 +130,34 @@ def grounds_of(text):
     if not mixed:
         return re.fullmatch(PAIR, text).groups()
     css = figures.path_of("tokens.css").read_text(encoding="utf-8")
-    flows = re.search(rf"--av-gradient: {PAIR}", css).groups()
-    part = float(mixed[1]) / 100
+    end = mixed[1].replace(
+        "var(--av-gradient)",
+        re.search(rf"--av-gradient: ({PAIR})", css)[1],
+    )
+    part = float(mixed[2]) / 100
     return [
         hexed([
             round(part * int(a[k : k + 2], 16)
                   + (1 - part) * int(b[k : k + 2], 16))
             for k in (1, 3, 5)
         ])
-        for a, b in zip(flows, mixed.groups()[1:], strict=True)
+        for a, b in zip(grounds_of(end), grounds_of(mixed[3]), strict=True)
     ]  # fmt: skip
+
+
+def test_gradients_of_either_sign_look_equally_strong():
+    """As light as each other, whatever their size."""
+    html = drawn("backward", {"dY": [[x, -x] for x in (0.3, 1, 2)]})[1]
+    for i in range(3):
+        more, less = (
+            grounds_of(
+                re.search(rf'"dY,{i},{c}"[^>]* fill="([^"]+)"', html)[1]
+            )
+            for c in (0, 1)
+        )
+        for a, b in zip(more, less, strict=True):
+            assert a != b
+            assert contrast(a, b) < 1.1
 
 
 @pytest.mark.parametrize("name", ["causal", "step", "backward"])

@@ -9,6 +9,7 @@ from tests.figures.reading import (
     Chain,
     call,
     narrow,
+    number_says,
     read,
     sentence,
     tells,
@@ -131,10 +132,26 @@ def chain_shows(state, expected, shown):
     seen.big_shows(value)
     tells(sentence(shown).split(" is ")[0], short(value))
     words = words_of(state)
+    labels = [strip[0] for strip in seen.strips]
     if words and name == "dots":
         late = len(words) - len(matrices["Q"])
-        labels = " ".join(strip[0] for strip in seen.strips[:2])
-        verdict(labels, **{words[late + i]: True, words[j]: True})
+        both = " ".join(labels[:2])
+        verdict(both, **{words[late + i]: True, words[j]: True})
+    # A row is called by the title of its matrix.
+    if name in ("dots", "output"):
+        own = seen.maps[name][0, 0].find_parent("g")
+        assert labels[3].startswith(own.select_one(".av-title").text)
+    if name == "weights":
+        with np.errstate(over="ignore"):
+            total = np.exp(hidden[i]).sum()
+        told = labels[2].removeprefix("÷ sum").strip()
+        told = told or seen.big.select_one("text").text.removeprefix("÷ ")
+        number_says(told, total, {"width": 64})
+    keys = words or [f"k{k}" for k in range(len(matrices["K"]))]
+    for key in ("dots", "scores", "weights"):
+        assert seen.names(key, "columns") in ([], keys)
+    if state == state_of("step"):
+        assert seen.names("weights", "columns") == keys
 
 
 def strips(matrices, most, name, i, j):

@@ -43,7 +43,7 @@ const sentence = (state, values) => {
   const [name, i, j] = openedOf(state, values);
   const x = values[name][i][j];
   const [up, open] = [wayOfLoss(x), openOf(state)];
-  if (name === "dS" && !open[i][j])
+  if ((name === "dA" || name === "dS") && !open[i][j])
     return `The score of k${j} is hidden from q${i}: no gradient passes.`;
   return {
     dV: `${name}[${i}][${j}] = ${brief(x)}: a larger V[${i}][${j}] ${up} the loss, through every query that gives k${i} weight.`,
@@ -82,10 +82,10 @@ const pictureOf = (state, values, narrow) => {
     Y: { values: matmul(weights, V), rows: queries, paint: mixed },
     dQ: back(dQ, queries),
     dK: back(dK, keys, { sign: "←" }),
-    dS: back(dS, queries, { sign: "←", open: seen }),
-    dA: back(dA, queries),
+    dS: back(dS, queries, { sign: "←", open: seen, leads: "dQ" }),
+    dA: back(dA, queries, { open: seen }),
     dV: back(dV, keys, { sign: "←" }),
-    dY: back(loss, queries, { title: "press dY" }),
+    dY: back(loss, queries, { leads: "dA" }),
   };
   const words = (long, short) => (narrow ? short : long);
   const plain = () => ["#8882", ""];
@@ -106,7 +106,7 @@ const pictureOf = (state, values, narrow) => {
         plain,
       ),
     ].concat({
-      ...line(words(`row ${i} of ${name}`, "row"), name, values[name][i]),
+      ...line(words(`row ${i} of ${name}`, name), name, values[name][i]),
       mark: j,
     }),
     how,
@@ -175,6 +175,10 @@ const pictureOf = (state, values, narrow) => {
       ? [row("Q", "K", "S"), row("dQ", "dK", "dS"), row("A", "V", "Y"), row("dA", "dV", "dY")]
       : [row("Q", "K", "S", "A", "V", "Y"), row("dQ", "dK", "dS", "dA", "dV", "dY")],
     opened: { cell: [name, i, j], ...opened },
+    note: words(
+      "d: gradient of the loss, each in shades of its own. Press a number of dY: that output becomes the loss.",
+      "d: gradient of the loss. Press a number of dY.",
+    ),
     ...(state.alone && { chosen: ["dY", ...spotOf(state)] }),
     narrow,
   };

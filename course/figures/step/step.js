@@ -1,7 +1,7 @@
 // Attention as a chain of small heat maps, and the numbers that meet in each entry.
 
 import { fixed, matmul, range, softmax, transpose } from "../kit/numbers.js";
-import { chain, mostOf, signed } from "../kit/chain.js";
+import { chain, mostOf, signed, numeral } from "../kit/chain.js";
 import { THREE_TOKENS } from "../kit/controls.js";
 import { figureModule, say } from "../kit/common.js";
 
@@ -167,7 +167,7 @@ const pictureOf = (state, { list, before, logits }, narrow) => {
   const of = (letter) => (state.what === ONE ? `${letter} = X` : letter);
   const root = `÷ √${Q[0].length}`;
   const seen = (i, j) => sees(state, i, j);
-  const asked = { rows: asks, paint: paints.dots, sign: "→" };
+  const asked = { rows: asks, columns: keys, paint: paints.dots, sign: "→" };
   const maps = {
     Q: { title: of("Q"), kind: "query", values: Q, rows: asks, paint: paints.Q, sign: "·" },
     K: { title: of("K"), kind: "key", values: K, rows: keys, paint: paints.K, sign: "→" },
@@ -177,7 +177,7 @@ const pictureOf = (state, { list, before, logits }, narrow) => {
       masked: { ...asked, title: "mask", values: logits, open: seen },
     }),
     weights: {
-      ...{ title: "softmax", kind: "weight", values: weights, rows: asks },
+      ...{ title: "softmax", kind: "weight", values: weights, rows: asks, columns: keys },
       ...{ paint: paints.weights, sign: "·" },
     },
     V: { title: of("V"), kind: "value", values: V, rows: keys, paint: paints.V, sign: "→" },
@@ -192,7 +192,13 @@ const pictureOf = (state, { list, before, logits }, narrow) => {
   const words = (long, short) => (narrow ? short : long);
   const plain = () => ["#8882", ""];
   const times = (a, b) => a.map((x, n) => x * b[n]);
-  const whole = (id, A, mark = j) => line(words(`row of ${asks[i]}`, "row"), id, A[i], mark);
+  const whole = (id, A, mark = j) =>
+    line(words(`${maps[id].title} of ${asks[i]}`, maps[id].title), id, A[i], mark);
+  const powers = (name === "weights" ? logits[i] : []).map(Math.exp);
+  const total = numeral(
+    powers.reduce((a, b) => a + b, 0),
+    7,
+  );
   const opened = {
     dots: () => ({
       from: [
@@ -221,10 +227,10 @@ const pictureOf = (state, { list, before, logits }, narrow) => {
       from: [[before, i, null]],
       lines: [
         whole(before, byName[before]),
-        line("exp", "weights", logits[i].map(Math.exp), j, plain),
-        line(words("÷ their sum", "÷ sum"), "weights", weights[i], j),
+        line("exp", "weights", powers, j, plain),
+        line(words(`÷ sum ${total}`, "÷ sum"), "weights", weights[i], j),
       ],
-      how: "share",
+      how: words("share", `÷ ${total}`),
     }),
     output: () => ({
       from: [
