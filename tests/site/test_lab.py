@@ -383,7 +383,11 @@ def test_a_chapter_reads_and_its_figure_follows_python(visit):
     # At times Lab shows no widget of cells that run while it still asks the
     # kernel for older ones (jupyter-widgets/ipywidgets, issue 3823). Cells
     # that run again show theirs.
+    fold = tab.locator(
+        ".jp-OutputArea [data-figure=causal] summary:visible"
+    ).first
     try:
+        fold.click(timeout=30_000)
         slider.wait_for(timeout=30_000)
     except TimeoutError:
         # Without the old outputs: a widget of the first run that comes late
@@ -391,6 +395,7 @@ def test_a_chapter_reads_and_its_figure_follows_python(visit):
         run(tab, "notebook:clear-all-cell-outputs")
         run(tab, "notebook:run-all-cells")
         tab.get_by_text("T from Python: 6", exact=True).wait_for()
+        fold.click()
     slider.scroll_into_view_if_needed()
     note.wait_for(state="detached")
     check_slider_and_trait(tab, slider)

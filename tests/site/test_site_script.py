@@ -122,9 +122,11 @@ def test_contents_mark_the_last_part_in_view_and_what_it_lies_in(open_page):
 # --- boxes and folds --------------------------------------------------------
 
 KINDS = [
-    "figure", "math-display", "ledger-box", "av-result",
+    "figure",
+    "math-display",
+    "ledger-box",
     "pst-scrollable-table-container",
-]  # fmt: skip
+]
 BOX = "width: 100px; height: 50px; overflow: auto"
 
 

@@ -30,7 +30,11 @@ ENTRIES = sum(
     len(published.load(path.stem).entries)
     for path in published.FOLDER.glob("*.yml")
 )
-ELEMENTS = {"book/ledger": 11 * ENTRIES}
+ELEMENTS = {
+    "book/ledger": 11 * ENTRIES,
+    # A row for each of its 202 entries, and two drawings of each plot.
+    "book/audit/attention-math": 10_000,
+}
 MARK = "/_static/favicon.svg"  # asked for at will
 
 FORM = function("visits", "form")

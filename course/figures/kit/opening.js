@@ -85,13 +85,13 @@ export const stageOf = (figure, { el, read, set, show }) => {
     name();
     requestAnimationFrame(advance);
   };
-  // Touching the figure keeps the state that it shows and stops the opening for
-  // good.
+  // Touching the figure stops the opening for good. What is dragged is taken where
+  // it is; a press acts on the state that the page speaks of.
   const taken = ({ target, type }) => {
     forget();
     if (button.contains(target) || begun === null) return;
     if (type !== "input") {
-      halt(shown);
+      halt(target.closest?.('[role="slider"], [type="range"]') ? shown : goal);
       return;
     }
     played = 0;

@@ -7,7 +7,8 @@ export const notes = () =>
 // Folds are opened: a figure in one is read as any other.
 export const figures = () => {
   for (const fold of document.querySelectorAll("details")) fold.open = true;
-  return [...document.querySelectorAll(".figure svg")].map((svg) => {
+  const shown = [...document.querySelectorAll(".figure svg")].filter((it) => it.checkVisibility());
+  return shown.map((svg) => {
     const { width, left, right } = svg.getBoundingClientRect();
     const scale = width / svg.viewBox.baseVal.width;
     const sizes = [...svg.querySelectorAll("text, tspan")].map(
