@@ -374,6 +374,7 @@ export async function speakAfterRest() {
 export async function speakOfEntry() {
   handle("output,0,0").focus();
   press(document.activeElement, "ArrowDown");
+  await frame();
   await pause(650);
   return [spoken() === said(), spoken().slice(0, 6)];
 }
