@@ -247,6 +247,8 @@ def test_opening_is_paused_as_it_is_seen_and_goes_on(trial):
         # What is taken is taken as it stands.
         ("pointer", {"x": 0.5, "n": 1}),
         ("key", {"x": 0.5, "n": 1}),
+        # A press acts on the state of the page.
+        ("press", {}),
         # What comes from Python or without a hand ends it.
         ("give", {"y": 0}),
         ("set", {"y": 0}),

@@ -149,6 +149,10 @@ export async function pauseAndGoOn() {
 export const acts = {
   pointer: () => pointer(field("y"), "pointerdown"),
   key: () => press(field("y"), "a"),
+  press: () => {
+    el.querySelector(".av-result").setPointerCapture = () => null;
+    pointer(handle("cell1"), "pointerdown");
+  },
   give: () => give("y", 0),
   set: () => m.set("y", 0),
 };
