@@ -6,6 +6,7 @@ limit, because two sets of threads slow each other down.
 """
 
 import os
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -16,6 +17,8 @@ STRIP = 120  # columns, or terms, in one product
 
 def cores():
     """The number of cores this process may use, if the system reports it."""
+    if sys.platform == "emscripten":  # a browser, where no thread can start
+        return 1
     if hasattr(os, "process_cpu_count"):  # Python 3.13
         return os.process_cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):  # Linux
@@ -33,6 +36,8 @@ def on_all_cores(function, tasks):
             for task in queue:
                 function(task)
 
+    if workers < 2:
+        return work(None)
     with ThreadPoolExecutor(workers) as pool:
         list(pool.map(work, range(workers)))  # raises the error of a worker
 

@@ -2,6 +2,8 @@
 
 import functools
 import itertools
+import os
+import sys
 import tracemalloc
 
 import numpy as np
@@ -200,6 +202,15 @@ def test_the_number_of_cores_does_not_change_a_bit(monkeypatch):
             results.append(tiled_attention(Q, K, V, causal=True, block_q=4))
     for result in results:
         np.testing.assert_array_equal(result, results[0])
+
+
+def test_a_browser_starts_no_thread(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(sys, "platform", "emscripten")
+    monkeypatch.setattr(_blas, "ThreadPoolExecutor", None)
+    ran = []
+    _blas.on_all_cores(lambda i: ran.append((i, np.geterr()["over"])), "abc")
+    assert ran == [(i, "ignore") for i in "abc"]
 
 
 def extra_bytes(function, *arguments, **options):
