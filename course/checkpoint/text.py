@@ -12,15 +12,18 @@ from helpers.layers import token_ids
 from .errors import CheckpointError, shown
 from .files import whole
 
-with extra("checkpoint"):
-    import tokenizers
-    from tokenizers import decoders, models, pre_tokenizers
-
 ADDED = (3, 4)  # types of tokens at which a text is split: control, by users
 BYTE = re.compile("<0x[0-9A-Fa-f]{2}>")  # a byte in a vocabulary of texts
 # Limits of a tokenizer.json. Objects take the most memory: published files
 # have one for each added token, some thousands.
 MOST_BYTES, MOST_OBJECTS = 2**25, 2**16
+
+
+def _package():
+    """The package `tokenizers`, which nothing else in the course needs."""
+    with extra("checkpoint"):
+        import tokenizers
+    return tokenizers
 
 
 @contextmanager
@@ -161,8 +164,9 @@ class Tokenizer:
         --------
         With a token for each byte, the first half of é is held back.
 
+        >>> from tokenizers import Tokenizer as Rules, decoders, models
         >>> letters = {letter: b for b, letter in LETTERS.items()}
-        >>> rules = tokenizers.Tokenizer(models.BPE(letters, []))
+        >>> rules = Rules(models.BPE(letters, []))
         >>> rules.decoder = decoders.ByteLevel()
         >>> list(Tokenizer(rules).stream("é!".encode()))
         ['é', '!']
@@ -195,12 +199,12 @@ def from_file(path):
             f"opening braces; got {n:,}"
         )
     with _refused(f"{path.name}: the file must be a tokenizer"):
-        rules = tokenizers.Tokenizer.from_buffer(data)
+        rules = _package().Tokenizer.from_buffer(data)
         rules.no_truncation()
         rules.no_padding()
         # Only special tokens stay text if `encode` is asked for it.
         rules.add_special_tokens([*rules.get_added_tokens_decoder().values()])
-    by_bytes = isinstance(rules.decoder, decoders.ByteLevel)
+    by_bytes = isinstance(rules.decoder, _package().decoders.ByteLevel)
     return Tokenizer(rules, _missing(rules) if by_bytes else ())
 
 
@@ -226,19 +230,20 @@ LLAMA_3 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-# How a text is split before the merges, by the name in GGUF.
-BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False)
-DIGITS = pre_tokenizers.Digits(individual_digits=True)
-CUTS = {
-    "gpt-2": BYTES,
-    "smollm": pre_tokenizers.Sequence([DIGITS, BYTES]),
-    "llama-bpe": pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(tokenizers.Regex(LLAMA_3), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
-    ),
-}
+CUTS = "gpt-2", "smollm", "llama-bpe"  # names in GGUF
+
+
+def _cut(name):
+    """How a text is split before the merges."""
+    cuts, pattern = _package().pre_tokenizers, _package().Regex(LLAMA_3)
+    words = name != "llama-bpe"
+    by_bytes = cuts.ByteLevel(add_prefix_space=False, use_regex=words)
+    before = {
+        "gpt-2": [],
+        "smollm": [cuts.Digits(individual_digits=True)],
+        "llama-bpe": [cuts.Split(pattern, "isolated")],
+    }
+    return cuts.Sequence([*before[name], by_bytes])
 
 
 def from_metadata(metadata, name):
@@ -256,7 +261,7 @@ def from_metadata(metadata, name):
             )
         return value
 
-    for key, known in (("model", ("gpt2",)), ("pre", tuple(CUTS))):
+    for key, known in (("model", ("gpt2",)), ("pre", CUTS)):
         value = get(key, str)
         if value not in known:
             raise CheckpointError(
@@ -289,14 +294,15 @@ def _by_merges(vocab, pairs, kinds, cut):
     """The rules of byte-pair encoding, with each token's type."""
     # In Llama 3 a word of the vocabulary is a token, whatever merges say.
     as_words = cut == "llama-bpe"
-    rules = tokenizers.Tokenizer(
-        models.BPE(vocab=vocab, merges=pairs, ignore_merges=as_words)
+    made = _package()
+    rules = made.Tokenizer(
+        made.models.BPE(vocab=vocab, merges=pairs, ignore_merges=as_words)
     )
-    rules.pre_tokenizer = CUTS[cut]
-    rules.decoder = decoders.ByteLevel()
+    rules.pre_tokenizer = _cut(cut)
+    rules.decoder = made.decoders.ByteLevel()
     rules.add_special_tokens(
         [
-            tokenizers.AddedToken(token, normalized=False)
+            made.AddedToken(token, normalized=False)
             for token, kind in zip(vocab, kinds, strict=True)
             if kind in ADDED
         ]
