@@ -157,9 +157,26 @@ def _svg(fig, alt):
         transparent=True,
         metadata={"Date": None, "Creator": None},
     )
-    svg = _normal(buffer.getvalue(), alt)
+    svg = _normal(_longhand(buffer.getvalue()), alt)
     svg = _colour_roles(_accessible(svg, alt))
     return _typeset(svg.replace(_LEGEND, INK))
+
+
+# How Matplotlib 3.8, which a page has, writes the style of a text.
+_FONT = re.compile(
+    r'style="((?:[^;"]*; )*)font: ([\d.]+px) ([^;"]*)(; text-anchor: \w+)?"'
+)
+
+
+def _longhand(svg):
+    """The styles of texts as Matplotlib 3.10 writes them."""
+
+    def rewritten(match):
+        color, size, family, anchor = match.groups(default="")
+        style = f"font-size: {size}; font-family: {family}{anchor}; {color}"
+        return f'style="{style.removesuffix("; ")}"'
+
+    return _FONT.sub(rewritten, svg)
 
 
 class _Plain(mpl.ticker.LogFormatterSciNotation):

@@ -3,6 +3,7 @@
 import inspect
 import json
 import re
+import sys
 from html import escape
 
 from helpers._extras import extra
@@ -10,9 +11,15 @@ from helpers._extras import extra
 from ._scripts import controls, engine, module, styles
 from ._settings import parameter_of, trait_of
 
+# There the page draws, with its own scripts. A figure is its settings alone.
+IN_A_BROWSER = sys.platform == "emscripten"
+
 with extra("figures"):
-    import anywidget
+    from traitlets import HasTraits as Widget
     from traitlets import TraitError
+
+    if not IN_A_BROWSER:
+        from anywidget import AnyWidget as Widget
 
 SHOWN, HIDDEN = "<section ", '<section hidden="hidden" '
 
@@ -53,7 +60,7 @@ def _documented(doc, parameters):
     return "\n".join([*lines, "", heading + examples])
 
 
-class InteractiveFigure(anywidget.AnyWidget):
+class InteractiveFigure(Widget):
     """A figure with sliders; each subclass names its module.
 
     Every trait that is synced is one setting, as the module's controls list
@@ -75,7 +82,8 @@ class InteractiveFigure(anywidget.AnyWidget):
     def __init_subclass__(cls, **options):
         # A widget makes a subclass of each figure's class, which has no name.
         if "_name" in vars(cls):
-            cls._esm, cls._css = module(cls._name), styles(cls._name)
+            if not IN_A_BROWSER:
+                cls._esm, cls._css = module(cls._name), styles(cls._name)
             cls._declare(controls(cls._name))
         super().__init_subclass__(**options)
 
@@ -118,7 +126,7 @@ class InteractiveFigure(anywidget.AnyWidget):
 
     @classmethod
     def _settings(cls):
-        inherited = anywidget.AnyWidget.class_trait_names()
+        inherited = Widget.class_trait_names()
         return [
             name
             for name in cls.class_trait_names(sync=True)
@@ -169,7 +177,7 @@ class InteractiveFigure(anywidget.AnyWidget):
             "Cells).</p>"
         )
         html = note + self.html().replace(SHOWN, HIDDEN, 1)
-        bundle = super()._repr_mimebundle_(**kwargs)
+        bundle = {} if IN_A_BROWSER else super()._repr_mimebundle_(**kwargs)
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         shown = {"text/plain": repr(self), "text/html": html}
         return {**data, **shown}, metadata

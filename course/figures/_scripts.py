@@ -6,6 +6,7 @@ its settings and to draw it.
 
 import json
 import re
+import sys
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -13,9 +14,6 @@ from pathlib import Path
 from helpers._extras import extra
 
 from ._modules import joined, place_of
-
-with extra("figures"):
-    import quickjs
 
 FOLDER = Path(__file__).resolve().parent
 
@@ -98,6 +96,10 @@ def engine(name):
 
     It takes the name of a function of the module, and its argument as JSON.
     """
+    if sys.platform == "emscripten":
+        return _engine_of_the_page(name)
+    with extra("figures"):
+        import quickjs
     context = quickjs.Context()
     context.set_max_stack_size(4 * 2**20)
     for text in scripts(name).values():
@@ -107,6 +109,21 @@ def engine(name):
         f"(what, state) => JSON.stringify("
         f"attentionFigures.{name}[what](eval(`(${{state}})`)))"
     )
+
+
+def _engine_of_the_page(name):
+    """An engine that is the browser's own, with the site's script."""
+    import js
+    from pyodide.ffi import to_js
+
+    call, pairs = js.figureEngine(name), js.Object.fromEntries
+
+    def run(what, state):
+        # As floats, because to_js makes BigInt of large integers.
+        given = json.loads(state, parse_int=float)
+        return call(what, to_js(given, dict_converter=pairs))
+
+    return run
 
 
 def controls(name):

@@ -49,6 +49,24 @@ def test_a_figure_is_svg_with_alt_text_and_no_date(monkeypatch):
     assert fig.number not in plt.get_fignums(), "show closes the figure"
 
 
+def test_the_texts_of_an_older_matplotlib_are_set_as_well():
+    """Of the version that runs in a browser, which writes `font: 11px X`."""
+    family = "'DejaVu Sans', sans-serif"
+    words = '<text style="{}" transform="x">d_k</text>'
+    for old, new in [
+        (
+            f"fill: #1f2933; opacity: 0.5; font: 9.5px {family}; "
+            "text-anchor: end",
+            f"font-size: 9.5px; font-family: {family}; text-anchor: end; "
+            "fill: #1f2933; opacity: 0.5",
+        ),
+        (f"font: 11px {family}", f"font-size: 11px; font-family: {family}"),
+    ]:
+        now = words.format(new)
+        assert plotting._longhand(words.format(old)) == now
+        assert plotting._longhand(now) == now
+
+
 def test_the_same_figure_gives_the_same_bytes(monkeypatch):
     svgs = {
         shown(plotting.show_weights(WEIGHTS, **NAMES).figure, monkeypatch)[
