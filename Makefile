@@ -110,6 +110,7 @@ serve: book  ## build the site and open it, at http://127.0.0.1:8000 if that is 
 pdf: book chromium  ## print the lessons, and practice with audits, into _build/pdf (5 min)
 	$(BIN)/python -m tools.pdf $(CHAPTERS)
 
+release: export LIVE = required
 release: book pdf  ## check that nothing is missing, write the files of a release, and tag it
 	$(BIN)/python -m tools.release
 

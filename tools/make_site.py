@@ -22,6 +22,8 @@ import sys
 import sysconfig
 from pathlib import Path
 
+from tools import live
+
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "_build"
 SITE = BUILD / "html"
@@ -30,6 +32,8 @@ RECORD = BUILD / "built.json"
 APART = {"_build", "build", "tests", "tools", "bench", "__pycache__"}
 # Files whose changes Sphinx and our extension notice, page by page.
 BY_PAGE = (".ipynb", ".md", ".js", ".css")
+# Copied at each build, and no page depends on it.
+COPIED = "book/_live/"
 # Loaded as a single file, because importing the whole extension imports
 # Sphinx, which takes a second.
 LAUNCH = runpy.run_path(ROOT / "book/_ext/attention_site/launch.py")
@@ -63,8 +67,11 @@ def packages(root):
     )
 
 
-def given(root):
-    """Return the inputs of a build: a digest of each file, and versions."""
+def given(root, runs=None):
+    """Return the inputs of a build: a digest of each file, and versions.
+
+    `runs` is the folder of what lets pages run, if there is one.
+    """
     found = {
         path.relative_to(root).as_posix(): hashlib.sha256(
             path.read_bytes()
@@ -74,7 +81,8 @@ def given(root):
     }
     day = LAUNCH["git"](root, "log", "-1", "--format=%cs")
     git = [LAUNCH["repository"](root), LAUNCH["branch"](root), day]
-    return {**found, "": repr([sys.version, packages(root), git])}
+    said = [sys.version, packages(root), git, bool(runs)]
+    return {**found, "": repr(said)}
 
 
 def made(site):
@@ -95,12 +103,18 @@ def to_do(before, now):
         return "all"
     old, new = before["given"], now["given"]
     changed = [name for name in new if new[name] != old[name]]
-    by_page = all(name.endswith(BY_PAGE) for name in changed)
+    by_page = all(
+        name.endswith(BY_PAGE) or name.startswith(COPIED) for name in changed
+    )
     return "some" if by_page and before["made"] == now["made"] else "all"
 
 
 def main():
-    now = {"given": given(ROOT), "made": made(SITE)}
+    try:
+        runs = live.ready()
+    except live.Missing as error:
+        return f"No site: {error}"
+    now = {"given": given(ROOT, runs), "made": made(SITE)}
     before = json.loads(RECORD.read_text()) if RECORD.exists() else None
     todo = to_do(before, now)
     if todo == "nothing":
@@ -118,7 +132,8 @@ def main():
     builder = "from jupyter_book.cli.main import main; main()"
     options = ("-W", "-n", "--keep-going", "--quiet")
     command = [sys.executable, "-c", builder, "build", ROOT, *options]
-    run = subprocess.run(command, check=False)
+    env = {**os.environ, "ATTENTION_LIVE": str(runs or "")}
+    run = subprocess.run(command, env=env, check=False)
     if run.returncode == 0:
         now["made"] = made(SITE)
         RECORD.write_text(json.dumps(now))

@@ -246,11 +246,13 @@ def test_what_is_kept_is_made_once_for_each_cause(tmp_path):
 
 def test_what_has_to_be_built_follows_from_what_has_changed():
     given = {"a.ipynb": "1", "b.css": "1", "helpers/c.py": "1", "": "git"}
+    given["book/_live/kernel.py"] = "1"
     before = {"given": given, "made": {"a.html": [1, 1]}}
     assert make.to_do(None, before) == "all", "the last build failed"
     assert make.to_do(before, before) == "nothing"
     for changed, todo in [
         ({"a.ipynb": "2", "b.css": "2"}, "some"),
+        ({"book/_live/kernel.py": "2"}, "some"),
         ({"helpers/c.py": "2"}, "all"),
         ({"": "another remote"}, "all"),
         ({"new.ipynb": "1"}, "all"),

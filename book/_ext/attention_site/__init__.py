@@ -28,6 +28,7 @@ Files beside the pages:
 
 * `download` writes the repository's address into chapters to download.
 * `notices` puts the licences beside the pages.
+* `served` puts there what lets pages run in the reader's browser.
 * `host` writes the page for lost addresses, the sitemap and the archive.
 
 Builds that are fast and complete:
@@ -95,6 +96,7 @@ from . import (
     report,
     roles,
     sections,
+    served,
     shown,
     svg,
     trees,
@@ -137,6 +139,7 @@ FILES = (
     sections.write,
     download.fill_in,
     notices.copy,
+    served.write,
     host.write,
 )
 FOLDER = Path(__file__).resolve().parent
