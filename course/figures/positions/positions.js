@@ -145,6 +145,8 @@ const sheet = ({ label, title, named, aside, values, per, picked }, narrow) => {
   );
 };
 
+// Map and chart are together as high as dials and chart of the rotations.
+const chartHigh = (narrow) => (narrow ? 317 : 190);
 // A chart over the positions, pale beyond the last one of the table.
 const upTo = (last, narrow, given) => {
   const { px, py, width, right } = frameAt(narrow, given.y, given.height);
@@ -251,7 +253,7 @@ const view = {
       upTo(T - 1, narrow, {
         label: `Sine and cosine of pair ${i} over the positions, pale beyond the table`,
         y: [-1, 1],
-        height: 190,
+        height: chartHigh(narrow),
         xlabel: "position",
         ylabel: `pair ${i}`,
         lines: [
@@ -326,7 +328,7 @@ const view = {
       upTo(T - 1, narrow, {
         label: "The bias of the steepest and of the flattest head, pale beyond the table",
         y: BIASES,
-        height: 190,
+        height: chartHigh(narrow),
         xlabel: "distance",
         ylabel: "bias",
         lines,
