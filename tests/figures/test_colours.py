@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from course import figures
-from course._colours import ROLES, STOPS
+from course._colours import COLORS, ROLES, STOPS
 from tests.figures.expected_figures import drawn, every_state
 from tests.figures.reading import call
 
@@ -102,6 +102,18 @@ def test_roles_that_meet_are_told_apart(roles, scheme, eyes):
 
 def test_plots_have_the_colours_of_the_style_sheet():
     assert ROLES.items() <= palettes()["light"].items()
+    css = figures.path_of("tokens.css").read_text(encoding="utf-8")
+    series = re.findall(r"--series-\d: (?:light-dark\()?(#\w{6})", css)
+    assert series == COLORS
+
+
+@pytest.mark.parametrize("name", figures.classes())
+def test_colours_come_from_roles_or_series(name):
+    css = re.sub(r"/\*.*?\*/", "", figures.styles(name), flags=re.S)
+    ours = {*ROLES.values(), *COLORS}
+    for line in css.splitlines():
+        if not line.strip().startswith("--"):
+            assert not ours & set(re.findall(r"#\w{6}", line)), line
 
 
 # --- shades of numbers, and the ink on them ----------------------------------
