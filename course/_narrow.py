@@ -146,7 +146,7 @@ def _lifted(fig, owner, old):
             handlelength=1.6,
             **place,
         )
-        box = new.get_window_extent(fig.canvas.get_renderer())
+        box = new.get_window_extent()
         if box.width < 0.85 * 72 * WIDTH or columns == 1:
             return box.height
         new.remove()

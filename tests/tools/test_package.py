@@ -341,6 +341,7 @@ def test_what_is_imported_is_declared(folder, declared):
         *sys.stdlib_module_names,
     }
     own |= {"torch", "transformers"}  # compared with where they are
+    own |= {"js", "pyodide"}  # parts of a browser's Python
     homes = importlib.metadata.packages_distributions()
     found = set()
     for name, text in sources(folder):
