@@ -1,14 +1,15 @@
 # `make` alone lists the targets. Everything runs in .venv, which is made on
 # first use, and again when the pins change or the folder has moved.
 .DEFAULT_GOAL := help
-.PHONY: help book test check numbers figures chapter nbval prose portable site answers chromium model lab serve pdf release refresh texts bench lint format hooks lock clean test-torch
+.PHONY: help book test check numbers figures chapter nbval prose editor portable site answers chromium model lab serve pdf release refresh texts bench lint format hooks lock clean test-torch
 
 PYTHON ?= python3
 BIN := .venv/bin
 # To compile every module, also those that no one imports, takes 20 s more.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 CHAPTERS ?=
-JS := course/figures/*/*.js course/figures/*/*.css tests/*/js/*.js book/_static/site.js book/_ext/attention_site/scorer.js tools/jupyter/labextensions/*/static/*.js
+EDITOR_FILE ?= book/_live/editor.js
+JS := course/figures/*/*.js course/figures/*/*.css tests/*/js/*.js book/_static/site.js book/_ext/attention_site/scorer.js tools/editor/*.js tools/jupyter/labextensions/*/static/*.js
 CHAPTER ?= $(error say which: make chapter CHAPTER=mask)
 # A file's tests share what takes seconds to make: a kernel, a site, a cluster.
 PYTEST = $(BIN)/python -m pytest --durations=10 -n logical --dist loadfile
@@ -77,12 +78,18 @@ prose:  ## check the English of all that a reader meets (npm needed; seconds)
 	npm ci --prefix _build/prose --ignore-scripts --silent
 	$(PYTHON) -m tools.prose
 
+editor:  ## bundle the editor of the pages anew, after a change in tools/editor (npm needed; seconds)
+	@command -v npm > /dev/null || { echo "make editor needs npm, which comes with Node.js"; exit 1; }
+	@mkdir -p _build/editor && cp tools/editor/*.js* _build/editor
+	npm ci --prefix _build/editor --ignore-scripts --silent
+	cd _build/editor && node build.js "$(abspath $(EDITOR_FILE))"
+
 portable: .venv/checks  ## execute every chapter as on nine other machines (ENVIRONMENTS=1,2 for some; weekly)
 	$(BIN)/python -m tools.portable $(if $(ENVIRONMENTS),--only $(ENVIRONMENTS)) $(CHAPTERS)
 
 answers: chromium  ## give every answer of every page in JupyterLab, and other long checks (weekly)
 	$(BIN)/python -m pytest -q -s -m "weekly or browser" tests/site/test_lab.py
-	$(BIN)/python -m pytest -q -m weekly tests/book tests/site/test_alone.py
+	$(BIN)/python -m pytest -q -m weekly tests/book tests/site/test_alone.py tests/tools/test_live.py
 
 chromium: .venv/checks
 	@$(BIN)/python -m tools.website

@@ -47,6 +47,7 @@ def stored_by_others():
     """Fonts, texts, and what tools measured in the published model."""
     found = [*cut_fonts.WHOLE.glob("*.woff2"), *cut_fonts.CUT.glob("*.woff2")]
     found += (ROOT / "course/evidence").glob("*.txt")
+    found += served.OWN.glob("editor.js")
     for path in (ROOT / "course/evidence").glob("*.json"):
         data = json.loads(path.read_text("utf-8"))
         tool = re.match(r"python -m research\.(\w+)", data["made"])

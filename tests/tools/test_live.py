@@ -1,9 +1,12 @@
 """What runs pages in the browser: each file the published one, or refused."""
 
+import gzip
 import hashlib
 import importlib.metadata
 import json
 import re
+import shutil
+import subprocess
 import zipfile
 from fnmatch import fnmatch
 from types import SimpleNamespace
@@ -11,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 from attention_site import served
 
+from tests import budgets
 from tools import live
 
 ROOT = live.ROOT
@@ -264,3 +268,74 @@ def test_evidence_is_there_where_something_asks_for_it():
     assert "alice.txt" in files
     assert "induction-steps.json" in files, "trained_induction(step) reads it"
     assert not [name for name in files if name.startswith("heads-")]
+
+
+EDITOR = ROOT / "tools/editor"
+BUNDLE = served.OWN / "editor.js"
+
+
+def test_the_editor_is_made_of_what_is_here_and_is_small():
+    digest = hashlib.sha256()
+    for name in ("package-lock.json", "editor.js", "build.js"):
+        digest.update((EDITOR / name).read_bytes())
+    first = BUNDLE.read_text("utf-8").partition("\n")[0]
+    assert f"Made of {digest.hexdigest()} " in first, "run: make editor"
+    size = len(gzip.compress(BUNDLE.read_bytes(), 9))
+    budgets.keep("editor.js, compressed", size, 130_000)
+    lock = (EDITOR / "package-lock.json").read_text("utf-8")
+    assert '"resolved"' not in lock, "no address of a registry"
+
+
+@pytest.mark.weekly
+@pytest.mark.skipif(not shutil.which("npm"), reason="npm is not there")
+def test_the_editor_is_made_again_to_the_byte(tmp_path):
+    made = tmp_path / "editor.js"
+    command = ["make", "editor", f"EDITOR_FILE={made}"]
+    subprocess.run(command, cwd=ROOT, check=True)
+    assert made.read_bytes() == BUNDLE.read_bytes()
+
+
+OPEN = """() => {
+  globalThis.told = [];
+  const tell = (what) => (text) => told.push([what, text]);
+  globalThis.editor = liveEditor(document.querySelector("#place"), "x = 1", {
+    label: "Code of cell 3",
+    onRun: tell("run"),
+    onLeave: tell("leave"),
+    onChange: tell("change"),
+  });
+  editor.focus();
+}"""
+
+
+def test_the_editor_takes_no_tab_before_the_reader_types(page):
+    page.visit('<div id="place"></div><button id="next">Next</button>')
+    tab = page.tab
+    tab.add_script_tag(content=BUNDLE.read_text("utf-8"))
+    tab.evaluate(OPEN)
+    field = tab.get_by_role("textbox", name="Code of cell 3", exact=True)
+    at = "document.activeElement.id"
+    tab.keyboard.press("Tab")
+    assert tab.evaluate(at) == "next"
+    tab.keyboard.press("Shift+Tab")
+    tab.keyboard.press("Control+End")
+    tab.keyboard.type("\nif x:\ny = 2")
+    tab.keyboard.press("Tab")
+    wanted = "x = 1\nif x:\n        y = 2"
+    assert tab.evaluate("editor.text()") == wanted
+    assert tab.evaluate("told.splice(0).at(-1)") == ["change", wanted]
+    tab.keyboard.press("Shift+Enter")
+    assert tab.evaluate("told.splice(0)") == [["run", wanted]]
+    tab.keyboard.press("Escape")
+    assert tab.evaluate("told.splice(0)") == [["leave", wanted]]
+    tab.keyboard.press("Tab")
+    assert tab.evaluate(at) == "next"
+    # A text that the page sets is no typing.
+    tab.evaluate("editor.set('z'); editor.focus()")
+    tab.keyboard.press("Tab")
+    assert tab.evaluate(at) == "next"
+    assert tab.evaluate("editor.text()") == "z"
+    assert field.count() == 1
+    tab.evaluate("editor.destroy()")
+    assert field.count() == 0
+    assert not page.errors

@@ -9,10 +9,10 @@ do not run.
 page needs. `files.json` has the SHA-256 of each.
 """
 
-import ast
 import hashlib
 import json
 import os
+import re
 import shutil
 import zipfile
 from fnmatch import fnmatch
@@ -25,7 +25,8 @@ PACKAGES = ("course", "helpers")
 LEDGERS = "course/ledgers"
 EVIDENCE = "course/evidence"
 # Only a figure's script asks for what they say, and pages have the scripts.
-OF_SCRIPTS = "course/figures/*/data.py"
+OF_SCRIPTS = ("course/figures/*/data.py", "course/real_heads.py")
+QUOTED = re.compile(r"""["']([\w.-]+)["']""")
 
 
 def folder():
@@ -37,15 +38,6 @@ def folder():
 def data():
     """Return what is known of the files of others."""
     return json.loads((OWN / "files.json").read_text("utf-8"))
-
-
-def constants(code):
-    """Return the texts that stand in a piece of Python."""
-    return {
-        node.value
-        for node in ast.walk(ast.parse(code))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
 
 
 def cells(path):
@@ -66,14 +58,14 @@ def modules():
 
 def evidence():
     """Return the stored results that a cell or a module names."""
-    named = set()
-    for name, path in modules().items():
-        if not fnmatch(name, OF_SCRIPTS):
-            named |= constants(path.read_text("utf-8"))
-    notebooks = [ROOT / "index.ipynb", *(ROOT / "book").rglob("*.ipynb")]
-    for path in notebooks:
-        for code in cells(path):
-            named |= constants(code)
+    codes = [
+        path.read_text("utf-8")
+        for name, path in modules().items()
+        if not any(fnmatch(name, it) for it in OF_SCRIPTS)
+    ]
+    for path in [ROOT / "index.ipynb", *(ROOT / "book").rglob("*.ipynb")]:
+        codes += cells(path)
+    named = set(QUOTED.findall("\n".join(codes)))
     return {
         path.relative_to(ROOT).as_posix(): path
         for path in (ROOT / EVIDENCE).glob("*.*")
