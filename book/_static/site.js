@@ -23,10 +23,11 @@ document.addEventListener("click", (event) => {
   body.append(...rows);
 });
 
-// The ledger as a tool: a search, filters, and how many entries are shown.
-// The page is a whole table without them.
-const filterLedger = (table) => {
-  const rows = [...table.tBodies[0].rows];
+// The ledger as a tool: a search and filters, which open the folds of what they
+// find, and how many entries there are. The page has all entries without them.
+const filterLedger = (folds) => {
+  const rowsOf = (fold) => [...fold.querySelector("tbody").rows];
+  const rows = folds.flatMap(rowsOf);
   const causeOf = (row) => row.querySelector("td:last-child b")?.textContent ?? "";
   const facets = {
     source: (row) => row.cells[0].textContent,
@@ -68,13 +69,31 @@ const filterLedger = (table) => {
       row.hidden = !fits;
       shown += fits;
     });
+    const isAsked = words.value.trim() || selects.some(({ select }) => select.selectedIndex);
+    for (const fold of folds) {
+      fold.open = isAsked && rowsOf(fold).some((row) => !row.hidden);
+      fold.hidden = isAsked && !fold.open;
+    }
     count.textContent = `${shown} of ${rows.length} entries`;
   };
   form.addEventListener("input", show);
   show();
-  table.parentNode.before(form);
+  folds[0].before(form);
 };
-document.querySelectorAll("table.entries").forEach(filterLedger);
+const ledgerFolds = [...document.querySelectorAll("details:has(> div > table.entries)")];
+if (ledgerFolds.length) {
+  filterLedger(ledgerFolds);
+  // A link leads to an entry, also in browsers that do not open its fold.
+  const openEntry = () => {
+    const entry = targetOf(location.hash);
+    const fold = entry?.closest("details");
+    if (!ledgerFolds.includes(fold) || fold.open) return;
+    fold.open = true;
+    entry.scrollIntoView();
+  };
+  addEventListener("hashchange", openEntry);
+  addEventListener("load", openEntry);
+}
 
 // Make every box that scrolls reachable with the tab key, so that its content can
 // be scrolled from the keyboard. The theme's script would measure the whole page

@@ -56,8 +56,11 @@ def _cells(body):
     return "\n".join(f"<tr>{line}</tr>" for line in lines)
 
 
-# The order of verdicts in the table: errors come first.
-ORDER = ("erratum", "false", "loose", "reproduced", "true")
+# Verdicts in their order in the tables: errors come first.
+FOLDS = {
+    "wrong or loose": ("erratum", "false", "loose"),
+    "reproduced or true": ("reproduced", "true"),
+}
 
 
 def _verdict(entry):
@@ -104,7 +107,10 @@ def _entry_row(entry, slug):
 
 
 def table(ledgers):
-    """Return a table of every entry of some ledgers, errors first.
+    """Return every entry of some ledgers as tables that fold, errors first.
+
+    Each ledger has a fold for what is wrong or loose, and then one for what
+    holds.
 
     Parameters
     ----------
@@ -128,12 +134,25 @@ def table(ledgers):
     Entries of 1 ledger, a table.
     """
     _check_ledgers(ledgers)
-    entries = [(e, x.slug) for x in ledgers for e in entries_of(x)]
-    entries.sort(key=lambda pair: ORDER.index(pair[0].verdict))
-    head = ("source", "section", "what", "verdict", "printed", "why")
-    body = [_entry_row(*pair) for pair in entries]
-    html = _html_table(head, body, "Entries of the ledger", "entries")
+    html = "\n".join(
+        _fold(ledger, words, some)
+        for words, some in FOLDS.items()
+        for ledger in ledgers
+    )
     return Shown(html, f"Entries of {_number(ledgers)}, a table.")
+
+
+def _fold(ledger, words, some):
+    """The entries of a ledger with some of the verdicts, or nothing."""
+    entries = [e for e in entries_of(ledger) if e.verdict in some]
+    entries.sort(key=lambda entry: some.index(entry.verdict))
+    if not entries:
+        return ""
+    told = f"{escape(ledger.slug)}: {len(entries)} {words}"
+    head = ("source", "section", "what", "verdict", "printed", "why")
+    body = [_entry_row(entry, ledger.slug) for entry in entries]
+    shown = _html_table(head, body, told, "entries")
+    return f"<details><summary>{told}</summary>{shown}</details>"
 
 
 def _check_ledgers(ledgers):

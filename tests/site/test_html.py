@@ -344,8 +344,13 @@ def test_the_ledger_reads_without_scripts(site):
     page = tree(site / "book/ledger.html")
     slugs = [path.stem for path in published.FOLDER.glob("*.yml")]
     stored = [published.load(slug).entries for slug in slugs]
-    (table,) = page.find_class("entries")
-    assert len(table.xpath(".//tbody/tr")) == sum(map(len, stored))
+    tables = page.find_class("entries")
+    rows = [row for table in tables for row in table.xpath(".//tbody/tr")]
+    assert len(rows) == sum(map(len, stored))
+    for table in tables:
+        (summary,) = table.xpath("ancestor::details/summary")
+        said = re.search(r": (\d+) ", summary.text_content())[1]
+        assert int(said) == len(table.xpath(".//tbody/tr"))
     assert not page.find_class("ledger-filter"), "a field that does nothing"
 
 
