@@ -126,14 +126,8 @@ const lineUp = (state, { rounds, lengths, starts, ends, time, perfect }) => {
     ),
   );
   const names = range(N).map((w) => {
-    const name = text(
-      `machine ${w}`,
-      BAR.left - 6,
-      rowOf(w) + high / 2 + 4,
-      "end",
-      w === follow ? "av-here" : "",
-    );
-    return `<g data-handle="m${w}">${name}</g>`;
+    const name = text(`machine ${w}`, 34, 4, "end", w === follow ? "av-here" : "");
+    return grip(`m${w}`, [BAR.left - 40, at(rowOf(w) + high / 2)], name);
   });
   const wall = (t, kind) => `<path class="${kind}" d="M${x(t)} ${BAR.top - 4}V${FLOOR + 4}"/>`;
   const cuts = starts.slice(1).map((t) => wall(t, "av-cut"));

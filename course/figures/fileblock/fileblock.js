@@ -101,11 +101,12 @@ const bits = (code) =>
     const on = (code & worth) > 0;
     const x = 4 + 30 * k;
     return (
-      `<g class="av-bit${on ? " av-on" : ""}" data-handle="b${worth}">` +
-      box(x, 316, 26, 28) +
-      text(String(Number(on)), x + 13, 335, "middle") +
-      "</g>" +
-      text(worth, x + 13, 357, "middle", "av-worth")
+      grip(
+        `b${worth}`,
+        [x + 13, 330],
+        `<g class="av-bit${on ? " av-on" : ""}">` +
+          `${box(-13, -14, 26, 28)}${text(String(Number(on)), 0, 5, "middle")}</g>`,
+      ) + text(worth, x + 13, 357, "middle", "av-worth")
     );
   }).join("");
 

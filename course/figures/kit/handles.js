@@ -170,7 +170,7 @@ export const handsOf = (figure, { result, read: current, steer: apply, note, fir
     for (const part of parts()) {
       const handle = handleOf(part);
       announce(part, handle, state);
-      if (part.localName === "g" && !handle.group && !part.querySelector(":scope > .av-hit"))
+      if (part.matches(".av-grip") && !handle.group && !part.querySelector(":scope > .av-hit"))
         part.append(hitArea(radii[handle.id]));
     }
     // An SVG with the role of an image hides its content from screen readers; a
