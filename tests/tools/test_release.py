@@ -72,6 +72,7 @@ def ready(tmp_path, monkeypatch):
     monkeypatch.setattr(release, "owner", lambda: FULL)
     monkeypatch.setattr(release, "project", lambda: {"version": "9.9.9"})
     monkeypatch.setattr(release, "git", lambda word, *_: said[word])
+    monkeypatch.setattr(release.live, "DATA", {"files": {}})
     for path in release.built():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("built", "utf-8")
@@ -112,6 +113,15 @@ def test_what_is_not_built_stops_a_release_and_no_rehearsal(
     assert "attention-verified-9.9.9-lessons.pdf" in made
 
 
+def test_what_runs_pages_is_part_of_a_release(ready, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
+    listed = {"files": {"a.whl": {"sha256": "0"}}}
+    monkeypatch.setattr(release.live, "DATA", listed)
+    told = "a.whl: not there; python -m tools.live gets it"
+    assert release.missing() == [told]
+    assert not [it for it in release.write_files() if "pyodide" in it.name]
+
+
 @pytest.mark.parametrize(
     ("word", "told"), [("status", "commit"), ("tag", "v9")]
 )
@@ -140,6 +150,7 @@ def test_a_release_without_a_checkout_or_git_is_said(
 def test_files_of_a_release_repeat_to_the_byte(ready, monkeypatch):
     root, _ = ready
     monkeypatch.undo()
+    monkeypatch.setattr(release.live, "DATA", {"files": {}})
     monkeypatch.setattr(release, "project", lambda: {"version": "9.9.9"})
     monkeypatch.setattr(release, "BUILD", root / "_build")
     monkeypatch.setattr(release, "MADE", root / "_build" / "release")
@@ -150,7 +161,7 @@ def test_files_of_a_release_repeat_to_the_byte(ready, monkeypatch):
     first = {path.name: path.read_bytes() for path in release.write_files()}
     second = {path.name: path.read_bytes() for path in release.write_files()}
     assert first == second
-    assert len(first) == 5
+    assert len(first) == 6
     sums = first.pop("SHA256SUMS").decode()
     assert sorted(re.findall(r"  (.+)", sums)) == sorted(first)
     for name, data in first.items():

@@ -29,6 +29,7 @@ Files beside the pages:
 * `download` writes the repository's address into chapters to download.
 * `notices` puts the licences beside the pages.
 * `served` puts there what lets pages run in the reader's browser.
+* `policy` writes which content hosts should allow.
 * `host` writes the page for lost addresses, the sitemap and the archive.
 
 Builds that are fast and complete:
@@ -66,6 +67,7 @@ Regular expressions, and why they are not parsers
 * `mathml.FORM`, `BACK`: two replacements of characters, with a test for each.
 * `svg`: the pinned Matplotlib writes SVG in one form, and a test compares each
   stored figure with its shortened version as pictures.
+* `policy.SCRIPT`, `HANDLER`: what our templates and the theme's write.
 * `launch.web_address`: the forms in which git writes one address.
 """
 
@@ -92,6 +94,7 @@ from . import (
     notices,
     numbers,
     parallel,
+    policy,
     practice,
     report,
     roles,
@@ -140,6 +143,7 @@ FILES = (
     download.fill_in,
     notices.copy,
     served.write,
+    policy.write,
     host.write,
 )
 FOLDER = Path(__file__).resolve().parent
