@@ -81,7 +81,7 @@ class Task:
         if self.inputs is None:
             return []
         rng = np.random.default_rng(seed)
-        cases = [tuple(self.inputs(rng)) for _ in range(count)]
+        cases = [tuple(map(_usual, self.inputs(rng))) for _ in range(count)]
         return sorted(cases, key=lambda case: sum(map(np.size, case)))
 
     @staticmethod
@@ -283,6 +283,16 @@ def _masked(result):
     if isinstance(result, list | tuple):
         return any(map(_masked, result))
     return bool(np.ma.is_masked(result))
+
+
+def _usual(value):
+    """An argument whose integers have NumPy's default type, as those by hand.
+
+    A generator draws 64 bits. In a browser the default is 32, and there
+    `np.repeat`, `np.bincount` and `np.take` refuse the others.
+    """
+    whole = isinstance(value, np.ndarray) and value.dtype.kind == "i"
+    return value.astype(int) if whole else value
 
 
 def _narrow(value, width):

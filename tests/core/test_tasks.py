@@ -450,6 +450,16 @@ def test_what_cases_by_hand_do_not_show_drawn_ones_do():
     assert re.match(r"For \(\[-?\d+\.\],\) it gives \[0\.\], where", message)
 
 
+def test_integers_are_drawn_in_the_type_that_numpy_counts_with():
+    """In a browser `np.repeat` and `np.bincount` take no other."""
+    task = Task(
+        np.bincount, [], [],
+        inputs=lambda rng: [rng.integers(0, 4, 9).astype(np.int16)],
+    )  # fmt: skip
+    ((given,),) = task.drawn(1, seed=0)
+    assert given.dtype == np.array([1]).dtype
+
+
 def test_other_seeds_draw_other_cases_of_the_same_kind():
     task = softmaxes()
     one, two = task.drawn(9, seed=1), task.drawn(9, seed=2)
