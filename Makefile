@@ -82,7 +82,8 @@ editor:  ## bundle the editor of the pages anew, after a change in tools/editor 
 	@command -v npm > /dev/null || { echo "make editor needs npm, which comes with Node.js"; exit 1; }
 	@mkdir -p _build/editor && cp tools/editor/*.js* _build/editor
 	npm ci --prefix _build/editor --ignore-scripts --silent
-	cd _build/editor && node build.js "$(abspath $(EDITOR_FILE))"
+	cd _build/editor && node build.js made.js
+	cp _build/editor/made.js "$(EDITOR_FILE)"
 
 portable: .venv/checks  ## execute every chapter as on nine other machines (ENVIRONMENTS=1,2 for some; weekly)
 	$(BIN)/python -m tools.portable $(if $(ENVIRONMENTS),--only $(ENVIRONMENTS)) $(CHAPTERS)
