@@ -30,7 +30,7 @@ h1 {{ font: 600 76px A; margin: 0; letter-spacing: -0.02em; display: flex; gap: 
 h1 img {{ width: 84px }}
 p {{ font: 34px S; margin: 0 }}
 .av-sentence {{ width: 820px; max-width: none; flex: none }}
-</style><h1><img src="{mark}" alt="">Attention, Verified</h1>{svg}
+</style><h1><img src="{mark}" alt="">Attention, Verified</h1><div class="av-result">{svg}</div>
 <p>Attention by hand and in NumPy, every number checked</p>
 """  # noqa: E501
 

@@ -585,6 +585,40 @@ def test_an_entry_has_an_address_and_headings_stay(address, browser, width):
     tab.close()
 
 
+@pytest.mark.parametrize(
+    ("page", "stays"), [("linear", True), ("positions", False)]
+)
+def test_a_low_picture_stays_beside_its_settings(
+    address, browser, page, stays
+):
+    tab = browser.new_page(viewport={"width": 390, "height": 844})
+    tab.goto(f"{address}/book/{page}.html")
+    figure = tab.locator("[data-figure].av-live").first
+    figure.locator(".av-settings > summary").click()
+    last = figure.locator(".av-settings [data-kind]:visible").last
+    last.evaluate("it => it.scrollIntoView({ block: 'end' })")
+    bar = tab.locator(".bd-header-article").bounding_box()
+    picture = figure.locator(".av-wide").bounding_box()
+    assert (picture["height"] <= 422) == stays
+    assert (picture["y"] >= bar["y"] + bar["height"] - 1) == stays
+    tab.close()
+
+
+def test_a_page_keeps_still_when_its_figure_gets_its_script(address, browser):
+    heights = []
+    for scripts in (False, True):
+        with browser.new_context(
+            java_script_enabled=scripts,
+            viewport={"width": 1440, "height": 900},
+        ) as context:
+            tab = context.new_page()
+            tab.goto(f"{address}/book/positions.html")
+            live = ".av-live" if scripts else ""
+            body = tab.locator(f"[data-figure]{live} .av-body").first
+            heights.append(body.bounding_box()["height"])
+    assert abs(heights[0] - heights[1]) <= 8
+
+
 NO_CLIPBOARD = "navigator.clipboard.writeText = () => Promise.reject()"
 
 

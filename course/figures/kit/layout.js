@@ -28,7 +28,10 @@ export const layoutOf = (el, result, error) => {
     const sentence = result.querySelector(".av-say");
     const lines = [sentence, error].map((part) => [part, part.offsetHeight]);
     const width = el.offsetWidth;
+    // A low picture stays in sight beside open settings (figures.css).
+    const low = boxes[0]?.offsetHeight <= innerHeight / 2;
     const widened = widen?.();
+    el.classList.toggle("av-low", low);
     boxes.forEach((box, i) => {
       for (const [name, value] of Object.entries(SCROLLS)) {
         if (wide[i]) box.setAttribute(name, value);
