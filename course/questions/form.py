@@ -6,16 +6,24 @@ from html import escape
 
 from .record import packed
 
+# The d_k of a sentence (svg.js has the same for figures).
+LOW = re.compile(r"\b([dWH])_([A-Za-z0-9]{1,5})\b")
+
 
 def prose(text):
-    """Return a text as HTML, with `code` in backticks.
+    """Return a text as HTML, with `code` in backticks and low letters.
 
     Examples
     --------
     >>> prose("Is `a<b`?")
     'Is <code>a&lt;b</code>?'
+    >>> prose("The width d_k, `d_k` in code.")
+    'The width d<sub>k</sub>, <code>d_k</code> in code.'
     """
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+    parts = re.split(r"`([^`]+)`", escape(text))
+    parts[::2] = [LOW.sub(r"\1<sub>\2</sub>", part) for part in parts[::2]]
+    parts[1::2] = [f"<code>{part}</code>" for part in parts[1::2]]
+    return "".join(parts)
 
 
 @cache

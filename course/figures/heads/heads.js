@@ -163,7 +163,7 @@ const figure = {
         `heads; got ${H_kv}`
       : "",
 
-  // One layer with d_model = H d_k and d_v = d_k, without biases.
+  // One layer with d<sub>model</sub> = H d_k and d_v = d_k, without biases.
   compute: ({ H, H_kv, d_k, column }) => {
     const shared = H / H_kv;
     const at = Math.min(column, H * d_k - 1);
@@ -188,9 +188,9 @@ const figure = {
       `<tr><th scope="row">${name}</th><td>${whole(here)}</td><td>${whole(there)}</td></tr>`;
     const full = multi_head.total / 4;
     const counts =
-      `<table class="av-grid"><caption>One layer with d_model = ${whole(H * d_k)}: ` +
+      `<table class="av-grid"><caption>One layer with d<sub>model</sub> = ${whole(H * d_k)}: ` +
       "parameters, and bytes to cache in float16</caption>" +
-      `<thead><tr><td></td><th scope="col">H_kv = ${H_kv}</th><th scope="col">multi-head` +
+      `<thead><tr><td></td><th scope="col">H<sub>kv</sub> = ${H_kv}</th><th scope="col">multi-head` +
       "</th></tr></thead><tbody>" +
       ["W_Q", "W_K", "W_V", "W_O"].map((name) => line(name, parameters[name], full)).join("") +
       line("all four", parameters.total, multi_head.total) +

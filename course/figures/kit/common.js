@@ -4,7 +4,7 @@
 // engine for the static page, and the browser calls it again when a control
 // moves. So the page shows the same with and without scripts.
 
-import { escape } from "./svg.js";
+import { lettered } from "./svg.js";
 import { complaint, fromAddress, isAsked, problem, shell, toAddress } from "./controls.js";
 import { handsOf } from "./handles.js";
 import { redraw, treeOf } from "./redraw.js";
@@ -70,7 +70,7 @@ import { addSteppers, typingOf } from "./typing.js";
  */
 
 // The sentence of a figure, which screen readers announce.
-export const say = (text) => `<p class="av-say">${escape(text)}</p>`;
+export const say = (text) => `<p class="av-say">${lettered(text)}</p>`;
 
 // The content of a drawing. What may scroll sideways is wrapped, so that the
 // sentence below stays in view.

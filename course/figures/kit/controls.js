@@ -2,7 +2,7 @@
 
 import { CONTROL_KINDS, called, shorten, stepTo } from "./kinds.js";
 import { setting } from "./numbers.js";
-import { escape } from "./svg.js";
+import { escape, lettered } from "./svg.js";
 
 // The default rows of a matrix.
 export const THREE_TOKENS = [
@@ -42,7 +42,7 @@ const input = (control, value) => {
     value,
   );
   return (
-    `<div data-kind="${control.kind}"><label><span>${escape(control.label)}</span> ${field}</label>` +
+    `<div data-kind="${control.kind}"><label><span>${lettered(control.label)}</span> ${field}</label>` +
     `${beside}</div>`
   );
 };

@@ -13,6 +13,10 @@ export const escape = (text) =>
     (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c],
   );
 
+// Words in HTML, in which the k of d_k is low.
+export const lettered = (text) =>
+  escape(text).replace(/\b([dWH])_([A-Za-z0-9]{1,5})\b/g, "$1<sub>$2</sub>");
+
 // The book's colour map, from −1 over 0 to 1. Zero is close to the page's
 // background, and large values contrast with it: dark on white, and bright in the
 // dark.

@@ -192,7 +192,7 @@ const table = (state, { parts, total, d_model, d_ff, block }) => {
     KEYS.map((key) => row(NAMES[key], parts[key], signOf(key))).join("") +
     `${row("all", total)}</tbody></table>` +
     `<p>Width ${whole(d_model)}, ${whole(state.n_layers)} × ${whole(block)} in blocks with ` +
-    `d_ff = ${whole(d_ff)}, and ${count(state.vocab, "token")}.</p>`
+    `d<sub>ff</sub> = ${whole(d_ff)}, and ${count(state.vocab, "token")}.</p>`
   );
 };
 const sentence = (state, { parts, total }) => {

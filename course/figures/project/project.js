@@ -2,6 +2,7 @@
 
 import { dot, fixed, matmul, range, setting } from "../kit/numbers.js";
 import { grip } from "../kit/handles.js";
+import { lettered } from "../kit/svg.js";
 import { figureModule, say } from "../kit/common.js";
 
 const END = { token: 2, row: 4 }; // planes go from -END to END
@@ -242,7 +243,7 @@ const figure = {
       `${inside}</svg>`;
     return (
       `<div class="av-planes"><div><p class="av-caption">Drag x, y, or a column of ` +
-      `${state.matrix}</p>` +
+      `${lettered(state.matrix)}</p>` +
       svg(
         "given",
         `The tokens x ${row(x)} and y ${row(y)}, and the columns ` +
