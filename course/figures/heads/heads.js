@@ -2,6 +2,7 @@
 
 import { count, range, whole } from "../kit/numbers.js";
 import { grip } from "../kit/handles.js";
+import { lettered } from "../kit/svg.js";
 import { figureModule, say } from "../kit/common.js";
 
 // Neighbouring groups differ in colour, and names say which group is which.
@@ -192,7 +193,7 @@ const figure = {
       "parameters, and bytes to cache in float16</caption>" +
       `<thead><tr><td></td><th scope="col">H<sub>kv</sub> = ${H_kv}</th><th scope="col">multi-head` +
       "</th></tr></thead><tbody>" +
-      ["W_Q", "W_K", "W_V", "W_O"].map((name) => line(name, parameters[name], full)).join("") +
+      ["W_Q", "W_K", "W_V", "W_O"].map((W) => line(lettered(W), parameters[W], full)).join("") +
       line("all four", parameters.total, multi_head.total) +
       line("cache, bytes per token", cache, multi_head.cache) +
       "</tbody></table>";
