@@ -10,6 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 CHAPTERS ?=
 EDITOR_FILE ?= book/_live/editor.js
 JS := course/figures/*/*.js course/figures/*/*.css tests/*/js/*.js book/_static/site.js book/_ext/attention_site/scorer.js tools/editor/*.js tools/jupyter/labextensions/*/static/*.js
+JS += $(filter-out book/_live/editor.js,$(wildcard book/_live/*.js book/_live/*.css))
 CHAPTER ?= $(error say which: make chapter CHAPTER=mask)
 # A file's tests share what takes seconds to make: a kernel, a site, a cluster.
 PYTEST = $(BIN)/python -m pytest --durations=10 -n logical --dist loadfile
