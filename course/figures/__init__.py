@@ -3,7 +3,8 @@
 In Jupyter an object is a widget whose traits follow its sliders. On the
 static page the same module runs with no kernel. Without scripts the page
 shows the figure's first state, which the module itself has drawn: Python runs
-it in a small JavaScript engine and stores what it returns.
+it in a small JavaScript engine and stores what it returns. Where a browser
+runs Python, that engine is the browser.
 
 A module lists its settings once, as its ``controls``: each with what it sets,
 its limits, and the value it starts with. Traits and docstrings are made from
