@@ -252,7 +252,7 @@ const pageOf = (link) =>
   link.href.startsWith(bookRoot.href)
     ? link.href.slice(bookRoot.href.length).replace(/\.html([?#].*)?$/, "")
     : null;
-const OWN_KEYS = /^(practice|progress|reading)\//;
+const OWN_KEYS = /^(practice|progress|reading|code)\//;
 const ownKeys = () => Object.keys(localStorage).filter((key) => OWN_KEYS.test(key));
 
 // Tick each page of the menu whose questions are all answered correctly, and add
@@ -282,7 +282,8 @@ const showProgress = () => {
   forget.addEventListener("click", () => {
     for (const key of ownKeys()) localStorage.removeItem(key);
     // Empty this page's fields as well; an empty form stores no answers.
-    for (const form of document.querySelectorAll("form[data-question]")) form.wipe?.();
+    for (const one of document.querySelectorAll("form[data-question], [data-task]")) one.wipe?.();
+    globalThis.attentionLive?.forget();
     for (const key of ownKeys()) localStorage.removeItem(key);
     document.querySelector(".continue")?.remove();
     document.querySelector(".second")?.classList.remove("second");
@@ -477,7 +478,7 @@ const start = async (el) => {
       "The script of this figure did not load. The figure shows its first state.";
 };
 // Questions work at once, because they compute nothing in advance.
-if (document.querySelector("[data-question]"))
+if (document.querySelector("[data-question], .av-task"))
   load("practice").then(
     () => attentionFigures.practice.render({ el: document }),
     () => {
@@ -508,4 +509,59 @@ if (visit?.type === "navigate" && !location.hash && asked.length) {
     asked.map((name) => `[data-figure="${CSS.escape(name)}"]`).join(),
   );
   addEventListener("load", () => first?.scrollIntoView({ behavior: "instant" }));
+}
+
+// --- code that runs in the page ----------------------------------------------
+
+// A page of a notebook has a line for these buttons, if the site has Python for
+// browsers. The first press loads live/page.js, which does the rest.
+const runLine = document.querySelector(".av-run");
+let liveLoads = null;
+const live = async (what, ...given) => {
+  try {
+    await (liveLoads ??= bring(new URL("live/page.js", siteRoot)));
+  } catch {
+    liveLoads = null;
+    runLine.querySelector("span").textContent = "What runs the code did not load. Try again.";
+    return;
+  }
+  attentionLive[what](...given);
+};
+const pressed = (text, className, ...doing) => {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = className;
+  button.textContent = text;
+  button.addEventListener("click", () => live(...doing));
+  return button;
+};
+if (runLine) {
+  const about = document.createElement("span");
+  const { lacks } = runLine.dataset;
+  if (location.protocol === "file:")
+    about.textContent =
+      "Opened from a folder, this page cannot run Python. In this folder: " +
+      "python3 -m http.server, then open http://localhost:8000.";
+  else {
+    about.textContent = lacks
+      ? `Runs here in part: some cells need ${lacks}. In Jupyter all of it runs.`
+      : "Runs Python here, in this browser: 10 MB, loaded once.";
+    runLine.append(
+      pressed("Check this page", "av-check", "check"),
+      pressed("Run all", "", "runAll"),
+      pressed("Download", "", "download"),
+    );
+    for (const code of document.querySelectorAll('[class*=" in-"]')) {
+      const at = Number(/ in-(\d+)/.exec(code.className)[1]);
+      const tools = document.createElement("div");
+      tools.className = "av-cell-tools";
+      const said = document.createElement("span");
+      said.className = "av-cell-said";
+      tools.append(pressed("Run", "", "run", at), pressed("Edit", "av-edit", "edit", at), said);
+      code.append(tools);
+    }
+    // Edits of an earlier visit are offered again.
+    if (ownKeys().some((key) => key.startsWith(`code/${thisPage}/`))) live("offer");
+  }
+  runLine.append(about);
 }

@@ -11,6 +11,7 @@ Pages:
 * `figures` and `practice` write the scripts of figures and questions beside
   the pages; `practice` also folds the text that follows a prediction; `alone`
   gives each figure a page of its own, to open or to embed.
+* `live` names the cells of a page that runs in the reader's browser.
 * `margin` puts captions beside their pictures.
 * `frame` adds a link to the next page and the imprint, `menu` adds names to
   the menu's buttons, and `launch` points the launch buttons at the repository
@@ -88,6 +89,7 @@ from . import (
     index,
     launch,
     lean,
+    live,
     margin,
     mathml,
     menu,
@@ -116,6 +118,7 @@ PARTS = (
     margin,
     alone,
     practice,
+    live,
     menu,
     launch,
     frame,
@@ -184,6 +187,7 @@ def setup(app):
     own = [path for kind in kinds for path in FOLDER.rglob(kind)]
     own.append(FOLDER.parents[2] / "requirements.txt")
     state = zlib.crc32(b"".join(path.read_bytes() for path in sorted(own)))
+    app.live = True
     app.kept = Kept(Path(app.doctreedir, "attention_site"), state)
     for part in PARTS:
         part.setup(app)

@@ -284,9 +284,24 @@ const compare = (record, labels, given) => {
 // are all answered correctly.
 const CHANGED = "practice-changed";
 const counted = () => {
-  const forms = [...document.querySelectorAll("form[data-question]:not(.av-predict)")];
+  const forms = [...document.querySelectorAll("form[data-question]:not(.av-predict), [data-task]")];
   const right = forms.filter((form) => form.dataset.right === "true").length;
   return { forms, right };
+};
+// Exercises in code count where their code runs: on a page that can run it.
+const countTasks = () => {
+  if (!document.querySelector(".av-run") || location.protocol === "file:") return;
+  for (const place of document.querySelectorAll(".av-task")) {
+    const at = /\bout-(\d+)/.exec(place.className)[1];
+    place.dataset.task = storageKey(`task/${document.body.dataset.page}/${at}`);
+    place.wipe = () => {
+      localStorage.removeItem(place.dataset.task);
+      delete place.dataset.right;
+    };
+    if (localStorage.getItem(place.dataset.task) === null) continue;
+    place.dataset.right = "true";
+    fill(place.querySelector("pre"), "✓ Right, when it last ran. To see it again, run this cell.");
+  }
 };
 const keepCount = () => {
   const { forms, right } = counted();
@@ -311,7 +326,7 @@ const tally = () => {
     count.textContent = `${right} of ${forms.length} questions right `;
   };
   button.addEventListener("click", () => {
-    for (const form of document.querySelectorAll("form[data-question]")) form.wipe();
+    for (const form of document.querySelectorAll("form[data-question], [data-task]")) form.wipe();
   });
   document.addEventListener(CHANGED, show);
   line.replaceChildren(count, button);
@@ -395,11 +410,13 @@ const attach = (form) => {
 };
 
 export default {
+  attach,
   check,
   render: ({ model, el }) => {
     if (model) el.innerHTML = model.get("html");
     el.querySelectorAll("form[data-question]").forEach(attach);
     if (model) return;
+    countTasks();
     tally();
     document.addEventListener(CHANGED, keepCount);
     keepCount();

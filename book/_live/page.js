@@ -1,0 +1,511 @@
+// What a page does after the first press on Run, Edit, Run all or Check: it runs
+// the cells of its notebook in a worker, shows what they give, and compares.
+// site.js draws the buttons and loads this script; worker.js runs Python.
+"use strict";
+
+globalThis.attentionLive = (() => {
+  const here = new URL(".", document.currentScript.src);
+  const { page } = document.body.dataset;
+  const bar = document.querySelector(".av-run");
+  const make = (tag, className, text = "") => {
+    const el = document.createElement(tag);
+    el.className = className;
+    el.textContent = text;
+    return el;
+  };
+  const button = (text, onPress, className = "") => {
+    const el = make("button", className, text);
+    el.type = "button";
+    el.addEventListener("click", onPress);
+    return el;
+  };
+  const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+  const joined = (text) => [text ?? ""].flat().join("");
+
+  // --- the notebook ----------------------------------------------------------
+
+  // A cell has the published code (`source`) and the reader's (`text`). What it
+  // has shown is fresh, or stale because something above has changed since.
+  let notebook;
+  const cells = new Map();
+  const read = async () => {
+    if (notebook) return;
+    const answer = await fetch(new URL(`../../_sources/${page}.ipynb`, here));
+    if (!answer.ok) throw new Error("The notebook of this page did not arrive.");
+    notebook = await answer.json();
+    notebook.cells.forEach((raw, at) => {
+      if (raw.cell_type !== "code") return;
+      const source = joined(raw.source);
+      cells.set(at, { at, raw, source, text: source, tags: raw.metadata.tags ?? [], state: "new" });
+    });
+  };
+  const placeOf = (kind, at) => document.querySelector(`.${kind}-${at}`);
+  const isEdited = (cell) => cell.text !== cell.source;
+  const nameOf = ({ at }) => `cell ${[...cells.keys()].indexOf(at) + 1}`;
+
+  // --- the worker ------------------------------------------------------------
+
+  const PATIENCE = 60; // seconds without a sign of life, while Python starts
+  class Python {
+    constructor() {
+      this.waiting = new Map();
+      this.count = 0;
+      this.bytes = 0;
+      this.worker = new Worker(new URL("worker.js", here));
+      this.worker.onmessage = ({ data }) => {
+        if (data.arrived) {
+          this.bytes += data.arrived;
+          this.alive();
+          return;
+        }
+        const { resolve, reject } = this.waiting.get(data.id);
+        this.waiting.delete(data.id);
+        if (data.failed === undefined) resolve(data.ok);
+        else reject(new Error(data.failed));
+      };
+      this.worker.onerror = (event) => {
+        event.preventDefault();
+        this.end(event.message || "The worker did not start.");
+      };
+      this.alive();
+      this.ready = this.ask("start").then((versions) => {
+        clearTimeout(this.timer);
+        this.versions = versions;
+        return versions;
+      });
+    }
+    alive() {
+      clearTimeout(this.timer);
+      if (this.versions) return;
+      strip.say(`Loading Python: ${(this.bytes / 1e6).toFixed(1)} MB`);
+      this.timer = setTimeout(
+        () => this.end(`Python did not start: nothing happened for ${PATIENCE} seconds.`),
+        PATIENCE * 1000,
+      );
+    }
+    ask(what, more) {
+      this.count += 1;
+      const id = this.count;
+      const answer = new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+      this.worker.postMessage({ id, what, ...more });
+      return answer;
+    }
+    end(why) {
+      clearTimeout(this.timer);
+      this.worker.terminate();
+      this.ended = true;
+      for (const { reject } of this.waiting.values()) reject(new Error(why));
+      this.waiting.clear();
+    }
+  }
+  const STOPPED = "Stopped.";
+  let session = null; // runs what the reader asks for
+  let checking = null; // runs the page as published, in a Python of its own
+  const python = async () => {
+    if (!session || session.ended) session = new Python();
+    await session.ready;
+    return session;
+  };
+
+  // --- what is said ----------------------------------------------------------
+
+  const look = document.createElement("link");
+  look.rel = "stylesheet";
+  look.href = new URL("page.css", here);
+  document.head.append(look);
+  const said = make("p", "av-run-said");
+  said.setAttribute("role", "status");
+  const found = make("div", "av-run-found");
+  bar.append(said, found);
+  const tell = (text) => {
+    said.textContent = text;
+  };
+  // A strip at the foot of the window, while something runs.
+  const strip = (() => {
+    const box = make("div", "av-strip");
+    const text = make("span", "");
+    box.append(
+      text,
+      button("Stop", () => stop()),
+    );
+    box.hidden = true;
+    document.body.append(box);
+    return {
+      say: (words) => {
+        text.textContent = words;
+        box.hidden = false;
+      },
+      hide: () => {
+        box.hidden = true;
+      },
+    };
+  })();
+  const note = (cell, text, kind = "") => {
+    const tools = placeOf("in", cell.at)?.querySelector(".av-cell-said");
+    if (!tools) return;
+    tools.textContent = text;
+    tools.dataset.kind = kind;
+  };
+
+  // --- showing outputs -------------------------------------------------------
+
+  const pre = (className, text) => {
+    const box = make("div", `output ${className} notranslate`);
+    const inner = make("div", "highlight");
+    inner.append(make("pre", "", text));
+    box.append(inner);
+    return box;
+  };
+  const html = (text) => {
+    const box = make("div", "output text_html");
+    box.innerHTML = text;
+    const shown = box.querySelector("section.av-figure, form.av-question");
+    if (shown) {
+      // The notebook's note for JupyterLab stands before it.
+      shown.hidden = false;
+      box.replaceChildren(shown);
+    }
+    return box;
+  };
+  const drawn = (output) => {
+    if (output.output_type === "stream") return pre("stream highlight-myst-ansi", output.text);
+    if (output.output_type === "error")
+      return pre("traceback highlight-ipythontb", output.traceback.join("\n"));
+    const { data } = output;
+    if (data.drawing) return html(data.drawing);
+    if (data["text/html"]) return html(data["text/html"]);
+    const box = pre("text_plain highlight-myst-ansi", data["text/plain"]);
+    if (/^(Not answered yet|✓|✗)/.test(data["text/plain"])) box.classList.add("av-said");
+    return box;
+  };
+  const enliven = (box) => {
+    for (const el of box.querySelectorAll("[data-figure]")) start(el);
+    for (const form of box.querySelectorAll("form[data-question]"))
+      attentionFigures.practice.attach(form);
+  };
+  const outputOf = (cell) => {
+    const place = placeOf("out", cell.at);
+    if (place) return place;
+    const code = placeOf("in", cell.at);
+    if (!code) return null;
+    const made = make("div", `cell_output docutils container out-${cell.at}`);
+    code.after(made);
+    return made;
+  };
+  // The outputs as stored stay in the page, to be put back.
+  const show = (cell, outputs) => {
+    const place = outputOf(cell);
+    if (!place) return;
+    cell.stored ??= [...place.childNodes];
+    place.replaceChildren(...outputs.map(drawn));
+    enliven(place);
+  };
+  const putBack = (cell) => {
+    if (!cell.stored) return;
+    placeOf("out", cell.at).replaceChildren(...cell.stored);
+    delete cell.stored;
+  };
+
+  // --- running ---------------------------------------------------------------
+
+  const mark = (cell, state) => {
+    cell.state = state;
+    placeOf("out", cell.at)?.classList.toggle("av-stale", state === "stale");
+  };
+  const spoil = (at) => {
+    for (const cell of cells.values())
+      if (cell.at > at && cell.state === "fresh") {
+        mark(cell, "stale");
+        note(cell, "from before a change above", "stale");
+      }
+  };
+  const failed = (outputs) => outputs.find(({ output_type: kind }) => kind === "error");
+  const same = (seconds) => `✓ the same as stored, ${seconds.toFixed(1)} s`;
+  // Run one cell; false if it ended with an error that the page does not show.
+  const runCell = async (cell) => {
+    const worker = await python();
+    strip.say(`Running ${nameOf(cell)} of ${cells.size}`);
+    note(cell, "running");
+    const { text } = cell;
+    const result = await worker.ask("run", { cell: cell.raw, source: text, name: nameOf(cell) });
+    const { outputs, seconds, different, drawings } = result;
+    const published = text === cell.source;
+    const agrees = published && !different.length;
+    if (agrees && !drawings && cell.ran !== undefined && cell.ran !== text) putBack(cell);
+    else if (!agrees || drawings) show(cell, outputs);
+    if (cell.ran !== text) spoil(cell.at);
+    Object.assign(cell, { ran: text, outputs });
+    mark(cell, cell.text === text ? "fresh" : "stale");
+    const error = failed(outputs);
+    const expected = published && cell.tags.includes("raises-exception");
+    const timed = cell.tags.includes("nbval-ignore-output");
+    if (error && !expected) note(cell, "stopped with an error", "wrong");
+    else if (agrees) note(cell, same(seconds), "right");
+    else if (published && !timed) note(cell, "differs from what is stored", "wrong");
+    else note(cell, `ran, ${seconds.toFixed(1)} s`);
+    judge(cell, outputs);
+    return !error || expected;
+  };
+  let busy = false;
+  const alone = async (work) => {
+    if (busy) {
+      tell("Something is running. Wait for it, or press Stop.");
+      return;
+    }
+    busy = true;
+    try {
+      await read();
+      await work();
+    } catch (error) {
+      if (error.message !== STOPPED) tell(error.message);
+      for (const cell of cells.values()) if (cell.state === "new") note(cell, "");
+    } finally {
+      busy = false;
+      strip.hide();
+    }
+  };
+  // Run a cell, after the cells above it that have not run.
+  const run = (at) =>
+    alone(async () => {
+      for (const cell of cells.values()) {
+        if (cell.at > at) break;
+        if (cell.at !== at && cell.state === "fresh") continue;
+        if (await runCell(cell)) continue;
+        const { ename, evalue } = failed(cell.outputs);
+        const where = cell.at === at ? "The cell" : `A cell above, ${nameOf(cell)},`;
+        tell(`${where} stopped with an error: ${ename}: ${evalue}`);
+        if (cell.at !== at) note(cells.get(at), `not run: ${nameOf(cell)} above stopped`, "wrong");
+        return;
+      }
+      const texts = cells
+        .get(at)
+        .outputs.map(({ text, data }) => text ?? data?.["text/plain"] ?? "");
+      tell(`The cell has run. ${texts.join(" ").slice(0, 200)}`);
+    });
+  const runAll = () =>
+    alone(async () => {
+      for (const cell of cells.values()) {
+        if (await runCell(cell)) continue;
+        const { ename, evalue } = failed(cell.outputs);
+        tell(`Stopped at ${nameOf(cell)} of ${cells.size}: ${ename}: ${evalue}`);
+        return;
+      }
+      tell(`All ${cells.size} cells have run.`);
+    });
+  const stop = () => {
+    for (const one of [session, checking]) one?.end(STOPPED);
+    for (const cell of cells.values()) {
+      if (cell.state === "fresh") mark(cell, "stale");
+      if (cell.state === "stale") note(cell, "from before the stop", "stale");
+    }
+    tell("Stopped. Python’s variables are gone; what you typed is still here.");
+  };
+
+  // --- exercises -------------------------------------------------------------
+
+  // An exercise in code is right when its check says so, and counts as other
+  // questions do.
+  const judge = (cell, outputs) => {
+    const place = placeOf("out", cell.at);
+    const reply = outputs
+      .map(({ data }) => data?.["text/plain"] ?? "")
+      .find((t) => /^[✓✗N]/.test(t));
+    if (!place?.dataset.task || reply === undefined) return;
+    const right = reply.startsWith("✓");
+    if (right) localStorage.setItem(place.dataset.task, JSON.stringify(["right"]));
+    else localStorage.removeItem(place.dataset.task);
+    place.dataset.right = right;
+    document.dispatchEvent(new Event("practice-changed"));
+  };
+
+  // --- editing ---------------------------------------------------------------
+
+  const keyOf = ({ at }) => `code/${page}/${at}`;
+  const keep = (cell) => {
+    if (!isEdited(cell)) localStorage.removeItem(keyOf(cell));
+    else {
+      const { source, text } = cell;
+      localStorage.setItem(keyOf(cell), JSON.stringify({ of: source, text }));
+    }
+  };
+  const changed = (cell, text) => {
+    cell.text = text;
+    keep(cell);
+    const tools = placeOf("in", cell.at);
+    tools.classList.toggle("av-edited", isEdited(cell));
+    if (cell.ran === undefined) return;
+    const stale = cell.ran !== text;
+    mark(cell, stale ? "stale" : "fresh");
+    note(cell, stale ? "edited since it ran" : "", "stale");
+    if (stale) spoil(cell.at);
+  };
+  let editor = null;
+  const bringEditor = () => (editor ??= bring(new URL("editor.js", here)));
+  const edit = async (at, text) => {
+    try {
+      await Promise.all([read(), bringEditor()]);
+    } catch {
+      tell("The editor did not load. Try again when there is a connection.");
+      editor = null;
+      return;
+    }
+    const cell = cells.get(at);
+    const place = placeOf("in", at);
+    if (!cell.editor) {
+      const box = make("div", "av-editor");
+      place.prepend(box);
+      place.classList.add("av-editing");
+      const tools = place.querySelector(".av-cell-tools");
+      if (!tools.querySelector(".av-reset"))
+        tools.querySelector(".av-edit").after(button("Reset", () => reset(at), "av-reset"));
+      cell.editor = liveEditor(box, cell.text, {
+        label: `Code of ${nameOf(cell)}`,
+        onChange: (now) => changed(cell, now),
+        onRun: () => run(at),
+        onLeave: () => place.querySelector(".av-edit").focus(),
+      });
+    }
+    if (text !== undefined) cell.editor.set(text);
+    cell.editor.focus();
+  };
+  const close = (cell) => {
+    if (!cell.editor) return;
+    cell.editor.destroy();
+    delete cell.editor;
+    const place = placeOf("in", cell.at);
+    place.querySelector(".av-editor").remove();
+    place.classList.remove("av-editing");
+  };
+  const reset = async (at) => {
+    await read();
+    const cell = cells.get(at);
+    close(cell);
+    changed(cell, cell.source);
+    putBack(cell);
+    note(cell, cell.ran === undefined ? "" : "as published; not run again yet", "stale");
+    placeOf("in", at).querySelector(".av-edit").focus();
+    tell("The cell is as published.");
+  };
+  // Edits of an earlier visit are offered, and never run by themselves.
+  const offer = async () => {
+    await read();
+    for (const cell of cells.values()) {
+      const tools = placeOf("in", cell.at)?.querySelector(".av-cell-tools");
+      if (!tools) continue;
+      let kept = null;
+      try {
+        kept = JSON.parse(localStorage.getItem(keyOf(cell)));
+      } catch {
+        // Another program wrote it.
+      }
+      if (typeof kept?.text !== "string" || kept.text === cell.text) continue;
+      const since = kept.of === cell.source ? "" : " (the cell has changed since)";
+      const text = kept.text;
+      const give = button(`Show your earlier edit${since}`, () => {
+        give.remove();
+        edit(cell.at, text);
+      });
+      tools.append(give);
+    }
+  };
+  const forget = () => {
+    for (const cell of cells.values()) {
+      close(cell);
+      cell.text = cell.source;
+      putBack(cell);
+      note(cell, "");
+      placeOf("in", cell.at)?.classList.remove("av-edited");
+    }
+  };
+
+  // --- checking the page -----------------------------------------------------
+
+  const mib = (text) => (text === null || text === undefined ? "(nothing)" : text);
+  const difference = (cell, pairs) => {
+    const box = make("details", "av-differs");
+    const seen = placeOf("in", cell.at) ?? placeOf("out", cell.at);
+    box.append(
+      make("summary", "", `${nameOf(cell)} differs${seen ? "" : " (not shown on the page)"}`),
+    );
+    for (const [stored, now] of pairs) {
+      box.append(make("p", "", "stored"), pre("", mib(stored)));
+      box.append(make("p", "", "in this browser"), pre("", mib(now)));
+    }
+    if (seen) box.append(button("Go to the cell", () => seen.scrollIntoView({ block: "center" })));
+    return box;
+  };
+  const report = () => {
+    const link = document.querySelector(".imprint a.report")?.cloneNode(true);
+    if (!link) return "";
+    link.textContent = "Report a difference";
+    return link;
+  };
+  const check = () =>
+    alone(async () => {
+      found.replaceChildren();
+      checking?.end(STOPPED);
+      checking = new Python();
+      const { numpy } = await checking.ready;
+      let all = 0;
+      let equal = 0;
+      let silent = 0;
+      let drawings = 0;
+      const wrong = [];
+      const apart = new Map();
+      for (const cell of cells.values()) {
+        strip.say(`Checking ${nameOf(cell)} of ${cells.size}`);
+        const result = await checking.ask("check", { cell: cell.raw, name: nameOf(cell) });
+        if (result.why) {
+          apart.set(result.why, (apart.get(result.why) ?? 0) + 1);
+          note(cell, `not compared: ${result.why}`);
+          continue;
+        }
+        all += result.outputs;
+        equal += result.same;
+        drawings += result.drawings;
+        if (result.different.length) {
+          wrong.push(difference(cell, result.different));
+          note(cell, "differs from what is stored", "wrong");
+        } else if (result.outputs) note(cell, "✓ the same in this browser", "right");
+        else silent += 1;
+      }
+      checking.end(STOPPED);
+      checking = null;
+      const stored = bar.dataset.numpy;
+      tell(
+        `${equal} of ${plural(all, "output")} are the same in this browser ` +
+          `(NumPy ${numpy}; stored with ${stored}).`,
+      );
+      const parts = [];
+      if (silent) parts.push(`${plural(silent, "cell")} without output ran without an error`);
+      if (drawings) parts.push(`of ${plural(drawings, "drawing")} the description is compared`);
+      for (const [why, count] of apart)
+        parts.push(`not compared: ${plural(count, "cell")} (${why})`);
+      if (parts.length) found.append(make("p", "", `${parts.join("; ")}.`));
+      found.append(...wrong, ...(wrong.length ? [report()] : []));
+    });
+
+  // --- the page as a notebook ------------------------------------------------
+
+  const download = () =>
+    alone(async () => {
+      const copy = structuredClone(notebook);
+      for (const cell of cells.values()) {
+        copy.cells[cell.at].source = cell.text;
+        if (!cell.outputs) continue;
+        copy.cells[cell.at].outputs = cell.outputs.map((output) => {
+          const { drawing: _, ...data } = output.data ?? {};
+          if (output.output_type === "execute_result")
+            return { ...output, data, metadata: {}, execution_count: null };
+          return output.data ? { ...output, data, metadata: {} } : output;
+        });
+      }
+      const link = make("a", "");
+      link.href = URL.createObjectURL(new Blob([JSON.stringify(copy, null, 1)]));
+      link.download = `${page.split("/").pop()}.ipynb`;
+      link.click();
+      URL.revokeObjectURL(link.href);
+    });
+
+  return { run, runAll, check, edit, reset, offer, forget, download };
+})();
