@@ -11,11 +11,13 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import psutil
 import yaml
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from course.figures import classes
 from tools import chapters, make_site
@@ -180,6 +182,23 @@ UNUSED = [
     "LensOverlay", "MediaRouter", "OptimizationHints", "PaintHolding",
     "RenderDocument", "ThirdPartyStoragePartitioning", "Translate",
 ]  # fmt: skip
+
+
+def until(tab, expression, *, arg=None, timeout=30_000):
+    """Wait until something is so in a page.
+
+    Playwright's own way evaluates the text in the page, which the policy of a
+    page forbids.
+    """
+    end = time.monotonic() + timeout / 1000
+    while not (found := tab.evaluate(expression, arg)):
+        if time.monotonic() > end:
+            raise PlaywrightTimeout(f"never so: {expression}")
+        tab.wait_for_timeout(50)
+    return found
+
+
+Page.wait_for_function = until
 
 
 def launch(playwright):

@@ -218,6 +218,10 @@ def packages(source):
     ]
 
 
+# Matplotlib says that it lists the fonts, when this part of it is imported.
+FIRST = {"matplotlib": "matplotlib.pyplot"}
+
+
 # --- comparing --------------------------------------------------------------
 
 
@@ -260,7 +264,7 @@ def compared(stored, now):
     Returns
     -------
     dict
-        ``outputs`` and ``same``, numbers; ``different``, pairs of texts;
+        ``count`` and ``same``, numbers; ``different``, pairs of texts;
         ``drawings``, the number of stored drawings, which are not compared.
     """
     old, new = shown(stored), shown(now)
@@ -273,7 +277,7 @@ def compared(stored, now):
         if a.get(kind) != b.get(kind)
     ]
     return {
-        "outputs": width,
+        "count": width,
         "same": sum(a == b for a, b in zip(old, new, strict=True)),
         "different": different,
         "drawings": sum(SVG in o.get("data", ()) for o in stored),
@@ -338,7 +342,7 @@ def prepare(source):
     """Import what draws, so that its first words are no output of a cell."""
     with _shown([]):
         for package in packages(source):
-            importlib.import_module(package)
+            importlib.import_module(FIRST.get(package, package))
 
 
 def run_cell(cell, source, name):

@@ -4,9 +4,10 @@
 "use strict";
 
 globalThis.attentionLive = (() => {
-  const here = new URL(".", document.currentScript.src);
+  const own = document.currentScript.src;
   const { page } = document.body.dataset;
   const bar = document.querySelector(".av-run");
+  const here = (name) => new URL(`${name}?v=${bar.dataset.version}`, own);
   const make = (tag, className, text = "") => {
     const el = document.createElement(tag);
     el.className = className;
@@ -30,7 +31,7 @@ globalThis.attentionLive = (() => {
   const cells = new Map();
   const read = async () => {
     if (notebook) return;
-    const answer = await fetch(new URL(`../../_sources/${page}.ipynb`, here));
+    const answer = await fetch(here(`../../_sources/${page}.ipynb`), { cache: "no-cache" });
     if (!answer.ok) throw new Error("The notebook of this page did not arrive.");
     notebook = await answer.json();
     notebook.cells.forEach((raw, at) => {
@@ -51,7 +52,7 @@ globalThis.attentionLive = (() => {
       this.waiting = new Map();
       this.count = 0;
       this.bytes = 0;
-      this.worker = new Worker(new URL("worker.js", here));
+      this.worker = new Worker(here("worker.js"));
       this.worker.onmessage = ({ data }) => {
         if (data.arrived) {
           this.bytes += data.arrived;
@@ -111,7 +112,7 @@ globalThis.attentionLive = (() => {
 
   const look = document.createElement("link");
   look.rel = "stylesheet";
-  look.href = new URL("page.css", here);
+  look.href = here("page.css");
   document.head.append(look);
   const said = make("p", "av-run-said");
   said.setAttribute("role", "status");
@@ -340,7 +341,7 @@ globalThis.attentionLive = (() => {
     if (stale) spoil(cell.at);
   };
   let editor = null;
-  const bringEditor = () => (editor ??= bring(new URL("editor.js", here)));
+  const bringEditor = () => (editor ??= bring(here("editor.js")));
   const edit = async (at, text) => {
     try {
       await Promise.all([read(), bringEditor()]);
@@ -460,13 +461,13 @@ globalThis.attentionLive = (() => {
           note(cell, `not compared: ${result.why}`);
           continue;
         }
-        all += result.outputs;
+        all += result.count;
         equal += result.same;
         drawings += result.drawings;
         if (result.different.length) {
           wrong.push(difference(cell, result.different));
           note(cell, "differs from what is stored", "wrong");
-        } else if (result.outputs) note(cell, "✓ the same in this browser", "right");
+        } else if (result.count) note(cell, "✓ the same in this browser", "right");
         else silent += 1;
       }
       checking.end(STOPPED);

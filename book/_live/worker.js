@@ -65,7 +65,7 @@ const start = async () => {
   python = await self.loadPyodide({
     indexURL: here("."),
     packages: ["numpy", "traitlets", "fastjsonschema"],
-    env: { HOME: "/home/pyodide", MPLBACKEND: "svg" },
+    env: { HOME: "/home/pyodide", MPLBACKEND: "agg" },
     checkIntegrity: false,
   });
   const course = await (await once("course.zip")).arrayBuffer();

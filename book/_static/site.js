@@ -193,6 +193,15 @@ const addCopyButton = (pre) => {
 };
 document.querySelectorAll("div.highlight pre").forEach(addCopyButton);
 
+// The buttons of the header that print the page, and show it on the full screen.
+const onPress = (selector, doing) =>
+  document.querySelector(selector)?.addEventListener("click", doing);
+onPress(".btn-download-pdf-button", () => print());
+onPress(".btn-fullscreen-button", () => {
+  if (document.fullscreenElement) document.exitFullscreen();
+  else document.documentElement.requestFullscreen();
+});
+
 // Scroll the menu to the current page. The theme keeps the menu's scroll position
 // from page to page, and on a phone the menu opens at its top.
 const showEntry = () => {
@@ -519,7 +528,7 @@ const runLine = document.querySelector(".av-run");
 let liveLoads = null;
 const live = async (what, ...given) => {
   try {
-    await (liveLoads ??= bring(new URL("live/page.js", siteRoot)));
+    await (liveLoads ??= bring(new URL(`live/page.js?v=${runLine.dataset.version}`, siteRoot)));
   } catch {
     liveLoads = null;
     runLine.querySelector("span").textContent = "What runs the code did not load. Try again.";

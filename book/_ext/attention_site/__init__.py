@@ -30,7 +30,6 @@ Files beside the pages:
 * `download` writes the repository's address into chapters to download.
 * `notices` puts the licences beside the pages.
 * `served` puts there what lets pages run in the reader's browser.
-* `policy` writes which content hosts should allow.
 * `host` writes the page for lost addresses, the sitemap and the archive.
 
 Builds that are fast and complete:
@@ -46,7 +45,8 @@ Builds that are fast and complete:
 
 Fewer bytes:
 
-* `lean` joins styles and scripts, and drops what no page uses.
+* `lean` joins styles and scripts, and drops what no page uses; with `policy` it
+  writes into each page what that page may load.
 
 What to check for a new version of the theme
 ------------------------------------------------
@@ -68,7 +68,7 @@ Regular expressions, and why they are not parsers
 * `mathml.FORM`, `BACK`: two replacements of characters, with a test for each.
 * `svg`: the pinned Matplotlib writes SVG in one form, and a test compares each
   stored figure with its shortened version as pictures.
-* `policy.SCRIPT`, `HANDLER`: what our templates and the theme's write.
+* `policy.INSIDE`: the scripts that our templates write into pages.
 * `launch.web_address`: the forms in which git writes one address.
 """
 
@@ -96,7 +96,6 @@ from . import (
     notices,
     numbers,
     parallel,
-    policy,
     practice,
     report,
     roles,
@@ -146,7 +145,6 @@ FILES = (
     download.fill_in,
     notices.copy,
     served.write,
-    policy.write,
     host.write,
 )
 FOLDER = Path(__file__).resolve().parent
@@ -187,7 +185,6 @@ def setup(app):
     own = [path for kind in kinds for path in FOLDER.rglob(kind)]
     own.append(FOLDER.parents[2] / "requirements.txt")
     state = zlib.crc32(b"".join(path.read_bytes() for path in sorted(own)))
-    app.live = True
     app.kept = Kept(Path(app.doctreedir, "attention_site"), state)
     for part in PARTS:
         part.setup(app)

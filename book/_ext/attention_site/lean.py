@@ -17,6 +17,7 @@ from pathlib import Path
 
 from sphinx.errors import ExtensionError
 
+from . import policy
 from .parsed import pages_of
 
 # In the order of the theme's head; ours come last.
@@ -66,6 +67,8 @@ INLINE = re.compile(
 LINK = re.compile(
     r"(_static/(bundle\.css|math\.css|bundle\.js|site\.js)\?v=)[0-9a-f]{8}"
 )
+# What the theme does when two buttons are pressed; site.js does it.
+PRESSED = re.compile(r' onclick="(?:toggleFullScreen|window\.print)\(\)"')
 RIGHTS = re.compile(r"copyright|licen[cs]e", re.I)
 ICON = re.compile(
     r'((?:\.fa-[\w-]+:before,?)+)\{content:("\\[^"]+"|"[^"\\]{1,2}")\}'
@@ -193,7 +196,7 @@ def write(app):
         return found[1] + digest[:8]
 
     for path, page in pages.items():
-        linked = LINK.sub(link, page)
+        linked = policy.stated(LINK.sub(link, PRESSED.sub("", page)))
         if linked != page:
             path.write_text(linked, "utf-8")
 

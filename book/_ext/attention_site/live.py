@@ -5,6 +5,8 @@ it, by the classes `in-7` and `out-7`, and has a line for the buttons of
 `site.js`. Without the files that run Python it has neither.
 """
 
+import functools
+import hashlib
 import json
 import re
 from html import escape
@@ -14,6 +16,8 @@ import numpy
 from docutils import nodes
 
 from course.questions.record import WORDS
+
+from . import served
 
 # What no browser has, by what a notebook's code mentions.
 LACKS = {
@@ -46,14 +50,23 @@ def lacks(notebook):
     return next(found, "")
 
 
+@functools.cache
+def version():
+    """Return a digest of the scripts, so that no browser keeps old ones."""
+    paths = sorted([*served.OWN.glob("*.js"), *served.OWN.glob("*.css")])
+    texts = b"".join(path.read_bytes() for path in paths)
+    return hashlib.sha256(texts).hexdigest()[:8]
+
+
 def add_line(app, pagename, templatename, context, doctree):
     """Put the line for the buttons below the title."""
     path = Path(app.env.doc2path(pagename)) if doctree is not None else None
-    if path is None or path.suffix != ".ipynb" or not app.live:
+    if path is None or path.suffix != ".ipynb" or not served.folder():
         return
     why = lacks(json.loads(path.read_text(encoding="utf-8")))
     line = (
-        f'<div class="av-run" data-numpy="{numpy.__version__}" '
+        f'<div class="av-run" data-version="{version()}" '
+        f'data-numpy="{numpy.__version__}" '
         f'data-lacks="{escape(why)}"><noscript>Without scripts the code of '
         "this page does not run here. Download the page as a notebook "
         "instead.</noscript></div>"
