@@ -146,6 +146,7 @@ globalThis.attentionLive = (() => {
     if (!tools) return;
     tools.textContent = text;
     tools.dataset.kind = kind;
+    while (tools.nextSibling) tools.nextSibling.remove();
   };
 
   // --- showing outputs -------------------------------------------------------
@@ -221,6 +222,19 @@ globalThis.attentionLive = (() => {
       }
   };
   const failed = (outputs) => outputs.find(({ output_type: kind }) => kind === "error");
+  const errorOf = (cell) => {
+    const { ename, evalue } = failed(cell.outputs);
+    return evalue ? `${ename}: ${evalue}` : ename;
+  };
+  const seenOf = ({ at }) => placeOf("in", at) ?? placeOf("out", at);
+  const goTo = (cell) => {
+    const seen = seenOf(cell);
+    for (let el = seen; el; el = el.parentElement) if (el.matches("details")) el.open = true;
+    seen.scrollIntoView({ block: "center" });
+    seen.querySelector(".av-cell-tools button")?.focus({ preventScroll: true });
+  };
+  const goButton = (cell) =>
+    seenOf(cell) ? [button(`Go to ${nameOf(cell)}`, () => goTo(cell))] : [];
   const same = (seconds) => `✓ the same as stored, ${seconds.toFixed(1)} s`;
   // Run one cell; false if it ended with an error that the page does not show.
   const runCell = async (cell) => {
@@ -272,10 +286,14 @@ globalThis.attentionLive = (() => {
         if (cell.at > at) break;
         if (cell.at !== at && cell.state === "fresh") continue;
         if (await runCell(cell)) continue;
-        const { ename, evalue } = failed(cell.outputs);
-        const where = cell.at === at ? "The cell" : `A cell above, ${nameOf(cell)},`;
-        tell(`${where} stopped with an error: ${ename}: ${evalue}`);
-        if (cell.at !== at) note(cells.get(at), `not run: ${nameOf(cell)} above stopped`, "wrong");
+        const above = cell.at !== at;
+        const where = above ? `A cell above, ${nameOf(cell)},` : "The cell";
+        tell(`${where} stopped with an error: ${errorOf(cell)}`);
+        if (!above) return;
+        note(cells.get(at), `not run: ${nameOf(cell)} above stopped`, "wrong");
+        placeOf("in", at)
+          ?.querySelector(".av-cell-said")
+          .after(...goButton(cell));
         return;
       }
       const texts = cells
@@ -287,8 +305,8 @@ globalThis.attentionLive = (() => {
     alone(async () => {
       for (const cell of cells.values()) {
         if (await runCell(cell)) continue;
-        const { ename, evalue } = failed(cell.outputs);
-        tell(`Stopped at ${nameOf(cell)} of ${cells.size}: ${ename}: ${evalue}`);
+        tell(`Stopped at ${nameOf(cell)} of ${cells.size}: ${errorOf(cell)}`);
+        found.replaceChildren(...goButton(cell));
         return;
       }
       tell(`All ${cells.size} cells have run.`);
@@ -354,6 +372,8 @@ globalThis.attentionLive = (() => {
     const place = placeOf("in", at);
     if (!cell.editor) {
       const box = make("div", "av-editor");
+      // The keys of the page, such as "/" for the search, are letters here.
+      box.addEventListener("keydown", (event) => event.stopPropagation());
       place.prepend(box);
       place.classList.add("av-editing");
       const tools = place.querySelector(".av-cell-tools");
@@ -406,7 +426,7 @@ globalThis.attentionLive = (() => {
         give.remove();
         edit(cell.at, text);
       });
-      tools.append(give);
+      tools.insertBefore(give, tools.querySelector(".av-cell-said"));
     }
   };
   const forget = () => {
@@ -421,7 +441,6 @@ globalThis.attentionLive = (() => {
 
   // --- checking the page -----------------------------------------------------
 
-  const mib = (text) => (text === null || text === undefined ? "(nothing)" : text);
   const difference = (cell, pairs) => {
     const box = make("details", "av-differs");
     const seen = placeOf("in", cell.at) ?? placeOf("out", cell.at);
@@ -429,10 +448,10 @@ globalThis.attentionLive = (() => {
       make("summary", "", `${nameOf(cell)} differs${seen ? "" : " (not shown on the page)"}`),
     );
     for (const [stored, now] of pairs) {
-      box.append(make("p", "", "stored"), pre("", mib(stored)));
-      box.append(make("p", "", "in this browser"), pre("", mib(now)));
+      box.append(make("p", "", "stored"), pre("", stored ?? "(nothing)"));
+      box.append(make("p", "", "in this browser"), pre("", now ?? "(nothing)"));
     }
-    if (seen) box.append(button("Go to the cell", () => seen.scrollIntoView({ block: "center" })));
+    box.append(...goButton(cell));
     return box;
   };
   const report = () => {

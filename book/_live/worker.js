@@ -12,14 +12,15 @@ const base64 = (hex) =>
 // Fetch a listed file. The browser refuses bytes with another SHA-256.
 const plainFetch = self.fetch.bind(self);
 const arriving = new Map();
+let fault = null; // Pyodide goes on without a package that did not arrive
 const arrived = (name) => {
   const { sha256, size } = files[name];
   const ask = (more) => plainFetch(here(name), { cache: "no-cache", ...more });
   const found = ask({ integrity: `sha256-${base64(sha256)}` }).catch(async () => {
     const other = await ask().catch(() => null);
-    throw new Error(
-      other?.ok ? `${name} is not the file that was published.` : `${name} did not arrive.`,
-    );
+    const why = other?.ok ? "is not the file that was published." : "did not arrive.";
+    fault = new Error(`${name} ${why}`);
+    throw fault;
   });
   return found.then((response) => {
     postMessage({ arrived: size });
@@ -58,9 +59,7 @@ const start = async () => {
   const listed = await plainFetch(here("files.json"), { cache: "no-cache" });
   ({ files } = await listed.json());
   // All at once; what is imported below comes from the browser's cache.
-  const core = [...FIRST, "course.zip"].map(once);
-  await core[0];
-  await core[1];
+  await Promise.all([...FIRST, "course.zip"].map(once));
   importScripts(here("pyodide.js"));
   python = await self.loadPyodide({
     indexURL: here("."),
@@ -68,6 +67,7 @@ const start = async () => {
     env: { HOME: "/home/pyodide", MPLBACKEND: "agg" },
     checkIntegrity: false,
   });
+  if (fault) throw fault;
   const course = await (await once("course.zip")).arrayBuffer();
   python.unpackArchive(course, "zip", { extractDir: "/course" });
   python.runPython("import sys; sys.path.insert(0, '/course')");
@@ -81,6 +81,7 @@ const prepare = async (source) => {
   const wanted = kernel.packages(source).toJs();
   if (!wanted.length) return;
   await python.loadPackage(wanted, { messageCallback() {}, checkIntegrity: false });
+  if (fault) throw fault;
   kernel.prepare(source);
 };
 

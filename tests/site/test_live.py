@@ -1,8 +1,10 @@
 """Pages that run in the browser: a reader's Python, and what it proves."""
 
 import hashlib
+import io
 import json
 import re
+import zipfile
 
 import pytest
 from playwright.sync_api import expect
@@ -90,3 +92,60 @@ def test_a_wrong_digit_is_found(tab, host, site):
     assert same == count - 1
     [shown] = live_pages.differences(tab)
     assert text.strip().splitlines()[0] in shown
+
+
+def altered(body, name, change):
+    """Return course.zip with one module changed."""
+    source, target = io.BytesIO(body), io.BytesIO()
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for each in old.namelist():
+            text = old.read(each)
+            new.writestr(each, change(text) if each == name else text)
+    return target.getvalue()
+
+
+def test_a_wrong_helper_is_found(tab, host, site):
+    """A softmax of twice the scores, with the sums that a softmax has."""
+    folder = site / "_static/live"
+    name, right = "helpers/softmax.py", b"np.exp("
+    zipped = altered(
+        (folder / "course.zip").read_bytes(),
+        name,
+        lambda text: text.replace(right, b"np.exp(1.01 * "),
+    )
+    listed = json.loads((folder / "files.json").read_text("utf-8"))
+    digest = hashlib.sha256(zipped).hexdigest()
+    listed["files"]["course.zip"]["sha256"] = digest
+    tab.route("**/course.zip", lambda r: r.fulfill(body=zipped))
+    tab.route("**/files.json", lambda r: r.fulfill(body=json.dumps(listed)))
+    opened(tab, host, NUMPY)
+    same, count = live_pages.check(tab)
+    assert same < count
+    assert live_pages.differences(tab)
+
+
+@pytest.mark.parametrize(
+    "name", ["pyodide.asm.wasm", "pyodide.asm.js", "course.zip", "numpy"]
+)
+def test_a_wrong_byte_is_refused_by_name(tab, host, site, name):
+    [path] = (site / "_static/live").glob(f"{name}*")
+    body = path.read_bytes()
+    wrong = body[:-1] + bytes([body[-1] ^ 1])
+    tab.route(f"**/{path.name}*", lambda route: route.fulfill(body=wrong))
+    opened(tab, host, NUMPY)
+    tab.locator(".av-check").click()
+    said = f"{path.name} is not the file that was published."
+    expect(tab.locator(live_pages.SAID)).to_have_text(said, timeout=60_000)
+    tab.faults.clear()  # the browser says it, too
+
+
+def test_before_a_press_a_page_loads_nothing_for_it(tab, host):
+    asked = []
+    tab.on("request", lambda request: asked.append(request.url))
+    opened(tab, host, NUMPY)
+    tab.wait_for_load_state("networkidle")
+    assert not [url for url in asked if "/live/" in url]
+    live_pages.check(tab)
+    assert [url for url in asked if "/live/" in url]
+    others = [url for url in asked if not url.startswith(host.address)]
+    assert [url for url in others if not url.startswith("data:")] == []
