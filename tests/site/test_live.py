@@ -7,13 +7,17 @@ import re
 import zipfile
 
 import pytest
+from bs4 import BeautifulSoup
+from nbformat import NotebookNode
 from playwright.sync_api import expect
 
+from tests.book.practice_pages import PAGES, ROOT, ran, stub
 from tests.site import live_pages
-from tools import website
+from tools import mutate, website
 
 # With what each is for: NumPy alone, plots and figures, a ledger, timings,
 # a cluster, errors that are shown.
+weekly = pytest.mark.weekly
 KINDS = {
     "book/practice/mask": "",
     "book/mask": "",
@@ -149,3 +153,244 @@ def test_before_a_press_a_page_loads_nothing_for_it(tab, host):
     assert [url for url in asked if "/live/" in url]
     others = [url for url in asked if not url.startswith(host.address)]
     assert [url for url in others if not url.startswith("data:")] == []
+
+
+# --- what a reader does ------------------------------------------------------
+
+RUN = "book/practice/mask"
+
+
+def idle(tab):
+    """Wait until nothing runs."""
+    tab.wait_for_function(
+        "document.querySelector('.av-strip')?.hidden === true",
+        timeout=200_000,
+    )
+
+
+def unfold(tab):
+    tab.evaluate(
+        "document.querySelectorAll('details').forEach(d => (d.open = true))"
+    )
+
+
+def write(tab, at, code):
+    """Write code into a cell's editor."""
+    cell = tab.locator(f".in-{at}")
+    if cell.locator(".cm-content").count() == 0:
+        cell.get_by_role("button", name="Edit").click()
+    cell.locator(".cm-content").click()
+    tab.keyboard.press("Control+a")
+    tab.keyboard.insert_text(code)
+
+
+def run(tab, at, code):
+    """Run a cell with this code, and return what it shows."""
+    write(tab, at, code)
+    tab.keyboard.press("Shift+Enter")
+    tab.locator(".av-strip").wait_for()
+    idle(tab)
+    return tab.locator(f".out-{at}").inner_text()
+
+
+def noted(tab, at):
+    return tab.locator(f".in-{at} .av-cell-said").text_content()
+
+
+def code_cells(page):
+    """Return the places and sources of a notebook's code cells."""
+    notebook = json.loads((ROOT / f"{page}.ipynb").read_text("utf-8"))
+    return {
+        at: "".join(cell["source"])
+        for at, cell in enumerate(notebook["cells"])
+        if cell["cell_type"] == "code"
+    }
+
+
+@pytest.fixture
+def lesson(tab, host):
+    """A page whose cells can be run."""
+    opened(tab, host, RUN)
+    unfold(tab)
+    return tab
+
+
+def test_a_change_makes_later_results_stale(lesson):
+    """The names, a task that reads them, and a cell that shows an error."""
+    first, *_, last = [
+        at for at in code_cells(RUN) if lesson.locator(f".in-{at}").count()
+    ]
+    lesson.locator(f".in-{last}").get_by_role("button", name="Run").click()
+    lesson.locator(".av-strip").wait_for()
+    idle(lesson)
+    assert "same as stored" in noted(lesson, last)
+    assert "same as stored" in noted(lesson, first)
+    write(lesson, first, code_cells(RUN)[first] + "\nprint('changed')")
+    assert noted(lesson, first) == "edited since it ran"
+    assert noted(lesson, last) == "from before a change above"
+    place = lesson.locator(f".out-{last}.av-stale")
+    assert place.count() == lesson.locator(f".out-{last}").count()
+    lesson.keyboard.press("Shift+Enter")
+    expect(lesson.locator(f".out-{first}")).to_have_text("changed\n")
+    idle(lesson)
+    lesson.locator(f".in-{first}").get_by_role("button", name="Reset").click()
+    assert lesson.locator(f".out-{first}").inner_text().strip() == ""
+
+
+def test_stop_ends_a_cell_that_would_run_for_ever(lesson):
+    first = next(
+        at for at in code_cells(RUN) if lesson.locator(f".in-{at}").count()
+    )
+    write(lesson, first, "x = 1\nwhile True:\n    pass")
+    lesson.keyboard.press("Shift+Enter")
+    expect(lesson.locator(".av-strip")).to_contain_text(
+        "Running", timeout=90_000
+    )
+    lesson.locator(".av-strip button").click()
+    idle(lesson)
+    said = lesson.locator(live_pages.SAID)
+    expect(said).to_contain_text("variables are gone")
+    assert "while True" in lesson.locator(f".in-{first}").inner_text()
+    assert "NameError" in run(lesson, first, "x")
+
+
+def test_an_error_shows_the_reader_s_lines_alone(lesson):
+    first = next(
+        at for at in code_cells(RUN) if lesson.locator(f".in-{at}").count()
+    )
+    shown = run(lesson, first, "def half(n):\n    return n / 0\n\nhalf(1)")
+    assert "ZeroDivisionError: division by zero" in shown
+    assert "return n / 0" in shown
+    assert "kernel.py" not in shown
+    assert "exec(" not in shown
+
+
+def test_edits_of_an_earlier_visit_are_offered_and_do_not_run(lesson):
+    places = [
+        at for at in code_cells(RUN) if lesson.locator(f".in-{at}").count()
+    ]
+    write(lesson, places[0], "raise SystemExit('mine')")
+    lesson.evaluate(
+        f"""localStorage.setItem('code/{RUN}/{places[1]}', JSON.stringify(
+          {{ of: 'another text', text: '<img src=x onerror=alert(1)>' }}));
+        localStorage.setItem('code/{RUN}/{places[2]}', '{{ broken')"""
+    )
+    lesson.reload()
+    unfold(lesson)
+    offers = lesson.get_by_role("button", name="Show your earlier edit")
+    expect(offers).to_have_count(2)
+    assert "since" in offers.nth(1).inner_text()
+    lesson.locator(f".in-{places[-1]}").get_by_role(
+        "button", name="Run"
+    ).click()
+    lesson.locator(".av-strip").wait_for()
+    idle(lesson)
+    assert "same as stored" in noted(lesson, places[-1])
+    assert lesson.locator(".cm-content").count() == 0
+    offers.nth(1).click()
+    editor = lesson.locator(f".in-{places[1]} .cm-content")
+    expect(editor).to_have_text("<img src=x onerror=alert(1)>")
+    assert lesson.locator("article img").count() == 0
+
+
+def test_without_a_server_a_page_says_how(browser, site):
+    tab = browser.new_page()
+    tab.goto((site / f"{RUN}.html").as_uri())
+    line = tab.locator(".av-run")
+    expect(line).to_contain_text("python3 -m http.server")
+    assert line.locator("button").count() == 0
+    assert tab.locator(".av-cell-tools").count() == 0
+    tab.close()
+
+
+def test_without_scripts_a_page_says_how(site):
+    html = (site / f"{RUN}.html").read_text("utf-8")
+    line = BeautifulSoup(html, "html.parser").select_one(".av-run")
+    assert "notebook" in line.noscript.text
+    assert line.text == line.noscript.text
+
+
+def test_a_python_that_does_not_start_ends_with_a_message(tab, host):
+    tab.clock.install()
+    tab.route("**/pyodide.asm.wasm*", lambda route: None)
+    opened(tab, host, RUN)
+    tab.locator(".av-check").click()
+    expect(tab.locator(".av-strip")).to_contain_text("Loading Python")
+    tab.wait_for_timeout(3000)
+    tab.clock.fast_forward(61_000)
+    expect(tab.locator(live_pages.SAID)).to_contain_text("did not start")
+    tab.unroute_all(behavior="ignoreErrors")
+
+
+def test_a_host_that_forbids_webassembly_is_named(tab, host, site):
+    worker = (site / "_static/live/worker.js").read_text("utf-8")
+    tab.route(
+        "**/worker.js*",
+        lambda route: route.fulfill(
+            body=worker,
+            headers={
+                "content-type": "text/javascript",
+                "content-security-policy": "script-src 'self'",
+            },
+        ),
+    )
+    opened(tab, host, RUN)
+    tab.locator(".av-check").click()
+    said = tab.locator(live_pages.SAID)
+    expect(said).to_contain_text("does not allow WebAssembly")
+    tab.faults.clear()
+
+
+# --- exercises in code -------------------------------------------------------
+
+
+def stubs(path):
+    """Return the place of each function to write, and its cell's last line."""
+    notebook = json.loads(path.read_text("utf-8"))
+    found = {}
+    for at, cell in enumerate(notebook["cells"]):
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code" and stub(NotebookNode(source=source)):
+            last = source.strip().splitlines()[-1]
+            found[stub(NotebookNode(source=source))] = at, last
+    return found
+
+
+def programs(written, wrong):
+    """Yield the solution, and some that differ from it in one small way."""
+    yield written.source
+    if "while" in written.source:
+        return  # a changed loop may never end
+    other = [program for *_, program in mutate.mutants(written.source)]
+    step = max(1, len(other) // wrong)
+    yield from other[step // 2 :: step][:wrong]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=() if path.stem == "mask" else weekly)
+        for path in PAGES
+    ],
+    ids=lambda path: path.stem,
+)
+def test_the_page_replies_to_programs_as_jupyter_does(tab, host, path):
+    page = path.relative_to(ROOT).with_suffix("").as_posix()
+    opened(tab, host, page)
+    unfold(tab)
+    places, right = stubs(path), 0
+    for written in ran(path).written:
+        at, last = places[written.name]
+        for program in programs(written, wrong=4):
+            try:
+                expected = repr(written.task.check(written.function(program)))
+            except Exception as error:  # before anything is checked
+                expected = type(error).__name__
+            shown = run(tab, at, f"{program}\n\n\n{last}")
+            assert expected in shown.replace("\u200b", ""), program
+            right += expected.startswith("✓")
+        run(tab, at, f"{written.source}\n\n\n{last}")
+    count = len(places)
+    kept = tab.evaluate(f"localStorage.getItem('progress/{page}')")
+    assert kept.startswith(f"{count}/")
+    assert right >= count
