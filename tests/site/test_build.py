@@ -26,7 +26,6 @@ from attention_site import (
     parsed,
     practice,
     sections,
-    svg,
 )
 from bs4 import BeautifulSoup
 from docutils import nodes
@@ -35,7 +34,7 @@ from pygments.lexers import PythonLexer
 from sphinx.environment.collectors.toctree import TocTreeCollector
 from sphinx.errors import ExtensionError
 
-from course import plotting
+from course import _themed, plotting
 from tests.site import address
 from tests.site.builds import build
 from tools import make_site as make
@@ -153,7 +152,7 @@ def test_a_label_of_two_pages_stops_the_build(tmp_path):
 def test_the_head_says_what_the_page_is_and_where(book):
     head = page(book, "second")
     said = {
-        tag.get("name") or tag["property"]: tag["content"]
+        tag.get("name") or tag.get("property"): tag["content"]
         for tag in head.find_all("meta", content=True)
     }
     assert said["og:title"] == "Second — A book"
@@ -710,12 +709,12 @@ def test_a_heat_map_is_brightest_in_the_dark_where_it_is_darkest(what):
             ("#123456", "#123456"),
         ):
             style = f'<path style="{what}: {color}; opacity: 1"/>'
-            assert svg.themed(style, "") == style.replace(color, themed)
+            assert _themed.themed(style, "") == style.replace(color, themed)
 
 
 def test_the_page_colours_the_roles_of_a_figure_by_its_scheme():
     for role, color in plotting.ROLES.items():
-        themed = svg.themed(f'<path style="fill: {color}"/>', "f0-")
+        themed = _themed.themed(f'<path style="fill: {color}"/>', "f0-")
         assert themed == f'<path style="fill: var(--av-{role})"/>'
 
 

@@ -10,11 +10,10 @@ from urllib.parse import quote, urlsplit
 
 import jinja2
 import pytest
-from attention_site import svg
 from playwright.sync_api import expect
 from pypdf import PdfReader
 
-from course import published
+from course import _themed, published
 from tests import budgets
 from tests.book import practice_pages
 from tests.site.address import HOME
@@ -942,9 +941,9 @@ def test_a_figure_without_idle_groups_looks_as_it_did(browser, monkeypatch):
         return tab.screenshot(full_page=True)
 
     figures = list(stored_figures())[::5]
-    slimmed = [svg.themed(figure, "") for figure in figures]
-    monkeypatch.setattr(svg, "slim", lambda figure: figure)
-    whole = [svg.themed(figure, "") for figure in figures]
+    slimmed = [_themed.themed(figure, "") for figure in figures]
+    monkeypatch.setattr(_themed, "slim", lambda figure: figure)
+    whole = [_themed.themed(figure, "") for figure in figures]
     assert len(figures) > 15
     assert "".join(slimmed).count("<g") < "".join(whole).count("<g") / 5
     # By number: pytest would compare two unequal pictures line by line.
