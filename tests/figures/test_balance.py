@@ -137,7 +137,7 @@ def times_show(expected, bars):
     work = [p for w in range(len(starts)) for p in ends_by_machine(f"av-m{w}")]
     walls = [path_of(path)[0] for path in bars.select(".av-cut")]
     ideal = path_of(bars.select_one(".av-ideal"))[0]
-    x, _ = spot(bars.select_one(".av-grip"))
+    x, _ = spot(bars.select_one('[data-handle="time"]'))
     on_one_scale(
         [*np.ravel(work), *np.ravel(ends_by_machine("av-wait")),
          *walls, ideal, x],

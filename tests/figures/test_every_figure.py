@@ -176,7 +176,8 @@ def test_each_control_has_a_label_and_shows_its_setting(name):
         state, form = form_of(name, settings)
         assert form.has_attr("hidden"), "no controls without scripts"
         labels = [
-            label.find(string=True).strip() for label in form.select("label")
+            label.find("span").get_text().strip()
+            for label in form.select("label")
         ]
         assert all(labels)
         assert len(labels) == len(set(labels)), "each label is unique"

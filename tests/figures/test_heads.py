@@ -93,7 +93,7 @@ def shows(state, expected, shown):
     message = captions(shown)
     tells(message[0], n, H, H_kv, at, head, group, group)
     assert [c.text for c in counts.select("thead th")] == [
-        f"H_kv = {H_kv}", "multi-head",
+        f"Hkv = {H_kv}", "multi-head",
     ]  # fmt: skip
     tells(counts.caption.text, n, 16)
     names = [t.text for t in shown.select(".av-cuts .av-name")]
