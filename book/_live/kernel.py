@@ -188,7 +188,11 @@ def names(source):
     [['a', 'c'], ['c', 'd']]
     """
     reads, binds = set(), set()
-    for node in ast.walk(ast.parse(source)):
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return reads, binds  # running it says what is wrong
+    for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             used = isinstance(node.ctx, ast.Load)
             (reads if used else binds).add(node.id)

@@ -430,6 +430,8 @@ globalThis.attentionLive = (() => {
     }
   };
   const forget = () => {
+    tell("");
+    found.replaceChildren();
     for (const cell of cells.values()) {
       close(cell);
       cell.text = cell.source;

@@ -100,6 +100,7 @@ self.onmessage = async ({ data: { id, what, ...more } }) => {
   try {
     postMessage({ id, ok: await ANSWERS[what](more) });
   } catch (error) {
-    postMessage({ id, failed: error.message || String(error) });
+    // Of an error of Python's, the last line says what happened.
+    postMessage({ id, failed: `${error.message ?? error}`.trim().split("\n").pop() });
   }
 };

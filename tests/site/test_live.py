@@ -12,9 +12,9 @@ from bs4 import BeautifulSoup
 from nbformat import NotebookNode
 from playwright.sync_api import expect
 
-from tests.book.practice_pages import PAGES, ROOT, ran, stub
-from tests.site import live_pages
-from tools import mutate, website
+from tests.book.practice_pages import LABS, PAGES, ROOT, ran, stub
+from tests.site import accessibility, live_pages
+from tools import mark, mutate, website
 
 # With what each is for: NumPy alone, plots and figures, a ledger, timings,
 # a cluster, errors that are shown.
@@ -75,9 +75,9 @@ def test_every_page_checks_itself(tab, host, page):
     assert same == count
 
 
-def test_a_wrong_digit_is_found(tab, host, site):
-    stored = (site / f"_sources/{NUMPY}.ipynb").read_text("utf-8")
-    notebook = json.loads(stored)
+def with_a_wrong_digit(path):
+    """Return a notebook with one digit of one output changed, and its text."""
+    notebook = json.loads(path.read_text("utf-8"))
     output = next(
         output
         for cell in notebook["cells"]
@@ -88,10 +88,12 @@ def test_a_wrong_digit_is_found(tab, host, site):
     digit = re.search(r"\d", text)
     other = str((int(digit[0]) + 1) % 10)
     output["text"] = text[: digit.start()] + other + text[digit.end() :]
-    tab.route(
-        "**/_sources/**",
-        lambda route: route.fulfill(body=json.dumps(notebook)),
-    )
+    return json.dumps(notebook), text
+
+
+def test_a_wrong_digit_is_found(tab, host):
+    wrong, text = with_a_wrong_digit(ROOT / f"{NUMPY}.ipynb")
+    tab.route("**/_sources/**", lambda route: route.fulfill(body=wrong))
     opened(tab, host, NUMPY)
     same, count = live_pages.check(tab)
     assert same == count - 1
@@ -213,6 +215,18 @@ def code_cells(page):
         for at, cell in enumerate(notebook["cells"])
         if cell["cell_type"] == "code"
     }
+
+
+def stubs(path):
+    """Return the place of each function to write, and its cell's last line."""
+    notebook = json.loads(path.read_text("utf-8"))
+    found = {}
+    for at, cell in enumerate(notebook["cells"]):
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code" and stub(NotebookNode(source=source)):
+            last = source.strip().splitlines()[-1]
+            found[stub(NotebookNode(source=source))] = at, last
+    return found
 
 
 @pytest.fixture
@@ -342,19 +356,80 @@ def test_a_host_that_forbids_webassembly_is_named(tab, host, site):
     tab.faults.clear()
 
 
+def test_what_was_typed_is_kept_where_storage_is_refused(tab, host):
+    tab.add_init_script(
+        "Storage.prototype.setItem = () => { throw new Error('full') }"
+    )
+    opened(tab, host, RUN)
+    unfold(tab)
+    first = next(
+        at for at in code_cells(RUN) if tab.locator(f".in-{at}").count()
+    )
+    assert run(tab, first, "print(6 * 7)").strip() == "42"
+    assert "6 * 7" in tab.locator(f".in-{first} .cm-content").inner_text()
+
+
+def test_forget_removes_edits(lesson):
+    first = next(
+        at for at in code_cells(RUN) if lesson.locator(f".in-{at}").count()
+    )
+    run(lesson, first, "print('mine')")
+    kept = "Object.keys(localStorage).filter(k => k.startsWith('code/'))"
+    assert lesson.evaluate(kept) == [f"code/{RUN}/{first}"]
+    lesson.locator(".forget").evaluate("button => button.click()")
+    assert lesson.evaluate(kept) == []
+    assert lesson.locator(".cm-content").count() == 0
+    assert "mine" not in lesson.locator("article").inner_text()
+
+
+def test_what_is_handed_in_can_be_marked(lesson, tmp_path):
+    path = ROOT / f"{RUN}.ipynb"
+    places = stubs(path)
+    written = ran(path).written
+    for one in written[:2]:
+        at, last = places[one.name]
+        program = one.source if one is written[0] else "x = 1"
+        run(lesson, at, f"{program}\n\n\n{last}")
+    with lesson.expect_download() as download:
+        lesson.get_by_role("button", name="Download", exact=True).click()
+    download.value.save_as(tmp_path / "ada.ipynb")
+    asked = mark.tasks(path)
+    marks = {m.what: m for m in mark.mark(tmp_path / "ada.ipynb", asked)}
+    assert marks[written[0].name].reply.right
+    assert marks[written[0].name].claims
+    assert not marks[written[1].name].reply.right
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_runs_can_be_used_by_everyone(tab, host, scheme):
+    """After a check that finds a difference, with an editor, on a phone."""
+    tab.emulate_media(color_scheme=scheme)
+    tab.set_viewport_size({"width": 390, "height": 844})
+    wrong, _ = with_a_wrong_digit(ROOT / f"{NUMPY}.ipynb")
+    tab.route("**/_sources/**", lambda route: route.fulfill(body=wrong))
+    opened(tab, host, NUMPY)
+    live_pages.check(tab)
+    unfold(tab)
+    at = next(
+        at for at in code_cells(NUMPY) if tab.locator(f".in-{at}").count()
+    )
+    write(tab, at, "print('a line that is longer than a phone ' * 9)")
+    tab.keyboard.press("Shift+Enter")
+    expect(tab.locator(f".out-{at}")).to_contain_text("longer")
+    for part in (".av-run", f".in-{at}"):
+        assert accessibility.problems(tab, part) == []
+    wide = "document.documentElement.scrollWidth - innerWidth"
+    assert tab.evaluate(wide) <= 0
+    # Escape leaves the editor, and the keys of the page are letters in it.
+    tab.locator(f".in-{at} .cm-content").click()
+    tab.keyboard.press("/")
+    assert tab.locator("#pst-search-dialog").get_attribute("open") is None
+    tab.keyboard.press("Escape")
+    focused = "document.activeElement.textContent"
+    assert tab.evaluate(focused) == "Edit"
+
+
 # --- exercises in code -------------------------------------------------------
-
-
-def stubs(path):
-    """Return the place of each function to write, and its cell's last line."""
-    notebook = json.loads(path.read_text("utf-8"))
-    found = {}
-    for at, cell in enumerate(notebook["cells"]):
-        source = "".join(cell["source"])
-        if cell["cell_type"] == "code" and stub(NotebookNode(source=source)):
-            last = source.strip().splitlines()[-1]
-            found[stub(NotebookNode(source=source))] = at, last
-    return found
 
 
 def programs(written, wrong):
@@ -371,7 +446,8 @@ def programs(written, wrong):
     "path",
     [
         pytest.param(path, marks=() if path.stem == "mask" else weekly)
-        for path in PAGES
+        for path in PAGES + LABS
+        if stubs(path) and path.stem != "ask-a-model"
     ],
     ids=lambda path: path.stem,
 )

@@ -45,8 +45,8 @@ Builds that are fast and complete:
 
 Fewer bytes:
 
-* `lean` joins styles and scripts, and drops what no page uses; with `policy` it
-  writes into each page what that page may load.
+* `lean` joins styles and scripts, and drops what no page uses. With `policy`
+  it writes into each page what that page may load.
 
 What to check for a new version of the theme
 ------------------------------------------------

@@ -25,10 +25,6 @@ LEFT_OUT = (
     *(ARCHIVE, ".*", "404.html", "sitemap.xml", "objects.inv"),
     *("_static/*.map", "_static/vendor/*", "_static/locales/*"),
     *("_static/scripts/*", "_static/styles/*", "_static/images/logo_*"),
-    # A page that is opened from a folder cannot run.
-    *("_static/live/*.wasm", "_static/live/*.whl", "_static/live/*.zip"),
-    *("_static/live/*.json", "_static/live/pyodide*.js"),
-    *("_static/live/worker.js", "_static/live/editor.js"),
 )
 
 # Templates that do not use the theme's layout, and the names of its lists of
