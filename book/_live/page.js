@@ -6,7 +6,7 @@
 globalThis.attentionLive = (() => {
   const own = document.currentScript.src;
   const { page } = document.body.dataset;
-  const bar = document.querySelector(".av-run");
+  const bar = document.querySelector(".av-python");
   const here = (name) => new URL(`${name}?v=${bar.dataset.version}`, own);
   const make = (tag, className, text = "") => {
     const el = document.createElement(tag);
@@ -63,6 +63,7 @@ globalThis.attentionLive = (() => {
         this.waiting.delete(data.id);
         if (data.failed === undefined) resolve(data.ok);
         else reject(new Error(data.failed));
+        if (data.fatal) this.end(STOPPED);
       };
       this.worker.onerror = (event) => {
         event.preventDefault();
@@ -142,11 +143,12 @@ globalThis.attentionLive = (() => {
     };
   })();
   const note = (cell, text, kind = "") => {
-    const tools = placeOf("in", cell.at)?.querySelector(".av-cell-said");
-    if (!tools) return;
-    tools.textContent = text;
-    tools.dataset.kind = kind;
-    while (tools.nextSibling) tools.nextSibling.remove();
+    const code = placeOf("in", cell.at);
+    if (!code || (!text && !code.querySelector(".av-cell-tools"))) return;
+    const place = toolsOf(code).querySelector(".av-cell-said");
+    place.textContent = text;
+    place.dataset.kind = kind;
+    while (place.nextSibling) place.nextSibling.remove();
   };
 
   // --- showing outputs -------------------------------------------------------
@@ -231,7 +233,8 @@ globalThis.attentionLive = (() => {
     const seen = seenOf(cell);
     for (let el = seen; el; el = el.parentElement) if (el.matches("details")) el.open = true;
     seen.scrollIntoView({ block: "center" });
-    seen.querySelector(".av-cell-tools button")?.focus({ preventScroll: true });
+    const code = placeOf("in", cell.at);
+    if (code) toolsOf(code).querySelector("button").focus({ preventScroll: true });
   };
   const goButton = (cell) =>
     seenOf(cell) ? [button(`Go to ${nameOf(cell)}`, () => goTo(cell))] : [];
@@ -273,6 +276,7 @@ globalThis.attentionLive = (() => {
       await work();
     } catch (error) {
       if (error.message !== STOPPED) tell(error.message);
+      if (session?.ended) outdate();
       for (const cell of cells.values()) if (cell.state === "new") note(cell, "");
     } finally {
       busy = false;
@@ -311,12 +315,15 @@ globalThis.attentionLive = (() => {
       }
       tell(`All ${cells.size} cells have run.`);
     });
-  const stop = () => {
-    for (const one of [session, checking]) one?.end(STOPPED);
+  const outdate = () => {
     for (const cell of cells.values()) {
       if (cell.state === "fresh") mark(cell, "stale");
       if (cell.state === "stale") note(cell, "from before the stop", "stale");
     }
+  };
+  const stop = () => {
+    for (const one of [session, checking]) one?.end(STOPPED);
+    outdate();
     tell("Stopped. Python’s variables are gone; what you typed is still here.");
   };
 
@@ -376,7 +383,7 @@ globalThis.attentionLive = (() => {
       box.addEventListener("keydown", (event) => event.stopPropagation());
       place.prepend(box);
       place.classList.add("av-editing");
-      const tools = place.querySelector(".av-cell-tools");
+      const tools = toolsOf(place);
       if (!tools.querySelector(".av-reset"))
         tools.querySelector(".av-edit").after(button("Reset", () => reset(at), "av-reset"));
       cell.editor = liveEditor(box, cell.text, {
@@ -411,8 +418,8 @@ globalThis.attentionLive = (() => {
   const offer = async () => {
     await read();
     for (const cell of cells.values()) {
-      const tools = placeOf("in", cell.at)?.querySelector(".av-cell-tools");
-      if (!tools) continue;
+      const code = placeOf("in", cell.at);
+      if (!code) continue;
       let kept = null;
       try {
         kept = JSON.parse(localStorage.getItem(keyOf(cell)));
@@ -426,7 +433,7 @@ globalThis.attentionLive = (() => {
         give.remove();
         edit(cell.at, text);
       });
-      tools.insertBefore(give, tools.querySelector(".av-cell-said"));
+      toolsOf(code).querySelector(".av-cell-said").before(give);
     }
   };
   const forget = () => {

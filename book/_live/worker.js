@@ -4,6 +4,7 @@
 
 // Every file, with its size and its SHA-256, as the build has listed them.
 let files;
+let scripts; // of each figure
 const here = (name) => new URL(name, self.location).href;
 const nameOf = (address) => new URL(address, self.location).pathname.split("/").pop();
 const base64 = (hex) =>
@@ -47,17 +48,19 @@ const allowed = () => {
 
 // Python asks the page's own scripts to draw a figure.
 self.figureEngine = (name) => {
-  if (!self.attentionFigures?.[name]) importScripts(here(`../figures/${name}.js`));
+  if (!self.attentionFigures?.[name])
+    importScripts(...scripts[name].map((file) => here(`../figures/${file}`)));
   return (what, state) => JSON.stringify(self.attentionFigures[name][what](state));
 };
 
 const FIRST = ["pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip"];
 let python;
 let kernel;
+let PythonError;
 const start = async () => {
   if (!allowed()) throw new Error("The policy of this site does not allow WebAssembly here.");
   const listed = await plainFetch(here("files.json"), { cache: "no-cache" });
-  ({ files } = await listed.json());
+  ({ files, scripts } = await listed.json());
   // All at once; what is imported below comes from the browser's cache.
   await Promise.all([...FIRST, "course.zip"].map(once));
   importScripts(here("pyodide.js"));
@@ -72,6 +75,7 @@ const start = async () => {
   python.unpackArchive(course, "zip", { extractDir: "/course" });
   python.runPython("import sys; sys.path.insert(0, '/course')");
   kernel = python.pyimport("kernel");
+  ({ PythonError } = python.ffi);
   arriving.clear();
   return JSON.parse(kernel.versions());
 };
@@ -96,11 +100,18 @@ const ANSWERS = {
     return JSON.parse(kernel.check_cell(JSON.stringify(cell), name));
   },
 };
+// Code that calls itself without end may end Python itself, and not only the cell.
+const deadly = (error) =>
+  kernel && !fault && !(error instanceof PythonError)
+    ? "Python stopped, and its variables are gone: a function may have called itself without end."
+    : "";
 self.onmessage = async ({ data: { id, what, ...more } }) => {
   try {
     postMessage({ id, ok: await ANSWERS[what](more) });
   } catch (error) {
+    const fatal = deadly(error);
     // Of an error of Python's, the last line says what happened.
-    postMessage({ id, failed: `${error.message ?? error}`.trim().split("\n").pop() });
+    const failed = fatal || `${error.message ?? error}`.trim().split("\n").pop();
+    postMessage({ id, failed, fatal: Boolean(fatal) });
   }
 };

@@ -524,7 +524,7 @@ if (visit?.type === "navigate" && !location.hash && asked.length) {
 
 // A page of a notebook has a line for these buttons, if the site has Python for
 // browsers. The first press loads live/page.js, which does the rest.
-const runLine = document.querySelector(".av-run");
+const runLine = document.querySelector(".av-python");
 let liveLoads = null;
 const live = async (what, ...given) => {
   try {
@@ -544,6 +544,30 @@ const pressed = (text, className, ...doing) => {
   button.addEventListener("click", () => live(...doing));
   return button;
 };
+// The buttons of a cell. Code in closed folds has none until it is seen, or until
+// live/page.js has something to say below it.
+const toolsOf = (code) => {
+  const old = code.querySelector(".av-cell-tools");
+  if (old) return old;
+  const at = Number(/ in-(\d+)/.exec(code.className)[1]);
+  const tools = document.createElement("div");
+  tools.className = "av-cell-tools";
+  const said = document.createElement("span");
+  said.className = "av-cell-said";
+  tools.append(pressed("Run", "", "run", at), pressed("Edit", "av-edit", "edit", at), said);
+  code.append(tools);
+  return tools;
+};
+const nearCode = new IntersectionObserver(
+  (entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      nearCode.unobserve(target);
+      toolsOf(target);
+    }
+  },
+  { rootMargin: "400px" },
+);
 if (runLine) {
   const about = document.createElement("span");
   const { lacks } = runLine.dataset;
@@ -560,15 +584,7 @@ if (runLine) {
       pressed("Run all", "", "runAll"),
       pressed("Download", "", "download"),
     );
-    for (const code of document.querySelectorAll('[class*=" in-"]')) {
-      const at = Number(/ in-(\d+)/.exec(code.className)[1]);
-      const tools = document.createElement("div");
-      tools.className = "av-cell-tools";
-      const said = document.createElement("span");
-      said.className = "av-cell-said";
-      tools.append(pressed("Run", "", "run", at), pressed("Edit", "av-edit", "edit", at), said);
-      code.append(tools);
-    }
+    for (const code of document.querySelectorAll('[class*=" in-"]')) nearCode.observe(code);
     // Edits of an earlier visit are offered again.
     if (ownKeys().some((key) => key.startsWith(`code/${thisPage}/`))) live("offer");
   }

@@ -251,7 +251,7 @@ def visit(lab, browser, windows):
             windows[-1].set_default_timeout(120_000)
             windows[-1].goto(f"{lab}/lab?reset")
         tab = windows[-1]
-        tab.wait_for_function("window.jupyterapp?.restored")
+        tab.wait_for_function("window.jupyterapp?.restored.then(() => true)")
         run(tab, "docmanager:save-all")  # or Lab asks before it closes
         run(tab, "application:close-all")
         tab.evaluate(SHUT)
@@ -337,13 +337,13 @@ def test_a_work_cited_in_a_margin_note_opens_as_it_reads(lab, browser):
     with contextlib.closing(browser.new_page()) as tab:
         tab.set_default_timeout(120_000)
         tab.goto(f"{address}?reset")
-        tab.wait_for_function("window.jupyterapp?.restored")
+        tab.wait_for_function("window.jupyterapp?.restored.then(() => true)")
         # The link is written in HTML, so the browser itself follows it, from
         # the address that JupyterLab gives the notebook once it is open.
         tab.wait_for_url(address)
         tab.get_by_role("link", name="A work").click()
         tab.locator(".jp-MarkdownViewer", has_text="Ashish Vaswani").wait_for()
-        tab.wait_for_function("window.jupyterapp?.restored")
+        tab.wait_for_function("window.jupyterapp?.restored.then(() => true)")
         tab.evaluate(SHUT)
 
 

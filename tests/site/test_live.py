@@ -166,6 +166,7 @@ RUN = "book/practice/mask"
 def wait_for_run(tab, at, press):
     """Press something that runs a cell, and wait until nothing runs."""
     said = f"document.querySelector('.in-{at} .av-cell-said')"
+    tab.locator(f".in-{at} .av-cell-said").wait_for(state="attached")
     tab.evaluate(f"{said}.textContent = ''")
     press()
     tab.wait_for_function(
@@ -184,6 +185,7 @@ def unfold(tab):
 def write(tab, at, code):
     """Write code into a cell's editor."""
     cell = tab.locator(f".in-{at}")
+    cell.scroll_into_view_if_needed()
     if cell.locator(".cm-content").count() == 0:
         cell.get_by_role("button", name="Edit").click()
     cell.locator(".cm-content").click()
@@ -199,7 +201,9 @@ def run(tab, at, code):
 
 
 def press_run(tab, at):
-    button = tab.locator(f".in-{at}").get_by_role("button", name="Run")
+    cell = tab.locator(f".in-{at}")
+    cell.scroll_into_view_if_needed()
+    button = cell.get_by_role("button", name="Run")
     wait_for_run(tab, at, button.click)
 
 
@@ -273,6 +277,22 @@ def test_stop_ends_a_cell_that_would_run_for_ever(lesson):
     assert "NameError" in run(lesson, first, "x")
 
 
+def test_a_python_that_a_cell_ends_is_started_anew(lesson):
+    first = next(
+        at for at in code_cells(RUN) if lesson.locator(f".in-{at}").count()
+    )
+    endless = "def f(x):\n    return any(map(f, [x]))\nf(1)"
+    said = f"{live_pages.SAID}, .out-{first}"
+    write(lesson, first, endless)
+    lesson.keyboard.press("Shift+Enter")
+    told = re.compile("Python stopped|RecursionError")
+    expect(lesson.locator(said).filter(has_text=told)).to_have_count(
+        1, timeout=90_000
+    )
+    assert run(lesson, first, "print(6 * 7)").strip() == "42"
+    lesson.faults.clear()  # Pyodide says it, too
+
+
 def test_an_error_shows_the_reader_s_lines_alone(lesson):
     first = next(
         at for at in code_cells(RUN) if lesson.locator(f".in-{at}").count()
@@ -311,7 +331,7 @@ def test_edits_of_an_earlier_visit_are_offered_and_do_not_run(lesson):
 def test_without_a_server_a_page_says_how(browser, site):
     tab = browser.new_page()
     tab.goto((site / f"{RUN}.html").as_uri())
-    line = tab.locator(".av-run")
+    line = tab.locator(".av-python")
     expect(line).to_contain_text("python3 -m http.server")
     assert line.locator("button").count() == 0
     assert tab.locator(".av-cell-tools").count() == 0
@@ -320,7 +340,7 @@ def test_without_a_server_a_page_says_how(browser, site):
 
 def test_without_scripts_a_page_says_how(site):
     html = (site / f"{RUN}.html").read_text("utf-8")
-    line = BeautifulSoup(html, "html.parser").select_one(".av-run")
+    line = BeautifulSoup(html, "html.parser").select_one(".av-python")
     assert "notebook" in line.noscript.text
     assert line.text == line.noscript.text
 
@@ -416,7 +436,7 @@ def test_what_runs_can_be_used_by_everyone(tab, host, scheme):
     write(tab, at, "print('a line that is longer than a phone ' * 9)")
     tab.keyboard.press("Shift+Enter")
     expect(tab.locator(f".out-{at}")).to_contain_text("longer")
-    for part in (".av-run", f".in-{at}"):
+    for part in (".av-python", f".in-{at}"):
         assert accessibility.problems(tab, part) == []
     wide = "document.documentElement.scrollWidth - innerWidth"
     assert tab.evaluate(wide) <= 0

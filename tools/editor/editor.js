@@ -96,7 +96,7 @@ globalThis.liveEditor = (parent, text, { onRun, onLeave, onChange, label }) => {
         looks,
         noticed,
         EditorView.editorAttributes.of({ class: "highlight live-editor" }),
-        EditorView.contentAttributes.of({ "aria-label": label }),
+        EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
       ],
     }),
   });

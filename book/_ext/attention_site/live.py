@@ -60,12 +60,13 @@ def version():
 
 def add_line(app, pagename, templatename, context, doctree):
     """Put the line for the buttons below the title."""
-    path = Path(app.env.doc2path(pagename)) if doctree is not None else None
+    lesson = doctree is not None and pagename != app.config.root_doc
+    path = Path(app.env.doc2path(pagename)) if lesson else None
     if path is None or path.suffix != ".ipynb" or not served.folder():
         return
     why = lacks(json.loads(path.read_text(encoding="utf-8")))
     line = (
-        f'<div class="av-run" data-version="{version()}" '
+        f'<div class="av-python" data-version="{version()}" '
         f'data-numpy="{numpy.__version__}" '
         f'data-lacks="{escape(why)}"><noscript>Without scripts the code of '
         "this page does not run here. Download the page as a notebook "

@@ -6,7 +6,7 @@ do not run.
 
 `_static/live` gets the files of others, what we wrote for the browser, and
 `course.zip`: the modules of the course as they are, with what the kernel of a
-page needs. `files.json` has the SHA-256 of each.
+page needs. `files.json` has the SHA-256 of each, and the scripts of figures.
 """
 
 import hashlib
@@ -18,6 +18,8 @@ import zipfile
 from fnmatch import fnmatch
 from importlib.util import find_spec
 from pathlib import Path
+
+from course import figures
 
 ROOT = Path(__file__).resolve().parents[3]
 OWN = ROOT / "book/_live"
@@ -170,5 +172,10 @@ def write(app):
     zipped(texts, target / "course.zip")
     for path in [*OWN.glob("*.js"), *OWN.glob("*.css")]:
         shutil.copy(path, target)
-    made = {"pyodide": known["pyodide"], "files": sums(target)}
+    scripts = {name: list(figures.scripts(name)) for name in figures.classes()}
+    made = {
+        "pyodide": known["pyodide"],
+        "files": sums(target),
+        "scripts": scripts,
+    }
     (target / "files.json").write_text(as_text(made), "utf-8")

@@ -290,7 +290,7 @@ const counted = () => {
 };
 // Exercises in code count where their code runs: on a page that can run it.
 const countTasks = () => {
-  if (!document.querySelector(".av-run") || location.protocol === "file:") return;
+  if (!document.querySelector(".av-python") || location.protocol === "file:") return;
   for (const place of document.querySelectorAll(".av-task")) {
     const at = /\bout-(\d+)/.exec(place.className)[1];
     place.dataset.task = storageKey(`task/${document.body.dataset.page}/${at}`);
