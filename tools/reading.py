@@ -1,8 +1,12 @@
-"""Compute the reading time of a chapter by a rule.
+"""Compute the reading time of a lesson by a rule.
 
 The rule counts the words on the open path at 55 per minute: the prose, the
 visible code and the questions. Folded text, exercises and everything after
 them do not count. The time is rounded up to a multiple of five minutes.
+
+A section whose first words are `*Deeper:*` is deeper, with everything below
+it, and the rest of a lesson is its core. `times` returns the minutes of the
+core and of everything.
 """
 
 import re
@@ -11,7 +15,11 @@ from math import ceil
 
 PER_MINUTE = 55
 FOLDED = {"hide-cell", "hide-input", "remove-cell", "remove-input"}
-TIME = re.compile(r"Reading time: about \d+ minutes")
+TIME = re.compile(
+    r"Reading time: about \d+ minutes(?: for the core, \d+ for everything)?"
+)
+HEADING = re.compile(r"^(?=##+ )", re.M)
+DEEPER = re.compile(r"##+ .*\n\s*\*Deeper:\* ")
 DROPDOWN = re.compile(r"^(`{3,}|:{3,})\{dropdown\}.*?^\1\s*$", re.M | re.S)
 MARKUP = re.compile(r"^(?:`{3,}|:{3,}).*$|^:\w+:.*$|\]\([^)]*\)", re.M)
 WORD = re.compile(r"\w[\w'’.,/-]*")
@@ -30,6 +38,25 @@ def body(cells):
             yield {"cell_type": "markdown", "source": before, "metadata": {}}
             return
         yield cell
+
+
+def parts(cells):
+    """Yield the cells, divided at headings, and whether each is deeper."""
+    level = 0  # of the deeper section, or 0 in the core
+    for cell in cells:
+        if cell["cell_type"] != "markdown":
+            yield cell, level > 0
+            continue
+        for text in HEADING.split(cell["source"]):
+            depth = len(text) - len(text.lstrip("#"))
+            if depth > 1 and (level == 0 or depth <= level):
+                level = depth if DEEPER.match(text) else 0
+            yield {**cell, "source": text}, level > 0
+
+
+def core(cells):
+    """Return the cells of a lesson without its deeper sections."""
+    return [cell for cell, deeper in parts(cells) if not deeper]
 
 
 def words(markdown):
@@ -52,9 +79,8 @@ def questions(cells):
                 yield html
 
 
-def open_path(cells):
+def count(read):
     """Count the words of prose, of visible code and of questions."""
-    read = list(body(cells))
     prose = [c["source"] for c in read if c["cell_type"] == "markdown"]
     code = [
         c["source"] for c in read if c["cell_type"] == "code" and is_open(c)
@@ -70,14 +96,34 @@ def open_path(cells):
     }
 
 
+def open_path(cells):
+    return count(list(body(cells)))
+
+
+def core_path(cells):
+    return count(core(body(cells)))
+
+
+def rounded(counts):
+    return max(5, 5 * ceil(sum(counts.values()) / PER_MINUTE / 5))
+
+
+def times(cells):
+    """Return the minutes of the core and of everything."""
+    return rounded(core_path(cells)), rounded(open_path(cells))
+
+
 def minutes(cells):
-    needed = sum(open_path(cells).values()) / PER_MINUTE
-    return max(5, 5 * ceil(needed / 5))
+    """Return the minutes of everything."""
+    return times(cells)[1]
 
 
 def state_time(cells):
-    """Fill in the reading time where a chapter states it."""
-    said = f"Reading time: about {minutes(cells)} minutes"
+    """Fill in the reading time where a lesson states it."""
+    core_time, everything = times(cells)
+    said = f"Reading time: about {core_time} minutes"
+    if len(core(cells)) < len(list(parts(cells))):
+        said += f" for the core, {everything} for everything"
     for cell in cells:
         if cell.cell_type == "markdown":
             cell.source = TIME.sub(said, cell.source)

@@ -11,6 +11,7 @@ import nbformat
 
 from tools.chapters import ROOT, left_out, numbers
 from tools.reading import minutes
+from tools.reading import times as read_in
 
 PAGE = ROOT / "book" / "for-teachers.md"
 BLOCK = re.compile(r"(% begin: (\w+)\n).*?(% end: \2\n)", re.S)
@@ -29,7 +30,7 @@ NUMERALS = ("no", "one", "two", "three", "four", "five", "six", "seven",
             "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
             "nineteen", "twenty")  # fmt: skip
 ANNOUNCED = re.compile(r"(\(practice/([\w-]+)\.ipynb\)) has [^.]*\.")
-NEEDS = re.compile(r"## What you'll need\n(.*?)(?=\n## |\Z)", re.S)
+NEEDS = re.compile(r"\*\*What you'll need\.\*\*(.*)")
 
 # The chapters of each session, after the chapters that they need.
 PLANS = {
@@ -132,15 +133,16 @@ def link(name):
 
 def times():
     """Yield a table of the chapters: minutes, exercises, prerequisites."""
-    yield "| chapter | minutes to read | exercises | needs chapters |"
-    yield "|---|---|---|---|"
+    yield "| chapter | minutes, core | everything | exercises | needs |"
+    yield "|---|---|---|---|---|"
     for name, before in needs().items():
         title = re.match(r"# (.+)", prose(name))[1]
         asked = sum(exercises(name).values()) or "in the chapter"
         elsewhere = sorted(asked_for(name) & left_out())
         wanted = [*map(link, before), *(f"[]({n}.ipynb)" for n in elsewhere)]
         wanted = ", ".join(wanted) or "none"
-        row = f"| {link(name)} {title} | {minutes(cells(name))} | {asked} "
+        core, everything = read_in(cells(name))
+        row = f"| {link(name)} {title} | {core} | {everything} | {asked} "
         yield f"{row}| {wanted} |"
 
 

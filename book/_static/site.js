@@ -230,6 +230,46 @@ const targetOf = (hash) => {
   return document.getElementById(name);
 };
 
+// The deeper sections of a lesson are folds, which the switch below its title
+// opens and closes, in each lesson until it is set back.
+const DEPTH = "depth/everything";
+const switches = [...document.querySelectorAll(".av-depth button")];
+const showDepth = () => {
+  const everything = Boolean(localStorage.getItem(DEPTH));
+  for (const fold of document.querySelectorAll("details.more")) fold.open = everything;
+  switches.forEach((button, i) => button.setAttribute("aria-pressed", everything === (i === 1)));
+};
+switches.forEach((button, i) =>
+  button.addEventListener("click", () => {
+    if (i === 1) localStorage.setItem(DEPTH, "1");
+    else localStorage.removeItem(DEPTH);
+    showDepth();
+    showProgress();
+  }),
+);
+if (switches.length && localStorage.getItem(DEPTH)) showDepth();
+// Open the folds around an element, and the fold of a section; whether any was
+// closed.
+const unfold = (element) => {
+  const closed = [...(element?.querySelectorAll(":scope > details.deeper:not([open])") ?? [])];
+  for (let el = element; el; el = el.parentElement)
+    if (el.matches("details:not([open])")) closed.push(el);
+  for (const fold of closed) fold.open = true;
+  return closed.length > 0;
+};
+const unfoldTarget = () => {
+  const target = targetOf(location.hash);
+  if (target?.closest("article") && unfold(target)) target.scrollIntoView();
+};
+addEventListener("hashchange", unfoldTarget);
+addEventListener("load", unfoldTarget);
+// A link to the place of the address changes no address.
+document.addEventListener("click", ({ target }) => {
+  const link = target.closest?.("a[href*='#']");
+  if (link?.hash && link.hash === location.hash && link.pathname === location.pathname)
+    unfoldTarget();
+});
+
 // Mark the last section in the upper two fifths of the window, and the sections
 // that contain it.
 const contents = [...document.querySelectorAll(".page-toc a")]
@@ -249,7 +289,10 @@ const spy = new IntersectionObserver(
   },
   { rootMargin: "0px 0px -60%" },
 );
-for (const [, part] of contents) spy.observe(part);
+for (const [link, part] of contents) {
+  spy.observe(part);
+  link.classList.toggle("deeper", Boolean(part.querySelector(":scope > details.deeper")));
+}
 
 // --- the reader's progress ---------------------------------------------------
 
@@ -261,7 +304,7 @@ const pageOf = (link) =>
   link.href.startsWith(bookRoot.href)
     ? link.href.slice(bookRoot.href.length).replace(/\.html([?#].*)?$/, "")
     : null;
-const OWN_KEYS = /^(practice|progress|reading|code)\//;
+const OWN_KEYS = /^(practice|progress|reading|code|depth)\//;
 const ownKeys = () => Object.keys(localStorage).filter((key) => OWN_KEYS.test(key));
 
 // Tick each page of the menu whose questions are all answered correctly, and add
@@ -293,6 +336,7 @@ const showProgress = () => {
     // Empty this page's fields as well; an empty form stores no answers.
     for (const one of document.querySelectorAll("form[data-question], [data-task]")) one.wipe?.();
     globalThis.attentionLive?.forget();
+    if (switches.length) showDepth();
     for (const key of ownKeys()) localStorage.removeItem(key);
     document.querySelector(".continue")?.remove();
     document.querySelector(".second")?.classList.remove("second");
@@ -508,8 +552,10 @@ const seen = new IntersectionObserver(
 // A link to a state leads to its figure, which starts at once; the others wait.
 const asked = [...new URLSearchParams(location.search).keys()].map((key) => key.split(".")[0]);
 for (const el of document.querySelectorAll("[data-figure]")) {
-  if (asked.includes(el.dataset.figure)) start(el);
-  else seen.observe(el);
+  if (asked.includes(el.dataset.figure)) {
+    unfold(el);
+    start(el);
+  } else seen.observe(el);
 }
 const [visit] = performance.getEntriesByType("navigation");
 if (visit?.type === "navigate" && !location.hash && asked.length) {

@@ -15,7 +15,7 @@ import pytest
 from course import published
 from course.published import FOLDER
 from tests import budgets
-from tools import captions, chapters, reading, refresh
+from tools import captions, chapters, reading, refresh, teaching
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -36,13 +36,13 @@ QUESTION = "remove-input"  # a cell that makes a question
 LABELLED = {*FOLDED, QUESTION}
 TAGS = {*LABELLED, "remove-cell", "raises-exception", "nbval-ignore-output"}
 HEADINGS = [
-    "What you'll do",
-    "What you'll need",
+    "Recap",
     "On your own",
     "In practice",
-    "Recap",
+    "Which to choose",
     "Further reading",
 ]
+GOALS = '<div class="goals">'
 
 
 def page(path):
@@ -250,7 +250,9 @@ def test_headings(path):
     ]
     missing = [h for h, i in zip(HEADINGS, places, strict=True) if i is None]
     assert not missing, f"missing {missing} in {result}"
-    assert places[:2] == [0, 1], f"{HEADINGS[:2]} come first; got {result}"
+    before = text.partition("\n## ")[0]
+    assert GOALS in before, f"before the first section: {GOALS}"
+    assert teaching.NEEDS.search(before), "it says **What you'll need.**"
     assert places == sorted(places), f"order of {result}"
     assert "remember" in text.split("## Recap")[1], (
         "the recap lacks **What to remember**"
@@ -375,12 +377,12 @@ def test_the_chapter_can_fail(path):
 @every_lesson
 def test_a_picture_comes_before_the_objectives(path):
     for cell in read(path).cells:
-        if "## What you'll do" in cell.source:
+        if GOALS in cell.source:
             break
         if shows(cell):
             return
     raise AssertionError(
-        "a question and its picture come before What you'll do; no output "
+        "a question and its picture come before what you'll do; no output "
         "of a cell there is a figure"
     )
 

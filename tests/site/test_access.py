@@ -173,6 +173,8 @@ def alone(figure):
             return inner
         outer = html.Element(around.tag, around.attrib)
         outer.attrib.pop("id", None)  # of a section of another page
+        if around.tag == "details":
+            outer.set("open", "")
         outer.append(inner)
         inner = outer
     raise AssertionError("a figure stands outside of the article")

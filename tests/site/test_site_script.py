@@ -56,6 +56,69 @@ def test_sort_of_a_ledger_table_and_back(open_page):
     ]
 
 
+# --- core and deeper --------------------------------------------------------
+
+DEEPER = """<div class="av-depth"><button>Core</button><button>All</button>
+</div><nav class="page-toc"><a href="#core">core</a><a href="#far">far</a>
+</nav><article><section id="core"><p>core</p></section>
+<section id="near"><details class="deeper more"><summary>a</summary>
+<p id="in">text</p></details></section><p style="height: 99rem"></p>
+<section id="far"><details class="deeper more"><summary>b</summary>
+<details><summary>c</summary><p id="inner">text</p></details>
+</details></section><section id="end"><details class="deeper tail">
+<summary>d</summary><p>text</p></details></section></article>"""
+OPEN = "$('details').map((it) => Number(it.open)).join('')"
+PRESSED = "$('.av-depth button').map((it) => it.ariaPressed).join()"
+
+
+def test_the_switch_opens_what_is_deeper_and_stays(open_page):
+    page = open_page(DEEPER)
+    assert page.do(OPEN) == "0000"
+    page.do("$('.av-depth button')[1].click()")
+    assert page.do(OPEN) == "1100", "neither a fold inside nor the tail"
+    assert page.do(PRESSED) == "false,true"
+    page = open_page(DEEPER)
+    assert page.do(OPEN) == "1100", "on the next page too"
+    assert page.do(PRESSED) == "false,true"
+    page.do("$('.av-depth button')[0].click()")
+    assert page.do(OPEN) == "0000"
+    assert page.do("localStorage.length") == 0
+    assert page.do(PRESSED) == "true,false"
+
+
+@pytest.mark.parametrize(
+    ("hash_", "opened"),
+    [
+        ("#core", "0000"),
+        ("#near", "1000"),
+        ("#in", "1000"),
+        ("#far", "0100"),
+        ("#inner", "0110"),
+        ("#end", "0001"),
+    ],
+)
+def test_a_link_opens_what_it_leads_to(open_page, hash_, opened):
+    page = open_page(DEEPER, hash_)
+    page.do(TWO_FRAMES)
+    assert page.do(OPEN) == opened
+    # Without a change of the address: closed by hand, and followed again.
+    link = f"<a id=go href={hash_}>x</a>"
+    page.do(
+        f"""for (const it of $('details')) it.open = false;
+        document.body.insertAdjacentHTML('beforeend', '{link}');
+        return $('#go')[0].click()"""
+    )
+    page.do(TWO_FRAMES)
+    assert page.do(OPEN) == opened
+    top = f"$('{hash_}')[0].getBoundingClientRect().top"
+    assert 0 <= page.do(top) < page.do("innerHeight"), "in sight"
+
+
+def test_contents_tell_what_is_deeper(open_page):
+    page = open_page(DEEPER)
+    assert page.do("$('.page-toc .deeper').map((it) => it.hash)") == ["#far"]
+
+
 # --- the header and the contents --------------------------------------------
 
 MENU = """<div class="dropdown"><button data-bs-toggle="dropdown"><i>i</i>
@@ -331,11 +394,19 @@ def test_ticks_stand_beside_pages_whose_questions_are_all_right(open_page):
 
 def test_one_button_forgets_what_is_kept_and_nothing_else(open_page):
     page = open_page("")
-    keep(page, {"progress/b": "1/1", "practice/q": "[1]", "mode": "dark"})
+    keep(
+        page,
+        {
+            "progress/b": "1/1",
+            "practice/q": "[1]",
+            "mode": "dark",
+            "depth/everything": "1",
+        },
+    )
     body = NAV + "<form data-question=q><p class=av-reply></p></form>"
     open_page(on_page("book/a", body))
     assert page.do("stored()") == [
-        "mode", "practice/q", "progress/b", "reading/last",
+        "depth/everything", "mode", "practice/q", "progress/b", "reading/last",
     ]  # fmt: skip
     page.do("forget()")
     assert page.do("stored()") == ["mode"]

@@ -13,6 +13,7 @@ Pages:
   gives each figure a page of its own, to open or to embed.
 * `live` names the cells of a page that runs in the reader's browser.
 * `margin` puts captions beside their pictures.
+* `deeper` folds the deeper sections of a lesson, and has the switch for them.
 * `frame` adds a link to the next page and the imprint, `menu` adds names to
   the menu's buttons, and `launch` points the launch buttons at the repository
   and branch that the book is built from, or leaves them out.
@@ -82,6 +83,7 @@ from . import (
     bibliography,
     chosen,
     code,
+    deeper,
     download,
     figures,
     frame,
@@ -115,6 +117,7 @@ PARTS = (
     svg,
     figures,
     margin,
+    deeper,
     alone,
     practice,
     live,

@@ -59,7 +59,8 @@ class _Sections:
             return
         said, section, into = self.open[-1][1:] if self.open else (1, 0, 2)
         classes = set(attributes.get("class", "").split())
-        if tag in SILENT or classes & HUSHED:
+        silent = tag in SILENT and "deeper" not in classes
+        if silent or classes & HUSHED:
             said = False
         if said and "id" in attributes and tag in ("section", "dt"):
             self.sections.append([attributes["id"], "", ""])
