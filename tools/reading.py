@@ -47,7 +47,7 @@ def parts(cells):
         if cell["cell_type"] != "markdown":
             yield cell, level > 0
             continue
-        for text in HEADING.split(cell["source"]):
+        for text in filter(None, HEADING.split(cell["source"])):
             depth = len(text) - len(text.lstrip("#"))
             if depth > 1 and (level == 0 or depth <= level):
                 level = depth if DEEPER.match(text) else 0
