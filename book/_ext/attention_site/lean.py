@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sphinx.errors import ExtensionError
 
-from . import policy
+from . import policy, served
 from .parsed import pages_of
 
 # In the order of the theme's head; ours come last.
@@ -163,6 +163,35 @@ def with_icons(css, used):
     return ICON.sub(kept, css)
 
 
+RULE = re.compile(r"([^{}]+)\{[^{}]*\}")
+ASKS = re.compile(r":(?:not|is|where|has)\(")
+CLASS = re.compile(r"\.(-?[A-Za-z_][\w-]*)")
+NAMED = re.compile(r'\bclass="([^"]*)"')
+WORD = re.compile(r"-?[A-Za-z_][\w-]*")
+
+
+def without_unused(css, words):
+    """Drop each rule that asks for classes which stand nowhere.
+
+    `words` are the classes of the pages and all words of their scripts. A
+    selector that asks for a class conditionally is kept.
+
+    Examples
+    --------
+    >>> without_unused(".a,.b .c{top:0}.d .c:not(.a){top:1}p{top:2}", {"b"})
+    '.d .c:not(.a){top:1}p{top:2}'
+    """
+
+    def kept(rule):
+        each = rule[1].split(",")
+        if ASKS.search(rule[1]) or not all(map(CLASS.search, each)):
+            return rule[0]
+        met = (words.issuperset(CLASS.findall(selector)) for selector in each)
+        return rule[0] if any(met) else ""
+
+    return RULE.sub(kept, css)
+
+
 def math_face(static):
     """Return a style sheet that holds the face of formulas.
 
@@ -187,7 +216,14 @@ def write(app):
     used = set(re.findall(r"\bfa-[\w-]+", scripts + "".join(pages.values())))
     styles = changed(joined(static, STYLES), "bundle.css")
     (static / "bundle.js").write_text(scripts, "utf-8")
+    ours = [*static.glob("figures/*.js"), *served.OWN.glob("*.js")]
+    ours += [static / "site.js", static / "searchtools.js"]
+    code = [scripts, *(path.read_text("utf-8") for path in ours)]
+    words = set().union(*map(WORD.findall, code))
+    for page in pages.values():
+        words.update(*map(str.split, set(NAMED.findall(page))))
     styles = without_remarks(with_icons(styles, used))
+    styles = without_unused(styles, words)
     (static / "bundle.css").write_text(styles, "utf-8")
     (static / "math.css").write_text(math_face(static), "utf-8")
 
