@@ -11,7 +11,6 @@ core and of everything.
 
 import re
 from html import unescape
-from math import ceil
 
 PER_MINUTE = 55
 FOLDED = {"hide-cell", "hide-input", "remove-cell", "remove-input"}
@@ -105,7 +104,7 @@ def core_path(cells):
 
 
 def rounded(counts):
-    return max(5, 5 * ceil(sum(counts.values()) / PER_MINUTE / 5))
+    return max(5, 5 * round(sum(counts.values()) / PER_MINUTE / 5))
 
 
 def times(cells):

@@ -478,7 +478,8 @@ def test_the_reading_time_counts_prose_code_and_questions():
     figure = shows('<div data-figure="words">three</div>')
     end = nbformat.v4.new_markdown_cell("## On your own\n")
     assert reading.minutes([prose, figure, folded, end, question, code]) == 5
-    assert reading.minutes([prose, question, end]) == 10
+    assert reading.minutes([prose, code, code, code, end]) == 10  # eight
+    assert reading.minutes([prose, code, code, question, end]) == 5  # seven
     counts = reading.open_path([prose, code, question, end, prose])
     assert counts == {"prose": 275, "code": 55, "questions": 2}
 

@@ -192,10 +192,8 @@ def test_the_core_is_counted_without_deeper_sections():
     open_ = said("## More\n\nText.\n\n*Deeper:* " + "word " * 270)
     assert times([core, open_, below, after]) == (10, 10)
     part = said("### Part\n\n*Deeper:* it.\n\n" + "word " * 270)
-    assert times([core, part, said("### Next\n\n" + "word " * 270)]) == (
-        10,
-        15,
-    )
+    after_part = said("### Next\n\n" + "word " * 270)
+    assert times([core, part, after_part]) == (5, 10)
 
 
 def test_each_lesson_states_the_minutes_of_its_core():
@@ -232,6 +230,8 @@ def test_the_same_in_pytorch_is_three_lines_and_compares(path):
         if not isinstance(one, ast.Import | ast.ImportFrom)
     ]
     assert len(said) == 3, said
-    # What PyTorch computes, beside what the page has.
-    compared = r"torch\.testing\.assert_close\(same, torch\.tensor\(.+\)\)"
-    assert re.fullmatch(compared, said[-1]), said[-1]
+    # Without a tolerance of its own: what PyTorch computes, and the page's.
+    last = ast.parse(said[-1]).body[0].value
+    assert ast.unparse(last.func) == "torch.testing.assert_close"
+    assert len(last.args) == 2
+    assert not last.keywords
