@@ -304,26 +304,169 @@ const pageOf = (link) =>
   link.href.startsWith(bookRoot.href)
     ? link.href.slice(bookRoot.href.length).replace(/\.html([?#].*)?$/, "")
     : null;
-const OWN_KEYS = /^(practice|progress|reading|code|depth)\//;
+const OWN_KEYS = /^(practice|progress|reading|code|depth|read|way)\//;
 const ownKeys = () => Object.keys(localStorage).filter((key) => OWN_KEYS.test(key));
 
-// Tick each page of the menu whose questions are all answered correctly, and add
-// one button that deletes all answers, the ticks and the last page.
+// What is kept as a file, and such a file read back: texts under our own keys, and
+// nothing else of it.
+const COURSE = "Attention, Verified";
+const LARGEST = 4_000_000;
+const saveKept = () => {
+  const kept = Object.fromEntries(ownKeys().map((key) => [key, localStorage.getItem(key)]));
+  const text = JSON.stringify({ course: COURSE, kept }, null, 1);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  link.download = "attention-verified-progress.json";
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+};
+const keptIn = (text) => {
+  const { course, kept } = JSON.parse(text);
+  if (course !== COURSE) throw new Error("another file");
+  return Object.entries(kept).filter(
+    ([key, value]) => OWN_KEYS.test(key) && typeof value === "string",
+  );
+};
+const readKept = async ({ target }) => {
+  const [file] = target.files;
+  if (!file) return;
+  try {
+    if (file.size > LARGEST) throw new Error("too large");
+    const found = keptIn(await file.text());
+    for (const [key, value] of found) localStorage.setItem(key, value);
+    location.reload(); // fields show what is kept when a page loads
+  } catch {
+    target.value = "";
+    target.nextElementSibling.textContent = "This file has no saved progress of this course.";
+  }
+};
+const fileButtons = () => {
+  const part = document.createElement("div");
+  part.className = "keep-file";
+  part.innerHTML =
+    '<button type="button">Save my progress to a file</button>' +
+    '<button type="button">Read it back from a file</button>' +
+    '<input type="file" accept=".json,application/json" hidden aria-label="File of progress">' +
+    '<p role="status"></p>';
+  const [save, read, field] = part.children;
+  save.addEventListener("click", saveKept);
+  read.addEventListener("click", () => field.click());
+  field.addEventListener("change", readKept);
+  return part;
+};
+
+// The ways through the course. A stop is a lesson or one figure of it, and may be
+// ticked; a lesson leads on along the way that the reader has chosen, or in the
+// book's order. `book/_ext/attention_site/ways.py` writes the lists and the lines.
+const wasRead = (stop) => Boolean(localStorage.getItem(`read/${stop}`));
+const setRead = (stop, read) => {
+  if (read) localStorage.setItem(`read/${stop}`, "1");
+  else localStorage.removeItem(`read/${stop}`);
+};
+const setWay = (way) => {
+  if (way) localStorage.setItem("way/chosen", way);
+  else localStorage.removeItem("way/chosen");
+};
+const tickBox = (stop, name) => {
+  const box = document.createElement("input");
+  box.type = "checkbox";
+  box.setAttribute("aria-label", `Read: ${name}`);
+  box.addEventListener("change", () => {
+    setRead(stop, box.checked);
+    showProgress();
+  });
+  return box;
+};
+// Tick a page that was read, or whose questions are all answered correctly.
+const showTick = (link, page) => {
+  const [right, all] = (localStorage.getItem(`progress/${page}`) ?? "").split("/");
+  const solved = all > 0 && right === all;
+  link.querySelector(".done")?.remove();
+  if (!solved && !wasRead(page)) return;
+  const tick = document.createElement("span");
+  tick.className = "done";
+  tick.textContent = " ✓";
+  tick.setAttribute("role", "img");
+  tick.setAttribute("aria-label", solved ? "all questions right" : "read");
+  link.append(tick);
+};
+// Ticks on the map; on a way's page boxes, and a button to its first stop without one.
+const showStops = (list) => {
+  const items = [...list.children];
+  const { way } = list.dataset;
+  for (const item of items) {
+    const { stop } = item.dataset;
+    const link = item.querySelector("a");
+    if (way === undefined) showTick(link, stop);
+    else {
+      if (!item.querySelector("input")) item.prepend(tickBox(stop, link.textContent));
+      item.firstChild.checked = wasRead(stop);
+    }
+  }
+  if (way === undefined) return;
+  const done = items.filter((item) => wasRead(item.dataset.stop)).length;
+  const next = items.find((item) => !wasRead(item.dataset.stop))?.querySelector("a");
+  let line = list.nextElementSibling;
+  if (!line?.matches(".av-start")) {
+    line = document.createElement("p");
+    line.className = "av-start";
+    line.dataset.way = way;
+    list.after(line);
+  }
+  line.replaceChildren();
+  if (next) {
+    const go = document.createElement("a");
+    go.href = next.href;
+    go.textContent = `${done ? "Continue" : "Begin"}: ${next.textContent}`;
+    line.append(go);
+  }
+  if (done) line.append(` ${done} of ${items.length} read`);
+};
+const showOnward = (nav) => {
+  const lines = [...nav.querySelectorAll("p")];
+  const chosen = localStorage.getItem("way/chosen") ?? "";
+  const own = chosen && lines.find((line) => line.dataset.way === chosen);
+  // Off the chosen way, or without one, all are offered.
+  for (const line of lines) line.hidden = Boolean(own) && line !== own;
+  const on = own || lines[0];
+  const { stop } = on.dataset;
+  let label = nav.querySelector("label");
+  if (!label && thisPage === stop.split("#")[0]) {
+    label = document.createElement("label");
+    label.append(tickBox(stop, nameOfPage()), " I have read this");
+    nav.prepend(label);
+  }
+  if (label) label.firstChild.checked = wasRead(stop);
+  // What way it is, at the top too.
+  document.querySelector(".av-on")?.remove();
+  const told = own && own.querySelector("span").cloneNode(true);
+  if (!told) return;
+  const line = document.createElement("p");
+  line.className = "av-on";
+  line.append(told);
+  document.querySelector("article h1")?.after(line);
+};
+const showWays = () => {
+  document.querySelectorAll(".av-stops").forEach(showStops);
+  document.querySelectorAll(".av-onward").forEach(showOnward);
+};
+// A reader who follows a link of a way is on it; to go on is to have read.
+document.addEventListener("click", ({ target }) => {
+  const link = target.closest?.(".av-onward a, .av-stops[data-way] a, .av-start[data-way] a");
+  if (!link) return;
+  const from = link.closest("[data-way]").dataset;
+  setWay(from.way);
+  if (link.matches(".on") && thisPage === from.stop.split("#")[0]) setRead(from.stop, true);
+});
+
+// Tick the pages of the menu, and add buttons that save, read back and delete what is kept.
 const showProgress = () => {
   const menu = document.querySelector(".bd-docs-nav");
   if (!menu) return;
-  for (const link of menu.querySelectorAll("a.reference")) {
-    const [right, all] = (localStorage.getItem(`progress/${pageOf(link)}`) ?? "").split("/");
-    const done = all > 0 && right === all;
-    link.querySelector(".done")?.remove();
-    if (!done) continue;
-    const tick = document.createElement("span");
-    tick.className = "done";
-    tick.textContent = " ✓";
-    tick.setAttribute("role", "img");
-    tick.setAttribute("aria-label", "all questions right");
-    link.append(tick);
-  }
+  for (const link of menu.querySelectorAll("a.reference")) showTick(link, pageOf(link));
+  showWays();
+  if (!menu.querySelector(".keep-file")) menu.append(fileButtons());
+  menu.querySelector(".keep-file button").hidden = !ownKeys().length;
   const old = menu.querySelector(".forget");
   if (!ownKeys().length) old?.remove();
   if (old || !ownKeys().length) return;
@@ -339,7 +482,6 @@ const showProgress = () => {
     if (switches.length) showDepth();
     for (const key of ownKeys()) localStorage.removeItem(key);
     document.querySelector(".continue")?.remove();
-    document.querySelector(".second")?.classList.remove("second");
     showProgress();
   });
   menu.append(forget);
@@ -362,17 +504,14 @@ const offerPlace = () => {
   const entry = [...document.querySelectorAll(".bd-docs-nav a.reference")].find(
     (link) => NUMBERED.test(link.textContent) && pageOf(link) === last,
   );
-  const start = document.querySelector("article > section > p:has(> a:only-child)");
+  const start = document.querySelector("article .av-start");
   if (thisPage !== "index" || !entry || !start) return;
   const link = document.createElement("a");
   link.href = entry.href;
+  link.className = "continue";
   link.textContent = `Continue: ${entry.firstChild.textContent.trim()}`;
-  const line = document.createElement("p");
-  line.className = "continue";
-  line.append(link);
   // One button is the first choice.
-  start.before(line);
-  start.classList.add("second");
+  start.prepend(link, " ");
 };
 document.addEventListener("DOMContentLoaded", () => {
   keepPlace();
@@ -566,6 +705,64 @@ if (visit?.type === "navigate" && !location.hash && asked.length) {
   addEventListener("load", () => first?.scrollIntoView({ behavior: "instant" }));
 }
 
+// --- the wall of the landing page ----------------------------------------------
+
+// Each figure of the list is a square; a press shows it as printed, right, and why.
+const showWall = (wall) => {
+  wall.open = true;
+  const says = document.createElement("div");
+  says.className = "av-wall-says";
+  says.innerHTML =
+    '<p role="status"></p><button type="button">Previous wrong figure</button>' +
+    '<button type="button">Next wrong figure</button>';
+  const [said, back, on] = says.children;
+  const wrong = [...wall.querySelectorAll("del")];
+  let shown = null;
+  const part = (name, text) => {
+    const el = document.createElement(name);
+    el.textContent = text;
+    return el;
+  };
+  const show = (square) => {
+    shown?.classList.remove("shown");
+    shown = square;
+    shown.classList.add("shown");
+    const entry = square.closest("span");
+    const link = entry.querySelector("a").cloneNode(true);
+    link.textContent = link.textContent.replace(/:$/, "");
+    const printed = part(square.localName, square.textContent);
+    const why = entry.querySelector("small")?.textContent ?? "";
+    said.replaceChildren(
+      ...(square.matches("del")
+        ? [printed, " → ", part("ins", square.nextElementSibling.textContent), ` ${why} `]
+        : [printed, " ✓ The same was computed. "]),
+      link,
+    );
+  };
+  // A finger is wider than a square.
+  const near = ({ clientX, clientY }) => {
+    const far = (el) => {
+      const { left, top, width, height } = el.getBoundingClientRect();
+      return Math.hypot(clientX - left - width / 2, clientY - top - height / 2);
+    };
+    const [best] = wrong.map((el) => [far(el), el]).sort(([a], [b]) => a - b);
+    return best[0] < 14 ? best[1] : null;
+  };
+  wall.addEventListener("click", (event) => {
+    const square = event.target.closest("i, del");
+    const touched = event.pointerType === "touch" && !square?.matches("del");
+    const found = (touched && near(event)) || square;
+    if (found && !says.contains(found)) show(found);
+  });
+  const step = (by) => () =>
+    show(wrong.at((wrong.indexOf(shown) + (shown || by > 0 ? by : 0)) % wrong.length));
+  back.addEventListener("click", step(-1));
+  on.addEventListener("click", step(1));
+  said.textContent = `${wrong.length} of these figures are wrong. Press a square.`;
+  wall.append(says);
+};
+document.querySelectorAll("details.av-wall").forEach(showWall);
+
 // --- code that runs in the page ----------------------------------------------
 
 // A page of a notebook has a line for these buttons, if the site has Python for
@@ -635,4 +832,7 @@ if (runLine) {
     if (ownKeys().some((key) => key.startsWith(`code/${thisPage}/`))) live("offer");
   }
   runLine.append(about);
+  // A link to the check shows its button. Only a press runs anything.
+  if (location.hash === "#check")
+    addEventListener("load", () => runLine.querySelector("button")?.focus());
 }

@@ -14,4 +14,5 @@ a source. The data are in `course/ledgers/`; notebooks import from
 * `ledger`: a source's entries, and which of them were compared.
 * `show`, `beside`: the lines that an audit and a lesson print.
 * `page`: tables in HTML.
+* `wall`: the landing page's puzzle, and all figures.
 """

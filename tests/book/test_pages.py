@@ -2,9 +2,6 @@
 
 import re
 
-import nbformat
-import yaml
-
 from tools import website
 
 BOOK = website.ROOT / "book"
@@ -39,32 +36,3 @@ def test_the_glossary_is_in_the_order_of_the_alphabet():
     first = [word.partition(",")[0].casefold() for word in words]
     letters = [re.sub(r"[^a-z0-9]", "", word) for word in first]
     assert letters == sorted(letters)
-
-
-def frames():
-    """The chapters in each frame of the landing page's picture, by part."""
-    page = nbformat.read(website.ROOT / "index.ipynb", as_version=4)
-    text = "\n".join(cell.source for cell in page.cells)
-    picture = text[text.index('<div class="course">') : text.index("<var")]
-    frame = r"\*\*(.+)\*\*\n((?:\[.+\]\(book/.+\.ipynb\)\n)+)"
-    return {
-        part: re.findall(r"\((book/.+)\.ipynb\)", links)
-        for part, links in re.findall(frame, picture)
-    }
-
-
-def test_the_landing_page_shows_every_chapter_in_the_frame_of_its_part():
-    toc = yaml.safe_load((website.ROOT / "_toc.yml").read_text("utf-8"))
-    parts = {
-        part["caption"]: [chapter["file"] for chapter in part["chapters"]]
-        for part in toc["parts"]
-        if part.get("numbered")
-    }
-    del parts["Check everything"]  # judges the others, and builds on none
-    shown = frames()
-    for part, chapters in parts.items():
-        assert shown.get(part) == chapters, (
-            f"the picture on the landing page shows {shown.get(part)} in its "
-            f"frame **{part}**; _toc.yml lists {chapters}. Edit the links in "
-            "index.ipynb"
-        )

@@ -73,24 +73,27 @@ def test_serve_answers_every_address(tmp_path, monkeypatch, capfd):
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_the_landing_page_says_what_the_book_is_in_one_screen(
-    address, browser
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_the_landing_page_asks_before_it_explains(
+    address, browser, width, height
 ):
-    start = f'a[href="{LESSONS[0]}.html"]'
-    for width, height in ((1280, 800), (390, 844)):
-        tab = browser.new_page(viewport={"width": width, "height": height})
-        tab.goto(f"{address}/index.html")
-        tab.wait_for_selector("[data-figure].av-live")
-        for part in ("h1", start, "[data-figure]"):
-            box = tab.locator(f"article {part}").first.bounding_box()
-            what = f"pixels down to the end of {part} at {width}"
-            budgets.keep(what, box["y"] + box["height"], height)
-        # No code, no form to fill in: a choice and two sliders.
-        assert tab.locator("article pre:visible").count() == 0
-        fields = tab.locator("article :is(input, select, textarea):visible")
-        kinds = [f.get_attribute("type") for f in fields.all()]
-        assert len(kinds) <= 2
-        tab.close()
+    tab = browser.new_page(viewport={"width": width, "height": height})
+    tab.goto(f"{address}/index.html")
+    tab.wait_for_selector("[data-figure].av-live")
+    first = ["h1", ".av-puzzle", ".av-start"]
+    for part in first + (["[data-figure]"] if width > height else []):
+        box = tab.locator(f"article {part}").first.bounding_box()
+        what = f"pixels down to the end of {part} at {width}"
+        budgets.keep(what, box["y"] + box["height"], height)
+    # No code, no form and no formula before the first touch.
+    form = "article :is(pre, input, select, textarea, math):visible"
+    assert tab.locator(form).count() == 0
+    said = tab.locator("article .av-say").first
+    size = "it => getComputedStyle(it).fontSize"
+    assert said.evaluate(size) == "0px", "its formula"
+    tab.locator("[data-figure] .av-ask").click(position={"x": 60, "y": 60})
+    assert said.evaluate(size) != "0px"
+    tab.close()
 
 
 CONTRAST = function("pages", "contrast")

@@ -418,7 +418,7 @@ def test_without_anything_kept_there_is_nothing_to_forget(open_page):
     assert page.do("[$('.forget').length, $('.done').length]") == [0, 0]
 
 
-START = "<article><section><p><a href=x>Start</a></p></section></article>"
+START = "<article><p class=av-start><a href=x>Start</a></p></article>"
 HOME = NAV.replace(" current", "") + START
 
 
@@ -429,7 +429,7 @@ def test_the_landing_page_offers_the_last_numbered_page(open_page):
     other = NAV.replace("3. Alpha", "Preface")
     open_page(on_page("book/preface", other))
     open_page(on_page("index", HOME))
-    link = "$('.continue a').map((a) => [a.textContent, a.href])"
+    link = "$('.continue').map((a) => [a.textContent, a.href])"
     address = f"{ROOT}book/a.html#"
     assert page.do(link) == [["Continue: 3. Alpha", address]]
     open_page(on_page("book/b", HOME))

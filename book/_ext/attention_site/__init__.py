@@ -17,6 +17,7 @@ Pages:
 * `frame` adds a link to the next page and the imprint, `menu` adds names to
   the menu's buttons, and `launch` points the launch buttons at the repository
   and branch that the book is built from, or leaves them out.
+* `ways` leads readers through the course, and draws its map.
 * `chosen` lets a book with only some chapters link to the others.
 * `bibliography` makes citations lead to the cited work.
 * `report` lists the ways to report an error.
@@ -106,6 +107,7 @@ from . import (
     shown,
     svg,
     trees,
+    ways,
 )
 from .kept import Kept
 
@@ -121,6 +123,7 @@ PARTS = (
     alone,
     practice,
     live,
+    ways,
     menu,
     launch,
     frame,

@@ -66,7 +66,7 @@ def add_line(app, pagename, templatename, context, doctree):
         return
     why = lacks(json.loads(path.read_text(encoding="utf-8")))
     line = (
-        f'<div class="av-python" data-version="{version()}" '
+        f'<div class="av-python" id="check" data-version="{version()}" '
         f'data-numpy="{numpy.__version__}" '
         f'data-lacks="{escape(why)}"><noscript>Without scripts the code of '
         "this page does not run here. Download the page as a notebook "

@@ -230,6 +230,7 @@ const sentence = ({ x, y }, { dots, exponentials, weights, most }) => {
 
 const figure = {
   name: "words",
+  lead: [],
   controls: [
     {
       key: "sentence",
@@ -349,6 +350,10 @@ const figure = {
     };
     const state = JSON.parse(el.dataset.state ?? "null");
     const asked = location.search.includes("words.");
+    // Until the first touch, words.css has a hint in place of the formula.
+    const touch = () => el.classList.add("av-touched");
+    if (asked) touch();
+    for (const kind of ["pointerdown", "keydown", "input"]) el.addEventListener(kind, touch);
     const advance = (now) => {
       if (begun === null) return;
       if (still.matches || document.hidden || now - begun >= LENGTH) {
