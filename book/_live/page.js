@@ -51,11 +51,11 @@ globalThis.attentionLive = (() => {
     constructor() {
       this.waiting = new Map();
       this.count = 0;
-      this.bytes = 0;
+      this.share = 0;
       this.worker = new Worker(here("worker.js"));
       this.worker.onmessage = ({ data }) => {
         if (data.arrived) {
-          this.bytes += data.arrived;
+          this.share += data.arrived;
           this.alive();
           return;
         }
@@ -79,7 +79,7 @@ globalThis.attentionLive = (() => {
     alive() {
       clearTimeout(this.timer);
       if (this.versions) return;
-      strip.say(`Loading Python: ${(this.bytes / 1e6).toFixed(1)} MB`);
+      strip.say(`Loading Python: ${Math.min(100, Math.round(100 * this.share))} %`);
       this.timer = setTimeout(
         () => this.end(`Python did not start: nothing happened for ${PATIENCE} seconds.`),
         PATIENCE * 1000,
@@ -122,6 +122,10 @@ globalThis.attentionLive = (() => {
   const tell = (text) => {
     said.textContent = text;
   };
+  // What one cell gives stands below it, so it is only spoken.
+  const spoken = make("p", "av-spoken");
+  spoken.setAttribute("role", "status");
+  bar.append(spoken);
   // A strip at the foot of the window, while something runs.
   const strip = (() => {
     const box = make("div", "av-strip");
@@ -179,7 +183,9 @@ globalThis.attentionLive = (() => {
     if (data.drawing) return html(data.drawing);
     if (data["text/html"]) return html(data["text/html"]);
     const box = pre("text_plain highlight-myst-ansi", data["text/plain"]);
-    if (/^(Not answered yet|✓|✗)/.test(data["text/plain"])) box.classList.add("av-said");
+    const [reply] = /^(Not answered yet|✓|✗)/.exec(data["text/plain"]) ?? [];
+    if (reply) box.classList.add("av-said");
+    box.dataset.kind = { "✓": "right", "✗": "wrong" }[reply] ?? "";
     return box;
   };
   const enliven = (box) => {
@@ -200,6 +206,7 @@ globalThis.attentionLive = (() => {
   const show = (cell, outputs) => {
     const place = outputOf(cell);
     if (!place) return;
+    cell.own = true;
     cell.stored ??= [...place.childNodes];
     place.replaceChildren(...outputs.map(drawn));
     enliven(place);
@@ -208,6 +215,7 @@ globalThis.attentionLive = (() => {
     if (!cell.stored) return;
     placeOf("out", cell.at).replaceChildren(...cell.stored);
     delete cell.stored;
+    delete cell.own;
   };
 
   // --- running ---------------------------------------------------------------
@@ -238,32 +246,51 @@ globalThis.attentionLive = (() => {
   };
   const goButton = (cell) =>
     seenOf(cell) ? [button(`Go to ${nameOf(cell)}`, () => goTo(cell))] : [];
-  const same = (seconds) => `✓ the same as stored, ${seconds.toFixed(1)} s`;
+  // What a run says of itself. Drawings and exercises get no tick: the text of a
+  // drawing may agree where its lines do not, and an exercise has its own check.
+  const verdict = (cell, { different, drawings, count, seconds }) => {
+    const took = `${seconds.toFixed(1)} s`;
+    if (isEdited(cell)) {
+      const later = [...cells.values()].some((it) => it.at > cell.at && it.state === "new");
+      return [`ran, ${took}${later ? "; results below are still as published" : ""}`];
+    }
+    if (different.length && cell.tags.includes("nbval-ignore-output")) return [`ran, ${took}`];
+    if (different.length) {
+      const above = [...cells.values()].some((it) => it.at < cell.at && isEdited(it));
+      if (above) return [`not as published, because of a change above, ${took}`];
+      return [`not as published, ${took}`, "wrong"];
+    }
+    if (drawings) return [`drawn here, ${took}`];
+    return placeOf("out", cell.at)?.dataset.task || !count
+      ? [`ran, ${took}`]
+      : [`✓ as published, ${took}`, "right"];
+  };
   // Run one cell; false if it ended with an error that the page does not show.
   const runCell = async (cell) => {
+    const { text } = cell;
+    running = cell;
     const worker = await python();
     strip.say(`Running ${nameOf(cell)} of ${cells.size}`);
     note(cell, "running");
-    const { text } = cell;
     const result = await worker.ask("run", { cell: cell.raw, source: text, name: nameOf(cell) });
-    const { outputs, seconds, different, drawings } = result;
+    running = null;
+    const { outputs, different, drawings } = result;
     const published = text === cell.source;
-    const agrees = published && !different.length;
-    if (agrees && !drawings && cell.ran !== undefined && cell.ran !== text) putBack(cell);
-    else if (!agrees || drawings) show(cell, outputs);
-    if (cell.ran !== text) spoil(cell.at);
-    Object.assign(cell, { ran: text, outputs });
-    mark(cell, cell.text === text ? "fresh" : "stale");
     const error = failed(outputs);
     const expected = published && cell.tags.includes("raises-exception");
-    const timed = cell.tags.includes("nbval-ignore-output");
-    if (error && !expected) note(cell, "stopped with an error", "wrong");
-    else if (agrees) note(cell, same(seconds), "right");
-    else if (published && !timed) note(cell, "differs from what is stored", "wrong");
-    else note(cell, `ran, ${seconds.toFixed(1)} s`);
+    const broken = error && !expected;
+    if (published && !different.length && !drawings) putBack(cell);
+    // A question whose code the page does not show keeps its place.
+    else if (!broken || placeOf("in", cell.at)) show(cell, outputs);
+    if (cell.ran !== text) spoil(cell.at);
+    Object.assign(cell, { ran: text, outputs, seen: true });
+    mark(cell, cell.text === text ? "fresh" : "stale");
+    if (broken) note(cell, "stopped with an error", "wrong");
+    else note(cell, ...verdict(cell, result));
     judge(cell, outputs);
-    return !error || expected;
+    return !broken;
   };
+  let running = null;
   let busy = false;
   const alone = async (work) => {
     if (busy) {
@@ -271,43 +298,68 @@ globalThis.attentionLive = (() => {
       return;
     }
     busy = true;
+    tell("");
+    found.replaceChildren();
     try {
       await read();
       await work();
     } catch (error) {
       if (error.message !== STOPPED) tell(error.message);
       if (session?.ended) outdate();
-      for (const cell of cells.values()) if (cell.state === "new") note(cell, "");
+      for (const cell of cells.values())
+        if (cell.state === "new" && cell !== running) note(cell, "");
     } finally {
+      running = null;
       busy = false;
       strip.hide();
     }
   };
+  // Why a cell above should not run unasked, or "".
+  const objection = (cell) => {
+    if (cell.stopped === cell.text) return "was stopped: change it, or run it by itself";
+    return isEdited(cell) && !cell.seen
+      ? "has your edit of an earlier visit: look at it first"
+      : "";
+  };
   // Run a cell, after the cells above it that have not run.
   const run = (at) =>
     alone(async () => {
-      for (const cell of cells.values()) {
-        if (cell.at > at) break;
-        if (cell.at !== at && cell.state === "fresh") continue;
-        if (await runCell(cell)) continue;
-        const above = cell.at !== at;
-        const where = above ? `A cell above, ${nameOf(cell)},` : "The cell";
-        tell(`${where} stopped with an error: ${errorOf(cell)}`);
-        if (!above) return;
-        note(cells.get(at), `not run: ${nameOf(cell)} above stopped`, "wrong");
-        placeOf("in", at)
-          ?.querySelector(".av-cell-said")
-          .after(...goButton(cell));
+      const asked = cells.get(at);
+      const before = [...cells.values()].filter((it) => it.at < at && it.state !== "fresh");
+      note(asked, session?.versions && !session.ended ? "waiting" : "waiting for Python");
+      for (const cell of before) {
+        const why = objection(cell);
+        if (!why && (await runCell(cell))) continue;
+        const name = placeOf("in", cell.at) ? nameOf(cell) : `${nameOf(cell)}, which is not shown,`;
+        const end = why || `stopped with an error: ${errorOf(cell)}`;
+        note(asked, `not run: ${name} ${end}`, why ? "stale" : "wrong");
+        toolsOf(placeOf("in", at)).append(...goButton(cell), ...anyway(cell, at, why));
+        spoken.textContent = `Not run: ${name} ${end}`;
         return;
       }
-      const texts = cells
-        .get(at)
-        .outputs.map(({ text, data }) => text ?? data?.["text/plain"] ?? "");
-      tell(`The cell has run. ${texts.join(" ").slice(0, 200)}`);
+      delete asked.stopped;
+      await runCell(asked);
+      const texts = asked.outputs.map((it) => it.text ?? it.data?.["text/plain"] ?? it.evalue);
+      spoken.textContent = `The cell has run. ${texts.join(" ").slice(0, 200)}`;
     });
+  // The reader may let an earlier edit run without a look.
+  const anyway = (cell, at, why) => {
+    if (!why.startsWith("has")) return [];
+    const go = () => {
+      for (const it of cells.values()) if (it.at < at) it.seen = true;
+      run(at);
+    };
+    return [button("Run with my edits", go)];
+  };
   const runAll = () =>
     alone(async () => {
       for (const cell of cells.values()) {
+        const why = objection(cell);
+        if (why) {
+          tell(`${nameOf(cell)} ${why}.`);
+          found.replaceChildren(...goButton(cell));
+          return;
+        }
         if (await runCell(cell)) continue;
         tell(`Stopped at ${nameOf(cell)} of ${cells.size}: ${errorOf(cell)}`);
         found.replaceChildren(...goButton(cell));
@@ -317,13 +369,19 @@ globalThis.attentionLive = (() => {
     });
   const outdate = () => {
     for (const cell of cells.values()) {
+      if (cell === running) continue;
       if (cell.state === "fresh") mark(cell, "stale");
       if (cell.state === "stale") note(cell, "from before the stop", "stale");
     }
   };
   const stop = () => {
+    const cell = running;
     for (const one of [session, checking]) one?.end(STOPPED);
     outdate();
+    if (cell) {
+      cell.stopped = cell.text;
+      note(cell, "you stopped this", "stale");
+    }
     tell("Stopped. Python’s variables are gone; what you typed is still here.");
   };
 
@@ -337,10 +395,10 @@ globalThis.attentionLive = (() => {
       .map(({ data }) => data?.["text/plain"] ?? "")
       .find((t) => /^[✓✗N]/.test(t));
     if (!place?.dataset.task || reply === undefined) return;
-    const right = reply.startsWith("✓");
-    if (right) localStorage.setItem(place.dataset.task, JSON.stringify(["right"]));
-    else localStorage.removeItem(place.dataset.task);
-    place.dataset.right = right;
+    // Once solved, it stays so until the reader clears the answers.
+    if (!reply.startsWith("✓")) return;
+    localStorage.setItem(place.dataset.task, JSON.stringify(["right"]));
+    place.dataset.right = true;
     document.dispatchEvent(new Event("practice-changed"));
   };
 
@@ -356,6 +414,7 @@ globalThis.attentionLive = (() => {
   };
   const changed = (cell, text) => {
     cell.text = text;
+    cell.seen = true;
     keep(cell);
     const tools = placeOf("in", cell.at);
     tools.classList.toggle("av-edited", isEdited(cell));
@@ -383,9 +442,7 @@ globalThis.attentionLive = (() => {
       box.addEventListener("keydown", (event) => event.stopPropagation());
       place.prepend(box);
       place.classList.add("av-editing");
-      const tools = toolsOf(place);
-      if (!tools.querySelector(".av-reset"))
-        tools.querySelector(".av-edit").after(button("Reset", () => reset(at), "av-reset"));
+      addReset(cell);
       cell.editor = liveEditor(box, cell.text, {
         label: `Code of ${nameOf(cell)}`,
         onChange: (now) => changed(cell, now),
@@ -396,7 +453,19 @@ globalThis.attentionLive = (() => {
     if (text !== undefined) cell.editor.set(text);
     cell.editor.focus();
   };
+  const addReset = ({ at }) => {
+    const tools = toolsOf(placeOf("in", at));
+    if (!tools.querySelector(".av-reset"))
+      tools.querySelector(".av-edit").after(button("Reset", () => reset(at), "av-reset"));
+  };
+  // A text in the place of the published code, before the editor is there.
+  const display = (cell, text) => {
+    const code = placeOf("in", cell.at).querySelector(".highlight pre");
+    cell.code ??= [...code.childNodes];
+    code.replaceChildren(...(text === cell.source ? cell.code : [text]));
+  };
   const close = (cell) => {
+    if (cell.code) display(cell, cell.source);
     if (!cell.editor) return;
     cell.editor.destroy();
     delete cell.editor;
@@ -407,37 +476,51 @@ globalThis.attentionLive = (() => {
   const reset = async (at) => {
     await read();
     const cell = cells.get(at);
+    const before = cell.text;
     close(cell);
     changed(cell, cell.source);
     putBack(cell);
     note(cell, cell.ran === undefined ? "" : "as published; not run again yet", "stale");
-    placeOf("in", at).querySelector(".av-edit").focus();
-    tell("The cell is as published.");
+    const tools = toolsOf(placeOf("in", at));
+    tools.append(button("Undo the reset", () => edit(at, before)));
+    tools.querySelector(".av-edit").focus();
+    spoken.textContent = "The cell is as published.";
   };
-  // Edits of an earlier visit are offered, and never run by themselves.
+  // The reader's text of a cell, from an earlier visit, or null.
+  const earlier = (cell) => {
+    try {
+      const kept = JSON.parse(localStorage.getItem(keyOf(cell)));
+      return typeof kept?.text === "string" ? kept : null;
+    } catch {
+      return null; // another program wrote it
+    }
+  };
+  // Edits of an earlier visit are shown in their cells, and run only when asked. If
+  // the published cell has changed since, its edit is offered instead.
   const offer = async () => {
     await read();
     for (const cell of cells.values()) {
       const code = placeOf("in", cell.at);
-      if (!code) continue;
-      let kept = null;
-      try {
-        kept = JSON.parse(localStorage.getItem(keyOf(cell)));
-      } catch {
-        // Another program wrote it.
+      const kept = code && earlier(cell);
+      if (!kept || isEdited(cell)) continue;
+      if (kept.of === cell.source) {
+        cell.text = kept.text;
+        display(cell, kept.text);
+        addReset(cell);
+        code.classList.add("av-edited");
+        note(cell, "your edit of an earlier visit; not run yet", "stale");
+      } else {
+        const give = button("Show your earlier edit (the cell has changed since)", () => {
+          give.remove();
+          edit(cell.at, kept.text);
+        });
+        toolsOf(code).querySelector(".av-cell-said").before(give);
       }
-      if (typeof kept?.text !== "string" || kept.text === cell.text) continue;
-      const since = kept.of === cell.source ? "" : " (the cell has changed since)";
-      const text = kept.text;
-      const give = button(`Show your earlier edit${since}`, () => {
-        give.remove();
-        edit(cell.at, text);
-      });
-      toolsOf(code).querySelector(".av-cell-said").before(give);
     }
   };
   const forget = () => {
     tell("");
+    spoken.textContent = "";
     found.replaceChildren();
     for (const cell of cells.values()) {
       close(cell);
@@ -457,7 +540,7 @@ globalThis.attentionLive = (() => {
       make("summary", "", `${nameOf(cell)} differs${seen ? "" : " (not shown on the page)"}`),
     );
     for (const [stored, now] of pairs) {
-      box.append(make("p", "", "stored"), pre("", stored ?? "(nothing)"));
+      box.append(make("p", "", "published"), pre("", stored ?? "(nothing)"));
       box.append(make("p", "", "in this browser"), pre("", now ?? "(nothing)"));
     }
     box.append(...goButton(cell));
@@ -478,12 +561,15 @@ globalThis.attentionLive = (() => {
       let all = 0;
       let equal = 0;
       let silent = 0;
+      let edited = false;
       let drawings = 0;
       const wrong = [];
       const apart = new Map();
       for (const cell of cells.values()) {
         strip.say(`Checking ${nameOf(cell)} of ${cells.size}`);
         const result = await checking.ask("check", { cell: cell.raw, name: nameOf(cell) });
+        const theirs = cell.own || isEdited(cell);
+        edited ||= theirs;
         if (result.why) {
           apart.set(result.why, (apart.get(result.why) ?? 0) + 1);
           note(cell, `not compared: ${result.why}`);
@@ -494,20 +580,23 @@ globalThis.attentionLive = (() => {
         drawings += result.drawings;
         if (result.different.length) {
           wrong.push(difference(cell, result.different));
-          note(cell, "differs from what is stored", "wrong");
-        } else if (result.count) note(cell, "✓ the same in this browser", "right");
-        else silent += 1;
+          note(cell, "not as published in this browser", "wrong");
+        } else if (theirs)
+          note(cell, "as published, the cell gives the same; this is yours", "stale");
+        else if (result.count) note(cell, "✓ the same in this browser", "right");
+        silent += !result.count;
       }
       checking.end(STOPPED);
       checking = null;
       const stored = bar.dataset.numpy;
       tell(
         `${equal} of ${plural(all, "output")} are the same in this browser ` +
-          `(NumPy ${numpy}; stored with ${stored}).`,
+          `(NumPy ${numpy}; published with ${stored}).${edited ? " Your changes were left out." : ""}`,
       );
       const parts = [];
       if (silent) parts.push(`${plural(silent, "cell")} without output ran without an error`);
-      if (drawings) parts.push(`of ${plural(drawings, "drawing")} the description is compared`);
+      if (drawings)
+        parts.push(`${plural(drawings, "drawing")} compared by description, not by lines`);
       for (const [why, count] of apart)
         parts.push(`not compared: ${plural(count, "cell")} (${why})`);
       if (parts.length) found.append(make("p", "", `${parts.join("; ")}.`));
@@ -531,9 +620,10 @@ globalThis.attentionLive = (() => {
       }
       const link = make("a", "");
       link.href = URL.createObjectURL(new Blob([JSON.stringify(copy, null, 1)]));
-      link.download = `${page.split("/").pop()}.ipynb`;
+      link.download = `${page.replace(/^book\//, "").replace("/", "-")}-mine.ipynb`;
       link.click();
       URL.revokeObjectURL(link.href);
+      tell(`Saved as ${link.download}: the page as a notebook, with your changes.`);
     });
 
   return { run, runAll, check, edit, reset, offer, forget, download };

@@ -5,6 +5,7 @@
 // Every file, with its size and its SHA-256, as the build has listed them.
 let files;
 let scripts; // of each figure
+let expected = 0; // bytes of all that Python needs to start
 const here = (name) => new URL(name, self.location).href;
 const nameOf = (address) => new URL(address, self.location).pathname.split("/").pop();
 const base64 = (hex) =>
@@ -24,7 +25,7 @@ const arrived = (name) => {
     throw fault;
   });
   return found.then((response) => {
-    postMessage({ arrived: size });
+    postMessage({ arrived: size / expected });
     return response;
   });
 };
@@ -53,6 +54,7 @@ self.figureEngine = (name) => {
   return (what, state) => JSON.stringify(self.attentionFigures[name][what](state));
 };
 
+const CORE = ["pyodide", "python_stdlib", "course", "numpy", "traitlets", "fastjsonschema"];
 const FIRST = ["pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip"];
 let python;
 let kernel;
@@ -61,6 +63,8 @@ const start = async () => {
   if (!allowed()) throw new Error("The policy of this site does not allow WebAssembly here.");
   const listed = await plainFetch(here("files.json"), { cache: "no-cache" });
   ({ files, scripts } = await listed.json());
+  for (const [name, { size }] of Object.entries(files))
+    if (CORE.some((start) => name.startsWith(start))) expected += size;
   // All at once; what is imported below comes from the browser's cache.
   await Promise.all([...FIRST, "course.zip"].map(once));
   importScripts(here("pyodide.js"));

@@ -821,11 +821,11 @@ if (runLine) {
   else {
     about.textContent = lacks
       ? `Runs here in part: some cells need ${lacks}. In Jupyter all of it runs.`
-      : "Runs Python here, in this browser: 10 MB, loaded once.";
+      : "Python runs here, in your browser (10 MB, loaded once). The check runs the page as published.";
     runLine.append(
       pressed("Check this page", "av-check", "check"),
       pressed("Run all", "", "runAll"),
-      pressed("Download", "", "download"),
+      pressed("Save with my changes", "", "download"),
     );
     for (const code of document.querySelectorAll('[class*=" in-"]')) nearCode.observe(code);
     // Edits of an earlier visit are offered again.

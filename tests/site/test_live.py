@@ -66,7 +66,9 @@ def test_a_page_checks_itself(tab, host, page):
 
 
 @pytest.mark.weekly
-@pytest.mark.parametrize("page", [*filter(website.is_notebook, website.PAGES[1:])])
+@pytest.mark.parametrize(
+    "page", [*filter(website.is_notebook, website.PAGES[1:])]
+)
 def test_every_page_checks_itself(tab, host, page):
     opened(tab, host, page)
     same, count = live_pages.check(tab)
@@ -247,8 +249,8 @@ def test_a_change_makes_later_results_stale(lesson):
         at for at in code_cells(RUN) if lesson.locator(f".in-{at}").count()
     ]
     press_run(lesson, last)
-    assert "same as stored" in noted(lesson, last)
-    assert "same as stored" in noted(lesson, first)
+    assert noted(lesson, last).startswith(("✓ as published", "ran"))
+    assert noted(lesson, first).startswith("ran")
     write(lesson, first, code_cells(RUN)[first] + "\nprint('changed')")
     assert noted(lesson, first) == "edited since it ran"
     assert noted(lesson, last) == "from before a change above"
@@ -304,28 +306,67 @@ def test_an_error_shows_the_reader_s_lines_alone(lesson):
     assert "exec(" not in shown
 
 
-def test_edits_of_an_earlier_visit_are_offered_and_do_not_run(lesson):
+def test_edits_of_an_earlier_visit_are_shown_and_do_not_run(lesson):
+    """Nor does one that another program wrote, or one of another text."""
     places = [
         at for at in code_cells(RUN) if lesson.locator(f".in-{at}").count()
     ]
-    write(lesson, places[0], "raise SystemExit('mine')")
+    mine, odd, broken, *_, last = places
+    write(lesson, mine, "raise SystemExit('mine')")
     lesson.evaluate(
-        f"""localStorage.setItem('code/{RUN}/{places[1]}', JSON.stringify(
+        f"""localStorage.setItem('code/{RUN}/{odd}', JSON.stringify(
           {{ of: 'another text', text: '<img src=x onerror=alert(1)>' }}));
-        localStorage.setItem('code/{RUN}/{places[2]}', '{{ broken')"""
+        localStorage.setItem('code/{RUN}/{broken}', '{{ broken')"""
     )
     lesson.reload()
     unfold(lesson)
-    offers = lesson.get_by_role("button", name="Show your earlier edit")
-    expect(offers).to_have_count(2)
-    assert "since" in offers.nth(1).inner_text()
-    press_run(lesson, places[-1])
-    assert "same as stored" in noted(lesson, places[-1])
-    assert lesson.locator(".cm-content").count() == 0
-    offers.nth(1).click()
-    editor = lesson.locator(f".in-{places[1]} .cm-content")
+    shown = lesson.locator(f".in-{mine} pre")
+    expect(shown).to_have_text("raise SystemExit('mine')")
+    offer = lesson.get_by_role("button", name="Show your earlier edit")
+    expect(offer).to_have_count(1)
+    press_run(lesson, last)
+    assert "your edit of an earlier visit" in noted(lesson, last)
+    assert lesson.locator(f".out-{mine}").count() == 0, "it has not run"
+    offer.click()
+    editor = lesson.locator(f".in-{odd} .cm-content")
     expect(editor).to_have_text("<img src=x onerror=alert(1)>")
     assert lesson.locator("article img").count() == 0
+    with_mine = lesson.get_by_role("button", name="Run with my edits")
+    wait_for_run(lesson, last, with_mine.click)
+    assert "SystemExit: mine" in noted(lesson, last)
+
+
+def test_a_loop_that_was_stopped_does_not_run_unasked(lesson):
+    mine, *_, last = [
+        at for at in code_cells(RUN) if lesson.locator(f".in-{at}").count()
+    ]
+    write(lesson, mine, "while True:\n    pass")
+    lesson.keyboard.press("Shift+Enter")
+    strip = lesson.locator(".av-strip")
+    expect(strip).to_contain_text("Running", timeout=90_000)
+    strip.locator("button").click()
+    expect(strip).to_be_hidden()
+    assert noted(lesson, mine) == "you stopped this"
+    press_run(lesson, last)
+    assert "was stopped" in noted(lesson, last)
+
+
+def test_a_solved_exercise_stays_solved_and_keeps_its_code(lesson):
+    name, (at, last) = next(iter(stubs(ROOT / f"{RUN}.ipynb").items()))
+    [written] = [
+        w for w in ran(ROOT / f"{RUN}.ipynb").written if w.name == name
+    ]
+    assert "✓" in run(lesson, at, f"{written.source}\n\n\n{last}")
+    tally = lesson.locator(".av-tally")
+    expect(tally).to_contain_text("1 of")
+    lesson.reload()
+    unfold(lesson)
+    expect(lesson.locator(f".in-{at} pre")).to_contain_text("return")
+    expect(tally).to_contain_text("1 of")
+    assert "Not yet" in run(
+        lesson, at, f"def {name}(*_):\n    return 0\n\n{last}"
+    )
+    expect(tally).to_contain_text("1 of")
 
 
 def test_without_a_server_a_page_says_how(browser, site):
@@ -411,7 +452,7 @@ def test_what_is_handed_in_can_be_marked(lesson, tmp_path):
         program = one.source if one is written[0] else "x = 1"
         run(lesson, at, f"{program}\n\n\n{last}")
     with lesson.expect_download() as download:
-        lesson.get_by_role("button", name="Download", exact=True).click()
+        lesson.get_by_role("button", name="Save with my changes").click()
     download.value.save_as(tmp_path / "ada.ipynb")
     asked = mark.tasks(path)
     marks = {m.what: m for m in mark.mark(tmp_path / "ada.ipynb", asked)}
