@@ -437,6 +437,13 @@ const showOnward = (nav) => {
     nav.prepend(label);
   }
   if (label) label.firstChild.checked = wasRead(stop);
+  // Where a figure is the stop, the way leads on below it, and not at the end of
+  // the page.
+  const figure = own && document.getElementById(`figure-${stop.split("#")[1]}`);
+  const below = [...document.querySelectorAll("article > section > section")].find(
+    (it) => figure && figure.compareDocumentPosition(it) === Node.DOCUMENT_POSITION_FOLLOWING,
+  );
+  below?.before(nav);
   // What way it is, at the top too.
   document.querySelector(".av-on")?.remove();
   const told = own && own.querySelector("span").cloneNode(true);

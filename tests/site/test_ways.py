@@ -111,6 +111,27 @@ def test_next_leads_through_the_chosen_way_and_ticks_it(address, browser):
     tab.close()
 
 
+def test_a_figure_that_is_a_stop_is_followed_by_the_next(address, browser):
+    tab = browser.new_page()
+    tab.goto(f"{address}/{WAYS[0]['page']}.html")
+    tab.locator(".av-start a").click()
+    for stop in WAYS[0]["stops"]:
+        assert tab.url.endswith(f"{stop['page']}.html#figure-{stop['figure']}")
+        figure, on = (
+            tab.locator(it).first.bounding_box()["y"]
+            for it in (f"#figure-{stop['figure']}", ".av-onward")
+        )
+        later = [
+            box["y"]
+            for part in tab.locator("article > section > section > h2").all()
+            if (box := part.bounding_box()) and box["y"] > figure
+        ]
+        assert figure < on < later[1], "at most the figure's own heading"
+        tab.locator(".av-onward a:visible").last.click()
+    expect(tab.locator("h1")).to_contain_text("Thirty minutes")
+    tab.close()
+
+
 def test_without_a_choice_the_book_leads_on(address, browser):
     tab = browser.new_page()
     page, after = AFTERNOON["stops"][2]["page"], "book/test-a-mask"

@@ -1,11 +1,11 @@
 """Lead readers through the course on four ways, and draw its map.
 
-`book/ways.yml` lists the stops of each way. `{ways} stops` on a way's page
-shows them, `{ways} doors` all ways, `{ways} map` every lesson in the order of
-the menu. A page that is a stop ends in a line per way with its next stop.
-Names and numbers are those of the menu, and minutes are computed from the
-pages. `site.js` adds boxes to tick, and keeps to the way that a reader has
-chosen.
+`book/ways.yml` lists the stops of each way. On the site `<!-- ways: stops -->`
+on a way's page becomes its stops, `doors` all ways, `map` every lesson in the
+order of the menu, and `start` the first buttons. A page that is a stop ends in
+a line per way with its next stop. Names and numbers are those of the menu, and
+minutes are computed from the pages. `site.js` adds boxes to tick, and keeps to
+the way that a reader has chosen.
 """
 
 import re
@@ -16,9 +16,7 @@ from pathlib import Path
 
 import nbformat
 import yaml
-from docutils import nodes
 from sphinx import addnodes
-from sphinx.util.docutils import SphinxDirective
 
 from tools import reading
 
@@ -26,25 +24,16 @@ from . import served
 from .numbers import outlines
 
 SHOWN = ("start", "stops", "doors", "map")
-MARK = re.compile(rf"<!-- ways: ({'|'.join(SHOWN)}) -->")
+# What stands between the two is for notebooks, which show no comments.
+MARK = re.compile(
+    rf"<!-- ways: ({'|'.join(SHOWN)}) -->(?:(?:(?!<!--).)*<!-- end -->)?", re.S
+)
 SECTION = re.compile(r"^## ", re.M)
 PRACTICE = "book/practice/"
 # To press, drag and look: what a figure takes besides the text above it.
 TO_PLAY = 5
 # The page of the button that checks a page.
 CHECKED = "book/three-tokens"
-
-
-class Ways(SphinxDirective):
-    """The place of what is shown, which depends on other pages."""
-
-    required_arguments = 1
-
-    def run(self):
-        what = self.arguments[0]
-        if what not in SHOWN:
-            raise self.error(f"must be one of {SHOWN}; got {what!r}")
-        return [nodes.raw("", f"<!-- ways: {what} -->", format="html")]
 
 
 @cache
@@ -297,7 +286,6 @@ def write_again(app, env):
 
 
 def setup(app):
-    app.add_directive("ways", Ways)
     # Run after the chapters are numbered.
     app.connect("env-get-updated", write_again, priority=900)
     app.connect("html-page-context", add)

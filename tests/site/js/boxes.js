@@ -3,7 +3,7 @@
 // pressed have a look of their own.
 const APART =
   "svg, math, table, button, a, select, input, .av-figure, pre, code, .highlight, " +
-  ".cell_input, .cell_output .output, .sd-card:not(details), .course, .scrolls";
+  ".cell_input, .cell_output .output, .sd-card:not(details), .av-puzzle, .av-doors, .scrolls";
 const SIDES = ["Top", "Right", "Bottom", "Left"];
 const CLEAR = "rgba(0, 0, 0, 0)";
 const look = (el, ground) => {
@@ -28,7 +28,7 @@ export const boxes = () => {
   }
   // A fold has no frame, and one mark before its summary.
   for (const summary of document.querySelectorAll("article summary")) {
-    if (summary.closest(".av-figure, table")) continue;
+    if (summary.closest(".av-figure, .av-puzzle, table")) continue;
     const mark = getComputedStyle(summary, "::before").content;
     const key = `fold ${mark} ${getComputedStyle(summary).fontSize}`;
     (found[key] ??= new Set()).add(summary.parentElement.className);
