@@ -128,7 +128,7 @@ def test_a_figure_that_is_a_stop_is_followed_by_the_next(address, browser):
         ]
         assert figure < on < later[1], "at most the figure's own heading"
         tab.locator(".av-onward a:visible").last.click()
-    expect(tab.locator("h1")).to_contain_text("Thirty minutes")
+    assert tab.url.endswith(f"{WAYS[0]['page']}.html")
     tab.close()
 
 
