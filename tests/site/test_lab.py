@@ -315,7 +315,7 @@ def current_tab(tab, name):
 @weekly
 def test_the_home_page_leads_to_a_chapter_and_that_to_the_bibliography(visit):
     tab = visit("index.ipynb", len(prose(website.ROOT / "index.ipynb")))
-    tab.get_by_role("link", name="Start with three tokens").click()
+    tab.get_by_role("link", name="three tokens, by hand").click()
     current_tab(tab, "three-tokens.ipynb")
     tab.get_by_role("link", name="Vaswani et al. 2017").first.click()
     current_tab(tab, "bibliography.md")
