@@ -80,7 +80,10 @@ def questions(cells):
 
 def count(read):
     """Count the words of prose, of visible code and of questions."""
-    prose = [c["source"] for c in read if c["cell_type"] == "markdown"]
+    # The stated time does not count, because it would change itself.
+    prose = [
+        TIME.sub("", c["source"]) for c in read if c["cell_type"] == "markdown"
+    ]
     code = [
         c["source"] for c in read if c["cell_type"] == "code" and is_open(c)
     ]

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from tests import budgets
-from tests.book.test_chapters import LESSONS, page, prose, read
+from tests.book.test_chapters import LESSONS, every_lesson, page, prose, read
 from tools import differences, reading, refresh
 
 # What is read with the core, and is no section that answers its question.
@@ -30,24 +30,20 @@ def headings(path, depth="##"):
             yield found[1], deeper
 
 
-MARKED = [p for p in LESSONS if any(deeper for _, deeper in divided(p))]
-every_marked = pytest.mark.parametrize("path", MARKED, ids=page)
-
-
-@every_marked
+@every_lesson
 def test_the_core_is_short(path):
     """About 25 minutes: it warns over 27, and fails over 30."""
     words = sum(reading.core_path(read(path).cells).values())
     budgets.keep(f"words of the core of {page(path)}", words, 1500)
 
 
-@every_marked
+@every_lesson
 def test_a_core_has_three_to_five_sections(path):
     named = [name for name, deeper in headings(path) if not deeper]
     assert 3 <= len([n for n in named if n not in BESIDES]) <= 5, named
 
 
-@every_marked
+@every_lesson
 def test_a_deeper_section_opens_with_one_sentence(path):
     """It stays in sight when the section is closed."""
     for cell, _ in divided(path):
@@ -96,7 +92,7 @@ def borrowed(cells):
         last |= dict.fromkeys(bound, deeper)
 
 
-@every_marked
+@every_lesson
 def test_no_code_of_a_core_needs_a_deeper_cell(path):
     found = list(borrowed(divided(path)))
     assert not found, f"bound in a deeper cell: {found}"
@@ -124,7 +120,7 @@ def figures(path):
             yield name, deeper
 
 
-@every_marked
+@every_lesson
 def test_no_core_speaks_of_a_deeper_figure(path):
     hidden = {name for name, deeper in figures(path) if deeper}
     for cell, deeper in divided(path):
@@ -142,7 +138,7 @@ def anchor(heading):
 def test_no_core_leads_into_a_deeper_section_of_another_lesson():
     hidden = {
         f"{path.name}#{name}"
-        for path in MARKED
+        for path in LESSONS
         for name in itertools.chain(
             (anchor(h) for k in ("##", "###")
              for h, deeper in headings(path, k) if deeper),
@@ -157,7 +153,7 @@ def test_no_core_leads_into_a_deeper_section_of_another_lesson():
 
 
 @pytest.mark.weekly
-@every_marked
+@every_lesson
 def test_a_core_runs_without_its_deeper_cells(path):
     """And prints, and draws, what is stored."""
     stored = nbformat.read(path, as_version=4)
@@ -197,7 +193,7 @@ def test_the_core_is_counted_without_deeper_sections():
 
 
 def test_each_lesson_states_the_minutes_of_its_core():
-    for path in MARKED:
+    for path in LESSONS:
         core, everything = reading.times(read(path).cells)
         stated = f"{core} minutes for the core, {everything} for everything"
         assert stated in prose(path)
@@ -218,7 +214,7 @@ def same_in_torch(path):
     return next(iter(FENCE.findall(text)), None)
 
 
-SAME = [path for path in MARKED if same_in_torch(path)]
+SAME = [path for path in LESSONS if same_in_torch(path)]
 
 
 @pytest.mark.parametrize("path", SAME, ids=page)
