@@ -89,8 +89,11 @@ TWO_FRAMES = """return new Promise((done) => requestAnimationFrame(() =>
 def scroll_through(tab):
     """Start each interactive figure, and scroll to the end.
 
-    Stop a little above the end, where the button to the top appears.
+    Stop a little above the end, where the button to the top appears. Deeper
+    sections are opened, as a reader opens them.
     """
+    opening = "(all) => all.forEach((it) => (it.open = true))"
+    tab.locator("details.deeper").evaluate_all(opening)
     tab.evaluate("document.fonts.ready.then(() => 0)")
     for figure in tab.locator("[data-figure]").all():
         figure.scroll_into_view_if_needed()

@@ -188,11 +188,11 @@ def test_the_host_finds_what_it_needs(book):
 def test_a_new_style_is_linked_from_every_page(book):
     # Nothing but a style is changed: no page is written, all are linked anew.
     with (book / "book/_static/site.css").open("a") as file:
-        file.write(".new-to-all { color: red }\n")
+        file.write("[data-new-to-all] { color: red }\n")
     run, out = build(book)
     assert run.returncode == 0, run.stderr
     css = (out / "_static/bundle.css").read_bytes()
-    assert b".new-to-all" in css
+    assert b"[data-new-to-all]" in css
     version = hashlib.sha256(css).hexdigest()[:8]
     for name in ("index", "second"):
         (sheet,) = page(book, name).find_all("link", rel="stylesheet")
