@@ -64,7 +64,7 @@ const start = async () => {
   const listed = await plainFetch(here("files.json"), { cache: "no-cache" });
   ({ files, scripts } = await listed.json());
   for (const [name, { size }] of Object.entries(files))
-    if (CORE.some((start) => name.startsWith(start))) expected += size;
+    if (CORE.some((first) => name.startsWith(first))) expected += size;
   // All at once; what is imported below comes from the browser's cache.
   await Promise.all([...FIRST, "course.zip"].map(once));
   importScripts(here("pyodide.js"));
