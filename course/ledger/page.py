@@ -84,7 +84,7 @@ def _why(entry):
     return " ".join(notes)
 
 
-def _anchor(slug, name):
+def anchor(slug, name):
     """The entry's name in addresses.
 
     It is valid as a CSS selector, because the theme's scripts use it as one.
@@ -95,7 +95,7 @@ def _anchor(slug, name):
 def _entry_row(entry, slug):
     said = entry.kind in STATEMENTS
     kind = " (input)" if entry.kind == "given" else ""
-    name = _anchor(slug, entry.id)
+    name = anchor(slug, entry.id)
     return (
         f'<a id="{name}" href="#{name}">{escape(slug)}</a>',
         escape(entry.section),
@@ -295,7 +295,7 @@ def verdicts(ledger):
 
 def _verdict_row(entry, slug):
     kind, mark = MARKS[entry.verdict]
-    name = _anchor(slug, entry.id)
+    name = anchor(slug, entry.id)
     return (
         f'<tr id="{name}" class="{kind}"><td>{_source_says(entry)}</td> '
         f'<td>{mark} <a href="../ledger.html#{name}">{entry.verdict}'
@@ -318,7 +318,7 @@ def _reasons(entry, slug):
         cause = entry.cause.replace("-", " ")
         notes.insert(0, f"<b>{escape(cause)}.</b>")
     if entry.from_ is not None:
-        before = _anchor(slug, entry.from_)
+        before = anchor(slug, entry.from_)
         notes.append(
             f'Carried on from <a href="#{before}">an earlier error</a>.'
         )
@@ -375,6 +375,6 @@ def _square(entry, slug):
     what = escape(entry.what or entry.says)
     skip = ' tabindex="-1" aria-hidden="true"' if kind == "right" else ""
     return (
-        f'<a class="{kind}" href="#{_anchor(slug, entry.id)}"{skip} '
+        f'<a class="{kind}" href="#{anchor(slug, entry.id)}"{skip} '
         f'title="{what}" aria-label="{entry.verdict}: {what}">{mark}</a>'
     )

@@ -12,7 +12,7 @@ from .entries import errata
 from .ledger import entries_of
 from .nested import leaves
 from .numerals import matches
-from .page import _anchor
+from .page import anchor
 from .show import Shown
 
 SCALES = {"1e3": " thousand", "1e6": " million", "1e9": " billion",
@@ -32,7 +32,7 @@ def _with_scale(entry, digits, unit=""):
 
 
 def _ledger(slug, entry, text):
-    name = _anchor(slug, entry.id)
+    name = anchor(slug, entry.id)
     return f'<a href="book/ledger.html#{name}">{escape(text)}</a>'
 
 
