@@ -86,14 +86,19 @@ TWO_FRAMES = """return new Promise((done) => requestAnimationFrame(() =>
   requestAnimationFrame(() => done(null))))"""
 
 
+def open_deeper(tab):
+    """Open the deeper sections of a page, as its switch does."""
+    opening = "(all) => all.forEach((it) => (it.open = true))"
+    tab.locator("details.deeper").evaluate_all(opening)
+
+
 def scroll_through(tab):
     """Start each interactive figure, and scroll to the end.
 
     Stop a little above the end, where the button to the top appears. Deeper
     sections are opened, as a reader opens them.
     """
-    opening = "(all) => all.forEach((it) => (it.open = true))"
-    tab.locator("details.deeper").evaluate_all(opening)
+    open_deeper(tab)
     tab.evaluate("document.fonts.ready.then(() => 0)")
     for figure in tab.locator("[data-figure]").all():
         figure.scroll_into_view_if_needed()

@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from course.practice import Cell, Choice, Order
 from tests.book.practice_pages import GIVE, PAGES, ROOT, forms, given, ran
 from tests.site.javascript import function
+from tools import website
 
 PRACTICE = [
     path.relative_to(ROOT).with_suffix("").as_posix() for path in PAGES
@@ -198,7 +199,8 @@ def test_a_prediction_opens_what_it_is_compared_with(host, browser, page):
     with browser.new_context() as context:
         tab = open_narrow(context, host, page, errors)
         found = tab.locator("form.av-predict.av-live")
-        found.first.wait_for()
+        found.first.wait_for(state="attached")
+        website.open_deeper(tab)
         folds = tab.locator("details.av-reveal")
         assert found.count() == folds.count() > 0
         assert tab.locator("details.av-reveal[open]").count() == 0
@@ -214,6 +216,7 @@ def test_a_prediction_opens_what_it_is_compared_with(host, browser, page):
         assert tab.evaluate(SIDEWAYS) <= 0
         tab.reload()
         expect(folds.last).to_have_attribute("open", "")
+        website.open_deeper(tab)
         # By mouse and keys, as a reader would.
         form = found.last
         form.get_by_role("button", name="Clear").click()

@@ -834,6 +834,7 @@ def test_figures_answer_to_touch_and_to_the_keyboard(address, browser):
     errors = []
     tab.on("pageerror", lambda error: errors.append(str(error)))
     tab.goto(f"{address}/{SEVERAL}.html")
+    website.open_deeper(tab)
     figures = tab.locator("[data-figure]")
     assert figures.count() >= 3
     for figure in figures.all():
