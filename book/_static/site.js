@@ -685,16 +685,21 @@ if (document.querySelector("[data-question], .av-task"))
         said.textContent = "The script of the questions did not load.";
     },
   );
-const seen = new IntersectionObserver(
-  (entries) => {
-    for (const { isIntersecting, target } of entries) {
-      if (!isIntersecting) continue;
-      seen.unobserve(target);
-      start(target);
-    }
-  },
-  { rootMargin: "400px" },
-);
+// Do something to each observed element, once, when it is nearly in view.
+const whenNear = (doing) => {
+  const observer = new IntersectionObserver(
+    (entries) => {
+      for (const { isIntersecting, target } of entries) {
+        if (!isIntersecting) continue;
+        observer.unobserve(target);
+        doing(target);
+      }
+    },
+    { rootMargin: "400px" },
+  );
+  return observer;
+};
+const seen = whenNear(start);
 // A link to a state leads to its figure, which starts at once; the others wait.
 const asked = [...new URLSearchParams(location.search).keys()].map((key) => key.split(".")[0]);
 for (const el of document.querySelectorAll("[data-figure]")) {
@@ -808,16 +813,7 @@ const toolsOf = (code) => {
   code.append(tools);
   return tools;
 };
-const nearCode = new IntersectionObserver(
-  (entries) => {
-    for (const { isIntersecting, target } of entries) {
-      if (!isIntersecting) continue;
-      nearCode.unobserve(target);
-      toolsOf(target);
-    }
-  },
-  { rootMargin: "400px" },
-);
+const nearCode = whenNear(toolsOf);
 if (runLine) {
   const about = document.createElement("span");
   const { lacks } = runLine.dataset;
