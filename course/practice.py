@@ -8,6 +8,7 @@ The page receives a record of them, which `course.questions.record` explains.
 from .questions.kinds import (
     Cell,
     Choice,
+    Guess,
     Matrix,
     Number,
     Order,
@@ -25,6 +26,7 @@ __all__ = [
     "ROUND",
     "Cell",
     "Choice",
+    "Guess",
     "Matrix",
     "Number",
     "Order",

@@ -665,16 +665,34 @@ const linkAlone = (el, name) => {
   row.append(link);
 };
 const loaded = {};
+const figureOf = async (name) => {
+  await (loaded[name] ??= load(name)).catch(() => null);
+  return globalThis.attentionFigures?.[name];
+};
 const start = async (el) => {
   const { figure: name, state } = el.dataset;
-  await (loaded[name] ??= load(name)).catch(() => null);
-  const figure = globalThis.attentionFigures?.[name];
+  const figure = await figureOf(name);
   if (figure) {
     figure.render({ model: pageModel(JSON.parse(state)), el, load });
     linkAlone(el, name);
   } else
     el.querySelector(".av-error").textContent =
       "The script of this figure did not load. The figure shows its first state.";
+};
+// A lesson shows its figure again where the text sets its state. What the reader
+// does there stays there.
+const showAgain = async (place) => {
+  const { again: name, set } = place.dataset;
+  const original = document.querySelector(`[data-figure="${name}"][data-state]`);
+  const figure = await figureOf(name);
+  if (!figure) return; // the original says so
+  const { preset, ...settings } = JSON.parse(set);
+  const first = JSON.parse(original.dataset.state);
+  const state = { ...first, ...figure.presets()[preset], ...settings };
+  const el = document.createElement("section");
+  el.setAttribute("aria-label", `${original.getAttribute("aria-label")}, again`);
+  place.append(el);
+  figure.render({ model: pageModel(state), el, load });
 };
 // Questions work at once, because they compute nothing in advance.
 if (document.querySelector("[data-question], .av-task"))
@@ -700,6 +718,8 @@ const whenNear = (doing) => {
   return observer;
 };
 const seen = whenNear(start);
+const nearAgain = whenNear(showAgain);
+for (const place of document.querySelectorAll("[data-again]")) nearAgain.observe(place);
 // A link to a state leads to its figure, which starts at once; the others wait.
 const asked = [...new URLSearchParams(location.search).keys()].map((key) => key.split(".")[0]);
 for (const el of document.querySelectorAll("[data-figure]")) {

@@ -15,6 +15,7 @@ and its data, if it has any.
 
 from importlib import import_module
 
+from ._again import shown_again
 from ._figure import HIDDEN, SHOWN, InteractiveFigure, Moving, drawing
 from ._scripts import (
     FOLDER,
@@ -89,6 +90,7 @@ __all__ = [
     "presets",
     "script",
     "scripts",
+    "shown_again",
     "styles",
 ]
 

@@ -107,14 +107,16 @@ class Shown:
     def form(self, kind, fields, button, note=""):
         """The form of a question, which includes its record.
 
-        `note` says beside the fields how to answer.
+        `note` says beside the fields how to answer. Without the text of a
+        `button`, the fields are pressed.
         """
+        submit = button and f'<button type="submit">{button}</button> '
         return (
             f'<form class="av-question {kind}" data-question="{self.name}" '
             f'data-record="{packed(self.record)}" autocomplete="off">'
             f"<fieldset><legend>{prose(self.ask)}</legend>"
             f'<div class="av-line">{fields}{note}<div class="av-press">'
-            f'<button type="submit">{button}</button> <button type="button" '
+            f'{submit}<button type="button" '
             'class="av-clear" hidden>Clear</button></div></div>'
             '<div class="av-reply" role="status"></div></fieldset>'
             "<noscript><details><summary>Without scripts nothing is checked "

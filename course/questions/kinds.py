@@ -258,7 +258,7 @@ class Choice(Question):
                 raise TypeError(
                     f"{name}: whether {text!r} holds must be a bool"
                 )
-        shown = sorted(options, key=lambda option: _hash(name + option[0]))
+        shown = self._placed(name, options)
         self.options = [text for text, _, _ in shown]
         answers = [
             ([place], Reply(bool(holds), reply))
@@ -268,6 +268,11 @@ class Choice(Question):
         if sum(reply.right for _, reply in answers) != 1:
             raise ValueError(f"{name}: one option must be right")
         super().__init__(name, ask, answers, "", where)
+
+    @staticmethod
+    def _placed(name, options):
+        """Return the options in the order of the page."""
+        return sorted(options, key=lambda option: _hash(name + option[0]))
 
     def _given(self, answer):
         if answer not in self.options:
@@ -440,54 +445,123 @@ class Order(Question):
         return self.form("av-order", f"<ol>{rows}</ol>", "Check")
 
 
-class Predict(Shown):
-    """A prediction, and the computed result beside it.
+class Predict(Choice):
+    """A prediction: a press chooses, and the page shows what happens.
 
-    A prediction is not judged. Until the reader makes one, the page folds the
-    text that follows, up to a line ``% So much for the prediction.``
+    Until the reader has chosen, the page folds the text that follows, up to a
+    line ``% So much for the prediction.`` A prediction counts for nothing.
 
     Parameters
     ----------
-    name : str
+    name, ask
         As in `Question`.
-    ask : str
-        The question to predict, in a few words.
-    shown : dict of str to str
-        The computed results, by the labels of the prediction's fields.
-    then : str
-        One sentence on what a gap between the two means.
+    options : list of (str, bool, str)
+        Two to four choices as in `Choice`, in the order of the page: numbers
+        from the least to the largest. The reply to a wrong choice is a
+        sentence that says why it fails.
 
     Raises
     ------
-    ValueError
-        If the name has another form, or `shown` is empty.
+    TypeError, ValueError
+        As `Choice`; or if there are fewer than two or more than four choices.
 
     Examples
     --------
-    >>> Predict("sum", "What is 2 + 2?", {"sum": f"{2 + 2}"}, "Count again.")
+    >>> total = Predict("sum", "What is 2 + 2?", [
+    ...     ("3", 2 + 2 == 3, "That counts the first number's end twice."),
+    ...     ("4", 2 + 2 == 4, "Two and two more.")])
+    >>> total
     Predict: What is 2 + 2?
+    >>> total.check("4")
+    ✓ Right. Two and two more.
     """
 
-    def __init__(self, name, ask, shown, then):
-        if not NAME.fullmatch(name):
-            raise ValueError(f"name must be like two-keys; got {name!r}")
-        if not shown:
-            raise ValueError(f"{name}: nothing is asked for")
-        self.name, self.ask, self.shown, self.then = name, ask, shown, then
-        self.where = "What happens is folded below."
-        self.record = {
-            "name": name,
-            "shown": [*shown.values()],
-            "then": then,
-        }
+    most = 4
+
+    def __init__(self, name, ask, options):
+        if not 2 <= len(options) <= self.most:
+            raise ValueError(
+                f"{name}: a prediction has 2 to {self.most} choices; "
+                f"got {len(options)}"
+            )
+        super().__init__(name, ask, options, "What happens is folded below.")
+        self.record["reveals"] = True
+
+    @staticmethod
+    def _placed(name, options):
+        return options
 
     def __repr__(self):
         return f"Predict: {self.ask}"
 
     def html(self):
         """Return the prediction as a page shows it before its script runs."""
-        fields = "".join(
-            f'<label>{prose(label)} <input type="text"></label>'
-            for label in self.shown
+        presses = "".join(
+            '<button type="button" class="av-option" aria-pressed="false">'
+            f"{prose(text)}</button>"
+            for text in self.options
         )
-        return self.form("av-predict", fields, "Compare")
+        return self.form("av-predict", presses, "")
+
+
+class Guess(Predict):
+    """A prediction of a size, on a slider.
+
+    Parameters
+    ----------
+    name, ask
+        As in `Question`.
+    answer : float
+        The computed size, greater than zero. The stop nearest to it in ratio
+        is right.
+    stops : list of float
+        The slider's 3 to 15 values, ascending, greater than zero.
+    why, low, high : str
+        The replies to the right stop, to a smaller and to a larger one. Each
+        says what the size is, and `low` and `high` why the guess fails.
+    unit : str, optional
+        What follows the value on the page, with its space: " kB", or "%".
+
+    Raises
+    ------
+    ValueError
+        As `Predict`; or if the stops do not ascend from above zero, or the
+        answer is not between the first and the last.
+
+    Examples
+    --------
+    >>> half = Guess("cut", "How many halves has a whole?", 1 / 0.5, [1, 2, 4],
+    ...              "2 of them.", "It is 2: one is left.", "It is 2.")
+    >>> half.check("2"), half.check("1")
+    (✓ Right. 2 of them., ✗ Not yet. It is 2: one is left.)
+    """
+
+    most = 15
+
+    def __init__(self, name, ask, answer, stops, why, low, high, unit=""):
+        ascend = all(0 < a < b for a, b in pairwise(stops))
+        if len(stops) < 3 or not ascend:
+            raise ValueError(
+                f"{name}: a slider has at least 3 stops that ascend from "
+                f"above zero; got {stops}"
+            )
+        if not stops[0] <= answer <= stops[-1]:
+            raise ValueError(f"{name}: {answer} lies beyond the slider's ends")
+        ratios = np.abs(np.log(np.array(stops, dtype=float) / answer))
+        right = int(ratios.argmin())
+        replies = [low] * right + [why] + [high] * (len(stops) - right - 1)
+        texts = [f"{stop:,}{unit}" for stop in stops]
+        holds = [place == right for place in range(len(stops))]
+        super().__init__(name, ask, [*zip(texts, holds, replies, strict=True)])
+
+    def html(self):
+        """Return the slider as a page shows it before its script runs."""
+        stops = [escape(text) for text in self.options]
+        half = len(stops) // 2
+        field = (
+            f'<label><input type="range" min="0" max="{len(stops) - 1}" '
+            f'value="{half}" aria-label="{escape(self.ask)}" '
+            f'aria-valuetext="{stops[half]}" data-stops="{"|".join(stops)}"> '
+            f"<output>{stops[half]}</output></label>"
+        )
+        return self.form("av-predict", field, "This is my guess")

@@ -6,13 +6,14 @@ Lengths warn (`tests.budgets.advise`); everything else fails.
 import ast
 import functools
 import itertools
+import json
 import re
 from pathlib import Path
 
 import nbformat
 import pytest
 
-from course import published
+from course import figures, published
 from course.published import FOLDER
 from tests import budgets
 from tools import captions, chapters, reading, refresh, teaching
@@ -685,11 +686,29 @@ def test_a_prediction_is_taken_before_it_is_shown(path):
         if "{admonition} Predict" not in cell.source:
             continue
         assert cell.source.endswith("```"), "the box ends its cell"
-        assert "practice.Predict(" in after.source, cell.source
+        assert re.search(r"practice\.(Predict|Guess)\(", after.source)
         assert QUESTION in tags(after)
-    assert boxes == len(made(path, ["Predict"]))
+    assert boxes == len(made(path, ["Predict", "Guess"]))
     # Each is ended, before the next heading (the build looks for that too).
     assert prose(path).count(END_OF_PREDICTION) == boxes > 0
+
+
+@every_practised
+def test_the_figure_goes_along_in_states_that_it_can_show(path):
+    html = "\n".join(
+        cell.source
+        if cell.cell_type == "markdown"
+        else "".join(
+            "".join(output.get("data", {}).get("text/html", ""))
+            for output in cell.outputs
+        )
+        for cell in read(path).cells
+    )
+    again = figures.shown_again(html)
+    assert not [wrong for _, _, wrong in again if wrong]
+    assert len(again) >= 2, "the text sets the figure's state twice or more"
+    states = [(name, json.dumps(state)) for name, state, _ in again]
+    assert len({*states}) == len(states), "each time in another state"
 
 
 SPANISH = "Resumen en español"

@@ -18,6 +18,7 @@ from course.practice import (
     ROUND,
     Cell,
     Choice,
+    Guess,
     Matrix,
     Number,
     Order,
@@ -82,12 +83,13 @@ def parsed(question):
     return BeautifulSoup(question.html(), "html.parser").form
 
 
+TWO = [("4", True, ""), ("5", False, "")]
 EACH = {
     "av-matrix": matrix(where=WHERE),
     "av-choice": choice(where=WHERE),
     "av-cell": cell(where=WHERE),
     "av-order": order(where=WHERE),
-    "av-predict": Predict("sum", ASK, {"2 + 2": "4"}, "Then."),
+    "av-predict": Predict("sum", ASK, TWO),
 }
 
 
@@ -100,8 +102,8 @@ def test_html_is_a_form_with_a_record_a_name_and_a_reply(kind):
     asked = "Is <code>a&lt;b&gt;c</code> &amp; d?"
     assert form.fieldset.legend.decode_contents() == asked
     buttons = [(b["type"], b.text) for b in form.select(".av-press button")]
-    check = "Compare" if kind == "av-predict" else "Check"
-    assert buttons[-2:] == [("submit", check), ("button", "Clear")]
+    check = [] if kind == "av-predict" else [("submit", "Check")]
+    assert buttons[-1 - len(check) :] == [*check, ("button", "Clear")]
     assert form.select_one(".av-clear").has_attr("hidden")  # nothing to clear
     assert form.select_one("[role=status]").text == ""
     said = form.noscript.p.decode_contents()
@@ -189,11 +191,40 @@ def test_html_of_an_order_has_two_buttons_for_each_item():
         ]  # fmt: skip
 
 
-def test_html_of_a_prediction_has_a_field_in_the_label_of_each_name():
-    shown = {"`x`": "1", "y < z": "2"}
-    found = parsed(Predict("it", ASK, shown, "")).find_all("label")
-    assert [label.text.strip() for label in found] == ["x", "y < z"]
-    assert all(label.input["type"] == "text" for label in found)
+def test_a_prediction_has_a_button_for_each_choice_in_its_order():
+    options = [("`x` < 2", False, "No."), ("y", True, "So."), ("z", False, "")]
+    question = Predict("it", ASK, options)
+    found = parsed(question).select("button.av-option")
+    assert [button.text for button in found] == ["x < 2", "y", "z"]
+    assert {button["aria-pressed"] for button in found} == {"false"}
+    assert question.check("y").right
+    assert question.check("z").right is False
+    for number in (1, 5):
+        with pytest.raises(ValueError, match="2 to 4 choices; got"):
+            Predict("it", ASK, (options * 2)[:number])
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"), [(1, "1"), (1.4, "1"), (1.5, "2"), (6, "8"), (8, "8")]
+)
+def test_a_guess_is_right_at_the_stop_that_is_nearest_in_ratio(answer, right):
+    stops = [1, 2, 4, 8]
+    guess = Guess("size", ASK, answer, stops, "So.", "Less.", "More.", " MB")
+    told = {stop: guess.check(f"{stop} MB") for stop in stops}
+    assert [str(s) for s in stops if told[s].right] == [right]
+    for stop, reply in told.items():
+        wrong = "Less." if stop < answer else "More."
+        assert reply.text == ("So." if reply.right else wrong)
+    slider = parsed(guess).input
+    assert slider["data-stops"].split("|") == [f"{s} MB" for s in stops]
+    assert (slider["min"], slider["max"]) == ("0", "3")
+    assert slider["aria-valuetext"] == parsed(guess).output.text == "4 MB"
+
+
+@pytest.mark.parametrize("stops", [[1, 2], [0, 1, 2], [1, 3, 2], [3, 4, 5]])
+def test_a_guess_has_stops_that_ascend_around_the_answer(stops):
+    with pytest.raises(ValueError, match="size: "):
+        Guess("size", ASK, 2, stops, "", "", "")
 
 
 def test_repr_mimebundle_brings_style_and_script_to_jupyter():
@@ -631,8 +662,8 @@ SAME = ("1", True, ""), ("2", True, "")
     ("make", "error", "says"),
     [
         (lambda: choice("Two Words"), ValueError, "name .* 'Two Words'"),
-        (lambda: Predict("a--b", "?", {"a": "1"}, ""), ValueError, "name"),
-        (lambda: Predict("it", "?", {}, ""), ValueError, "it: "),
+        (lambda: Predict("a--b", "?", TWO), ValueError, "name"),
+        (lambda: Predict("it", "?", []), ValueError, "it: "),
         (
             lambda: matrix(wrong=[([1, 2.5, 3, 4], "flat")]),
             *(ValueError, r"table: .* \(2, 2\)"),
@@ -685,6 +716,6 @@ def test_check_takes_another_form_for_no_answer(question, answer, said):
 
 def test_repr_says_what_a_question_asks():
     assert repr(number()) == f"Question: {ASK}"
-    assert repr(Predict("it", ASK, {"a": "1"}, "")) == f"Predict: {ASK}"
+    assert repr(Predict("it", ASK, TWO)) == f"Predict: {ASK}"
     said = [repr(Reply(right, "So.")) for right in (True, False, None)]
     assert said == ["✓ Right. So.", "✗ Not yet. So.", "Not answered yet. So."]

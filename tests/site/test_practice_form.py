@@ -9,7 +9,7 @@ import json
 import pytest
 
 from course import figures
-from course.practice import Cell, Choice, Matrix, Order, Predict
+from course.practice import Cell, Choice, Guess, Matrix, Order, Predict
 from tests.book.practice_pages import GIVE
 from tests.site.javascript import program
 
@@ -33,8 +33,8 @@ FIND = Cell(
 )  # fmt: skip
 QUESTIONS = [SUM, PICK, SORT, FIND]
 GUESS = Predict(
-    "guess", "What will come?", {"largest": "0.5", "least": "`0`"},
-    "Because of `exp`.",
+    "guess", "What will come?",
+    [("less", 2 < 1, "Because of `exp`."), ("more", 1 < 2, "So it is.")],
 )  # fmt: skip
 FOLDED = """<p class="av-tally">?</p><div class="cell">%s</div>
 <details class="av-reveal"><summary>s</summary>t</details>"""
@@ -77,11 +77,18 @@ RIGHT = {
 }
 
 
+def press(open_all, text):
+    """Press a choice of the prediction."""
+    options = "[...form('guess').querySelectorAll('.av-option')]"
+    text = json.dumps(text)
+    open_all.do(f"{options}.find((it) => it.textContent === {text}).click()")
+
+
 def answer_all(open_all):
     """Answer all questions right, and predict."""
     for question in QUESTIONS:
         give(open_all, question, json.dumps(RIGHT[question.name]))
-    give(open_all, GUESS, ["0.4", "1"])
+    press(open_all, "less")
 
 
 def test_wipe_makes_one_question_as_it_was_at_first(open_all):
@@ -107,8 +114,10 @@ def test_clear_is_offered_once_there_is_something_to_clear(open_all):
     for question in [*QUESTIONS, GUESS]:
         offered = f"!form({question.name!r}).querySelector('.av-clear').hidden"
         assert not open_all.do(offered)
-        given = RIGHT.get(question.name, ["0.4", "1"])
-        give(open_all, question, json.dumps(given))
+        if question is GUESS:
+            press(open_all, "less")
+        else:
+            give(open_all, question, json.dumps(RIGHT[question.name]))
         assert open_all.do(offered)
     open_all.revisit()  # the answers were kept
     assert open_all.do(offered)
@@ -150,30 +159,41 @@ def test_move_of_an_item_by_one_place_says_where_it_is(open_all):
     assert open_all.do("kept()") == {}, "no answer before the button"
 
 
-COMPARED = """<table><tbody>
-<tr><td></td><th scope="col">you predicted</th>
-<th scope="col">computed</th></tr>
-<tr><th scope="row">largest</th><td>0.4</td><td>0.5</td></tr>
-<tr><th scope="row">least</th><td><code>&lt;</code>1</td>
-<td><code>0</code></td></tr>
-</tbody></table><p>Because of <code>exp</code>.</p>"""
-
-
-def test_compare_shows_a_prediction_and_opens_the_fold(open_all):
+def test_a_press_predicts_and_opens_the_fold(open_all):
     assert open_all.do("fold().open") is False
-    give(open_all, GUESS, ["", " "])
-    assert open_all.do("[said('guess'), kept()]") == [
-        "Predict something first: a wrong guess is remembered best.", {},
-    ]  # fmt: skip
-    assert open_all.do("fold().open") is False
-    give(open_all, GUESS, ["0.4", "`<`1"])
-    assert open_all.do("said('guess')") == COMPARED.replace("\n", "")
+    press(open_all, "less")
+    wrong = "✗ Not so. Because of <code>exp</code>."
+    assert open_all.do("said('guess')") == wrong
     assert open_all.do("fold().open") is True
     open_all.revisit()
-    assert open_all.do("said('guess')") == COMPARED.replace("\n", "")
+    assert open_all.do("said('guess')") == wrong
     assert open_all.do("fold().open") is True
-    give(open_all, GUESS, ["0.4", ""])  # one guess is enough
-    assert "<td>0.4</td>" in open_all.do("said('guess')")
+    pressed = "[...form('guess').querySelectorAll('[aria-pressed=true]')]"
+    assert open_all.do(f"{pressed}.map((it) => it.textContent)") == ["less"]
+    press(open_all, "more")
+    assert open_all.do("said('guess')") == "✓ Right. So it is."
+    assert open_all.do(f"{pressed}.map((it) => it.textContent)") == ["more"]
+
+
+def test_a_guess_is_what_the_slider_says(open_all):
+    size = Guess(
+        "size", "How much?", 3, [1, 3, 9], "3.", "Low.", "High.", " kB"
+    )
+    open_all.do(f"open({json.dumps(FOLDED % size.html())}, false)")
+    slide = "(() => { const f = form('size').querySelector('input'); "
+    for place, text, said in [
+        (0, "1 kB", "✗ Not so. Low."),
+        (1, "3 kB", "✓ Right. 3."),
+        (2, "9 kB", "✗ Not so. High."),
+    ]:
+        open_all.do(
+            f"{slide} f.value = {place}; f.dispatchEvent(new Event('input')); "
+            "form('size').requestSubmit(); })()"
+        )
+        shown = "form('size').querySelector('output').textContent"
+        assert open_all.do(shown) == text
+        assert open_all.do("said('size')") == said
+        assert open_all.do("fold().open") is True
 
 
 def test_sign_keys_type_what_a_phone_lacks(open_all):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.errors import ExtensionError
 
 from course import figures
 
@@ -73,10 +74,19 @@ def widen(node):
         node["classes"].append("wide")
 
 
+def check_again(doctree, page):
+    """Stop the build at a figure that cannot be shown again as a text sets it."""
+    html = "".join(raw.astext() for raw in doctree.findall(nodes.raw))
+    for _, _, wrong in figures.shown_again(html):
+        if wrong:
+            raise ExtensionError(f"attention_site.figures: {page}: {wrong}")
+
+
 def show(app, doctree):
     """Show the drawing, and drop the note that only notebooks need."""
     before = collections.Counter()
     page = app.env.docname
+    check_again(doctree, page)
     shown = [
         raw
         for raw in doctree.findall(nodes.raw)

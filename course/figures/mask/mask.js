@@ -56,7 +56,10 @@ const cellOf = (paper, i, j, open, weight) => {
   const [wide, high] = [paper.wide - GAP, paper.high - GAP];
   const box = `x="0" y="0" width="${wide}" height="${high}"`;
   const [x, y] = [wide / 2, high / 2 + 5];
-  const hatch = range(3).map((k) => `M${4 + 11 * k} ${high - 4}l${high - 8} ${8 - high}`);
+  const hatch = range(3).map((k) => {
+    const long = Math.min(high - 8, wide - 8 - 11 * k);
+    return `M${4 + 11 * k} ${high - 4}l${long} ${-long}`;
+  });
   const seen = (is) => `style="opacity:${+is}`;
   const drawn =
     `<rect class="av-may${open ? "" : " av-may-not"}" ` +

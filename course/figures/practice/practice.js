@@ -11,6 +11,7 @@ const WORDS = new Map([
   [false, "✗ Not yet."],
   [null, "Not answered yet."],
 ]);
+const PREDICTED = new Map([...WORDS, [false, "✗ Not so."]]);
 const ROUND = "Near: keep all digits to the end, then round instead of cutting.";
 const LAST = "Near: the last digit is off. Keep all digits to the end, then round.";
 const SIGN = "Your sign is reversed.";
@@ -177,7 +178,8 @@ const fill = (el, text) => {
   );
 };
 
-// The three ways to answer: typing texts, choosing an option, and ordering items.
+// The ways to answer: typing texts, choosing an option, ordering items, pressing a
+// choice, and moving a slider to one of its stops.
 const WAYS = {
   texts: {
     read: (form) => [...form.querySelectorAll("input")].map((field) => field.value),
@@ -207,8 +209,34 @@ const WAYS = {
       form.querySelector("ol").append(...found.filter(Boolean));
     },
   },
+  press: {
+    read: (form) => {
+      const place = optionsOf(form).findIndex((el) => el.ariaPressed === "true");
+      return place < 0 ? [] : [place];
+    },
+    write: (form, given) =>
+      optionsOf(form).forEach((option, i) => {
+        option.setAttribute("aria-pressed", i === given[0]);
+      }),
+  },
+  stop: {
+    read: (form) => [Number(form.querySelector("input").value)],
+    write: (form, [stop]) => {
+      const field = form.querySelector("input");
+      field.value = stop ?? field.defaultValue;
+      showStop(field);
+    },
+  },
+};
+const optionsOf = (form) => [...form.querySelectorAll(".av-option")];
+const showStop = (field) => {
+  const text = field.dataset.stops.split("|")[field.value];
+  field.setAttribute("aria-valuetext", text);
+  field.parentNode.querySelector("output").textContent = text;
 };
 const wayOf = (form) => {
+  if (form.querySelector(".av-option")) return WAYS.press;
+  if (form.querySelector("[type=range]")) return WAYS.stop;
   if (form.querySelector("ol")) return WAYS.items;
   return form.querySelector("[type=radio]") ? WAYS.option : WAYS.texts;
 };
@@ -256,28 +284,6 @@ const move = (button, said) => {
   const items = [...item.parentNode.children];
   const place = `${items.indexOf(item) + 1} of ${items.length}`;
   fill(said, `${item.querySelector("span").textContent}: place ${place}.`);
-};
-
-// Show a prediction beside the computed answer.
-const compare = (record, labels, given) => {
-  const then = document.createElement("p");
-  fill(then, record.then);
-  const table = document.createElement("table");
-  const rows = [
-    ["", "you predicted", "computed"],
-    ...labels.map((l, i) => [l, given[i], record.shown[i]]),
-  ];
-  rows.forEach((row, i) => {
-    const line = table.insertRow();
-    row.forEach((text, j) => {
-      const head = (i === 0 || j === 0) && text;
-      const cell = document.createElement(head ? "th" : "td");
-      if (head) cell.scope = i ? "row" : "col";
-      fill(cell, text);
-      line.append(cell);
-    });
-  });
-  return [table, then];
 };
 
 // Count the correct answers of the page. site.js ticks the pages whose questions
@@ -340,30 +346,19 @@ const attach = (form) => {
   // The page folds what follows a prediction; in Jupyter it is another cell.
   const card = form.closest(".question-card") ?? form.closest(".cell");
   const after = card?.nextElementSibling;
-  const fold = record.shown && after?.matches(".av-reveal") ? after : null;
+  const fold = record.reveals && after?.matches(".av-reveal") ? after : null;
   const tell = ({ right, text }) => {
     wipe.hidden = false;
     form.dataset.right = right;
-    fill(said, `${WORDS.get(right)} ${text}`.trim());
+    fill(said, `${(record.reveals ? PREDICTED : WORDS).get(right)} ${text}`.trim());
+    if (fold && right !== null) fold.open = true;
     document.dispatchEvent(new Event(CHANGED));
   };
   const answer = (keep = remember) => {
     const given = way.read(form);
-    if (!record.shown) {
-      const found = check({ record: form.dataset.record, given });
-      if (found.right !== null) keep(record.name, given);
-      tell(found);
-      return;
-    }
-    if (!given.some((text) => text.trim())) {
-      fill(said, "Predict something first: a wrong guess is remembered best.");
-      return;
-    }
-    keep(record.name, given);
-    const labels = [...form.querySelectorAll("label")].map((label) => label.textContent.trim());
-    said.replaceChildren(...compare(record, labels, given));
-    wipe.hidden = false;
-    if (fold) fold.open = true;
+    const found = check({ record: form.dataset.record, given });
+    if (found.right !== null) keep(record.name, given);
+    tell(found);
   };
   form.wipe = (keep = remember) => {
     keep(record.name, null);
@@ -376,7 +371,7 @@ const attach = (form) => {
   };
   wipe.addEventListener("click", () => {
     form.wipe();
-    form.querySelector("input, li button").focus();
+    form.querySelector("input, li button, .av-option").focus();
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -390,6 +385,14 @@ const attach = (form) => {
   });
   for (const button of form.querySelectorAll("li button"))
     button.addEventListener("click", () => move(button, said));
+  optionsOf(form).forEach((option, i) =>
+    option.addEventListener("click", () => {
+      way.write(form, [i]);
+      answer();
+    }),
+  );
+  const slider = form.querySelector("[type=range]");
+  slider?.addEventListener("input", () => showStop(slider));
   const numbers = [...form.querySelectorAll("[inputmode=decimal]")];
   if (numbers.length) form.querySelector(".av-line").after(signKeys(numbers));
   // In JupyterLab, give the keys to the focused element.

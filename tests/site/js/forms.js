@@ -28,7 +28,7 @@ export const looks = (name) => [
 // Press its button Clear; whether its first field then has the focus.
 export const clear = (name) => {
   form(name).querySelector(".av-clear").click();
-  return document.activeElement === form(name).querySelector("input, li button");
+  return document.activeElement === form(name).querySelector("input, li button, .av-option");
 };
 // Move an item up (0) or down (1); the order, what is said, and the focus then.
 export const move = (item, way) => {

@@ -3,20 +3,23 @@ export const said = (names) =>
     (name) => document.querySelector(`form[data-question=${name}].av-live .av-reply`).textContent,
   );
 
-// Each prediction is sent empty, then answered: what is said and shown then.
+// Each choice of each prediction is pressed: what is said, and whether it is right.
 export const predict = () => {
   const folds = [...document.querySelectorAll("details.av-reveal")];
   return [...document.querySelectorAll("form.av-predict")].map((form, i) => {
-    const send = form.querySelector("button[type=submit]");
-    send.click();
-    const early = [form.querySelector("[role=status]").textContent, folds[i].open];
-    const fields = [...form.querySelectorAll("input")];
-    for (const field of fields) field.value = "my <guess>";
-    send.click();
-    const rows = [...form.querySelectorAll("tr")].map((row) =>
-      [...row.querySelectorAll("th, td")].map((it) => it.innerText.trim()),
-    );
-    return { early, fields: fields.length, rows, open: folds[i].open };
+    const closed = !folds[i].open;
+    const slider = form.querySelector("[type=range]");
+    const given = slider
+      ? slider.dataset.stops.split("|").map((_, stop) => () => {
+          slider.value = stop;
+          form.requestSubmit();
+        })
+      : [...form.querySelectorAll(".av-option")].map((it) => () => it.click());
+    const replies = given.map((press) => {
+      press();
+      return [form.dataset.right, form.querySelector("[role=status]").textContent];
+    });
+    return { closed, said: replies, open: folds[i].open };
   });
 };
 
