@@ -17,9 +17,10 @@ def shown_again(html):
     """Return the figures that a page shows again, and what is wrong.
 
     A line such as the one in the example, below a paragraph, shows the
-    page's figure of that name once more, with these settings; all others are those of its first state. The key ``preset``
-    stands for the settings of a preset. The page's script makes the copy, so
-    it costs no bytes; print, and pages without scripts, have the first alone.
+    page's figure of that name once more, with these settings; all others are
+    those of its first state. The key ``preset`` stands for the settings of a
+    preset. The page's script makes the copy, so it costs no bytes; print, and
+    pages without scripts, have the first alone.
 
     Parameters
     ----------

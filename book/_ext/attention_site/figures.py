@@ -75,7 +75,7 @@ def widen(node):
 
 
 def check_again(doctree, page):
-    """Stop the build at a figure that cannot be shown again as a text sets it."""
+    """Stop the build at a figure that cannot be shown as a text sets it."""
     html = "".join(raw.astext() for raw in doctree.findall(nodes.raw))
     for _, _, wrong in figures.shown_again(html):
         if wrong:
