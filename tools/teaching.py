@@ -5,12 +5,11 @@ The page has blocks between lines `% begin: NAME` and `% end: NAME`;
 """
 
 import re
-from itertools import chain
+from itertools import chain, zip_longest
 
 import nbformat
 
 from tools.chapters import ROOT, left_out, numbers
-from tools.reading import minutes
 from tools.reading import times as read_in
 
 PAGE = ROOT / "book" / "for-teachers.md"
@@ -32,7 +31,9 @@ NUMERALS = ("no", "one", "two", "three", "four", "five", "six", "seven",
 ANNOUNCED = re.compile(r"(\(practice/([\w-]+)\.ipynb\)) has [^.]*\.")
 NEEDS = re.compile(r"\*\*What you'll need\.\*\*(.*)")
 
-# The chapters of each session, after the chapters that they need.
+# A class has the cores of two chapters, after the chapters that they need. The
+# plan of a term has the whole book, in its order.
+CLASS = 90  # minutes
 PLANS = {
     "week": (
         ("three-tokens", "project-score-mask-mix"),
@@ -43,32 +44,17 @@ PLANS = {
     ),
     "fortnight": (
         ("three-tokens", "project-score-mask-mix"),
-        ("forward-and-backward",),
-        ("derivation", "soften-and-sharpen"),
-        ("mask", "test-a-mask"),
-        ("heads", "share-keys"),
-        ("floats", "positions"),
-        ("quadratic-cost", "roof"),
-        ("kv-cache", "tiles"),
-        ("block", "parameters"),
-        ("training",),
-    ),
-    "weeks": (
-        ("three-tokens", "project-score-mask-mix"),
         ("forward-and-backward", "derivation"),
         ("soften-and-sharpen", "floats"),
         ("mask", "test-a-mask"),
         ("heads", "share-keys"),
         ("positions", "quadratic-cost"),
         ("roof", "kv-cache"),
-        ("cache-memory", "tiles", "tile-traffic"),
+        ("cache-memory", "tiles"),
         ("block", "parameters"),
-        ("training", "evidence", "open-model", "real-heads"),
-        ("longer", "compare-positions", "serve", "memory"),
-        ("machines", "balance", "sinks"),
-        ("latent", "sparse", "linear"),
-        ("model-card", "reality-check", "demos", "literature"),
+        ("training", "evidence"),
     ),
+    "term": tuple(zip_longest(*[iter(numbers())] * 2)),
 }
 
 
@@ -146,19 +132,20 @@ def times():
         yield f"{row}| {wanted} |"
 
 
-def plan(sessions):
-    """Yield a table of the sessions of a plan."""
-    yield "| session | chapters | minutes to read | exercises |"
-    yield "|---|---|---|---|"
-    here = [[n for n in names if n in numbers()] for names in sessions]
+def plan(classes):
+    """Yield a table of the classes of a plan."""
+    yield "| class | chapters | to read | for questions | exercises at home |"
+    yield "|---|---|---|---|---|"
+    here = [[n for n in names if n in numbers()] for names in classes]
     for i, names in enumerate(filter(None, here), 1):
         links = ", ".join(map(link, names))
-        read = sum(minutes(cells(name)) for name in names)
+        read = sum(read_in(cells(name))[0] for name in names)
         counts = [
             str(sum(exercises(name).values()) or "in the chapter")
             for name in names
         ]
-        yield f"| {i} | {links} | {read} | {', '.join(counts)} |"
+        left = f"{read} min | {CLASS - read} min"
+        yield f"| {i} | {links} | {left} | {', '.join(counts)} |"
 
 
 def block(name):

@@ -47,15 +47,26 @@ def test_each_plan_has_what_a_chapter_needs_before_it():
             f"{name} needs; put {need} into a session of PLANS in "
             "tools/teaching.py, and run: make texts"
         )
-    whole = [name for names in teaching.PLANS["weeks"] for name in names]
-    missing = sorted(set(chapters.numbers()) - set(whole))
-    assert not missing, (
-        f"the plan 'weeks' has every chapter, and lacks {missing}; put each "
-        "into a session of PLANS in tools/teaching.py, and run: make texts"
+    for classes in teaching.PLANS.values():
+        every = [name for names in classes for name in names if name]
+        assert len(every) == len({*every}), "the plan has a chapter twice"
+        assert {*every} <= {*chapters.numbers()}
+
+
+def test_a_class_reads_two_cores_and_leaves_time_for_questions(text):
+    rows = re.findall(
+        r"^\| \d+ \| (.+) \| (\d+) min \| (\d+) min \|", text, re.M
     )
-    unknown = sorted(set(whole) - set(chapters.numbers()))
-    assert not unknown, f"_toc.yml does not number {unknown} of the plan"
-    assert len(whole) == len(set(whole)), "the plan has a chapter twice"
+    assert len(rows) > len(chapters.numbers()) / 2  # the term and others
+    for links, read, left in rows:
+        names = re.findall(r"\(([\w-]+)\.ipynb\)", links)
+        stated = [
+            reading.TIME.search(teaching.prose(name))[0] for name in names
+        ]
+        cores = [int(re.search(r"\d+", time)[0]) for time in stated]
+        assert len(cores) <= 2
+        assert (int(read), int(left)) == (sum(cores), 90 - sum(cores))
+        assert int(left) >= 30, "time for the questions of the two cores"
 
 
 def test_a_plan_that_skips_is_told(monkeypatch):
