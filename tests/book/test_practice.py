@@ -338,7 +338,10 @@ def test_python_and_the_page_say_the_same_of_any_answer(path):
                 list(p) for p in itertools.permutations(range(len(items)))
             ]
         else:
-            tried = [[i] for i in range(len(form.select("[type=radio]")))]
+            options = form.select("[type=radio], .av-option") or (
+                form.select_one("[data-stops]")["data-stops"].split("|")
+            )
+            tried = [[i] for i in range(len(options))]
         said = [practice.judge(of, answer) for answer in tried]
         page = form["data-record"]
         assert [in_browser(page, answer) for answer in tried] == said
