@@ -1,0 +1,180 @@
+"""Check your own attention: laws, and the smallest input that breaks one.
+
+    python -m course.check mymodule:attention
+
+tries the function `attention` of `mymodule.py`, and `course.check(attention)`
+does the same in Jupyter and on a page. Both need only NumPy. `course.check` is
+the function: the package `course` puts it in the place of this module, whose
+own names are imported as usual, with ``from course.check import Verdict``.
+
+The laws are in `laws`, and known causes of wrong results in `faults`.
+"""
+
+import warnings
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+
+from course.questions.task import told
+
+from .trial import ARRAYS, MASKS, NotCallable, Trial
+
+CHOICES = {
+    "mask": [*MASKS],
+    "axes": ["...TD", "TD", "BTD", "BHTD", "BTHD"],
+    "corner": ["lower right", "upper left"],
+    "empty": ["zeros", "mean", "nan"],
+    "arrays": [*ARRAYS],
+}
+WORDS = {True: "✓ Right.", False: "✗ Wrong.", None: "Not tried."}
+
+
+class Verdict(NamedTuple):
+    """What a check found."""
+
+    right: bool | None  #: None if the function cannot be called as asked
+    text: str
+    law: str = ""  #: the first law that does not hold
+
+    def __repr__(self):
+        return f"{WORDS[self.right]} {self.text}"
+
+
+def check(
+    function,
+    *,
+    names="mask",
+    mask="attend",
+    axes="...TD",
+    causal=None,
+    corner="lower right",
+    window=None,
+    scale=None,
+    sinks=None,
+    groups=False,
+    equal_widths=False,
+    cache=None,
+    gradients=None,
+    empty="zeros",
+    arrays="numpy",
+    skip="",
+):
+    """Try a function that computes attention on the laws of attention.
+
+    Without options it is called as ``function(Q, K, V)`` and
+    ``function(Q, K, V, mask=mask)``, where True = may attend. It returns the
+    output, or a tuple that begins with it.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+    names : str
+        The name of the argument for the mask, or four names: of `Q`, `K`, `V`
+        and the mask, such as ``"query key value attn_mask"``.
+    mask : str
+        ``"attend"``: True = may attend. ``"blocked"``: True = may not.
+        ``"additive"``: 0 or -inf is added to the scores. ``"none"``: the
+        function takes no mask.
+    axes : str
+        The axes of `Q`. ``"...TD"``: any number of leading axes; ``"TD"``: one
+        sequence; ``"BTD"``, ``"BHTD"`` or ``"BTHD"``: always these.
+    causal : str, optional
+        The name of a flag for the causal mask; or ``"always"``.
+    corner : str
+        Where the diagonal of that mask ends if there are fewer queries than
+        keys: ``"lower right"``, or ``"upper left"`` as in PyTorch.
+    window, sinks : str, optional
+        The name of an argument for the number of positions that a query sees,
+        its own included; and of one for a score per head without a value.
+    scale : float or str, optional
+        The fixed factor on the dot products, if it is not 1/√d_k; or the name
+        of an argument for it.
+    groups : bool
+        Whether K and V may have fewer heads than Q.
+    equal_widths : bool
+        Whether V must be as wide as K.
+    cache : callable, optional
+        Makes an empty cache, which the function takes as ``cache=``. It then
+        gets only new positions.
+    gradients : callable or "auto", optional
+        A function of the output's gradient and the arguments, which returns
+        the gradients of Q, K and V; or PyTorch's or JAX's own.
+    empty : str
+        What a query gets that may attend to nothing: ``"zeros"``, ``"mean"``
+        of all values, or ``"nan"``.
+    arrays : str
+        ``"numpy"``, ``"torch"`` or ``"jax"``.
+    skip : str
+        The names of laws that are not to be tried, with commas between them.
+
+    Returns
+    -------
+    Verdict
+        If a law does not hold, its text has the smallest input that was
+        tried and shows it, the expected output, and the output.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> def attention(Q, K, V, mask=None):
+    ...     scores = Q @ K.T
+    ...     weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+    ...     return weights @ V
+    >>> check(attention)
+    ✗ Wrong. scale: Scores are dot products divided by √d_k.
+    <BLANKLINE>
+    Q = [[2, 0, 0, 0]]
+    K = [[1, 0, 0, 0],
+         [0, 0, 0, 0]]
+    V = [[1, 0, 0],
+         [0, 1, 0]]
+    expected = [[0.7311, 0.2689, 0.    ]]
+    got = [[0.8808, 0.1192, 0.    ]]
+    The scores are not scaled.
+    If that is meant, say scale=1.
+    """
+    options = _settled(SimpleNamespace(**locals()))
+    if not callable(function):
+        return Verdict(None, f"{told(function)} is not a function.")
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _verdict(Trial(function, options))
+    except NotCallable as why:
+        return Verdict(None, str(why))
+
+
+def _settled(options):
+    """The options in one form, or an error."""
+    for name, choices in CHOICES.items():
+        value = getattr(options, name)
+        if value not in choices:
+            listed = ", ".join(map(repr, choices))
+            raise ValueError(f"{name} must be one of {listed}; got {value!r}")
+    names = options.names.split()
+    if len(names) not in (1, 4):
+        raise ValueError(f"names must be one or four; got {options.names!r}")
+    options.named, options.names = (
+        len(names) == 4,
+        ["Q", "K", "V", *names][-4:],
+    )
+    if isinstance(options.scale, int):
+        options.scale = float(options.scale)
+    return options
+
+
+def _verdict(trial):
+    """Try law after law, up to the first that does not hold."""
+    names = {law.name for law in trial.laws}
+    if unknown := {*trial.options.skip.split(",")} - names - {""}:
+        raise ValueError(f"skip must name laws; got {', '.join(unknown)}")
+    held = [law for law in trial.laws if law.cases]
+    for law in held:
+        for case in law.cases:
+            if failure := trial.failure(law, case):
+                return Verdict(False, *failure)
+    text = f"{len(held)} laws hold in {trial.calls} calls."
+    rest = ", ".join(law.name for law in trial.laws if not law.cases)
+    return Verdict(True, f"{text} Not tried: {rest}." if rest else text)
