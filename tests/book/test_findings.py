@@ -83,7 +83,8 @@ def looked_up(path):
     arxiv = " ".join(re.findall(r"\d{4}\.\d{5}", work)[:1])
     on_it = [
         f"{e.section}; {e.what or e.says}"
-        for e in load("literature").entries.values()
+        for slug in ("literature", "long-texts")
+        for e in load(slug).entries.values()
         if e.cite == key
     ]
     return referred("; ".join([work, f"arXiv {arxiv}", *on_it]))

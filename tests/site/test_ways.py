@@ -231,7 +231,7 @@ def test_the_button_leads_to_a_check_and_runs_nothing(address, browser):
 def errata():
     """Each wrong figure of the ledger: printed, right, and why."""
     for slug in ("tiny-vectors", "walkthrough", "length-4", "derivation",
-                 "attention-math", "literature"):  # fmt: skip
+                 "attention-math", "literature", "long-texts"):  # fmt: skip
         for entry in published.load(slug).entries.values():
             if entry.kind == "figure" and entry.corrected:
                 printed = published.leaves(entry.printed)
