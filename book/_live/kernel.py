@@ -11,6 +11,7 @@ import io
 import itertools
 import json
 import linecache
+import re
 import sys
 import time
 import traceback
@@ -23,6 +24,7 @@ from IPython.lib.pretty import pretty
 from course._themed import figure
 
 MEASURED = "nbval-ignore-output"
+MOST = 20_000  # printed characters that a cell keeps
 SVG, NARROW = "image/svg+xml", "text/vnd.attention.narrow.svg+xml"
 # What no page can have, by what an error says.
 LACKING = {
@@ -38,18 +40,42 @@ LOADED = {
 }
 
 
-class _Stream(io.TextIOBase):
-    """Writes to the outputs of a cell."""
+class _Printed:
+    """What a cell prints: the first characters are kept, the rest is counted.
 
-    def __init__(self, name, outputs):
-        self.name, self.outputs = name, outputs
+    Each piece is told at once, because nothing can be asked of a Python that
+    was stopped.
+    """
+
+    def __init__(self, outputs, tell):
+        self.outputs, self.tell = outputs, tell
+        self.room, self.left, self.counted = MOST, 0, 0.0
+
+    def add(self, name, text):
+        kept = text[: self.room]
+        self.room -= len(kept)
+        self.left += len(text) - len(kept)
+        if kept:
+            last = self.outputs[-1] if self.outputs else {}
+            if last.get("name") != name:
+                last = {"output_type": "stream", "name": name, "text": ""}
+                self.outputs.append(last)
+            last["text"] += kept
+        elif time.monotonic() - self.counted > 0.2:
+            self.counted = time.monotonic()
+        else:
+            return
+        self.tell(name, kept, self.left)
+
+
+class _Stream(io.TextIOBase):
+    """Writes to what a cell prints."""
+
+    def __init__(self, name, printed):
+        self.name, self.printed = name, printed
 
     def write(self, text):
-        last = self.outputs[-1] if self.outputs else {}
-        if last.get("name") != self.name:
-            last = {"output_type": "stream", "name": self.name, "text": ""}
-            self.outputs.append(last)
-        last["text"] += text
+        self.printed.add(self.name, text)
         return len(text)
 
 
@@ -89,8 +115,9 @@ class Session:
         self.module = types.ModuleType("__main__")
         self.module.display = display
         self.lacking = {}  # names that no page can have, and what they need
+        self.left = 0  # characters that the last cell printed beyond the kept
 
-    def run(self, source, name="cell"):
+    def run(self, source, name="cell", tell=lambda *_: None):
         """Run a cell.
 
         Parameters
@@ -99,6 +126,9 @@ class Session:
             Its code.
         name : str
             What tracebacks call it.
+        tell : callable, optional
+            Called while it runs with the name of a stream, what is printed to
+            it, and how many characters were left out so far.
 
         Returns
         -------
@@ -109,12 +139,13 @@ class Session:
         lines = [line + "\n" for line in source.splitlines()]
         linecache.cache[name] = len(source), None, lines, name
         outputs = []
-        with _shown(outputs):
+        with _shown(outputs, tell) as printed:
             try:
                 for code in _compiled(source, name):
                     exec(code, vars(self.module))
             except BaseException as error:
                 outputs.append(_error(error, name))
+        self.left = printed.left
         return outputs
 
     def lacks(self, source):
@@ -134,16 +165,17 @@ class Session:
 
 
 @contextlib.contextmanager
-def _shown(outputs):
+def _shown(outputs, tell=lambda *_: None):
     """Collect all that a cell shows."""
+    printed = _Printed(outputs, tell)
     before = sys.displayhook
     sys.displayhook = _Display(outputs)
     try:
         with (
-            contextlib.redirect_stdout(_Stream("stdout", outputs)),
-            contextlib.redirect_stderr(_Stream("stderr", outputs)),
+            contextlib.redirect_stdout(_Stream("stdout", printed)),
+            contextlib.redirect_stderr(_Stream("stderr", printed)),
         ):
-            yield
+            yield printed
     finally:
         sys.displayhook = before
 
@@ -337,9 +369,13 @@ drawn = itertools.count()
 
 
 def versions():
-    """Return the versions of Python and NumPy."""
-    python = sys.version.partition(" ")[0]
-    return json.dumps({"python": python, "numpy": numpy.__version__})
+    """Return the versions, and how many bits NumPy's integers have."""
+    known = {
+        "python": sys.version.partition(" ")[0],
+        "numpy": numpy.__version__,
+        "bits": 8 * numpy.dtype(int).itemsize,
+    }
+    return json.dumps(known)
 
 
 def prepare(source):
@@ -349,15 +385,48 @@ def prepare(source):
             importlib.import_module(FIRST.get(package, package))
 
 
-def run_cell(cell, source, name):
-    """Run a cell of the reader; return its outputs and how they compare."""
+def run_cell(cell, source, name, tell):
+    """Run a cell of the reader; return its outputs and how they compare.
+
+    `tell` hears what it prints, as in `Session.run`.
+    """
     started = time.perf_counter()
-    outputs = SESSION.run(source, name)
+    outputs = SESSION.run(source, name, tell)
     seconds = time.perf_counter() - started
     agree = compared(json.loads(cell)["outputs"], outputs)
+    large = any(
+        is_large(text)
+        for texts in shown(outputs)
+        for kind, text in texts.items()
+        if kind != "text/html"
+    )
     for output in outputs:
         _draw(output.get("data", {}))
-    return json.dumps({"outputs": outputs, "seconds": seconds, **agree})
+    more = {"seconds": seconds, "left": SESSION.left, "large": large}
+    return json.dumps({"outputs": outputs, **more, **agree})
+
+
+# Of seven digits or more, and no part of a decimal or of a name.
+INTEGER = re.compile(r"(?<![\w.,])\d(?:,?\d){6,}(?![\w.])")
+
+
+def is_large(text):
+    """Say whether a text may come from an integer that passed its bits.
+
+    NumPy does not say that an array overflowed, so this asks for what one may
+    leave: a large integer of 32 bits, or a word about the type.
+
+    Examples
+    --------
+    >>> is_large("the sum is 704,982,704"), is_large("0.1234567")
+    (True, False)
+    """
+    found = (int(it.replace(",", "")) for it in INTEGER.findall(text))
+    return (
+        any(it < 2**31 for it in found)
+        or "int32" in text
+        or "overflow" in text
+    )
 
 
 def _draw(data):

@@ -59,6 +59,10 @@ globalThis.attentionLive = (() => {
           this.alive();
           return;
         }
+        if (data.printed) {
+          hear(data.printed);
+          return;
+        }
         const { resolve, reject } = this.waiting.get(data.id);
         this.waiting.delete(data.id);
         if (data.failed === undefined) resolve(data.ok);
@@ -73,6 +77,7 @@ globalThis.attentionLive = (() => {
       this.ready = this.ask("start").then((versions) => {
         clearTimeout(this.timer);
         this.versions = versions;
+        mention(versions);
         return versions;
       });
     }
@@ -126,6 +131,15 @@ globalThis.attentionLive = (() => {
   const spoken = make("p", "av-spoken");
   spoken.setAttribute("role", "status");
   bar.append(spoken);
+  // NumPy does not say that an array overflowed.
+  const large = ({ bits }) =>
+    bits === 32
+      ? "Integers in NumPy arrays have 32 bits here, so beyond 2,147,483,647 they overflow silently. dtype=np.int64 has 64."
+      : "";
+  const mention = (versions) => {
+    if (bar.querySelector(".av-bits") || !large(versions)) return;
+    bar.querySelector("span").after(make("span", "av-bits", large(versions)));
+  };
   // A strip at the foot of the window, while something runs.
   const strip = (() => {
     const box = make("div", "av-strip");
@@ -158,7 +172,7 @@ globalThis.attentionLive = (() => {
   // --- showing outputs -------------------------------------------------------
 
   const pre = (className, text) => {
-    const box = make("div", `output ${className} notranslate`);
+    const box = make("div", `output ${className} av-ran notranslate`);
     const inner = make("div", "highlight");
     inner.append(make("pre", "", text));
     box.append(inner);
@@ -203,13 +217,15 @@ globalThis.attentionLive = (() => {
     return made;
   };
   // The outputs as stored stay in the page, to be put back.
-  const show = (cell, outputs) => {
+  const show = (cell, outputs, ...remarks) => {
     const place = outputOf(cell);
     if (!place) return;
     cell.own = true;
     cell.stored ??= [...place.childNodes];
-    place.replaceChildren(...outputs.map(drawn));
+    const below = remarks.filter(Boolean).map((text) => make("p", "av-remark", text));
+    place.replaceChildren(...outputs.map(drawn), ...below);
     enliven(place);
+    reach();
   };
   const putBack = (cell) => {
     if (!cell.stored) return;
@@ -230,6 +246,32 @@ globalThis.attentionLive = (() => {
         mark(cell, "stale");
         note(cell, "from before a change above", "stale");
       }
+  };
+  // What a cell prints comes piece by piece, and is shown if the cell takes longer.
+  // So a stop loses none of it. The worker counts what is too much to show.
+  const PAUSE = 300;
+  const leftOut = (count) => (count ? `${plural(count, "more character")} left out.` : "");
+  const showPrinted = (cell, ...remarks) => {
+    clearTimeout(cell.soon);
+    delete cell.soon;
+    show(cell, cell.printed, ...remarks, leftOut(cell.left));
+    const [last] = [...placeOf("out", cell.at).querySelectorAll("pre")].slice(-1);
+    last.scrollTop = last.scrollHeight;
+  };
+  const hear = ({ name, text, left }) => {
+    const cell = running;
+    if (!cell) return;
+    const last = cell.printed.at(-1);
+    if (text && last?.name === name) last.text += text;
+    else if (text) cell.printed.push({ output_type: "stream", name, text });
+    cell.left = left;
+    cell.soon ??= setTimeout(showPrinted, PAUSE, cell);
+  };
+  const cutOff = (cell, why) => {
+    clearTimeout(cell.soon);
+    if (!cell.printed.length) return;
+    showPrinted(cell, `Cut off here: ${why}.`);
+    cell.outputs = cell.printed;
   };
   const failed = (outputs) => outputs.find(({ output_type: kind }) => kind === "error");
   const errorOf = (cell) => {
@@ -268,12 +310,16 @@ globalThis.attentionLive = (() => {
   // Run one cell; false if it ended with an error that the page does not show.
   const runCell = async (cell) => {
     const { text } = cell;
-    running = cell;
     const worker = await python();
+    running = cell;
     strip.say(`Running ${nameOf(cell)} of ${cells.size}`);
     note(cell, "running");
+    mark(cell, "new");
+    cell.printed = [];
     const result = await worker.ask("run", { cell: cell.raw, source: text, name: nameOf(cell) });
     running = null;
+    clearTimeout(cell.soon);
+    delete cell.soon;
     const { outputs, different, drawings } = result;
     const published = text === cell.source;
     const error = failed(outputs);
@@ -281,7 +327,13 @@ globalThis.attentionLive = (() => {
     const broken = error && !expected;
     if (published && !different.length && !drawings) putBack(cell);
     // A question whose code the page does not show keeps its place.
-    else if (!broken || placeOf("in", cell.at)) show(cell, outputs);
+    else if (!broken || placeOf("in", cell.at))
+      show(
+        cell,
+        outputs,
+        leftOut(result.left),
+        result.large && !published && large(worker.versions),
+      );
     if (cell.ran !== text) spoil(cell.at);
     Object.assign(cell, { ran: text, outputs, seen: true });
     mark(cell, cell.text === text ? "fresh" : "stale");
@@ -304,8 +356,13 @@ globalThis.attentionLive = (() => {
       await read();
       await work();
     } catch (error) {
-      if (error.message !== STOPPED) tell(error.message);
+      const stopped = error.message === STOPPED;
+      if (!stopped) tell(error.message);
       if (session?.ended) outdate();
+      if (running) {
+        cutOff(running, stopped ? "you stopped the cell" : "Python ended");
+        if (!stopped) note(running, session.ended ? "Python ended here" : "not run", "wrong");
+      }
       for (const cell of cells.values())
         if (cell.state === "new" && cell !== running) note(cell, "");
     } finally {
@@ -426,7 +483,8 @@ globalThis.attentionLive = (() => {
   };
   let editor = null;
   const bringEditor = () => (editor ??= bring(here("editor.js")));
-  const edit = async (at, text) => {
+  // `end` is how far from the end of the code the caret goes.
+  const edit = async (at, text, end) => {
     try {
       await Promise.all([read(), bringEditor()]);
     } catch {
@@ -451,7 +509,7 @@ globalThis.attentionLive = (() => {
       });
     }
     if (text !== undefined) cell.editor.set(text);
-    cell.editor.focus();
+    cell.editor.focus(end === undefined ? end : cell.text.length - end);
   };
   const addReset = ({ at }) => {
     const tools = toolsOf(placeOf("in", at));

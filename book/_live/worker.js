@@ -1,9 +1,11 @@
 // Runs Python for a page: Pyodide, NumPy, the course's own code, and kernel.py.
-// It answers messages { id, what, ... } by { id, ok } or { id, failed }.
+// It answers messages { id, what, ... } by { id, ok } or { id, failed }, and tells
+// what a cell prints before that.
 "use strict";
 
 // Every file, with its size and its SHA-256, as the build has listed them.
 let files;
+let packages; // and the file of each package, with what it needs
 let scripts; // of each figure
 let expected = 0; // bytes of all that Python needs to start
 const here = (name) => new URL(name, self.location).href;
@@ -14,11 +16,12 @@ const base64 = (hex) =>
 // Fetch a listed file. The browser refuses bytes with another SHA-256.
 const plainFetch = self.fetch.bind(self);
 const arriving = new Map();
-let fault = null; // Pyodide goes on without a package that did not arrive
+let fault = null; // Pyodide says less of a file that did not arrive
 const arrived = (name) => {
   const { sha256, size } = files[name];
   const ask = (more) => plainFetch(here(name), { cache: "no-cache", ...more });
   const found = ask({ integrity: `sha256-${base64(sha256)}` }).catch(async () => {
+    arriving.delete(name); // the next press asks again
     const other = await ask().catch(() => null);
     const why = other?.ok ? "is not the file that was published." : "did not arrive.";
     fault = new Error(`${name} ${why}`);
@@ -54,8 +57,33 @@ self.figureEngine = (name) => {
   return (what, state) => JSON.stringify(self.attentionFigures[name][what](state));
 };
 
-const CORE = ["pyodide", "python_stdlib", "course", "numpy", "traitlets", "fastjsonschema"];
+// Packages are unpacked and no more: Pyodide's own way to load one compiles all of
+// its libraries, also those that nothing imports.
+const LOCK = "pyodide-lock.json";
 const FIRST = ["pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip"];
+const NUMPY = ["numpy", "traitlets", "fastjsonschema"];
+const unpacked = new Set();
+const wheelsOf = (names) => {
+  const found = new Set();
+  const add = (name) => {
+    const { file_name: file, depends } = packages[name];
+    if (unpacked.has(file) || found.has(file)) return;
+    depends.forEach(add);
+    found.add(file);
+  };
+  names.forEach(add);
+  return [...found];
+};
+const bytesOf = async (name) => (await once(name)).arrayBuffer();
+const install = async (names) => {
+  const wheels = wheelsOf(names);
+  const bytes = await Promise.all(wheels.map(bytesOf));
+  wheels.forEach((wheel, i) => {
+    python.unpackArchive(bytes[i], "wheel");
+    unpacked.add(wheel);
+    arriving.delete(wheel);
+  });
+};
 let python;
 let kernel;
 let PythonError;
@@ -63,20 +91,19 @@ const start = async () => {
   if (!allowed()) throw new Error("The policy of this site does not allow WebAssembly here.");
   const listed = await plainFetch(here("files.json"), { cache: "no-cache" });
   ({ files, scripts } = await listed.json());
-  for (const [name, { size }] of Object.entries(files))
-    if (CORE.some((first) => name.startsWith(first))) expected += size;
+  ({ packages } = await (await once(LOCK)).json());
+  const needed = [...FIRST, "course.zip", ...wheelsOf(NUMPY)];
+  for (const name of needed) expected += files[name].size;
   // All at once; what is imported below comes from the browser's cache.
-  await Promise.all([...FIRST, "course.zip"].map(once));
+  await Promise.all(needed.map(once));
   importScripts(here("pyodide.js"));
   python = await self.loadPyodide({
     indexURL: here("."),
-    packages: ["numpy", "traitlets", "fastjsonschema"],
     env: { HOME: "/home/pyodide", MPLBACKEND: "agg" },
-    checkIntegrity: false,
   });
   if (fault) throw fault;
-  const course = await (await once("course.zip")).arrayBuffer();
-  python.unpackArchive(course, "zip", { extractDir: "/course" });
+  await install(NUMPY);
+  python.unpackArchive(await bytesOf("course.zip"), "zip", { extractDir: "/course" });
   python.runPython("import sys; sys.path.insert(0, '/course')");
   kernel = python.pyimport("kernel");
   ({ PythonError } = python.ffi);
@@ -88,16 +115,17 @@ const start = async () => {
 const prepare = async (source) => {
   const wanted = kernel.packages(source).toJs();
   if (!wanted.length) return;
-  await python.loadPackage(wanted, { messageCallback() {}, checkIntegrity: false });
-  if (fault) throw fault;
+  await install(wanted);
   kernel.prepare(source);
 };
 
+// What a cell prints, while it runs.
+const told = (name, text, left) => postMessage({ printed: { name, text, left } });
 const ANSWERS = {
   start,
   async run({ cell, source, name }) {
     await prepare(source);
-    return JSON.parse(kernel.run_cell(JSON.stringify(cell), source, name));
+    return JSON.parse(kernel.run_cell(JSON.stringify(cell), source, name, told));
   },
   async check({ cell, name }) {
     await prepare([cell.source].flat().join(""));

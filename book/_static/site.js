@@ -819,12 +819,13 @@ const pressed = (text, className, ...doing) => {
   button.addEventListener("click", () => live(...doing));
   return button;
 };
+const cellOf = (code) => Number(/ in-(\d+)/.exec(code.className)[1]);
 // The buttons of a cell. Code in closed folds has none until it is seen, or until
 // live/page.js has something to say below it.
 const toolsOf = (code) => {
   const old = code.querySelector(".av-cell-tools");
   if (old) return old;
-  const at = Number(/ in-(\d+)/.exec(code.className)[1]);
+  const at = cellOf(code);
   const tools = document.createElement("div");
   tools.className = "av-cell-tools";
   const said = document.createElement("span");
@@ -834,6 +835,33 @@ const toolsOf = (code) => {
   return tools;
 };
 const nearCode = whenNear(toolsOf);
+// A click on code edits it there, with the caret where it was, unless the click
+// selects, or ends a selection.
+const afterCaret = (code, { clientX, clientY }) => {
+  const here = document.caretPositionFromPoint?.(clientX, clientY);
+  const there = here ? null : document.caretRangeFromPoint?.(clientX, clientY);
+  const [node, at] = here
+    ? [here.offsetNode, here.offset]
+    : [there?.endContainer, there?.endOffset];
+  if (!code.contains(node)) return undefined;
+  const rest = document.createRange();
+  rest.selectNodeContents(code);
+  rest.setStart(node, at);
+  return rest.toString().replace(/\n$/, "").length;
+};
+const isSelecting = () => !getSelection().isCollapsed;
+let wasSelecting = false;
+const noteSelection = () => {
+  wasSelecting = isSelecting();
+};
+const editWhereClicked = (event) => {
+  const code = event.target.closest('[class*=" in-"] pre');
+  if (!code || wasSelecting || event.target.closest("a, button")) return;
+  const end = afterCaret(code, event);
+  const at = cellOf(code.closest('[class*=" in-"]'));
+  // A second click, which selects a word, may follow.
+  setTimeout(() => isSelecting() || live("edit", at, undefined, end), 250);
+};
 if (runLine) {
   const about = document.createElement("span");
   const { lacks } = runLine.dataset;
@@ -851,6 +879,8 @@ if (runLine) {
       pressed("Save with my changes", "", "download"),
     );
     for (const code of document.querySelectorAll('[class*=" in-"]')) nearCode.observe(code);
+    document.addEventListener("pointerdown", noteSelection, true);
+    document.addEventListener("click", editWhereClicked);
     // Edits of an earlier visit are offered again.
     if (ownKeys().some((key) => key.startsWith(`code/${thisPage}/`))) live("offer");
   }

@@ -70,6 +70,65 @@ def test_a_traceback_begins_in_the_cell(kernel):
     assert "    return n / 0" in error["traceback"]
 
 
+def test_what_is_printed_is_told_before_a_cell_ends(kernel):
+    """Also the last piece, after which it may run for ever."""
+    session, told, seen = kernel.Session(), [], []
+    vars(session.module).update(told=told, seen=seen)
+    session.run(
+        "print('a')\n"
+        "for i in range(3000): print(i % 10, end='')\n"
+        "seen += told",
+        tell=lambda name, text, left: told.append(text),
+    )
+    assert "".join(seen) == "a\n" + "0123456789" * 300
+
+
+@pytest.mark.parametrize(
+    ("text", "times"), [("x", 50_000), ("a line\n", 50_000), ("x" * 30_000, 9)]
+)
+def test_of_endless_output_the_beginning_is_kept_and_the_rest_counted(
+    kernel, text, times
+):
+    session, told = kernel.Session(), []
+    vars(session.module).update(text=text, times=times)
+    [output] = session.run(
+        "for _ in range(times): print(text, end='')",
+        tell=lambda *it: told.append(it),
+    )
+    whole = times * len(text)
+    kept = output["text"]
+    assert len(kept) == kernel.MOST
+    assert kept == (text * kernel.MOST)[: kernel.MOST]
+    assert session.left == whole - kernel.MOST
+    assert "".join(piece for _, piece, _ in told) == kept
+    assert len(told) <= kernel.MOST + 100, "no flood"
+
+
+def test_no_stored_output_is_longer_than_what_is_kept(kernel):
+    for path in (ROOT / "book").rglob("*.ipynb"):
+        for each in nbformat.read(path, as_version=4).cells:
+            for output in each.get("outputs", ()):
+                assert len(output.get("text", "")) < kernel.MOST
+
+
+@pytest.mark.parametrize(
+    ("text", "large"),
+    [
+        ("704982704", True),  # sum(range(100_000)), in 32 bits
+        ("[-1,243,309,312]", True),
+        ("np.int32(6)", True),
+        ("RuntimeWarning: overflow encountered in scalar add", True),
+        ("4999950000", False),
+        ("120", False),
+        ("0.70498270", False),
+        ("7049827.04", False),
+        ("x7049827", False),
+    ],
+)
+def test_what_may_come_of_an_integer_that_overflowed(kernel, text, large):
+    assert kernel.is_large(text) == large
+
+
 def stream(text, name="stdout"):
     return {"output_type": "stream", "name": name, "text": text}
 
@@ -136,6 +195,9 @@ def test_an_error_that_is_not_stored_is_a_difference(kernel):
 def test_the_worker_gets_texts(kernel):
     stored = json.dumps(cell("1 + 1", value("2")))
     assert json.loads(kernel.check_cell(stored, "a"))["same"] == 1
-    found = json.loads(kernel.run_cell(stored, "1 + 2", "a"))
+    told = []
+    found = kernel.run_cell(stored, "1 + 2", "a", lambda *it: told.append(it))
+    found = json.loads(found)
+    assert told == []
     assert found["different"] == [["2", "3"]]
     assert found["outputs"][0]["data"] == {"text/plain": "3"}

@@ -1,5 +1,6 @@
 """Pages that run in the browser: a reader's Python, and what it proves."""
 
+import ast
 import hashlib
 import io
 import json
@@ -235,6 +236,13 @@ def stubs(path):
     return found
 
 
+def first_shown(lesson):
+    """Return the place of the first cell whose code the page shows."""
+    return next(
+        at for at in code_cells(RUN) if lesson.locator(f".in-{at}").count()
+    )
+
+
 @pytest.fixture
 def lesson(tab, host):
     """A page whose cells can be run."""
@@ -263,9 +271,7 @@ def test_a_change_makes_later_results_stale(lesson):
 
 
 def test_stop_ends_a_cell_that_would_run_for_ever(lesson):
-    first = next(
-        at for at in code_cells(RUN) if lesson.locator(f".in-{at}").count()
-    )
+    first = first_shown(lesson)
     write(lesson, first, "x = 1\nwhile True:\n    pass")
     lesson.keyboard.press("Shift+Enter")
     expect(lesson.locator(".av-strip")).to_contain_text(
@@ -279,10 +285,51 @@ def test_stop_ends_a_cell_that_would_run_for_ever(lesson):
     assert "NameError" in run(lesson, first, "x")
 
 
-def test_a_python_that_a_cell_ends_is_started_anew(lesson):
-    first = next(
-        at for at in code_cells(RUN) if lesson.locator(f".in-{at}").count()
+def stopped(lesson, at, code, until):
+    """Run a cell that does not end, stop it, and return what it shows."""
+    write(lesson, at, code)
+    lesson.keyboard.press("Shift+Enter")
+    out = lesson.locator(f".out-{at}")
+    expect(out).to_contain_text(until, timeout=90_000)
+    lesson.locator(".av-strip button").click()
+    expect(lesson.locator(".av-strip")).to_be_hidden()
+    assert noted(lesson, at) == "you stopped this"
+    return out.inner_text()
+
+
+def test_what_a_cell_printed_before_a_stop_is_kept(lesson):
+    at = first_shown(lesson)
+    code = "for n in range(1500):\n    print(n)\nwhile True:\n    pass"
+    shown = stopped(lesson, at, code, "1499")
+    *numbers, said = shown.split("\n\n")
+    assert "".join(numbers).split() == [str(n) for n in range(1500)]
+    assert said.strip() == "Cut off here: you stopped the cell."
+
+
+def test_a_loop_that_prints_for_ever_leaves_the_page_alive(lesson):
+    at = first_shown(lesson)
+    shown = stopped(
+        lesson, at, "while True:\n    print('again')", "more characters left"
     )
+    assert len(shown) < 21_000
+    [left] = re.findall(r"([\d,]+) more characters left out", shown)
+    assert int(left.replace(",", "")) > 1000
+    assert run(lesson, at, "print(6 * 7)").strip() == "42"
+
+
+def test_an_integer_that_overflows_is_remarked(lesson):
+    """The sum of 0 to 99,999 has 33 bits, and the text nothing of it."""
+    at = first_shown(lesson)
+    bits = lesson.locator(".av-python .av-bits")
+    source = "import numpy as np\nprint(np.arange(100_000{}).sum())"
+    assert "32 bits" in run(lesson, at, source.format(""))
+    assert "32 bits" in bits.inner_text()
+    wide = run(lesson, at, source.format(", dtype=np.int64"))
+    assert wide.split() == [str(sum(range(100_000)))]
+
+
+def test_a_python_that_a_cell_ends_is_started_anew(lesson):
+    first = first_shown(lesson)
     endless = "def f(x):\n    return any(map(f, [x]))\nf(1)"
     said = f"{live_pages.SAID}, .out-{first}"
     write(lesson, first, endless)
@@ -296,9 +343,7 @@ def test_a_python_that_a_cell_ends_is_started_anew(lesson):
 
 
 def test_an_error_shows_the_reader_s_lines_alone(lesson):
-    first = next(
-        at for at in code_cells(RUN) if lesson.locator(f".in-{at}").count()
-    )
+    first = first_shown(lesson)
     shown = run(lesson, first, "def half(n):\n    return n / 0\n\nhalf(1)")
     assert "ZeroDivisionError: division by zero" in shown
     assert "return n / 0" in shown
@@ -431,9 +476,7 @@ def test_what_was_typed_is_kept_where_storage_is_refused(tab, host):
 
 
 def test_forget_removes_edits(lesson):
-    first = next(
-        at for at in code_cells(RUN) if lesson.locator(f".in-{at}").count()
-    )
+    first = first_shown(lesson)
     run(lesson, first, "print('mine')")
     kept = "Object.keys(localStorage).filter(k => k.startsWith('code/'))"
     assert lesson.evaluate(kept) == [f"code/{RUN}/{first}"]
@@ -490,17 +533,123 @@ def test_what_runs_can_be_used_by_everyone(tab, host, scheme):
     assert tab.evaluate(focused) == "Edit"
 
 
+def clicked(tab, at, word, **how):
+    """Click a word of a cell's code, between its first two letters."""
+    code = tab.locator(f".in-{at} .highlight pre")
+    code.scroll_into_view_if_needed()
+    box = code.evaluate(
+        """(code, word) => {
+          const walk = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+          const range = document.createRange();
+          while (walk.nextNode()) {
+            const from = walk.currentNode.data.indexOf(word);
+            if (from < 0) continue;
+            range.setStart(walk.currentNode, from);
+            range.setEnd(walk.currentNode, from + 1);
+            const { right: x, top: y, height } = range.getBoundingClientRect();
+            return { x, y: y + height / 2 };
+          }
+          return null;
+        }""",
+        word,
+    )
+    tab.mouse.click(box["x"], box["y"], **how)
+    return box
+
+
+TYPED = "numpy"  # in the first cell
+
+
+def test_a_click_on_code_edits_it_there(lesson):
+    at = first_shown(lesson)
+    assert TYPED in code_cells(RUN)[at]
+    editor = lesson.locator(f".in-{at} .cm-content")
+    # Whoever selects does not edit: a word, and the click that ends it.
+    box = clicked(lesson, at, TYPED, click_count=2)
+    lesson.wait_for_timeout(600)
+    assert lesson.evaluate("String(getSelection())").strip() == TYPED
+    lesson.mouse.click(box["x"], box["y"])
+    lesson.wait_for_timeout(600)
+    lesson.mouse.move(box["x"] - 20, box["y"])
+    lesson.mouse.down()
+    lesson.mouse.move(box["x"] + 30, box["y"], steps=4)
+    lesson.mouse.up()
+    lesson.wait_for_timeout(600)
+    assert lesson.evaluate("String(getSelection())")
+    lesson.evaluate("getSelection().removeAllRanges()")
+    assert editor.count() == 0
+    clicked(lesson, at, TYPED)
+    expect(editor).to_be_focused()
+    lesson.keyboard.type("_")
+    expect(editor).to_contain_text(TYPED[0] + "_" + TYPED[1:])
+
+
+def test_on_a_phone_a_tap_edits_and_a_scroll_does_not(browser, host):
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
+    tab = context.new_page()
+    opened(tab, host, RUN)
+    unfold(tab)
+    at = first_shown(tab)
+    code = tab.locator(f".in-{at} .highlight pre")
+    code.scroll_into_view_if_needed()
+    box = code.bounding_box()
+    x, y = box["x"] + 40, box["y"] + 30
+    touch = context.new_cdp_session(tab).send
+
+    def finger(kind, *places):
+        points = [{"x": x, "y": y} for y in places]
+        touch(
+            "Input.dispatchTouchEvent", {"type": kind, "touchPoints": points}
+        )
+
+    finger("touchStart", y)
+    before = tab.evaluate("scrollY")
+    for k in range(12):
+        finger("touchMove", y - 20 * k)
+        tab.wait_for_timeout(16)
+    finger("touchEnd")
+    tab.wait_for_timeout(600)
+    assert tab.evaluate("scrollY") != before
+    editor = tab.locator(f".in-{at} .cm-content")
+    assert editor.count() == 0
+    code.tap(position={"x": 40, "y": 30})
+    expect(editor).to_be_focused()
+    context.close()
+
+
 # --- exercises in code -------------------------------------------------------
 
 
+def renamed(source):
+    """Return a program with other names for its local variables."""
+    tree = ast.parse(source)
+    for function in tree.body:
+        parts = list(ast.walk(function))
+        names = [part for part in parts if isinstance(part, ast.Name)]
+        local = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+        local -= {part.arg for part in parts if isinstance(part, ast.arg)}
+        for name in names:
+            name.id += "_" * (name.id in local)
+    return ast.unparse(tree)
+
+
 def programs(written, wrong):
-    """Yield the solution, and some that differ from it in one small way."""
-    yield written.source
-    if "while" in written.source:
-        return  # a changed loop may never end
-    other = [program for *_, program in mutate.mutants(written.source)]
-    step = max(1, len(other) // wrong)
-    yield from other[step // 2 :: step][:wrong]
+    """Yield programs for an exercise, and whether each is right if known.
+
+    What returns nothing, what is no Python, some that differ from the solution
+    in one small way, and the solution in other words and in its own.
+    """
+    yield f"def {written.name}(*_, **__):\n    print('done')", False
+    yield f"{written.source}\n    return (", False
+    if "while" not in written.source:  # a changed loop may never end
+        other = [program for *_, program in mutate.mutants(written.source)]
+        step = max(1, len(other) // wrong)
+        for program in other[step // 2 :: step][:wrong]:
+            yield program, None
+    yield renamed(written.source), True
+    yield written.source, True
 
 
 @pytest.mark.parametrize(
@@ -516,10 +665,10 @@ def test_the_page_replies_to_programs_as_jupyter_does(tab, host, path):
     page = path.relative_to(ROOT).with_suffix("").as_posix()
     opened(tab, host, page)
     unfold(tab)
-    places, right = stubs(path), 0
+    places, right, wrong = stubs(path), 0, 0
     for written in ran(path).written:
         at, last = places[written.name]
-        for program in programs(written, wrong=4):
+        for program, known in programs(written, wrong=4):
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
@@ -529,9 +678,12 @@ def test_the_page_replies_to_programs_as_jupyter_does(tab, host, path):
                 expected = type(error).__name__
             shown = run(tab, at, f"{program}\n\n\n{last}")
             assert expected in shown.replace("\u200b", ""), program
-            right += expected.startswith("✓")
-        run(tab, at, f"{written.source}\n\n\n{last}")
+            is_right = expected.startswith("✓")
+            assert known in (None, is_right), program
+            right += is_right
+            wrong += not is_right
+    print(page, right, wrong)
     count = len(places)
     kept = tab.evaluate(f"localStorage.getItem('progress/{page}')")
     assert kept.startswith(f"{count}/")
-    assert right >= count
+    assert right >= 2 * count

@@ -108,7 +108,10 @@ globalThis.liveEditor = (parent, text, { onRun, onLeave, onChange, label }) => {
     set(next) {
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } });
     },
-    focus: () => view.focus(),
+    focus(at) {
+      view.focus();
+      if (at !== undefined) view.dispatch({ selection: { anchor: at } });
+    },
     destroy: () => view.destroy(),
   };
 };
