@@ -85,7 +85,8 @@ class Trial:
 
     def tensors(self, given):
         """The same, as arrays of the function's library."""
-        make = getattr(self.library, "tensor", self.library.array)
+        of_torch = self.options.arrays == "torch"
+        make = self.library.tensor if of_torch else self.library.array
         return {
             name: make(x.copy()) if isinstance(x, np.ndarray) else x
             for name, x in given.items()
@@ -262,10 +263,17 @@ class Trial:
             pairs.append((one, None))
             with contextlib.suppress(Trouble):
                 pairs[-1] = one, self.output(one)
+        pairs = [pair for pair in pairs if self._comparable(pair[0])]
         for name, (text, steps) in FAULTS.items():
             if all(self._alike(steps, *pair) for pair in pairs):
                 return name, [text]
         return "", []
+
+    def _comparable(self, case):
+        """Whether the faulty programs have a rule for the case."""
+        may = allowed(case, self.options)
+        full = self.options.empty != "mean" or may is None
+        return not case.refusable and (full or may.any(axis=-1).all())
 
     def _alike(self, steps, case, output):
         """Whether a program with other steps gives this output, or none."""
@@ -277,6 +285,8 @@ class Trial:
             other = other if other.shape == self._shape(case) else None
         if output is None or other is None:
             return output is other
+        if self.options.empty == "nan":
+            output = np.nan_to_num(output)
         return close(output, other)
 
 
