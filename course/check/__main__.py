@@ -81,4 +81,5 @@ def main(words=None):
 
 
 if __name__ == "__main__":
+    sys.stdout.reconfigure(errors="replace")  # where it lacks ✓ and √
     sys.exit(main())
