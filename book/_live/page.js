@@ -132,13 +132,14 @@ globalThis.attentionLive = (() => {
   spoken.setAttribute("role", "status");
   bar.append(spoken);
   // NumPy does not say that an array overflowed.
+  const SMALL = "Integers in NumPy arrays have 32 bits here";
   const large = ({ bits }) =>
     bits === 32
-      ? "Integers in NumPy arrays have 32 bits here, so beyond 2,147,483,647 they overflow silently. dtype=np.int64 has 64."
+      ? `${SMALL}, so beyond 2,147,483,647 they overflow silently. dtype=np.int64 has 64.`
       : "";
   const mention = (versions) => {
     if (bar.querySelector(".av-bits") || !large(versions)) return;
-    bar.querySelector("span").after(make("span", "av-bits", large(versions)));
+    bar.querySelector("span").after(make("span", "av-bits", `${SMALL}.`));
   };
   // A strip at the foot of the window, while something runs.
   const strip = (() => {
@@ -293,7 +294,9 @@ globalThis.attentionLive = (() => {
   const verdict = (cell, { different, drawings, count, seconds }) => {
     const took = `${seconds.toFixed(1)} s`;
     if (isEdited(cell)) {
-      const later = [...cells.values()].some((it) => it.at > cell.at && it.state === "new");
+      const later =
+        !placeOf("out", cell.at)?.dataset.task &&
+        [...cells.values()].some((it) => it.at > cell.at && it.state === "new");
       return [`ran, ${took}${later ? "; results below are still as published" : ""}`];
     }
     if (different.length && cell.tags.includes("nbval-ignore-output")) return [`ran, ${took}`];

@@ -59,7 +59,7 @@ def called(code, name):
 class Written:
     """A solution to a task, which may be written anew."""
 
-    def __init__(self, name, code, asked, space):
+    def __init__(self, code, name, asked, space):
         self.source = called(code, name)
         call = ast.parse(asked).body[-1].value
         self.task = space[call.func.value.id]
@@ -104,15 +104,15 @@ class Ran:
                 exec(compile(cell.source, cell.id, "exec"), space)
                 name = stub(cell)
                 if name:
-                    pending = name, cell.source
+                    # What is defined below a stub is not there yet.
+                    pending = name, cell.source, dict(space)
                     self.unfilled.append(self._said(space, cell.source))
                 elif pending and (
                     code := definitions(cell.source, pending[0])
                 ):
                     # The solution stands where the stub stood.
                     self.filled.append(self._said(space, pending[1]))
-                    name, asked = pending
-                    self.written.append(Written(name, code, asked, space))
+                    self.written.append(Written(code, *pending))
                     pending = None
         self.tasks = [
             value
