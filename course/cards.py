@@ -14,12 +14,15 @@ from helpers.cost import Layer
 
 LONGEST = 256  # layers
 WIDEST = 65536
+# Decay the state, add the new product, and read the answer: 1, 2 and 2 FLOPs.
+MAMBA_FLOPS = 5
 
-FULL, SLIDING, CHUNKED, LINEAR, OTHER = (
+FULL, SLIDING, CHUNKED, LINEAR, INDEXED, OTHER = (
     "full_attention",
     "sliding_attention",
     "chunked_attention",
     "linear_attention",
+    "indexed_attention",
     "no_attention",
 )
 # Other names of these kinds. A convolution or a recurrence keeps a state of
@@ -29,6 +32,19 @@ KINDS = {
     "attention": FULL,
     "conv": OTHER,
     "recurrent": OTHER,
+}
+_CHOOSING = {INDEXED: INDEXED, "deepseek_sparse_attention": INDEXED}
+# The names of kinds in types of models that have names of their own; a letter
+# stands for a layer where all are in one text.
+KINDS_OF = {
+    "deepseek_v32": _CHOOSING,
+    "glm_moe_dsa": _CHOOSING,
+    "minimax_m3_vl_text": {FULL: FULL, "minimax_m3_sparse": INDEXED},
+    "nemotron_h": {
+        **{FULL: FULL, "attention": FULL, "*": FULL},
+        **{LINEAR: LINEAR, "mamba": LINEAR, "M": LINEAR},
+        **{"moe": OTHER, "mlp": OTHER, "E": OTHER, "-": OTHER},
+    },
 }
 # Parts of a configuration that hold the text model.
 PARTS = ("text_config", "llm_config", "language_config", "thinker_config")
@@ -79,6 +95,7 @@ for _name, _more in {
     "gpt_bigcode": {"multi_query": True},
     "minicpm3": {"v_head_dim": 64},
     "mistral": {"sliding_window": 4096},
+    "glm_moe_dsa": {"index_topk_freq": 1, "index_skip_topk_offset": 2},
 }.items():
     FILLED[_name] = FILLED.get(_name, {}) | _more
 # Models in which each query head has its own keys unless the file says more.
@@ -96,7 +113,14 @@ MIXED = (
     *("afmoe", "bamba", "cohere2", "cwm", "exaone4", "falcon_h1"),
     *("gemma3n_text", "gemma4_text", "gpt_oss", "granitemoehybrid", "jamba"),
     *("kimi_linear", "lfm2", "lfm2_moe", "mimo_v2_flash", "minimax"),
-    *("ministral", "nemotron_h", "olmo3", "olmo_hybrid", "qwen3_5_moe_text"),
+    *(
+        "minimax_m3_vl_text",
+        "ministral",
+        "nemotron_h",
+        "olmo3",
+        "olmo_hybrid",
+        "qwen3_5_moe_text",
+    ),
     *("qwen3_5_text", "qwen3_next", "recurrent_gemma", "vaultgemma"),
     *("zamba", "zamba2"),
 )
@@ -106,11 +130,15 @@ GATED = ("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text")
 # one decay per head, and a rule with one decay per column of the keys.
 DELTA = GATED
 KIMI = ("kimi_linear",)
+# Layers whose state only decays and adds, without a correction (Mamba-2).
+MAMBA = ("nemotron_h",)
 # Models whose latent vectors are those of DeepSeek.
 LATENT = (
-    *("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "kimi_k2"),
-    *("kimi_linear", "minicpm3", "youtu"),
+    *("deepseek_v2", "deepseek_v3", "deepseek_v32", "glm4_moe_lite"),
+    *("glm_moe_dsa", "kimi_k2", "kimi_linear", "minicpm3", "youtu"),
 )
+# Models in which an indexer chooses the latent vectors that a query reads.
+DSA = ("deepseek_v32", "glm_moe_dsa")
 # Models that read all tokens at once and keep nothing.
 ENCODERS = (
     r".*bert(?!.*decoder).*",
@@ -139,6 +167,42 @@ LATENT_KEYS = (
     "qk_rope_head_dim",
     "v_head_dim",
 )
+# Keys that say in which layers the indexer chooses; the first two list them.
+CHOICES = (
+    *("indexer_types", "index_topk_pattern"),
+    *("index_topk_freq", "index_skip_topk_offset"),
+)
+# An indexer of blocks: its keys, and their names in a part of their own.
+BLOCKS = {
+    "index_n_heads": "sparse_num_index_heads",
+    "index_head_dim": "sparse_index_dim",
+    "index_block_size": "sparse_block_size",
+    "index_topk_blocks": "sparse_topk_blocks",
+    "index_local_blocks": "sparse_local_block",
+}
+_INDEX = ("index_head_dim", "index_n_heads", "index_topk")
+SPARSE = "sparse_attention_config"
+ORDERS = ("layer_types", "layers_block_type", "hybrid_override_pattern")
+# Keys that are read in some types of models, and by no other rule.
+KEYS_OF = {
+    "deepseek_v32": _INDEX,
+    "glm_moe_dsa": (*_INDEX, *CHOICES),
+    "minimax_m3_vl_text": (
+        *(SPARSE, *BLOCKS, f"{SPARSE}.sparse_attention_freq"),
+        *(f"{SPARSE}.{name}" for name in BLOCKS.values()),
+    ),
+    "nemotron_h": (
+        *(*ORDERS, "mamba_num_heads", "mamba_head_dim", "ssm_state_size"),
+        *("n_groups", "mamba_ssm_cache_dtype"),
+    ),
+}
+# Keys of a fixed state that do not change its size in these types of models.
+IDLE_OF = {
+    "nemotron_h": (
+        r"(conv_kernel|chunk_size|expand|time_step_\w+|use_mamba_kernels"
+        r"|mamba_hidden_act|mamba_proj_bias)",
+    ),
+}
 READ = (
     *("attention_chunk_size", "attention_k_eq_v", "attn_output_gate"),
     *("attn_type_list", "full_attn_idxs"),
@@ -284,7 +348,30 @@ def _text(config):
             _refuse(f"have one value for {' and '.join(keys)}", "two")
         if keys:
             config[name] = config[keys[0]]
+    if _is_one_of(config, ("minimax_m3_vl_text",)):
+        config |= _flat(config)
     return config
+
+
+def _flat(config):
+    """An indexer's keys that a file states in a part of their own."""
+    given = config.get(SPARSE, {})
+    if not _is_map(given):
+        _refuse(f"have keys in {SPARSE}", "something else")
+    more = {k: given[name] for k, name in BLOCKS.items() if name in given}
+    for key, value in more.items():
+        if config.get(key, value) != value:
+            _refuse(f"have one value for {key} and {BLOCKS[key]}", "two")
+    if "sparse_attention_freq" in given and "layer_types" not in config:
+        places = given["sparse_attention_freq"]
+        if not isinstance(places, list) or any(
+            not _is_number(x) or x not in (0, 1) for x in places
+        ):
+            _refuse("have 0 or 1 in sparse_attention_freq", "others")
+        more["layer_types"] = [
+            "minimax_m3_sparse" if x else FULL for x in places
+        ]
+    return more
 
 
 def _changes_nothing(key, value):
@@ -301,6 +388,9 @@ def _strange(config, path="", top=None):
     if "kv_lora_rank" in top:
         known += LATENT_KEYS
     idle = [*IDLE, *(FIXED if {*LISTS} & {*top} else ())]
+    if _is_one_of(top, KEYS_OF):
+        known += KEYS_OF[top["model_type"]]
+        idle += IDLE_OF.get(top["model_type"], ())
     idle = re.compile("|".join(f"(?:{pattern})" for pattern in idle))
     found = []
     for key, value in config.items():
@@ -343,9 +433,24 @@ def _listed(config, key, L, repeat=False):
         _refuse(f"have a name in {key} for each layer", "others")
     if len(names) != L and not repeat:
         _refuse(f"have a name in {key} for each layer", "others")
-    if not all(isinstance(name, str) and name in KINDS for name in names):
-        _refuse(f"have {', '.join(KINDS)} in {key}", "another")
-    return [KINDS[names[i % len(names)]] for i in range(L)]
+    known = KINDS
+    if _is_one_of(config, KINDS_OF):
+        known = KINDS_OF[config["model_type"]]
+    if not all(isinstance(name, str) and name in known for name in names):
+        _refuse(f"have {', '.join(known)} in {key}", "another")
+    return [known[names[i % len(names)]] for i in range(L)]
+
+
+def _ordered(config, L):
+    """The kinds of layers of a file that may list them in three ways."""
+    kinds = []
+    for key in (key for key in ORDERS if key in config):
+        text = isinstance(config[key], str)
+        given = {**config, key: [*config[key]] if text else config[key]}
+        kinds.append(_listed(given, key, L))
+    if any(other != kinds[0] for other in kinds):
+        _refuse("list the same layers in each way", "others")
+    return kinds[0]
 
 
 def _among_convolutions(config, L):
@@ -377,6 +482,8 @@ def _chunks(config, L):
 
 def _stated(config, L):
     """The kind of each layer, as the configuration states it."""
+    if _is_one_of(config, MAMBA) and {*ORDERS} & {*config}:
+        return _ordered(config, L)
     if "layer_types" in config:
         return _listed(config, "layer_types", L)
     if "linear_attn_config" in config:
@@ -392,6 +499,8 @@ def _stated(config, L):
         return _among_convolutions(config, L)
     if _is_one_of(config, MIXED) and not {*PLACES} & {*config}:
         _refuse("say in layer_types which layers are of which kind", "no list")
+    if _is_one_of(config, DSA):
+        return [INDEXED] * L
     if not _slides(config):
         return [FULL] * L
     if "attention_chunk_size" in config and "no_rope_layer_interval" in config:
@@ -427,6 +536,28 @@ def _sharing(config, L):
     if config.get("use_cla", False) is not False:
         each = _size(config, "cla_share_factor", L)
     return [i >= L - last or i % each > 0 for i in range(L)]
+
+
+def _choosing(config, L):
+    """Which layers have an indexer; the others read what the last one chose.
+
+    As in the code of GLM-5.2: a list, letters, or every so many layers.
+    """
+    if not _is_one_of(config, ("glm_moe_dsa",)):
+        return [True] * L
+    key = next((key for key in CHOICES[:2] if key in config), None)
+    if key is None:
+        n, first = (_size(config, key, LONGEST) for key in CHOICES[2:])
+        return [max(i - first + 1, 0) % n == 0 for i in range(L)]
+    names = config[key]
+    if isinstance(names, str):
+        names = [{"F": "full", "S": "shared"}.get(name) for name in names]
+    fits = isinstance(names, list) and len(names) == L
+    if not fits or any(name not in ("full", "shared") for name in names):
+        _refuse(f"have full or shared in {key} for each layer", "others")
+    if names[0] != "full":
+        _refuse(f"begin with full in {key}", "shared")
+    return [name == "full" for name in names]
 
 
 # --- what a layer keeps and computes ----------------------------------------
@@ -501,8 +632,52 @@ def _latent(config):
     return Layer("latent", matrices, r + rope, None, 0, pair)
 
 
+def _with_index(layer, config, chosen, rows):
+    """A layer with an indexer, whose queries are made of `rows` numbers."""
+    d = _size(config, "hidden_size")
+    wide = _size(config, "index_head_dim", 1024)
+    pairs = _size(config, "index_n_heads", 1024) * wide
+    return layer._replace(
+        parameters=layer.parameters + rows * pairs + d * wide,
+        **{"chosen": chosen, "index": wide, "index_pair": 2 * pairs},
+    )
+
+
+def _indexed(config, chooses):
+    """A layer that reads what an indexer chooses, its own or another's."""
+    if "kv_lora_rank" not in config:  # whole blocks
+        size = _size(config, "index_block_size")
+        blocks = _size(config, "index_topk_blocks")
+        if _size(config, "index_local_blocks") > blocks:
+            _refuse("choose the blocks nearby too", "more of these")
+        layer, rows = _grouped(config, FULL, False), config["hidden_size"]
+        return _with_index(layer, config, blocks * size, int(rows))
+    chosen = _size(config, "index_topk", 2**24)
+    layer = _latent(config)
+    if not chooses:
+        return layer._replace(chosen=chosen)
+    layer = _with_index(layer, config, chosen, _size(config, "q_lora_rank"))
+    weights = config["hidden_size"] * config["index_n_heads"]
+    return layer._replace(parameters=layer.parameters + int(weights))
+
+
+def _mamba(config):
+    """A layer of Mamba-2: one matrix per head, which decays and adds."""
+    if config.get("mamba_ssm_cache_dtype", "float32") != "float32":
+        _refuse("keep states in float32", "another mamba_ssm_cache_dtype")
+    d = _size(config, "hidden_size")
+    H = _size(config, "mamba_num_heads", 1024)
+    wide = H * _size(config, "mamba_head_dim", 1024)
+    n = _size(config, "ssm_state_size", 1024)
+    groups = _size(config, "n_groups", 1024)
+    matrices = d * (2 * wide + 2 * groups * n + H) + wide * d
+    return Layer("state", matrices, 0, None, wide * n, 0, update=MAMBA_FLOPS)
+
+
 def _state(config):
     """A layer with a gated delta rule: one matrix per head."""
+    if _is_one_of(config, MAMBA):
+        return _mamba(config)
     d = _size(config, "hidden_size")
     if _is_one_of(config, DELTA):
         keys, values, d_k, d_v = (_size(config, k, 1024) for k in STATE_KEYS)
@@ -518,7 +693,7 @@ def _state(config):
         gate = d * wide if given.get("use_full_rank_gate") is True else low
         matrices = 4 * d * wide + d * values + low + gate
     else:
-        known = ", ".join(DELTA + KIMI)
+        known = ", ".join(DELTA + KIMI + MAMBA)
         _refuse(f"be of {known} where a layer has a state", "another")
     return Layer("state", matrices, 0, None, values * d_k * d_v, 0)
 
@@ -614,18 +789,21 @@ def _by_kind(config):
     L = _size(config, "num_hidden_layers", LONGEST)
     if (config.get("attn_type_list") or [1] * L) != [1] * L:
         _refuse_keys(["attn_type_list"])
-    layers = zip(_kinds(config, L), _sharing(config, L), strict=True)
-    return [_layer(config, kind, shared) for kind, shared in layers]
+    kinds, shared = _kinds(config, L), _sharing(config, L)
+    layers = zip(kinds, shared, _choosing(config, L), strict=True)
+    return [_layer(config, *layer) for layer in layers]
 
 
-def _layer(config, kind, shared):
+def _layer(config, kind, shared, chooses):
     latent = "kv_lora_rank" in config
-    if shared and (kind in (LINEAR, OTHER) or latent):
+    if shared and (kind in (LINEAR, INDEXED, OTHER) or latent):
         _refuse("share keys and values of plain layers", "another layer")
     if kind == OTHER:
         return Layer("other", 0, 0, None, 0, 0)
     if kind == LINEAR:
         return _state(config)
+    if kind == INDEXED:
+        return _indexed(config, chooses)
     if kind == FULL and latent:
         return _latent(config)
     return _grouped(config, kind, shared)
@@ -655,6 +833,8 @@ def filled(config):
     more, config = _by_type(_inner(config)), _text(config)
     if {*LISTS} & {*config}:
         more = {k: v for k, v in more.items() if k not in PLACES}
+    if {*CHOICES[:2]} & {*config}:
+        more = {k: v for k, v in more.items() if k not in CHOICES}
     if "kv_lora_rank" not in config and "block_configs" not in config:
         H = config["num_attention_heads"]
         if _stated_heads(config) is None:

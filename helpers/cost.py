@@ -331,13 +331,20 @@ def kv_cache_bytes(S, n_layers, n_kv_heads, d_k, d_v, itemsize, *, batch=1):
     return positions * (_count((d_k, "d_k", 1)) + _count((d_v, "d_v", 1)))
 
 
+STATE_BYTES = 4  # per number of a state
+# Decay the state, read its value for the key, add the new product, and read
+# the answer: 1, 2, 2 and 2 FLOPs for each number.
+STATE_FLOPS = 7
+
+
 class Layer(NamedTuple):
     """The sizes of one layer's attention, and what it keeps and computes.
 
     Its kind is "global" or "latent", which keep every position; "window",
     which keeps the last `reach` of them; "state", which keeps a matrix
     instead; "shared", which keeps nothing and reads what another layer keeps;
-    or "other", which has no keys of the text.
+    or "other", which has no keys of the text. An indexer keeps a further key
+    of every position and scores them all, so that the layer reads the best.
     """
 
     kind: str  #: one of these six
@@ -346,17 +353,21 @@ class Layer(NamedTuple):
     reach: int | None  #: the most positions that it reads; None means all
     state: int  #: the numbers kept whatever the length, in 32 bits
     pair: int  #: FLOPs per query and position, for the score and the value
-
-
-STATE_BYTES = 4  # per number of a state
-# Decay the state, read its value for the key, add the new product, and read
-# the answer: 1, 2, 2 and 2 FLOPs for each number.
-STATE_FLOPS = 7
+    chosen: int | None = None  #: the most of them that it reads, if it chooses
+    index: int = 0  #: the numbers of an indexer's key, per position
+    index_pair: int = 0  #: FLOPs of an indexer, per query and position
+    update: int = STATE_FLOPS  #: FLOPs per number of a state
 
 
 def _positions(layer, S):
-    """The number of positions that a layer reads, of S."""
+    """The number of positions that a layer keeps, of S."""
     return S if layer.reach is None else min(S, layer.reach)
+
+
+def _read(layer, S):
+    """The number of positions that a layer reads, of S."""
+    kept = _positions(layer, S)
+    return kept if layer.chosen is None else min(kept, layer.chosen)
 
 
 def cache_bytes(layers, S, itemsize, *, batch=1):
@@ -399,7 +410,7 @@ def cache_bytes(layers, S, itemsize, *, batch=1):
         if layer.kind == "shared"
         else batch
         * (
-            itemsize * layer.width * _positions(layer, S)
+            itemsize * (layer.width + layer.index) * _positions(layer, S)
             + STATE_BYTES * layer.state
         )
         for layer in layers
@@ -434,7 +445,7 @@ def step_flops(layers, S, *, batch=1):
     -----
     A multiply-add is 2 FLOPs, so a matrix costs 2 per entry. The softmax is
     not counted, nor is anything outside attention. A latent layer is counted
-    in its absorbed form.
+    in its absorbed form, and an indexer by its products alone.
 
     Examples
     --------
@@ -446,8 +457,9 @@ def step_flops(layers, S, *, batch=1):
         batch
         * (
             2 * layer.parameters
-            + layer.pair * _positions(layer, S)
-            + STATE_FLOPS * layer.state
+            + layer.pair * _read(layer, S)
+            + layer.index_pair * _positions(layer, S)
+            + layer.update * layer.state
         )
         for layer in layers
     ]
@@ -470,8 +482,8 @@ def step_bytes(layers, S, itemsize, *, batch=1):
     Returns
     -------
     list of int
-        Bytes by layer: its matrices once, and the cache of each sequence once;
-        a state is also written back.
+        Bytes by layer: its matrices once, and the cache of each sequence once,
+        or the chosen part of it; a state is also written back.
 
     Raises
     ------
@@ -488,8 +500,9 @@ def step_bytes(layers, S, itemsize, *, batch=1):
     S, batch = as_integer(S, "S", least=1), as_integer(batch, "batch", least=1)
     itemsize = as_integer(itemsize, "itemsize", least=1)
     return [
-        itemsize
-        * (layer.parameters + batch * layer.width * _positions(layer, S))
+        itemsize * layer.parameters
+        + batch * itemsize * layer.width * _read(layer, S)
+        + batch * itemsize * layer.index * _positions(layer, S)
         + batch * 2 * STATE_BYTES * layer.state
         for layer in layers
     ]

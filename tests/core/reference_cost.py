@@ -96,13 +96,20 @@ def decode_step(layer, S, itemsize, batch):
         for position in range(S):
             if layer.reach is not None and position < S - layer.reach:
                 continue
-            flops += layer.pair
-            for _ in range(layer.width):
+            for _ in range(layer.index):  # every key is scored
+                kept += itemsize
                 moved += itemsize
+            flops += layer.index_pair
+            # Which ones are chosen does not matter: here, the last.
+            reads = layer.chosen is None or position >= S - layer.chosen
+            flops += layer.pair if reads else 0
+            for _ in range(layer.width):
+                if reads:
+                    moved += itemsize
                 if layer.kind != "shared":
                     kept += itemsize
         for _ in range(layer.state):
             kept += 4
             moved += 4 + 4  # read, and written back
-            flops += 1 + 2 + 2 + 2
+            flops += layer.update
     return kept, flops, moved

@@ -29,6 +29,10 @@ LAYERS = [
     Layer("latent", 70, 9, None, 0, 34),
     Layer("state", 50, 0, None, 12, 0),
     Layer("shared", 60, 8, 5, 0, 16),
+    Layer("latent", 70, 9, None, 0, 34, chosen=4, index=3, index_pair=6),
+    Layer("latent", 70, 9, None, 0, 34, chosen=4),
+    Layer("global", 70, 8, None, 0, 16, 6, 3, 6),
+    Layer("state", 50, 0, None, 12, 0, update=5),
 ]
 
 
@@ -115,6 +119,50 @@ KIMI_K3 = {
         "full_attn_layers": [*range(4, 93, 4), 93],
         **{"num_heads": 96, "head_dim": 128, "short_conv_kernel_size": 4},
     },
+}
+# DeepSeek-V3.2 and the two that GLM-5 and GLM-5.2 state, without the rest.
+DSA = {
+    **sizes(7168, 61, 128, model_type="deepseek_v32", kv_lora_rank=512),
+    **{"q_lora_rank": 1536, "qk_rope_head_dim": 64, "v_head_dim": 128},
+    **{"qk_nope_head_dim": 128, "index_head_dim": 128, "index_topk": 2048},
+    "index_n_heads": 64,
+}
+GLM5 = {
+    **DSA,
+    **sizes(6144, 78, 64, model_type="glm_moe_dsa", q_lora_rank=2048),
+    **{"qk_nope_head_dim": 192, "v_head_dim": 256, "index_n_heads": 32},
+}
+FREQUENT = GLM5 | {"index_topk_freq": 4, "index_skip_topk_offset": 3}
+FULL_AT = [0, 1, *range(2, 78, 4)]
+GLM52 = FREQUENT | {
+    "indexer_types": ["full" if i in FULL_AT else "shared" for i in range(78)]
+}
+# The defaults of the published code, and the layers that its card names.
+M3 = {
+    **sizes(6144, 60, 64, model_type="minimax_m3_vl_text", head_dim=128),
+    **{"num_key_value_heads": 4, "index_n_heads": 4, "index_head_dim": 128},
+    **{"index_block_size": 128, "index_topk_blocks": 16},
+    "index_local_blocks": 1,
+    "layer_types": ["full_attention"] * 3 + ["minimax_m3_sparse"] * 57,
+}
+M3_OLD = {k: v for k, v in M3.items() if "index" not in k} | {
+    "layer_types": None,
+    "sparse_attention_config": {
+        **{"sparse_attention_freq": [0] * 3 + [1] * 57},
+        **{"sparse_num_index_heads": 4, "sparse_index_dim": 128},
+        **{"sparse_block_size": 128, "sparse_topk_blocks": 16},
+        "sparse_local_block": 1,
+    },
+}
+NANO = {
+    **sizes(2688, 52, 32, model_type="nemotron_h", head_dim=128),
+    **{"num_key_value_heads": 2, "mamba_num_heads": 64, "n_groups": 8},
+    **{"mamba_head_dim": 64, "ssm_state_size": 128, "conv_kernel": 4},
+    **{"chunk_size": 128, "expand": 2, "time_step_limit": [0.0, 1e9]},
+    **{"mamba_ssm_cache_dtype": "float32", "sliding_window": None},
+    "hybrid_override_pattern": (
+        "MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME"
+    ),
 }
 GEMMA3 = sizes(2560, 34, None, model_type="gemma3_text", sliding_window=1024)
 del GEMMA3["num_attention_heads"]
@@ -264,6 +312,35 @@ STATED = {
         10 * 2 * 2 * 256 * 2,
     ),
     "Kimi K3": (KIMI_K3, 24 * (512 + 64) * 2),
+    "DeepSeek-V3.2: an index key beside each latent vector": (
+        DSA,
+        61 * (512 + 64 + 128) * 2,
+    ),
+    "GLM-5: an indexer in each layer": (GLM5, 78 * (512 + 64 + 128) * 2),
+    "GLM-5.2: 21 layers of 78 choose": (
+        GLM52,
+        (78 * (512 + 64) + 21 * 128) * 2,
+    ),
+    "GLM-5.2 by its schedule": (FREQUENT, (78 * (512 + 64) + 21 * 128) * 2),
+    "a schedule in letters": (
+        GLM5 | {"num_hidden_layers": 5, "index_topk_pattern": "FSSFS"},
+        (5 * (512 + 64) + 2 * 128) * 2,
+    ),
+    "MiniMax-M3: an index key in 57 layers of 60": (
+        M3,
+        (60 * 2 * 4 * 128 + 57 * 128) * 2,
+    ),
+    "MiniMax-M3, its indexer in a part of its own": (
+        M3_OLD,
+        (60 * 2 * 4 * 128 + 57 * 128) * 2,
+    ),
+    "Nemotron 3 Nano: six layers of 52 attend": (NANO, 6 * 2 * 2 * 128 * 2),
+    "its layers in words": (
+        NANO
+        | {"hybrid_override_pattern": None, "num_hidden_layers": 4}
+        | {"layers_block_type": ["mamba", "moe", "attention", "mlp"]},
+        2 * 2 * 128 * 2,
+    ),
     "a text model within a model of speech and pictures": (
         {"thinker_config": {"text_config": PLAIN, "audio_config": {"d": 9}}},
         3 * 2 * 2 * 16 * 2,
@@ -296,6 +373,100 @@ def test_matrices_of_gates_are_counted():
     full = d * wide - 128 * (d + wide)  # instead of two factors
     assert gated - plain == 69 * full + 24 * d * wide
     assert f"{gated / 1e9:.2f}" == "36.18"
+
+
+def test_an_indexer_chooses_what_a_layer_reads():
+    """GLM-5.2 against GLM-5: 13.4 times becomes 31.8 at 131,072 tokens."""
+    own, shared = layers_of(GLM52)[2:4]
+    assert (own.chosen, own.index, own.index_pair) == (2048, 128, 2 * 32 * 128)
+    assert (shared.chosen, shared.index, shared.index_pair) == (2048, 0, 0)
+    indexer = 2048 * 32 * 128 + 6144 * 128 + 6144 * 32
+    assert own.parameters - shared.parameters == indexer
+    S = 2**17
+    gains = []
+    for config in (GLM5, GLM52):
+        sparse = layers_of(config)
+        dense = [
+            one._replace(chosen=None, index=0, index_pair=0) for one in sparse
+        ]
+        all_of, some = (
+            sum(step_flops(layers, S)) - 2 * sum(x.parameters for x in layers)
+            for layers in (dense, sparse)
+        )
+        gains.append(f"{all_of / some:.1f}")
+    assert gains == ["13.4", "31.8"]
+    places = [layer.index > 0 for layer in layers_of(FREQUENT)]
+    assert places == [layer.index > 0 for layer in layers_of(GLM52)]
+    assert filled(GLM5) == ["index_topk_freq 1", "index_skip_topk_offset 2"]
+    assert filled(GLM52) == filled(FREQUENT) == filled(DSA) == []
+
+
+def test_an_indexer_of_blocks_reads_whole_blocks():
+    first, *_, last = layers_of(M3)
+    assert layers_of(M3_OLD) == layers_of(M3)
+    assert first.chosen is None
+    assert (last.chosen, last.index) == (16 * 128, 128)
+    assert last.index_pair == 2 * 4 * 128
+    assert last.pair == 32 * last.index_pair  # the limit of its gain
+    indexer = 6144 * (4 * 128 + 128)
+    assert last.parameters - first.parameters == indexer
+
+
+def test_a_state_of_mamba_decays_and_adds():
+    """In Nemotron 3 Nano they take what 7,850 positions of its keys take."""
+    layers = layers_of(NANO)
+    kinds = [layer.kind for layer in layers]
+    assert [kinds.count(kind) for kind in ("state", "other", "global")] == [
+        *(23, 23, 6)
+    ]
+    state = layers[0]
+    assert state.state == 64 * 64 * 128
+    wide = 64 * 64
+    inside = 2 * wide + 2 * 8 * 128 + 64  # gate, input, B and C, steps
+    assert state.parameters == 2688 * inside + wide * 2688 == 38_707_200
+    flops = step_flops([state], 7)[0] - step_flops([state], 1)[0]
+    assert flops == 0
+    assert step_flops([state], 1) == [2 * state.parameters + 5 * state.state]
+    held = 23 * state.state * 4
+    assert sum(cache_bytes(layers, 0, 2)) == held == 46 * 2**20
+    assert held // per_token(NANO) == 7850
+
+
+@pytest.mark.parametrize(
+    ("config", "why"),
+    [
+        (DSA | {"index_topk_freq": 4}, "without index_topk_freq"),
+        (DSA | {"index_topk": None}, "state index_topk"),
+        (DSA | {"q_lora_rank": None}, "state q_lora_rank"),
+        (DSA | {"layer_types": ["full_attention"] * 61}, "in layer_types"),
+        (GLM5 | {"index_topk_freq": 0}, "index_topk_freq from 1"),
+        (GLM5 | {"indexer_types": ["shared"] * 78}, "begin with full"),
+        (GLM5 | {"indexer_types": ["full"]}, "full or shared"),
+        (GLM5 | {"index_topk_pattern": "FX" * 39}, "full or shared"),
+        (GLM5 | {"num_kv_shared_layers": 2}, "share keys and values"),
+        (PLAIN | {"indexer_types": ["full"] * 3}, "without indexer_types"),
+        (M3 | {"layer_types": None}, "say in layer_types"),
+        (M3 | {"index_head_dim": None}, "state index_head_dim"),
+        (M3 | {"index_local_blocks": 17}, "blocks nearby"),
+        (M3 | {"sparse_attention_config": {"sparse_index_dim": 64}},
+         "one value for index_head_dim and sparse_index_dim"),
+        (M3 | {"sparse_attention_config": {"sparse_init_block": 1}},
+         "without sparse_attention_config.sparse_init_block"),
+        (M3 | {"sparse_attention_config": 3}, "keys in sparse_attention"),
+        (M3_OLD | {"sparse_attention_config": {"sparse_attention_freq": [2]}},
+         "0 or 1 in sparse_attention_freq"),
+        (NANO | {"hybrid_override_pattern": "M*"}, "for each layer"),
+        (NANO | {"hybrid_override_pattern": "MX" * 26}, "another"),
+        (NANO | {"layers_block_type": ["mamba"] * 52}, "in each way"),
+        (NANO | {"hybrid_override_pattern": None}, "say in layer_types"),
+        (NANO | {"mamba_ssm_cache_dtype": "bfloat16"}, "float32"),
+        (NANO | {"n_groups": None}, "state n_groups"),
+        (NANO | {"mamba_n_groups": 2}, "without mamba_n_groups"),
+    ],
+)  # fmt: skip
+def test_what_an_indexer_or_a_state_leaves_open_is_refused(config, why):
+    with pytest.raises(ValueError, match=why):
+        layers_of(config)
 
 
 # Keys that some published file has, each of which changes what is kept.

@@ -15,7 +15,7 @@ from helpers.cost import (
     step_bytes,
     step_flops,
 )
-from tests.core.test_cards import STATED
+from tests.core.test_cards import DSA, GLM5, M3, M3_OLD, NANO, STATED
 from tests.figures.reading import (
     narrow,
     on_one_scale,
@@ -518,6 +518,26 @@ REFUSED = [
     latent(2) | {"num_kv_shared_layers": 1},
     {"text_config": {"hidden_size": 8}},
     ONE | {"head_dim": [8]},
+    DSA | {"index_topk_freq": 4},
+    DSA | {"index_topk": None},
+    DSA | {"q_lora_rank": None},
+    DSA | {"layer_types": ["full_attention"] * 61},
+    GLM5 | {"index_topk_freq": 0},
+    GLM5 | {"indexer_types": ["shared"] * 78},
+    GLM5 | {"indexer_types": ["full"]},
+    GLM5 | {"index_topk_pattern": "FX" * 39},
+    GLM5 | {"num_kv_shared_layers": 2},
+    M3 | {"layer_types": None},
+    M3 | {"index_local_blocks": 17},
+    M3 | {"sparse_attention_config": {"sparse_index_dim": 64}},
+    M3 | {"sparse_attention_config": {"sparse_init_block": 1}},
+    M3 | {"sparse_attention_config": 3},
+    M3_OLD | {"sparse_attention_config": {"sparse_attention_freq": [2]}},
+    NANO | {"hybrid_override_pattern": "M*"},
+    NANO | {"hybrid_override_pattern": "MX" * 26},
+    NANO | {"layers_block_type": ["mamba"] * 52},
+    NANO | {"mamba_ssm_cache_dtype": "bfloat16"},
+    NANO | {"mamba_n_groups": 2},
 ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from course.cards import layers_of
 from helpers.cost import cache_bytes
+from tests.core.test_cards import GLM52, M3, NANO
 
 torch = pytest.importorskip("torch", minversion="2.4")
 transformers = pytest.importorskip("transformers", minversion="5.0")
@@ -20,6 +21,7 @@ NAMES = (
     *("gemma2", "gemma3_text", "gemma3n_text", "cohere2", "olmo3"),
     *("gpt_oss", "llama4_text", "deepseek_v2", "deepseek_v3"),
     *("qwen3_next", "qwen3_5_text", "kimi_linear"),
+    *("deepseek_v32", "glm_moe_dsa"),
 )
 
 
@@ -46,6 +48,61 @@ def test_attention_has_as_many_parameters_as_in_the_published_code(name):
     assert result == [layer.parameters for layer in layers]
 
 
+def built(config, **more):
+    """A model of the published code, with few experts and no memory."""
+    given = {k: v for k, v in config.items() if v is not None}
+    kind = given.pop("model_type")
+    given.pop("time_step_limit", None)
+    config = transformers.CONFIG_MAPPING[kind](**(given | more))
+    with torch.device("meta"):
+        return transformers.AutoModelForCausalLM.from_config(config)
+
+
+def matrices(module):
+    return sum(x.numel() for x in module.parameters() if x.dim() == 2)
+
+
+def test_layers_that_share_a_choice_have_no_indexer():
+    model = built(GLM52, n_routed_experts=8)
+    result = [
+        matrices(module)
+        for name, module in model.named_modules()
+        if name.endswith("self_attn")
+    ]
+    assert result == [layer.parameters for layer in layers_of(GLM52)]
+    kept = held(model.config)
+    assert kept == sum(cache_bytes(layers_of(GLM52), 3, 2))
+
+
+def test_layers_of_mamba_have_the_matrices_of_the_published_code():
+    few = {"n_routed_experts": 4, "num_experts_per_tok": 2}
+    model = built(NANO, **few)
+    layers = layers_of(NANO)
+    mixers = [block.mixer for block in model.base_model.layers]
+    result = [
+        0 if "MoE" in type(mixer).__name__ else matrices(mixer)
+        for mixer in mixers
+    ]
+    assert result == [layer.parameters for layer in layers]
+    first = model.config
+    wide = first.mamba_num_heads * first.mamba_head_dim
+    assert layers[0].state == wide * first.ssm_state_size
+
+
+def test_an_indexer_of_blocks_has_the_matrices_of_the_published_code():
+    sparse = pytest.importorskip(
+        "transformers.models.minimax_m3_vl.modeling_minimax_m3_vl"
+    )
+    given = {k: v for k, v in M3.items() if k != "model_type"}
+    config = transformers.CONFIG_MAPPING[M3["model_type"]](**given)
+    layers = layers_of(json.loads(json.dumps(config.to_dict())))
+    assert layers == layers_of(M3)
+    with torch.device("meta"):
+        for i in (0, 3):
+            module = sparse.MiniMaxM3VLAttention(config, i)
+            assert matrices(module) == layers[i].parameters
+
+
 def held(config):
     """Bytes of three positions in the cache that the model's code fills."""
     torch.set_default_dtype(torch.bfloat16)
@@ -56,7 +113,7 @@ def held(config):
     arrays = (
         getattr(layer, name, None)
         for layer in cache.layers
-        for name in ("keys", "values")
+        for name in ("keys", "values", "indexer_keys")
     )
     return sum(array.numel() * 2 for array in arrays if array is not None)
 

@@ -37,7 +37,6 @@ const SHOWN = [
 ];
 const LONGEST = 1e7;
 const STATE_BYTES = 4;
-const STATE_FLOPS = 7;
 const GIB = 2 ** 30;
 
 // The pasted configuration, or the reason why it cannot be read. JSON may nest
@@ -57,14 +56,21 @@ const configOf = ({ model, config }) => (model === PASTED ? parsed(config) : MOD
 // --- costs, as in helpers.cost ----------------------------------------------
 
 const seen = ({ reach }, S) => (reach === null ? S : Math.min(S, reach));
+const readBy = (layer, S) => Math.min(seen(layer, S), layer.chosen ?? S);
+const widthOf = ({ width, index }) => width + index;
 const keptBy = (layer, { S, batch, bits }) =>
   layer.kind === "shared"
     ? 0
-    : batch * ((bits / 8) * layer.width * seen(layer, S) + STATE_BYTES * layer.state);
+    : batch * ((bits / 8) * widthOf(layer) * seen(layer, S) + STATE_BYTES * layer.state);
 const flopsOf = (layer, { S, batch }) =>
-  batch * (2 * layer.parameters + layer.pair * seen(layer, S) + STATE_FLOPS * layer.state);
+  batch *
+  (2 * layer.parameters +
+    layer.pair * readBy(layer, S) +
+    layer.index_pair * seen(layer, S) +
+    layer.update * layer.state);
 const movedBy = (layer, { S, batch, bits }) =>
-  (bits / 8) * (layer.parameters + batch * layer.width * seen(layer, S)) +
+  (bits / 8) *
+    (layer.parameters + batch * (layer.width * readBy(layer, S) + layer.index * seen(layer, S))) +
   batch * 2 * STATE_BYTES * layer.state;
 
 // Groups of equal layers, in the order of their first layer.
@@ -165,7 +171,7 @@ const productOf = ({ kind, layers, bytes, low }, { S, batch, bits }, tank) => {
     other: [numbers(0)],
     state: [numbers(layer.state), `${STATE_BYTES} bytes`, ...sequences],
   }[kind] ?? [
-    ...[numbers(layer.width), count(seen(layer, S), "position"), count(bits / 8, "byte")],
+    ...[numbers(widthOf(layer)), count(seen(layer, S), "position"), count(bits / 8, "byte")],
     ...sequences,
   ];
   const lines = [];
@@ -308,17 +314,20 @@ const table = (name, about, heads, rows) =>
 
 const places = (layer, S) =>
   layer.reach === null ? count(S, "position") : `min(${whole(S)}, ${whole(layer.reach)}) positions`;
+const chosen = (layer, S) =>
+  layer.chosen === null ? places(layer, S) : `min(${whole(S)}, ${whole(layer.chosen)}) positions`;
 const keeping = ({ layer, n }, { S, batch, bits }) => {
   const each = `${count(n, "layer")} × ${whole(batch)} ×`;
   if (layer.kind === "shared") return `${each} 0`;
   if (layer.kind === "state") return `${each} ${whole(layer.state)} numbers × ${STATE_BYTES} bytes`;
-  return `${each} ${whole(layer.width)} numbers × ${places(layer, S)} × ${count(bits / 8, "byte")}`;
+  return `${each} ${whole(widthOf(layer))} numbers × ${places(layer, S)} × ${count(bits / 8, "byte")}`;
 };
 const working = ({ layer, n }, { S, batch }) => {
   const rest =
     layer.kind === "state"
-      ? `${STATE_FLOPS} × ${whole(layer.state)}`
-      : `${whole(layer.pair)} × ${places(layer, S)}`;
+      ? `${layer.update} × ${whole(layer.state)}`
+      : `${whole(layer.pair)} × ${chosen(layer, S)}` +
+        (layer.index ? ` + ${whole(layer.index_pair)} × ${places(layer, S)}` : "");
   return `${count(n, "layer")} × ${whole(batch)} × (2 × ${whole(layer.parameters)} + ${rest})`;
 };
 const moving = ({ layer, n }, { S, batch, bits }) => {
@@ -326,7 +335,10 @@ const moving = ({ layer, n }, { S, batch, bits }) => {
   const rest =
     layer.kind === "state"
       ? `${whole(batch)} × 2 × ${STATE_BYTES} × ${whole(layer.state)}`
-      : `${whole(batch)} × ${each} × ${whole(layer.width)} × ${places(layer, S)}`;
+      : `${whole(batch)} × ${each} × ${whole(layer.width)} × ${chosen(layer, S)}` +
+        (layer.index
+          ? ` + ${whole(batch)} × ${each} × ${whole(layer.index)} × ${places(layer, S)}`
+          : "");
   return `${count(n, "layer")} × (${each} × ${whole(layer.parameters)} + ${rest})`;
 };
 

@@ -3,12 +3,13 @@
 from course import cards
 
 RULES = (
-    *("all_sliding", "delta", "encoders", "filled", "fixed", "gated"),
-    *("idle", "kimi", "kinds", "latent", "latent_keys", "lists"),
-    *("longest", "matters", "mixed", "names", "own", "parts", "places"),
-    *("read", "state_keys", "widest"),
+    *("all_sliding", "blocks", "choices", "delta", "dsa", "encoders"),
+    *("filled", "fixed", "gated", "idle", "idle_of", "keys_of", "kimi"),
+    *("kinds", "kinds_of", "latent", "latent_keys", "lists", "longest"),
+    *("mamba", "mamba_flops", "matters", "mixed", "names", "orders", "own"),
+    *("parts", "places", "read", "sparse", "state_keys", "widest"),
 )
-KINDS = ("FULL", "SLIDING", "CHUNKED", "LINEAR", "OTHER")
+KINDS = ("FULL", "SLIDING", "CHUNKED", "LINEAR", "INDEXED", "OTHER")
 
 
 def first():

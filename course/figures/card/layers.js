@@ -2,9 +2,11 @@
 
 import { known } from "../kit/common.js";
 
+// FLOPs for each number of a state, unless the rule is a simpler one.
+const STATE_FLOPS = 7;
 // Which keys are read, passed over or refused, from course.cards.
 const { rules: RULES } = known("card");
-const { FULL, SLIDING, CHUNKED, LINEAR, OTHER } = RULES.types;
+const { FULL, SLIDING, CHUNKED, LINEAR, INDEXED, OTHER } = RULES.types;
 export const isMap = (x) => x !== null && typeof x === "object" && !Array.isArray(x);
 const isNumber = (x) => typeof x === "number";
 const own = (map, key) => (Object.hasOwn(map, key) ? map[key] : undefined);
@@ -45,6 +47,24 @@ const byType = (config) => {
   const values = (typeof type === "string" && own(RULES.filled, type)) || {};
   return Object.fromEntries(Object.entries(values).filter(([key]) => !has(config, key)));
 };
+// An indexer's keys that a file states in a part of their own.
+const flat = (config) => {
+  const given = own(config, RULES.sparse) ?? {};
+  if (!isMap(given)) refuse(`have keys in ${RULES.sparse}`, "something else");
+  const more = {};
+  for (const [key, name] of Object.entries(RULES.blocks).filter(([, other]) => has(given, other))) {
+    more[key] = given[name];
+    if (has(config, key) && config[key] !== given[name])
+      refuse(`have one value for ${key} and ${name}`, "two");
+  }
+  if (has(given, "sparse_attention_freq") && !has(config, "layer_types")) {
+    const freq = given.sparse_attention_freq;
+    if (!Array.isArray(freq) || !freq.every((x) => x === 0 || x === 1))
+      refuse("have 0 or 1 in sparse_attention_freq", "others");
+    more.layer_types = freq.map((x) => (x ? "minimax_m3_sparse" : FULL));
+  }
+  return more;
+};
 const textOf = (given) => {
   const stated = Object.entries({ ...byType(inner(given)), ...inner(given) });
   const config = Object.fromEntries(stated.filter(([, value]) => value !== null));
@@ -54,12 +74,19 @@ const textOf = (given) => {
     if (numbers.size > 1) refuse(`have one value for ${keys.join(" and ")}`, "two");
     if (keys.length) config[name] = config[keys[0]];
   }
-  return config;
+  return isOneOf(config, ["minimax_m3_vl_text"]) ? { ...config, ...flat(config) } : config;
 };
 
 const MATTERS = fully([RULES.matters]);
 const IDLE = fully(RULES.idle);
 const FIXED = fully([...RULES.idle, ...RULES.fixed]);
+const IDLE_OF = Object.fromEntries(
+  Object.entries(RULES.idle_of).map(([type, patterns]) => [type, fully(patterns)]),
+);
+const ofType = (config, table) => {
+  const type = own(config, "model_type");
+  return typeof type === "string" ? own(table, type) : undefined;
+};
 const KNOWN = [...RULES.read, ...Object.values(RULES.names).flat()];
 const bears = (name) => MATTERS.test(name.slice(name.lastIndexOf(".") + 1));
 const changesNothing = (key, value) =>
@@ -68,13 +95,15 @@ const changesNothing = (key, value) =>
   (Array.isArray(value) && !value.length) ||
   (isMap(value) && !Object.keys(value).length);
 const strange = (config, path = "", top = config) => {
-  const counted = has(top, "kv_lora_rank") ? [...KNOWN, ...RULES.latent_keys] : KNOWN;
+  const latent = has(top, "kv_lora_rank") ? RULES.latent_keys : [];
+  const counted = [...KNOWN, ...latent, ...(ofType(top, RULES.keys_of) ?? [])];
   const idle = RULES.lists.some((key) => has(top, key)) ? FIXED : IDLE;
+  const passed = (name) => idle.test(name) || ofType(top, IDLE_OF)?.test(name);
   return Object.entries(config).flatMap(([key, value]) => {
     const name = path + key;
     const mine = counted.includes(name);
     if (changesNothing(key, value)) return [];
-    if (!mine && !RULES.latent_keys.includes(name) && idle.test(name)) return [];
+    if (!mine && !RULES.latent_keys.includes(name) && passed(name)) return [];
     if (isMap(value) && (mine || !bears(key))) return strange(value, `${name}.`, top);
     return mine ? [] : [name];
   });
@@ -90,9 +119,21 @@ const listed = (config, key, L, repeat = false) => {
   const names = config[key];
   if (!Array.isArray(names) || !names.length || (names.length !== L && !repeat))
     refuse(`have a name in ${key} for each layer`, "others");
-  if (!names.every((name) => typeof name === "string" && has(RULES.kinds, name)))
-    refuse(`have ${Object.keys(RULES.kinds).join(", ")} in ${key}`, "another");
-  return along(L, (i) => RULES.kinds[names[i % names.length]]);
+  const kinds = ofType(config, RULES.kinds_of) ?? RULES.kinds;
+  if (!names.every((name) => typeof name === "string" && has(kinds, name)))
+    refuse(`have ${Object.keys(kinds).join(", ")} in ${key}`, "another");
+  return along(L, (i) => kinds[names[i % names.length]]);
+};
+const ordered = (config, L) => {
+  const kinds = RULES.orders
+    .filter((key) => has(config, key))
+    .map((key) => {
+      const names = typeof config[key] === "string" ? Array.from(config[key]) : config[key];
+      return listed({ ...config, [key]: names }, key, L);
+    });
+  if (kinds.some((other) => other.some((kind, i) => kind !== kinds[0][i])))
+    refuse("list the same layers in each way", "others");
+  return kinds[0];
 };
 const amongConvolutions = (config, L) => {
   const full = indicesIn(config, "full_attn_idxs", L);
@@ -115,6 +156,8 @@ const chunks = (config, L) => {
 };
 const statedIn = (config, L) => {
   const nth = (key, other) => every(sizeOf(config, key, RULES.longest), L, other);
+  if (isOneOf(config, RULES.mamba) && RULES.orders.some((key) => has(config, key)))
+    return ordered(config, L);
   if (has(config, "layer_types")) return listed(config, "layer_types", L);
   if (has(config, "linear_attn_config")) return deltaPlaces(config, L);
   if (has(config, "full_attention_interval")) return nth("full_attention_interval", LINEAR);
@@ -126,6 +169,7 @@ const statedIn = (config, L) => {
   if (has(config, "full_attn_idxs")) return amongConvolutions(config, L);
   if (isOneOf(config, RULES.mixed) && !RULES.places.some((key) => has(config, key)))
     refuse("say in layer_types which layers are of which kind", "no list");
+  if (isOneOf(config, RULES.dsa)) return along(L, () => INDEXED);
   const window = has(config, "sliding_window") && own(config, "use_sliding_window") !== false;
   if (!window && !has(config, "attention_chunk_size")) return along(L, () => FULL);
   if (has(config, "attention_chunk_size") && has(config, "no_rope_layer_interval"))
@@ -148,7 +192,27 @@ const sharing = (config, L) => {
     : sizeOf(config, "cla_share_factor", L);
   return along(L, (i) => i >= L - last || i % each > 0);
 };
+// Which layers have an indexer; the others read what the last one chose.
+const choosing = (config, L) => {
+  if (!isOneOf(config, ["glm_moe_dsa"])) return along(L, () => true);
+  const [names, letters, ...places] = RULES.choices;
+  const key = [names, letters].find((name) => has(config, name));
+  if (!key) {
+    const [n, first] = places.map((name) => sizeOf(config, name, RULES.longest));
+    return along(L, (i) => Math.max(i - first + 1, 0) % n === 0);
+  }
+  const given = config[key];
+  const named = { F: "full", S: "shared" };
+  const all = typeof given === "string" ? Array.from(given, (x) => own(named, x)) : given;
+  const fits = Array.isArray(all) && all.length === L;
+  if (!fits || !all.every((name) => ["full", "shared"].includes(name)))
+    refuse(`have full or shared in ${key} for each layer`, "others");
+  if (all[0] !== "full") refuse(`begin with full in ${key}`, "shared");
+  return all.map((name) => name === "full");
+};
 
+// What a layer has besides its sizes: no indexer, and states that correct.
+const PLAIN = { chosen: null, index: 0, index_pair: 0, update: STATE_FLOPS };
 const statedHeads = (config) => {
   const latest = own(config, "new_decoder_architecture") === true;
   if (own(config, "multi_query") === true && !latest) return 1;
@@ -190,6 +254,7 @@ const plainOf = (config, type, shared) => {
     reach,
     state: 0,
     pair: 4 * H * wide,
+    ...PLAIN,
   };
 };
 
@@ -213,13 +278,54 @@ const latentOf = (config) => {
     reach: null,
     state: 0,
     pair: 2 * H * (r + rope + r),
+    ...PLAIN,
+  };
+};
+
+const withIndex = (layer, config, chosen, rows) => {
+  const d = sizeOf(config, "hidden_size");
+  const wide = sizeOf(config, "index_head_dim", 1024);
+  const pairs = sizeOf(config, "index_n_heads", 1024) * wide;
+  const parameters = layer.parameters + rows * pairs + d * wide;
+  return { ...layer, parameters, chosen, index: wide, index_pair: 2 * pairs };
+};
+const indexedOf = (config, chooses) => {
+  if (!has(config, "kv_lora_rank")) {
+    const size = sizeOf(config, "index_block_size");
+    const blocks = sizeOf(config, "index_topk_blocks");
+    if (sizeOf(config, "index_local_blocks") > blocks)
+      refuse("choose the blocks nearby too", "more of these");
+    return withIndex(plainOf(config, FULL, false), config, blocks * size, config.hidden_size);
+  }
+  const chosen = sizeOf(config, "index_topk", 2 ** 24);
+  const layer = latentOf(config);
+  if (!chooses) return { ...layer, chosen };
+  const more = withIndex(layer, config, chosen, sizeOf(config, "q_lora_rank"));
+  const weights = config.hidden_size * config.index_n_heads;
+  return { ...more, parameters: more.parameters + weights };
+};
+
+const mambaOf = (config) => {
+  if ((own(config, "mamba_ssm_cache_dtype") ?? "float32") !== "float32")
+    refuse("keep states in float32", "another mamba_ssm_cache_dtype");
+  const d = sizeOf(config, "hidden_size");
+  const H = sizeOf(config, "mamba_num_heads", 1024);
+  const wide = H * sizeOf(config, "mamba_head_dim", 1024);
+  const n = sizeOf(config, "ssm_state_size", 1024);
+  const groups = sizeOf(config, "n_groups", 1024);
+  const parameters = d * (2 * wide + 2 * groups * n + H) + wide * d;
+  return {
+    ...{ kind: "state", parameters, width: 0, reach: null, state: wide * n, pair: 0 },
+    ...{ ...PLAIN, update: RULES.mamba_flops },
   };
 };
 
 const stateOf = (config) => {
+  if (isOneOf(config, RULES.mamba)) return mambaOf(config);
   const d = sizeOf(config, "hidden_size");
   const made = (parameters, state) => ({
     ...{ kind: "state", parameters, width: 0, reach: null, state, pair: 0 },
+    ...PLAIN,
   });
   if (isOneOf(config, RULES.delta)) {
     const [keys, values, d_k, d_v] = RULES.state_keys.map((key) => sizeOf(config, key, 1024));
@@ -227,7 +333,7 @@ const stateOf = (config) => {
   }
   if (!isOneOf(config, RULES.kimi))
     refuse(
-      `be of ${[...RULES.delta, ...RULES.kimi].join(", ")} where a layer has a state`,
+      `be of ${[...RULES.delta, ...RULES.kimi, ...RULES.mamba].join(", ")} where a layer has a state`,
       "another",
     );
   const given = own(config, "linear_attn_config");
@@ -238,7 +344,10 @@ const stateOf = (config) => {
   return made(4 * d * heads * wide + d * heads + low + gate, heads * wide * wide);
 };
 
-const NO_KEYS = { kind: "other", parameters: 0, width: 0, reach: null, state: 0, pair: 0 };
+const NO_KEYS = {
+  ...{ kind: "other", parameters: 0, width: 0, reach: null, state: 0, pair: 0 },
+  ...PLAIN,
+};
 const blockOf = (config, block) => {
   const given = isMap(block) ? own(block, "attention") : undefined;
   if (!isMap(given)) refuse("state attention in each of block_configs", "no such key");
@@ -252,12 +361,13 @@ const blockOf = (config, block) => {
   if (H % group) refuse("have groups that divide the query heads", group);
   return plainOf({ ...config, num_key_value_heads: H / group }, FULL, false);
 };
-const layerOf = (config, type, shared) => {
+const layerOf = (config, type, shared, chooses) => {
   const latent = has(config, "kv_lora_rank");
-  if (shared && ([LINEAR, OTHER].includes(type) || latent))
+  if (shared && ([LINEAR, INDEXED, OTHER].includes(type) || latent))
     refuse("share keys and values of plain layers", "another layer");
   if (type === OTHER) return NO_KEYS;
   if (type === LINEAR) return stateOf(config);
+  if (type === INDEXED) return indexedOf(config, chooses);
   if (type === FULL && latent) return latentOf(config);
   return plainOf(config, type, shared);
 };
@@ -275,7 +385,8 @@ const byKind = (config, L) => {
   const kinds = statedIn(config, L);
   for (const i of indicesIn(config, "cross_attention_layers", L)) kinds[i] = OTHER;
   const shared = sharing(config, L);
-  return kinds.map((kind, i) => layerOf(config, kind, shared[i]));
+  const chooses = choosing(config, L);
+  return kinds.map((kind, i) => layerOf(config, kind, shared[i], chooses[i]));
 };
 
 const ENCODERS = fully(RULES.encoders);
@@ -302,8 +413,10 @@ export const layersOf = (given) => {
 export const filledIn = (given) => {
   const config = textOf(given);
   const isListed = RULES.lists.some((key) => has(config, key));
+  const isChosen = RULES.choices.slice(0, 2).some((key) => has(config, key));
   const more = Object.entries(byType(inner(given))).filter(
-    ([key]) => !(isListed && RULES.places.includes(key)),
+    ([key]) =>
+      !(isListed && RULES.places.includes(key)) && !(isChosen && RULES.choices.includes(key)),
   );
   if (!has(config, "kv_lora_rank") && !has(config, "block_configs")) {
     const { hidden_size: d, num_attention_heads: H } = config;
@@ -317,9 +430,8 @@ export const filledIn = (given) => {
 export const briefOf = (given) => {
   const config = inner(given);
   const odd = strange(textOf(given));
-  const kept = Object.entries(config).filter(
-    ([key]) => [...KNOWN, ...RULES.latent_keys].includes(key) || odd.includes(key),
-  );
+  const named = [...KNOWN, ...RULES.latent_keys, ...(ofType(config, RULES.keys_of) ?? [])];
+  const kept = Object.entries(config).filter(([key]) => named.includes(key) || odd.includes(key));
   const brief = Object.fromEntries(kept);
   if (Array.isArray(brief.block_configs))
     brief.block_configs = brief.block_configs.map((block) => {
