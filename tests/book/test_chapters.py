@@ -269,9 +269,10 @@ NUMBER = re.compile(
     r"\d{1,3}(?:(?:[,._\u00a0\u202f]|\\,|\{,\})\d{3})+(?!\d)(?:[.,]\d+)?"
     r"|\d+(?:[.,]\d+)?"
 )
-# Years and the numbers of reports are no results.
+# Years, the numbers of reports and of figures are no results.
 NO_RESULT = re.compile(
     r"\[[^\]]*\]\([^)]*\)|</?[a-z][^<>]*>|\b(?:19|20)\d\d\b(?![.,]\d)"
+    r"|\bFigure \d+\.\d+"
 )
 
 
