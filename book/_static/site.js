@@ -689,6 +689,8 @@ const showAgain = async (place) => {
   const { preset, ...settings } = JSON.parse(set);
   const first = JSON.parse(original.dataset.state);
   const state = { ...first, ...figure.presets()[preset], ...settings };
+  const later = figure.later(state);
+  if (later) await load(later); // its first drawing needs the data
   const el = document.createElement("section");
   el.setAttribute("aria-label", `${original.getAttribute("aria-label")}, again`);
   place.append(el);

@@ -357,6 +357,8 @@ export const figureModule = (figure) => ({
       presses: handle.press?.(state),
     })),
   problem: (state) => problem(figure, state),
+  // The name of data that this state needs and a page loads later.
+  later: (state) => figure.later?.(state) ?? null,
   // Python's own data comes with the settings.
   shell: ({ own, ...state }) => shell(figure, state, own),
   // The drawing for a phone.
