@@ -10,6 +10,7 @@ from urllib.parse import quote, urlsplit
 
 import jinja2
 import pytest
+from docutils.nodes import make_id
 from playwright.sync_api import expect
 from pypdf import PdfReader
 
@@ -376,6 +377,26 @@ def test_search_shows_first_what_is_about_the_words(search):
         for query, page in found.items()
         if page not in SOUGHT[query].split()
     } == {}
+
+
+# What a reader types who has the same question in other words.
+IN_OTHER_WORDS = {
+    "attention rows add up to more than one with dropout": "weights sum to",
+    "nan when a whole row is masked pytorch boolean": "all False rows",
+    "left pad batch for generation gpt": "padding side left",
+    "greedy results not reproducible with other batch size": "batches",
+    "key value heads fewer than gpus tensor parallel error": "4 kv heads",
+    "does padding with zero vectors need a mask": "key padding mask",
+    "transformer vs lstm long distance dependencies": "long range",
+    "gradient of q not reproducible flash attention": "dq differ",
+}
+
+
+def test_search_shows_first_the_question_that_was_asked_in_other_words(search):
+    for query, words in IN_OTHER_WORDS.items():
+        (page, *_), (section, *_), _ = search(query)
+        assert page == "book/questions", query
+        assert make_id(words) in section, query
 
 
 @pytest.mark.parametrize(

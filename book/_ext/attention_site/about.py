@@ -21,8 +21,10 @@ DESCRIPTION = (
     "The attention mechanism of transformers by hand, in NumPy, with every "
     "number re-checked by a machine."
 )
-# The pages that the search shows first.
+# The pages that the search shows first, and the page of questions, of which it
+# shows those before them that have half of the words.
 FIRST = "book/*.ipynb"
+ASKED = "book/questions"
 LONGEST = 200  # length of a description in characters
 LEAST = 3  # a word ranks pages only if some page has it this often
 OFTEN = 0.4  # a page with less than this share of the maximum scores 0
@@ -119,7 +121,7 @@ def ranked(app):
     return [
         page
         for page in in_order(app.env)
-        if PurePath(app.env.doc2path(page)).match(FIRST)
+        if PurePath(app.env.doc2path(page)).match(FIRST) and page != ASKED
     ]
 
 
@@ -137,7 +139,8 @@ def rank(app):
     bare = language.read_text("utf-8").partition(SCORER[: SCORER.index("\n")])[
         0
     ]
-    language.write_text(bare + SCORER.replace("WORTHS", table), "utf-8")
+    scorer = SCORER.replace("ASKED", json.dumps(ASKED), 1)
+    language.write_text(bare + scorer.replace("WORTHS", table), "utf-8")
 
 
 def setup(app):

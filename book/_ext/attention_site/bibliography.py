@@ -1,8 +1,8 @@
 """Let a link such as `bibliography.md#key` lead to an ``<a id="key">``.
 
-MyST looks for the fragment of such a link only among the headings of the page.
-This module adds the anchors of figures as well: `heads.ipynb#figure-heads`
-leads to the figure.
+MyST looks for the fragment of such a link in a table of each page. This module
+adds the sections, under the ids that the page gives them, and the anchors of
+figures: `heads.ipynb#figure-heads` leads to the figure.
 """
 
 import re
@@ -18,6 +18,9 @@ def register_anchors(app, doctree):
     for raw in doctree.findall(nodes.raw):
         for name in re.findall(ANCHOR, raw.astext()):
             found[name] = (0, name, name)
+    for section in doctree.findall(nodes.section):
+        for name in section["ids"]:
+            found[name] = (0, name, section[0].astext())
 
 
 def setup(app):

@@ -16,9 +16,9 @@ const scorerOf =
 // query loads, because a page opened from a folder may not fetch other pages.
 {
   const site = new URL("..", document.currentScript.src);
-  let asked = null;
+  let loading = null;
   const texts = () =>
-    (asked ??= new Promise((resolve, reject) => {
+    (loading ??= new Promise((resolve, reject) => {
       const script = document.createElement("script");
       script.addEventListener("error", reject);
       script.src = new URL("_static/search_texts.js", site);
@@ -63,6 +63,33 @@ const scorerOf =
   const fits = ([page, , anchor], terms) => {
     const parts = (Search.texts[page] ?? []).filter(([id]) => !anchor || `#${id}` === anchor);
     return kinds(placesIn(parts.flat().join(" "), terms)) === terms.size;
+  };
+
+  // Questions that people asked come first if they have half of a longer query,
+  // and their headings a quarter. They need not have all words, because everybody
+  // asks in other words; a word counts more, the fewer pages it is on. If no page
+  // has all words, a smaller share is better than nothing.
+  const asked = ASKED;
+  const [LONG, MOST_OF, SOME_OF, FIRST_ONES] = [4, 0.5, 0.3, 2];
+  const questions = (terms, least, { docnames, titles, terms: words, titleterms }) => {
+    const rarity = (stem) => {
+      const pages = new Set([words[stem] ?? [], titleterms[stem] ?? []].flat()).size;
+      return pages && Math.log(docnames.length / pages);
+    };
+    const sum = (all) => [...all].reduce((total, stem) => total + rarity(stem), 0);
+    const share = (places) => sum(new Set(places.map(([, , stem]) => stem))) / sum(terms);
+    const title = titles[docnames.indexOf(asked)];
+    return (terms.size < LONG ? [] : (Search.texts[asked] ?? []))
+      .filter(([, heading]) => heading.endsWith("?"))
+      .map(([id, heading, text]) => {
+        const [above, below] = [heading, text].map((part) => placesIn(part, terms));
+        const [inAll, inHeading] = [share([...above, ...below]), share(above)];
+        return { id, heading, text, places: below, inAll, inHeading };
+      })
+      .filter(({ inAll, inHeading }) => inAll >= least && inHeading >= least / 2)
+      .toSorted((a, b) => b.inAll - a.inAll + (b.inHeading - a.inHeading) / 4)
+      .slice(0, FIRST_ONES)
+      .map((section) => [[asked, title], section]);
   };
 
   const excerpt = ({ text, places }, length) => {
@@ -146,7 +173,12 @@ const scorerOf =
       .toReversed()
       .filter((result) => fits(result, terms))
       .toSorted((a, b) => isLesson(b) - isLesson(a));
-    const shown = new Map();
+    const shown = new Map(
+      questions(terms, found.length ? MOST_OF : SOME_OF, index).map((it) => [
+        `${asked}#${it[1].id}`,
+        it,
+      ]),
+    );
     for (const result of found) {
       const section = bestSection(result, terms);
       const address = `${result[0]}#${section?.id}`;
