@@ -34,7 +34,7 @@ class Verdict(NamedTuple):
     """What a check found."""
 
     right: bool | None  #: None if the function cannot be called as asked
-    text: str
+    text: str  #: what fails first, in words, and on which input
     law: str = ""  #: the first law that does not hold
 
     def __repr__(self):

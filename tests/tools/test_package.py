@@ -340,7 +340,7 @@ def test_what_is_imported_is_declared(folder, declared):
         "tools",
         *sys.stdlib_module_names,
     }
-    own |= {"torch", "transformers"}  # compared with where they are
+    own |= {"jax", "torch", "transformers"}  # compared with where they are
     own |= {"js", "pyodide"}  # parts of a browser's Python
     homes = importlib.metadata.packages_distributions()
     found = set()
