@@ -434,7 +434,7 @@ def flow_shows(state, expected, shown, net):
         assert f": {words[i]} looks most at {words[most]}," in label
     chances, order = expected["chances"], expected["order"]
     fan = ribbons(shown.select_one(".av-fan"), "path")
-    options = shown.select(".av-option")
+    options = shown.select(".av-candidate")
     for rank, (option, ribbon) in enumerate(zip(options, fan, strict=True)):
         p = chances[order[rank]]
         assert ribbon[:2] == (i, rank)

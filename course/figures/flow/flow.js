@@ -459,7 +459,7 @@ const journey = (state, net, { order, chances }) => {
   const next = order.slice(0, SHOWN).map((id, rank) => {
     const wide = (100 * chances[id]).toFixed(1);
     return (
-      `<span class="av-option" data-handle="next-${rank}"><i style="width:${wide}%"></i>` +
+      `<span class="av-candidate" data-handle="next-${rank}"><i style="width:${wide}%"></i>` +
       `<b>${escape(KNOWN[id])}</b> ${percent(chances[id])}</span>`
     );
   });

@@ -138,7 +138,7 @@ export async function addWordAtRest() {
 }
 
 export function nextWords() {
-  const options = [...el.querySelectorAll(".av-option")];
+  const options = [...el.querySelectorAll(".av-candidate")];
   return [
     options.map((it) => it.textContent),
     options.filter((it) => it.scrollWidth > it.clientWidth).length,
@@ -199,7 +199,7 @@ export async function keepsItsPlace() {
 }
 
 // Parts of a dense grid, and words that are as high as the rows of the flow.
-const DENSE = ".av-num, .av-word, .av-option, .av-weighing";
+const DENSE = ".av-num, .av-word, .av-candidate, .av-weighing";
 export const targets = () =>
   [...el.querySelectorAll("[data-handle], button, input, select, summary")]
     .filter((it) => it.checkVisibility() && getComputedStyle(it).pointerEvents !== "none")

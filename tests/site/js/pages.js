@@ -71,7 +71,7 @@ export const unscripted = () => {
     return (
       summary &&
       shown(form.querySelector("legend")) &&
-      shown(form.querySelector(":is(input, li)")) &&
+      shown(form.querySelector(":is(input, li, .av-option)")) &&
       !shown(form.querySelector("button[type=submit]")) &&
       fold.querySelector("p").innerText.trim().endsWith(".")
     );
