@@ -216,7 +216,7 @@ def test_a_prediction_opens_what_it_is_compared_with(host, browser, page):
         # By mouse and keys, as a reader would.
         form = found.last
         form.get_by_role("button", name="Clear").click()
-        assert folds.last.get_attribute("open") is None
+        expect(folds.last).not_to_have_attribute("open", "")
         form.locator("input, .av-option").last.press("Enter")
         expect(folds.last).to_have_attribute("open", "")
     assert not errors
