@@ -93,10 +93,10 @@ def roughly(total):
     Examples
     --------
     >>> roughly(29), roughly(50), roughly(185), roughly(215)
-    ('29 minutes', '50 minutes', '3 hours', '3½ hours')
+    ('30 minutes', '50 minutes', '3 hours', '3½ hours')
     """
     if total < 90:
-        return f"{total} minutes"
+        return f"{5 * round(total / 5)} minutes"
     whole, half = divmod(round(total / 30), 2)
     return f"{whole}{'½' * half} hours"
 
@@ -166,7 +166,9 @@ class Course:
         check = ""
         if served.folder() and CHECKED in self.env.found_docs:
             to = self.app.builder.get_relative_uri(self.here, CHECKED)
-            check = f' <a href="{to}#check">Check a page in this browser</a>'
+            check = (
+                f' <a href="{to}#check">Recompute a page in this browser</a>'
+            )
         return (
             f'<p class="av-lasts">It takes {times}.</p>\n'
             f'<p class="av-start">{begin}{check}</p>\n'
