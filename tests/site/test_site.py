@@ -389,7 +389,7 @@ IN_OTHER_WORDS = {
     "does padding with zero vectors need a mask": "key padding mask",
     "transformer vs lstm long distance dependencies": "long range",
     "gradient of q not reproducible flash attention": "dq differ",
-    "page size 256 paged cache flash attention": "multiple of 256",
+    "paged cache block size 256 instead of 16": "multiple of 256",
     "fp8 kv cache bad accuracy scales": "fp8 cache",
 }
 
