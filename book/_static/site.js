@@ -257,17 +257,29 @@ const unfold = (element) => {
   for (const fold of closed) fold.open = true;
   return closed.length > 0;
 };
-const unfoldTarget = () => {
-  const target = targetOf(location.hash);
-  if (target?.closest("article") && unfold(target)) target.scrollIntoView();
+// Figures above a target appear once it is reached and would push it away, so it
+// is held until the reader acts or the page has come to rest.
+const hold = (target) => {
+  const place = () => target.scrollIntoView({ behavior: "instant" });
+  const growth = new ResizeObserver(place);
+  const release = () => growth.disconnect();
+  growth.observe(document.querySelector("article"));
+  for (const act of ["wheel", "touchstart", "pointerdown", "keydown"])
+    addEventListener(act, release, { once: true, passive: true });
+  setTimeout(release, 3000);
 };
-addEventListener("hashchange", unfoldTarget);
-addEventListener("load", unfoldTarget);
-// A link to the place of the address changes no address.
+const [visit] = performance.getEntriesByType("navigation");
+const lead = (always) => {
+  const target = targetOf(location.hash);
+  if (!target?.closest("article")) return;
+  if (unfold(target) || always) hold(target);
+};
+addEventListener("hashchange", () => lead(false));
+// Where a reader comes back to a page, the browser knows the place.
+addEventListener("load", () => lead(visit?.type === "navigate"));
 document.addEventListener("click", ({ target }) => {
   const link = target.closest?.("a[href*='#']");
-  if (link?.hash && link.hash === location.hash && link.pathname === location.pathname)
-    unfoldTarget();
+  if (link?.hash && link.pathname === location.pathname) setTimeout(lead, 0, true);
 });
 
 // Mark the last section in the upper two fifths of the window, and the sections
@@ -730,7 +742,6 @@ for (const el of document.querySelectorAll("[data-figure]")) {
     start(el);
   } else seen.observe(el);
 }
-const [visit] = performance.getEntriesByType("navigation");
 if (visit?.type === "navigate" && !location.hash && asked.length) {
   // Wait for the fonts, because they move everything below them.
   const first = document.querySelector(

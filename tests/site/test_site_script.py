@@ -114,6 +114,29 @@ def test_a_link_opens_what_it_leads_to(open_page, hash_, opened):
     assert 0 <= page.do(top) < page.do("innerHeight"), "in sight"
 
 
+# A page whose first half grows once it is reached, as figures make it grow.
+GROWING = """<article><p style="height: 99rem"></p><p id="grows"></p>
+<p style="height: 50rem"></p><h2 id="part">part</h2>
+<p style="height: 99rem"></p></article>"""
+GROW = "$('#grows')[0].style.height = '70rem'"
+AWAY = "Math.abs($('#part')[0].getBoundingClientRect().top)"
+
+
+def test_what_grows_above_a_target_does_not_push_it_away(open_page):
+    page = open_page(GROWING, "#part")
+    page.do("document.body.style.overflowAnchor = 'none'")
+    page.do(TWO_FRAMES)
+    page.do(GROW)
+    page.do(TWO_FRAMES)
+    assert page.do(AWAY) < 2
+    # A reader who moves is not pulled back.
+    page.do("dispatchEvent(new Event('wheel'))")
+    page.do("scrollTo({ top: 0, behavior: 'instant' })")
+    page.do("$('#grows')[0].style.height = '10rem'")
+    page.do(TWO_FRAMES)
+    assert page.do("scrollY") == 0
+
+
 def test_contents_tell_what_is_deeper(open_page):
     page = open_page(DEEPER)
     assert page.do("$('.page-toc .deeper').map((it) => it.hash)") == ["#far"]
