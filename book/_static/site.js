@@ -81,19 +81,7 @@ const filterLedger = (folds) => {
   folds[0].before(form);
 };
 const ledgerFolds = [...document.querySelectorAll("details:has(> div > table.entries)")];
-if (ledgerFolds.length) {
-  filterLedger(ledgerFolds);
-  // A link leads to an entry, also in browsers that do not open its fold.
-  const openEntry = () => {
-    const entry = targetOf(location.hash);
-    const fold = entry?.closest("details");
-    if (!ledgerFolds.includes(fold) || fold.open) return;
-    fold.open = true;
-    entry.scrollIntoView();
-  };
-  addEventListener("hashchange", openEntry);
-  addEventListener("load", openEntry);
-}
+if (ledgerFolds.length) filterLedger(ledgerFolds);
 
 // Make every box that scrolls reachable with the tab key, so that its content can
 // be scrolled from the keyboard. The theme's script would measure the whole page
@@ -263,7 +251,7 @@ const hold = (target) => {
   const place = () => target.scrollIntoView({ behavior: "instant" });
   const growth = new ResizeObserver(place);
   const release = () => growth.disconnect();
-  growth.observe(document.querySelector("article"));
+  growth.observe(document.body);
   for (const act of ["wheel", "touchstart", "pointerdown", "keydown"])
     addEventListener(act, release, { once: true, passive: true });
   setTimeout(release, 3000);
@@ -747,7 +735,7 @@ if (visit?.type === "navigate" && !location.hash && asked.length) {
   const first = document.querySelector(
     asked.map((name) => `[data-figure="${CSS.escape(name)}"]`).join(),
   );
-  addEventListener("load", () => first?.scrollIntoView({ behavior: "instant" }));
+  addEventListener("load", () => first && hold(first));
 }
 
 // --- the wall of the landing page ----------------------------------------------

@@ -43,7 +43,7 @@ def lower_right(Q, K, V, mask=None, is_causal=False):
     if is_causal and mask is None:
         mask = causal_lower_right(Q.shape[-2], K.shape[-2])
     elif is_causal:
-        raise NotImplementedError
+        raise ValueError("mask and is_causal exclude each other")
     return SDPA(Q, K, V, attn_mask=mask)
 
 
