@@ -345,10 +345,11 @@ def _told(value, digits):
         except ValueError:  # rows of different lengths
             return f"[{', '.join(_told(row, digits) for row in value)}]"
         shape = "" if value.ndim < 2 else f" of shape {value.shape}"
-        with np.printoptions(nanstr="NaN"):
-            text = np.array2string(
-                value, precision=digits - 2, separator=", ", threshold=SHOWN
-            )
+        text = np.array2string(
+            value, precision=digits - 2, separator=", ", threshold=SHOWN
+        )
+        if value.dtype.kind in "fc":
+            text = text.replace("nan", "NaN")
         return _cut(" ".join(text.split()), LONGEST // 5) + shape
     if isinstance(value, float):
         return "NaN" if value != value else f"{value:.{digits}g}"
