@@ -94,7 +94,7 @@ def test_next_leads_through_the_chosen_way_and_ticks_it(address, browser):
     tab.locator(".av-start a").click()
     stops = [stop["page"] for stop in AFTERNOON["stops"]]
     for page, after in pairwise(stops):
-        assert tab.url.endswith(f"/{page}.html")
+        tab.wait_for_url(f"**/{page}.html")
         on = tab.locator(".av-on")
         expect(on).to_contain_text(f"stop {stops.index(page) + 1} of")
         lines = tab.locator(".av-onward p:visible")
@@ -107,7 +107,7 @@ def test_next_leads_through_the_chosen_way_and_ticks_it(address, browser):
     boxes = tab.locator(".av-stops input")
     assert all(box.is_checked() for box in boxes.all())
     tab.goto(f"{address}/index.html")
-    assert tab.locator(".av-map .done").count() == len(stops)
+    expect(tab.locator(".av-map .done")).to_have_count(len(stops))
     tab.close()
 
 
@@ -116,7 +116,7 @@ def test_a_figure_that_is_a_stop_is_followed_by_the_next(address, browser):
     tab.goto(f"{address}/{WAYS[0]['page']}.html")
     tab.locator(".av-start a").click()
     for stop in WAYS[0]["stops"]:
-        assert tab.url.endswith(f"{stop['page']}.html#figure-{stop['figure']}")
+        tab.wait_for_url(f"**/{stop['page']}.html#figure-{stop['figure']}")
         figure, on = (
             tab.locator(it).first.bounding_box()["y"]
             for it in (f"#figure-{stop['figure']}", ".av-onward")
@@ -128,7 +128,7 @@ def test_a_figure_that_is_a_stop_is_followed_by_the_next(address, browser):
         ]
         assert figure < on < later[1], "at most the figure's own heading"
         tab.locator(".av-onward a:visible").last.click()
-    assert tab.url.endswith(f"{WAYS[0]['page']}.html")
+    tab.wait_for_url(f"**/{WAYS[0]['page']}.html")
     tab.close()
 
 
