@@ -331,7 +331,7 @@ def _inner(config):
 
 
 def _by_type(config):
-    """What the code of this type of model fills in."""
+    """The fields that the code of this type of model fills in."""
     known = FILLED[config["model_type"]] if _is_one_of(config, FILLED) else {}
     return {k: v for k, v in known.items() if k not in config}
 

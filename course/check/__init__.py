@@ -31,7 +31,7 @@ WORDS = {True: "✓ Right.", False: "✗ Wrong.", None: "Not tried."}
 
 
 class Verdict(NamedTuple):
-    """What a check found."""
+    """The verdict of a check."""
 
     right: bool | None  #: None if the function cannot be called as asked
     text: str  #: what fails first, in words, and on which input

@@ -39,7 +39,7 @@ SQRT = (
 
 
 class Trouble(Exception):
-    """What is wrong with a call besides numbers, and the law it breaks."""
+    """The fault of a call in form, not in numbers, and the law it breaks."""
 
 
 class NotCallable(Exception):
@@ -69,7 +69,7 @@ class Trial:
         return x.swapaxes(1, 2) if swap and axes == "BTHD" else x
 
     def arguments(self, case):
-        """What the function gets, by name, as NumPy's arrays and flags."""
+        """The function's arguments by name, as NumPy's arrays and flags."""
         o, mask = self.options, case.mask
         given = dict(zip(o.names, map(self.lifted, case[:3]), strict=False))
         if o.causal is None:

@@ -77,7 +77,7 @@ class Bytes:
             )
         if at + n > MOST_HEADER:
             self.refuse(
-                f"{what} must lie in the first {MOST_HEADER:,} bytes, the "
+                f"{what} must be in the first {MOST_HEADER:,} bytes, the "
                 f"largest header; got {n} bytes at byte {at}"
             )
         return exactly(self.file, n, self.name)

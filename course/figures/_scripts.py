@@ -25,7 +25,7 @@ def _data(name, value):
 
 
 def _data_of(name):
-    """What stands beside a figure's module as data.py, or None.
+    """The data.py of a figure, beside its module, or None.
 
     There, `first` returns what the module always has, and `later` what a page
     loads only when a state asks for it, by the names of files.

@@ -44,7 +44,7 @@ def misses(entry, field, value, name):
 
 
 def _at(index):
-    """Where an entry stands in its list; a single number needs no place."""
+    """The place of an entry in its list; a single number needs none."""
     return f" at {list(index)}" if index else ""
 
 

@@ -107,7 +107,7 @@ def _entry_row(entry, slug):
 
 
 def table(ledgers):
-    """Return every entry of some ledgers as tables that fold, errors first.
+    """Return every entry of some ledgers as folded tables, errors first.
 
     Each ledger has a fold for what is wrong or loose, and then one for what
     holds.

@@ -1,7 +1,7 @@
 """Numbers as readers write them: 0.25, 5/8, 2 ln 3, 62.5%, 10^-3.
 
-A text is read by the few rules below, and never run as a program. What has two
-meanings is refused, and each refusal says in words what could not be read.
+A text is read by the few rules below, and never run as a program. A text with
+two meanings is refused, and each refusal says in words what could not be read.
 `course/figures/practice/numerals.js` follows the same rules.
 """
 
@@ -47,7 +47,7 @@ FUNCTIONS = {
 
 
 class Unread(ValueError):
-    """A text is no number; the message says in words why."""
+    """A text is not a number; the message says in words why."""
 
 
 def is_blank(text):
@@ -105,7 +105,7 @@ def read(text):
 
 
 def parse(text):
-    """Return the value of a text, or None if it is no number.
+    """Return the value of a text, or None if it is not one.
 
     Examples
     --------
@@ -151,7 +151,7 @@ class _Reader:
         return found
 
     def odd(self):
-        """What is wrong with the next token."""
+        """The fault of the next token, in words."""
         token, before = self.next, self.tokens[self.at - 1 : self.at]
         if before == ["("] and token in (None, ")"):
             return OPEN if token is None else EMPTY
@@ -174,7 +174,7 @@ class _Reader:
         return f"Put brackets around what {self.bare} is of."
 
     def begins(self):
-        """Whether an operand that is no number begins here."""
+        """Whether an operand that is not a number begins here."""
         token = self.next
         return token is not None and (
             token == "(" or token.lower() in CONSTANTS | FUNCTIONS

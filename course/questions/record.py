@@ -1,7 +1,7 @@
 """The record of a question: what a page gets to judge an answer by itself.
 
 It holds each answer that has its own reply, in base 64. That is no lock, but
-nobody reads an answer by accident in the source of a page.
+no reader meets an answer by accident in the source of a page.
 
 Typed numbers may be off by a tolerance: by half a unit of the last place that
 is asked for. They are counted in *steps* of a hundredth of it. For example,
@@ -251,7 +251,7 @@ def _read_as(given):
 
 
 def _near(record, place, text, value):
-    """What is wrong with the digits of a number that is nearly right."""
+    """The fault in the digits of a number that is nearly right."""
     places, digits = record["places"], digits_of(text)
     if not places or digits is None:
         return ""
@@ -277,7 +277,7 @@ def _slip(record, place, text, value):
         return near
 
     def is_times(factor, exactly=False):
-        """Whether the number is right, but for a factor."""
+        """Whether the number is right except for a factor."""
         other = value / factor
         if digits is None or exactly:
             return _fits(record, place, other)

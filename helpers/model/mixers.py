@@ -25,7 +25,7 @@ CHUNK = 64  # positions of a memory per chunk
 
 
 class Beside(NamedTuple):
-    """What a block's layer takes beside its rows and its parameters."""
+    """The arguments of a block's layer beside its rows and its parameters."""
 
     keep: np.ndarray | None  #: (H,), the factor on each head's output
     #: the keys and values, or the memory, of earlier positions

@@ -49,7 +49,9 @@ def of_notebook(path):
 def of_script(path):
     """Yield the literals of a JavaScript module that are texts."""
     for quoted, template in LITERAL.findall(path.read_text(encoding="utf-8")):
-        text = re.sub(r"\$\{[^}]*\}|<[^>]*>", "7", quoted or template)
+        text = re.sub(
+            r"\$\{[^}]*\}|<[^>]*>|^color-mix", "7", quoted or template
+        )
         if SENTENCE.search(text):
             yield text
 

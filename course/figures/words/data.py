@@ -20,7 +20,7 @@ def first():
 
 
 def later():
-    """What the word model does with each sentence."""
+    """The word model's result for each sentence."""
     return {"words-trained": {text: _read(text) for text in ASKED}}
 
 
