@@ -219,7 +219,7 @@ def test_the_button_leads_to_a_check_and_runs_nothing(address, browser):
     asked = []
     tab.on("request", lambda request: asked.append(request.url))
     tab.goto(f"{address}/index.html")
-    tab.get_by_role("link", name="Recompute a page").click()
+    tab.get_by_role("link", name="recompute itself").click()
     button = tab.get_by_role("button", name="Check this page")
     expect(button).to_be_focused()
     expect(button).to_be_in_viewport()
@@ -269,6 +269,15 @@ def test_the_wall_opens_each_wrong_figure(address, browser):
     right.first.click()
     expect(says).to_contain_text("The same was computed")
     tab.close()
+
+
+def test_the_first_sentence_counts_as_the_wall_does(site):
+    page = parsed(site, "index")
+    said, counted = (
+        re.findall(r"\d[\d,]*", page.select_one(part).get_text())
+        for part in ("article p", ".recomputed strong")
+    )
+    assert said == counted
 
 
 def test_without_scripts_the_wall_is_a_list(address, launch):

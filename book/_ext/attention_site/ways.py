@@ -167,7 +167,7 @@ class Course:
         if served.folder() and CHECKED in self.env.found_docs:
             to = self.app.builder.get_relative_uri(self.here, CHECKED)
             check = (
-                f' <a href="{to}#check">Recompute a page in this browser</a>'
+                f' <a href="{to}#check">Watch a lesson recompute itself</a>'
             )
         return (
             f'<p class="av-lasts">It takes {times}.</p>\n'
