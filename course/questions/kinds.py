@@ -8,7 +8,7 @@ from itertools import chain, pairwise, product
 import numpy as np
 
 from .form import Shown, counted, field_table, prose
-from .record import Reply, decimals, judge, record_of
+from .record import Outcome, Reply, decimals, judge, record_of
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -491,6 +491,10 @@ class Predict(Choice):
     def _placed(name, options):
         return options
 
+    def check(self, answer):
+        """Return the reply to a choice, as on the page."""
+        return Outcome(*super().check(answer))
+
     def __repr__(self):
         return f"Predict: {self.ask}"
 
@@ -533,7 +537,7 @@ class Guess(Predict):
     >>> half = Guess("cut", "How many halves has a whole?", 1 / 0.5, [1, 2, 4],
     ...              "2 of them.", "It is 2: one is left.", "It is 2.")
     >>> half.check("2"), half.check("1")
-    (✓ Right. 2 of them., ✗ Not yet. It is 2: one is left.)
+    (✓ Right. 2 of them., ✗ Not so. It is 2: one is left.)
     """
 
     most = 15

@@ -71,6 +71,13 @@ class Reply(NamedTuple):
         return f"{WORDS[self.right]} {self.text}".strip()
 
 
+class Outcome(Reply):
+    """The verdict on a prediction, which is made once."""
+
+    def __repr__(self):
+        return super().__repr__().replace(WORDS[False], "✗ Not so.")
+
+
 def step_of(places):
     """Return a hundredth of half a unit of the last place; None for options.
 

@@ -37,8 +37,6 @@ DRAWN = {
     "exercise": "aside.myst-exercise",
     "prf:proposition": "aside.myst-proof",
     "prf:proof": "aside.myst-proof",
-    "grid": ".grid",
-    "grid-item-card": ".myst-card",
 }
 DIRECTIVE = re.compile(r"^ *(?::{3,}|`{3,})\{([^}]+)\}", re.M)
 # Every cell is drawn at once, and nothing asks for the reader's attention.
@@ -446,15 +444,15 @@ TELL = """
 import json
 from course import practice
 
-told = {"answers": [], "guesses": [], "slips": []}
+told = {"answers": [], "slips": []}
 for it in Out.values():
     if isinstance(it, practice.Question):
         typed = it.record["step"] is not None
         for values, reply in it.answers[1:] + it.answers[:1]:
             given = [*map(repr, values)] if typed else values
+            if isinstance(it, practice.Predict):
+                reply = it.check(it.options[values[0]])
             told["answers"].append([it.name, given, repr(reply)])
-    elif isinstance(it, practice.Predict):
-        told["guesses"].append([it.name, [*it.shown.values()], it.then])
 for it in [it for it in globals().values() if isinstance(it, practice.Task)]:
     told["slips"] += [
         [repr(it.check(slip)), repr(practice.Reply(False, text))]
@@ -462,7 +460,6 @@ for it in [it for it in globals().values() if isinstance(it, practice.Task)]:
     ]
 print(json.dumps(told))
 """
-GUESS = function("lab", "guess")
 OUTPUTS = function("lab", "outputs")
 TOLD = """[...jupyterapp.shell.currentWidget.content.model.cells]
   .at(-1).outputs.length > 0"""
@@ -535,7 +532,7 @@ def test_the_page_of_each_run_has_every_kind_of_question():
 def test_every_answer_is_told_right_or_wrong_in_jupyterlab(
     visit, lab_folder, path
 ):
-    """Solutions in their cells, answers in their fields, guesses in boxes."""
+    """Solutions in their cells, answers in their fields, choices pressed."""
     tab = open_filled(visit, lab_folder, path)
     outputs = tab.evaluate(OUTPUTS)
     told = json.loads(said(outputs[-1][1]))
@@ -546,33 +543,30 @@ def test_every_answer_is_told_right_or_wrong_in_jupyterlab(
     asked = practice_pages.forms(path)
     live = tab.locator(".jp-OutputArea form[data-question].av-live")
     live.nth(len(asked) - 1).wait_for()
-    answers, guesses = told["answers"], told["guesses"]
-    named = {name for name, *_ in answers + guesses}
+    answers = told["answers"]
     assert live.count() == len(asked)
-    assert named == set(asked)
+    assert {name for name, *_ in answers} == set(asked)
     given = tab.evaluate(GIVE, [[name, values] for name, values, _ in answers])
     assert given == [plain(reply) for *_, reply in answers]
-    guessed = tab.evaluate(GUESS, [[name for name, *_ in guesses], "mine <?>"])
-    assert guessed == [
-        [["mine <?>"] * len(shown), [*map(plain, shown)], plain(then)]
-        for _, shown, then in guesses
-    ]
 
     right = sum(text.startswith("✓ Right.") for text in given)
-    wrong = sum(text.startswith("✗ Not yet.") for text in given)
-    assert right == len(asked) - len(guesses)
+    wrong = sum(text.startswith("✗ Not ") for text in given)
+    assert right == len(asked)
     assert right + wrong == len(given)
     print(
         f"{path.relative_to(BOOK).with_suffix('').as_posix():36}"
-        f"{len(asked) - len(guesses):4}{right:4}{wrong:5}"
-        f"{len(checks):4}{len(told['slips']):4}{len(guesses):4}"
+        f"{len(asked):4}{right:4}{wrong:5}"
+        f"{len(checks):4}{len(told['slips']):4}"
     )
     check_enter(tab, answers)
 
 
 def check_enter(tab, answers):
     """JupyterLab keeps Enter from a form: it answers all the same."""
-    name, texts, reply = next(a for a in answers if isinstance(a[1][0], str))
+    typed = [answer for answer in answers if isinstance(answer[1][0], str)]
+    if not typed:
+        return
+    name, texts, reply = typed[0]
     form = tab.locator(f"form[data-question={name}].av-live")
     for field, text in zip(form.locator("input").all(), texts, strict=True):
         field.fill(text)

@@ -1,5 +1,10 @@
 // Give answers as a hand does, all at once, and read what is said of each.
 const put = (form, given) => {
+  const choices = form.querySelectorAll(".av-option");
+  if (choices.length > 0) {
+    choices[given[0]].click();
+    return;
+  }
   const fields = [...form.querySelectorAll("input")];
   const order = form.querySelector("ol");
   if (order) {
@@ -15,11 +20,11 @@ const put = (form, given) => {
       field.value = given[i];
     });
   }
+  form.requestSubmit();
 };
 export const give = (answers) =>
   answers.map(([name, given]) => {
     const form = document.querySelector(`form[data-question=${name}].av-live`);
     put(form, given);
-    form.requestSubmit();
     return form.querySelector(".av-reply").textContent;
   });

@@ -8,19 +8,6 @@ export const read = (cells) =>
     })
     .join("\n");
 
-// Type the same guess into each field of some forms, and read what is shown
-// beside it, and below.
-export const guess = ([names, text]) =>
-  names.map((name) => {
-    const form = document.querySelector(`form[data-question=${name}].av-live`);
-    for (const field of form.querySelectorAll("input")) field.value = text;
-    form.requestSubmit();
-    const rows = [...form.querySelectorAll("tr")].slice(1);
-    const column = (j) => rows.map((row) => row.cells[j].textContent);
-    const then = form.querySelector(".av-reply > p").textContent;
-    return [column(1), column(2), then];
-  });
-
 export const outputs = () =>
   [...jupyterapp.shell.currentWidget.content.model.cells]
     .filter((cell) => cell.type === "code")
