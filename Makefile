@@ -91,7 +91,7 @@ portable: .venv/checks  ## execute every chapter as on nine other machines (ENVI
 
 answers: chromium  ## give every answer of every page in JupyterLab, and other long checks (weekly)
 	$(BIN)/python -m pytest -q -s -m "weekly or browser" tests/site/test_lab.py
-	$(BIN)/python -m pytest -q -m weekly tests/book tests/site/test_alone.py tests/site/test_live.py tests/tools/test_live.py
+	$(BIN)/python -m pytest -q -m weekly --ignore tests/site/test_lab.py tests
 
 chromium: .venv/checks
 	@$(BIN)/python -m tools.website
