@@ -380,7 +380,7 @@ def test_it_needs_numpy_alone():
 # divides; the same axes in another order; tuples of which the first counts.
 SAME = (
     r"sqrt\(K\.shape|K\.shape\[-1\] \*\*|\(-2, -1\)|== -np\.inf, -?1,"
-    r"|<= -np\.inf|total <= 0|(total == 0|z|keepdims=True\)), (0\.5|2|-1)\)"
+    r"|<= -np\.inf|total <= 0|(total == 0|z|keepdims=True\)), (0\.5|2|-1)[,)]"
     r"|\(weights @ V,\)|2 \* \(\(weights|\)\)\[0\]"
 )
 

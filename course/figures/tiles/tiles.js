@@ -289,7 +289,7 @@ const figure = {
     const named = (kind, words) => `<span class="av-key-${kind}">${words}</span>`;
     const legend =
       `<p class="av-caption av-tile-keys">${named("open", "to come")}${named("done", "visited")}` +
-      `${named("now", "in the small memory")}${causal ? named("skipped", "left out") : ""}</p>`;
+      `${named("now", "in small memory")}${causal ? named("skipped", "left out") : ""}</p>`;
 
     // Tiles to come have their row too, so that nothing below moves with a step.
     const lines = cut(T, block_k).map(([k0, k1], b) => {
