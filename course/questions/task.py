@@ -4,6 +4,7 @@ import contextlib
 import copy
 import dis
 import io
+import types
 import warnings
 from decimal import Decimal
 from numbers import Real
@@ -326,8 +327,8 @@ def told(value, digits=6):
 
     Examples
     --------
-    >>> told((1, 2 / 3)), told([0.5, 1])
-    ('(1, 0.666667)', '[0.5, 1. ]')
+    >>> told((1, 2 / 3)), told([0.5, 1]), told(told)
+    ('(1, 0.666667)', '[0.5, 1. ]', 'told')
     """
     try:
         return _cut(_told(value, digits), LONGEST // 4)
@@ -353,5 +354,7 @@ def _told(value, digits):
         return _cut(" ".join(text.split()), LONGEST // 5) + shape
     if isinstance(value, float):
         return "NaN" if value != value else f"{value:.{digits}g}"
+    if isinstance(value, types.FunctionType):
+        return value.__name__  # without an address
     quoted = isinstance(value, str | bytes | BaseException)
     return repr(value) if quoted else str(value)

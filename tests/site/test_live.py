@@ -645,7 +645,8 @@ def programs(written, wrong):
     """
     yield f"def {written.name}(*_, **__):\n    print('done')", False
     yield f"{written.source}\n    return (", False
-    if "while" not in written.source:  # a changed loop may never end
+    # A changed loop may never end, nor a search for the first that fits.
+    if not re.search(r"\bwhile\b|\bfirst\(", written.source):
         other = [program for *_, program in mutate.mutants(written.source)]
         step = max(1, len(other) // wrong)
         for program in other[step // 2 :: step][:wrong]:
@@ -675,7 +676,7 @@ def test_the_page_replies_to_programs_as_jupyter_does(tab, host, path):
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     function = written.function(program)
-                expected = repr(written.task.check(function))
+                    expected = repr(written.task.check(function))
             except Exception as error:  # before anything is checked
                 expected = type(error).__name__
             shown = run(tab, at, f"{program}\n\n\n{last}")
