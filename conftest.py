@@ -26,13 +26,9 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(config, items):
     if "weekly" not in config.option.markexpr:
         items[:] = [i for i in items if not i.get_closest_marker("weekly")]
-    # A browser that died is no verdict on the page: such a test, and no
-    # other, runs once more in a new one.
-    again = pytest.mark.flaky(reruns=1, only_rerun="TargetClosedError")
     for item in items:
         if "launch" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
-            item.add_marker(again)
 
 
 def pytest_collection_finish(session):
