@@ -5,7 +5,6 @@ import contextlib
 import itertools
 import random
 import re
-import signal
 import time
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 
@@ -27,6 +26,7 @@ from tests.book.practice_pages import (
     ran,
     unpacked,
 )
+from tests.in_time import accepts
 from tools import mutate
 
 BOOK = ROOT / "book"
@@ -255,43 +255,6 @@ def test_a_slip_is_named_in_every_field_of_every_question(path):
                     assert f"“{labels[i]}”: " in reply.text, note
 
 
-class Endless(BaseException):
-    """A program runs for longer than any solution."""
-
-
-def passes(task, function, seconds):
-    """Whether a task finds a function right, and in time of the processor."""
-    inside = late = False
-
-    def ring(*_):
-        nonlocal late
-        late = True
-        if inside:
-            raise Endless
-
-    # The program is stopped, never the check in the middle of something, such
-    # as putting back a setting of NumPy's.
-    def timed(*args):
-        nonlocal inside
-        inside = True
-        try:
-            if late:
-                raise Endless
-            return function(*args)
-        finally:
-            inside = False
-
-    kept = signal.signal(signal.SIGVTALRM, ring)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        return task.check(timed).right is True
-    except Endless:
-        return False
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, kept)
-
-
 @some_pages
 @pytest.mark.filterwarnings("ignore")  # what wrong programs do
 def test_a_check_refuses_what_differs_on_any_of_200_inputs(path):
@@ -310,8 +273,8 @@ def test_a_check_refuses_what_differs_on_any_of_200_inputs(path):
             with contextlib.suppress(SyntaxError):
                 function = written.function(source)
                 tried += 1
-                if passes(task, function, enough):
-                    if not passes(other, function, seconds=5):
+                if accepts(task.check, function, enough):
+                    if not accepts(other.check, function, seconds=5):
                         accepted.append(change)
         assert not accepted, written.name
         assert tried >= 20, f"{written.name}: {tried}"

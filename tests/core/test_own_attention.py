@@ -1,11 +1,10 @@
 """`course.check`: right programs pass, wrong ones are told what is wrong."""
 
-import contextlib
+import functools
 import inspect
 import math
 import os
 import re
-import signal
 import subprocess
 import sys
 import warnings
@@ -27,6 +26,7 @@ from tests.core.attentions import (
     cached,
     options_by_name,
 )
+from tests.in_time import accepts
 from tools import mutate
 
 ROOT = Path(course.__file__).parents[1]
@@ -385,28 +385,16 @@ SAME = (
 )
 
 
-class Endless(BaseException):
-    """A program runs for longer than any right one."""
-
-
 def survivors(function, options):
     """The changed lines of programs that a check accepts."""
-
-    def ring(*_):
-        raise Endless
-
-    before = signal.signal(signal.SIGALRM, ring)
+    judge = functools.partial(check, **options)
     for _, line, program in mutate.mutants(inspect.getsource(function)):
         space = dict(vars(attentions))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
             exec(compile(program, "<changed>", "exec"), space)
-        signal.setitimer(signal.ITIMER_REAL, 5)
-        with contextlib.suppress(Endless):
-            if check(space[function.__name__], **options).right:
-                yield line
-        signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
+        if accepts(judge, space[function.__name__], seconds=5):
+            yield line
 
 
 @pytest.mark.parametrize(
