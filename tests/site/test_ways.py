@@ -219,7 +219,7 @@ def test_the_button_leads_to_a_check_and_runs_nothing(address, browser):
     asked = []
     tab.on("request", lambda request: asked.append(request.url))
     tab.goto(f"{address}/index.html")
-    tab.get_by_role("link", name="recompute itself").click()
+    tab.get_by_role("link", name="Check our numbers").click()
     button = tab.get_by_role("button", name="Check this page")
     expect(button).to_be_focused()
     expect(button).to_be_in_viewport()

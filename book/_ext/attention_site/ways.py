@@ -166,9 +166,7 @@ class Course:
         check = ""
         if served.folder() and CHECKED in self.env.found_docs:
             to = self.app.builder.get_relative_uri(self.here, CHECKED)
-            check = (
-                f' <a href="{to}#check">Watch a lesson recompute itself</a>'
-            )
+            check = f' <a href="{to}#check">Check our numbers yourself</a>'
         return (
             f'<p class="av-lasts">It takes {times}.</p>\n'
             f'<p class="av-start">{begin}{check}</p>\n'
