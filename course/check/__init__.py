@@ -18,12 +18,13 @@ import numpy as np
 
 from course.questions.task import told
 
+from .laws import asked
 from .trial import ARRAYS, MASKS, NotCallable, Trial
 
 CHOICES = {
     "mask": [*MASKS],
     "axes": ["...TD", "TD", "BTD", "BHTD", "BTHD"],
-    "corner": ["lower right", "upper left"],
+    "corner": ["lower right", "upper left", "square"],
     "empty": ["zeros", "mean", "nan"],
     "arrays": [*ARRAYS],
 }
@@ -84,7 +85,8 @@ def check(
         The name of a flag for the causal mask; or ``"always"``.
     corner : str
         Where the diagonal of that mask ends if there are fewer queries than
-        keys: ``"lower right"``, or ``"upper left"`` as in PyTorch.
+        keys: ``"lower right"``, or ``"upper left"`` as in PyTorch; or
+        ``"square"`` if there never are, as in most training code.
     window, sinks : str, optional
         The name of an argument for the number of positions that a query sees,
         its own included; and of one for a score per head without a value.
@@ -108,6 +110,9 @@ def check(
         ``"numpy"``, ``"torch"`` or ``"jax"``.
     skip : str
         The names of laws that are not to be tried, with commas between them.
+
+    What no option says, such as a cache that is returned, a function of three
+    lines can say: it takes `Q`, `K`, `V` and the mask, and calls yours.
 
     Returns
     -------
@@ -135,7 +140,10 @@ def check(
     The scores are not scaled.
     If that is meant, say scale=1.
     """
-    options = _settled(SimpleNamespace(**locals()))
+    options = settled(SimpleNamespace(**locals()))
+    if isinstance(function, type):
+        name = function.__name__
+        return Verdict(None, f"{name} is a class: give an instance of it.")
     if not callable(function):
         return Verdict(None, f"{told(function)} is not a function.")
     try:
@@ -146,7 +154,7 @@ def check(
         return Verdict(None, str(why))
 
 
-def _settled(options):
+def settled(options):
     """The options in one form, or an error."""
     for name, choices in CHOICES.items():
         value = getattr(options, name)
@@ -156,10 +164,23 @@ def _settled(options):
     names = options.names.split()
     if len(names) not in (1, 4):
         raise ValueError(f"names must be one or four; got {options.names!r}")
+    for name in ("causal", "window", "sinks", "scale"):
+        value = getattr(options, name)
+        if isinstance(value, str) and not value.isidentifier():
+            also = "a number or " * (name == "scale")
+            raise ValueError(
+                f"{name} must be {also}the name of an argument; got {value!r}"
+            )
+    if options.gradients == "auto" and options.arrays == "numpy":
+        raise ValueError(
+            "gradients must be a function where arrays are NumPy's, which has "
+            "none of its own; got 'auto'"
+        )
     options.named, options.names = (
         len(names) == 4,
         ["Q", "K", "V", *names][-4:],
     )
+    options.skip = ",".join(part.strip() for part in options.skip.split(","))
     if isinstance(options.scale, int):
         options.scale = float(options.scale)
     return options
@@ -167,9 +188,18 @@ def _settled(options):
 
 def _verdict(trial):
     """Try law after law, up to the first that does not hold."""
-    names = {law.name for law in trial.laws}
-    if unknown := {*trial.options.skip.split(",")} - names - {""}:
-        raise ValueError(f"skip must name laws; got {', '.join(unknown)}")
+    names, skipped = {law.name: law for law in trial.laws}, trial.options.skip
+    if unknown := {*skipped.split(",")} - {*names, ""}:
+        raise ValueError(
+            f"skip must name laws, such as {', '.join(names)}; got "
+            f"{', '.join(sorted(unknown))}"
+        )
+    for name, has in asked(trial.options).items():
+        if has and not names[name].cases and name not in skipped.split(","):
+            raise NotCallable(
+                f"The law of {name} needs an argument for the mask or the "
+                "causal flag, or more axes than these options give."
+            )
     held = [law for law in trial.laws if law.cases]
     for law in held:
         for case in law.cases:

@@ -1,16 +1,46 @@
 """Check a function from the command line: see `course.check`."""
 
 import argparse
+import contextlib
+import functools
 import importlib
 import inspect
 import operator
 import runpy
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 from course.check import CHOICES, Verdict, check
 
 STATUS = {True: 0, False: 1, None: 2}
+
+
+PLACE = "Say where it is as module:name, or as folder/file.py:name"
+
+
+@functools.cache
+def space(module):
+    """Return what a module has, read once."""
+    try:
+        with argv(module):
+            if module.endswith(".py"):
+                sys.path.insert(0, str(Path(module).parent.resolve()))
+                return SimpleNamespace(**runpy.run_path(module))
+            return importlib.import_module(module)
+    except (Exception, SystemExit) as error:
+        said = f"{type(error).__name__}: {error}"
+        raise LookupError(f"{module} cannot be read. {said}") from None
+
+
+@contextlib.contextmanager
+def argv(module):
+    """Keep the words of this command from what a module reads on its own."""
+    kept, sys.argv = sys.argv, [module]
+    try:
+        yield
+    finally:
+        sys.argv = kept
 
 
 def found(place):
@@ -25,18 +55,11 @@ def found(place):
     LookupError: math has no square.
     """
     module, _, name = place.rpartition(":")
-    if not module:
-        raise LookupError(f"Say where it is, for example mymodule:{place}.")
+    dotted = all(part.isidentifier() for part in module.split("."))
+    if not name or not (dotted or module.endswith(".py")):
+        raise LookupError(f"{PLACE}; got {place}.")
     try:
-        if module.endswith(".py"):
-            space = SimpleNamespace(**runpy.run_path(module))
-        else:
-            space = importlib.import_module(module)
-    except (Exception, SystemExit) as error:
-        said = f"{type(error).__name__}: {error}"
-        raise LookupError(f"{module} cannot be read. {said}") from None
-    try:
-        return operator.attrgetter(name)(space)
+        return operator.attrgetter(name)(space(module))
     except AttributeError:
         raise LookupError(f"{module} has no {name}.") from None
 
@@ -67,15 +90,19 @@ def main(words=None):
     given = vars(parser().parse_args(words))
     place = given.pop("function")
     module = place.rpartition(":")[0]
+    with contextlib.suppress(TypeError, ValueError):
+        given["scale"] = float(given["scale"])
     try:
-        for option in ("cache", "gradients"):
-            if given[option] not in (None, "auto"):
-                given[option] = found(f"{module}:{given[option]}")
-        if str(given["scale"]).replace(".", "").isdigit():
-            given["scale"] = float(given["scale"])
-        verdict = check(found(place), **given)
-    except LookupError as why:
+        # What the function prints is not the verdict.
+        with contextlib.redirect_stdout(sys.stderr):
+            for option in ("cache", "gradients"):
+                if given[option] not in (None, "auto"):
+                    given[option] = found(f"{module}:{given[option]}")
+            verdict = check(found(place), **given)
+    except (LookupError, ValueError) as why:
         verdict = Verdict(None, str(why))
+    except KeyboardInterrupt:
+        verdict = Verdict(None, "It was interrupted.")
     print(verdict)
     return STATUS[verdict.right]
 

@@ -89,6 +89,12 @@ FAULTS = {
                        {"scale": lambda Q, K, V: 1 / Q.shape[-1]}),
     "root of d_v": ("The scores are divided by √d_v: V.shape[-1] is not d_k.",
                     {"scale": lambda Q, K, V: V.shape[-1] ** -0.5}),
+    "root of T": ("The scores are divided by the root of the number of "
+                  "queries, not of d_k.",
+                  {"scale": lambda Q, K, V: Q.shape[-2] ** -0.5}),
+    "root of S": ("The scores are divided by the root of the number of "
+                  "keys, not of d_k.",
+                  {"scale": lambda Q, K, V: K.shape[-2] ** -0.5}),
     "untransposed": ("The product is Q K, without the transpose.",
                      {"match": lambda Q, K: Q @ K}),
     "exchanged": ("Queries and keys have changed places: K Qᵀ.",
@@ -114,6 +120,8 @@ FAULTS = {
                           {"sense": lambda m: m[..., :1, :]}),
     "first mask": ("Every sequence gets the mask of the first one.",
                    {"sense": lambda m: m[:1] if m.ndim > 2 else m}),
+    "mask of one head": ("Every head gets the mask of the first one.",
+                         {"sense": lambda m: m[:, :1] if m.ndim > 3 else m}),
     "scores × mask": ("A blocked score is 0, and e⁰ is 1: set it to -inf.",
                       {"hide": lambda x, m: x * m}),
     "scores + mask": ("True and False are added to the scores, as 1 and 0.",
@@ -143,10 +151,15 @@ FAULTS = {
         "The causal mask is aligned at the upper left, so with fewer queries "
         "than keys the last query does not see the last key.",
         {"corner": lambda m: np.tri(*m.shape, dtype=bool)}),
+    "no causal mask": ("The causal mask changes nothing.",
+                       {"corner": np.ones_like}),
     "strict": ("A query does not see its own position.",
                {"corner": lambda m: m & np.pad(m, ((0, 0), (0, 1)))[:, 1:]}),
     "one ahead": ("A query sees one position of the future.", {
         "corner": lambda m: m | np.pad(m, ((0, 0), (1, 0)))[:, :-1]}),
+    "no window": ("The window changes nothing.",
+                  {"corner": lambda m: np.tri(*m.shape, m.shape[1] - len(m),
+                                              dtype=bool)}),
     "wide window": ("The window is one key too wide.", {
         "corner": lambda m: m | np.pad(m, ((0, 0), (0, 1)))[:, 1:]}),
     "sink twice": ("The sink is in the sum twice.",

@@ -4,6 +4,8 @@ import contextlib
 import copy
 import importlib
 import inspect
+import re
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -11,7 +13,18 @@ from course.questions.task import OFF, told
 from helpers.masks import causal_mask
 
 from .faults import FAULTS, attend
-from .laws import Case, allowed, causal, expected, formula, laws, slopes
+from .laws import (
+    Case,
+    allowed,
+    case,
+    causal,
+    expected,
+    fits,
+    formula,
+    laws,
+    slopes,
+    smaller,
+)
 
 MASKS = {
     "attend": lambda mask: mask,
@@ -24,13 +37,17 @@ BASIC = 5  # laws that a program with one fault may break together
 HINTS = {  # options by which a wrong result is right
     "opposite mask": 'mask="blocked"',
     "upper left": 'corner="upper left"',
-    "empty mean": 'empty="mean"',
-    "empty NaN": 'empty="nan"',
     "unscaled": "scale=1",
     "batch": 'axes="TD" for a function of one sequence alone',
     "masks": 'axes="TD" for a function of one sequence alone',
     "types": 'skip="types"',
 }
+NAMES = (
+    'Give their names, such as names="query key value attn_mask", or say '
+    'mask="none".'
+)
+SOME = 18  # numbers of an input that is small enough
+MANY = 256  # numbers of an array that is not shown in full
 NARROW = np.float16, np.float32
 SQRT = (
     " np.sqrt(4) is a float64 number, to which NumPy 2 widens an array of "
@@ -72,8 +89,8 @@ class Trial:
         """The function's arguments by name, as NumPy's arrays and flags."""
         o, mask = self.options, case.mask
         given = dict(zip(o.names, map(self.lifted, case[:3]), strict=False))
-        if o.causal is None:
-            mask = allowed(case, o)
+        if o.causal is None and o.mask != "none":
+            mask = allowed(case._replace(window=None) if o.window else case, o)
         if mask is not None:
             mask = MASKS[o.mask](self.lifted(mask, swap=False))
             added = mask.dtype != bool
@@ -97,27 +114,40 @@ class Trial:
         function, more = function or self.function, dict(tensors)
         if not self.options.named:
             before = [*before, *(more.pop(name) for name in "QKV")]
+        call = ", ".join(["…"] * len(before) + [f"{n}=…" for n in more])
         with contextlib.suppress(ValueError):  # some built-in ones have none
             signature = inspect.signature(function)
             try:
                 signature.bind(*before, **more)
             except TypeError as error:
-                call = ", ".join(
-                    ["…"] * len(before) + [f"{n}=…" for n in more]
-                )
                 raise NotCallable(
                     f"It cannot be called as function({call}): {error}. Its "
-                    f"arguments are {signature}. Give their names, such as "
-                    'names="query key value attn_mask", or say mask="none".'
+                    f"arguments are {signature}. {NAMES}"
                 ) from None
         self.calls += 1
         try:
             return function(*before, **more)
         except (Exception, SystemExit) as error:
             text = f"It raises {told(error)}."
-            if "ensor" in text and self.options.arrays == "numpy":
-                text += ' If it takes tensors, say arrays="torch".'
-            raise Trouble(text) from None
+            if any(f"keyword argument '{name}'" in text for name in more):
+                raise NotCallable(
+                    f"It cannot be called as function({call}). {text} {NAMES}"
+                ) from None
+            raise Trouble(text + self._advice(text)) from None
+
+    def _advice(self, text):
+        """Which option an error of the function may ask for, or nothing."""
+        o, more = self.options, ""
+        if o.arrays == "numpy" and (name := library(self.function, text)):
+            arrays = {"torch": "PyTorch's tensors", "jax": "JAX's arrays"}[
+                name
+            ]
+            more = f' If it takes {arrays}, say arrays="{name}".'
+        count = re.search(r"unpack \(expected ([34])", text)
+        if o.axes == "...TD" and count:
+            axes = {"3": "BTD", "4": "BHTD"}[count[1]]
+            more += f' If it always takes {count[1]} axes, say axes="{axes}".'
+        return more
 
     def output(self, case):
         """The output as NumPy's array, in the axes of the case."""
@@ -125,13 +155,13 @@ class Trial:
             return self._output(case)
         o, cache, parts = self.options, self.options.cache(), []
         for end, n in zip(np.cumsum(case.cuts), case.cuts, strict=True):
-            Q, K, V = (X[end - n : end] for X in case[:3])
+            Q, K, V = (X[..., end - n : end, :] for X in case[:3])
             by_mask = not o.causal and o.mask != "none"
             mask = causal_mask(n, int(end)) if by_mask else None
             parts.append(
                 self._output(Case(Q, K, V, mask, bool(o.causal)), cache=cache)
             )
-        return np.concatenate(parts)
+        return np.concatenate(parts, axis=-2)
 
     def _output(self, case, **more):
         tensors = self.tensors(self.arguments(case))
@@ -144,8 +174,8 @@ class Trial:
                     "of x *= y.",
                     "inputs",
                 )
-        if isinstance(result, tuple) and result:
-            result = result[0]
+        first_of = isinstance(result, tuple) and len(result) > 0
+        result = result[0] if first_of else result
         first = tensors[self.options.names[0]]
         self._typed(result, first)
         if hasattr(result, "detach"):
@@ -153,9 +183,12 @@ class Trial:
         result, shape = np.asarray(result), self._shape(case)
         right = self.lifted(np.empty(shape)).shape
         if result.shape != right:
-            raise Trouble(
-                f"Its result has shape {result.shape}, where {right} is right."
-            )
+            what = "The first of its results" if first_of else "Its result"
+            text = f"{what} has shape {result.shape}, where {right} is right."
+            weights = np.empty((*case.Q.shape[:-1], case.K.shape[-2]))
+            if result.shape == self.lifted(weights, swap=False).shape:
+                text += " The weights have this shape; the output comes first."
+            raise Trouble(text)
         swap = self.options.axes == "BTHD"
         return (result.swapaxes(1, 2) if swap else result).reshape(shape)
 
@@ -173,7 +206,8 @@ class Trial:
                 'library, say arrays="torch" or arrays="jax".',
                 "result",
             )
-        if result.dtype != first.dtype:
+        skipped = "types" in self.options.skip.split(",")
+        if result.dtype != first.dtype and not skipped:
             text = f"It gives {result.dtype} numbers for {first.dtype} ones."
             raise Trouble(text + SQRT * (result.dtype == float), "types")
 
@@ -206,32 +240,55 @@ class Trial:
             return importlib.import_module("jax").vjp(output, *arrays)[1](up)
         for x in arrays:
             x.requires_grad_()
-        return self.library.autograd.grad(output(*arrays), arrays, up)
+        result = output(*arrays)
+        try:
+            return self.library.autograd.grad(result, arrays, up)
+        except RuntimeError as error:
+            raise Trouble(f"PyTorch finds no gradient: {error}") from None
 
     # --- what is said --------------------------------------------------------
 
     def failure(self, law, case):
         """Say what is wrong in a case, and name the law; None if it holds."""
-        name, head, hint = law.name, f"{law.name}: {law.rule}", ""
-        try:
-            said = self._differences(law, case)
-            if not said:
-                return None
-        except Trouble as trouble:
-            if case.refusable:
-                return None
-            text, name = [*trouble.args, name][:2]
-            said = [text] if name == law.name else []
-            head, hint = head if said else f"{name}: {text}", name
+        said, name = self._wrong(law, case)
+        if not said:
+            return None
+        case, said = self._shrunk(law, case, said, name)
+        head, hint = f"{law.name}: {law.rule}", name
+        if name != law.name:
+            head, said = f"{name}: {said[0]}", []
         if name == law.name != "gradients":
-            cause, text = self.cause(law)
+            cause, text = self.cause(law, case)
             said, hint = [*said, *text], cause or hint
-        if hint in HINTS:
-            said.append(f"If that is meant, say {HINTS[hint]}.")
+        hint = HINTS.get(hint) or self._other_rule(case)
+        if hint:
+            said.append(f"If that is meant, say {hint}.")
         lines = [shown(f"{k} = ", x) for k, x in self.arguments(case).items()]
         if case.cuts:
             lines.append(f"in calls of {' and '.join(map(str, case.cuts))}")
         return "\n".join([head, "", *lines, *said]), name
+
+    def _wrong(self, law, case):
+        """What is wrong in a case, in lines, and the name of the law."""
+        try:
+            return self._differences(law, case), law.name
+        except Trouble as trouble:
+            if case.refusable:
+                return [], law.name
+            text, name = [*trouble.args, law.name][:2]
+            return [text], name
+
+    def _shrunk(self, law, case, said, name):
+        """A random case with all left out that the fault does not need."""
+        small = sum(x.size for x in case[:3])
+        if not SOME < small < MANY:
+            return case, said
+        for one in smaller(case, self.options.equal_widths):
+            if fits(one, self.options):
+                less, of = self._wrong(law, one)
+                if less and of == name and bool(less[1:]) == bool(said[1:]):
+                    return self._shrunk(law, one, less, name)
+        return case, said
 
     def _differences(self, law, case):
         """The first result that is not as expected, in lines of text."""
@@ -243,6 +300,8 @@ class Trial:
         for what, (found, right) in pairs.items():
             if not close(found, right):
                 right = right.astype(found.dtype)
+                if right.size > MANY:
+                    what, found, right = first_off(what, found, right)
                 for digits in (4, 8, 16):
                     lines = [
                         shown(f"{what}{word} = ", x, digits)
@@ -253,18 +312,49 @@ class Trial:
                 return lines
         return []
 
-    def cause(self, law):
+    def _other_rule(self, case):
+        """The option by which rows without any key are right, or nothing."""
+        may = allowed(case, self.options)
+        if may is None or may.any(axis=-1).all():
+            return ""
+        with contextlib.suppress(Trouble):
+            found, kept = self.output(case), vars(self.options)
+            for rule in ("zeros", "mean", "nan"):
+                other = SimpleNamespace(**kept | {"empty": rule})
+                if close(found, expected(case, other)):
+                    return f'empty="{rule}"'
+        return ""
+
+    def _fixed(self):
+        """The fault of scores that are multiplied by one number throughout."""
+        with contextlib.suppress(Trouble):
+            x = case([[1]], [[0], [1]], [[0], [1]])
+            share = self.output(x).squeeze()
+            factor = np.log(share / (1 - share))
+            if np.isfinite(factor):
+                text = (
+                    f"The scores are multiplied by {factor:.4g}, whatever "
+                    "d_k is."
+                )
+                return {"fixed": (text, {"scale": lambda *_: factor})}
+        return {}
+
+    def cause(self, law, failed):
         """The fault whose results these are, as far as this law: its text."""
         at = self.laws.index(law)
         tried = [law, *self.laws[:BASIC]] if at < BASIC else [law]
         pairs = [(c, expected(c, self.options))
                  for x in self.laws[:at] for c in x.cases]  # fmt: skip
-        for one in [c for x in tried for c in x.cases]:
+        for one in [*(c for x in tried for c in x.cases), failed]:
             pairs.append((one, None))
             with contextlib.suppress(Trouble):
                 pairs[-1] = one, self.output(one)
         pairs = [pair for pair in pairs if self._comparable(pair[0])]
-        for name, (text, steps) in FAULTS.items():
+        known = any(one is failed for one, _ in pairs)
+        if not known or all(self._alike({}, *pair) for pair in pairs):
+            return "", []  # any fault that these inputs do not show would fit
+        more = self._fixed() if at < BASIC else {}
+        for name, (text, steps) in (FAULTS | more).items():
             if all(self._alike(steps, *pair) for pair in pairs):
                 return name, [text]
         return "", []
@@ -290,6 +380,21 @@ class Trial:
         return close(output, other)
 
 
+def library(function, text):
+    """The library whose arrays a function seems to take, or nothing."""
+    known = getattr(inspect.unwrap(function), "__globals__", {}).values()
+    tops = {getattr(x, "__name__", "").partition(".")[0] for x in known}
+    tops |= {"torch"} if "ensor" in text else set()
+    return next((name for name in ("torch", "jax") if name in tops), "")
+
+
+def first_off(what, found, right):
+    """The first row that is off, of many."""
+    off = ~np.isclose(found, right, rtol=0, atol=1e-3, equal_nan=True)
+    at = tuple(np.argwhere(off.any(axis=-1) if off.any() else off)[0])
+    return f"{what}row {', '.join(map(str, at))}, ", found[at], right[at]
+
+
 def close(found, right):
     """Whether arrays agree, in the precision of the first one's type."""
     size = np.max(np.abs(right), initial=1, where=np.isfinite(right))
@@ -313,5 +418,6 @@ def shown(name, x, digits=4):
     text = np.array2string(
         x.astype(int) if whole and np.isfinite(x).all() else x,
         separator=", ", prefix=name, precision=digits, suppress_small=True,
+        threshold=MANY,
     )  # fmt: skip
     return f"{name}{text}" + f"  ({x.dtype})" * (x.dtype in NARROW)

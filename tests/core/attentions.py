@@ -123,7 +123,7 @@ def always_causal(Q, K, V):
 def cached(Q, K, V, mask=None, cache=None):
     if cache is not None:
         cache.append((K, V))
-        K, V = (np.concatenate(x) for x in zip(*cache, strict=True))
+        K, V = (np.concatenate(x, -2) for x in zip(*cache, strict=True))
     return by_matmul(Q, K, V, mask)
 
 
