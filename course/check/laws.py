@@ -23,6 +23,7 @@ class Case(NamedTuple):
     sinks: np.ndarray | None = None
     cuts: tuple = ()  #: the number of positions in each call with a cache
     refusable: bool = False  #: an error is right as well
+    random: bool = False  #: which may be cut down to what a fault needs
 
 
 class Law(NamedTuple):
@@ -135,7 +136,8 @@ def drawn(count, options, *features):
         }
         more = {FIELDS.get(f, f): more[f] for f in features if f in more}
         more["refusable"] = "causal" in more and not bare  # two masks at once
-        cases.append(case(Q, K, V, None if bare else mask, **more))
+        mask = None if bare else mask
+        cases.append(case(Q, K, V, mask, random=True, **more))
     return sorted(cases, key=lambda one: sum(x.size for x in one[:3]))
 
 
