@@ -7,7 +7,8 @@ does the same in Jupyter and on a page. Both need only NumPy. `course.check` is
 the function: the package `course` puts it in the place of this module, whose
 own names are imported as usual, with ``from course.check import Verdict``.
 
-The laws are in `laws`, and known causes of wrong results in `faults`.
+The laws are in `laws`, their inputs in `inputs`, and known causes of wrong
+results in `faults`.
 """
 
 import warnings
@@ -18,7 +19,7 @@ import numpy as np
 
 from course.questions.task import told
 
-from .laws import asked
+from .inputs import asked
 from .trial import ARRAYS, MASKS, NotCallable, Trial
 
 CHOICES = {
@@ -37,6 +38,7 @@ class Verdict(NamedTuple):
     right: bool | None  #: None if the function cannot be called as asked
     text: str  #: what fails first, in words, and on which input
     law: str = ""  #: the first law that does not hold
+    inputs: dict | None = None  #: the arguments of the call that shows it
 
     def __repr__(self):
         return f"{WORDS[self.right]} {self.text}"
@@ -82,7 +84,8 @@ def check(
         The axes of `Q`. ``"...TD"``: any number of leading axes; ``"TD"``: one
         sequence; ``"BTD"``, ``"BHTD"`` or ``"BTHD"``: always these.
     causal : str, optional
-        The name of a flag for the causal mask; or ``"always"``.
+        The name of a flag for the causal mask; or ``"always"``. A function
+        may refuse the flag together with a mask.
     corner : str
         Where the diagonal of that mask ends if there are fewer queries than
         keys: ``"lower right"``, or ``"upper left"`` as in PyTorch; or
@@ -176,10 +179,14 @@ def settled(options):
             "gradients must be a function where arrays are NumPy's, which has "
             "none of its own; got 'auto'"
         )
-    options.named, options.names = (
-        len(names) == 4,
-        ["Q", "K", "V", *names][-4:],
-    )
+    given = [options.causal, options.window, options.scale, options.sinks]
+    names = ["Q", "K", "V", *names][-4:]
+    given = [*names, *(x for x in given if isinstance(x, str))]
+    if len({*given}) < len(given):
+        raise ValueError(
+            f"names of arguments must differ; got {', '.join(given)}"
+        )
+    options.named, options.names = len(options.names.split()) == 4, names
     options.skip = ",".join(part.strip() for part in options.skip.split(","))
     if isinstance(options.scale, int):
         options.scale = float(options.scale)
@@ -201,6 +208,8 @@ def _verdict(trial):
                 "causal flag, or more axes than these options give."
             )
     held = [law for law in trial.laws if law.cases]
+    if not held:
+        raise NotCallable("No law is left to try.")
     for law in held:
         for case in law.cases:
             if failure := trial.failure(law, case):

@@ -151,7 +151,7 @@ FAULTS = {
         "The causal mask is aligned at the upper left, so with fewer queries "
         "than keys the last query does not see the last key.",
         {"corner": lambda m: np.tri(*m.shape, dtype=bool)}),
-    "no causal mask": ("The causal mask changes nothing.",
+    "no causal mask": ("Every query sees every key.",
                        {"corner": np.ones_like}),
     "strict": ("A query does not see its own position.",
                {"corner": lambda m: m & np.pad(m, ((0, 0), (0, 1)))[:, 1:]}),

@@ -13,18 +13,8 @@ from course.questions.task import OFF, told
 from helpers.masks import causal_mask
 
 from .faults import FAULTS, attend
-from .laws import (
-    Case,
-    allowed,
-    case,
-    causal,
-    expected,
-    fits,
-    formula,
-    laws,
-    slopes,
-    smaller,
-)
+from .inputs import allowed, case, causal, fits, smaller
+from .laws import expected, formula, laws, slopes
 
 MASKS = {
     "attend": lambda mask: mask,
@@ -38,24 +28,39 @@ HINTS = {  # options by which a wrong result is right
     "opposite mask": 'mask="blocked"',
     "upper left": 'corner="upper left"',
     "unscaled": "scale=1",
-    "batch": 'axes="TD" for a function of one sequence alone',
-    "masks": 'axes="TD" for a function of one sequence alone',
-    "types": 'skip="types"',
+    "lower right": 'corner="lower right"',
 }
+MEANT = {  # the same, for programs that refuse an input
+    "types": 'skip="types"',
+    "many keys": 'skip="many keys"',
+}
+NONE = (
+    "Give what the laws do not need a default, such as None, and if the names "
+    'differ, say names="query key value attn_mask".'
+)
 NAMES = (
     'Give their names, such as names="query key value attn_mask", or say '
     'mask="none".'
 )
-MANY = 256  # numbers of an array that is not shown in full
+MANY = 100  # numbers of an array that is not shown in full
 NARROW = np.float16, np.float32
-SQRT = (
-    " np.sqrt(4) is a float64 number, to which NumPy 2 widens an array of "
+WIDENS = (
+    " What is float64, as np.sqrt(4) and np.zeros(3) are, widens an array of "
     "float32 that it meets; math.sqrt(4) widens nothing."
 )
+LOWER = {  # a fault where the upper left is right
+    "lower right": (
+        "The causal mask is aligned at the lower right.",
+        {"corner": lambda m: causal_mask(*m.shape)},
+    )
+}
+REFUSALS = ValueError, RuntimeError, AssertionError
 
 
 class Trouble(Exception):
     """The fault of a call in form, not in numbers, and the law it breaks."""
+
+    refusal = False  #: whether it is an error by which programs refuse input
 
 
 class NotCallable(Exception):
@@ -119,9 +124,10 @@ class Trial:
             try:
                 signature.bind(*before, **more)
             except TypeError as error:
+                missing = str(error).startswith("missing")
                 raise NotCallable(
                     f"It cannot be called as function({call}): {error}. Its "
-                    f"arguments are {signature}. {NAMES}"
+                    f"arguments are {signature}. {NONE if missing else NAMES}"
                 ) from None
         self.calls += 1
         try:
@@ -132,7 +138,9 @@ class Trial:
                 raise NotCallable(
                     f"It cannot be called as function({call}). {text} {NAMES}"
                 ) from None
-            raise Trouble(text + self._advice(text)) from None
+            trouble = Trouble(text + self._advice(text))
+            trouble.refusal = isinstance(error, REFUSALS)
+            raise trouble from None
 
     def _advice(self, text):
         """Which option an error of the function may ask for, or nothing."""
@@ -146,6 +154,10 @@ class Trial:
         if o.axes == "...TD" and count:
             axes = {"3": "BTD", "4": "BHTD"}[count[1]]
             more += f' If it always takes {count[1]} axes, say axes="{axes}".'
+        elif o.axes == "...TD" and re.search(
+            "out of (range|bounds)|too m", text
+        ):
+            more += ' If it always takes four axes, say axes="BHTD".'
         return more
 
     def output(self, case):
@@ -157,9 +169,10 @@ class Trial:
             Q, K, V = (X[..., end - n : end, :] for X in case[:3])
             by_mask = not o.causal and o.mask != "none"
             mask = causal_mask(n, int(end)) if by_mask else None
-            parts.append(
-                self._output(Case(Q, K, V, mask, bool(o.causal)), cache=cache)
+            part = case._replace(
+                Q=Q, K=K, V=V, mask=mask, causal=bool(o.causal), cuts=()
             )
+            parts.append(self._output(part, cache=cache))
         return np.concatenate(parts, axis=-2)
 
     def _output(self, case, **more):
@@ -208,7 +221,7 @@ class Trial:
         skipped = "types" in self.options.skip.split(",")
         if result.dtype != first.dtype and not skipped:
             text = f"It gives {result.dtype} numbers for {first.dtype} ones."
-            raise Trouble(text + SQRT * (result.dtype == float), "types")
+            raise Trouble(text + WIDENS * (result.dtype == float), "types")
 
     def _gradients(self, case):
         """The gradients of Q, K and V, found and right, by their names."""
@@ -259,20 +272,23 @@ class Trial:
         if name == law.name != "gradients":
             cause, text = self.cause(law, case)
             said, hint = [*said, *text], cause or hint
-        hint = HINTS.get(hint) or self._other_rule(case)
+        hint = HINTS.get(hint) or self._meant(law, case)
         if hint:
             said.append(f"If that is meant, say {hint}.")
+        if name in ("batch", "masks") and self.options.axes == "...TD":
+            said.append('If it is for one sequence alone, say axes="TD".')
         lines = [shown(f"{k} = ", x) for k, x in self.arguments(case).items()]
         if case.cuts:
             lines.append(f"in calls of {' and '.join(map(str, case.cuts))}")
-        return "\n".join([head, "", *lines, *said]), name
+        text = "\n".join([head, "", *lines, *said])
+        return text, name, self.arguments(case)
 
     def _wrong(self, law, case):
         """What is wrong in a case, in lines, and the name of the law."""
         try:
             return self._differences(law, case), law.name
         except Trouble as trouble:
-            if case.refusable:
+            if case.refusable and trouble.refusal:
                 return [], law.name
             text, name = [*trouble.args, law.name][:2]
             return [text], name
@@ -309,17 +325,16 @@ class Trial:
                 return lines
         return []
 
-    def _other_rule(self, case):
-        """The option by which rows without any key are right, or nothing."""
-        may = allowed(case, self.options)
-        if may is None or may.any(axis=-1).all():
-            return ""
-        with contextlib.suppress(Trouble):
+    def _meant(self, law, case):
+        """The option by which a refusal or a row without keys is right."""
+        try:
             found, kept = self.output(case), vars(self.options)
-            for rule in ("zeros", "mean", "nan"):
-                other = SimpleNamespace(**kept | {"empty": rule})
-                if close(found, expected(case, other)):
-                    return f'empty="{rule}"'
+        except Trouble:
+            return MEANT.get(law.name)
+        for rule in ("zeros", "mean", "nan"):
+            other = SimpleNamespace(**kept | {"empty": rule})
+            if law.name == "empty" and close(found, expected(case, other)):
+                return f'empty="{rule}"'
         return ""
 
     def _fixed(self):
@@ -350,9 +365,12 @@ class Trial:
         known = any(one is failed for one, _ in pairs)
         if not known or all(self._alike({}, *pair) for pair in pairs):
             return "", []  # any fault that these inputs do not show would fit
-        more = self._fixed() if at < BASIC else {}
+        more = self._fixed() if at < BASIC else LOWER
         for name, (text, steps) in (FAULTS | more).items():
-            if all(self._alike(steps, *pair) for pair in pairs):
+            of_window = "window" in name and not failed.window
+            if not of_window and all(
+                self._alike(steps, *pair) for pair in pairs
+            ):
                 return name, [text]
         return "", []
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import course
-from course.check import Verdict, check, faults, laws
+from course.check import Verdict, check, faults, inputs, laws
 from course.check import settled as settled_by_name
 from course.check.trial import Trial
 from helpers.attention import attention
@@ -51,7 +51,10 @@ def test_each_expected_output_is_that_of_plain_loops():
         for case in law.cases:
             if len(case.K) > 9 or case.sinks is not None:
                 continue
-            may, found = laws.allowed(case, every), laws.expected(case, every)
+            may, found = (
+                inputs.allowed(case, every),
+                laws.expected(case, every),
+            )
             shape = *case.Q.shape[:-1], case.K.shape[-2]
             may = np.broadcast_to(True if may is None else may, shape)
             for at in np.ndindex(case.Q.shape[:-2]):
@@ -70,12 +73,28 @@ def test_each_expected_output_is_that_of_plain_loops():
     assert tried > 500
 
 
+CAUSAL = {"causal": "is_causal"}
+SQUARE = {"causal": "always", "mask": "none", "corner": "square"}
+
+
+def refused(Q, K, V, mask=None, is_causal=False):
+    if is_causal and mask is not None:
+        raise ValueError("a mask or is_causal")
+    return options_by_name(Q, K, V, mask, is_causal)
+
+
+def square_alone(Q, K, V):
+    return by_matmul(Q, K, V, np.tri(Q.shape[-2], dtype=bool))
+
+
 @pytest.mark.parametrize(
     ("function", "options"),
     [
         *attentions.RIGHT.items(),
         (attention, {"scale": "scale", "sinks": "sinks"}),
         (tiled_attention, TILED | {"sinks": "sinks"}),
+        (refused, CAUSAL),
+        (square_alone, SQUARE),
     ],
     ids=lambda x: getattr(x, "__name__", ""),
 )
@@ -102,13 +121,18 @@ def faulty(fault):
     return program
 
 
+@functools.cache
+def verdict_on(fault):
+    return check(faulty(fault), **EVERY)
+
+
 def test_the_generator_is_right_without_a_fault():
-    assert check(faulty(""), **EVERY).right
+    assert verdict_on("").right
 
 
 @pytest.mark.parametrize("fault", faults.FAULTS)
 def test_each_generated_fault_is_refused_and_named(fault):
-    verdict = check(faulty(fault), **EVERY)
+    verdict = verdict_on(fault)
     assert verdict.right is False
     assert faults.FAULTS[fault][0] in verdict.text
     for word in ("Q = ", "K = ", "V = "):
@@ -201,13 +225,12 @@ def without_row_sum(grad, Q, K, V, mask=None):
     return ds @ K, ds.swapaxes(-1, -2) @ Q, weights.swapaxes(-1, -2) @ grad
 
 
-CAUSAL = {"causal": "is_causal"}
 REPORTS = [
     (filled(-np.inf), {}, "empty", "0/0 is NaN"),
     (lowest_added, {}, "empty", "the mean of all values"),
     (lowest_added, {"empty": "mean"}, "types", "float16"),
     (two_planes, CAUSAL, "empty", "the mean of all values"),
-    (two_planes, CAUSAL | {"empty": "mean"}, "causal", "expected"),
+    (two_planes, CAUSAL | {"empty": "mean"}, "types", "float16"),
     (filled(-5e4), {}, "low scores", "100000"),
     (masked_late, {}, "low scores", "Mask first"),
     (sink_of_each_part, NAMED, "sinks", "in the sum twice"),
@@ -363,6 +386,59 @@ def keys_scaled_again(Q, K, V, mask=None, cache=None):
     return cached(Q, K, V, mask, cache)
 
 
+def tail_unmasked(Q, K, V, mask=None):
+    """The last, partial block of keys is read without its mask."""
+    mask = None if mask is None else mask.copy()
+    if mask is not None and mask.shape[-1] > 16:
+        mask[..., mask.shape[-1] // 16 * 16 :] = True
+    return by_matmul(Q, K, V, mask)
+
+
+def mask_of_first_axis(Q, K, V, mask=None):
+    """A mask of two axes is taken for one of sequences and keys."""
+    if mask is not None and mask.ndim == 2 < Q.ndim == 2 + len(mask):
+        mask = mask[:, None, None]
+    return by_matmul(Q, K, V, mask)
+
+
+def first_columns(Q, K, V, mask=None):
+    scale = math.sqrt(8 / max(8, Q.shape[-1]))
+    return by_matmul(Q[..., :8] * scale, K[..., :8], V, mask)
+
+
+def undefined(Q, K, V, mask=None, is_causal=False):
+    if is_causal and mask is not None:
+        return nothing_of_this_name  # noqa: F821
+    return options_by_name(Q, K, V, mask, is_causal)
+
+
+def window_once(Q, K, V, mask=None, cache=None, window=None):
+    window = None if cache else window
+    if cache is not None:
+        cache.append((K, V))
+        K, V = (np.concatenate(x, -2) for x in zip(*cache, strict=True))
+    return options_by_name(Q, K, V, mask, window=window)
+
+
+def mean_of_group(grad, Q, K, V, mask=None):
+    n = Q.shape[-3] // K.shape[-3] if Q.ndim > 2 else 1
+    if n == 1:
+        return gradients(grad, Q, K, V, mask)
+    wide = [np.repeat(X, n, axis=-3) for X in (K, V)]
+    found = gradients(grad, Q, *wide, mask)
+    sums = [
+        G.reshape(*X.shape[:-2], n, *X.shape[-2:]).sum(axis=-3)
+        for G, X in zip(found[1:], (K, V), strict=True)
+    ]
+    return found[0], sums[0] / n, sums[1]
+
+
+def in_groups(Q, K, V, mask=None):
+    n = Q.shape[-3] // K.shape[-3] if Q.ndim > 2 else 1
+    wide = [np.repeat(X, n, axis=-3) if n > 1 else X for X in (K, V)]
+    return by_matmul(Q, *wide, mask)
+
+
 def of_one_sequence(grad, Q, K, V, mask=None):
     found = gradients(grad, Q, K, V, mask)
     return (*found[:2], found[2] if Q.ndim == 2 else found[2] * 0)
@@ -397,6 +473,17 @@ OTHERS = [
     (cached_along(0), {"cache": list}, "cache", "It raises ValueError"),
     (keys_scaled_again, {"cache": list}, "cache", "in calls of"),
     (by_matmul, {"gradients": of_one_sequence}, "gradients", "of V"),
+    (tail_unmasked, {}, "many keys", "row 0, got"),
+    (mask_of_first_axis, {}, "masks", "got"),
+    (first_columns, {}, "random", "got"),
+    (undefined, CAUSAL, "causal", "NameError"),
+    (window_once, {"cache": list, "window": "window"}, "cache", "window ="),
+    (
+        in_groups,
+        {"groups": True, "gradients": mean_of_group},
+        "gradients",
+        "gradient of K",
+    ),
     (transposed_if_needed, {}, "match", "product of query i"),
     (values_once, {"cache": list}, "cache", "in calls of 1 and 2"),
     (forgets, {"cache": list}, "cache", "in calls of 1 and 1"),
@@ -411,7 +498,7 @@ def test_other_wrong_programs_are_refused(program, options, law, said):
 
 def test_each_law_is_broken_by_some_program():
     broken = {law for *_, law, _ in REPORTS + OTHERS}
-    broken |= {check(faulty(name), **EVERY).law for name in faults.FAULTS}
+    broken |= {verdict_on(name).law for name in faults.FAULTS}
     assert not {law.name for law in laws.laws(settled())} - broken
 
 
@@ -549,12 +636,12 @@ def test_it_needs_numpy_alone():
 def computes_the_same(program, function, options):
     """Whether two programs agree on inputs that no check has tried."""
     options, rng = settled(**options), np.random.default_rng(1)
-    features = [name for name, has in laws.asked(options).items() if has]
+    features = [name for name, has in inputs.asked(options).items() if has]
     law = laws.Law("other", "", [
         one._replace(**{x: rng.normal(0, 2, getattr(one, x).shape)
                         for x in "QKV"})
-        for one in laws.drawn(300, options) +
-        [one for x in features for one in laws.drawn(100, options, x)]
+        for one in inputs.drawn(300, options) +
+        [one for x in features for one in inputs.drawn(100, options, x)]
     ])  # fmt: skip
     both = Trial(program, options), Trial(function, options)
     with np.errstate(all="ignore"):
