@@ -100,12 +100,39 @@ class _Display:
 def bundle(value):
     """Return the forms in which a value is shown, by MIME type."""
     data = {"text/plain": pretty(value)}
-    if hasattr(value, "_repr_html_"):
-        data["text/html"] = value._repr_html_()
+    if hasattr(value, "_repr_html_") and (text := value._repr_html_()):
+        data["text/html"] = text
     if hasattr(value, "_repr_mimebundle_"):
         more = value._repr_mimebundle_()
         data |= more[0] if isinstance(more, tuple) else more
+    if "matplotlib" in sys.modules and isinstance(value, _figures()):
+        data[SVG] = _svg(value)
     return data
+
+
+def _figures():
+    return importlib.import_module("matplotlib.figure").Figure
+
+
+def _svg(figure):
+    """Return the drawing of a figure that a reader has made, and close it."""
+    text = io.StringIO()
+    figure.savefig(text, format="svg", bbox_inches="tight")
+    importlib.import_module("matplotlib.pyplot").close(figure)
+    return text.getvalue()[text.getvalue().index("<svg") :]
+
+
+def show_figures():
+    """Show each figure that is still open, as Jupyter does after a cell."""
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        for number in pyplot.get_fignums():
+            display(pyplot.figure(number))
+
+
+def _asked(*_):
+    raise NotImplementedError(
+        "input() gets no answer here. Write the value into the cell."
+    )
 
 
 class Session:
@@ -114,6 +141,7 @@ class Session:
     def __init__(self):
         self.module = types.ModuleType("__main__")
         self.module.display = display
+        self.module.input = _asked
         self.lacking = {}  # names that no page can have, and what they need
         self.left = 0  # characters that the last cell printed beyond the kept
 
@@ -143,6 +171,7 @@ class Session:
             try:
                 for code in _compiled(source, name):
                     exec(code, vars(self.module))
+                show_figures()
             except BaseException as error:
                 outputs.append(_error(error, name))
         self.left = printed.left
@@ -200,12 +229,20 @@ def _error(error, name):
     frames = error.__traceback__
     while frames and frames.tb_frame.f_code.co_filename != name:
         frames = frames.tb_next
-    lines = traceback.format_exception(type(error), error, frames)
+    try:
+        said = str(error)
+    except Exception:  # whatever an error of a reader raises
+        said = "(its text cannot be shown)"
+    # No frames of this module, which shows what the cell gives.
+    told = traceback.TracebackException(type(error), error, frames)
+    told.stack = traceback.StackSummary.from_list(
+        [frame for frame in told.stack if frame.filename != __file__]
+    )
     return {
         "output_type": "error",
         "ename": type(error).__name__,
-        "evalue": str(error),
-        "traceback": "".join(lines).splitlines(),
+        "evalue": said,
+        "traceback": "".join(told.format()).splitlines(),
     }
 
 
@@ -406,8 +443,9 @@ def run_cell(cell, source, name, tell):
     return json.dumps({"outputs": outputs, **more, **agree})
 
 
-# Of seven digits or more, and no part of a decimal or of a name.
-INTEGER = re.compile(r"(?<![\w.,])\d(?:,?\d){6,}(?![\w.])")
+# Of nine digits or more, as nearly all that have overflowed, and no part of a
+# decimal or of a name.
+INTEGER = re.compile(r"(?<![\w.,])\d(?:,?\d){8,}(?![\w.])")
 
 
 def is_large(text):
@@ -425,7 +463,7 @@ def is_large(text):
     return (
         any(it < 2**31 for it in found)
         or "int32" in text
-        or "overflow" in text
+        or "overflow encountered in scalar" in text
     )
 
 

@@ -26,13 +26,16 @@ globalThis.attentionLive = (() => {
   // --- the notebook ----------------------------------------------------------
 
   // A cell has the published code (`source`) and the reader's (`text`). What it
-  // has shown is fresh, or stale because something above has changed since.
+  // has shown is fresh, or stale because something above has changed since. One
+  // that failed is run again before those below.
   let notebook;
   const cells = new Map();
   const read = async () => {
     if (notebook) return;
-    const answer = await fetch(here(`../../_sources/${page}.ipynb`), { cache: "no-cache" });
-    if (!answer.ok) throw new Error("The notebook of this page did not arrive.");
+    const answer = await fetch(here(`../../_sources/${page}.ipynb`), { cache: "no-cache" }).catch(
+      () => null,
+    );
+    if (!answer?.ok) throw new Error("The notebook of this page did not arrive.");
     notebook = await answer.json();
     notebook.cells.forEach((raw, at) => {
       if (raw.cell_type !== "code") return;
@@ -127,6 +130,13 @@ globalThis.attentionLive = (() => {
   const tell = (text) => {
     said.textContent = text;
   };
+  const unkept = make(
+    "p",
+    "av-unkept",
+    "This browser keeps no edits, because its storage is full or closed. " +
+      "Save the page before you leave.",
+  );
+  unkept.setAttribute("role", "alert");
   // What one cell gives stands below it, so it is only spoken.
   const spoken = make("p", "av-spoken");
   spoken.setAttribute("role", "status");
@@ -280,10 +290,13 @@ globalThis.attentionLive = (() => {
     return evalue ? `${ename}: ${evalue}` : ename;
   };
   const seenOf = ({ at }) => placeOf("in", at) ?? placeOf("out", at);
+  const unfold = (cell) => {
+    for (let el = seenOf(cell); el; el = el.parentElement)
+      if (el.matches("details")) el.open = true;
+  };
   const goTo = (cell) => {
-    const seen = seenOf(cell);
-    for (let el = seen; el; el = el.parentElement) if (el.matches("details")) el.open = true;
-    seen.scrollIntoView({ block: "center" });
+    unfold(cell);
+    seenOf(cell).scrollIntoView({ block: "center" });
     const code = placeOf("in", cell.at);
     if (code) toolsOf(code).querySelector("button").focus({ preventScroll: true });
   };
@@ -339,17 +352,24 @@ globalThis.attentionLive = (() => {
       );
     if (cell.ran !== text) spoil(cell.at);
     Object.assign(cell, { ran: text, outputs, seen: true });
-    mark(cell, cell.text === text ? "fresh" : "stale");
-    if (broken) note(cell, "stopped with an error", "wrong");
-    else note(cell, ...verdict(cell, result));
+    if (cell.text !== text) {
+      mark(cell, "stale");
+      note(cell, "ran with the text before your change", "stale");
+    } else {
+      mark(cell, broken ? "failed" : "fresh");
+      if (broken) note(cell, "stopped with an error", "wrong");
+      else note(cell, ...verdict(cell, result));
+    }
     judge(cell, outputs);
     return !broken;
   };
   let running = null;
   let busy = false;
-  const alone = async (work) => {
+  const alone = async (work, at) => {
     if (busy) {
       tell("Something is running. Wait for it, or press Stop.");
+      if (at !== undefined && at !== running?.at)
+        note({ at }, "not run: something else is running", "stale");
       return;
     }
     busy = true;
@@ -362,12 +382,13 @@ globalThis.attentionLive = (() => {
       const stopped = error.message === STOPPED;
       if (!stopped) tell(error.message);
       if (session?.ended) outdate();
+      if (!stopped && !running && at !== undefined) note({ at }, "not run", "wrong");
       if (running) {
         cutOff(running, stopped ? "you stopped the cell" : "Python ended");
         if (!stopped) note(running, session.ended ? "Python ended here" : "not run", "wrong");
       }
       for (const cell of cells.values())
-        if (cell.state === "new" && cell !== running) note(cell, "");
+        if (cell.state === "new" && cell !== running && (stopped || cell.at !== at)) note(cell, "");
     } finally {
       running = null;
       busy = false;
@@ -375,17 +396,31 @@ globalThis.attentionLive = (() => {
     }
   };
   // Why a cell above should not run unasked, or "".
-  const objection = (cell) => {
-    if (cell.stopped === cell.text) return "was stopped: change it, or run it by itself";
-    return isEdited(cell) && !cell.seen
-      ? "has your edit of an earlier visit: look at it first"
-      : "";
+  const objection = (cell) =>
+    cell.stopped === cell.text ? "was stopped: change it, or run it by itself" : "";
+  // Edits of an earlier visit run after a look, or all together when asked.
+  const unseen = (some) => some.filter((cell) => isEdited(cell) && !cell.seen);
+  const named = (some) => {
+    const names = some.map(nameOf);
+    const [last] = names.slice(-1);
+    return names.length === 1 ? last : `${names.slice(0, -1).join(", ")} and ${last}`;
   };
+  const warning = (edits) =>
+    edits.length === 1
+      ? `${named(edits)} has your edit of an earlier visit: look at it first`
+      : `${named(edits)} have your edits of an earlier visit: look at them first`;
   // Run a cell, after the cells above it that have not run.
   const run = (at) =>
     alone(async () => {
       const asked = cells.get(at);
       const before = [...cells.values()].filter((it) => it.at < at && it.state !== "fresh");
+      const edits = unseen(before);
+      if (edits.length) {
+        note(asked, `not run: ${warning(edits)}`, "stale");
+        toolsOf(placeOf("in", at)).append(...edits.flatMap(goButton), anyway(edits, at));
+        spoken.textContent = `Not run: ${warning(edits)}`;
+        return;
+      }
       note(asked, session?.versions && !session.ended ? "waiting" : "waiting for Python");
       for (const cell of before) {
         const why = objection(cell);
@@ -393,26 +428,34 @@ globalThis.attentionLive = (() => {
         const name = placeOf("in", cell.at) ? nameOf(cell) : `${nameOf(cell)}, which is not shown,`;
         const end = why || `stopped with an error: ${errorOf(cell)}`;
         note(asked, `not run: ${name} ${end}`, why ? "stale" : "wrong");
-        toolsOf(placeOf("in", at)).append(...goButton(cell), ...anyway(cell, at, why));
+        toolsOf(placeOf("in", at)).append(...goButton(cell));
         spoken.textContent = `Not run: ${name} ${end}`;
         return;
       }
       delete asked.stopped;
-      await runCell(asked);
+      const ran = await runCell(asked);
       const texts = asked.outputs.map((it) => it.text ?? it.data?.["text/plain"] ?? it.evalue);
-      spoken.textContent = `The cell has run. ${texts.join(" ").slice(0, 200)}`;
-    });
-  // The reader may let an earlier edit run without a look.
-  const anyway = (cell, at, why) => {
-    if (!why.startsWith("has")) return [];
-    const go = () => {
-      for (const it of cells.values()) if (it.at < at) it.seen = true;
+      spoken.textContent = ran
+        ? `The cell has run. ${texts.join(" ").slice(0, 200)}`
+        : `The cell stopped with an error. ${errorOf(asked)}`;
+    }, at);
+  // One press lets them run; their folds open, so that they can be seen.
+  const anyway = (edits, at) =>
+    button("Run with my edits", () => {
+      for (const cell of edits) {
+        unfold(cell);
+        cell.seen = true;
+      }
       run(at);
-    };
-    return [button("Run with my edits", go)];
-  };
+    });
   const runAll = () =>
     alone(async () => {
+      const edits = unseen([...cells.values()]);
+      if (edits.length) {
+        tell(`${warning(edits)}.`);
+        found.replaceChildren(...edits.flatMap(goButton));
+        return;
+      }
       for (const cell of cells.values()) {
         const why = objection(cell);
         if (why) {
@@ -435,8 +478,14 @@ globalThis.attentionLive = (() => {
     }
   };
   const stop = () => {
+    if (checking) {
+      checking.end(STOPPED);
+      checking = null;
+      tell("Stopped: the check is not finished.");
+      return;
+    }
     const cell = running;
-    for (const one of [session, checking]) one?.end(STOPPED);
+    session?.end(STOPPED);
     outdate();
     if (cell) {
       cell.stopped = cell.text;
@@ -470,11 +519,13 @@ globalThis.attentionLive = (() => {
     else {
       const { source, text } = cell;
       localStorage.setItem(keyOf(cell), JSON.stringify({ of: source, text }));
+      if (document.documentElement.dataset.kept === "no" && !unkept.parentNode) bar.append(unkept);
     }
   };
   const changed = (cell, text) => {
     cell.text = text;
     cell.seen = true;
+    cell.undo?.remove();
     keep(cell);
     const tools = placeOf("in", cell.at);
     tools.classList.toggle("av-edited", isEdited(cell));
@@ -543,7 +594,8 @@ globalThis.attentionLive = (() => {
     putBack(cell);
     note(cell, cell.ran === undefined ? "" : "as published; not run again yet", "stale");
     const tools = toolsOf(placeOf("in", at));
-    tools.append(button("Undo the reset", () => edit(at, before)));
+    cell.undo = button("Undo the reset", () => edit(at, before));
+    tools.querySelector(".av-reset").after(cell.undo);
     tools.querySelector(".av-edit").focus();
     spoken.textContent = "The cell is as published.";
   };
@@ -583,10 +635,16 @@ globalThis.attentionLive = (() => {
     tell("");
     spoken.textContent = "";
     found.replaceChildren();
+    // The variables are those of the reader's code, so they go as well.
+    if (running) running.printed = [];
+    for (const one of [session, checking]) one?.end(STOPPED);
     for (const cell of cells.values()) {
       close(cell);
+      cell.undo?.remove();
+      for (const key of ["ran", "outputs", "stopped", "seen"]) delete cell[key];
       cell.text = cell.source;
       putBack(cell);
+      mark(cell, "new");
       note(cell, "");
       placeOf("in", cell.at)?.classList.remove("av-edited");
     }
@@ -613,6 +671,7 @@ globalThis.attentionLive = (() => {
     link.textContent = "Report a difference";
     return link;
   };
+  const LEFT = "as published, the cell gives the same; your edit was left out";
   const check = () =>
     alone(async () => {
       found.replaceChildren();
@@ -643,7 +702,11 @@ globalThis.attentionLive = (() => {
           wrong.push(difference(cell, result.different));
           note(cell, "not as published in this browser", "wrong");
         } else if (theirs)
-          note(cell, "as published, the cell gives the same; this is yours", "stale");
+          note(
+            cell,
+            cell.own ? "as published, the cell gives the same; below is yours" : LEFT,
+            "stale",
+          );
         else if (result.count) note(cell, "✓ the same in this browser", "right");
         silent += !result.count;
       }
@@ -666,18 +729,20 @@ globalThis.attentionLive = (() => {
 
   // --- the page as a notebook ------------------------------------------------
 
+  const stored = (output) => {
+    const { drawing: _, ...data } = output.data ?? {};
+    if (output.output_type === "execute_result")
+      return { ...output, data, metadata: {}, execution_count: null };
+    return output.data ? { ...output, data, metadata: {} } : output;
+  };
   const download = () =>
     alone(async () => {
       const copy = structuredClone(notebook);
       for (const cell of cells.values()) {
         copy.cells[cell.at].source = cell.text;
-        if (!cell.outputs) continue;
-        copy.cells[cell.at].outputs = cell.outputs.map((output) => {
-          const { drawing: _, ...data } = output.data ?? {};
-          if (output.output_type === "execute_result")
-            return { ...output, data, metadata: {}, execution_count: null };
-          return output.data ? { ...output, data, metadata: {} } : output;
-        });
+        // What an edited cell would show is known when it has run.
+        if (isEdited(cell) && cell.ran !== cell.text) copy.cells[cell.at].outputs = [];
+        else if (cell.outputs) copy.cells[cell.at].outputs = cell.outputs.map(stored);
       }
       const link = make("a", "");
       link.href = URL.createObjectURL(new Blob([JSON.stringify(copy, null, 1)]));

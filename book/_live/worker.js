@@ -99,7 +99,7 @@ const start = async () => {
   importScripts(here("pyodide.js"));
   python = await self.loadPyodide({
     indexURL: here("."),
-    env: { HOME: "/home/pyodide", MPLBACKEND: "agg" },
+    env: { HOME: "/home/pyodide", MPLBACKEND: "module://canvas" },
   });
   if (fault) throw fault;
   await install(NUMPY);

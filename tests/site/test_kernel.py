@@ -119,6 +119,8 @@ def test_no_stored_output_is_longer_than_what_is_kept(kernel):
         ("np.int32(6)", True),
         ("RuntimeWarning: overflow encountered in scalar add", True),
         ("4999950000", False),
+        ("RuntimeWarning: overflow encountered in exp", False),
+        ("3000000", False),
         ("120", False),
         ("0.70498270", False),
         ("7049827.04", False),
@@ -201,3 +203,25 @@ def test_the_worker_gets_texts(kernel):
     assert told == []
     assert found["different"] == [["2", "3"]]
     assert found["outputs"][0]["data"] == {"text/plain": "3"}
+
+
+def test_a_figure_is_shown_as_a_drawing(kernel):
+    code = "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nfig"
+    [output] = kernel.Session().run(code)
+    assert output["data"][kernel.SVG].startswith("<svg")
+    assert output["data"]["text/plain"].startswith("<Figure size")
+
+
+def test_what_a_reader_s_own_code_raises_is_an_error_of_the_cell(kernel):
+    odd = (
+        "class Odd(Exception):\n    def __str__(self):\n        return 1 / 0\n"
+    )
+    for code, name in [
+        (odd + "raise Odd", "Odd"),
+        ("class A:\n    def __repr__(self):\n        1 / 0\nA()",
+         "ZeroDivisionError"),
+        ("input()", "NotImplementedError"),
+    ]:  # fmt: skip
+        [error] = kernel.Session().run(code)
+        assert error["ename"] == name
+        assert not [it for it in error["traceback"] if "kernel.py" in it]

@@ -351,6 +351,42 @@ def test_an_error_shows_the_reader_s_lines_alone(lesson):
     assert "exec(" not in shown
 
 
+def test_a_cell_that_failed_is_named_until_it_runs(lesson):
+    first, *_, last = [
+        at for at in code_cells(RUN) if lesson.locator(f".in-{at}").count()
+    ]
+    run(lesson, first, "1 / 0")
+    for _ in range(2):
+        press_run(lesson, last)
+        assert "ZeroDivisionError" in noted(lesson, last)
+
+
+def test_what_ran_before_a_change_is_not_taken_for_the_change(lesson):
+    first = first_shown(lesson)
+    source = "import time\ntime.sleep(2)\nprint('slow')"
+    write(lesson, first, source)
+    lesson.keyboard.press("Shift+Enter")
+    expect(lesson.locator(f".in-{first} .av-cell-said")).to_have_text(
+        "running", timeout=60_000
+    )
+    lesson.locator(f".in-{first} .av-reset").click()
+    note = lesson.locator(f".in-{first} .av-cell-said")
+    expect(note).to_contain_text("ran with the text before your change")
+    undo = lesson.get_by_role("button", name="Undo the reset")
+    undo.click()
+    editor = lesson.locator(f".in-{first} .cm-content")
+    expect(editor).to_contain_text("slow")
+
+
+def test_a_reader_s_own_drawing_is_shown(lesson):
+    first = first_shown(lesson)
+    made = "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\n"
+    for last in ("fig", "plt.show()", "ax.plot([1, 2]);"):
+        run(lesson, first, made + last)
+        drawing = lesson.locator(f".out-{first} svg")
+        expect(drawing).to_have_count(1)
+
+
 def test_edits_of_an_earlier_visit_are_shown_and_do_not_run(lesson):
     """Nor does one that another program wrote, or one of another text."""
     places = [
@@ -475,17 +511,20 @@ def test_what_was_typed_is_kept_where_storage_is_refused(tab, host):
     )
     assert run(tab, first, "print(6 * 7)").strip() == "42"
     assert "6 * 7" in tab.locator(f".in-{first} .cm-content").inner_text()
+    expect(tab.get_by_role("alert")).to_contain_text("keeps no edits")
 
 
 def test_forget_removes_edits(lesson):
     first = first_shown(lesson)
-    run(lesson, first, "print('mine')")
+    run(lesson, first, "mine = 'mine'\nprint(mine)")
     kept = "Object.keys(localStorage).filter(k => k.startsWith('code/'))"
     assert lesson.evaluate(kept) == [f"code/{RUN}/{first}"]
     lesson.locator(".forget").evaluate("button => button.click()")
     assert lesson.evaluate(kept) == []
     assert lesson.locator(".cm-content").count() == 0
     assert "mine" not in lesson.locator("article").inner_text()
+    asked = run(lesson, first, "print('mine' in globals())")
+    assert asked.strip() == "False", "the variables are the reader's too"
 
 
 def test_what_is_handed_in_can_be_marked(lesson, tmp_path):

@@ -295,18 +295,22 @@ const counted = () => {
   return { forms, right };
 };
 // Exercises in code count where their code runs: on a page that can run it.
+const SOLVED = "✓ You have solved this. To see the reply again, run the cell.";
 const countTasks = () => {
   if (!document.querySelector(".av-python") || location.protocol === "file:") return;
   for (const place of document.querySelectorAll(".av-task")) {
     const at = /\bout-(\d+)/.exec(place.className)[1];
     place.dataset.task = storageKey(`task/${document.body.dataset.page}/${at}`);
+    const said = place.querySelector("pre");
+    const published = said.textContent;
     place.wipe = () => {
       localStorage.removeItem(place.dataset.task);
       delete place.dataset.right;
+      if (said.textContent === SOLVED) fill(said, published);
     };
     if (localStorage.getItem(place.dataset.task) === null) continue;
     place.dataset.right = "true";
-    fill(place.querySelector("pre"), "✓ Right, when it last ran. To see it again, run this cell.");
+    fill(said, SOLVED);
   }
 };
 const keepCount = () => {

@@ -9,7 +9,10 @@
     },
     setItem(key, text) {
       kept.delete(key);
-      try { setItem.call(this, key, text) } catch { kept.set(key, `${text}`) }
+      try { setItem.call(this, key, text) } catch {
+        kept.set(key, `${text}`);
+        document.documentElement.dataset.kept = "no";
+      }
     },
     removeItem(key) {
       kept.delete(key);
