@@ -112,9 +112,15 @@ addEventListener("load", () => {
   addEventListener("toggle", reach, true);
 });
 
-// Open every fold before printing.
+// Open every fold before printing, and close those again afterwards.
+const forPrint = [];
 addEventListener("beforeprint", () => {
-  for (const details of document.querySelectorAll("details")) details.open = true;
+  const closed = document.querySelectorAll("details:not([open])");
+  forPrint.push(...closed);
+  for (const details of closed) details.open = true;
+});
+addEventListener("afterprint", () => {
+  for (const details of forPrint.splice(0)) details.open = false;
 });
 
 // The menus of the header, and below the mark of the current section in the
@@ -236,6 +242,18 @@ switches.forEach((button, i) =>
   }),
 );
 if (switches.length && localStorage.getItem(DEPTH)) showDepth();
+// A reader who comes back, or loads the page again, finds the folds as they were:
+// the browser goes to the same height of the page.
+const [visit] = performance.getEntriesByType("navigation");
+{
+  const key = `folds${location.pathname}`;
+  const folds = [...document.querySelectorAll("article details")];
+  addEventListener("pagehide", () => {
+    sessionStorage.setItem(key, folds.map((fold) => Number(fold.open)).join(""));
+  });
+  const kept = visit?.type === "navigate" ? "" : (sessionStorage.getItem(key) ?? "");
+  if (kept.length === folds.length) folds.forEach((fold, i) => (fold.open = kept[i] === "1"));
+}
 // Open the folds around an element, and the fold of a section; whether any was
 // closed.
 const unfold = (element) => {
@@ -256,7 +274,6 @@ const hold = (target) => {
     addEventListener(act, release, { once: true, passive: true });
   setTimeout(release, 3000);
 };
-const [visit] = performance.getEntriesByType("navigation");
 const lead = (always) => {
   const target = targetOf(location.hash);
   if (!target?.closest("article")) return;
@@ -333,7 +350,9 @@ const readKept = async ({ target }) => {
   try {
     if (file.size > LARGEST) throw new Error("too large");
     const found = keptIn(await file.text());
+    if (!found.length) throw new Error("nothing in it");
     for (const [key, value] of found) localStorage.setItem(key, value);
+    sessionStorage.setItem("told", "The progress of the file is added to what was here.");
     location.reload(); // fields show what is kept when a page loads
   } catch {
     target.value = "";
@@ -348,7 +367,9 @@ const fileButtons = () => {
     '<button type="button">Read it back from a file</button>' +
     '<input type="file" accept=".json,application/json" hidden aria-label="File of progress">' +
     '<p role="status"></p>';
-  const [save, read, field] = part.children;
+  const [save, read, field, said] = part.children;
+  said.textContent = sessionStorage.getItem("told") ?? "";
+  sessionStorage.removeItem("told");
   save.addEventListener("click", saveKept);
   read.addEventListener("click", () => field.click());
   field.addEventListener("change", readKept);
@@ -419,6 +440,10 @@ const showStops = (list) => {
     go.href = next.href;
     go.textContent = `${done ? "Continue" : "Begin"}: ${next.textContent}`;
     line.append(go);
+  } else {
+    const after = document.querySelector(".bd-docs-nav li.current")?.nextElementSibling;
+    const other = after?.querySelector("a").cloneNode(true);
+    if (other) line.append(other);
   }
   if (done) line.append(` ${done} of ${items.length} read`);
 };

@@ -561,7 +561,9 @@ class Guess(Predict):
     def html(self):
         """Return the slider as a page shows it before its script runs."""
         stops = [escape(text) for text in self.options]
+        # Where the guess begins is not the answer.
         half = len(stops) // 2
+        half -= self.check(self.options[half]).right
         field = (
             f'<label><input type="range" min="0" max="{len(stops) - 1}" '
             f'value="{half}" aria-label="{escape(self.ask)}" '

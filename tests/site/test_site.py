@@ -401,6 +401,46 @@ def test_search_shows_first_the_question_that_was_asked_in_other_words(search):
         assert make_id(words) in section, query
 
 
+def test_folds_stay_as_they_were(address, browser):
+    """After printing, after a look at another page, and after a reload."""
+    tab = browser.new_page()
+    tab.goto(f"{address}/book/derivation.html")
+    opened = """[...document.querySelectorAll('article details[open]')]
+      .map((fold) => fold.textContent)"""
+    closed = tab.evaluate(opened)
+    tab.locator("details.deeper").nth(1).evaluate("it => { it.open = true }")
+    mine = tab.evaluate(opened)
+    assert len(mine) == len(closed) + 1
+    tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert len(tab.evaluate(opened)) > len(mine) + 9
+    tab.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert tab.evaluate(opened) == mine
+    tab.goto(f"{address}/book/mask.html")
+    tab.go_back()
+    assert tab.evaluate(opened) == mine
+    tab.reload()
+    assert tab.evaluate(opened) == mine
+    tab.goto(f"{address}/book/derivation.html")
+    assert tab.evaluate(opened) == closed, "a new visit"
+    tab.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "right"),
+    [
+        ("atention", "attention"),
+        ("quantization", "quantisation"),
+        ("sofmtax rows", "softmax rows"),
+        ("gpt2 heads", "gpt heads"),
+    ],
+)
+def test_search_takes_a_misspelt_word_for_the_nearest(search, query, right):
+    pages, _, tab = search(query)
+    swap = f"“{right.split()[0]}” in place of “{query.split()[0]}”"
+    expect(tab.locator(".search-summary")).to_contain_text(swap)
+    assert pages == search(right)[0]
+
+
 @pytest.mark.parametrize(
     ("query", "marked", "first"),
     [

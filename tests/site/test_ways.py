@@ -214,6 +214,24 @@ def test_a_file_brings_only_our_keys_and_texts(address, browser):
     tab.close()
 
 
+def test_the_last_stop_of_a_way_ticks_itself_and_leads_to_all(
+    address, browser
+):
+    tab = browser.new_page()
+    way = AFTERNOON["page"]
+    tab.goto(f"{address}/{way}.html")
+    boxes = tab.locator(".av-stops input")
+    for box in boxes.all()[:-1]:
+        box.check()
+    tab.locator(".av-stops a").last.click()
+    tab.get_by_role("link", name="see what you have read").click()
+    tab.wait_for_url(f"**/{way}.html")
+    expect(boxes.last).to_be_checked()
+    on = tab.locator(".av-start a")
+    expect(on).to_have_text("The whole model")
+    tab.close()
+
+
 def test_the_button_leads_to_a_check_and_runs_nothing(address, browser):
     tab = browser.new_page()
     asked = []

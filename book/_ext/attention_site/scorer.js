@@ -149,23 +149,76 @@ const scorerOf =
     return [...longer, ...shorter].reduce((a, b) => (pages(b) > pages(a) ? b : a), stem);
   };
 
+  // How many letters are to be changed, added, left out or exchanged with the
+  // next to make one word of another.
+  const distance = (a, b) => {
+    const rows = [[...b, ""].map((_, j) => j)];
+    for (let i = 1; i <= a.length; i++) {
+      rows.push([i]);
+      for (let j = 1; j <= b.length; j++) {
+        const same = a[i - 1] === b[j - 1];
+        const ways = [rows[i - 1][j] + 1, rows[i][j - 1] + 1, rows[i - 1][j - 1] + !same];
+        if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+          ways.push(rows[i - 2][j - 2] + 1);
+        rows[i].push(Math.min(...ways));
+      }
+    }
+    return rows[a.length][b.length];
+  };
+  // The word that a misspelt one may mean, or one in another spelling, such as
+  // "quantization" here, or null: the nearest, and of those the one on most pages.
+  let vocabulary = null;
+  const RARE = 5; // pages
+  const meant = (word, { terms, titleterms }) => {
+    const pages = (it) => {
+      const stem = stemOf(it);
+      return [terms[stem] ?? [], titleterms[stem] ?? []].flat().length;
+    };
+    const own = pages(word);
+    const [, letters] = /^(\p{L}+)\d+$/u.exec(word) ?? [];
+    if (letters && own <= RARE && pages(letters) > 3 * own) return letters; // gpt2
+    if (word.length < 5 || own > RARE || (own && word.length < 8)) return null;
+    vocabulary ??= new Set(
+      Object.values(Search.texts)
+        .flat(2)
+        .join(" ")
+        .toLowerCase()
+        .match(/\p{L}{4,}/gu),
+    );
+    const most = own || word.length < 8 ? 1 : 2;
+    const [best] = [...vocabulary]
+      .filter((it) => it[0] === word[0] && Math.abs(it.length - word.length) <= most)
+      .map((it) => [distance(word, it), -pages(it), it])
+      .filter(([far, count]) => far > 0 && far <= most && -count > Math.max(1, 3 * own))
+      .toSorted(([a, b], [c, d]) => a - c || b - d);
+    return best ? best[2] : null;
+  };
+
   // The best result of each section; `typing` says that the last word may be a
   // beginning.
   const find = async (query, typing) => {
     await texts();
     const { _index: index } = Search;
     for (const words of [index.terms, index.titleterms]) Object.setPrototypeOf(words, bare);
-    const parsed = parse(query);
-    // Without this, the opened page would highlight parts of words.
-    localStorage.removeItem("sphinx_highlight_terms");
     // Split as the texts are: a name such as padding_mask is two words.
     const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
     const telling = words.filter((word) => !stopwords.includes(word) && !/^\d+$/.test(word));
-    const stemmed = telling.map(stemOf);
-    if (typing && stemmed.length && query.endsWith(words.at(-1))) {
-      stemmed.push(completed(stemmed.pop(), index));
-      parsed[1] = new Set(stemmed);
-    }
+    const open = typing && query.endsWith(words.at(-1)) ? telling.length - 1 : -1;
+    const instead = [];
+    let asking = query.toLowerCase();
+    const stemmed = telling.map((word, i) => {
+      const stem = stemOf(word);
+      const whole = i === open ? completed(stem, index) : stem;
+      const other = whole === stem ? meant(word, index) : null;
+      if (!other) return whole;
+      instead.push(`“${other}” in place of “${word}”`);
+      asking = asking.replace(word, other);
+      return stemOf(other);
+    });
+    const parsed = parse(instead.length ? asking : query);
+    if (open >= 0) parsed[1] = new Set(stemmed);
+    // Without this, the opened page would highlight parts of words.
+    localStorage.removeItem("sphinx_highlight_terms");
     const terms = new Set(stemmed);
     Scorer.score = scorerOf(stemmed);
     const isLesson = ([page]) => Object.hasOwn(worths, page);
@@ -184,9 +237,12 @@ const scorerOf =
       const address = `${result[0]}#${section?.id}`;
       if (section && !shown.has(address)) shown.set(address, [result, section]);
     }
-    return [...shown.values()];
+    return Object.assign([...shown.values()], { instead });
   };
-  const counted = (found) => `${found.length} ${found.length === 1 ? "result" : "results"}`;
+  const counted = (found) => {
+    const count = `${found.length} ${found.length === 1 ? "result" : "results"}`;
+    return found.instead.length ? `${count}, with ${found.instead.join(" and ")}` : count;
+  };
   const answer = async (query) => {
     const found = await find(query);
     Search.output.append(...found.map((it) => item(...it, 200)));

@@ -232,7 +232,10 @@ class Course:
             at = pages.index(page)
             name = self.link(way["page"], self.title(way["page"]))
             rest = way["stops"][at + 1 : at + 2]
-            on = f"Next: {self.to(rest[0])}" if rest else "It ends here."
+            back = self.link(way["page"], "see what you have read", kind="on")
+            on = f"It ends here: {back}."
+            if rest:
+                on = f"Next: {self.to(rest[0])}"
             lines.append(
                 f'<p data-way="{slug(way)}" '
                 f'data-stop="{key(way["stops"][at])}"><span>On the way: '
