@@ -284,7 +284,7 @@ class Trial:
         return text, name, self.arguments(case)
 
     def _wrong(self, law, case):
-        """What is wrong in a case, in lines, and the name of the law."""
+        """Return what is wrong in a case, line by line, and the law."""
         try:
             return self._differences(law, case), law.name
         except Trouble as trouble:
