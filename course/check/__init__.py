@@ -110,7 +110,8 @@ def check(
         What a query gets that may attend to nothing: ``"zeros"``, ``"mean"``
         of all values, or ``"nan"``.
     arrays : str
-        ``"numpy"``, ``"torch"`` or ``"jax"``.
+        ``"numpy"``, ``"torch"`` or ``"jax"``, which takes minutes because it
+        compiles for each shape.
     skip : str
         The names of laws that are not to be tried, with commas between them.
 

@@ -110,9 +110,10 @@ def drawn(count, options, *features):
                                (lead, S, d_v))
         )  # fmt: skip
         mask = rng.random((*of_queries, T, S)) < 0.6
-        if "gradients" in features:
-            mask |= ~mask.any(axis=-1, keepdims=True)
         bare = "cache" in features or rng.random() < 0.3
+        if "gradients" in features:  # whose rows all see a key
+            mask |= ~mask.any(axis=-1, keepdims=True)
+            bare |= early
         more = {
             "causal": True,
             "window": window,
