@@ -220,7 +220,7 @@ def test_what_a_reader_s_own_code_raises_is_an_error_of_the_cell(kernel):
         (odd + "raise Odd", "Odd"),
         ("class A:\n    def __repr__(self):\n        1 / 0\nA()",
          "ZeroDivisionError"),
-        ("input()", "NotImplementedError"),
+        ("input()", "EOFError"),
     ]:  # fmt: skip
         [error] = kernel.Session().run(code)
         assert error["ename"] == name
