@@ -392,6 +392,8 @@ globalThis.attentionLive = (() => {
     } finally {
       running = null;
       busy = false;
+      checking?.end(STOPPED);
+      checking = null;
       strip.hide();
     }
   };
@@ -480,7 +482,6 @@ globalThis.attentionLive = (() => {
   const stop = () => {
     if (checking) {
       checking.end(STOPPED);
-      checking = null;
       tell("Stopped: the check is not finished.");
       return;
     }
@@ -674,8 +675,6 @@ globalThis.attentionLive = (() => {
   const LEFT = "as published, the cell gives the same; your edit was left out";
   const check = () =>
     alone(async () => {
-      found.replaceChildren();
-      checking?.end(STOPPED);
       checking = new Python();
       const { numpy } = await checking.ready;
       let all = 0;
@@ -710,8 +709,6 @@ globalThis.attentionLive = (() => {
         else if (result.count) note(cell, "✓ the same in this browser", "right");
         silent += !result.count;
       }
-      checking.end(STOPPED);
-      checking = null;
       const stored = bar.dataset.numpy;
       tell(
         `${equal} of ${plural(all, "output")} are the same in this browser ` +

@@ -297,6 +297,22 @@ def stopped(lesson, at, code, until):
     return out.inner_text()
 
 
+def test_a_check_that_failed_does_not_take_the_next_stop(lesson):
+    lesson.route("**/live/numpy*", lambda route: route.abort())
+    lesson.locator(".av-check").click()
+    said = lesson.locator(live_pages.SAID)
+    expect(said).to_contain_text("did not arrive", timeout=60_000)
+    lesson.unroute("**/live/numpy*")
+    lesson.faults.clear()
+    first = first_shown(lesson)
+    write(lesson, first, "while True:\n    pass")
+    lesson.keyboard.press("Shift+Enter")
+    note = lesson.locator(f".in-{first} .av-cell-said")
+    expect(note).to_have_text("running", timeout=60_000)
+    lesson.get_by_role("button", name="Stop").click()
+    expect(note).to_have_text("you stopped this")
+
+
 def test_what_a_cell_printed_before_a_stop_is_kept(lesson):
     at = first_shown(lesson)
     code = "for n in range(1500):\n    print(n)\nwhile True:\n    pass"
